@@ -1,0 +1,152 @@
+// Package fault holds the kinds of failure that cross the rooms of the
+// orchestrator. A fault knows neither status codes nor wording of a published
+// API: each API renders it at its own door.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind says what a caller can do about a failure.
+type Kind uint8
+
+const (
+	// Internal is a defect of ours or of a model: it is logged, not shown.
+	Internal Kind = iota
+	// Invalid is a request that will fail however often it is sent.
+	Invalid
+	// TooLarge is a body above the size limit of its API.
+	TooLarge
+	// NotFound names a model or a route that does not exist.
+	NotFound
+	// Method is a known route asked with the wrong HTTP method.
+	Method
+	// Unauthorized is a missing or unknown key.
+	Unauthorized
+	// Overloaded is load beyond capacity; RetryAfter says when to come back.
+	Overloaded
+	// Unavailable is a model or a Triton that is not there (yet).
+	Unavailable
+	// Timeout is a deadline that has passed.
+	Timeout
+	// Canceled is a caller that has left.
+	Canceled
+)
+
+var kindNames = [...]string{
+	"internal", "invalid", "too large", "not found", "method", "unauthorized",
+	"overloaded", "unavailable", "timeout", "canceled",
+}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// Error is one failure. The zero Kind is Internal.
+type Error struct {
+	Kind Kind
+	// Message is written for the caller. For Internal it is written for the
+	// log and replaced at the door.
+	Message string
+	// Path locates an Invalid field in the request body: names and indexes
+	// from the outside in, such as {"passages", 3, "text"}.
+	Path []any
+	// Rule is the machine-readable rule that Path breaks, in the vocabulary
+	// of pydantic's error types ("missing", "string_type",
+	// "less_than_equal", …), which is what the published services answer.
+	Rule string
+	// Input is the offending value as the client sent it, nil when absent.
+	Input any
+	// Limits are the bounds the rule states, such as {"le": 1000}.
+	Limits map[string]any
+	// RetryAfter is a hint for Overloaded and Unavailable.
+	RetryAfter time.Duration
+	// Err is the cause, for the log.
+	Err error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if field := e.Field(); field != "" {
+		b.WriteString(field)
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Message)
+	if e.Err != nil {
+		b.WriteString(": ")
+		b.WriteString(e.Err.Error())
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Field writes Path as a person would: passages[3].text.
+func (e *Error) Field() string {
+	var b strings.Builder
+	for _, step := range e.Path {
+		switch s := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", s)
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			fmt.Fprint(&b, s)
+		}
+	}
+	return b.String()
+}
+
+// Under returns e with steps put before its path: a validator of one row
+// need not know which row it was given.
+func (e *Error) Under(steps ...any) *Error {
+	moved := *e
+	moved.Path = append(append(make([]any, 0, len(steps)+len(e.Path)), steps...), e.Path...)
+	return &moved
+}
+
+// New returns an error of a kind.
+func New(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap returns an error of a kind with its cause.
+func Wrap(kind Kind, err error, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: err}
+}
+
+// Field returns an Invalid error about one field.
+func Field(rule string, input any, path []any, format string, args ...any) *Error {
+	return &Error{Kind: Invalid, Rule: rule, Input: input, Path: path, Message: fmt.Sprintf(format, args...)}
+}
+
+// As returns err as an *Error. A context's end becomes Canceled or Timeout,
+// anything unknown becomes Internal. As(nil) is nil.
+func As(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var f *Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Kind: Timeout, Message: "the request took longer than its time limit", Err: err}
+	case errors.Is(err, context.Canceled):
+		return &Error{Kind: Canceled, Message: "the request was canceled", Err: err}
+	default:
+		return &Error{Kind: Internal, Message: "internal error", Err: err}
+	}
+}
+
+// KindOf returns the kind of err as As would classify it.
+func KindOf(err error) Kind { return As(err).Kind }

@@ -1,0 +1,80 @@
+// Package telemetry measures: the logger, the metric registry, the tracer and
+// the facts of one request that travel in its context.
+package telemetry
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Request is what is known of one HTTP request while it is served. A nil
+// *Request is valid and records nothing, so that library code and tests need
+// no request.
+type Request struct {
+	ID  string
+	API string
+
+	triton atomic.Int64
+	tokens atomic.Int64
+	rows   atomic.Int64
+}
+
+// AddTriton adds time spent waiting for Triton.
+func (r *Request) AddTriton(d time.Duration) {
+	if r != nil {
+		r.triton.Add(int64(d))
+	}
+}
+
+// Triton returns the time spent waiting for Triton so far.
+func (r *Request) Triton() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return time.Duration(r.triton.Load())
+}
+
+// AddTokens counts tokens given to a model, special tokens included and
+// padding not.
+func (r *Request) AddTokens(n int) {
+	if r != nil {
+		r.tokens.Add(int64(n))
+	}
+}
+
+// Tokens returns the tokens counted so far.
+func (r *Request) Tokens() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.tokens.Load()
+}
+
+// AddRows counts the items of the request: texts, passages, molecules.
+func (r *Request) AddRows(n int) {
+	if r != nil {
+		r.rows.Add(int64(n))
+	}
+}
+
+// Rows returns the items counted so far.
+func (r *Request) Rows() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.rows.Load()
+}
+
+type requestKey struct{}
+
+// WithRequest returns a context that carries r.
+func WithRequest(ctx context.Context, r *Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// FromContext returns the request that ctx carries, or nil.
+func FromContext(ctx context.Context) *Request {
+	r, _ := ctx.Value(requestKey{}).(*Request)
+	return r
+}
