@@ -71,6 +71,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Err is the cause, for the log.
 	Err error
+
+	more []*Error // see Join
 }
 
 func (e *Error) Error() string {

@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// departures ends the context of a request whose client has closed its
+// connection. Neither Fiber nor fasthttp reads a connection while a handler
+// runs, so a departed client shows only in the state of its socket: one
+// goroutine asks poll(2) about all busy sockets at once. A client that closes
+// only its sending half is taken to have left, as Go's net/http does.
+type departures struct {
+	mu    sync.Mutex
+	busy  map[int]context.CancelCauseFunc
+	wake  chan struct{}
+	every time.Duration
+}
+
+// watchDepartures starts the watch; it ends with ctx.
+func watchDepartures(ctx context.Context, every time.Duration) *departures {
+	d := &departures{busy: map[int]context.CancelCauseFunc{}, wake: make(chan struct{}, 1), every: every}
+	go d.watch(ctx)
+	return d
+}
+
+// add watches conn until the returned function is called. A connection
+// without a socket of its own, as in tests, is not watched.
+func (d *departures) add(conn net.Conn, gone context.CancelCauseFunc) (done func()) {
+	fd, ok := socket(conn)
+	if !ok {
+		return func() {}
+	}
+	d.mu.Lock()
+	d.busy[fd] = gone
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+	return func() {
+		d.mu.Lock()
+		delete(d.busy, fd)
+		d.mu.Unlock()
+	}
+}
+
+func (d *departures) watch(ctx context.Context) {
+	tick := time.NewTicker(d.every)
+	defer tick.Stop()
+	var fds []unix.PollFd
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if fds = d.check(fds[:0]); len(fds) > 0 {
+			continue
+		}
+		select { // idle: no polling until the next request
+		case <-ctx.Done():
+			return
+		case <-d.wake:
+		}
+	}
+}
+
+// check polls the busy sockets and returns them. The lock is held throughout: a socket leaves the set before
+// its number can be given to another connection.
+func (d *departures) check(fds []unix.PollFd) []unix.PollFd {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for fd := range d.busy {
+		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLRDHUP})
+	}
+	if len(fds) == 0 {
+		return fds
+	}
+	if n, err := unix.Poll(fds, 0); n <= 0 || err != nil {
+		return fds
+	}
+	for _, p := range fds {
+		if p.Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0 {
+			d.busy[int(p.Fd)](context.Canceled)
+			delete(d.busy, int(p.Fd))
+		}
+	}
+	return fds
+}
+
+func socket(conn net.Conn) (fd int, ok bool) {
+	if t, secure := conn.(*tls.Conn); secure {
+		conn = t.NetConn()
+	}
+	s, ok := conn.(syscall.Conn)
+	if !ok {
+		return 0, false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return 0, false
+	}
+	err = raw.Control(func(n uintptr) { fd = int(n) })
+	return fd, err == nil
+}

@@ -1,0 +1,203 @@
+// Package gateway holds what is true of every documented API and of none in
+// particular: bind → validate → call → encode, limits, deadlines, streams,
+// health, documentation, and one log line, metric and span per request.
+//
+// A request: the API's own Fiber app → a [call] (id, deadline, departure of
+// the client) → [JSON] or [Stream] takes a permit, decodes and validates →
+// the use case of the room → the answer, or the fault as the room words it.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/cors"
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+)
+
+// API is one documented API as the gateway sees it.
+type API interface {
+	// Name is one word, used in settings, logs, metrics and as path prefix.
+	Name() string
+	// Routes adds the API's own routes.
+	Routes(r fiber.Router)
+	// RenderFault words a failure as the API documents it. The body is
+	// encoded as JSON.
+	RenderFault(f *fault.Error) (status int, body any)
+	// Health returns the documented bodies of a service that is ready and of
+	// one that is alive.
+	Health() (ready, live any)
+	// Ready returns nil when the API can serve, else why not.
+	Ready() error
+	// Models lists the public ids of the models it can serve now.
+	Models() []string
+	// OpenAPI is the API's description in YAML.
+	OpenAPI() []byte
+}
+
+// Options are one API's limits and what all APIs share.
+type Options struct {
+	Concurrency int           // requests served at once
+	Queue       int           // requests that may wait beyond them
+	BodyLimit   int           // bytes
+	Timeout     time.Duration // of one request, a stream included
+	Keys        *Keys         // nil: no authentication
+	CORSOrigins string        // comma-separated; empty: no CORS
+	Version     string        // of this program
+	Logger      zerolog.Logger
+	Metrics     *telemetry.Metrics
+}
+
+// Gateway serves one API.
+type Gateway struct {
+	api        API
+	opts       Options
+	app        *fiber.App
+	permits    *permits
+	departures *departures
+	life       context.Context
+	routes     map[string]bool
+	draining   func() bool
+}
+
+// New builds the app of one API. All work ends when life does; draining says
+// whether the process is about to stop, when readiness must be refused.
+func New(life context.Context, api API, draining func() bool, opts Options) (*Gateway, error) {
+	g := &Gateway{
+		api:        api,
+		opts:       opts,
+		permits:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
+		departures: watchDepartures(life, 200*time.Millisecond),
+		life:       life,
+		routes:     map[string]bool{},
+		draining:   draining,
+	}
+	g.app = NewApp(opts.BodyLimit)
+	g.app.Use(g.serve)
+	if opts.CORSOrigins != "" {
+		g.app.Use(cors.New(cors.Config{AllowOrigins: opts.CORSOrigins, ExposeHeaders: RequestIDHeader + ",Retry-After"}))
+	}
+	if opts.Keys != nil {
+		g.app.Use(g.authorize)
+	}
+	api.Routes(g.app)
+	g.health(g.app)
+	if err := g.docs(g.app); err != nil {
+		return nil, fmt.Errorf("%s: %w", api.Name(), err)
+	}
+	for _, r := range g.app.GetRoutes(true) {
+		g.routes[r.Path] = true
+	}
+	return g, nil
+}
+
+// NewApp returns a Fiber app with the settings that all listeners share. A
+// body above bodyLimit reaches the handler as a stream, so that it can be
+// refused in the API's own words.
+func NewApp(bodyLimit int) *fiber.App {
+	return fiber.New(fiber.Config{
+		AppName:               "retort",
+		DisableStartupMessage: true,
+		BodyLimit:             bodyLimit,
+		StreamRequestBody:     true,
+		ReadBufferSize:        16 << 10,
+		ReadTimeout:           2 * time.Minute,
+		IdleTimeout:           2 * time.Minute,
+		ErrorHandler:          unparsable,
+	})
+}
+
+// unparsable answers what never became a request: a broken request line or
+// headers above the read buffer.
+func unparsable(c *fiber.Ctx, err error) error {
+	status := fiber.StatusBadRequest
+	var known *fiber.Error
+	if errors.As(err, &known) {
+		status = known.Code
+	}
+	return c.Status(status).JSON(fiber.Map{"error": http.StatusText(status)})
+}
+
+// App is the Fiber app, for a listener of its own or behind a prefix.
+func (g *Gateway) App() *fiber.App { return g.app }
+
+// API is the API that this gateway serves.
+func (g *Gateway) API() API { return g.api }
+
+// serve wraps every request of the API.
+func (g *Gateway) serve(c *fiber.Ctx) error {
+	call := g.begin(c)
+	err := call.guard(c.Next)
+	if err == nil && call.stream {
+		return nil // the call ends with its stream
+	}
+	if err != nil {
+		call.render(c, err)
+	}
+	call.end(c.Response().StatusCode(), len(c.Response().Body()))
+	return nil
+}
+
+// guard turns a panic of next into an error.
+func (l *call) guard(next func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.log.Error().Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
+			err = fault.New(fault.Internal, "panic: %v", p)
+		}
+	}()
+	return next()
+}
+
+// render answers with err in the words of the API.
+func (l *call) render(c *fiber.Ctx, err error) {
+	f := l.gateway.classify(err)
+	l.err = f
+	if f.RetryAfter > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(max(1, int(f.RetryAfter.Round(time.Second)/time.Second))))
+	}
+	if f.Kind == fault.Unauthorized {
+		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
+	}
+	status, body := l.gateway.api.RenderFault(f)
+	c.Response().ResetBody()
+	c.Status(status)
+	if err := send(c, body); err != nil {
+		l.log.Error().Err(err).Msg("fault not encoded")
+	}
+}
+
+// classify makes a fault of any error. What is internal is not shown.
+func (g *Gateway) classify(err error) *fault.Error {
+	var known *fiber.Error
+	if errors.As(err, &known) {
+		return fromFiber(known)
+	}
+	f := fault.As(err)
+	if f.Kind != fault.Internal {
+		return f
+	}
+	return &fault.Error{Kind: fault.Internal, Message: "Internal server error", Err: err}
+}
+
+func fromFiber(err *fiber.Error) *fault.Error {
+	switch err.Code {
+	case fiber.StatusNotFound:
+		return fault.New(fault.NotFound, "Not Found")
+	case fiber.StatusMethodNotAllowed:
+		return fault.New(fault.Method, "Method Not Allowed")
+	case fiber.StatusRequestEntityTooLarge:
+		return fault.New(fault.TooLarge, "%s", err.Message)
+	default:
+		return fault.Wrap(fault.Invalid, err, "%s", err.Message)
+	}
+}

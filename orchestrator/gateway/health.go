@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"retort/orchestrator/fault"
+)
+
+// health adds what every API answers: readiness, liveness, metadata, version
+// and metrics.
+func (g *Gateway) health(r fiber.Router) {
+	ready, live := g.api.Health()
+	r.Get("/v1/health/ready", Get(func(context.Context) (any, error) { return ready, g.Ready() }))
+	r.Get("/v1/health/live", Get(func(context.Context) (any, error) { return live, nil }))
+	r.Get("/v1/metadata", Get(g.metadata))
+	r.Get("/v1/version", Get(g.version))
+	metrics := adaptor.HTTPHandler(promhttp.HandlerFor(g.opts.Metrics.Registry, promhttp.HandlerOpts{}))
+	r.Get("/metrics", metrics)
+	r.Get("/v1/metrics", metrics)
+}
+
+// Ready returns nil when the API can serve and is not about to stop.
+func (g *Gateway) Ready() error {
+	if g.draining() {
+		return &fault.Error{Kind: fault.Unavailable, Message: "Service is shutting down.", RetryAfter: time.Second}
+	}
+	err := g.api.Ready()
+	if f := fault.As(err); f != nil && f.Kind == fault.Unavailable && f.RetryAfter == 0 {
+		later := *f
+		later.RetryAfter = time.Second
+		return &later
+	}
+	return err
+}
+
+// Metadata describes the service and its models.
+type Metadata struct {
+	Version     string      `json:"version"`
+	AssetInfo   []string    `json:"assetInfo"`
+	LicenseInfo License     `json:"licenseInfo"`
+	ModelInfo   []ModelInfo `json:"modelInfo"`
+}
+
+// License is the licence of this program; the models' own are on their cards.
+type License struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+// ModelInfo names one model.
+type ModelInfo struct {
+	ShortName string `json:"shortName"`
+	ModelURL  string `json:"modelUrl"`
+}
+
+func (g *Gateway) metadata(context.Context) (Metadata, error) {
+	m := Metadata{
+		Version:     g.opts.Version,
+		AssetInfo:   []string{},
+		LicenseInfo: License{Name: "Apache-2.0", Path: "LICENSE"},
+		ModelInfo:   []ModelInfo{},
+	}
+	for _, id := range g.api.Models() {
+		m.ModelInfo = append(m.ModelInfo, ModelInfo{ShortName: id[strings.LastIndexByte(id, '/')+1:], ModelURL: id})
+	}
+	return m, nil
+}
+
+// Version is the program's release and the version of the API it serves.
+type Version struct {
+	Release string `json:"release"`
+	API     string `json:"api"`
+}
+
+func (g *Gateway) version(context.Context) (Version, error) {
+	return Version{Release: g.opts.Version, API: "1.0.0"}, nil
+}

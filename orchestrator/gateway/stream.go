@@ -1,0 +1,158 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/fault"
+)
+
+// Events is a server-sent event stream under way.
+type Events struct {
+	ctx  context.Context
+	next chan []byte
+}
+
+// Send writes one event with v, encoded as JSON, as its data. It returns the
+// context's error once the client has left or the deadline has passed.
+func (e *Events) Send(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return e.SendText(string(data))
+}
+
+// SendText writes one event with a single line of text as its data.
+func (e *Events) SendText(data string) error {
+	select {
+	case e.next <- []byte("data: " + data + "\n\n"):
+		return nil
+	case <-e.ctx.Done():
+		return e.ctx.Err()
+	}
+}
+
+// StreamFaults is an API that words a failure within a stream, after status
+// 200 has been sent: the data of the events that end it.
+type StreamFaults interface {
+	RenderStreamFault(f *fault.Error) []any
+}
+
+// pulse is how often an idle stream sends a comment: proxies keep the
+// connection, and a departed client shows.
+const pulse = 10 * time.Second
+
+// JSONOrStream is an endpoint that answers in one piece or, when wants says
+// so, as server-sent events. What fails before the first event is answered
+// with its status like any other request.
+func JSONOrStream[Req, Res any](
+	wants func(Req) bool,
+	whole func(context.Context, Req) (Res, error),
+	stream func(context.Context, Req, *Events) error,
+) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		req, err := receive[Req](c)
+		if err != nil {
+			return err
+		}
+		if !wants(req) {
+			res, err := whole(c.UserContext(), req)
+			if err != nil {
+				return err
+			}
+			return send(c, res)
+		}
+		return events(c, func(ctx context.Context, e *Events) error { return stream(ctx, req, e) })
+	}
+}
+
+// events runs produce beside the connection. The body is written by fasthttp
+// after this handler has returned, so the call stays open until then.
+func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
+	l := callOf(c)
+	ctx, stop := context.WithCancel(c.UserContext())
+	l.atEnd(stop)
+	e := &Events{ctx: ctx, next: make(chan []byte, 16)}
+	ended := make(chan error, 1)
+	go func() {
+		err := l.guard(func() error { return produce(ctx, e) })
+		close(e.next)
+		ended <- err
+	}()
+	first, more := <-e.next
+	if !more {
+		if err := <-ended; err != nil {
+			return err
+		}
+	}
+	c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
+	c.Set(fiber.HeaderCacheControl, "no-cache")
+	c.Set("X-Accel-Buffering", "no")
+	l.stream = true
+	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
+		written := l.write(w, first, e.next, stop)
+		if more {
+			written += l.finish(w, <-ended)
+		}
+		l.end(fiber.StatusOK, written)
+	})
+	return nil
+}
+
+// write copies events to the client until there are no more. After a failed
+// flush it stops the producer and only drains.
+func (l *call) write(w *bufio.Writer, first []byte, next <-chan []byte, stop func()) (written int) {
+	idle := time.NewTicker(pulse)
+	defer idle.Stop()
+	put := func(event []byte) {
+		n, err := w.Write(event)
+		written += n
+		if err != nil || w.Flush() != nil {
+			stop()
+		}
+	}
+	put(first)
+	for {
+		select {
+		case event, more := <-next:
+			if !more {
+				return written
+			}
+			put(event)
+		case <-idle.C:
+			put([]byte(": alive\n\n"))
+		}
+	}
+}
+
+// finish tells the client of a stream that failed.
+func (l *call) finish(w *bufio.Writer, err error) (written int) {
+	if err == nil {
+		return 0
+	}
+	f := l.gateway.classify(err)
+	l.err = f
+	api, ok := l.gateway.api.(StreamFaults)
+	if !ok {
+		return 0
+	}
+	for _, event := range api.RenderStreamFault(f) {
+		data, isText := event.(string)
+		if !isText {
+			encoded, err := json.Marshal(event)
+			if err != nil {
+				return written
+			}
+			data = string(encoded)
+		}
+		n, _ := w.WriteString("data: " + data + "\n\n")
+		written += n
+	}
+	w.Flush()
+	return written
+}

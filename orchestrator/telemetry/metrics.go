@@ -1,0 +1,120 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics is the registry of one process. Every name begins with retort_.
+type Metrics struct {
+	Registry *prometheus.Registry
+
+	requests  *prometheus.CounterVec
+	latency   *prometheus.HistogramVec
+	triton    *prometheus.HistogramVec
+	own       *prometheus.HistogramVec
+	inFlight  *prometheus.GaugeVec
+	waiting   *prometheus.GaugeVec
+	refused   *prometheus.CounterVec
+	tokens    *prometheus.CounterVec
+	rows      *prometheus.CounterVec
+	batchRows *prometheus.HistogramVec
+	batchPad  *prometheus.HistogramVec
+	models    *prometheus.GaugeVec
+	tritonUp  prometheus.Gauge
+}
+
+// seconds spans half a millisecond to two minutes.
+var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
+
+// NewMetrics returns a registry of its own, so that a test process can hold
+// many.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		Registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "retort_http_requests_total", Help: "Requests answered, by API, route, method and status.",
+		}, []string{"api", "route", "method", "status"}),
+		latency: histogram("retort_http_request_duration_seconds", "Time from the request's arrival to the end of its answer.", seconds, "api", "route"),
+		triton:  histogram("retort_http_triton_seconds", "The part of a request's time spent waiting for Triton.", seconds, "api", "route"),
+		own:     histogram("retort_http_own_seconds", "The part of a request's time spent in the gateway itself.", seconds, "api", "route"),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "retort_http_in_flight", Help: "Requests being served.",
+		}, []string{"api"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "retort_http_waiting", Help: "Requests waiting for a place among those being served.",
+		}, []string{"api"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "retort_http_refused_total", Help: "Requests refused because of load.",
+		}, []string{"api"}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "retort_tokens_total", Help: "Tokens given to models, padding not counted.",
+		}, []string{"api"}),
+		rows: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "retort_rows_total", Help: "Items of requests: texts, passages, molecules.",
+		}, []string{"api"}),
+		batchRows: histogram("retort_batch_rows", "Rows per call to Triton.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, "model"),
+		batchPad:  histogram("retort_batch_padded_tokens", "Tokens per call to Triton, padding counted.", []float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}, "model"),
+		models: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "retort_models_ready", Help: "Models that an API can serve now.",
+		}, []string{"api"}),
+		tritonUp: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "retort_triton_up", Help: "1 while Triton's repository index can be read.",
+		}),
+	}
+	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.own, m.inFlight, m.waiting, m.refused, m.tokens, m.rows,
+		m.batchRows, m.batchPad, m.models, m.tritonUp,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// Answered records the end of a request. Requests that matched no route share
+// the route "other", so that scanners cannot grow the registry.
+func (m *Metrics) Answered(r *Request, route, method string, status int, took time.Duration) {
+	waited := min(r.Triton(), took)
+	m.requests.WithLabelValues(r.API, route, method, strconv.Itoa(status)).Inc()
+	m.latency.WithLabelValues(r.API, route).Observe(took.Seconds())
+	if r.Triton() > 0 {
+		m.triton.WithLabelValues(r.API, route).Observe(waited.Seconds())
+		m.own.WithLabelValues(r.API, route).Observe((took - waited).Seconds())
+	}
+	if n := r.Tokens(); n > 0 {
+		m.tokens.WithLabelValues(r.API).Add(float64(n))
+	}
+	if n := r.Rows(); n > 0 {
+		m.rows.WithLabelValues(r.API).Add(float64(n))
+	}
+}
+
+// InFlight adds n to the requests that api is serving.
+func (m *Metrics) InFlight(api string, n int) { m.inFlight.WithLabelValues(api).Add(float64(n)) }
+
+// Waiting adds n to the requests that wait for a place at api.
+func (m *Metrics) Waiting(api string, n int) { m.waiting.WithLabelValues(api).Add(float64(n)) }
+
+// Refused counts a request that api refused because of load.
+func (m *Metrics) Refused(api string) { m.refused.WithLabelValues(api).Inc() }
+
+// Batch records one call to Triton: its rows and its tokens with padding.
+func (m *Metrics) Batch(model string, rows, paddedTokens int) {
+	m.batchRows.WithLabelValues(model).Observe(float64(rows))
+	m.batchPad.WithLabelValues(model).Observe(float64(paddedTokens))
+}
+
+// ModelsReady sets how many models api can serve.
+func (m *Metrics) ModelsReady(api string, n int) { m.models.WithLabelValues(api).Set(float64(n)) }
+
+// TritonUp says whether Triton answers.
+func (m *Metrics) TritonUp(up bool) {
+	m.tritonUp.Set(0)
+	if up {
+		m.tritonUp.Set(1)
+	}
+}
