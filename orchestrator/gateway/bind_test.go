@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/wire"
+)
+
+type person struct {
+	Name    string       `json:"name" bind:"required"`
+	Age     int          `json:"age"`
+	Weight  float32      `json:"weight"`
+	Nick    *string      `json:"nick" bind:"nullable"`
+	Aliases wire.Strings `json:"aliases"`
+	Count   wire.Int     `json:"count"`
+	Rows    [][]float64  `json:"rows"`
+	Home    struct {
+		Street string `json:"street" bind:"required"`
+	} `json:"home"`
+	Any any `json:"any"`
+}
+
+func TestBind(t *testing.T) {
+	const home = `"home":{"street":"s"}`
+	for _, test := range []struct{ body, want string }{
+		{`{"name":"a"}`, ""},
+		{`{"name":"a","age":3.0,"weight":1e-2,"nick":null,"aliases":["x","y"],"count":"7","rows":[[1,2],[]],"any":{"k":[1]},` + home + `}`, ""},
+		{``, "missing @ "},
+		{`[]`, "model_attributes_type @ "},
+		{`{`, "json_invalid @ "},
+		{`{"name":"a"} x`, "json_invalid @ "},
+		{`{"name":"a"}{}`, "json_invalid @ "},
+		{`{}`, "missing @ name"},
+		{`{"name":null}`, "string_type @ name"},
+		{`{"name":5,"age":"x","weight":true}`, "string_type @ name; int_type @ age; float_type @ weight"},
+		{`{"name":"a","age":1.5}`, "int_from_float @ age"},
+		{`{"name":"a","age":1e400}`, "int_type @ age"},
+		{`{"name":"a","weight":1e39}`, "finite_number @ weight"},
+		{`{"name":"a","weight":NaN}`, "json_invalid @ weight"},
+		{`{"name":"a","rows":[[1],[2,NaN]]}`, "json_invalid @ rows[1][1]"},
+		{`{"name":"a","rows":[[1],["2"]]}`, "float_type @ rows[1][0]"},
+		{`{"name":"a","rows":5}`, "list_type @ rows"},
+		{`{"name":"a","aliases":["x",null]}`, "string_type @ aliases[1]"},
+		{`{"name":"a","aliases":5}`, "string_type @ aliases"},
+		{`{"name":"a","count":"x"}`, "int_parsing @ count"},
+		{`{"name":"a","count":"1.5"}`, "int_from_float @ count"},
+		{`{"name":"a","home":{}}`, "missing @ home.street"},
+		{`{"name":"a","home":"h"}`, "model_attributes_type @ home"},
+		{`{"name":"a","other":1}`, "extra_forbidden @ other"},
+		{`{"name":"a","name":"b"}`, "json_invalid @ name"},
+		{"{\"name\":\"a\xff\"}", "json_invalid @ name"},
+		{"{\"name\":\"a\x00\"}", "json_invalid @ name"},
+		{`{"name":"\ud800"}`, "json_invalid @ name"},
+		{strings.Repeat(`{"any":`, 20000), "json_invalid @ "},
+	} {
+		p := person{Age: -1}
+		if got := describe(Bind([]byte(test.body), &p)); !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {
+			t.Errorf("Bind(%.80s) = %s, want %s", test.body, got, test.want)
+		}
+	}
+}
+
+func describe(err error) string {
+	if err == nil {
+		return ""
+	}
+	var parts []string
+	for _, f := range fault.As(err).All() {
+		parts = append(parts, fmt.Sprintf("%s @ %s", f.Rule, f.Field()))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func TestBindKeepsDefaultsAndCopies(t *testing.T) {
+	body := []byte(`{"name":"abc","rows":[[1,2.5],[3]],"aliases":"one","count":5,"home":{"street":"s"}}`)
+	p := person{Age: 30}
+	if err := Bind(body, &p); err != nil {
+		t.Fatal(err)
+	}
+	for i := range body {
+		body[i] = 'x' // the request's buffer is reused after the handler
+	}
+	want := person{Name: "abc", Age: 30, Aliases: wire.Strings{"one"}, Count: 5, Rows: [][]float64{{1, 2.5}, {3}}}
+	want.Home.Street = "s"
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBindReportsAFewOfMany(t *testing.T) {
+	body := `{"name":"a","rows":[[` + strings.TrimSuffix(strings.Repeat(`"x",`, 100000), ",") + `]]}`
+	var p person
+	if n := len(fault.As(Bind([]byte(body), &p)).All()); n != mostProblems {
+		t.Errorf("%d problems reported, want %d", n, mostProblems)
+	}
+}
+
+func FuzzBind(f *testing.F) {
+	f.Add([]byte(`{"name":"a","age":3.0,"rows":[[1,2],[]],"aliases":["x"],"count":"1","any":{"k":[1]},"home":{"street":"s"}}`))
+	f.Add([]byte(`{"name":null,"rows":[[NaN]]`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var p person
+		err := Bind(body, &p)
+		if err != nil && fault.KindOf(err) != fault.Invalid {
+			t.Errorf("Bind(%q) = %v, want an invalid request", body, err)
+		}
+	})
+}
+
+func BenchmarkBindVectors(b *testing.B) {
+	row := "[[" + strings.TrimSuffix(strings.Repeat("0.0801224559545517,", 512), ",") + "]]"
+	body := []byte(`{"hiddens":[` + strings.TrimSuffix(strings.Repeat(row+",", 100), ",") + `]}`)
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		var into struct {
+			Hiddens [][][]float32 `json:"hiddens"`
+		}
+		if err := Bind(body, &into); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
