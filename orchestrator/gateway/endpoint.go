@@ -92,10 +92,13 @@ func (l *call) body(c *fiber.Ctx) ([]byte, error) {
 			return body, nil
 		}
 	}
-	discard(stream, 4*int64(limit), 5*time.Second)
+	discard(stream, mostDiscarded, 5*time.Second)
 	c.Context().SetConnectionClose()
 	return nil, tooLarge(limit)
 }
+
+// mostDiscarded bounds what is read of a body only to be thrown away.
+const mostDiscarded = 256 << 20
 
 func discard(r io.Reader, most int64, patience time.Duration) {
 	until := time.Now().Add(patience)
