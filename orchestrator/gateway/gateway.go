@@ -46,13 +46,10 @@ type API interface {
 
 // Options are one API's limits and what all APIs share.
 type Options struct {
-	Concurrency int           // requests served at once
-	Queue       int           // requests that may wait beyond them
-	BodyLimit   int           // bytes
-	Timeout     time.Duration // of one request, a stream included
-	Keys        *Keys         // nil: no authentication
-	CORSOrigins string        // comma-separated; empty: no CORS
-	Version     string        // of this program
+	Config
+	Keys        *Keys  // nil: no authentication
+	CORSOrigins string // comma-separated; empty: no CORS
+	Version     string // of this program
 	Logger      zerolog.Logger
 	Metrics     *telemetry.Metrics
 }

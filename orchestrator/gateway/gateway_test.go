@@ -107,7 +107,7 @@ func open(t *testing.T, k *kitchen, change func(*Options)) (url string, log *lin
 	t.Helper()
 	log = &lines{}
 	opts := Options{
-		Concurrency: 4, Queue: 2, BodyLimit: 1 << 16, Timeout: 10 * time.Second, Version: "test",
+		Config: Config{Concurrency: 4, Queue: 2, BodyLimit: 1 << 16, Timeout: 10 * time.Second}, Version: "test",
 		Metrics: telemetry.NewMetrics(), Logger: zerolog.New(log),
 	}
 	if change != nil {
