@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+
+	"retort/orchestrator/embedding"
+	"retort/orchestrator/gateway"
+)
+
+// Config is every setting of the program, composed of the rooms' own. Each
+// has a flag (--embedding-port), an environment variable
+// (RETORT_EMBEDDING_PORT) and a key in the YAML file (embedding-port, or port
+// under embedding). A flag wins over the environment, which wins over the
+// file. This file is the only reader of the environment.
+type Config struct {
+	Config kong.ConfigFlag `placeholder:"FILE" env:"RETORT_CONFIG" help:"YAML file with settings."`
+
+	Host            string        `default:"0.0.0.0" help:"Address to listen on."`
+	Port            int           `default:"8000" help:"Main port (-1: any free one): the page for people, and every API under its name."`
+	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8101" placeholder:"HOST:PORT,…" help:"gRPC addresses of Triton; several, or one DNS name with several addresses, are balanced."`
+	TritonTLS       bool          `name:"triton-tls" help:"Speak TLS to Triton."`
+	ModelRepository string        `default:"model_repository" type:"path" help:"Folder of Triton's model repository, for the files beside each config.pbtxt (tokenizer.json …)."`
+	Discovery       time.Duration `default:"1s" help:"How often the repository index is read."`
+
+	BatchTokens      int `default:"512" help:"Tokens of one call to Triton, padding counted: about 512 on a CPU, thousands on a GPU."`
+	BatchConcurrency int `default:"2" help:"Calls to Triton under way at once for one model."`
+
+	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn or error."`
+	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal."`
+	KeysFile     string        `type:"path" placeholder:"FILE" help:"Bearer keys, one a line; without it no key is asked for."`
+	CORSOrigins  string        `name:"cors-origins" placeholder:"ORIGIN,…" help:"Origins that browsers may call from; none by default."`
+	TLSCert      string        `name:"tls-cert" env:"RETORT_TLS_CERT,NIM_TLS_CERT_PATH" type:"path" placeholder:"FILE" help:"Certificate chain in PEM; with --tls-key the ports speak TLS."`
+	TLSKey       string        `name:"tls-key" env:"RETORT_TLS_KEY,NIM_TLS_KEY_PATH" type:"path" placeholder:"FILE" help:"Private key in PEM."`
+	DrainDelay   time.Duration `default:"0s" help:"At SIGTERM, how long to refuse readiness before new connections are refused."`
+	DrainTimeout time.Duration `default:"30s" help:"At SIGTERM, how long requests under way may take to end."`
+
+	OTLPEndpoint string `name:"otlp-endpoint" env:"RETORT_OTLP_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector for traces; none by default."`
+	OTLPProtocol string `name:"otlp-protocol" env:"RETORT_OTLP_PROTOCOL,OTEL_EXPORTER_OTLP_PROTOCOL" enum:"grpc,http/protobuf" default:"grpc" help:"grpc or http/protobuf."`
+	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"The service's name in traces."`
+
+	Latent    API       `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
+	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
+	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
+	Ranking   API       `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
+	Chat      API       `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
+}
+
+// API are the settings of an API that has none beyond its listener and limits.
+type API struct {
+	gateway.Config `embed:""`
+}
+
+// Embedding are the settings of the embedding API.
+type Embedding struct {
+	API  `embed:""`
+	Room embedding.Config `embed:""`
+}
+
+// Validate is called by kong after every setting has its value.
+func (c *Config) Validate() error {
+	var errs []error
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		errs = append(errs, errors.New("tls-cert and tls-key need each other"))
+	}
+	ports := map[int]string{}
+	check := func(name string, port int) {
+		if port < -1 || port > 65535 {
+			errs = append(errs, fmt.Errorf("%s-port: %d is no port", name, port))
+		}
+		if other, taken := ports[port]; taken && port > 0 {
+			errs = append(errs, fmt.Errorf("%s-port: %d is also the port of %s", name, port, other))
+		}
+		ports[port] = name
+	}
+	check("main", c.Port)
+	for _, s := range services {
+		limits := s.limits(c)
+		check(s.name, limits.Port)
+		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
+			errs = append(errs, fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
+		}
+	}
+	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
+		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))
+	}
+	return errors.Join(errs...)
+}
+
+// yamlSettings resolves settings from a YAML file: nested keys are joined with
+// a hyphen, so that embedding: {port: 9} sets --embedding-port. A key that is
+// no setting is an error.
+func yamlSettings(r io.Reader) (kong.Resolver, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	file := settingsFile{}
+	file.flatten("", tree)
+	return file, nil
+}
+
+// settingsFile is a settings file by the names of the flags.
+type settingsFile map[string]any
+
+func (f settingsFile) flatten(prefix string, tree map[string]any) {
+	for key, value := range tree {
+		name := prefix + strings.ReplaceAll(key, "_", "-")
+		if branch, ok := value.(map[string]any); ok {
+			f.flatten(name+"-", branch)
+			continue
+		}
+		f[name] = value
+	}
+}
+
+// Validate refuses keys that no setting has.
+func (f settingsFile) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	for _, flag := range allFlags(app.Node) {
+		known[flag.Name] = true
+	}
+	var unknown []string
+	for name := range f {
+		if !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("no such setting: %s", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// Resolve gives a setting its value from the file, unless the environment
+// has one.
+func (f settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return nil, nil
+		}
+	}
+	value, ok := f[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	if list, many := value.([]any); many {
+		parts := make([]string, len(list))
+		for i, item := range list {
+			parts[i] = fmt.Sprint(item)
+		}
+		return strings.Join(parts, ","), nil
+	}
+	return fmt.Sprint(value), nil
+}
+
+func allFlags(node *kong.Node) []*kong.Flag {
+	flags := slices.Clone(node.Flags)
+	for _, child := range node.Children {
+		flags = append(flags, allFlags(child)...)
+	}
+	return flags
+}
+
+// yaml writes every setting with its value, as a settings file would.
+func (c *Config) yaml() (string, error) {
+	var b strings.Builder
+	parser, err := newParser(&commands{Config: *c})
+	if err != nil {
+		return "", err
+	}
+	for _, flag := range settings(parser) {
+		value, err := yaml.Marshal(map[string]any{flag.Name: flag.Target.Interface()})
+		if err != nil {
+			return "", err
+		}
+		b.Write(value)
+	}
+	return b.String(), nil
+}
+
+// settings are the flags that are settings: not those of single commands.
+func settings(parser *kong.Kong) []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(parser.Model.Flags), func(f *kong.Flag) bool {
+		return f.Name == "help" || f.Name == "config"
+	})
+}
+
+// SettingsTable is the table of every setting for the README, in Markdown.
+func SettingsTable() (string, error) {
+	parser, err := newParser(&commands{})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("| flag | environment | default | meaning |\n| --- | --- | --- | --- |\n")
+	for _, flag := range settings(parser) {
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n",
+			flag.Name, strings.Join(flag.Envs, "`, `"), quoted(flag.Default), strings.ReplaceAll(flag.Help, "|", `\|`))
+	}
+	return b.String(), nil
+}
+
+func quoted(value string) string {
+	if value == "" {
+		return ""
+	}
+	return "`" + value + "`"
+}

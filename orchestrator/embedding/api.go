@@ -1,0 +1,96 @@
+package embedding
+
+import "retort/orchestrator/wire"
+
+// Request is the body of POST /v1/embeddings.
+type Request struct {
+	// Input is one text or several.
+	Input wire.Strings `json:"input" bind:"required"`
+	// Model is a public id, which may end in -query or -passage.
+	Model string `json:"model" bind:"required"`
+	// InputType is "query" or "passage"; required by models with two modes,
+	// unless the model's name ends in the mode, and refused by the others.
+	InputType *string `json:"input_type"`
+	// Dimensions asks for shorter vectors, of models that have them.
+	Dimensions *int `json:"dimensions"`
+	// Truncate says what becomes of texts longer than the model takes: NONE
+	// refuses them, START and END cut there.
+	Truncate string `json:"truncate"`
+	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
+	EncodingFormat string `json:"encoding_format"`
+	// User is accepted and ignored.
+	User *string `json:"user" bind:"nullable"`
+}
+
+// SetDefaults is called before the body is decoded.
+func (r *Request) SetDefaults() {
+	r.Truncate = "NONE"
+	r.EncodingFormat = "float"
+}
+
+// Response is the answer of POST /v1/embeddings.
+type Response struct {
+	Object string  `json:"object"` // "list"
+	Data   []Datum `json:"data"`
+	Model  string  `json:"model"`
+	Usage  Usage   `json:"usage"`
+}
+
+// Datum is the vector of one input: []float32, or a string of base64.
+type Datum struct {
+	Index     int    `json:"index"`
+	Embedding any    `json:"embedding"`
+	Object    string `json:"object"` // "embedding"
+}
+
+// Usage counts the tokens the model saw, special tokens included.
+type Usage struct {
+	PromptTokens int `json:"prompt_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+}
+
+// Models is the answer of GET /v1/models.
+type Models struct {
+	Object string  `json:"object"` // "list"
+	Data   []Model `json:"data"`
+}
+
+// Model is one entry of the model list.
+type Model struct {
+	ID      string `json:"id"`
+	Created int64  `json:"created"` // Unix time in seconds
+	Object  string `json:"object"`  // "model"
+	OwnedBy string `json:"owned_by"`
+}
+
+// Health is the answer of the health endpoints.
+type Health struct {
+	Object  string `json:"object"`
+	Message string `json:"message"`
+}
+
+// Error is the answer to a request that the model cannot serve. Detail
+// locates the input where one is to blame.
+type Error struct {
+	Error  string  `json:"error"`
+	Detail *Detail `json:"detail,omitempty"`
+}
+
+// ValidationError is the answer to a body that does not fit the API. Detail
+// is the first problem; Errors has all of them when there are several.
+type ValidationError struct {
+	Object  string   `json:"object"`  // "error"
+	Message string   `json:"message"` // always the same
+	Detail  Detail   `json:"detail"`
+	Type    string   `json:"type"` // "request_validation_error"
+	Errors  []Detail `json:"errors,omitempty"`
+}
+
+// Detail is one problem in the form of pydantic 2.
+type Detail struct {
+	Type  string         `json:"type"`
+	Loc   []any          `json:"loc"`
+	Msg   string         `json:"msg"`
+	Input any            `json:"input"`
+	Ctx   map[string]any `json:"ctx,omitempty"`
+}

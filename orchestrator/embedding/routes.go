@@ -1,0 +1,78 @@
+package embedding
+
+import (
+	_ "embed"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+)
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// Name is the API's name in settings, logs, metrics and paths.
+func (s *Service) Name() string { return "embedding" }
+
+// OpenAPI is the API's description.
+func (s *Service) OpenAPI() []byte { return openAPI }
+
+// Routes are the API's own endpoints.
+func (s *Service) Routes(r fiber.Router) {
+	r.Post("/v1/embeddings", gateway.JSON(s.Embed))
+	r.Get("/v1/models", gateway.Get(s.List))
+}
+
+// Health returns the documented bodies. The hyphen is theirs.
+func (s *Service) Health() (ready, live any) {
+	return Health{"health-response", "Service is ready."}, Health{"health-response", "Service is live."}
+}
+
+// statuses is what each kind of failure is to this API's clients. Validation
+// fails with 400, not 422; load beyond capacity with 503.
+var statuses = map[fault.Kind]int{
+	fault.Invalid:      fiber.StatusBadRequest,
+	fault.TooLarge:     fiber.StatusRequestEntityTooLarge,
+	fault.NotFound:     fiber.StatusNotFound,
+	fault.Method:       fiber.StatusMethodNotAllowed,
+	fault.Unauthorized: fiber.StatusUnauthorized,
+	fault.Overloaded:   fiber.StatusServiceUnavailable,
+	fault.Unavailable:  fiber.StatusServiceUnavailable,
+	fault.Timeout:      fiber.StatusGatewayTimeout,
+	fault.Canceled:     499, // the client is gone; for the log
+	fault.Internal:     fiber.StatusInternalServerError,
+}
+
+// RenderFault words a failure as the service does: what pydantic would find
+// in the body is a validation error, everything else {"error": "<text>"}.
+func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
+	status = statuses[f.Kind]
+	if f.Kind != fault.Invalid || f.Rule == "" {
+		answer := Error{Error: f.Message}
+		if len(f.Path) > 0 {
+			answer.Detail = detail(f)
+		}
+		return status, answer
+	}
+	answer := ValidationError{
+		Object:  "error",
+		Message: "Your request cannot be validated, it is incorrect.",
+		Detail:  *detail(f),
+		Type:    "request_validation_error",
+	}
+	if all := f.All(); len(all) > 1 {
+		for _, one := range all {
+			answer.Errors = append(answer.Errors, *detail(one))
+		}
+	}
+	return status, answer
+}
+
+func detail(f *fault.Error) *Detail {
+	rule := f.Rule
+	if rule == "" {
+		rule = "value_error"
+	}
+	return &Detail{Type: rule, Loc: append([]any{"body"}, f.Path...), Msg: f.Message, Input: f.Input, Ctx: f.Limits}
+}

@@ -1,0 +1,182 @@
+package embedding
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"strings"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+	"retort/orchestrator/triton"
+)
+
+// Service is the embedding API over the models that Triton serves now.
+type Service struct {
+	config Config
+	models *triton.Catalog[*Encoder]
+}
+
+// New returns the service over a catalog of encoders.
+func New(config Config, models *triton.Catalog[*Encoder]) *Service {
+	return &Service{config: config, models: models}
+}
+
+// Ready returns nil when at least one model can serve.
+func (s *Service) Ready() error { return s.models.Ready() }
+
+// Models lists the public ids of the models served now.
+func (s *Service) Models() []string { return s.models.IDs() }
+
+// List is the model list: bare ids, without the suffixes of modes.
+func (s *Service) List(context.Context) (Models, error) {
+	list := Models{Object: "list", Data: []Model{}}
+	if err := s.models.Ready(); err != nil {
+		return list, err
+	}
+	for _, e := range s.models.All() {
+		list.Data = append(list.Data, Model{ID: e.ID, Created: e.Created, Object: "model", OwnedBy: e.OwnedBy})
+	}
+	return list, nil
+}
+
+// Embed returns one vector per input, in order.
+func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
+	if err := tooMany(len(r.Input), s.config.MaxInputs); err != nil {
+		return Response{}, err
+	}
+	encoder, mode, err := s.choose(r)
+	if err != nil {
+		return Response{}, err
+	}
+	size, err := encoder.size(r.Dimensions)
+	if err != nil {
+		return Response{}, err
+	}
+	rows, err := encoder.tokenize(ctx, r.Input, mode, r.Truncate)
+	if err != nil {
+		return Response{}, err
+	}
+	tokens := 0
+	for i := range rows {
+		tokens += len(rows[i].IDs)
+	}
+	request := telemetry.FromContext(ctx)
+	request.AddRows(len(rows))
+	request.AddTokens(tokens)
+	vectors, err := encoder.model.Embed(ctx, rows)
+	if err != nil {
+		return Response{}, err
+	}
+	return answer(r, vectors, size, tokens), nil
+}
+
+// choose finds the model that a request names and the mode it asks for,
+// through input_type or through the suffix of the name.
+func (s *Service) choose(r Request) (*Encoder, string, error) {
+	if err := s.models.Ready(); err != nil {
+		return nil, "", err
+	}
+	mode := ""
+	if r.InputType != nil {
+		mode = *r.InputType
+	}
+	if e, ok := s.models.Find(r.Model); ok {
+		return e, mode, e.accepts(r.InputType)
+	}
+	id, suffix := split(r.Model)
+	e, ok := s.models.Find(id)
+	if !ok || suffix == "" || !e.TwoModes {
+		return nil, "", fault.New(fault.NotFound, "The model `%s` does not exist.", r.Model)
+	}
+	if mode != "" && mode != suffix {
+		return nil, "", &fault.Error{
+			Kind: fault.Invalid, Path: []any{"input_type"}, Input: mode,
+			Message: "'input_type' is '" + mode + "' but the model name ends in '-" + suffix + "'",
+		}
+	}
+	return e, suffix, nil
+}
+
+func split(name string) (id, mode string) {
+	for _, mode := range []string{"query", "passage"} {
+		if id, ok := strings.CutSuffix(name, "-"+mode); ok {
+			return id, mode
+		}
+	}
+	return name, ""
+}
+
+// accepts checks input_type against the family of the model: the first needs
+// it, the second refuses it.
+func (e *Encoder) accepts(inputType *string) error {
+	switch {
+	case e.TwoModes && inputType == nil:
+		return &fault.Error{
+			Kind: fault.Invalid, Path: []any{"input_type"},
+			Message: "'input_type' parameter is required for asymmetric models",
+		}
+	case !e.TwoModes && inputType != nil:
+		return fault.Field("extra_forbidden", *inputType, []any{"input_type"}, "Extra inputs are not permitted")
+	}
+	return nil
+}
+
+// size is the length of the vectors to return. A model without shorter
+// vectors refuses the field; more than the model has gives what it has, as
+// the hosted service does.
+func (e *Encoder) size(asked *int) (int, error) {
+	switch {
+	case asked == nil:
+		return e.Dimensions, nil
+	case e.LeastDimensions == e.Dimensions:
+		return 0, fault.Field("extra_forbidden", *asked, []any{"dimensions"}, "Extra inputs are not permitted")
+	case *asked < e.LeastDimensions:
+		return 0, atLeast("dimensions", *asked, e.LeastDimensions)
+	}
+	return min(*asked, e.Dimensions), nil
+}
+
+func answer(r Request, vectors [][]float32, size, tokens int) Response {
+	res := Response{
+		Object: "list",
+		Data:   make([]Datum, len(vectors)),
+		Model:  r.Model,
+		Usage:  Usage{PromptTokens: tokens, TotalTokens: tokens},
+	}
+	for i, v := range vectors {
+		v = shorten(v, size)
+		res.Data[i] = Datum{Index: i, Object: "embedding", Embedding: v}
+		if r.EncodingFormat == "base64" {
+			res.Data[i].Embedding = littleEndian(v)
+		}
+	}
+	return res
+}
+
+// shorten cuts v to size and makes its length 1 again.
+func shorten(v []float32, size int) []float32 {
+	if size >= len(v) {
+		return v
+	}
+	sum := 0.0
+	for _, x := range v[:size] {
+		sum += float64(x) * float64(x)
+	}
+	short := make([]float32, size)
+	norm := max(math.Sqrt(sum), math.SmallestNonzeroFloat32)
+	for i, x := range v[:size] {
+		short[i] = float32(float64(x) / norm)
+	}
+	return short
+}
+
+// littleEndian is v as base64 of little-endian float32 bytes.
+func littleEndian(v []float32) string {
+	raw := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	return base64.StdEncoding.EncodeToString(raw)
+}

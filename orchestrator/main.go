@@ -1,0 +1,139 @@
+// Retort: five documented inference APIs in front of a Triton Inference
+// Server. This package is the one place that knows every room.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the linker: -X main.version=….
+var version = "0.1.0"
+
+// commands is the command line.
+type commands struct {
+	Config `embed:""`
+
+	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
+	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Exit 0 if a running retort is ready, for container probes."`
+}
+
+// environment is what a command sees of the process.
+type environment struct {
+	ctx    context.Context
+	stdout io.Writer
+	config *Config
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "retort:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program: it returns when the command is done or, for
+// serve, after ctx has ended and all requests have drained.
+func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
+	var cli commands
+	parser, err := newParser(&cli)
+	if err != nil {
+		return err
+	}
+	done := false
+	parser.Exit = func(int) { done = true }
+	parser.Stdout = stdout
+	parsed, err := parser.Parse(args)
+	if done { // --help
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return parsed.Run(&environment{ctx: ctx, stdout: stdout, config: &cli.Config})
+}
+
+func newParser(cli *commands) (*kong.Kong, error) {
+	return kong.New(cli,
+		kong.Name("retort"),
+		kong.Description("Five documented inference APIs in front of a Triton Inference Server."),
+		kong.UsageOnError(),
+		kong.DefaultEnvars("RETORT"),
+		kong.Configuration(yamlSettings),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(env *environment) error {
+	goVersion := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		goVersion = info.GoVersion
+	}
+	_, err := fmt.Fprintf(env.stdout, "retort %s (%s)\n", version, goVersion)
+	return err
+}
+
+type checkConfigCommand struct{}
+
+func (checkConfigCommand) Run(env *environment) error {
+	text, err := env.config.yaml()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.stdout, "# settings are valid\n%s", text)
+	return err
+}
+
+type healthcheckCommand struct {
+	API string `name:"api" placeholder:"NAME" help:"Ask one API (embedding, …); by default the process."`
+}
+
+func (h healthcheckCommand) Run(env *environment) error {
+	path := "/v1/health/live"
+	if h.API != "" {
+		path = "/" + h.API + "/v1/health/ready"
+	}
+	scheme := "http"
+	if env.config.TLSCert != "" {
+		scheme = "https"
+	}
+	host := env.config.Host
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(env.ctx, 5*time.Second)
+	defer cancel()
+	url := scheme + "://" + net.JoinHostPort(host, strconv.Itoa(env.config.Port)) + path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := localClient().Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return errors.New("not ready: " + res.Status)
+	}
+	_, err = fmt.Fprintln(env.stdout, "ready")
+	return err
+}
