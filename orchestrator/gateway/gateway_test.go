@@ -202,6 +202,7 @@ func TestAnswers(t *testing.T) {
 func TestEveryAPIAnswers(t *testing.T) {
 	k := &kitchen{}
 	url, _ := open(t, k, nil)
+	post(t, url+"/cook", `{}`)
 	for path, want := range map[string]string{
 		"/v1/health/ready":            `{"ready":true}`,
 		"/v1/health/live":             `{"live":true}`,
