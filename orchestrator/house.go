@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -28,7 +29,7 @@ func (serveCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	h, err := build(env.config, logger)
+	h, err := build(env.config, logger, env.stdout)
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,7 @@ func (serveCommand) Run(env *environment) error {
 type house struct {
 	config   *Config
 	logger   zerolog.Logger
+	stdout   io.Writer
 	metrics  *telemetry.Metrics
 	client   *triton.Client
 	registry *triton.Registry
@@ -61,8 +63,8 @@ type door struct {
 }
 
 // build makes everything and listens, but answers nothing yet.
-func build(config *Config, logger zerolog.Logger) (h *house, err error) {
-	h = &house{config: config, logger: logger, metrics: telemetry.NewMetrics()}
+func build(config *Config, logger zerolog.Logger, stdout io.Writer) (h *house, err error) {
+	h = &house{config: config, logger: logger, stdout: stdout, metrics: telemetry.NewMetrics()}
 	h.life, h.end = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -167,6 +169,9 @@ func (h *house) serve(ctx context.Context) error {
 			}
 		})
 		h.logger.Info().Str("door", d.name).Stringer("address", d.listener.Addr()).Msg("listening")
+	}
+	if h.config.Welcome {
+		h.welcome()
 	}
 	var err error
 	select {
