@@ -1,6 +1,9 @@
 package embedding
 
-import "retort/orchestrator/wire"
+import (
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/wire"
+)
 
 // Request is the body of POST /v1/embeddings.
 type Request struct {
@@ -72,25 +75,16 @@ type Health struct {
 // Error is the answer to a request that the model cannot serve. Detail
 // locates the input where one is to blame.
 type Error struct {
-	Error  string  `json:"error"`
-	Detail *Detail `json:"detail,omitempty"`
+	Error  string          `json:"error"`
+	Detail *gateway.Detail `json:"detail,omitempty"`
 }
 
 // ValidationError is the answer to a body that does not fit the API. Detail
 // is the first problem; Errors has all of them when there are several.
 type ValidationError struct {
-	Object  string   `json:"object"`  // "error"
-	Message string   `json:"message"` // always the same
-	Detail  Detail   `json:"detail"`
-	Type    string   `json:"type"` // "request_validation_error"
-	Errors  []Detail `json:"errors,omitempty"`
-}
-
-// Detail is one problem in the form of pydantic 2.
-type Detail struct {
-	Type  string         `json:"type"`
-	Loc   []any          `json:"loc"`
-	Msg   string         `json:"msg"`
-	Input any            `json:"input"`
-	Ctx   map[string]any `json:"ctx,omitempty"`
+	Object  string           `json:"object"`  // "error"
+	Message string           `json:"message"` // always the same
+	Detail  gateway.Detail   `json:"detail"`
+	Type    string           `json:"type"` // "request_validation_error"
+	Errors  []gateway.Detail `json:"errors,omitempty"`
 }

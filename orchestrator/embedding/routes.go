@@ -51,28 +51,19 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if f.Kind != fault.Invalid || f.Rule == "" {
 		answer := Error{Error: f.Message}
 		if len(f.Path) > 0 {
-			answer.Detail = detail(f)
+			detail := gateway.DetailOf(f)
+			answer.Detail = &detail
 		}
 		return status, answer
 	}
 	answer := ValidationError{
 		Object:  "error",
 		Message: "Your request cannot be validated, it is incorrect.",
-		Detail:  *detail(f),
+		Detail:  gateway.DetailOf(f),
 		Type:    "request_validation_error",
 	}
-	if all := f.All(); len(all) > 1 {
-		for _, one := range all {
-			answer.Errors = append(answer.Errors, *detail(one))
-		}
+	if all := gateway.DetailsOf(f); len(all) > 1 {
+		answer.Errors = all
 	}
 	return status, answer
-}
-
-func detail(f *fault.Error) *Detail {
-	rule := f.Rule
-	if rule == "" {
-		rule = "value_error"
-	}
-	return &Detail{Type: rule, Loc: append([]any{"body"}, f.Path...), Msg: f.Message, Input: f.Input, Ctx: f.Limits}
 }

@@ -43,8 +43,8 @@ func (s *Service) List(context.Context) (Models, error) {
 
 // Embed returns one vector per input, in order.
 func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
-	if err := tooMany(len(r.Input), s.config.MaxInputs); err != nil {
-		return Response{}, err
+	if f := fault.Items(len(r.Input), 1, s.config.MaxInputs, "input"); f != nil {
+		return Response{}, f
 	}
 	encoder, mode, err := s.choose(r)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) choose(r Request) (*Encoder, string, error) {
 }
 
 func split(name string) (id, mode string) {
-	for _, mode := range []string{"query", "passage"} {
+	for _, mode := range modes {
 		if id, ok := strings.CutSuffix(name, "-"+mode); ok {
 			return id, mode
 		}
@@ -118,7 +118,7 @@ func (e *Encoder) accepts(inputType *string) error {
 			Message: "'input_type' parameter is required for asymmetric models",
 		}
 	case !e.TwoModes && inputType != nil:
-		return fault.Field("extra_forbidden", *inputType, []any{"input_type"}, "Extra inputs are not permitted")
+		return fault.Extra(*inputType, "input_type")
 	}
 	return nil
 }
@@ -131,9 +131,9 @@ func (e *Encoder) size(asked *int) (int, error) {
 	case asked == nil:
 		return e.Dimensions, nil
 	case e.LeastDimensions == e.Dimensions:
-		return 0, fault.Field("extra_forbidden", *asked, []any{"dimensions"}, "Extra inputs are not permitted")
+		return 0, fault.Extra(*asked, "dimensions")
 	case *asked < e.LeastDimensions:
-		return 0, atLeast("dimensions", *asked, e.LeastDimensions)
+		return 0, fault.AtLeast(*asked, e.LeastDimensions, "dimensions")
 	}
 	return min(*asked, e.Dimensions), nil
 }
