@@ -29,25 +29,11 @@ func (s *Service) Health() (ready, live any) {
 	return Health{"health-response", "Service is ready."}, Health{"health-response", "Service is live."}
 }
 
-// statuses is what each kind of failure is to this API's clients. Validation
-// fails with 400, not 422; load beyond capacity with 503.
-var statuses = map[fault.Kind]int{
-	fault.Invalid:      fiber.StatusBadRequest,
-	fault.TooLarge:     fiber.StatusRequestEntityTooLarge,
-	fault.NotFound:     fiber.StatusNotFound,
-	fault.Method:       fiber.StatusMethodNotAllowed,
-	fault.Unauthorized: fiber.StatusUnauthorized,
-	fault.Overloaded:   fiber.StatusServiceUnavailable,
-	fault.Unavailable:  fiber.StatusServiceUnavailable,
-	fault.Timeout:      fiber.StatusGatewayTimeout,
-	fault.Canceled:     499, // the client is gone; for the log
-	fault.Internal:     fiber.StatusInternalServerError,
-}
-
 // RenderFault words a failure as the service does: what pydantic would find
-// in the body is a validation error, everything else {"error": "<text>"}.
+// in the body is a validation error (with 400, not 422), everything else
+// {"error": "<text>"}.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
-	status = statuses[f.Kind]
+	status = gateway.StatusOf(f.Kind)
 	if f.Kind != fault.Invalid || f.Rule == "" {
 		answer := Error{Error: f.Message}
 		if len(f.Path) > 0 {
