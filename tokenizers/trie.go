@@ -31,10 +31,10 @@ func newTrie(keys []key) *trie {
 	})
 	b := &trieBuilder{}
 	b.grow(512)
-	b.units[0] = unit{value: noToken, check: noNode}
-	b.taken[0] = true
-	b.free = 1
-	b.fill(0, keys, 0)
+	b.take(0, noNode)
+	if len(keys) > 0 {
+		b.fill(0, keys, 0)
+	}
 	return &trie{units: slices.Clip(b.units[:b.last+257])}
 }
 
@@ -71,19 +71,32 @@ func (t *trie) longest(s int32, b []byte) (id int32, length int) {
 	return id, length
 }
 
-const noNode = -1
-
+// trieBuilder keeps the free units in a list, in order of their place. Unit 0 is its head once the root has taken it.
 type trieBuilder struct {
-	units []unit
-	taken []bool
-	free  int32 // no unit before this one is free
-	last  int32 // the largest base given out
+	units      []unit
+	next, prev []int32
+	last       int32 // the largest base given out
 }
 
 func (b *trieBuilder) grow(n int) {
-	for len(b.units) < n {
-		b.units = append(b.units, unit{check: noNode, value: noToken})
-		b.taken = append(b.taken, false)
+	for i := int32(len(b.units)); int(i) < n; i++ {
+		b.units = append(b.units, unit{check: free, value: noToken})
+		b.next = append(b.next, i+1)
+		b.prev = append(b.prev, i-1)
+	}
+}
+
+const (
+	noNode = -1
+	free   = -2
+)
+
+// take gives a unit to a parent node.
+func (b *trieBuilder) take(i, parent int32) {
+	b.units[i].check = parent
+	if i > 0 {
+		b.next[b.prev[i]] = b.next[i]
+		b.prev[b.next[i]] = b.prev[i]
 	}
 }
 
@@ -106,8 +119,7 @@ func (b *trieBuilder) fill(node int32, keys []key, depth int) {
 	b.units[node].base = base
 	b.last = max(b.last, base)
 	for _, c := range labels {
-		b.taken[base+int32(c)] = true
-		b.units[base+int32(c)].check = node
+		b.take(base+int32(c), node)
 	}
 	for len(keys) > 0 {
 		c, n := keys[0].text[depth], 1
@@ -119,33 +131,26 @@ func (b *trieBuilder) fill(node int32, keys []key, depth int) {
 	}
 }
 
-// place finds a base whose units for all labels are free. It looks at a bounded number of gaps, so that building stays
-// linear; what it leaves empty costs little.
+// place finds a base whose units for all labels are free. It looks at a bounded number of gaps and then goes to the end, so
+// that building stays linear; what it leaves empty costs little.
 func (b *trieBuilder) place(labels []byte) int32 {
-	for b.taken[b.free] {
-		b.free++
-		b.grow(int(b.free) + 512)
+	first := int32(labels[0])
+	at := b.next[0]
+	for tries := 0; ; tries++ {
+		if tries == 64 {
+			at = b.prev[len(b.prev)-1]
+		}
+		b.grow(int(at) + 513)
+		if at >= first && b.fits(at-first, labels[1:]) {
+			return at - first
+		}
+		at = b.next[at]
 	}
-	at := b.free
-	for tries := 0; ; at++ {
-		b.grow(int(at) + 512)
-		if b.taken[at] || at < int32(labels[0]) {
-			continue
-		}
-		base := at - int32(labels[0])
-		if b.fits(base, labels[1:]) {
-			break
-		}
-		if tries++; tries == 256 {
-			at = int32(len(b.units)) - 512
-		}
-	}
-	return at - int32(labels[0])
 }
 
 func (b *trieBuilder) fits(base int32, labels []byte) bool {
 	for _, c := range labels {
-		if b.taken[base+int32(c)] {
+		if b.units[base+int32(c)].check != free {
 			return false
 		}
 	}
