@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// file is a tokenizer.json. Truncation and padding are read past: see the package comment.
+// file is a tokenizer.json. Truncation is read past, and of padding only the token is used: see the package comment.
 type file struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -53,7 +53,27 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if t.decoders, err = parseDecoder(f.Decoder); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
-	return t, t.addTokens(f.AddedTokens)
+	if err := t.addTokens(f.AddedTokens); err != nil {
+		return nil, err
+	}
+	t.pad = t.padding(f.Padding)
+	return t, nil
+}
+
+// padding finds the token to pad with.
+func (t *Tokenizer) padding(section json.RawMessage) int32 {
+	var p struct {
+		ID *int32 `json:"pad_id"`
+	}
+	if json.Unmarshal(section, &p) == nil && p.ID != nil {
+		return *p.ID
+	}
+	for _, name := range []string{"[PAD]", "<pad>"} {
+		if id, ok := t.ID(name); ok {
+			return id
+		}
+	}
+	return 0
 }
 
 // addTokens makes the added tokens known. Their ids must be those the reference would give them: the model's own for a token

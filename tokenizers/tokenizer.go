@@ -19,6 +19,7 @@ type Tokenizer struct {
 	added     map[int32]*addedToken
 	addedIDs  map[string]int32
 	size      int
+	pad       int32
 	passes    sync.Pool
 }
 
@@ -169,3 +170,7 @@ func (t *Tokenizer) AddedTokens(pair bool) int {
 	}
 	return addedTokens(t.template.single)
 }
+
+// PadID is the token to pad with: the one the file's padding section names, else [PAD] or <pad>, else 0. A model does not
+// see it, the attention mask being 0 there, unless it counts positions by it, as RoBERTa does.
+func (t *Tokenizer) PadID() int32 { return t.pad }
