@@ -27,7 +27,8 @@ type Config struct {
 	Host            string        `default:"0.0.0.0" help:"Address to listen on."`
 	Port            int           `default:"8000" help:"Main port (-1: any free one): the page for people, and every API under its name."`
 	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8701" placeholder:"HOST:PORT,…" help:"gRPC addresses of Triton; several, or one DNS name with several addresses, are balanced."`
-	TritonTLS       bool          `name:"triton-tls" help:"Speak TLS to Triton."`
+	TritonTLS       bool          `name:"triton-tls" help:"Speak TLS to Triton; an address that begins with grpcs:// does so anyway."`
+	TritonCA        string        `name:"triton-ca" type:"path" placeholder:"FILE" help:"Authorities to trust for Triton, in PEM; by default those of the system."`
 	ModelRepository string        `default:"model_repository" type:"path" help:"Folder of Triton's model repository, for the files beside each config.pbtxt (tokenizer.json …)."`
 	Welcome         bool          `help:"Print where everything is once the ports listen."`
 	Discovery       time.Duration `default:"1s" help:"How often the repository index is read."`

@@ -82,8 +82,9 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (h *house, e
 		return nil, err
 	}
 	h.registry = triton.NewRegistry(h.client, triton.RegistryConfig{
-		Every: config.Discovery, Logger: logger, Observe: h.metrics.TritonUp,
+		Every: config.Discovery, Repository: config.ModelRepository, Logger: logger,
 	})
+	h.registry.OnChange(func(s *triton.Snapshot) { h.metrics.TritonUp(!s.Stale) })
 	if err := h.openTLS(); err != nil {
 		return nil, err
 	}
@@ -155,7 +156,6 @@ func (h *house) open(name string, app *fiber.App, port int) error {
 // serve answers on all doors until ctx ends, then drains: readiness is
 // refused, then new connections, then what is under way has its time to end.
 func (h *house) serve(ctx context.Context) error {
-	h.registry.Start(h.life)
 	failed := make(chan error, len(h.doors))
 	var serving sync.WaitGroup
 	for _, d := range h.doors {
@@ -205,6 +205,9 @@ func (h *house) close() {
 	h.end()
 	for _, d := range h.doors {
 		d.listener.Close()
+	}
+	if h.registry != nil {
+		h.registry.Close()
 	}
 	if h.client != nil {
 		h.client.Close()

@@ -3,6 +3,7 @@ package main
 import (
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/triton"
 )
 
 // service is one documented API: its name, which is also its prefix on the
@@ -20,5 +21,19 @@ var services = []service{
 }
 
 func (h *house) embedding() gateway.API {
-	return embedding.New(h.config.Embedding.Room, catalog(h, "embedding", embedding.Open))
+	return embedding.New(h.config.Embedding.Room, catalog(h, "embedding", embedding.Opener(h.client, h.batching("embedding"))))
+}
+
+// catalog follows the models of an API.
+func catalog[T any](h *house, api string, open func(*triton.Model) (T, error)) *triton.Catalog[T] {
+	return triton.NewCatalog(h.registry, api, h.logger, func(n int) { h.metrics.ModelsReady(api, n) }, open)
+}
+
+// batching is how the rows of an API's requests share calls to Triton.
+func (h *house) batching(api string) triton.BatchOptions {
+	return triton.BatchOptions{
+		MaxTokens:   h.config.BatchTokens,
+		Concurrency: h.config.BatchConcurrency,
+		Observe:     func(b triton.Batch) { h.metrics.Batch(api, b.Rows, b.Padded) },
+	}
 }

@@ -54,12 +54,12 @@ type Usage struct {
 
 // Models is the answer of GET /v1/models.
 type Models struct {
-	Object string  `json:"object"` // "list"
-	Data   []Model `json:"data"`
+	Object string   `json:"object"` // "list"
+	Data   []Listed `json:"data"`
 }
 
-// Model is one entry of the model list.
-type Model struct {
+// Listed is one entry of the model list.
+type Listed struct {
 	ID      string `json:"id"`
 	Created int64  `json:"created"` // Unix time in seconds
 	Object  string `json:"object"`  // "model"

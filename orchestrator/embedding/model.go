@@ -18,7 +18,7 @@ import (
 // Model turns rows of tokens into vectors of length 1, in order. A row's
 // vector does not depend on the rows beside it.
 type Model interface {
-	Embed(ctx context.Context, rows []tokenizers.Encoding) ([][]float32, error)
+	Embed(ctx context.Context, rows []*tokenizers.Encoding) ([][]float32, error)
 }
 
 // Encoder is a model with what its entry in the model repository says of it.
@@ -35,15 +35,26 @@ type Encoder struct {
 	model           Model
 }
 
+// Opener opens models over a client; batching bounds what is sent at once.
+func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (*Encoder, error) {
+	return func(entry *triton.Model) (*Encoder, error) {
+		e, err := Open(entry)
+		if err != nil {
+			return nil, err
+		}
+		e.model = newTritonModel(client, entry, e, batching)
+		return e, nil
+	}
+}
+
 // Open reads an entry of the model repository: the parameters of its
 // config.pbtxt (model_repository/README.md lists them) and its tokenizer.
-func Open(entry triton.Entry, model Model) (*Encoder, error) {
+func Open(entry *triton.Model) (*Encoder, error) {
 	e := &Encoder{
 		ID:            entry.PublicID(),
 		OwnedBy:       entry.Parameter("owned_by", "retort"),
 		QueryPrefix:   entry.Parameter("query_prefix", ""),
 		PassagePrefix: entry.Parameter("passage_prefix", ""),
-		model:         model,
 	}
 	switch modes := entry.Parameter("modes", "one"); modes {
 	case "one", "two":
@@ -61,13 +72,17 @@ func Open(entry triton.Entry, model Model) (*Encoder, error) {
 	if e.Dimensions, e.LeastDimensions, err = dimensions(entry); err != nil {
 		return nil, err
 	}
-	e.tokenizer, err = tokenizers.Load(entry.File(entry.Parameter("tokenizer", "tokenizer.json")))
+	file, err := entry.File(entry.Parameter("tokenizer", "tokenizer.json"))
+	if err != nil {
+		return nil, err
+	}
+	e.tokenizer, err = tokenizers.Load(file)
 	return e, err
 }
 
 // dimensions reads the size of the model's output, and what the parameter
 // dimensions offers: "384" for nothing shorter, "128-384" for a range.
-func dimensions(entry triton.Entry) (size, least int, err error) {
+func dimensions(entry *triton.Model) (size, least int, err error) {
 	size, err = entry.OutputSize(outputVector)
 	if err != nil {
 		return 0, 0, err
@@ -86,7 +101,7 @@ func dimensions(entry triton.Entry) (size, least int, err error) {
 }
 
 // tokenize turns texts into rows, on all cores when there are many.
-func (e *Encoder) tokenize(ctx context.Context, input []string, mode, truncate string) ([]tokenizers.Encoding, error) {
+func (e *Encoder) tokenize(ctx context.Context, input []string, mode, truncate string) ([]*tokenizers.Encoding, error) {
 	prefix := map[string]string{"query": e.QueryPrefix, "passage": e.PassagePrefix}[mode]
 	opts := tokenizers.Options{MaxLength: e.MaxTokens, Strategy: tokenizers.OnlyFirst}
 	switch truncate {
@@ -95,14 +110,15 @@ func (e *Encoder) tokenize(ctx context.Context, input []string, mode, truncate s
 	case "START":
 		opts.Direction = tokenizers.Left
 	}
-	rows := make([]tokenizers.Encoding, len(input))
+	rows := make([]*tokenizers.Encoding, len(input))
 	const chunk = 64
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for lo := 0; lo < len(input); lo += chunk {
 		piece := func() error {
 			for i := lo; i < min(lo+chunk, len(input)); i++ {
-				if err := e.tokenizer.EncodeInto(&rows[i], prefix+input[i], opts); err != nil {
+				var err error
+				if rows[i], err = e.tokenizer.Encode(prefix+input[i], opts); err != nil {
 					return tooLong(i, err)
 				}
 			}
@@ -127,11 +143,3 @@ func tooLong(index int, err error) error {
 		Message: fmt.Sprintf("Input length %d exceeds maximum allowed token size %d", long.Length, long.Max),
 	}
 }
-
-// Tensor names of an embedding entry: model_repository/README.md.
-const (
-	inputIDs     = "input_ids"
-	inputMask    = "attention_mask"
-	inputTypes   = "token_type_ids"
-	outputVector = "sentence_embedding"
-)

@@ -31,12 +31,12 @@ func (s *Service) Models() []string { return s.models.IDs() }
 
 // List is the model list: bare ids, without the suffixes of modes.
 func (s *Service) List(context.Context) (Models, error) {
-	list := Models{Object: "list", Data: []Model{}}
+	list := Models{Object: "list", Data: []Listed{}}
 	if err := s.models.Ready(); err != nil {
 		return list, err
 	}
 	for _, e := range s.models.All() {
-		list.Data = append(list.Data, Model{ID: e.ID, Created: e.Created, Object: "model", OwnedBy: e.OwnedBy})
+		list.Data = append(list.Data, Listed{ID: e.ID, Created: e.Created, Object: "model", OwnedBy: e.OwnedBy})
 	}
 	return list, nil
 }
@@ -59,8 +59,8 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 		return Response{}, err
 	}
 	tokens := 0
-	for i := range rows {
-		tokens += len(rows[i].IDs)
+	for _, row := range rows {
+		tokens += len(row.IDs)
 	}
 	request := telemetry.FromContext(ctx)
 	request.AddRows(len(rows))

@@ -35,12 +35,12 @@ type Rank struct {
 
 // Models is the answer of GET /v1/models.
 type Models struct {
-	Object string  `json:"object"` // "list"
-	Data   []Model `json:"data"`
+	Object string   `json:"object"` // "list"
+	Data   []Listed `json:"data"`
 }
 
-// Model is one entry of the model list.
-type Model struct {
+// Listed is one entry of the model list.
+type Listed struct {
 	ID string `json:"id"`
 }
 

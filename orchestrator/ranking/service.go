@@ -28,9 +28,9 @@ func (s *Service) Models() []string { return s.models.IDs() }
 
 // List is the model list.
 func (s *Service) List(context.Context) (Models, error) {
-	list := Models{Object: "list", Data: []Model{}}
+	list := Models{Object: "list", Data: []Listed{}}
 	for _, id := range s.models.IDs() {
-		list.Data = append(list.Data, Model{ID: id})
+		list.Data = append(list.Data, Listed{ID: id})
 	}
 	return list, s.models.Ready()
 }
