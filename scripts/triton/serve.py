@@ -9,7 +9,9 @@
 With a command after `--`, the server starts on free ports, the command runs with
 RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP (host:port) and
 RETORT_TEST_TRITON_REPOSITORY (the model folder being served) set, then everything
-stops; the exit status is the command's. --scratch serves a temporary copy of the
+stops; the exit status is the command's. A tritonserver that dies is started again on
+the same ports; RETORT_TEST_TRITON_PIDFILE names a file with its process id, so that a
+test can kill it. --scratch serves a temporary copy of the
 repository, in which models can be added, changed and removed.
 
 The first start installs tritonserver and onnxruntime from PyPI, pinned and checked
@@ -40,15 +42,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
 from environment import ROOT, Unusable, prepare, say  # noqa: E402
-from repository import Overrides, Watcher  # noqa: E402
+from repository import Overrides  # noqa: E402
 from server import Options, Server, call, free_ports  # noqa: E402
+from supervisor import Supervisor  # noqa: E402
 
 PORTS = {"grpc": 8701, "http": 8700, "metrics": 8702}
 CONTROLS = ("watch", "explicit", "poll")
@@ -85,7 +87,9 @@ def main() -> int:
             raise ValueError(f"RETORT_TRITON_MODEL_CONTROL={control}: one of {', '.join(CONTROLS)} is wanted")
         with repository(args) as folder:
             options = listen(args, folder, control)
-            return serve(Server(environment, options), overrides, control == "watch", args.command)
+            server = Server(environment, options)
+            timeout = float(os.environ.get("RETORT_TRITON_READY_SECONDS") or 120)
+            return serve(Supervisor(server, overrides if control == "watch" else None, timeout), args.command)
     except (Stop, KeyboardInterrupt):
         return 0
     except (Unusable, RuntimeError, ValueError, subprocess.CalledProcessError) as error:
@@ -126,24 +130,17 @@ def repository(args: argparse.Namespace):
         yield target
 
 
-def serve(server: Server, overrides: Overrides, watched: bool, command: list[str]) -> int:
+def serve(supervisor: Supervisor, command: list[str]) -> int:
     """Start, wait until ready, then run the command or wait for a signal; always stop."""
-    options, began, watcher = server.options, time.monotonic(), None
     say("starting tritonserver")
     try:
-        server.start()
-        server.wait_ready(float(os.environ.get("RETORT_TRITON_READY_SECONDS") or 120))
-        if watched:
-            watcher = Watcher(options, overrides)
-            watcher.start()
-        report(options, time.monotonic() - began)
-        return run(server, command) if command else wait(server)
+        seconds = supervisor.start()
+        report(supervisor.server.options, seconds)
+        return run(supervisor, command) if command else supervisor.wait()
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        if watcher:
-            watcher.stop()
-        server.stop()
+        supervisor.stop()
         say("stopped")
 
 
@@ -158,20 +155,16 @@ def report(options: Options, seconds: float) -> None:
         f"metrics {options.host}:{options.metrics}: {', '.join(ready) or 'no models'}")
 
 
-def wait(server: Server) -> int:
-    """Until a signal, or until the server ends by itself, which is a failure."""
-    code = server.process.wait()
-    raise RuntimeError(server.failure(f"tritonserver ended by itself with status {code}"))
-
-
-def run(server: Server, command: list[str]) -> int:
+def run(supervisor: Supervisor, command: list[str]) -> int:
     """The command's exit status; it is ended too when a signal arrives."""
-    options = server.options
-    address = f"{options.host}:{options.grpc}"
+    options = supervisor.server.options
     child = subprocess.Popen(command, env={
-        **os.environ, "RETORT_TEST_TRITON_URL": address, "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
+        **os.environ,
+        "RETORT_TEST_TRITON_URL": f"{options.host}:{options.grpc}",
+        "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
         "RETORT_TEST_TRITON_METRICS": f"{options.host}:{options.metrics}",
-        "RETORT_TEST_TRITON_REPOSITORY": str(options.repository)})
+        "RETORT_TEST_TRITON_REPOSITORY": str(options.repository),
+        "RETORT_TEST_TRITON_PIDFILE": str(supervisor.pidfile)})
     try:
         return child.wait()
     finally:

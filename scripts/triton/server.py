@@ -20,7 +20,10 @@ from pathlib import Path
 from environment import BACKENDS, Environment, say
 
 # Lines about absent NVIDIA hardware, harmless on a CPU: not shown.
-NOISE = re.compile(r"NVML|DCGM|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda|Failed to get.*GPU|CUDA driver")
+NOISE = re.compile(r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda|Failed to get.*GPU|CUDA driver")
+
+# Looked up before any fork: a child of a process with threads must not load libraries.
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 
 # How long a stopping server may finish its requests before it is killed, in seconds.
 GRACE = 15
@@ -86,7 +89,8 @@ class Server:
         """Show the server's lines, told apart from everyone else's."""
         for line in self.process.stdout:
             line = line.rstrip()
-            self.tail.append(line)
+            if line and not line.startswith(("+", "|")):
+                self.tail.append(line)
             if line and not NOISE.search(line) and (self.options.verbose or worth_showing(line)):
                 say(line)
 
@@ -160,7 +164,7 @@ def refuse_taken(host: str, port: int) -> None:
 
 def die_with_parent() -> None:
     """Linux sends the server SIGTERM should this process be killed."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def remove_shared_memory(prefix: str) -> None:
