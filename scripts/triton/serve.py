@@ -7,9 +7,9 @@
                                                     a server of its own for one command
 
 With a command after `--`, the server starts on free ports, the command runs with
-RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP (host:port) and
-RETORT_TEST_TRITON_REPOSITORY (the model folder being served) set, then everything
-stops; the exit status is the command's. A tritonserver that dies is started again on
+RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP
+(host:port) and RETORT_TEST_TRITON_REPOSITORY (the model folder being served) set, then
+everything stops; the exit status is the command's. A tritonserver that dies is started again on
 the same ports; RETORT_TEST_TRITON_PIDFILE names a file with its process id, so that a
 test can kill it. --scratch serves a temporary copy of the
 repository, in which models can be added, changed and removed.
@@ -54,6 +54,9 @@ from supervisor import Supervisor  # noqa: E402
 
 PORTS = {"grpc": 8701, "http": 8700, "metrics": 8702}
 CONTROLS = ("watch", "explicit", "poll")
+
+# How long a command that was asked to end may take, in seconds.
+DRAIN = 40
 
 
 class Stop(Exception):
@@ -160,6 +163,7 @@ def run(supervisor: Supervisor, command: list[str]) -> int:
     options = supervisor.server.options
     child = subprocess.Popen(command, env={
         **os.environ,
+        "RETORT_TRITON_URL": f"{options.host}:{options.grpc}",
         "RETORT_TEST_TRITON_URL": f"{options.host}:{options.grpc}",
         "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
         "RETORT_TEST_TRITON_METRICS": f"{options.host}:{options.metrics}",
@@ -167,13 +171,20 @@ def run(supervisor: Supervisor, command: list[str]) -> int:
         "RETORT_TEST_TRITON_PIDFILE": str(supervisor.pidfile)})
     try:
         return child.wait()
-    finally:
-        if child.poll() is None:
-            child.terminate()
-            try:
-                child.wait(10)
-            except subprocess.TimeoutExpired:
-                child.kill()
+    except KeyboardInterrupt:
+        return finish(child)  # Ctrl-C at a terminal reached the command as well
+    except Stop:
+        child.terminate()
+        return finish(child)
+
+
+def finish(child: subprocess.Popen) -> int:
+    """Let the command drain; kill it if that takes too long."""
+    try:
+        return child.wait(DRAIN)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt, Stop):
+        child.kill()
+        return child.wait()
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class Server:
             if line and not line.startswith(("+", "|")):
                 self.tail.append(line)
             if line and not NOISE.search(line) and (self.options.verbose or worth_showing(line)):
-                say(line)
+                say(line.partition("\\n\\nAt:")[0])
 
     def wait_ready(self, timeout: float) -> None:
         """Until the server and every model it found are settled; RuntimeError with the last lines otherwise."""

@@ -47,20 +47,17 @@ class TritonPythonModel:
     def auto_complete_config(config):
         """Fill in what config.pbtxt leaves out: tensors, and the batch size, from the graph."""
         known = config.as_dict()
-        path = model_file(known, model_folder_of_this_process())
+        path = model_file(known, version_folder_of_this_process())
         if path is None or (known["input"] and known["output"]):
             return config
         session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        tensors = session.get_inputs() + session.get_outputs()
         batched = known["max_batch_size"] > 0
-        for names, add in ((known["input"], config.add_input), (known["output"], config.add_output)):
-            if names:
-                continue
-            graph = session.get_inputs() if add == config.add_input else session.get_outputs()
-            for tensor in graph:
-                dims = [d if isinstance(d, int) else -1 for d in tensor.shape]
-                add({"name": tensor.name, "data_type": DATATYPES[tensor.type], "dims": dims[1:] if batched else dims})
-        del session, tensors
+        if not known["input"]:
+            for tensor in session.get_inputs():
+                config.add_input(described(tensor, batched))
+        if not known["output"]:
+            for tensor in session.get_outputs():
+                config.add_output(described(tensor, batched))
         return config
 
     def initialize(self, args):
@@ -77,6 +74,7 @@ class TritonPythonModel:
         self.inputs = [tensor["name"] for tensor in config["input"]]
         self.outputs = [tensor["name"] for tensor in config["output"]]
         self.strings = {t.name for t in self.session.get_inputs() if t.type == "tensor(string)"}
+        self.scalars = {t.name for t in self.session.get_inputs() if not t.shape}
         self.watch = Watch()
 
     def execute(self, requests):
@@ -101,9 +99,10 @@ class TritonPythonModel:
         """The request's tensors by name, as ONNX Runtime takes them."""
         feed = {}
         for tensor in request.inputs():
-            array = tensor.as_numpy()
-            name = tensor.name()
-            feed[name] = text(array) if name in self.strings else array
+            array, name = tensor.as_numpy(), tensor.name()
+            if name in self.strings:
+                array = text(array)
+            feed[name] = array.reshape(()) if name in self.scalars else array
         return feed
 
     def key(self, feed):
@@ -211,7 +210,9 @@ def text(array):
 
 
 def as_triton(array):
-    """Strings go back as UTF-8 bytes; numbers as they are."""
+    """Strings go back as UTF-8 bytes, a scalar as one element (Triton has no rank 0), the rest as it is."""
+    if array.ndim == 0:
+        array = array.reshape(1)
     if array.dtype != object:
         return array
     flat = [item.encode("utf-8") if isinstance(item, str) else item for item in array.ravel()]
@@ -224,6 +225,12 @@ def failure(error):
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error)))
 
 
+def described(tensor, batched):
+    """A graph's tensor as config.pbtxt would say it; without its first axis where that is the batch."""
+    dims = [d if isinstance(d, int) else -1 for d in tensor.shape]
+    return {"name": tensor.name, "data_type": DATATYPES[tensor.type], "dims": (dims[1:] if batched else dims) or [1]}
+
+
 def model_file(config, folder):
     """The graph's path: default_model_filename, else model.onnx. None where there is none."""
     if folder is None:
@@ -232,7 +239,7 @@ def model_file(config, folder):
     return path if path.exists() else None
 
 
-def model_folder_of_this_process():
+def version_folder_of_this_process():
     """The version's folder, which auto_complete_config is not told: the stub was started with its path."""
     for word in Path("/proc/self/cmdline").read_bytes().split(b"\0"):
         parent = Path(os.fsdecode(word)).parent
