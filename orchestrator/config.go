@@ -14,6 +14,7 @@ import (
 
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/ranking"
 )
 
 // Config is every setting of the program, composed of the rooms' own. Each
@@ -52,7 +53,7 @@ type Config struct {
 	Latent    API       `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
 	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
 	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
-	Ranking   API       `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
+	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
 	Chat      API       `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
 }
 
@@ -65,6 +66,12 @@ type API struct {
 type Embedding struct {
 	API  `embed:""`
 	Room embedding.Config `embed:""`
+}
+
+// Ranking are the settings of the ranking API.
+type Ranking struct {
+	API  `embed:""`
+	Room ranking.Config `embed:""`
 }
 
 // Validate is called by kong after every setting has its value.

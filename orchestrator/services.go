@@ -3,6 +3,7 @@ package main
 import (
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/ranking"
 	"retort/orchestrator/triton"
 )
 
@@ -18,10 +19,15 @@ type service struct {
 // services is the list: one line per documented API.
 var services = []service{
 	{"embedding", "Text embedding", func(c *Config) gateway.Config { return c.Embedding.API.Config }, (*house).embedding},
+	{"ranking", "Passage ranking", func(c *Config) gateway.Config { return c.Ranking.API.Config }, (*house).ranking},
 }
 
 func (h *house) embedding() gateway.API {
 	return embedding.New(h.config.Embedding.Room, catalog(h, "embedding", embedding.Opener(h.client, h.batching("embedding"))))
+}
+
+func (h *house) ranking() gateway.API {
+	return ranking.New(h.config.Ranking.Room, catalog(h, "ranking", ranking.Opener(h.client, h.batching("ranking"))))
 }
 
 // catalog follows the models of an API.

@@ -65,7 +65,7 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	request := telemetry.FromContext(ctx)
 	request.AddRows(len(rows))
 	request.AddTokens(tokens)
-	vectors, err := encoder.model.Embed(ctx, rows)
+	vectors, err := encoder.Run(ctx, rows)
 	if err != nil {
 		return Response{}, err
 	}
@@ -129,13 +129,13 @@ func (e *Encoder) accepts(inputType *string) error {
 func (e *Encoder) size(asked *int) (int, error) {
 	switch {
 	case asked == nil:
-		return e.Dimensions, nil
-	case e.LeastDimensions == e.Dimensions:
+		return e.Width, nil
+	case e.LeastDimensions == e.Width:
 		return 0, fault.Extra(*asked, "dimensions")
 	case *asked < e.LeastDimensions:
 		return 0, fault.AtLeast(*asked, e.LeastDimensions, "dimensions")
 	}
-	return min(*asked, e.Dimensions), nil
+	return min(*asked, e.Width), nil
 }
 
 func answer(r Request, vectors [][]float32, size, tokens int) Response {

@@ -53,20 +53,20 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	}
 	request := telemetry.FromContext(ctx)
 	request.AddRows(len(rows))
-	for i := range rows {
-		request.AddTokens(len(rows[i].IDs))
+	for _, row := range rows {
+		request.AddTokens(len(row.IDs))
 	}
-	logits, err := ranker.model.Score(ctx, rows)
+	logits, err := ranker.Run(ctx, rows)
 	if err != nil {
 		return Response{}, err
 	}
 	return Response{Rankings: order(logits)}, nil
 }
 
-func order(logits []float32) []Rank {
+func order(logits [][]float32) []Rank {
 	ranks := make([]Rank, len(logits))
 	for i, logit := range logits {
-		ranks[i] = Rank{Index: i, Logit: logit}
+		ranks[i] = Rank{Index: i, Logit: logit[0]}
 	}
 	sort.SliceStable(ranks, func(i, j int) bool { return ranks[i].Logit > ranks[j].Logit })
 	return ranks
