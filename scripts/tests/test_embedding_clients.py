@@ -42,13 +42,15 @@ def test_openai_names_the_mode_in_the_model(client: OpenAI) -> None:
     assert cosine(suffixed.data[0].embedding, named.data[0].embedding) > 0.99999
 
 
-def test_openai_sees_the_documented_errors(client: OpenAI) -> None:
-    with pytest.raises(BadRequestError, match="input_type"):
-        client.embeddings.create(model=TWO_MODES, input="a")
-    with pytest.raises(BadRequestError, match="exceeds maximum allowed token size"):
-        client.embeddings.create(model=ONE_MODE, input=["short", "long " * 1000])
-    with pytest.raises(NotFoundError, match="does not exist"):
-        client.embeddings.create(model="nobody/nothing", input="a")
+@pytest.mark.parametrize(("kind", "says", "request_"), [
+    (BadRequestError, "input_type", {"model": TWO_MODES, "input": "a"}),
+    (BadRequestError, "exceeds maximum allowed token size", {"model": ONE_MODE, "input": ["short", "long " * 1000]}),
+    (NotFoundError, "does not exist", {"model": "nobody/nothing", "input": "a"}),
+])
+def test_openai_sees_the_documented_errors(client: OpenAI, kind: type, says: str, request_: dict) -> None:
+    with pytest.raises(kind) as caught:
+        client.embeddings.create(**request_)
+    assert says in caught.value.response.json()["error"]
 
 
 def test_a_vector_does_not_depend_on_its_neighbours(client: OpenAI) -> None:
