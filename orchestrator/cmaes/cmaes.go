@@ -122,16 +122,14 @@ func (o *Optimizer) setUnit() {
 
 // Tell gives the values fs of the points xs, lower is better, and moves the distribution. NaN and +Inf rank last. The
 // rows of xs are those of Ask, in their order; a row that differs from what Ask gave counts as a proposal from outside,
-// see [Optimizer.Inject]. An error leaves the run as it was.
+// see [Optimizer.Inject]. An error of the
+// arguments leaves the run as it was; a covariance beyond repair ends it.
 func (o *Optimizer) Tell(xs [][]float64, fs []float64) error {
 	if err := o.check(xs, fs); err != nil {
 		return err
 	}
 	if o.evaluations == 0 && o.unit[0] == 0 { // Tell before the first Ask: every point is from outside
 		o.setUnit()
-	}
-	if err := o.distribution.refresh(); err != nil {
-		return err
 	}
 	o.iterations++
 	o.rank(xs, fs)
@@ -143,8 +141,9 @@ func (o *Optimizer) Tell(xs [][]float64, fs []float64) error {
 	o.moveMean()
 	o.adaptCovariance()
 	o.sigma *= o.rule.factor(o)
+	err := o.distribution.refresh()
 	o.stop.update(o)
-	return nil
+	return err
 }
 
 func (o *Optimizer) check(xs [][]float64, fs []float64) error {

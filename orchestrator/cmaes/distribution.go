@@ -9,7 +9,8 @@ import (
 // distribution is the zero-mean normal distribution that points are drawn from, in units of sigma and the deviations.
 // Rows called z are standard normal, rows called y have its covariance; each y belongs to one z.
 type distribution interface {
-	// refresh makes sampling follow the updates, when enough of them have been gathered.
+	// refresh makes sampling follow the updates, when enough of them have been gathered. It is called between a
+	// generation's update and the next one's sample, never between a sample and its update.
 	refresh() error
 	// sample gives the rows of y that belong to the rows of z. The two may not overlap.
 	sample(y, z blas64.General)

@@ -96,7 +96,7 @@ func (c *cholesky) factorize(covariance blas64.Symmetric) bool {
 
 func (c *cholesky) sample(y, z blas64.General) {
 	copy(y.Data[:y.Rows*y.Stride], z.Data)
-	blas64.Trmm(blas.Right, blas.NoTrans, 1, c.factor(), y) // rows: yᵀ = zᵀ U
+	multiplyUpper(y, c.factor()) // yᵀ = zᵀ U
 }
 
 func (c *cholesky) whiten(z, y []float64) {

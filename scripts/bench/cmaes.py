@@ -35,8 +35,8 @@ CASES = [
     for n in (10, 40)
     for f, budget in (("sphere", 10**5), ("ellipsoid", 10**5), ("rosenbrock", 3 * 10**5))
 ] + [
-    ("rastrigin", 10, False, 100, 3.0, 1e-8, 10**6, 9, 15),
-    ("rastrigin", 40, False, 400, 3.0, 1e-8, 3 * 10**6, 9, 15),
+    ("rastrigin", 10, False, 400, 3.0, 1e-8, 10**6, 9, 15),
+    ("rastrigin", 40, False, 600, 3.0, 1e-8, 3 * 10**6, 9, 15),
     ("sphere", 512, False, 0, 1.0, 1e-8, 10**6, 0, 5),
     ("ellipsoid", 512, True, 0, 1.0, 1e-8, 10**6, 0, 5),
 ]
