@@ -16,6 +16,9 @@ const noID = "[request id: <id_unknown>] "
 // words and in its order.
 func check(r *triton.Request, config *pb.ModelConfig) error {
 	declared := triton.ConfigFrom(config)
+	if err := checkParameters(r); err != nil {
+		return err
+	}
 	for i, t := range r.Inputs {
 		if t.Datatype == triton.BYTES {
 			if err := checkStrings(t); err != nil {
@@ -40,6 +43,19 @@ func check(r *triton.Request, config *pb.ModelConfig) error {
 	for _, t := range r.Inputs {
 		if err := checkInput(t, r.Model, declared); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkParameters allows what Triton 2.51 allows.
+func checkParameters(r *triton.Request) error {
+	for name, value := range r.Parameters {
+		switch value.(type) {
+		case uint64, float64:
+			if name != "priority" {
+				return invalid("invalid value type for '%s' parameter, expected int64_param, bool_param, or string_param.", name)
+			}
 		}
 	}
 	return nil

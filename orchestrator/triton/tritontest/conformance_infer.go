@@ -88,7 +88,7 @@ func (x *trial) requests(t *testing.T) {
 	two := triton.Int64s("INT64", []int64{1}, []int64{2})
 	r, err := x.client.Infer(x.ctx(t), &triton.Request{
 		Model: "conformance_identity", Version: "1", ID: "an id", Inputs: []triton.Tensor{one, two}, Outputs: []string{"INT64"},
-		Parameters: map[string]any{"bool": true, "int": 1, "uint": uint64(1), "text": "x"},
+		Parameters: map[string]any{"bool": true, "int": 1, "text": "x"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +96,8 @@ func (x *trial) requests(t *testing.T) {
 	if r.Model != "conformance_identity" || r.Version != "1" || r.ID != "an id" || len(r.Outputs) != 1 {
 		t.Errorf("response: %+v", r)
 	}
+	_, err = x.client.Infer(x.ctx(t), &triton.Request{Model: "conformance_identity", Parameters: map[string]any{"mine": uint64(1)}})
+	refused(t, err, fault.Invalid, "invalid value type for 'mine' parameter, expected int64_param, bool_param, or string_param.")
 	if _, err := r.Output("FP32"); fault.KindOf(err) != fault.Internal {
 		t.Errorf("an output that was not asked for: %v", err)
 	}
@@ -199,33 +201,48 @@ func (x *trial) deadline(t *testing.T) {
 	}
 }
 
-// fullQueue has one request running and one waiting, which is all that fits.
+// fullQueue lets one request run and one wait. Which of several are refused is
+// left open: with such a limit tritonserver 2.51 now and then lets half a
+// second pass before it looks at its queue.
 func (x *trial) fullQueue(t *testing.T) {
+	x.reconfigure(t, map[string]any{"default_queue_policy": map[string]any{
+		"max_queue_size": 1, "default_timeout_microseconds": 20_000_000, "allow_timeout_override": true}})
 	errs := make([]error, 5)
 	var calls sync.WaitGroup
 	for i := range errs {
-		calls.Go(func() { _, errs[i] = x.sleep(x.ctx(t), 500, nil) })
-		if i < 2 {
-			time.Sleep(100 * time.Millisecond)
-		}
+		calls.Go(func() { _, errs[i] = x.sleep(x.ctx(t), 300, nil) })
 	}
 	calls.Wait()
-	for i, err := range errs {
-		if i < 2 && err != nil {
-			t.Errorf("request %d: %v", i, err)
-		} else if i >= 2 {
-			refused(t, err, fault.Overloaded, "Exceeds maximum queue size")
-			if fault.As(err).RetryAfter <= 0 {
-				t.Error("no hint when to come back")
-			}
+	answered := 0
+	for _, err := range errs {
+		if err == nil {
+			answered++
+			continue
+		}
+		refused(t, err, fault.Overloaded, "Exceeds maximum queue size")
+		if fault.As(err).RetryAfter <= 0 {
+			t.Error("no hint when to come back")
 		}
 	}
-	calls.Go(func() { _, errs[0] = x.sleep(x.ctx(t), 500, nil) })
-	time.Sleep(100 * time.Millisecond)
-	_, err := x.sleep(x.ctx(t), 0, map[string]any{"timeout": int64(50_000)})
-	refused(t, err, fault.Overloaded, "Request timeout expired")
-	calls.Wait()
-	if errs[0] != nil {
-		t.Error(errs[0])
+	if answered == 0 || answered > 2 {
+		t.Errorf("%d of %d requests were answered, want 1 or 2", answered, len(errs))
 	}
+	x.queueTimeout(t)
+}
+
+// queueTimeout gives a request 50 ms in the queue behind one that runs longer.
+func (x *trial) queueTimeout(t *testing.T) {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for range 5 {
+		calls.Go(func() { _, _ = x.sleep(x.ctx(t), 400, nil) })
+		time.Sleep(100 * time.Millisecond)
+		_, err := x.sleep(x.ctx(t), 0, map[string]any{"timeout": int64(50_000)})
+		if err != nil && fault.As(err).Message != "Exceeds maximum queue size" {
+			refused(t, err, fault.Overloaded, "Request timeout expired")
+			return
+		}
+		calls.Wait()
+	}
+	t.Error("no request ran out of its time in the queue")
 }

@@ -27,6 +27,9 @@ func (x *trial) server(t *testing.T) {
 func (x *trial) lifecycle(t *testing.T) {
 	const name = "conformance_identity"
 	ctx := x.ctx(t)
+	if err := x.client.Unload(ctx, name); err != nil { // a run before this one may have been cut short
+		t.Fatal(err)
+	}
 	_, err := x.client.Infer(ctx, &triton.Request{Model: "no_such_model"})
 	refused(t, err, fault.NotFound, "Request for unknown model: 'no_such_model' is not found")
 	refused(t, x.client.Load(ctx, "no_such_model", nil), fault.NotFound,
@@ -43,8 +46,10 @@ func (x *trial) lifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.state(t, name, true)
-	if ready, err := x.client.ServerReady(ctx); err != nil || !ready {
-		t.Errorf("server ready: %v, %v", ready, err)
+	// Readiness of the server is not compared: a real one that has seen failed
+	// loads or deleted models says no although all it serves is ready.
+	if _, err := x.client.ServerReady(ctx); err != nil {
+		t.Error(err)
 	}
 	x.described(t, name)
 
@@ -112,20 +117,10 @@ func (x *trial) override(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Batching == nil || config.Batching.MaxQueueDelay != 100*time.Microsecond || config.Batching.MaxQueued != 1 || config.MaxBatch != 4 {
+	if config.Batching == nil || config.Batching.MaxQueueDelay != 100*time.Microsecond || config.MaxBatch != 4 {
 		t.Fatalf("config: %+v, batching %+v", config, config.Batching)
 	}
-	text, _ := json.Marshal(map[string]any{
-		"name": name, "backend": "python", "max_batch_size": 4,
-		"input":  []any{map[string]any{"name": "MILLISECONDS", "data_type": "TYPE_INT32", "dims": []int{1}}},
-		"output": []any{map[string]any{"name": "SLEPT", "data_type": "TYPE_INT32", "dims": []int{1}}, map[string]any{"name": "CANCELED", "data_type": "TYPE_INT32", "dims": []int{1}}},
-
-		"dynamic_batching": map[string]any{"max_queue_delay_microseconds": 2500},
-		"parameters":       map[string]any{"pooling": map[string]any{"string_value": "mean"}},
-	})
-	if err := x.client.Load(x.ctx(t), name, &triton.LoadOptions{Config: string(text)}); err != nil {
-		t.Fatal(err)
-	}
+	x.reconfigure(t, map[string]any{"max_queue_delay_microseconds": 2500})
 	if config, err = x.client.ModelConfig(x.ctx(t), name, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +132,26 @@ func (x *trial) override(t *testing.T) {
 	refused(t, x.client.Load(x.ctx(t), name, &triton.LoadOptions{Files: map[string][]byte{"1/model.py": nil}}), fault.NotFound,
 		"failed to load 'conformance_slow', failed to poll from model repository")
 	x.infer(t, name, triton.Int32s("MILLISECONDS", []int64{1, 1}, []int32{0}))
+}
+
+// reconfigure loads the slow model with other settings of the dynamic batcher.
+func (x *trial) reconfigure(t *testing.T, batching map[string]any) {
+	t.Helper()
+	tensor := func(name string) any {
+		return map[string]any{"name": name, "data_type": "TYPE_INT32", "dims": []int{1}}
+	}
+	config, err := json.Marshal(map[string]any{
+		"name": "conformance_slow", "backend": "python", "max_batch_size": 4,
+		"input": []any{tensor("MILLISECONDS")}, "output": []any{tensor("SLEPT"), tensor("CANCELED")},
+		"dynamic_batching": batching,
+		"parameters":       map[string]any{"pooling": map[string]any{"string_value": "mean"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.client.Load(x.ctx(t), "conformance_slow", &triton.LoadOptions{Config: string(config)}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (x *trial) statistics(t *testing.T) {

@@ -80,6 +80,9 @@ func (s *Server) infer(ctx context.Context, r *triton.Request, v *version) (*pb.
 	started := time.Now()
 	response, err := v.model.Infer(ctx, r)
 	v.count(err == nil, rows, started.Sub(arrived), time.Since(started))
+	if ctx.Err() != nil {
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
 	if err != nil {
 		return nil, v.worded(err)
 	}
@@ -100,18 +103,27 @@ func (v *version) enter(ctx context.Context, r *triton.Request) error {
 	if policy.GetMaxQueueSize() > 0 && waiting > int64(policy.GetMaxQueueSize()) {
 		return status.Error(codes.Unavailable, "[request id: <id_unknown>] Exceeds maximum queue size")
 	}
-	expired := make(<-chan time.Time)
-	if limit, ok := r.Parameters["timeout"].(int64); ok && policy.GetAllowTimeoutOverride() {
-		expired = time.After(time.Duration(limit) * time.Microsecond)
-	}
 	select {
 	case v.slots <- struct{}{}:
 		return nil
-	case <-expired:
+	case <-patience(r, policy):
 		return status.Error(codes.Unavailable, "[request id: <id_unknown>] Request timeout expired")
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
+}
+
+// patience ends when a request has waited too long. A request may shorten what
+// the policy sets, and cannot set it where the policy does not.
+func patience(r *triton.Request, policy *pb.ModelQueuePolicy) <-chan time.Time {
+	limit := policy.GetDefaultTimeoutMicroseconds()
+	if asked, ok := r.Parameters["timeout"].(int64); ok && policy.GetAllowTimeoutOverride() && uint64(asked) < limit {
+		limit = uint64(asked)
+	}
+	if limit == 0 {
+		return nil
+	}
+	return time.After(time.Duration(limit) * time.Microsecond)
 }
 
 // worded turns what a model returned into what Triton answers.
@@ -161,7 +173,7 @@ func (s *Server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			running.Wait()
-			return nil
+			return status.FromContextError(ctx.Err()).Err()
 		}
 		if err != nil {
 			return err
@@ -205,6 +217,9 @@ func (s *Server) streamed(ctx context.Context, m *pb.ModelInferRequest, send fun
 		return errors.Join(err, ctx.Err())
 	})
 	v.count(err == nil, 1, 0, time.Since(started))
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		fail(err, mark(&pb.ModelInferResponse{ModelName: r.Model, Id: r.ID}, false))
 	}
