@@ -1,7 +1,10 @@
 package triton
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,24 +33,34 @@ type Entry struct {
 	Reason string
 }
 
-// Index returns what the repository of every live replica holds, replica by
-// replica. It fails only when none answers.
+// Index returns what the repository of every live replica holds, by replica,
+// name and version. It fails only when none answers. Calls prefer replicas
+// whose last index had the model ready.
 func (c *Client) Index(ctx context.Context) ([]Entry, error) {
 	var entries []Entry
 	var answered int
 	err := c.each(ctx, "repository_index", func(ctx context.Context, r *replica, done func(func())) error {
 		answer, err := r.service.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{})
+		if err != nil {
+			return err
+		}
+		serves := make(map[string]bool, len(answer.Models))
+		for _, m := range answer.Models {
+			serves[m.Name] = serves[m.Name] || State(m.State) == Ready
+		}
+		r.serves.Store(&serves)
 		done(func() {
-			if err == nil {
-				answered++
-			}
-			for _, m := range answer.GetModels() {
+			answered++
+			for _, m := range answer.Models {
 				entries = append(entries, Entry{r.address, m.Name, m.Version, State(m.State), m.Reason})
 			}
 		})
-		return err
+		return nil
 	})
 	if answered > 0 {
+		slices.SortFunc(entries, func(a, b Entry) int {
+			return cmp.Or(strings.Compare(a.Replica, b.Replica), strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
+		})
 		return entries, nil
 	}
 	return nil, err
