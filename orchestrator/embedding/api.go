@@ -13,14 +13,14 @@ type Request struct {
 	Model string `json:"model" bind:"required"`
 	// InputType is "query" or "passage"; required by models with two modes,
 	// unless the model's name ends in the mode, and refused by the others.
-	InputType *string `json:"input_type"`
+	InputType *string `json:"input_type" oneof:"query passage"`
 	// Dimensions asks for shorter vectors, of models that have them.
 	Dimensions *int `json:"dimensions"`
 	// Truncate says what becomes of texts longer than the model takes: NONE
 	// refuses them, START and END cut there.
-	Truncate string `json:"truncate"`
+	Truncate string `json:"truncate" oneof:"NONE START END"`
 	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
-	EncodingFormat string `json:"encoding_format"`
+	EncodingFormat string `json:"encoding_format" oneof:"float base64"`
 	// User is accepted and ignored.
 	User *string `json:"user" bind:"nullable"`
 }

@@ -100,7 +100,7 @@ func (s *Service) choose(r Request) (*Encoder, string, error) {
 }
 
 func split(name string) (id, mode string) {
-	for _, mode := range modes {
+	for _, mode := range []string{"query", "passage"} {
 		if id, ok := strings.CutSuffix(name, "-"+mode); ok {
 			return id, mode
 		}

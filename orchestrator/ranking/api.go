@@ -10,7 +10,7 @@ type Request struct {
 	Passages []Text `json:"passages" bind:"required"`
 	// Truncate says what becomes of pairs longer than the model takes: NONE
 	// refuses them, END cuts the passage.
-	Truncate string `json:"truncate"`
+	Truncate string `json:"truncate" oneof:"NONE END"`
 }
 
 // Text is a query or a passage.

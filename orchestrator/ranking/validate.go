@@ -8,7 +8,6 @@ func (r *Request) Validate() error {
 		fault.Text(r.Model, "model"),
 		fault.Text(r.Query.Text, "query", "text"),
 		fault.Items(len(r.Passages), 1, len(r.Passages)+1, "passages"),
-		fault.OneOf(r.Truncate, []string{"NONE", "END"}, "truncate"),
 	}
 	for i, p := range r.Passages {
 		problems = append(problems, fault.Text(p.Text, "passages", i, "text"))

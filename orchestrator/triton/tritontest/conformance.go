@@ -93,6 +93,7 @@ func Conformance(t *testing.T, target Target) {
 	t.Run("deadline", x.deadline)
 	t.Run("full queue", x.fullQueue)
 	t.Run("statistics", x.statistics)
+	t.Run("discovery", x.discovery)
 }
 
 // trial is one run of the suite.

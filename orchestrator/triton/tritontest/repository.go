@@ -39,12 +39,13 @@ type version struct {
 const unloaded = "unloaded"
 
 // Put adds a model to the repository or replaces it there, as copying files
-// does: nothing is loaded by it.
-func (s *Server) Put(m Model) {
+// does: nothing is loaded by it. It returns the model's name.
+func (s *Server) Put(m Model) string {
 	p := m.prepared()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.folder[p.Name] = p
+	return p.Name
 }
 
 // Remove takes a model out of the repository, as deleting its folder does. It

@@ -2,6 +2,8 @@ package tritontest
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -24,6 +26,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	grpc   *grpc.Server // nil while stopped
+	listen net.Listener
 	folder map[string]*Model
 	loaded map[string]*serving
 	fault  func(*triton.Request) error
@@ -33,12 +36,11 @@ type Server struct {
 // Start starts a server with models, loaded, and stops it when the test ends.
 func Start(tb testing.TB, models ...Model) *Server {
 	tb.Helper()
-	s := &Server{tb: tb, folder: make(map[string]*Model), loaded: make(map[string]*serving), address: "127.0.0.1:0"}
-	s.Restart()
+	s := &Server{tb: tb, folder: make(map[string]*Model), loaded: make(map[string]*serving)}
+	s.serve(listen(tb))
 	tb.Cleanup(s.Stop)
 	for _, m := range models {
-		s.Put(m)
-		s.Load(m.Name)
+		s.Load(s.Put(m))
 	}
 	return s
 }
@@ -61,11 +63,12 @@ func (s *Server) Client() *triton.Client {
 // loaded for the next start, since a test that wants otherwise can say so.
 func (s *Server) Stop() {
 	s.mu.Lock()
-	g := s.grpc
+	g, listener := s.grpc, s.listen
 	s.grpc = nil
 	s.mu.Unlock()
 	if g != nil {
 		g.Stop()
+		_ = listener.Close() // Serve may not have got hold of it yet
 	}
 }
 
@@ -76,10 +79,27 @@ func (s *Server) Restart() {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
+	s.serve(listener)
+}
+
+// listen takes a port below those that the system gives to connections, so
+// that none of them holds it when the server starts again.
+func listen(tb testing.TB) net.Listener {
+	tb.Helper()
+	for range 100 {
+		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000))); err == nil {
+			return listener
+		}
+	}
+	tb.Fatal("no free port between 12000 and 32000")
+	return nil
+}
+
+func (s *Server) serve(listener net.Listener) {
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))
 	pb.RegisterGRPCInferenceServiceServer(g, s)
 	s.mu.Lock()
-	s.grpc, s.address = g, listener.Addr().String()
+	s.grpc, s.listen, s.address = g, listener, listener.Addr().String()
 	s.mu.Unlock()
 	go func() { _ = g.Serve(listener) }()
 }
