@@ -24,7 +24,8 @@ import (
 // goroutines. All its errors are faults; a caller's deadline and cancellation
 // reach the server.
 type Client struct {
-	pool *pool
+	pool    *pool
+	observe func(Call)
 }
 
 // Dial returns a client. It waits for no server: one that is not there yet is
@@ -37,7 +38,7 @@ func Dial(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{pool: pool}, nil
+	return &Client{pool: pool, observe: c.Observe}, nil
 }
 
 // Close ends all calls and connections.
@@ -77,7 +78,7 @@ func errNoReplica() error {
 func (c *Client) call(ctx context.Context, name, model string, repeat bool, f func(context.Context, pb.GRPCInferenceServiceClient) error) error {
 	request, start := telemetry.FromContext(ctx), time.Now()
 	defer func() { request.AddTriton(time.Since(start)) }()
-	ctx, end := begin(ctx, name, model)
+	ctx, end := c.begin(ctx, name, model)
 	first := c.pool.pick(model, nil)
 	if first == nil {
 		return end(errNoReplica())
@@ -118,7 +119,8 @@ func elsewhere(ctx context.Context, err error) bool {
 // begin starts the span of one call and puts it into the metadata of the call
 // (Triton reads the W3C header traceparent). end must be called once with the
 // result, which it returns.
-func begin(ctx context.Context, name, model string) (_ context.Context, end func(error) error) {
+func (c *Client) begin(ctx context.Context, name, model string) (_ context.Context, end func(error) error) {
+	start := time.Now()
 	ctx, span := otel.Tracer("retort/orchestrator/triton").Start(ctx, "triton."+name, trace.WithSpanKind(trace.SpanKindClient))
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("triton.model", model))
@@ -135,6 +137,9 @@ func begin(ctx context.Context, name, model string) (_ context.Context, end func
 			span.SetStatus(codes.Error, fault.KindOf(err).String())
 		}
 		span.End()
+		if c.observe != nil {
+			c.observe(Call{Name: name, Model: model, Took: time.Since(start), Err: err})
+		}
 		return err
 	}
 }

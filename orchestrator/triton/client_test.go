@@ -314,6 +314,41 @@ func TestTimeWithTritonIsCounted(t *testing.T) {
 	}
 }
 
+func TestCallsAreObserved(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	calls := make(chan triton.Call, 10)
+	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(c triton.Call) { calls <- c }})
+	seen := func(name, model string, kind *fault.Kind) {
+		t.Helper()
+		select {
+		case call := <-calls:
+			if call.Name != name || call.Model != model || call.Took <= 0 || (kind == nil) != (call.Err == nil) || (kind != nil && fault.KindOf(call.Err) != *kind) {
+				t.Errorf("%+v, want %s of %q", call, name, model)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("no call %s was observed", name)
+		}
+	}
+	invalid, canceled := fault.Invalid, fault.Canceled
+	_, _ = c.Infer(t.Context(), ask())
+	seen("infer", "echo", nil)
+	_, _ = c.Infer(t.Context(), &triton.Request{Model: "echo"})
+	seen("infer", "echo", &invalid)
+	_, _ = c.Index(t.Context())
+	seen("repository_index", "", nil)
+	responses, _ := c.Stream(t.Context(), ask())
+	for range responses {
+		break
+	}
+	seen("stream", "echo", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := c.Stream(ctx, ask()); err != nil {
+		t.Fatal(err)
+	}
+	cancel() // and nobody reads it
+	seen("stream", "echo", &canceled)
+}
+
 // serve serves a fake with other options of the transport.
 func serve(t *testing.T, s *tritontest.Server, options ...grpc.ServerOption) string {
 	t.Helper()

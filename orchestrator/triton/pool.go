@@ -36,7 +36,7 @@ func newPool(c Config) (*pool, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
-	first, stop := context.WithTimeout(ctx, c.ProbeTimeout)
+	first, stop := context.WithTimeout(ctx, p.config.ProbeTimeout)
 	defer stop()
 	if err := p.resolve(first); err != nil {
 		p.close()
@@ -57,14 +57,24 @@ func (p *pool) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-resolve.C:
-			if err := p.resolve(ctx); err != nil {
-				p.config.Logger.Error().Err(err).Msg("a Triton replica cannot be dialled")
-			}
+			p.lookup(ctx)
 		case <-p.wake:
 			p.probe(ctx)
 		case <-probe.C:
+			if len(p.live()) == 0 {
+				p.lookup(ctx) // the servers may have moved
+			}
 			p.probe(ctx)
 		}
+	}
+}
+
+// lookup resolves in bounded time.
+func (p *pool) lookup(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.config.ProbeTimeout)
+	defer cancel()
+	if err := p.resolve(ctx); err != nil {
+		p.config.Logger.Error().Err(err).Msg("a Triton replica cannot be dialled")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
 	pb "retort/orchestrator/triton/inferencepb"
 )
@@ -32,16 +33,22 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	}
 	m.Parameters[emptyFinal] = &pb.InferParameter{ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}
 
-	ctx, end := begin(ctx, "stream", r.Model)
+	ctx, end := c.begin(ctx, "stream", r.Model)
 	s, first, err := c.open(ctx, m, !r.Once)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, end(err)
 	}
 	var read atomic.Bool
+	unread := context.AfterFunc(ctx, func() {
+		if !read.Swap(true) {
+			_ = end(fault.As(ctx.Err()))
+		}
+	})
 	return func(yield func(*Response, error) bool) {
 		if read.Swap(true) {
 			return
 		}
+		unread()
 		if err = s.drain(first, err, yield); errors.Is(err, io.EOF) {
 			_ = end(nil)
 		} else {
