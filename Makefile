@@ -3,15 +3,17 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Where Go's own archive is unpacked: some shells do not have it on their path.
+export PATH := $(PATH):/usr/local/go/bin
 
 # Debian packages the build and the local Triton need.
 PACKAGES := g++ librdkit-dev libboost-dev python3-venv libpython3.11
 
 GO ?= go
-# The first Python that Triton and the tests can use; RETORT_PYTHON names another.
-PYTHON := $(or $(RETORT_PYTHON),$(shell for p in /usr/bin/python3 python3 python3.11 python3.12; do \
+# The first Python that Triton and the tests can use (looked up when used: `deps` may have just installed it).
+PYTHON = $(or $(RETORT_PYTHON),$(shell for p in /usr/bin/python3 python3 python3.11 python3.12; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done))
-TRITON := $(or $(PYTHON),python3) scripts/triton/serve.py
+TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
 PYTEST := .venv-tests/bin/python -m pytest
 
 .PHONY: help
@@ -79,7 +81,7 @@ lock: ## pin the Python packages again, with hashes (needs uv)
 .PHONY: tools
 tools:
 	@command -v $(GO) >/dev/null || { echo 'go is missing: Retort needs Go 1.26 or newer, https://go.dev/dl/'; exit 1; }
-	@test -n "$(PYTHON)" || command -v apt-get >/dev/null || { echo 'python3 is missing: Retort needs Python 3.11 or 3.12 with venv'; exit 1; }
+	@command -v python3 >/dev/null || { echo 'python3 is missing: Retort needs Python 3.11 or 3.12 with venv'; exit 1; }
 
 .PHONY: deps
 deps: ## install the system packages that are missing (apt)
@@ -90,7 +92,7 @@ deps: ## install the system packages that are missing (apt)
 	echo "installing$$missing"; \
 	$$as apt-get update -q && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
-.venv-tests/stamp: scripts/tests/requirements.txt
+.venv-tests/stamp: scripts/tests/requirements.txt | deps
 	@test -n "$(PYTHON)" || { echo 'the tests need Python 3.11 or 3.12 with venv (Debian: apt-get install python3-venv)'; exit 1; }
 	@echo 'installing the Python packages of the tests into .venv-tests/ (once)'
 	@rm -rf .venv-tests && $(PYTHON) -m venv .venv-tests

@@ -159,7 +159,7 @@ def report(options: Options, seconds: float) -> None:
 
 
 def run(supervisor: Supervisor, command: list[str]) -> int:
-    """The command's exit status; it is ended too when a signal arrives."""
+    """The command's exit status, 128 and its number for a signal; it is ended too when one arrives here."""
     options = supervisor.server.options
     child = subprocess.Popen(command, env={
         **os.environ,
@@ -170,12 +170,13 @@ def run(supervisor: Supervisor, command: list[str]) -> int:
         "RETORT_TEST_TRITON_REPOSITORY": str(options.repository),
         "RETORT_TEST_TRITON_PIDFILE": str(supervisor.pidfile)})
     try:
-        return child.wait()
+        code = child.wait()
     except KeyboardInterrupt:
-        return finish(child)  # Ctrl-C at a terminal reached the command as well
+        code = finish(child)  # Ctrl-C at a terminal reached the command as well
     except Stop:
         child.terminate()
-        return finish(child)
+        code = finish(child)
+    return code if code >= 0 else 128 - code
 
 
 def finish(child: subprocess.Popen) -> int:
