@@ -14,6 +14,7 @@ import (
 
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/ranking"
 )
 
 // Config is every setting of the program, composed of the rooms' own. Each
@@ -26,9 +27,11 @@ type Config struct {
 
 	Host            string        `default:"0.0.0.0" help:"Address to listen on."`
 	Port            int           `default:"8000" help:"Main port (-1: any free one): the page for people, and every API under its name."`
-	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8101" placeholder:"HOST:PORT,…" help:"gRPC addresses of Triton; several, or one DNS name with several addresses, are balanced."`
-	TritonTLS       bool          `name:"triton-tls" help:"Speak TLS to Triton."`
+	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8701" placeholder:"HOST:PORT,…" help:"gRPC addresses of Triton; several, or one DNS name with several addresses, are balanced."`
+	TritonTLS       bool          `name:"triton-tls" help:"Speak TLS to Triton; an address that begins with grpcs:// does so anyway."`
+	TritonCA        string        `name:"triton-ca" type:"path" placeholder:"FILE" help:"Authorities to trust for Triton, in PEM; by default those of the system."`
 	ModelRepository string        `default:"model_repository" type:"path" help:"Folder of Triton's model repository, for the files beside each config.pbtxt (tokenizer.json …)."`
+	Welcome         bool          `help:"Print where everything is once the ports listen."`
 	Discovery       time.Duration `default:"1s" help:"How often the repository index is read."`
 
 	BatchTokens      int `default:"512" help:"Tokens of one call to Triton, padding counted: about 512 on a CPU, thousands on a GPU."`
@@ -50,7 +53,7 @@ type Config struct {
 	Latent    API       `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
 	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
 	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
-	Ranking   API       `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
+	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
 	Chat      API       `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
 }
 
@@ -63,6 +66,12 @@ type API struct {
 type Embedding struct {
 	API  `embed:""`
 	Room embedding.Config `embed:""`
+}
+
+// Ranking are the settings of the ranking API.
+type Ranking struct {
+	API  `embed:""`
+	Room ranking.Config `embed:""`
 }
 
 // Validate is called by kong after every setting has its value.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -28,7 +29,7 @@ func (serveCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	h, err := build(env.config, logger)
+	h, err := build(env.config, logger, env.stdout)
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,7 @@ func (serveCommand) Run(env *environment) error {
 type house struct {
 	config   *Config
 	logger   zerolog.Logger
+	stdout   io.Writer
 	metrics  *telemetry.Metrics
 	client   *triton.Client
 	registry *triton.Registry
@@ -61,8 +63,8 @@ type door struct {
 }
 
 // build makes everything and listens, but answers nothing yet.
-func build(config *Config, logger zerolog.Logger) (h *house, err error) {
-	h = &house{config: config, logger: logger, metrics: telemetry.NewMetrics()}
+func build(config *Config, logger zerolog.Logger, stdout io.Writer) (h *house, err error) {
+	h = &house{config: config, logger: logger, stdout: stdout, metrics: telemetry.NewMetrics()}
 	h.life, h.end = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -80,8 +82,9 @@ func build(config *Config, logger zerolog.Logger) (h *house, err error) {
 		return nil, err
 	}
 	h.registry = triton.NewRegistry(h.client, triton.RegistryConfig{
-		Every: config.Discovery, Logger: logger, Observe: h.metrics.TritonUp,
+		Every: config.Discovery, Repository: config.ModelRepository, Logger: logger,
 	})
+	h.registry.OnChange(func(s *triton.Snapshot) { h.metrics.TritonUp(!s.Stale) })
 	if err := h.openTLS(); err != nil {
 		return nil, err
 	}
@@ -153,7 +156,6 @@ func (h *house) open(name string, app *fiber.App, port int) error {
 // serve answers on all doors until ctx ends, then drains: readiness is
 // refused, then new connections, then what is under way has its time to end.
 func (h *house) serve(ctx context.Context) error {
-	h.registry.Start(h.life)
 	failed := make(chan error, len(h.doors))
 	var serving sync.WaitGroup
 	for _, d := range h.doors {
@@ -167,6 +169,9 @@ func (h *house) serve(ctx context.Context) error {
 			}
 		})
 		h.logger.Info().Str("door", d.name).Stringer("address", d.listener.Addr()).Msg("listening")
+	}
+	if h.config.Welcome {
+		h.welcome()
 	}
 	var err error
 	select {
@@ -200,6 +205,9 @@ func (h *house) close() {
 	h.end()
 	for _, d := range h.doors {
 		d.listener.Close()
+	}
+	if h.registry != nil {
+		h.registry.Close()
 	}
 	if h.client != nil {
 		h.client.Close()

@@ -1,6 +1,9 @@
 package embedding
 
-import "retort/orchestrator/wire"
+import (
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/wire"
+)
 
 // Request is the body of POST /v1/embeddings.
 type Request struct {
@@ -10,14 +13,14 @@ type Request struct {
 	Model string `json:"model" bind:"required"`
 	// InputType is "query" or "passage"; required by models with two modes,
 	// unless the model's name ends in the mode, and refused by the others.
-	InputType *string `json:"input_type"`
+	InputType *string `json:"input_type" oneof:"query passage"`
 	// Dimensions asks for shorter vectors, of models that have them.
 	Dimensions *int `json:"dimensions"`
 	// Truncate says what becomes of texts longer than the model takes: NONE
 	// refuses them, START and END cut there.
-	Truncate string `json:"truncate"`
+	Truncate string `json:"truncate" oneof:"NONE START END"`
 	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
-	EncodingFormat string `json:"encoding_format"`
+	EncodingFormat string `json:"encoding_format" oneof:"float base64"`
 	// User is accepted and ignored.
 	User *string `json:"user" bind:"nullable"`
 }
@@ -51,12 +54,12 @@ type Usage struct {
 
 // Models is the answer of GET /v1/models.
 type Models struct {
-	Object string  `json:"object"` // "list"
-	Data   []Model `json:"data"`
+	Object string   `json:"object"` // "list"
+	Data   []Listed `json:"data"`
 }
 
-// Model is one entry of the model list.
-type Model struct {
+// Listed is one entry of the model list.
+type Listed struct {
 	ID      string `json:"id"`
 	Created int64  `json:"created"` // Unix time in seconds
 	Object  string `json:"object"`  // "model"
@@ -72,25 +75,16 @@ type Health struct {
 // Error is the answer to a request that the model cannot serve. Detail
 // locates the input where one is to blame.
 type Error struct {
-	Error  string  `json:"error"`
-	Detail *Detail `json:"detail,omitempty"`
+	Error  string          `json:"error"`
+	Detail *gateway.Detail `json:"detail,omitempty"`
 }
 
 // ValidationError is the answer to a body that does not fit the API. Detail
 // is the first problem; Errors has all of them when there are several.
 type ValidationError struct {
-	Object  string   `json:"object"`  // "error"
-	Message string   `json:"message"` // always the same
-	Detail  Detail   `json:"detail"`
-	Type    string   `json:"type"` // "request_validation_error"
-	Errors  []Detail `json:"errors,omitempty"`
-}
-
-// Detail is one problem in the form of pydantic 2.
-type Detail struct {
-	Type  string         `json:"type"`
-	Loc   []any          `json:"loc"`
-	Msg   string         `json:"msg"`
-	Input any            `json:"input"`
-	Ctx   map[string]any `json:"ctx,omitempty"`
+	Object  string           `json:"object"`  // "error"
+	Message string           `json:"message"` // always the same
+	Detail  gateway.Detail   `json:"detail"`
+	Type    string           `json:"type"` // "request_validation_error"
+	Errors  []gateway.Detail `json:"errors,omitempty"`
 }

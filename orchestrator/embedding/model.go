@@ -4,90 +4,70 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
+	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/tokenizers"
 )
 
-// Model turns rows of tokens into vectors of length 1, in order. A row's
-// vector does not depend on the rows beside it.
-type Model interface {
-	Embed(ctx context.Context, rows []tokenizers.Encoding) ([][]float32, error)
-}
+// outputVector is the tensor with the vectors: model_repository/README.md.
+const outputVector = "sentence_embedding"
 
-// Encoder is a model with what its entry in the model repository says of it.
+// Encoder is an embedding model.
 type Encoder struct {
-	ID, OwnedBy     string
-	Created         int64
-	TwoModes        bool
-	QueryPrefix     string
-	PassagePrefix   string
-	MaxTokens       int
-	Dimensions      int
+	*encoder.Encoder
+	// TwoModes is the first family of models: it wants to know whether a text
+	// is a query or a passage. The second does not, and refuses to be told.
+	TwoModes bool
+	// Prefixes go before the texts of each mode.
+	Prefixes map[string]string
+	// LeastDimensions is the shortest vector to be had, Width the longest.
 	LeastDimensions int
-	tokenizer       *tokenizers.Tokenizer
-	model           Model
 }
 
-// Open reads an entry of the model repository: the parameters of its
-// config.pbtxt (model_repository/README.md lists them) and its tokenizer.
-func Open(entry triton.Entry, model Model) (*Encoder, error) {
-	e := &Encoder{
-		ID:            entry.PublicID(),
-		OwnedBy:       entry.Parameter("owned_by", "retort"),
-		QueryPrefix:   entry.Parameter("query_prefix", ""),
-		PassagePrefix: entry.Parameter("passage_prefix", ""),
-		model:         model,
+// Opener opens embedding models over a client; batching bounds what is sent
+// at once. Beyond the parameters of every encoder it reads modes, query_prefix,
+// passage_prefix and dimensions.
+func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (*Encoder, error) {
+	return func(entry *triton.Model) (e *Encoder, err error) {
+		e = &Encoder{Prefixes: map[string]string{
+			"query":   entry.Parameter("query_prefix", ""),
+			"passage": entry.Parameter("passage_prefix", ""),
+		}}
+		switch families := entry.Parameter("modes", "one"); families {
+		case "one", "two":
+			e.TwoModes = families == "two"
+		default:
+			return nil, fmt.Errorf(`parameter modes is %q, not "one" or "two"`, families)
+		}
+		if e.Encoder, err = encoder.Open(client, entry, outputVector, batching); err != nil {
+			return nil, err
+		}
+		e.LeastDimensions, err = leastDimensions(entry.Parameter("dimensions", strconv.Itoa(e.Width)), e.Width)
+		return e, err
 	}
-	switch modes := entry.Parameter("modes", "one"); modes {
-	case "one", "two":
-		e.TwoModes = modes == "two"
-	default:
-		return nil, fmt.Errorf(`parameter modes is %q, not "one" or "two"`, modes)
-	}
-	var err error
-	if e.MaxTokens, err = strconv.Atoi(entry.Parameter("max_model_len", "512")); err != nil || e.MaxTokens < 4 {
-		return nil, fmt.Errorf("parameter max_model_len is no length: %q", entry.Parameter("max_model_len", ""))
-	}
-	if e.Created, err = strconv.ParseInt(entry.Parameter("created", "0"), 10, 64); err != nil {
-		return nil, fmt.Errorf("parameter created is no Unix time: %w", err)
-	}
-	if e.Dimensions, e.LeastDimensions, err = dimensions(entry); err != nil {
-		return nil, err
-	}
-	e.tokenizer, err = tokenizers.Load(entry.File(entry.Parameter("tokenizer", "tokenizer.json")))
-	return e, err
 }
 
-// dimensions reads the size of the model's output, and what the parameter
-// dimensions offers: "384" for nothing shorter, "128-384" for a range.
-func dimensions(entry triton.Entry) (size, least int, err error) {
-	size, err = entry.OutputSize(outputVector)
-	if err != nil {
-		return 0, 0, err
-	}
-	text := entry.Parameter("dimensions", strconv.Itoa(size))
+// leastDimensions reads the parameter dimensions: "384" for nothing shorter
+// than the model's width, "128-384" for a range.
+func leastDimensions(text string, width int) (int, error) {
 	low, high, isRange := strings.Cut(text, "-")
 	if !isRange {
 		high = low
 	}
 	least, err1 := strconv.Atoi(low)
 	most, err2 := strconv.Atoi(high)
-	if err1 != nil || err2 != nil || least < 1 || most != size || least > most {
-		return 0, 0, fmt.Errorf("parameter dimensions %q does not end at the output's %d", text, size)
+	if err1 != nil || err2 != nil || least < 1 || most != width || least > most {
+		return 0, fmt.Errorf("parameter dimensions %q does not end at the output's %d", text, width)
 	}
-	return size, least, nil
+	return least, nil
 }
 
-// tokenize turns texts into rows, on all cores when there are many.
-func (e *Encoder) tokenize(ctx context.Context, input []string, mode, truncate string) ([]tokenizers.Encoding, error) {
-	prefix := map[string]string{"query": e.QueryPrefix, "passage": e.PassagePrefix}[mode]
+// tokenize turns texts into rows.
+func (e *Encoder) tokenize(ctx context.Context, input []string, mode, truncate string) ([]*tokenizers.Encoding, error) {
 	opts := tokenizers.Options{MaxLength: e.MaxTokens, Strategy: tokenizers.OnlyFirst}
 	switch truncate {
 	case "NONE":
@@ -95,43 +75,16 @@ func (e *Encoder) tokenize(ctx context.Context, input []string, mode, truncate s
 	case "START":
 		opts.Direction = tokenizers.Left
 	}
-	rows := make([]tokenizers.Encoding, len(input))
-	const chunk = 64
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(runtime.GOMAXPROCS(0))
-	for lo := 0; lo < len(input); lo += chunk {
-		piece := func() error {
-			for i := lo; i < min(lo+chunk, len(input)); i++ {
-				if err := e.tokenizer.EncodeInto(&rows[i], prefix+input[i], opts); err != nil {
-					return tooLong(i, err)
-				}
-			}
-			return ctx.Err()
+	prefix := e.Prefixes[mode]
+	return encoder.Tokenize(ctx, len(input), func(i int) (*tokenizers.Encoding, error) {
+		row, err := e.Tokenizer.Encode(prefix+input[i], opts)
+		var long *tokenizers.LengthError
+		if errors.As(err, &long) {
+			return nil, encoder.TooLong(long, "input", i)
 		}
-		if len(input) <= chunk {
-			return rows, piece()
+		if err != nil {
+			return nil, fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under("input", i)
 		}
-		work.Go(piece)
-	}
-	return rows, work.Wait()
+		return row, nil
+	})
 }
-
-// tooLong words a text above the model's length: clients match on the phrase.
-func tooLong(index int, err error) error {
-	var long *tokenizers.LengthError
-	if !errors.As(err, &long) {
-		return fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under("input", index)
-	}
-	return &fault.Error{
-		Kind: fault.Invalid, Path: []any{"input", index},
-		Message: fmt.Sprintf("Input length %d exceeds maximum allowed token size %d", long.Length, long.Max),
-	}
-}
-
-// Tensor names of an embedding entry: model_repository/README.md.
-const (
-	inputIDs     = "input_ids"
-	inputMask    = "attention_mask"
-	inputTypes   = "token_type_ids"
-	outputVector = "sentence_embedding"
-)

@@ -29,50 +29,27 @@ func (s *Service) Health() (ready, live any) {
 	return Health{"health-response", "Service is ready."}, Health{"health-response", "Service is live."}
 }
 
-// statuses is what each kind of failure is to this API's clients. Validation
-// fails with 400, not 422; load beyond capacity with 503.
-var statuses = map[fault.Kind]int{
-	fault.Invalid:      fiber.StatusBadRequest,
-	fault.TooLarge:     fiber.StatusRequestEntityTooLarge,
-	fault.NotFound:     fiber.StatusNotFound,
-	fault.Method:       fiber.StatusMethodNotAllowed,
-	fault.Unauthorized: fiber.StatusUnauthorized,
-	fault.Overloaded:   fiber.StatusServiceUnavailable,
-	fault.Unavailable:  fiber.StatusServiceUnavailable,
-	fault.Timeout:      fiber.StatusGatewayTimeout,
-	fault.Canceled:     499, // the client is gone; for the log
-	fault.Internal:     fiber.StatusInternalServerError,
-}
-
 // RenderFault words a failure as the service does: what pydantic would find
-// in the body is a validation error, everything else {"error": "<text>"}.
+// in the body is a validation error (with 400, not 422), everything else
+// {"error": "<text>"}.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
-	status = statuses[f.Kind]
+	status = gateway.StatusOf(f.Kind)
 	if f.Kind != fault.Invalid || f.Rule == "" {
 		answer := Error{Error: f.Message}
 		if len(f.Path) > 0 {
-			answer.Detail = detail(f)
+			detail := gateway.DetailOf(f)
+			answer.Detail = &detail
 		}
 		return status, answer
 	}
 	answer := ValidationError{
 		Object:  "error",
 		Message: "Your request cannot be validated, it is incorrect.",
-		Detail:  *detail(f),
+		Detail:  gateway.DetailOf(f),
 		Type:    "request_validation_error",
 	}
-	if all := f.All(); len(all) > 1 {
-		for _, one := range all {
-			answer.Errors = append(answer.Errors, *detail(one))
-		}
+	if all := gateway.DetailsOf(f); len(all) > 1 {
+		answer.Errors = all
 	}
 	return status, answer
-}
-
-func detail(f *fault.Error) *Detail {
-	rule := f.Rule
-	if rule == "" {
-		rule = "value_error"
-	}
-	return &Detail{Type: rule, Loc: append([]any{"body"}, f.Path...), Msg: f.Message, Input: f.Input, Ctx: f.Limits}
 }

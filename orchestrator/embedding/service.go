@@ -31,20 +31,20 @@ func (s *Service) Models() []string { return s.models.IDs() }
 
 // List is the model list: bare ids, without the suffixes of modes.
 func (s *Service) List(context.Context) (Models, error) {
-	list := Models{Object: "list", Data: []Model{}}
+	list := Models{Object: "list", Data: []Listed{}}
 	if err := s.models.Ready(); err != nil {
 		return list, err
 	}
 	for _, e := range s.models.All() {
-		list.Data = append(list.Data, Model{ID: e.ID, Created: e.Created, Object: "model", OwnedBy: e.OwnedBy})
+		list.Data = append(list.Data, Listed{ID: e.ID, Created: e.Created, Object: "model", OwnedBy: e.OwnedBy})
 	}
 	return list, nil
 }
 
 // Embed returns one vector per input, in order.
 func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
-	if err := tooMany(len(r.Input), s.config.MaxInputs); err != nil {
-		return Response{}, err
+	if f := fault.Items(len(r.Input), 1, s.config.MaxInputs, "input"); f != nil {
+		return Response{}, f
 	}
 	encoder, mode, err := s.choose(r)
 	if err != nil {
@@ -59,13 +59,13 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 		return Response{}, err
 	}
 	tokens := 0
-	for i := range rows {
-		tokens += len(rows[i].IDs)
+	for _, row := range rows {
+		tokens += len(row.IDs)
 	}
 	request := telemetry.FromContext(ctx)
 	request.AddRows(len(rows))
 	request.AddTokens(tokens)
-	vectors, err := encoder.model.Embed(ctx, rows)
+	vectors, err := encoder.Run(ctx, rows)
 	if err != nil {
 		return Response{}, err
 	}
@@ -118,7 +118,7 @@ func (e *Encoder) accepts(inputType *string) error {
 			Message: "'input_type' parameter is required for asymmetric models",
 		}
 	case !e.TwoModes && inputType != nil:
-		return fault.Field("extra_forbidden", *inputType, []any{"input_type"}, "Extra inputs are not permitted")
+		return fault.Extra(*inputType, "input_type")
 	}
 	return nil
 }
@@ -129,13 +129,13 @@ func (e *Encoder) accepts(inputType *string) error {
 func (e *Encoder) size(asked *int) (int, error) {
 	switch {
 	case asked == nil:
-		return e.Dimensions, nil
-	case e.LeastDimensions == e.Dimensions:
-		return 0, fault.Field("extra_forbidden", *asked, []any{"dimensions"}, "Extra inputs are not permitted")
+		return e.Width, nil
+	case e.LeastDimensions == e.Width:
+		return 0, fault.Extra(*asked, "dimensions")
 	case *asked < e.LeastDimensions:
-		return 0, atLeast("dimensions", *asked, e.LeastDimensions)
+		return 0, fault.AtLeast(*asked, e.LeastDimensions, "dimensions")
 	}
-	return min(*asked, e.Dimensions), nil
+	return min(*asked, e.Width), nil
 }
 
 func answer(r Request, vectors [][]float32, size, tokens int) Response {

@@ -150,5 +150,11 @@ func As(err error) *Error {
 	}
 }
 
-// KindOf returns the kind of err as As would classify it.
-func KindOf(err error) Kind { return As(err).Kind }
+// KindOf returns the kind of err as As would classify it; nil is Internal,
+// since only a defect asks for the kind of no failure.
+func KindOf(err error) Kind {
+	if f := As(err); f != nil {
+		return f.Kind
+	}
+	return Internal
+}

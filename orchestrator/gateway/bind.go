@@ -27,7 +27,7 @@ const mostProblems = 20
 // `bind:"nullable"`) or unknown (unless the struct has a field tagged
 // `bind:"open"`). Fields keep the value they have when their member is
 // absent. A type with UnmarshalJSON decodes itself and may answer with a
-// *wire.Mismatch.
+// *wire.Mismatch. A text with the tag `oneof:"a b"` takes only those.
 //
 // The rules and wording are pydantic 2's. Beyond encoding/json it refuses
 // broken UTF-8 and members named twice.
@@ -287,7 +287,35 @@ func (b *binder) member(v reflect.Value, layout *layout, seen []bool) error {
 		return b.mismatch(&wire.Mismatch{Rule: "extra_forbidden", Message: "Extra inputs are not permitted"})
 	}
 	seen[field.index] = true
+	if field.oneOf != nil {
+		return b.literal(v.Field(field.index), field.oneOf)
+	}
 	return b.value(v.Field(field.index), field.nullable)
+}
+
+// literal decodes a text from a fixed set; anything else is the same error.
+func (b *binder) literal(v reflect.Value, allowed []string) error {
+	raw, err := b.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	var text string
+	if raw.Kind() == '"' {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return err
+		}
+	}
+	if f := fault.OneOf(text, allowed, b.where()...); f != nil {
+		f.Input = shown(raw)
+		b.found = append(b.found, f)
+		return nil
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	v.SetString(text)
+	return nil
 }
 
 // layout is what the tags of a struct type say.
@@ -300,6 +328,7 @@ type layout struct {
 type bound struct {
 	index              int
 	required, nullable bool
+	oneOf              []string // nil for any value
 }
 
 var layouts sync.Map // reflect.Type → *layout
@@ -318,8 +347,16 @@ func layoutOf(t reflect.Type) *layout {
 			continue
 		}
 		l.order = append(l.order, name)
-		l.fields[name] = bound{i, strings.Contains(tag, "required"), strings.Contains(tag, "nullable")}
+		l.fields[name] = bound{i, strings.Contains(tag, "required"), strings.Contains(tag, "nullable"), allowed(f.Tag)}
 	}
 	layouts.Store(t, l)
 	return l
+}
+
+// allowed reads the tag `oneof:"float base64"`.
+func allowed(tag reflect.StructTag) []string {
+	if set, ok := tag.Lookup("oneof"); ok {
+		return strings.Fields(set)
+	}
+	return nil
 }

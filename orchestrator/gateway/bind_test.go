@@ -22,7 +22,9 @@ type person struct {
 	Home    struct {
 		Street string `json:"street" bind:"required"`
 	} `json:"home"`
-	Any any `json:"any"`
+	Any   any     `json:"any"`
+	Color string  `json:"color" oneof:"red blue"`
+	Tint  *string `json:"tint" oneof:"dark light"`
 }
 
 func TestBind(t *testing.T) {
@@ -51,6 +53,9 @@ func TestBind(t *testing.T) {
 		{`{"name":"a","count":"1.5"}`, "int_from_float @ count"},
 		{`{"name":"a","home":{}}`, "missing @ home.street"},
 		{`{"name":"a","home":"h"}`, "model_attributes_type @ home"},
+		{`{"name":"a","color":"blue","tint":"dark"}`, ""},
+		{`{"name":"a","color":"green","tint":5}`, "literal_error @ color; literal_error @ tint"},
+		{`{"name":"a","color":null}`, "literal_error @ color"},
 		{`{"name":"a","other":1}`, "extra_forbidden @ other"},
 		{`{"name":"a","name":"b"}`, "json_invalid @ name"},
 		{"{\"name\":\"a\xff\"}", "json_invalid @ name"},

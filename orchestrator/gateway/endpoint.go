@@ -118,5 +118,5 @@ func tooLarge(limit int) error {
 // send encodes body as the answer.
 func send(c *fiber.Ctx, body any) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	return json.MarshalWrite(c.Response().BodyWriter(), body)
+	return json.MarshalWrite(c.Response().BodyWriter(), body, json.Deterministic(true))
 }

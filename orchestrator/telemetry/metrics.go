@@ -56,8 +56,8 @@ func NewMetrics() *Metrics {
 		rows: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "retort_rows_total", Help: "Items of requests: texts, passages, molecules.",
 		}, []string{"api"}),
-		batchRows: histogram("retort_batch_rows", "Rows per call to Triton.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, "model"),
-		batchPad:  histogram("retort_batch_padded_tokens", "Tokens per call to Triton, padding counted.", []float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}, "model"),
+		batchRows: histogram("retort_batch_rows", "Rows per call to Triton.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, "api"),
+		batchPad:  histogram("retort_batch_padded_tokens", "Tokens per call to Triton, padding counted.", []float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}, "api"),
 		models: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "retort_models_ready", Help: "Models that an API can serve now.",
 		}, []string{"api"}),
@@ -103,9 +103,9 @@ func (m *Metrics) Waiting(api string, n int) { m.waiting.WithLabelValues(api).Ad
 func (m *Metrics) Refused(api string) { m.refused.WithLabelValues(api).Inc() }
 
 // Batch records one call to Triton: its rows and its tokens with padding.
-func (m *Metrics) Batch(model string, rows, paddedTokens int) {
-	m.batchRows.WithLabelValues(model).Observe(float64(rows))
-	m.batchPad.WithLabelValues(model).Observe(float64(paddedTokens))
+func (m *Metrics) Batch(api string, rows, paddedTokens int) {
+	m.batchRows.WithLabelValues(api).Observe(float64(rows))
+	m.batchPad.WithLabelValues(api).Observe(float64(paddedTokens))
 }
 
 // ModelsReady sets how many models api can serve.

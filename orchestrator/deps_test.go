@@ -1,0 +1,136 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows says which rooms each room may import. Rooms that are absent here may
+// not exist: a new one needs a line.
+var arrows = map[string][]string{
+	"orchestrator":                    {"*"},
+	"orchestrator/fault":              {},
+	"orchestrator/wire":               {},
+	"orchestrator/telemetry":          {},
+	"orchestrator/cmaes":              {},
+	"orchestrator/gateway":            {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/wire"},
+	"orchestrator/triton":             {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton/inferencepb"},
+	"orchestrator/triton/inferencepb": {},
+	"orchestrator/triton/tritontest":  {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/inferencepb"},
+	"orchestrator/encoder":            {"orchestrator/fault", "orchestrator/triton", "tokenizers"},
+	"orchestrator/embedding":          api("orchestrator/encoder"),
+	"orchestrator/ranking":            api("orchestrator/encoder"),
+	"orchestrator/latent":             api("orchestrator/cmaes"),
+	"orchestrator/masked":             api(),
+	"orchestrator/chat":               api("orchestrator/chat/prompt", "orchestrator/chat/vision"),
+	"orchestrator/chat/prompt":        {},
+	"orchestrator/chat/vision":        {},
+	"chem":                            {"chem/rdkit"},
+	"chem/rdkit":                      {},
+	"tokenizers":                      {},
+}
+
+// api is what every documented API may import: the shared rooms, never a
+// sister.
+func api(more ...string) []string {
+	return append([]string{
+		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway", "orchestrator/triton",
+		"chem", "tokenizers",
+	}, more...)
+}
+
+func TestArrows(t *testing.T) {
+	for room, imports := range roomImports(t) {
+		allowed, known := arrows[room]
+		if !known {
+			if !strings.HasPrefix(room, "scripts/") {
+				t.Errorf("room %s is not in the table of arrows", room)
+			}
+			continue
+		}
+		for _, to := range imports {
+			if !slices.Contains(allowed, to) && !slices.Contains(allowed, "*") {
+				t.Errorf("%s imports %s, which the table of arrows does not allow", room, to)
+			}
+		}
+	}
+}
+
+// TestDoors holds HTTP, gRPC and C to the rooms they belong to.
+func TestDoors(t *testing.T) {
+	doors := map[string]func(file string) bool{
+		"github.com/gofiber/fiber/v2": func(f string) bool {
+			return strings.HasPrefix(f, "orchestrator/gateway/") || path.Base(f) == "routes.go" || path.Dir(f) == "orchestrator"
+		},
+		"google.golang.org/grpc": func(f string) bool { return strings.HasPrefix(f, "orchestrator/triton/") },
+		"C":                      func(f string) bool { return strings.HasPrefix(f, "chem/rdkit/") },
+	}
+	for file, imports := range fileImports(t) {
+		for _, to := range imports {
+			for door, open := range doors {
+				if (to == door || strings.HasPrefix(to, door+"/")) && !open(file) {
+					t.Errorf("%s imports %s", file, to)
+				}
+			}
+		}
+	}
+}
+
+func roomImports(t *testing.T) map[string][]string {
+	rooms := map[string][]string{}
+	for file, imports := range fileImports(t) {
+		room := path.Dir(file)
+		rooms[room] = append(rooms[room], nil...)
+		for _, to := range imports {
+			if own, ok := strings.CutPrefix(to, "retort/"); ok {
+				rooms[room] = append(rooms[room], own)
+			}
+		}
+	}
+	return rooms
+}
+
+// fileImports lists the imports of every Go file that is not a test.
+func fileImports(t *testing.T) map[string][]string {
+	files := map[string][]string{}
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := d.Name()
+		if d.IsDir() && base != ".." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "runs" || base == "build") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		file := filepath.ToSlash(strings.TrimPrefix(name, ".."+string(filepath.Separator)))
+		files[file] = nil
+		for _, spec := range parsed.Imports {
+			to, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			files[file] = append(files[file], to)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 20 {
+		t.Fatalf("only %d Go files were found", len(files))
+	}
+	return files
+}

@@ -1,0 +1,413 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+var update = flag.Bool("update", false, "rewrite the expectations in testdata and the table in the README")
+
+// console is what the program prints, read while it is written.
+type console struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (c *console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text.Write(p)
+}
+
+func (c *console) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text.String()
+}
+
+// program is the whole program on free ports, in front of a Triton of ours.
+type program struct {
+	t      *testing.T
+	triton *tritontest.Server
+	out    console
+	doors  map[string]string // URL by door: "main", "embedding", …
+}
+
+// start runs the program with the embedding models of the real repository and
+// a toy in the place of their graphs.
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, doors: map[string]string{}}
+	p.triton = tritontest.Start(t, entry(t, "minilm_embed"), entry(t, "minilm_embed_qa"))
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	args = append([]string{
+		"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + p.triton.URL(), "--model-repository=../model_repository",
+		"--discovery=50ms", "--log-format=json", "--log-level=debug",
+	}, args...)
+	for _, s := range services {
+		args = append(args, "--"+s.name+"-port=-1")
+	}
+	go func() { ended <- run(ctx, args, &p.out) }()
+	t.Cleanup(func() {
+		stop()
+		http.DefaultClient.CloseIdleConnections()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	p.eventually("it listens", func() bool { return p.listening() })
+	p.eventually("the models are found", func() bool {
+		status, _ := p.get("embedding", "/v1/health/ready")
+		return status == 200
+	})
+	return p
+}
+
+var opened = regexp.MustCompile(`"door":"(\w+)","address":"([^"]+)"`)
+
+func (p *program) listening() bool {
+	for _, m := range opened.FindAllStringSubmatch(p.out.String(), -1) {
+		p.doors[m[1]] = "http://" + m[2]
+	}
+	return len(p.doors) == 1+len(services)
+}
+
+func (p *program) eventually(what string, holds func() bool) {
+	p.t.Helper()
+	for until := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			p.t.Fatalf("%s: not within 20 s\n%s", what, p.out.String())
+		}
+	}
+}
+
+func (p *program) get(door, path string) (int, string) {
+	p.t.Helper()
+	res, err := http.Get(p.doors[door] + path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+func (p *program) post(door, path, body string) (int, string) {
+	p.t.Helper()
+	res, err := http.Post(p.doors[door]+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+// entry is an embedding entry of the real repository, whose vector is made of
+// the row's tokens alone: the k-th token lengthens dimension id mod 384.
+func entry(t *testing.T, name string) tritontest.Model {
+	return tritontest.Model{
+		Config: tritontest.ConfigFile(t, filepath.Join("..", "model_repository", name, "config.pbtxt")),
+		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
+			ids, _ := r.Input("input_ids")
+			mask, _ := r.Input("attention_mask")
+			tokens, err := ids.Int64s()
+			if err != nil {
+				return nil, err
+			}
+			real, err := mask.Int64s()
+			if err != nil {
+				return nil, err
+			}
+			rows, length := ids.Shape[0], int(ids.Shape[1])
+			out := make([]float32, rows*384)
+			for i, id := range tokens {
+				out[i/length*384+int(id)%384] += float32(real[i])
+			}
+			for row := range rows {
+				normalize(out[row*384 : (row+1)*384])
+			}
+			return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("sentence_embedding", []int64{rows, 384}, out)}}, nil
+		},
+	}
+}
+
+func normalize(v []float32) {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+}
+
+// TestConversations holds the answers to good and bad requests as text: see
+// testdata/README.md.
+func TestConversations(t *testing.T) {
+	p := start(t)
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no conversations", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { p.converse(t, file) })
+	}
+}
+
+// converse replays a file: blocks of "> door METHOD path", the body, and the
+// answer after "<".
+func (p *program) converse(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now strings.Builder
+	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+		said, _, _ := strings.Cut(block, "\n< ")
+		head, body, _ := strings.Cut(said, "\n")
+		var door, method, path string
+		if _, err := fmt.Sscanf(head, "> %s %s %s", &door, &method, &path); err != nil {
+			t.Fatalf("%q: %v", head, err)
+		}
+		status, answer := 0, ""
+		if method == "GET" {
+			status, answer = p.get(door, path)
+		} else {
+			status, answer = p.post(door, path, body)
+		}
+		fmt.Fprintf(&now, "%s\n< %d %s\n\n", said, status, shortened(answer))
+	}
+	got := strings.TrimSpace(now.String()) + "\n"
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got != string(text) {
+		t.Errorf("%s: the answers differ (go test -update rewrites them); now:\n%s", file, firstDifference(got, string(text)))
+	}
+}
+
+var vector = regexp.MustCompile(`\[-?\d[^\]]{40,}\]|"[A-Za-z0-9+/=]{200,}"`)
+
+// shortened leaves vectors out of an answer.
+func shortened(answer string) string {
+	return strings.TrimSpace(vector.ReplaceAllString(answer, `"…"`))
+}
+
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return a[i] + "\nwanted:\n" + strings.Join(b[min(i, len(b)):min(i+1, len(b))], "\n")
+		}
+	}
+	return "it ends early"
+}
+
+func TestEmbeddingsKeepOrderAndCount(t *testing.T) {
+	p := start(t)
+	var texts []string
+	for i := range 300 {
+		texts = append(texts, strings.Repeat(fmt.Sprintf("word%d ", i), 1+i*7%50))
+	}
+	many := p.embed(texts, "float")
+	for _, i := range []int{0, 17, 150, 299} {
+		one := p.embed(texts[i:i+1], "base64")
+		if d := distance(many.vectors[i], one.vectors[0]); d > 1e-6 {
+			t.Errorf("text %d: alone and among others differ by %g", i, d)
+		}
+	}
+	tokens := 0
+	for _, text := range texts {
+		tokens += p.embed([]string{text}, "float").tokens
+	}
+	if many.tokens != tokens {
+		t.Errorf("usage counts %d tokens, one by one %d", many.tokens, tokens)
+	}
+}
+
+type embedded struct {
+	vectors [][]float32
+	tokens  int
+}
+
+func (p *program) embed(texts []string, format string) embedded {
+	p.t.Helper()
+	body, _ := json.Marshal(map[string]any{
+		"model": "sentence-transformers/all-MiniLM-L6-v2", "input": texts, "encoding_format": format,
+	})
+	status, text := p.post("embedding", "/v1/embeddings", string(body))
+	var answer struct {
+		Data []struct {
+			Index     int
+			Embedding json.RawMessage
+		}
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != 200 {
+		p.t.Fatal(status, text, err)
+	}
+	e := embedded{tokens: answer.Usage.Prompt, vectors: make([][]float32, len(texts))}
+	for i, d := range answer.Data {
+		if d.Index != i {
+			p.t.Fatalf("element %d has index %d", i, d.Index)
+		}
+		e.vectors[i] = p.decode(d.Embedding, format)
+	}
+	return e
+}
+
+func (p *program) decode(raw json.RawMessage, format string) (v []float32) {
+	p.t.Helper()
+	if format == "float" {
+		if err := json.Unmarshal(raw, &v); err != nil {
+			p.t.Fatal(err)
+		}
+		return v
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		p.t.Fatal(err)
+	}
+	bytes, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for ; len(bytes) > 0; bytes = bytes[4:] {
+		v = append(v, math.Float32frombits(binary.LittleEndian.Uint32(bytes)))
+	}
+	return v
+}
+
+func distance(a, b []float32) (most float64) {
+	for i := range a {
+		most = max(most, math.Abs(float64(a[i]-b[i])))
+	}
+	return most
+}
+
+func TestModelsComeAndGo(t *testing.T) {
+	p := start(t)
+	const one, two = `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`, `{"model":"retort/minilm-embedqa-v1-query","input":"a"}`
+	answers := func(body string, status int) func() bool {
+		return func() bool { got, _ := p.post("embedding", "/v1/embeddings", body); return got == status }
+	}
+	p.eventually("the second model serves", answers(two, 200))
+	p.triton.Unload("minilm_embed_qa")
+	p.eventually("the second model is gone", answers(two, 404))
+	if !answers(one, 200)() {
+		t.Error("the first model went too")
+	}
+	p.triton.Load("minilm_embed_qa")
+	p.eventually("the second model is back", answers(two, 200))
+	p.triton.Stop()
+	p.eventually("Triton is gone", answers(one, 503))
+	p.eventually("readiness says so", func() bool {
+		status, text := p.get("main", "/v1/health/ready")
+		return status == 503 && strings.Contains(text, `"embedding":false`)
+	})
+	p.triton.Restart()
+	p.eventually("Triton is back", answers(one, 200))
+}
+
+func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
+	p := start(t)
+	p.embed([]string{"a", "b"}, "float")
+	if log := p.out.String(); !strings.Contains(log, `"path":"/v1/embeddings","status":200`) || !strings.Contains(log, `"rows":2`) {
+		t.Errorf("no log line of the request:\n%s", log)
+	}
+	_, metrics := p.get("main", "/metrics")
+	for _, want := range []string{
+		`retort_http_requests_total{api="embedding",method="POST",route="/v1/embeddings",status="200"} 1`,
+		`retort_tokens_total{api="embedding"} 6`, `retort_batch_rows_count{api="embedding"}`, `retort_triton_up 1`,
+		`retort_models_ready{api="embedding"} 2`, `retort_http_own_seconds_count{api="embedding",route="/v1/embeddings"} 1`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("metrics lack %s", want)
+		}
+	}
+}
+
+func TestAPageForPeople(t *testing.T) {
+	p := start(t)
+	status, text := p.get("main", "/")
+	for _, want := range []string{"<h1>Retort</h1>", "Text embedding", "retort/minilm-embedqa-v1", `href="embedding/docs"`} {
+		if status != 200 || !strings.Contains(text, want) {
+			t.Errorf("the page (%d) lacks %s", status, want)
+		}
+	}
+	for _, s := range services {
+		if status, _ := p.get("main", "/"+s.name+"/openapi.json"); status != 200 {
+			t.Errorf("/%s/openapi.json: %d", s.name, status)
+		}
+	}
+}
+
+func TestDrainLetsRequestsEnd(t *testing.T) {
+	slow := entry(t, "minilm_embed")
+	answer := slow.Infer
+	began := make(chan struct{}, 1)
+	slow.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+		began <- struct{}{}
+		time.Sleep(300 * time.Millisecond)
+		return answer(ctx, r)
+	}
+	server := tritontest.Start(t, slow)
+	ctx, stop := context.WithCancel(context.Background())
+	p := &program{t: t, doors: map[string]string{}}
+	ended := make(chan error, 1)
+	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--log-format=json"}
+	for _, s := range services {
+		args = append(args, "--"+s.name+"-port=-1")
+	}
+	go func() { ended <- run(ctx, args, &p.out) }()
+	p.eventually("it listens", p.listening)
+	p.eventually("the model is found", func() bool { status, _ := p.get("embedding", "/v1/health/ready"); return status == 200 })
+	status := make(chan int, 1)
+	go func() {
+		got, _ := p.post("embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`)
+		status <- got
+	}()
+	<-began
+	stop()
+	if got := <-status; got != 200 {
+		t.Errorf("the request under way was answered with %d", got)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := http.Get(p.doors["embedding"] + "/v1/health/live"); err == nil {
+		t.Error("it still listens")
+	}
+}

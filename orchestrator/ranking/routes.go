@@ -1,0 +1,46 @@
+package ranking
+
+import (
+	_ "embed"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+)
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// Name is the API's name in settings, logs, metrics and paths.
+func (s *Service) Name() string { return "ranking" }
+
+// OpenAPI is the API's description.
+func (s *Service) OpenAPI() []byte { return openAPI }
+
+// Routes are the API's own endpoints. The second spelling is that of hosted
+// copies of the service.
+func (s *Service) Routes(r fiber.Router) {
+	r.Post("/v1/ranking", gateway.JSON(s.Rank))
+	r.Post("/v1/reranking", gateway.JSON(s.Rank))
+	r.Get("/v1/models", gateway.Get(s.List))
+}
+
+// Health returns the documented bodies.
+func (s *Service) Health() (ready, live any) { return Ready{true}, Live{true} }
+
+// RenderFault words a failure as the service does: one text, which names the
+// field first where one is to blame.
+func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
+	answer := Error{Error: f.Message}
+	switch {
+	case f.Rule == "extra_forbidden" && len(f.Path) == 1:
+		answer.Error = f.Field() + ": unknown field, expected one of model, query, passages, truncate"
+	case f.Rule != "" && len(f.Path) > 0:
+		answer.Error = f.Field() + ": " + f.Message
+	}
+	if len(f.Path) > 0 {
+		answer.Detail = gateway.DetailsOf(f)
+	}
+	return gateway.StatusOf(f.Kind), answer
+}

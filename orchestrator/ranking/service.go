@@ -1,0 +1,73 @@
+package ranking
+
+import (
+	"context"
+	"sort"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+	"retort/orchestrator/triton"
+)
+
+// Service is the ranking API over the models that Triton serves now.
+type Service struct {
+	config Config
+	models *triton.Catalog[*Ranker]
+}
+
+// New returns the service over a catalog of rankers.
+func New(config Config, models *triton.Catalog[*Ranker]) *Service {
+	return &Service{config: config, models: models}
+}
+
+// Ready returns nil when at least one model can serve.
+func (s *Service) Ready() error { return s.models.Ready() }
+
+// Models lists the public ids of the models served now.
+func (s *Service) Models() []string { return s.models.IDs() }
+
+// List is the model list.
+func (s *Service) List(context.Context) (Models, error) {
+	list := Models{Object: "list", Data: []Listed{}}
+	for _, id := range s.models.IDs() {
+		list.Data = append(list.Data, Listed{ID: id})
+	}
+	return list, s.models.Ready()
+}
+
+// Rank orders the passages of a request by their logits.
+func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
+	if f := fault.Items(len(r.Passages), 1, s.config.MaxPassages, "passages"); f != nil {
+		return Response{}, f
+	}
+	if err := s.models.Ready(); err != nil {
+		return Response{}, err
+	}
+	ranker, ok := s.models.Find(r.Model)
+	if !ok {
+		return Response{}, fault.New(fault.NotFound, "The model `%s` does not exist.", r.Model)
+	}
+	rows, err := ranker.tokenize(ctx, r)
+	if err != nil {
+		return Response{}, err
+	}
+	request := telemetry.FromContext(ctx)
+	request.AddRows(len(rows))
+	for _, row := range rows {
+		request.AddTokens(len(row.IDs))
+	}
+	logits, err := ranker.Run(ctx, rows)
+	if err != nil {
+		return Response{}, err
+	}
+	return Response{Rankings: order(logits)}, nil
+}
+
+func order(logits [][]float32) []Rank {
+	ranks := make([]Rank, len(logits))
+	for i, logit := range logits {
+		ranks[i] = Rank{Index: i, Logit: logit[0]}
+	}
+	sort.SliceStable(ranks, func(i, j int) bool { return ranks[i].Logit > ranks[j].Logit })
+	return ranks
+}

@@ -1,0 +1,68 @@
+package triton
+
+import (
+	"encoding/binary"
+
+	"retort/orchestrator/fault"
+)
+
+// Bytes returns a BYTES tensor. On the wire each element is its length in four
+// bytes and then itself.
+func Bytes(name string, shape []int64, values [][]byte) Tensor {
+	return Tensor{Name: name, Datatype: BYTES, Shape: shape, raw: joined(values)}
+}
+
+// Strings is Bytes for strings.
+func Strings(name string, shape []int64, values []string) Tensor {
+	return Tensor{Name: name, Datatype: BYTES, Shape: shape, raw: joined(values)}
+}
+
+func joined[S string | []byte](values []S) []byte {
+	size := 0
+	for _, v := range values {
+		size += 4 + len(v)
+	}
+	raw := make([]byte, 0, size)
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint32(raw, uint32(len(v)))
+		raw = append(raw, v...)
+	}
+	return raw
+}
+
+// Bytes returns the elements of a BYTES tensor, which share its memory.
+func (t Tensor) Bytes() ([][]byte, error) {
+	n := t.Elements()
+	if t.Datatype != BYTES {
+		return nil, fault.New(fault.Internal, "tensor %s is %s, not %s", t.Name, t.Datatype, BYTES)
+	}
+	if n < 0 || n > len(t.raw)/4 {
+		return nil, fault.New(fault.Internal, "tensor %s: shape %v cannot be in %d bytes", t.Name, t.Shape, len(t.raw))
+	}
+	values, rest := make([][]byte, n), t.raw
+	for i := range values {
+		if len(rest) < 4 || uint64(len(rest)-4) < uint64(binary.LittleEndian.Uint32(rest)) {
+			return nil, fault.New(fault.Internal, "tensor %s: element %d of %d is cut off", t.Name, i, n)
+		}
+		end := 4 + int(binary.LittleEndian.Uint32(rest))
+		values[i], rest = rest[4:end:end], rest[end:]
+	}
+	if len(rest) > 0 {
+		return nil, fault.New(fault.Internal, "tensor %s: shape %v leaves %d bytes over", t.Name, t.Shape, len(rest))
+	}
+	return values, nil
+}
+
+// Strings returns the elements of a BYTES tensor as strings, which need not be
+// valid UTF-8.
+func (t Tensor) Strings() ([]string, error) {
+	values, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return texts, nil
+}

@@ -1,0 +1,155 @@
+package triton
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+)
+
+// PublicID is the id that clients use: the parameter model_id, or the name.
+func (m *Model) PublicID() string { return m.Parameter("model_id", m.Name) }
+
+// Parameter returns a parameter of the model's configuration, or a default
+// where it is absent.
+func (m *Model) Parameter(name, otherwise string) string {
+	if value, ok := m.Config.Parameters[name]; ok {
+		return value
+	}
+	return otherwise
+}
+
+// File is the path of a file beside the model's configuration. It must lie in
+// the model's folder.
+func (m *Model) File(name string) (string, error) {
+	if m.Dir == "" {
+		return "", fmt.Errorf("the folder of model %s, which has %s, cannot be read: is the setting model-repository right?", m.Name, name)
+	}
+	if !filepath.IsLocal(name) {
+		return "", fmt.Errorf("file %q is not in the folder of model %s", name, m.Name)
+	}
+	return filepath.Join(m.Dir, name), nil
+}
+
+// OutputSize is the last dimension of an output.
+func (m *Model) OutputSize(name string) (int, error) {
+	for _, o := range m.Outputs {
+		if o.Name == name && len(o.Shape) > 0 && o.Shape[len(o.Shape)-1] > 0 {
+			return int(o.Shape[len(o.Shape)-1]), nil
+		}
+	}
+	return 0, fmt.Errorf("model %s has no output %s with a fixed last dimension", m.Name, name)
+}
+
+// Catalog holds what one API makes of its models: it follows a registry,
+// opens each model when it appears or changes, and forgets it when it goes.
+// What was opened before a change serves the requests that already hold it.
+type Catalog[T any] struct {
+	api    string
+	open   func(*Model) (T, error)
+	logger zerolog.Logger
+	table  atomic.Pointer[catalogTable[T]]
+}
+
+type catalogTable[T any] struct {
+	ids    []string
+	items  map[string]T
+	made   map[*Model]opened[T]
+	stale  error
+	faults []string
+}
+
+type opened[T any] struct {
+	item T
+	err  error
+}
+
+// NewCatalog opens the models of an API as the registry finds them. A model
+// that cannot be opened is logged and left out until it changes. observe is
+// told how many can serve.
+func NewCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func(*Model) (T, error)) *Catalog[T] {
+	c := &Catalog[T]{api: api, open: open, logger: logger.With().Str("api", api).Logger()}
+	c.table.Store(&catalogTable[T]{})
+	follow := func(s *Snapshot) {
+		c.follow(s)
+		observe(len(c.IDs()))
+	}
+	r.OnChange(follow)
+	follow(r.Snapshot())
+	return c
+}
+
+func (c *Catalog[T]) follow(s *Snapshot) {
+	old := c.table.Load()
+	now := &catalogTable[T]{items: map[string]T{}, made: map[*Model]opened[T]{}}
+	if s.Stale {
+		now.stale = s.Err
+	}
+	for _, m := range s.Of(c.api) {
+		made, ok := old.made[m]
+		if !ok {
+			made.item, made.err = c.open(m)
+			if made.err != nil {
+				c.logger.Error().Err(made.err).Str("model", m.Name).Msg("model cannot be served")
+			}
+		}
+		now.made[m] = made
+		id := m.PublicID()
+		_, taken := now.items[id]
+		switch {
+		case made.err != nil:
+			now.faults = append(now.faults, fmt.Sprintf("%s: %v", m.Name, made.err))
+		case taken:
+			c.logger.Error().Str("model", m.Name).Str("model_id", id).Msg("another model has the same model_id; this one is not served")
+		default:
+			now.items[id] = made.item
+			now.ids = append(now.ids, id)
+		}
+	}
+	slices.SortFunc(now.ids, cmp.Compare)
+	c.table.Store(now)
+}
+
+// Find returns the model with a public id.
+func (c *Catalog[T]) Find(id string) (T, bool) {
+	item, ok := c.table.Load().items[id]
+	return item, ok
+}
+
+// IDs lists the public ids that can be served, in order.
+func (c *Catalog[T]) IDs() []string { return c.table.Load().ids }
+
+// All lists the models that can be served, by public id.
+func (c *Catalog[T]) All() []T {
+	table := c.table.Load()
+	all := make([]T, len(table.ids))
+	for i, id := range table.ids {
+		all[i] = table.items[id]
+	}
+	return all
+}
+
+// Ready returns nil when at least one model can be served, else Unavailable
+// with the reason.
+func (c *Catalog[T]) Ready() error {
+	table := c.table.Load()
+	reason := ""
+	switch {
+	case table.stale != nil:
+		reason = "Triton does not answer"
+	case len(table.ids) > 0:
+		return nil
+	case len(table.faults) > 0:
+		reason = strings.Join(table.faults, "; ")
+	default:
+		reason = "no model of this API is loaded"
+	}
+	return &fault.Error{Kind: fault.Unavailable, Message: "Service is not ready: " + reason + ".", RetryAfter: time.Second, Err: table.stale}
+}

@@ -1,0 +1,145 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	grpccodes "google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+// Client calls one or more replicas of Triton. It is safe for use by many
+// goroutines. All its errors are faults; a caller's deadline and cancellation
+// reach the server.
+type Client struct {
+	pool    *pool
+	observe func(Call)
+}
+
+// Dial returns a client. It waits for no server: one that is not there yet is
+// found when it comes. The error is one of settings.
+func Dial(c Config) (*Client, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	pool, err := newPool(c.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	return &Client{pool: pool, observe: c.Observe}, nil
+}
+
+// Close ends all calls and connections.
+func (c *Client) Close() { c.pool.close() }
+
+// Replica is the state of one server, for people.
+type Replica struct {
+	Address string
+	Live    bool
+	// Reason says why it is not live.
+	Reason   string
+	InFlight int
+}
+
+// Replicas returns all servers the client knows.
+func (c *Client) Replicas() []Replica {
+	var all []Replica
+	for _, r := range *c.pool.replicas.Load() {
+		state := Replica{Address: r.address, Live: true, InFlight: int(r.inflight.Load())}
+		if reason := r.down.Load(); reason != nil {
+			state.Live, state.Reason = false, *reason
+		}
+		all = append(all, state)
+	}
+	return all
+}
+
+// errNoReplica is the answer while no server lives. It comes at once: a caller
+// that may come back in a second need not hold a connection until then.
+func errNoReplica() error {
+	return &fault.Error{Kind: fault.Unavailable, Message: "the inference server is not available", RetryAfter: retryAfter}
+}
+
+// call runs f against a replica that serves the model (any one for ""), and,
+// when that one turned out to be unavailable and the call may be repeated,
+// once more against another. model is also the name on the trace span.
+func (c *Client) call(ctx context.Context, name, model string, repeat bool, f func(context.Context, pb.GRPCInferenceServiceClient) error) error {
+	request, start := telemetry.FromContext(ctx), time.Now()
+	defer func() { request.AddTriton(time.Since(start)) }()
+	ctx, end := c.begin(ctx, name, model)
+	first := c.pool.pick(model, nil)
+	if first == nil {
+		return end(errNoReplica())
+	}
+	err := c.on(first, func() error { return f(ctx, first.service) })
+	if repeat && elsewhere(ctx, err) {
+		if second := c.pool.pick(model, first); second != nil {
+			err = c.on(second, func() error { return f(ctx, second.service) })
+		}
+	}
+	return end(translate(ctx, err))
+}
+
+// on runs f against one replica and has it probed when it seems to be gone.
+func (c *Client) on(r *replica, f func() error) error {
+	r.inflight.Add(1)
+	defer r.inflight.Add(-1)
+	err := f()
+	if status.Code(err) == grpccodes.Unavailable {
+		c.pool.suspect()
+	}
+	return err
+}
+
+// elsewhere reports whether another replica may do what this one could not: it
+// is gone, its queue is full, or it does not have the model (yet).
+func elsewhere(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return false
+	}
+	switch fault.KindOf(translate(ctx, err)) {
+	case fault.Unavailable, fault.Overloaded, fault.NotFound:
+		return true
+	}
+	return false
+}
+
+// begin starts the span of one call and puts it into the metadata of the call
+// (Triton reads the W3C header traceparent). end must be called once with the
+// result, which it returns.
+func (c *Client) begin(ctx context.Context, name, model string) (_ context.Context, end func(error) error) {
+	start := time.Now()
+	ctx, span := otel.Tracer("retort/orchestrator/triton").Start(ctx, "triton."+name, trace.WithSpanKind(trace.SpanKindClient))
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("triton.model", model))
+	}
+	if span.SpanContext().IsValid() {
+		carrier := propagation.MapCarrier{}
+		propagation.TraceContext{}.Inject(ctx, carrier)
+		for key, value := range carrier {
+			ctx = metadata.AppendToOutgoingContext(ctx, key, value)
+		}
+	}
+	return ctx, func(err error) error {
+		if err != nil {
+			span.SetStatus(codes.Error, fault.KindOf(err).String())
+		}
+		span.End()
+		if c.observe != nil {
+			c.observe(Call{Name: name, Model: model, Took: time.Since(start), Err: err})
+		}
+		return err
+	}
+}

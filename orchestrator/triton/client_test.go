@@ -1,0 +1,473 @@
+package triton_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+	"retort/orchestrator/triton"
+	pb "retort/orchestrator/triton/inferencepb"
+	"retort/orchestrator/triton/tritontest"
+)
+
+const echoConfig = `
+name: "echo" backend: "onnxruntime" max_batch_size: 8
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
+instance_group [ { count: 4 } ]
+parameters { key: "retort_api" value { string_value: "embedding" } }`
+
+func echo(t testing.TB) tritontest.Model {
+	return tritontest.Model{
+		Config: tritontest.Config(t, echoConfig),
+		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
+			return &triton.Response{Outputs: r.Inputs}, nil
+		},
+	}
+}
+
+func ask() *triton.Request {
+	return &triton.Request{Model: "echo", Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 1}, []float32{1})}}
+}
+
+// dial returns a client that notices changes fast.
+func dial(t testing.TB, c triton.Config) *triton.Client {
+	t.Helper()
+	if c.ProbeEvery == 0 {
+		c.ProbeEvery = 20 * time.Millisecond
+	}
+	client, err := triton.Dial(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// eventually waits for something that must come to be.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for until := time.Now().Add(5 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("not within 5 s: %s", what)
+		}
+	}
+}
+
+func TestCallsSpreadOverReplicas(t *testing.T) {
+	servers := []*tritontest.Server{tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))}
+	c := dial(t, triton.Config{URLs: []string{servers[0].URL(), "grpc://" + servers[1].URL(), servers[2].URL()}})
+	for range 300 {
+		if _, err := c.Infer(t.Context(), ask()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, s := range servers {
+		if n := len(s.Calls()); n < 80 {
+			t.Errorf("replica %d got %d of 300 calls", i, n)
+		}
+	}
+}
+
+// A replica that dies under load costs nobody an answer, and gets calls again
+// when it is back.
+func TestFailedReplicaIsLeftOutAndComesBack(t *testing.T) {
+	stays, fails := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{stays.URL(), fails.URL()}})
+	stop := make(chan struct{})
+	var answered atomic.Int64
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := c.Infer(t.Context(), ask()); err != nil {
+					t.Errorf("after %d answers: %v", answered.Load(), err)
+					return
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	live := func() (n int) {
+		for _, r := range c.Replicas() {
+			if r.Live {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, "calls to both", func() bool { return len(fails.Calls()) > 50 })
+	fails.Stop()
+	eventually(t, "one left out", func() bool { return live() == 1 })
+	before := len(fails.Calls())
+	fails.Restart()
+	eventually(t, "both in use", func() bool { return live() == 2 && len(fails.Calls()) > before+50 })
+	close(stop)
+	clients.Wait()
+}
+
+func TestOneRetryElsewhere(t *testing.T) {
+	refuse := func(code codes.Code) func(*triton.Request) error {
+		return func(*triton.Request) error { return tritontest.Refuse(code, "no") }
+	}
+	a, b := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	calls := func() int { return len(a.Calls()) + len(b.Calls()) }
+	for _, trial := range []struct {
+		code    codes.Code
+		request *triton.Request
+		calls   int
+		kind    fault.Kind
+	}{
+		{codes.Unavailable, ask(), 2, fault.Unavailable},
+		{codes.InvalidArgument, ask(), 1, fault.Invalid},
+		{codes.Internal, ask(), 1, fault.Internal},
+		{codes.Unavailable, &triton.Request{Model: "echo", Inputs: ask().Inputs, Once: true}, 1, fault.Unavailable},
+	} {
+		a.Fail(refuse(trial.code))
+		b.Fail(refuse(trial.code))
+		before := calls()
+		_, err := c.Infer(t.Context(), trial.request)
+		if fault.KindOf(err) != trial.kind || calls()-before != trial.calls {
+			t.Errorf("%v: %d calls, want %d; %v", trial.code, calls()-before, trial.calls, err)
+		}
+	}
+	// An error inside a stream has no code, only Triton's words.
+	a.Fail(func(*triton.Request) error {
+		return tritontest.Refuse(codes.Unavailable, "[request id: <id_unknown>] Exceeds maximum queue size")
+	})
+	b.Fail(nil)
+	for range 10 {
+		if _, err := c.Infer(t.Context(), ask()); err != nil {
+			t.Errorf("with one replica that answers: %v", err)
+		}
+		responses, err := c.Stream(t.Context(), ask())
+		if err != nil {
+			t.Fatalf("a stream with one replica that answers: %v", err)
+		}
+		for r, err := range responses {
+			if err != nil || len(r.Outputs) != 1 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+	}
+}
+
+// While replicas are changed one by one, a call goes where its model is.
+func TestModelOnOneReplicaOnly(t *testing.T) {
+	a, b := tritontest.Start(t), tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	for range 10 {
+		if _, err := c.Infer(t.Context(), ask()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Index(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.Fail(func(*triton.Request) error { t.Error("asked a replica without the model"); return nil })
+	for range 10 {
+		if _, err := c.ModelConfig(t.Context(), "echo", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Put(echo(t))
+	if err := c.Load(t.Context(), "echo", nil); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := c.Statistics(t.Context(), "echo", ""); err != nil || len(all) != 2 {
+		t.Errorf("loaded on %d replicas, want 2: %v", len(all), err)
+	}
+}
+
+func TestNoServerYet(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	s.Stop()
+	c := dial(t, triton.Config{URLs: []string{s.URL()}})
+	eventually(t, "left out", func() bool { return !c.Live() })
+	start := time.Now()
+	_, err := c.Infer(t.Context(), ask())
+	if f := fault.As(err); f.Kind != fault.Unavailable || f.RetryAfter <= 0 || strings.Contains(f.Message, "127.0.0.1") || time.Since(start) > 100*time.Millisecond {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+	if _, err := c.Stream(t.Context(), ask()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("stream: %v", err)
+	}
+	if _, err := c.Index(t.Context()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("index: %v", err)
+	}
+	s.Restart()
+	eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), ask()); return err == nil })
+}
+
+// A server that takes connections and never answers is left out like one that
+// is gone.
+func TestSilentServerIsLeftOut(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	s := tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{listener.Addr().String(), s.URL()}, ProbeTimeout: 100 * time.Millisecond})
+	eventually(t, "left out", func() bool { return !c.Replicas()[0].Live })
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if _, err := c.Infer(ctx, ask()); err != nil {
+			t.Error(err)
+		}
+		cancel()
+	}
+}
+
+// localhost stands for one address or two, one of which has a server.
+func TestNameThatIsLookedUp(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	_, port, _ := net.SplitHostPort(s.URL())
+	c := dial(t, triton.Config{URLs: []string{"dns:///localhost:" + port}, ResolveEvery: 20 * time.Millisecond})
+	eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), ask()); return err == nil })
+	before := c.Replicas()
+	time.Sleep(100 * time.Millisecond)
+	if after := c.Replicas(); len(after) != len(before) || !strings.HasSuffix(after[0].Address, ":"+port) {
+		t.Errorf("replicas %+v, later %+v", before, after)
+	}
+}
+
+func TestMessagesTooLarge(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{s.URL()}, MaxMessageBytes: 1000})
+	_, err := c.Infer(t.Context(), &triton.Request{Model: "echo",
+		Inputs: []triton.Tensor{triton.Float32s("x", []int64{300, 1}, make([]float32, 300))}})
+	if fault.KindOf(err) != fault.TooLarge {
+		t.Error(err)
+	}
+}
+
+func TestRequestsThatAreNotSent(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{s.URL()}})
+	for name, r := range map[string]*triton.Request{
+		"shape":     {Model: "echo", Inputs: []triton.Tensor{triton.Float32s("x", []int64{2, 1}, []float32{1})}},
+		"parameter": {Model: "echo", Parameters: map[string]any{"x": []int{1}}},
+	} {
+		if _, err := c.Infer(t.Context(), r); fault.KindOf(err) != fault.Internal {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := c.Stream(t.Context(), r); fault.KindOf(err) != fault.Internal {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(s.Calls()); n != 0 {
+		t.Errorf("%d calls were made", n)
+	}
+}
+
+func TestTimeWithTritonIsCounted(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	s.Fail(func(*triton.Request) error { time.Sleep(20 * time.Millisecond); return nil })
+	c := dial(t, triton.Config{URLs: []string{s.URL()}})
+	request := &telemetry.Request{}
+	ctx := telemetry.WithRequest(t.Context(), request)
+	if _, err := c.Infer(ctx, ask()); err != nil {
+		t.Fatal(err)
+	}
+	if spent := request.Triton(); spent < 20*time.Millisecond || spent > time.Second {
+		t.Errorf("an inference of 20 ms was counted as %v", spent)
+	}
+	before := request.Triton()
+	responses, err := c.Stream(ctx, ask())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range responses {
+		time.Sleep(300 * time.Millisecond) // not Triton's time
+	}
+	if spent := request.Triton() - before; spent < 20*time.Millisecond || spent > 200*time.Millisecond {
+		t.Errorf("a stream of 20 ms was counted as %v", spent)
+	}
+}
+
+func TestCallsAreObserved(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	calls := make(chan triton.Call, 10)
+	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(c triton.Call) { calls <- c }})
+	seen := func(name, model string, kind *fault.Kind) {
+		t.Helper()
+		select {
+		case call := <-calls:
+			if call.Name != name || call.Model != model || call.Took <= 0 || (kind == nil) != (call.Err == nil) || (kind != nil && fault.KindOf(call.Err) != *kind) {
+				t.Errorf("%+v, want %s of %q", call, name, model)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("no call %s was observed", name)
+		}
+	}
+	invalid, canceled := fault.Invalid, fault.Canceled
+	_, _ = c.Infer(t.Context(), ask())
+	seen("infer", "echo", nil)
+	_, _ = c.Infer(t.Context(), &triton.Request{Model: "echo"})
+	seen("infer", "echo", &invalid)
+	_, _ = c.Index(t.Context())
+	seen("repository_index", "", nil)
+	responses, _ := c.Stream(t.Context(), ask())
+	for range responses {
+		break
+	}
+	seen("stream", "echo", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := c.Stream(ctx, ask()); err != nil {
+		t.Fatal(err)
+	}
+	cancel() // and nobody reads it
+	seen("stream", "echo", &canceled)
+}
+
+// serve serves a fake with other options of the transport.
+func serve(t *testing.T, s *tritontest.Server, options ...grpc.ServerOption) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer(options...)
+	pb.RegisterGRPCInferenceServiceServer(g, s)
+	t.Cleanup(g.Stop)
+	go func() { _ = g.Serve(listener) }()
+	return listener.Addr().String()
+}
+
+func TestTraceIsPassedOn(t *testing.T) {
+	var unary, stream atomic.Value
+	url := serve(t, tritontest.Start(t, echo(t)),
+		grpc.UnaryInterceptor(func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if md, _ := metadata.FromIncomingContext(ctx); strings.HasSuffix(info.FullMethod, "ModelInfer") {
+				unary.Store(md.Get("traceparent"))
+			}
+			return next(ctx, m)
+		}),
+		grpc.StreamInterceptor(func(s any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			md, _ := metadata.FromIncomingContext(ss.Context())
+			stream.Store(md.Get("traceparent"))
+			return next(s, ss)
+		}))
+	c := dial(t, triton.Config{URLs: []string{url}})
+	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1, 2, 3}, SpanID: trace.SpanID{4, 5, 6}, TraceFlags: trace.FlagsSampled}))
+	for _, ctx := range []context.Context{ctx, t.Context()} {
+		if _, err := c.Infer(ctx, ask()); err != nil {
+			t.Fatal(err)
+		}
+		responses, err := c.Stream(ctx, ask())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range responses {
+		}
+		var want []string
+		if trace.SpanContextFromContext(ctx).IsValid() {
+			want = []string{"00-01020300000000000000000000000000-0405060000000000-01"}
+		}
+		if got := unary.Load().([]string); !slices.Equal(got, want) {
+			t.Errorf("infer: %q, want %q", got, want)
+		}
+		if got := stream.Load().([]string); !slices.Equal(got, want) {
+			t.Errorf("stream: %q, want %q", got, want)
+		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	certificate, file := selfSigned(t)
+	url := serve(t, tritontest.Start(t, echo(t)), grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
+	for name, trial := range map[string]struct {
+		config triton.Config
+		works  bool
+	}{
+		"trusted":       {triton.Config{URLs: []string{"grpcs://" + url}, TLS: triton.TLS{CA: file}}, true},
+		"by setting":    {triton.Config{URLs: []string{url}, TLS: triton.TLS{Enabled: true, CA: file}}, true},
+		"other name":    {triton.Config{URLs: []string{"grpcs://" + url}, TLS: triton.TLS{CA: file, ServerName: "triton.example"}}, false},
+		"not trusted":   {triton.Config{URLs: []string{"grpcs://" + url}}, false},
+		"not encrypted": {triton.Config{URLs: []string{url}}, false},
+	} {
+		c := dial(t, trial.config)
+		if _, err := c.Infer(t.Context(), ask()); (err == nil) != trial.works || (err != nil && fault.KindOf(err) != fault.Unavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// selfSigned returns a certificate for 127.0.0.1, and a file with it.
+func selfSigned(t *testing.T) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
+}
+
+func TestSettingsThatCannotWork(t *testing.T) {
+	for message, c := range map[string]triton.Config{
+		"no Triton address is given":               {},
+		`Triton address "triton" is not host:port`: {URLs: []string{"triton"}},
+		`Triton address "http://x:8000": unknown scheme "http" (known: grpc, grpcs, dns:///name:port)`: {URLs: []string{"http://x:8000"}},
+		`Triton address "dns:///:8001" is not host:port`:                                               {URLs: []string{"dns:///:8001"}},
+		"a TLS certificate and its key must be given together":                                         {URLs: []string{"a:1"}, TLS: triton.TLS{Cert: "x"}},
+		"TLS authorities: open /nowhere: no such file or directory":                                    {URLs: []string{"a:1"}, TLS: triton.TLS{CA: "/nowhere"}},
+	} {
+		if _, err := triton.Dial(c); err == nil || err.Error() != message {
+			t.Errorf("got %v, want %s", err, message)
+		}
+	}
+}
+
+// BenchmarkInfer is one call to the fake over loopback, most of which is gRPC.
+func BenchmarkInfer(b *testing.B) {
+	c := dial(b, triton.Config{URLs: []string{tritontest.Start(b, echo(b)).URL()}, ProbeEvery: time.Second})
+	request := ask()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Infer(context.Background(), request); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package triton
+
+import (
+	"encoding/binary"
+	"math"
+
+	"retort/orchestrator/fault"
+)
+
+// Halves returns an FP16 or BF16 tensor of values rounded to the nearest, ties
+// to even, as IEEE 754 does by default. What is too large for FP16 becomes
+// infinite. It panics for any other datatype, which is a mistake in the code.
+func Halves(datatype Datatype, name string, shape []int64, values []float32) Tensor {
+	narrow := map[Datatype]func(float32) uint16{FP16: toFP16, BF16: toBF16}[datatype]
+	if narrow == nil {
+		panic("triton: Halves of " + string(datatype))
+	}
+	raw := make([]byte, 2*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint16(raw[2*i:], narrow(v))
+	}
+	return Tensor{Name: name, Datatype: datatype, Shape: shape, raw: raw}
+}
+
+// Floats returns the elements of an FP16, BF16, FP32 or FP64 tensor as
+// float32: an API that returns embeddings need not know how its model stores
+// them. Only FP64 loses anything.
+func (t Tensor) Floats() ([]float32, error) {
+	if err := t.is(FP32, FP16, BF16, FP64); err != nil {
+		return nil, err
+	}
+	if t.Datatype == FP32 {
+		return decode[float32](t.raw), nil
+	}
+	values := make([]float32, t.Elements())
+	for i := range values {
+		switch t.Datatype {
+		case FP16:
+			values[i] = fromFP16(binary.LittleEndian.Uint16(t.raw[2*i:]))
+		case BF16:
+			values[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(t.raw[2*i:])) << 16)
+		case FP64:
+			values[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(t.raw[8*i:])))
+		}
+	}
+	return values, nil
+}
+
+// Floats returns an FP32, FP16, BF16 or FP64 tensor of values: the datatype a
+// model declares. Any other datatype is Internal.
+func Floats(datatype Datatype, name string, shape []int64, values []float32) (Tensor, error) {
+	switch datatype {
+	case FP32:
+		return New(name, shape, values), nil
+	case FP16, BF16:
+		return Halves(datatype, name, shape, values), nil
+	case FP64:
+		wide := make([]float64, len(values))
+		for i, v := range values {
+			wide[i] = float64(v)
+		}
+		return New(name, shape, wide), nil
+	}
+	return Tensor{}, fault.New(fault.Internal, "tensor %s: %s does not hold floating point numbers", name, datatype)
+}
+
+// toBF16 keeps the upper half of a binary32, rounded to even; a NaN keeps its
+// sign and is made quiet, since rounding could turn it into an infinity.
+func toBF16(v float32) uint16 {
+	bits := math.Float32bits(v)
+	if v != v {
+		return uint16(bits>>16) | 0x40
+	}
+	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
+}
+
+// toFP16 rounds a binary32 to binary16 (1 sign, 5 exponent, 10 fraction bits).
+func toFP16(v float32) uint16 {
+	bits := math.Float32bits(v)
+	sign := uint16(bits >> 16 & 0x8000)
+	bits &= 0x7fffffff
+	switch {
+	case bits > 0x7f800000: // NaN
+		return sign | 0x7e00 | uint16(bits>>13&0x3ff)
+	case bits >= 0x477ff000: // 65520 and above round to infinity
+		return sign | 0x7c00
+	case bits < 0x38800000: // below 2^-14: subnormal, counted in units of 2^-24
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(bits))*(1<<24)))
+	}
+	// The exponent's bias goes from 127 to 15; a fraction that rounds up past
+	// its end carries into the exponent, which is the right result.
+	bits -= (127 - 15) << 23
+	return sign | uint16((bits+0xfff+bits>>13&1)>>13)
+}
+
+// fromFP16 widens a binary16, which every float32 can hold.
+func fromFP16(h uint16) float32 {
+	sign, exponent, fraction := uint32(h&0x8000)<<16, uint32(h>>10&0x1f), uint32(h&0x3ff)
+	switch exponent {
+	case 0:
+		subnormal := float32(fraction) / (1 << 24)
+		return math.Float32frombits(math.Float32bits(subnormal) | sign)
+	case 0x1f:
+		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}

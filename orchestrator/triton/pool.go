@@ -1,0 +1,190 @@
+package triton
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pool keeps the replicas: it looks addresses up, probes, and picks one for
+// each call. gRPC's own balancers are not used because a second try must go to
+// another replica, models are loaded on every one of them, and Triton does not
+// implement the Watch method of grpc.health.v1 that gRPC's health check needs.
+type pool struct {
+	config  Config
+	targets []target
+
+	mu       sync.Mutex // held while the list changes
+	replicas atomic.Pointer[[]*replica]
+	turn     atomic.Uint64
+
+	wake   chan struct{} // a call failed: probe now
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+func newPool(c Config) (*pool, error) {
+	p := &pool{config: c, wake: make(chan struct{}, 1)}
+	p.replicas.Store(&[]*replica{})
+	for _, url := range c.URLs {
+		t, err := parse(url)
+		if err != nil {
+			return nil, err
+		}
+		p.targets = append(p.targets, t)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	first, stop := context.WithTimeout(ctx, p.config.ProbeTimeout)
+	defer stop()
+	if err := p.resolve(first); err != nil {
+		p.close()
+		return nil, err
+	}
+	p.done.Go(func() { p.watch(ctx) })
+	return p, nil
+}
+
+// watch probes and resolves until ctx ends.
+func (p *pool) watch(ctx context.Context) {
+	probe, resolve := time.NewTicker(p.config.ProbeEvery), time.NewTicker(p.config.ResolveEvery)
+	defer probe.Stop()
+	defer resolve.Stop()
+	p.probe(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-resolve.C:
+			p.lookup(ctx)
+		case <-p.wake:
+			p.probe(ctx)
+		case <-probe.C:
+			if len(p.live()) == 0 {
+				p.lookup(ctx) // the servers may have moved
+			}
+			p.probe(ctx)
+		}
+	}
+}
+
+// lookup resolves in bounded time.
+func (p *pool) lookup(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.config.ProbeTimeout)
+	defer cancel()
+	if err := p.resolve(ctx); err != nil {
+		p.config.Logger.Error().Err(err).Msg("a Triton replica cannot be dialled")
+	}
+}
+
+// resolve makes the list of replicas that of the addresses. A name that cannot
+// be looked up changes nothing: the resolver may be what is broken. The error
+// is one of settings.
+func (p *pool) resolve(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := make(map[string]*replica)
+	for _, r := range *p.replicas.Load() {
+		old[r.address] = r
+	}
+	var now []*replica
+	for _, t := range p.targets {
+		addresses, err := t.addresses(ctx)
+		if err != nil {
+			p.config.Logger.Warn().Err(err).Str("name", t.host).Msg("Triton's name cannot be looked up")
+			return nil
+		}
+		for _, address := range addresses {
+			r := old[address]
+			if delete(old, address); r == nil {
+				if r, err = dial(address, t, p.config); err != nil {
+					return err
+				}
+			}
+			now = append(now, r)
+		}
+	}
+	p.replicas.Store(&now)
+	for _, r := range old {
+		p.config.Logger.Info().Str("replica", r.address).Msg("Triton replica removed")
+		go r.retire()
+	}
+	return nil
+}
+
+// probe asks every replica that is not being asked already. It does not wait:
+// a dead one takes its time to answer, the others must not.
+func (p *pool) probe(ctx context.Context) {
+	for _, r := range *p.replicas.Load() {
+		if r.probing.CompareAndSwap(false, true) {
+			p.done.Go(func() {
+				defer r.probing.Store(false)
+				p.probeOne(ctx, r)
+			})
+		}
+	}
+}
+
+func (p *pool) probeOne(ctx context.Context, r *replica) {
+	if !r.probe(ctx, p.config.ProbeTimeout) || ctx.Err() != nil {
+		return
+	}
+	if reason := r.down.Load(); reason != nil {
+		p.config.Logger.Warn().Str("replica", r.address).Str("reason", *reason).Msg("Triton replica left out")
+	} else {
+		p.config.Logger.Info().Str("replica", r.address).Msg("Triton replica is back")
+	}
+}
+
+// suspect asks for a probe now; it does not wait for it.
+func (p *pool) suspect() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // one is asked for already
+	}
+}
+
+// pick returns the live replica with the fewest calls in flight among those
+// that serve the model, leaving one out; nil when none lives. Equal ones take
+// turns.
+func (p *pool) pick(model string, except *replica) *replica {
+	replicas := *p.replicas.Load()
+	var best *replica
+	var bestRank int
+	var bestLoad int64
+	start := p.turn.Add(1)
+	for i := range replicas {
+		r := replicas[(uint64(i)+start)%uint64(len(replicas))]
+		rank, load := r.rank(model), r.inflight.Load()
+		if r == except || rank == 2 {
+			continue
+		}
+		if best == nil || rank < bestRank || (rank == bestRank && load < bestLoad) {
+			best, bestRank, bestLoad = r, rank, load
+		}
+	}
+	return best
+}
+
+// live returns the replicas that answer.
+func (p *pool) live() []*replica {
+	var live []*replica
+	for _, r := range *p.replicas.Load() {
+		if r.down.Load() == nil {
+			live = append(live, r)
+		}
+	}
+	return live
+}
+
+func (p *pool) close() {
+	p.cancel()
+	p.done.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range *p.replicas.Load() {
+		_ = r.conn.Close()
+	}
+	p.replicas.Store(&[]*replica{})
+}

@@ -1,0 +1,156 @@
+package triton_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+func watch(t *testing.T, c *triton.Client, folder string) *triton.Registry {
+	r := triton.NewRegistry(c, triton.RegistryConfig{Every: 10 * time.Millisecond, Repository: folder})
+	t.Cleanup(r.Close)
+	return r
+}
+
+func wait(t *testing.T, r *triton.Registry, what string, is func(*triton.Snapshot) bool) *triton.Snapshot {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	s, err := r.Wait(ctx, is)
+	if err != nil {
+		t.Fatalf("%s: %v; last seen %+v", what, err, r.Snapshot())
+	}
+	return s
+}
+
+// Triton goes away and comes back: what it served is remembered as stale, and
+// a model that is the same afterwards is still the same *Model.
+func TestRegistryOutlivesTriton(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	r := watch(t, s.Client(), "")
+	seen := wait(t, r, "first", func(s *triton.Snapshot) bool { return !s.Stale && len(s.Models) == 1 })
+	model := seen.Models[0]
+	if model.API() != "embedding" || model.Version() != "1" || model.Config.MaxBatch != 8 || model.Config.Concurrency() != 4 ||
+		!slices.Equal(model.Inputs[0].Shape, []int64{-1, 1}) || model.Dir != "" {
+		t.Errorf("model: %+v, config %+v", model, model.Config)
+	}
+	s.Stop()
+	seen = wait(t, r, "stale", func(s *triton.Snapshot) bool { return s.Stale })
+	if len(seen.Models) != 1 || seen.Models[0] != model || fault.KindOf(seen.Err) != fault.Unavailable {
+		t.Errorf("stale: %+v", seen)
+	}
+	if err := r.Refresh(t.Context()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("refresh without a server: %v", err)
+	}
+	s.Restart()
+	seen = wait(t, r, "back", func(s *triton.Snapshot) bool { return !s.Stale })
+	if len(seen.Models) != 1 || seen.Models[0] != model || seen.Err != nil {
+		t.Errorf("back: %+v", seen)
+	}
+}
+
+func TestRegistryStartsWithoutTriton(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	s.Stop()
+	r := watch(t, s.Client(), "")
+	if seen := r.Snapshot(); !seen.Stale || fault.KindOf(seen.Err) != fault.Unavailable {
+		t.Errorf("at first: %+v", seen)
+	}
+	s.Restart()
+	wait(t, r, "a model", func(s *triton.Snapshot) bool { return len(s.Of("embedding")) == 1 })
+}
+
+// A version is replaced, a configuration changes, a model goes.
+func TestRegistryFollowsTheRepository(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	r := watch(t, s.Client(), "")
+	first := wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
+
+	two := echo(t)
+	two.Versions = []string{"1", "2", "10"}
+	s.Put(two)
+	s.Load("echo")
+	second := wait(t, r, "version 10", func(s *triton.Snapshot) bool { return len(s.Models) == 1 && s.Models[0].Version() == "10" }).Models[0]
+	if second == first || !slices.Equal(second.Versions, []string{"10"}) {
+		t.Errorf("after the new version: %+v", second)
+	}
+	two.Config = tritontest.Config(t, echoConfig+`version_policy { all { } } parameters { key: "pooling" value { string_value: "cls" } }`)
+	s.Put(two)
+	s.Load("echo")
+	wait(t, r, "a parameter", func(s *triton.Snapshot) bool {
+		m, ok := s.Model("echo")
+		return ok && m.Config.Parameters["pooling"] == "cls" && slices.Equal(m.Versions, []string{"1", "2", "10"})
+	})
+	s.Unload("echo")
+	wait(t, r, "gone", func(s *triton.Snapshot) bool { return len(s.Models) == 0 && s.Known("echo") })
+	s.Remove("echo")
+	wait(t, r, "forgotten", func(s *triton.Snapshot) bool { return !s.Known("echo") })
+}
+
+// Models of several replicas are put together; one that dies takes only those
+// with it that nobody else has.
+func TestRegistryOfSeveralReplicas(t *testing.T) {
+	other := echo(t)
+	other.Config.Name = "other"
+	a, b := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t), other)
+	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	r := watch(t, c, "")
+	wait(t, r, "both", func(s *triton.Snapshot) bool { return len(s.Models) == 2 && len(s.Entries) == 3 })
+	b.Stop()
+	seen := wait(t, r, "one", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
+	if seen.Stale || seen.Models[0].Name != "echo" {
+		t.Errorf("%+v", seen)
+	}
+}
+
+func TestRegistryNoticesFilesBesideTheConfiguration(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "echo", "tokenizer.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("{}")
+	r := watch(t, tritontest.Start(t, echo(t)).Client(), folder)
+	first := wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
+	if first.Dir != filepath.Dir(file) {
+		t.Errorf("folder %q", first.Dir)
+	}
+	write("{ }")
+	wait(t, r, "a changed file", func(s *triton.Snapshot) bool { return s.Models[0] != first })
+}
+
+func TestRegistryTellsOfChangesOnly(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	r := watch(t, s.Client(), "")
+	wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
+	var mu sync.Mutex
+	var told []int
+	stop := r.OnChange(func(s *triton.Snapshot) { mu.Lock(); defer mu.Unlock(); told = append(told, len(s.Models)) })
+	time.Sleep(100 * time.Millisecond)
+	s.Unload("echo")
+	wait(t, r, "gone", func(s *triton.Snapshot) bool { return len(s.Models) == 0 })
+	s.Load("echo")
+	wait(t, r, "back", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
+	stop()
+	s.Unload("echo")
+	wait(t, r, "gone again", func(s *triton.Snapshot) bool { return len(s.Models) == 0 })
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(told, []int{0, 1}) {
+		t.Errorf("told of snapshots with %v models, want 0 and 1", told)
+	}
+}

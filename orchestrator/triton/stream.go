@@ -1,0 +1,180 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+// Stream returns the responses to one request of a decoupled model (or the one
+// of any other). It returns when the first response is there, so an error that
+// comes before it is Stream's own and may be answered with a status. Later
+// ones end the sequence: its last pair is then (nil, error).
+//
+// The sequence can be read once. Leaving it early, or the end of ctx, cancels
+// the request on the server; a caller that does not read it must end ctx.
+func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, error], error) {
+	m, err := r.Message()
+	if err != nil {
+		return nil, err
+	}
+	if m.Parameters == nil {
+		m.Parameters = make(map[string]*pb.InferParameter, 1)
+	}
+	m.Parameters[emptyFinal] = &pb.InferParameter{ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}
+
+	ctx, end := c.begin(ctx, "stream", r.Model)
+	s, first, err := c.open(ctx, m, !r.Once)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, end(err)
+	}
+	var read atomic.Bool
+	unread := context.AfterFunc(ctx, func() {
+		if !read.Swap(true) {
+			_ = end(fault.As(ctx.Err()))
+		}
+	})
+	return func(yield func(*Response, error) bool) {
+		if read.Swap(true) {
+			return
+		}
+		unread()
+		if err = s.drain(first, err, yield); errors.Is(err, io.EOF) {
+			_ = end(nil)
+		} else {
+			_ = end(err)
+		}
+	}, nil
+}
+
+// open starts a stream on a replica that gives a first response, trying two.
+func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, repeat bool) (*stream, *Response, error) {
+	replica := c.pool.pick(m.ModelName, nil)
+	if replica == nil {
+		return nil, nil, errNoReplica()
+	}
+	s := c.stream(ctx, replica)
+	first, err := s.start(m)
+	if repeat && elsewhere(ctx, err) {
+		if other := c.pool.pick(m.ModelName, replica); other != nil {
+			s = c.stream(ctx, other)
+			first, err = s.start(m)
+		}
+	}
+	return s, first, err
+}
+
+// stream is one call of ModelStreamInfer with one request: cancelling the call
+// cancels every request on it, so requests must not share one.
+type stream struct {
+	client  *Client
+	replica *replica
+	request *telemetry.Request // counts the time spent waiting
+	ctx     context.Context
+	cancel  context.CancelFunc
+	call    pb.GRPCInferenceService_ModelStreamInferClient
+}
+
+func (c *Client) stream(ctx context.Context, r *replica) *stream {
+	s := &stream{client: c, replica: r, request: telemetry.FromContext(ctx)}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	r.inflight.Add(1)
+	context.AfterFunc(s.ctx, func() { r.inflight.Add(-1) }) // also when nobody reads the stream
+	return s
+}
+
+// start sends the request and returns the first response. On any error, io.EOF
+// for a request without responses included, the call has ended.
+func (s *stream) start(m *pb.ModelInferRequest) (*Response, error) {
+	defer s.waited(time.Now())
+	var err error
+	if s.call, err = s.replica.service.ModelStreamInfer(s.ctx); err == nil {
+		// io.EOF from Send means that the reason comes from Recv.
+		if err = s.call.Send(m); err == nil {
+			err = s.call.CloseSend()
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			return s.receive()
+		}
+	}
+	return nil, s.end(err)
+}
+
+func (s *stream) waited(since time.Time) { s.request.AddTriton(time.Since(since)) }
+
+// receive returns the next response that says anything, or ends the call and
+// returns why: io.EOF after the last one.
+func (s *stream) receive() (*Response, error) {
+	for {
+		m, err := s.call.Recv()
+		switch {
+		case err != nil:
+			return nil, s.end(err)
+		case m.ErrorMessage != "":
+			return nil, s.end(streamFault(m.ErrorMessage))
+		case m.InferResponse == nil:
+			continue
+		}
+		r, err := responseFrom(m.InferResponse)
+		if err != nil {
+			return nil, s.end(err)
+		}
+		if len(r.Outputs) > 0 {
+			return r, nil
+		}
+		if r.Final() {
+			return nil, s.finish()
+		}
+	}
+}
+
+// finish lets the server close the call after the final response, which it
+// does at once since we have closed our side.
+func (s *stream) finish() error {
+	late := time.AfterFunc(time.Second, s.cancel)
+	defer late.Stop()
+	_, _ = s.call.Recv()
+	return s.end(io.EOF)
+}
+
+// end ends the call and translates the reason.
+func (s *stream) end(err error) error {
+	if !errors.Is(err, io.EOF) {
+		if status.Code(err) == codes.Unavailable {
+			s.client.pool.suspect()
+		}
+		err = translate(s.ctx, err) // before our own cancel, which would look like the caller's
+	}
+	s.cancel()
+	return err
+}
+
+// drain yields the first response and what follows. It returns what ended the
+// sequence, io.EOF being its regular end.
+func (s *stream) drain(r *Response, err error, yield func(*Response, error) bool) error {
+	for err == nil {
+		switch {
+		case !yield(r, nil):
+			return s.end(io.EOF)
+		case r.Final():
+			return s.finish()
+		}
+		start := time.Now()
+		r, err = s.receive()
+		s.waited(start)
+	}
+	if !errors.Is(err, io.EOF) {
+		yield(nil, err)
+	}
+	return err
+}

@@ -1,0 +1,159 @@
+package tritontest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"retort/orchestrator/triton"
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+const noID = "[request id: <id_unknown>] "
+
+// check refuses what Triton refuses before a model sees the request, in its
+// words and in its order.
+func check(r *triton.Request, config *pb.ModelConfig) error {
+	declared := triton.ConfigFrom(config)
+	if err := checkParameters(r); err != nil {
+		return err
+	}
+	for i, t := range r.Inputs {
+		if t.Datatype == triton.BYTES {
+			if err := checkStrings(t); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(r.Inputs[:i], func(o triton.Tensor) bool { return o.Name == t.Name }) {
+			return invalid(noID+"input '%s' already exists in request", t.Name)
+		}
+		if _, ok := declared.Input(t.Name); !ok {
+			return invalid("unexpected inference input '%s' for model '%s'", t.Name, r.Model)
+		}
+	}
+	for _, name := range r.Outputs {
+		if _, ok := declared.Output(name); !ok {
+			return invalid("unexpected inference output '%s' for model '%s'", name, r.Model)
+		}
+	}
+	if err := checkPresent(r, declared); err != nil {
+		return err
+	}
+	for _, t := range r.Inputs {
+		if err := checkInput(t, r.Model, declared); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkParameters allows what Triton 2.51 allows.
+func checkParameters(r *triton.Request) error {
+	for name, value := range r.Parameters {
+		switch value.(type) {
+		case uint64, float64:
+			if name != "priority" {
+				return invalid("invalid value type for '%s' parameter, expected int64_param, bool_param, or string_param.", name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPresent counts the inputs and names the missing ones.
+func checkPresent(r *triton.Request, declared *triton.ModelConfig) error {
+	var given, missing []string
+	required := 0
+	for _, t := range r.Inputs {
+		given = append(given, "'"+t.Name+"'")
+	}
+	for _, in := range declared.Inputs {
+		if in.Optional {
+			continue
+		}
+		required++
+		if _, ok := r.Input(in.Name); !ok {
+			missing = append(missing, "'"+in.Name+"'")
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	expected := fmt.Sprintf("expected %d inputs", required)
+	if required < len(declared.Inputs) {
+		expected = fmt.Sprintf("expected number of inputs between %d and %d", required, len(declared.Inputs))
+	}
+	return invalid(noID+"%s but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) [%s]. Please provide all required input(s).",
+		expected, len(given), r.Model, strings.Join(given, ","), strings.Join(missing, ","))
+}
+
+// checkInput holds one tensor against its declaration.
+func checkInput(t triton.Tensor, model string, declared *triton.ModelConfig) error {
+	in, _ := declared.Input(t.Name)
+	expected, shape := in.Shape, t.Shape
+	if t.Datatype != in.Datatype {
+		sent := t.Datatype
+		if sent.Size() < 0 {
+			sent = "<invalid>"
+		}
+		return invalid(noID+"inference input '%s' data-type is '%s', but model '%s' expects '%s'", t.Name, sent, model, in.Datatype)
+	}
+	if declared.MaxBatch > 0 {
+		if len(shape) > 0 && shape[0] > int64(declared.MaxBatch) {
+			return invalid(noID+"inference request batch-size must be <= %d for '%s'", declared.MaxBatch, model)
+		}
+		expected = append([]int64{-1}, expected...)
+	}
+	if !fits(shape, expected) {
+		return invalid(noID+"unexpected shape for input '%s' for model '%s'. Expected %s, got %s. ", t.Name, model, listed(expected), listed(shape))
+	}
+	if size := t.Datatype.Size(); size > 0 && len(t.Raw()) != size*t.Elements() {
+		return invalid(noID+"input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d", t.Name, model, size*t.Elements(), len(t.Raw()))
+	}
+	return nil
+}
+
+func fits(shape, expected []int64) bool {
+	if len(shape) != len(expected) {
+		return false
+	}
+	for i, dim := range expected {
+		if dim >= 0 && shape[i] != dim {
+			return false
+		}
+	}
+	return true
+}
+
+// checkStrings reads a BYTES tensor as far as it goes.
+func checkStrings(t triton.Tensor) error {
+	rest, n := t.Raw(), 0
+	for ; len(rest) > 0; n++ {
+		if len(rest) < 4 {
+			return invalid("incomplete string length indicator for inference input '%s', expecting %d bytes but only %d bytes available", t.Name, 4, len(rest))
+		}
+		length := int(binary.LittleEndian.Uint32(rest))
+		if rest = rest[4:]; length > len(rest) {
+			return invalid("incomplete string data for inference input '%s', expecting string of length %d but only %d bytes available", t.Name, length, len(rest))
+		}
+		rest = rest[length:]
+	}
+	if n != t.Elements() {
+		return invalid(noID+"expected %d string elements for inference input '%s', got %d", t.Elements(), t.Name, n)
+	}
+	return nil
+}
+
+// listed writes a shape as Triton does: [-1,3].
+func listed(shape []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ",")
+}
+
+// rowsOf returns the batch size of a request.
+func rowsOf(r *triton.Request, config *pb.ModelConfig) uint64 {
+	if config.MaxBatchSize > 0 && len(r.Inputs) > 0 && len(r.Inputs[0].Shape) > 0 {
+		return uint64(r.Inputs[0].Shape[0])
+	}
+	return 1
+}

@@ -1,0 +1,132 @@
+package tritontest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+)
+
+// count reads a stream of the counting model to its end.
+func (x *trial) count(ctx context.Context, inputs ...triton.Tensor) (values []int32, err error) {
+	responses, err := x.client.Stream(ctx, &triton.Request{Model: "conformance_count", Inputs: inputs})
+	if err != nil {
+		return nil, err
+	}
+	for r, err := range responses {
+		if err != nil {
+			return values, err
+		}
+		out, err := r.Output("VALUE")
+		if err != nil {
+			return values, err
+		}
+		value, err := out.Int32s()
+		if err != nil {
+			return values, err
+		}
+		values = append(values, value...)
+	}
+	return values, nil
+}
+
+func (x *trial) streams(t *testing.T) {
+	for n := range int32(4) {
+		want := []int32{0, 1, 2, 3}[:n]
+		got, err := x.count(x.ctx(t), number("N", n))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("counted %v, %v; want %v", got, err, want)
+		}
+	}
+	responses, err := x.client.Stream(x.ctx(t), &triton.Request{Model: "conformance_slow",
+		Inputs: []triton.Tensor{triton.Int32s("MILLISECONDS", []int64{1, 1}, []int32{1})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for r, err := range responses {
+		if n++; err != nil || !r.Final() {
+			t.Errorf("the one response of a model that is not decoupled: %+v, %v", r, err)
+		}
+	}
+	for range responses {
+		n++
+	}
+	if n != 1 {
+		t.Errorf("%d responses of a model that is not decoupled, read twice", n)
+	}
+}
+
+// streamErrors come before the first response, or end the sequence.
+func (x *trial) streamErrors(t *testing.T) {
+	_, err := x.client.Stream(x.ctx(t), &triton.Request{Model: "no_such_model"})
+	refused(t, err, fault.NotFound, "Request for unknown model: 'no_such_model' is not found")
+	_, err = x.client.Stream(x.ctx(t), &triton.Request{Model: "conformance_count"})
+	refused(t, err, fault.Invalid, "expected number of inputs between 1 and 3 but got 0 inputs for model 'conformance_count'. "+
+		"Got input(s) [], but missing required input(s) ['N']. Please provide all required input(s).")
+	_, err = x.client.Stream(x.ctx(t), &triton.Request{Model: "conformance_count", Inputs: []triton.Tensor{number("N", 3), number("FAIL", 0)}})
+	refused(t, err, fault.Internal, "told to fail at 0")
+	got, err := x.count(x.ctx(t), number("N", 3), number("FAIL", 2))
+	refused(t, err, fault.Internal, "told to fail at 2")
+	if !slices.Equal(got, []int32{0, 1}) {
+		t.Errorf("before the error came %v", got)
+	}
+}
+
+// streamCanceled leaves streams in three ways; the model must notice each.
+func (x *trial) streamCanceled(t *testing.T) {
+	before := x.canceled(t)
+	long := &triton.Request{Model: "conformance_count", Inputs: []triton.Tensor{number("N", 1000), number("PAUSE", 20)}}
+
+	responses, err := x.client.Stream(x.ctx(t), long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range responses {
+		break
+	}
+	ctx, cancel := context.WithTimeout(x.ctx(t), 200*time.Millisecond)
+	defer cancel()
+	_, err = x.count(ctx, long.Inputs...)
+	refused(t, err, fault.Timeout, "the request took longer than its time limit")
+
+	ctx, cancel = context.WithCancel(x.ctx(t))
+	if _, err = x.client.Stream(ctx, long); err != nil {
+		t.Fatal(err)
+	}
+	cancel() // without reading
+	for until := time.Now().Add(5 * time.Second); x.canceled(t) < before+3; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("the model saw %d of 3 callers leave", x.canceled(t)-before)
+		}
+	}
+	for until := time.Now().Add(time.Second); x.client.Replicas()[0].InFlight > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("streams that were left still count as in flight: %+v", x.client.Replicas())
+		}
+	}
+}
+
+func (x *trial) canceled(t *testing.T) int32 {
+	t.Helper()
+	responses, err := x.client.Stream(x.ctx(t), &triton.Request{Model: "conformance_count", Inputs: []triton.Tensor{number("N", 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int32
+	for r, err := range responses {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := r.Output("CANCELED")
+		values, err := out.Int32s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = values[0]
+	}
+	return n
+}

@@ -1,0 +1,175 @@
+package tritontest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"retort/orchestrator/triton"
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+// counts is what a version counts, and the places at its instances.
+type counts struct {
+	slots   chan struct{}
+	waiting atomic.Int64
+
+	mu      sync.Mutex
+	success uint64
+	failure uint64
+	rows    uint64
+	queue   time.Duration
+	compute time.Duration
+	last    time.Time
+	sizes   map[uint64]uint64
+}
+
+func newSlots(config *pb.ModelConfig) chan struct{} {
+	return make(chan struct{}, triton.ConfigFrom(config).Concurrency())
+}
+
+// ModelInfer runs a model that answers once.
+func (s *Server) ModelInfer(ctx context.Context, m *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
+	r, v, err := s.admit(m)
+	if err != nil {
+		return nil, err
+	}
+	if v.model.Config.GetModelTransactionPolicy().GetDecoupled() {
+		return nil, status.Error(codes.Unimplemented, "ModelInfer RPC doesn't support models with decoupled transaction policy")
+	}
+	return s.infer(ctx, r, v)
+}
+
+// admit finds the model of a request and checks the request against it.
+func (s *Server) admit(m *pb.ModelInferRequest) (*triton.Request, *version, error) {
+	v, number, err := s.find(m.ModelName, m.ModelVersion)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := triton.RequestFrom(m)
+	if err != nil {
+		return nil, nil, invalid("%s", err.Error())
+	}
+	s.mu.Lock()
+	s.calls = append(s.calls, r)
+	fault := s.fault
+	s.mu.Unlock()
+	if fault != nil {
+		if err := fault(r); err != nil {
+			return nil, nil, err
+		}
+	}
+	r.Version = number
+	return r, v, check(r, v.model.Config)
+}
+
+func (s *Server) infer(ctx context.Context, r *triton.Request, v *version) (*pb.ModelInferResponse, error) {
+	rows := rowsOf(r, v.model.Config)
+	arrived := time.Now()
+	if err := v.enter(ctx, r); err != nil {
+		return nil, err
+	}
+	defer func() { <-v.slots }()
+	started := time.Now()
+	response, err := v.model.Infer(ctx, r)
+	v.count(err == nil, rows, started.Sub(arrived), time.Since(started))
+	if ctx.Err() != nil {
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	if err != nil {
+		return nil, v.worded(err)
+	}
+	return answer(r, response)
+}
+
+// enter waits for an instance. The queue of the dynamic batcher may be bounded,
+// and a request may say how long it is willing to wait in it.
+func (v *version) enter(ctx context.Context, r *triton.Request) error {
+	select {
+	case v.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	policy := v.model.Config.GetDynamicBatching().GetDefaultQueuePolicy()
+	waiting := v.waiting.Add(1)
+	defer v.waiting.Add(-1)
+	if policy.GetMaxQueueSize() > 0 && waiting > int64(policy.GetMaxQueueSize()) {
+		return status.Error(codes.Unavailable, "[request id: <id_unknown>] Exceeds maximum queue size")
+	}
+	select {
+	case v.slots <- struct{}{}:
+		return nil
+	case <-patience(r, policy):
+		return status.Error(codes.Unavailable, "[request id: <id_unknown>] Request timeout expired")
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// patience ends when a request has waited too long. A request may shorten what
+// the policy sets, and cannot set it where the policy does not.
+func patience(r *triton.Request, policy *pb.ModelQueuePolicy) <-chan time.Time {
+	limit := policy.GetDefaultTimeoutMicroseconds()
+	if asked, ok := r.Parameters["timeout"].(int64); ok && policy.GetAllowTimeoutOverride() && uint64(asked) < limit {
+		limit = uint64(asked)
+	}
+	if limit == 0 {
+		return nil
+	}
+	return time.After(time.Duration(limit) * time.Microsecond)
+}
+
+// worded turns what a model returned into what Triton answers.
+func (v *version) worded(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return status.FromContextError(err).Err()
+	}
+	return status.Errorf(codes.Internal, "Failed to process the request(s) for model '%s_0_0', message: %s", v.model.Name, err)
+}
+
+// answer completes a response and leaves out what was not asked for.
+func answer(r *triton.Request, response *triton.Response) (*pb.ModelInferResponse, error) {
+	complete := *response
+	complete.Model, complete.Version, complete.ID = r.Model, r.Version, r.ID
+	if len(r.Outputs) > 0 {
+		complete.Outputs = nil
+		for _, name := range r.Outputs {
+			if t, err := response.Output(name); err == nil {
+				complete.Outputs = append(complete.Outputs, t)
+			}
+		}
+	}
+	m, err := complete.Message()
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return m, nil
+}
+
+func (c *counts) count(ok bool, rows uint64, queue, compute time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !ok {
+		c.failure++
+		return
+	}
+	if c.sizes == nil {
+		c.sizes = make(map[uint64]uint64)
+	}
+	c.success, c.rows, c.last = c.success+1, c.rows+rows, time.Now()
+	c.queue, c.compute = c.queue+queue, c.compute+compute
+	c.sizes[rows]++
+}
+
+func invalid(format string, values ...any) error {
+	return status.Error(codes.InvalidArgument, fmt.Sprintf(format, values...))
+}

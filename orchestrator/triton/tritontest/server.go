@@ -1,0 +1,153 @@
+package tritontest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"retort/orchestrator/triton"
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+// Server is one replica. Its repository is under explicit control, as with
+// --model-control-mode=explicit.
+type Server struct {
+	pb.UnimplementedGRPCInferenceServiceServer
+	tb      testing.TB
+	address string
+
+	mu     sync.Mutex
+	grpc   *grpc.Server // nil while stopped
+	listen net.Listener
+	folder map[string]*Model
+	loaded map[string]*serving
+	fault  func(*triton.Request) error
+	calls  []*triton.Request
+}
+
+// Start starts a server with models, loaded, and stops it when the test ends.
+func Start(tb testing.TB, models ...Model) *Server {
+	tb.Helper()
+	s := &Server{tb: tb, folder: make(map[string]*Model), loaded: make(map[string]*serving)}
+	s.serve(listen(tb))
+	tb.Cleanup(s.Stop)
+	for _, m := range models {
+		s.Load(s.Put(m))
+	}
+	return s
+}
+
+// URL is the address for triton.Config.
+func (s *Server) URL() string { return s.address }
+
+// Client returns a client of the server, closed when the test ends.
+func (s *Server) Client() *triton.Client {
+	s.tb.Helper()
+	c, err := triton.Dial(triton.Config{URLs: []string{s.URL()}, ProbeEvery: 20 * time.Millisecond})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(c.Close)
+	return c
+}
+
+// Stop kills the server: connections break, the port is closed. Models stay
+// loaded for the next start, since a test that wants otherwise can say so.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	g, listener := s.grpc, s.listen
+	s.grpc = nil
+	s.mu.Unlock()
+	if g != nil {
+		g.Stop()
+		_ = listener.Close() // Serve may not have got hold of it yet
+	}
+}
+
+// Restart starts a stopped server again on the port it had.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	listener, err := net.Listen("tcp", s.address)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.serve(listener)
+}
+
+// listen takes a port below those that the system gives to connections, so
+// that none of them holds it when the server starts again.
+func listen(tb testing.TB) net.Listener {
+	tb.Helper()
+	for range 100 {
+		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000))); err == nil {
+			return listener
+		}
+	}
+	tb.Fatal("no free port between 12000 and 32000")
+	return nil
+}
+
+func (s *Server) serve(listener net.Listener) {
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))
+	pb.RegisterGRPCInferenceServiceServer(g, s)
+	s.mu.Lock()
+	s.grpc, s.listen, s.address = g, listener, listener.Addr().String()
+	s.mu.Unlock()
+	go func() { _ = g.Serve(listener) }()
+}
+
+// Fail makes every inference ask f first, which may return an error for the
+// caller (Refuse makes one) or sleep; nil ends it.
+func (s *Server) Fail(f func(*triton.Request) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
+// Calls returns the inferences asked for so far, refused ones included.
+func (s *Server) Calls() []*triton.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*triton.Request(nil), s.calls...)
+}
+
+// Refuse returns an error with a gRPC code: what a Triton model does with a
+// TritonError, and Triton itself. Any other error of a model becomes INTERNAL,
+// as an exception does.
+func Refuse(code codes.Code, message string) error { return status.Error(code, message) }
+
+// ServerLive says yes: a stopped server does not answer.
+func (s *Server) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
+	return &pb.ServerLiveResponse{Live: true}, nil
+}
+
+// ServerReady is strict, as by default: all versions that were ever asked for
+// must be ready, or unloaded on purpose.
+func (s *Server) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.ServerReadyResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.loaded {
+		for _, v := range m.versions {
+			if v.state != triton.Ready && v.reason != unloaded {
+				return &pb.ServerReadyResponse{}, nil
+			}
+		}
+	}
+	return &pb.ServerReadyResponse{Ready: true}, nil
+}
+
+// ServerMetadata names what it stands for.
+func (s *Server) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
+	return &pb.ServerMetadataResponse{Name: "triton", Version: "2.51.0", Extensions: []string{
+		"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "schedule_policy",
+		"model_configuration", "binary_tensor_data", "parameters", "statistics",
+	}}, nil
+}

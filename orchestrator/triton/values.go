@@ -1,0 +1,114 @@
+package triton
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// Element is a Go type that stands for a datatype of its own. FP16, BF16 and
+// BYTES have none: see Halves and Bytes.
+type Element interface {
+	bool | uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64
+}
+
+// littleEndian says whether Go's values already have the order of the wire.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// New returns a tensor of values. It does not copy them on a little-endian
+// machine. That their number fits the shape is checked when the tensor is sent.
+func New[T Element](name string, shape []int64, values []T) Tensor {
+	return Tensor{Name: name, Datatype: DatatypeOf[T](), Shape: shape, raw: encode(values)}
+}
+
+// Values returns the elements of a tensor of T's datatype, in row-major order,
+// copied only where alignment, byte order or BOOL ask for it.
+func Values[T Element](t Tensor) ([]T, error) {
+	if err := t.is(DatatypeOf[T]()); err != nil {
+		return nil, err
+	}
+	return decode[T](t.raw), nil
+}
+
+// DatatypeOf returns the datatype that T stands for.
+func DatatypeOf[T Element]() Datatype {
+	var zero T
+	switch any(zero).(type) {
+	case bool:
+		return BOOL
+	case uint8:
+		return UINT8
+	case uint16:
+		return UINT16
+	case uint32:
+		return UINT32
+	case uint64:
+		return UINT64
+	case int8:
+		return INT8
+	case int16:
+		return INT16
+	case int32:
+		return INT32
+	case int64:
+		return INT64
+	case float32:
+		return FP32
+	}
+	return FP64
+}
+
+func encode[T Element](values []T) []byte {
+	if len(values) == 0 {
+		return nil
+	}
+	if !littleEndian {
+		raw, _ := binary.Append(nil, binary.LittleEndian, values) // fails only for types without a size
+		return raw
+	}
+	return memory(values)
+}
+
+func decode[T Element](raw []byte) []T {
+	size := int(unsafe.Sizeof(*new(T)))
+	start := unsafe.Pointer(unsafe.SliceData(raw))
+	_, boolean := any(*new(T)).(bool)
+	if littleEndian && !boolean && len(raw) > 0 && uintptr(start)%uintptr(size) == 0 {
+		return unsafe.Slice((*T)(start), len(raw)/size)
+	}
+	values := make([]T, len(raw)/size)
+	if littleEndian && !boolean {
+		copy(memory(values), raw)
+		return values
+	}
+	_, _ = binary.Decode(raw, binary.LittleEndian, values) // true is any byte but 0; raw is long enough
+	return values
+}
+
+// memory returns the bytes that hold values.
+func memory[T Element](values []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(*new(T))))
+}
+
+// Int32s returns an INT32 tensor.
+func Int32s(name string, shape []int64, values []int32) Tensor { return New(name, shape, values) }
+
+// Int64s returns an INT64 tensor.
+func Int64s(name string, shape []int64, values []int64) Tensor { return New(name, shape, values) }
+
+// Float32s returns an FP32 tensor.
+func Float32s(name string, shape []int64, values []float32) Tensor { return New(name, shape, values) }
+
+// Bools returns a BOOL tensor.
+func Bools(name string, shape []int64, values []bool) Tensor { return New(name, shape, values) }
+
+// Int32s returns the elements of an INT32 tensor.
+func (t Tensor) Int32s() ([]int32, error) { return Values[int32](t) }
+
+// Int64s returns the elements of an INT64 tensor.
+func (t Tensor) Int64s() ([]int64, error) { return Values[int64](t) }
+
+// Float32s returns the elements of an FP32 tensor.
+func (t Tensor) Float32s() ([]float32, error) { return Values[float32](t) }
+
+// Bools returns the elements of a BOOL tensor.
+func (t Tensor) Bools() ([]bool, error) { return Values[bool](t) }

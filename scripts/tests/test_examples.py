@@ -1,0 +1,47 @@
+"""The examples of model_repository/README.md, run as they stand there against a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, Triton
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = Triton(ROOT / "model_repository", control="explicit")
+    yield running
+    running.stop()
+
+
+def examples(language: str) -> list[str]:
+    text = (ROOT / "model_repository" / "README.md").read_text()
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def run(command: list[str], script: str, server: Triton) -> str:
+    script = script.replace("127.0.0.1:8701", server.url).replace("127.0.0.1:8700", server.http)
+    ended = subprocess.run([*command, script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_python_example(server):
+    (example,) = examples("python")
+    shape, cosine = re.fullmatch(r"(\(.*\)) (\S+)\n", run([sys.executable, "-c"], example, server)).groups()
+    assert shape == "(2, 384)"
+    assert -1 < float(cosine) < 0.9
+
+
+def test_shell_examples(server):
+    infer, override = examples("bash")
+    answer = json.loads(run(["bash", "-euo", "pipefail", "-c"], infer, server))
+    assert answer["outputs"][0]["shape"] == [1, 384]
+    assert sum(x * x for x in answer["outputs"][0]["data"]) == pytest.approx(1, abs=1e-4)
+    run(["bash", "-euo", "pipefail", "-c"], override, server)
+    live = server.client.get_model_config("minilm_embed").config.dynamic_batching.max_queue_delay_microseconds
+    assert live == 500

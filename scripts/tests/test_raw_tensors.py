@@ -1,0 +1,72 @@
+"""What programs that talk to Triton themselves rely on: the shipped embedding models as raw tensors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.grpc as grpc
+from tritonclient.utils import InferenceServerException
+
+MODELS = ("minilm_embed", "minilm_embed_qa")
+REFERENCE = json.loads((Path(__file__).parent / "testdata" / "minilm.json").read_text())["cases"]
+
+
+def inputs(rows: list[list[int]]) -> list[grpc.InferInput]:
+    """Rows of token ids, padded to the longest: the three int64 tensors of a BERT model."""
+    width = max(map(len, rows))
+    ids, mask = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width), np.int64)
+    for i, row in enumerate(rows):
+        ids[i, :len(row)] = row
+        mask[i, :len(row)] = 1
+    tensors = []
+    for name, array in (("input_ids", ids), ("attention_mask", mask), ("token_type_ids", np.zeros_like(ids))):
+        tensors.append(grpc.InferInput(name, array.shape, "INT64"))
+        tensors[-1].set_data_from_numpy(array)
+    return tensors
+
+
+def embed(client, model: str, rows: list[list[int]]) -> np.ndarray:
+    return client.infer(model, inputs(rows)).as_numpy("sentence_embedding")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_vectors_are_those_of_the_published_weights(shipped, model):
+    for case in REFERENCE:
+        vector = embed(shipped, model, [case["ids"]])[0]
+        assert vector.shape == (384,)
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+        assert float(vector @ np.array(case["vector"])) > 0.998, case["text"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_vector_does_not_depend_on_its_batch(shipped, model):
+    rows = [case["ids"] for case in REFERENCE]
+    together = embed(shipped, model, rows + [list(range(2000, 2200))])
+    for row, vector in zip(rows, together):
+        assert float(embed(shipped, model, [row])[0] @ vector) > 0.99999
+
+
+def test_the_models_say_what_the_gateway_must_know(shipped):
+    modes = {}
+    for model in MODELS:
+        config = shipped.get_model_config(model).config
+        parameters = {name: value.string_value for name, value in config.parameters.items()}
+        assert parameters["retort_api"] == "embedding"
+        assert parameters["max_model_len"] == "256" and parameters["dimensions"] == "384"
+        modes[parameters["model_id"]] = parameters["modes"]
+    assert modes == {"sentence-transformers/all-MiniLM-L6-v2": "one", "retort/minilm-embedqa-v1": "two"}
+
+
+def test_wrong_tensors_are_refused_by_name(shipped):
+    right = inputs([[101, 102]])
+    with pytest.raises(InferenceServerException, match="expected 3 inputs but got 2"):
+        shipped.infer(MODELS[0], right[:2])
+    wrong = grpc.InferInput("input_ids", [1, 2], "INT32")
+    wrong.set_data_from_numpy(np.array([[101, 102]], np.int32))
+    with pytest.raises(InferenceServerException, match="input_ids"):
+        shipped.infer(MODELS[0], [wrong, *right[1:]])
+    with pytest.raises(InferenceServerException, match="batch-size must be <= 256"):
+        shipped.infer(MODELS[0], inputs([[101, 102]] * 257))

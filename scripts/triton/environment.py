@@ -1,0 +1,168 @@
+"""The virtual environment Triton runs in, and the folder of its backends.
+
+Everything lies inside the checkout: `.venv-triton/` (packages of requirements.txt,
+checked against their hashes) and `.cache/triton/` (backends). A stamp holds
+the hash of what they were made from, so a second start does no work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LOCK = HERE / "requirements.txt"
+VENV = ROOT / ".venv-triton"
+BACKENDS = ROOT / ".cache" / "triton" / "backends"
+
+# numpy below 2 (Triton's Python stub needs it) ends at 3.12, onnxruntime begins at 3.11.
+VERSIONS = ("3.11", "3.12")
+
+# Asks an interpreter for its version, shared library and ability to make environments.
+PROBE = """
+import sys, sysconfig, os
+try:
+    import venv, ensurepip
+    has_venv = 1
+except ImportError:
+    has_venv = 0
+var = sysconfig.get_config_var
+name = var("INSTSONAME") or var("LDLIBRARY") or ""
+if not ".so" in name: name = "libpython%d.%d.so.1.0" % sys.version_info[:2]
+folders = [var("LIBDIR") or "", os.path.join(var("LIBDIR") or "", var("MULTIARCH") or ""), "/usr/lib/" + (var("MULTIARCH") or "")]
+found = [f for f in folders if f and os.path.exists(os.path.join(f, name))]
+print("%d.%d" % sys.version_info[:2], has_venv, name, found[0] if found else "", sep="\\n")
+"""
+
+
+class Unusable(Exception):
+    """The machine lacks something; the message is one line that says what to do."""
+
+
+class Interpreter:
+    """A Python that can run Triton's stub: right version, venv, shared libpython."""
+
+    def __init__(self, path: str) -> None:
+        """CalledProcessError where the path is no Python that runs (a shim, say)."""
+        self.path = path
+        probe = subprocess.run([path, "-c", PROBE], capture_output=True, text=True, check=True)
+        self.version, has_venv, self.library, self.library_folder = probe.stdout.split("\n")[:4]
+        self.has_venv = has_venv == "1"
+
+    def missing(self) -> list[str]:
+        """Debian packages that would make this interpreter usable."""
+        packages = [] if self.has_venv else ["python3-venv"]
+        return packages if self.library_folder else packages + [f"libpython{self.version}"]
+
+
+def find_interpreter() -> Interpreter:
+    """The first usable Python; on Debian as root, missing packages are installed."""
+    found = []
+    for python in interpreters():
+        found.append(python)
+        if python.version in VERSIONS and not python.missing():
+            return python
+    fitting = [python for python in found if python.version in VERSIONS]
+    if not fitting:
+        raise Unusable(f"Triton needs Python {' or '.join(VERSIONS)}; "
+                       f"found {', '.join(p.version for p in found) or 'none'} (RETORT_PYTHON names another)")
+    packages = fitting[0].missing()
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise Unusable(f"{fitting[0].path} lacks {' and '.join(packages)}: run `sudo {' '.join(command)}`")
+    say(f"installing {' '.join(packages)}")
+    subprocess.run(["apt-get", "update", "-q"], stdout=sys.stderr, check=False)
+    if subprocess.run(command, stdout=sys.stderr, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}).returncode:
+        raise Unusable(f"`{' '.join(command)}` failed")
+    return Interpreter(fitting[0].path)
+
+
+def interpreters() -> Iterator[Interpreter]:
+    wanted = os.environ.get("RETORT_PYTHON")
+    names = [wanted] if wanted else ["/usr/bin/python3", "python3", *(f"python{v}" for v in VERSIONS), sys.executable]
+    for path in dict.fromkeys(filter(None, map(shutil.which, names))):
+        try:
+            yield Interpreter(path)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+
+
+class Environment:
+    """Where things are once `prepare` has run."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.site = VENV / "lib" / f"python{interpreter.version}" / "site-packages"
+        self.triton = self.site / "pytriton" / "tritonserver"
+        self.server = self.triton / "bin" / "tritonserver"
+
+    def variables(self) -> dict[str, str]:
+        """The process environment of tritonserver: its libraries, libpython, packages, interpreter."""
+        own = dict(os.environ)
+        libraries = [str(self.site / "nvidia_pytriton.libs"), self.interpreter.library_folder]
+        own["LD_LIBRARY_PATH"] = ":".join(libraries + [p for p in [own.get("LD_LIBRARY_PATH")] if p])
+        own["PATH"] = f"{VENV / 'bin'}:{own.get('PATH', '')}"
+        own["PYTHONPATH"] = str(self.site)
+        own["PYTHONDONTWRITEBYTECODE"] = "1"
+        own.pop("PYTHONHOME", None)
+        return own
+
+
+def prepare() -> Environment:
+    """Make or reuse the environment and the backend folder."""
+    environment = Environment(find_interpreter())
+    stamp, wanted = VENV / "stamp", digest(environment.interpreter)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        install(environment)
+        stamp.write_text(wanted)
+    assemble_backends(environment)
+    return environment
+
+
+def digest(interpreter: Interpreter) -> str:
+    sha = hashlib.sha256(LOCK.read_bytes())
+    sha.update(f"{interpreter.path} {interpreter.version} {VENV}".encode())
+    return sha.hexdigest()
+
+
+def install(environment: Environment) -> None:
+    say(f"installing tritonserver and onnxruntime into {VENV.name}/ (about 90 MB to fetch, once)")
+    shutil.rmtree(VENV, ignore_errors=True)
+    subprocess.run([environment.interpreter.path, "-m", "venv", str(VENV)], check=True)
+    pip = [str(VENV / "bin" / "python3"), "-m", "pip", "install", "--disable-pip-version-check", "--no-deps",
+           "--require-hashes", "--only-binary", ":all:", "-r", str(LOCK)]
+    if subprocess.run(pip, stdout=sys.stderr).returncode:
+        raise Unusable(f"pip could not install {LOCK.relative_to(ROOT)}: see its message above")
+
+
+def assemble_backends(environment: Environment) -> None:
+    """Triton looks for a backend's library and stub in one folder; the package keeps them apart."""
+    python = BACKENDS / "python"
+    python.mkdir(parents=True, exist_ok=True)
+    stub = environment.triton / "python_backend_stubs" / environment.interpreter.version / "triton_python_backend_stub"
+    for name in ("libtriton_python.so", "triton_python_backend_utils.py"):
+        place(environment.triton / "backends" / "python" / name, python / name)
+    place(stub, python / stub.name, mode=0o755)
+    for source in sorted((HERE / "backends").glob("*/model.py")):
+        (BACKENDS / source.parent.name).mkdir(exist_ok=True)
+        place(source, BACKENDS / source.parent.name / source.name)
+
+
+def place(source: Path, target: Path, mode: int = 0o644) -> None:
+    """Copy a file where it differs, whole or not at all: another Triton may be reading it."""
+    if target.exists() and target.stat().st_size == source.stat().st_size and target.read_bytes() == source.read_bytes():
+        return
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.copyfile(source, fresh)
+    fresh.chmod(mode)
+    fresh.replace(target)
+
+
+def say(line: str) -> None:
+    print(f"triton | {line}", file=sys.stderr, flush=True)

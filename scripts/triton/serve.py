@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Run a real Triton Inference Server on this machine's CPU.
+
+    scripts/triton/serve.py                         serve model_repository/ until Ctrl-C
+    scripts/triton/serve.py --ports free --repository DIR --control explicit
+    scripts/triton/serve.py --scratch -- go test ./orchestrator/triton/...
+                                                    a server of its own for one command
+
+With a command after `--`, the server starts on free ports, the command runs with
+RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP
+(host:port) and RETORT_TEST_TRITON_REPOSITORY (the model folder being served) set, then
+everything stops; the exit status is the command's. A tritonserver that dies is started again on
+the same ports; RETORT_TEST_TRITON_PIDFILE names a file with its process id, so that a
+test can kill it. --scratch serves a temporary copy of the
+repository, in which models can be added, changed and removed.
+
+The first start installs tritonserver and onnxruntime from PyPI, pinned and checked
+against hashes, into .venv-triton/ of the checkout. A second start takes seconds.
+
+environment:
+  RETORT_TRITON_GRPC_PORT, RETORT_TRITON_HTTP_PORT, RETORT_TRITON_METRICS_PORT
+                                  8701, 8700, 8702; 0 takes a free one
+  RETORT_TRITON_HOST              address to listen on, 127.0.0.1
+  RETORT_TRITON_REPOSITORY        model folder, model_repository/ of the checkout
+  RETORT_TRITON_MODEL_CONTROL     watch (default): the launcher follows the files, and
+                                  load/unload over the API work too; explicit: only the
+                                  API; poll: Triton itself follows the files and refuses the API
+  RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS  (or NIM_TRITON_...)
+                                  replaces the delay of every model that batches; with watch only
+  RETORT_TRITON_INSTANCES         instances of every onnxruntime model; with watch only
+  RETORT_TRITON_THREADS           threads of each instance; the cores shared evenly by default
+  RETORT_TRITON_READY_SECONDS     how long a start may take, 120
+  RETORT_PYTHON                   the Python to use, 3.11 or 3.12 with venv and libpython
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from environment import ROOT, Unusable, prepare, say  # noqa: E402
+from repository import Overrides  # noqa: E402
+from server import Options, Server, call, free_ports  # noqa: E402
+from supervisor import Supervisor  # noqa: E402
+
+PORTS = {"grpc": 8701, "http": 8700, "metrics": 8702}
+CONTROLS = ("watch", "explicit", "poll")
+
+# How long a command that was asked to end may take, in seconds.
+DRAIN = 40
+
+
+class Stop(Exception):
+    """A signal asked for the end."""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repository", type=Path, help="model folder to serve")
+    parser.add_argument("--scratch", action="store_true", help="serve a temporary copy of the repository")
+    parser.add_argument("--empty", action="store_true", help="serve an empty temporary folder")
+    parser.add_argument("--ports", choices=("set", "free"), help="`free` takes any; the default with a command")
+    parser.add_argument("--control", choices=CONTROLS, help="who loads models: see RETORT_TRITON_MODEL_CONTROL")
+    parser.add_argument("--prepare", action="store_true", help="install what is needed and end")
+    parser.add_argument("--verbose", action="store_true", help="show everything tritonserver prints")
+    parser.add_argument("command", nargs="*", help="after `--`: run this while the server is up")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = arguments()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    try:
+        environment = prepare()
+        if args.prepare:
+            return 0
+        overrides = Overrides.from_environment(os.environ)
+        control = args.control or os.environ.get("RETORT_TRITON_MODEL_CONTROL") or "watch"
+        if control not in CONTROLS:
+            raise ValueError(f"RETORT_TRITON_MODEL_CONTROL={control}: one of {', '.join(CONTROLS)} is wanted")
+        with repository(args) as folder:
+            options = listen(args, folder, control)
+            server = Server(environment, options)
+            timeout = float(os.environ.get("RETORT_TRITON_READY_SECONDS") or 120)
+            return serve(Supervisor(server, overrides if control == "watch" else None, timeout), args.command)
+    except (Stop, KeyboardInterrupt):
+        return 0
+    except (Unusable, RuntimeError, ValueError, subprocess.CalledProcessError) as error:
+        say(str(error))
+        return 1
+
+
+def interrupt(*_: object) -> None:
+    raise Stop
+
+
+def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
+    """Addresses and ports: all free ones for a command, the settings otherwise."""
+    ports = {name: int(os.environ.get(f"RETORT_TRITON_{name.upper()}_PORT") or port) for name, port in PORTS.items()}
+    if (args.ports or ("free" if args.command else "set")) == "free":
+        ports = dict.fromkeys(ports, 0)
+    free = iter(free_ports(len(ports)))
+    ports = {name: port or next(free) for name, port in ports.items()}
+    return Options(folder, os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1", **ports,
+                   control="poll" if control == "poll" else "explicit", verbose=args.verbose)
+
+
+@contextmanager
+def repository(args: argparse.Namespace):
+    """The folder to serve; temporary ones are removed at the end."""
+    folder = Path(args.repository or os.environ.get("RETORT_TRITON_REPOSITORY") or ROOT / "model_repository").resolve()
+    if not args.empty and not folder.is_dir():
+        raise RuntimeError(f"there is no model repository {folder}")
+    if not (args.scratch or args.empty):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="retort-models-") as scratch:
+        target = Path(scratch, "models")
+        if args.empty:
+            target.mkdir()
+        else:
+            shutil.copytree(folder, target)
+        yield target
+
+
+def serve(supervisor: Supervisor, command: list[str]) -> int:
+    """Start, wait until ready, then run the command or wait for a signal; always stop."""
+    say("starting tritonserver")
+    try:
+        seconds = supervisor.start()
+        report(supervisor.server.options, seconds)
+        return run(supervisor, command) if command else supervisor.wait()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        supervisor.stop()
+        say("stopped")
+
+
+def report(options: Options, seconds: float) -> None:
+    """Say what is served, and what is not and why."""
+    _, index = call(options, "POST", "/v2/repository/index", {})
+    ready = sorted({model["name"] for model in index or [] if model.get("state") == "READY"})
+    for model in index or []:
+        if model.get("state") not in (None, "READY"):
+            say(f"{model['name']} is not served: {model.get('reason', model['state'])}")
+    say(f"ready in {seconds:.1f} s on grpc {options.host}:{options.grpc}, http {options.host}:{options.http}, "
+        f"metrics {options.host}:{options.metrics}: {', '.join(ready) or 'no models'}")
+
+
+def run(supervisor: Supervisor, command: list[str]) -> int:
+    """The command's exit status, 128 and its number for a signal; it is ended too when one arrives here."""
+    options = supervisor.server.options
+    child = subprocess.Popen(command, env={
+        **os.environ,
+        "RETORT_TRITON_URL": f"{options.host}:{options.grpc}",
+        "RETORT_TEST_TRITON_URL": f"{options.host}:{options.grpc}",
+        "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
+        "RETORT_TEST_TRITON_METRICS": f"{options.host}:{options.metrics}",
+        "RETORT_TEST_TRITON_REPOSITORY": str(options.repository),
+        "RETORT_TEST_TRITON_PIDFILE": str(supervisor.pidfile)})
+    try:
+        code = child.wait()
+    except KeyboardInterrupt:
+        code = finish(child)  # Ctrl-C at a terminal reached the command as well
+    except Stop:
+        child.terminate()
+        code = finish(child)
+    return code if code >= 0 else 128 - code
+
+
+def finish(child: subprocess.Popen) -> int:
+    """Let the command drain; kill it if that takes too long."""
+    try:
+        return child.wait(DRAIN)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt, Stop):
+        child.kill()
+        return child.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

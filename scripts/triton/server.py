@@ -1,0 +1,182 @@
+"""One tritonserver process: its command line, its output, its readiness, its end."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from environment import BACKENDS, Environment, say
+
+# Lines about absent NVIDIA hardware, harmless on a CPU: not shown.
+NOISE = re.compile(r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda|Failed to get.*GPU|CUDA driver")
+
+# Looked up before any fork: a child of a process with threads must not load libraries.
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
+
+# How long a stopping server may finish its requests before it is killed, in seconds.
+GRACE = 15
+
+
+@dataclass
+class Options:
+    repository: Path
+    host: str = "127.0.0.1"
+    grpc: int = 8701
+    http: int = 8700
+    metrics: int = 8702
+    control: str = "explicit"
+    verbose: bool = False
+    extra: list[str] = field(default_factory=list)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on now, all different."""
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class Server:
+    def __init__(self, environment: Environment, options: Options) -> None:
+        self.options = options
+        self.environment = environment
+        self.tail: collections.deque[str] = collections.deque(maxlen=40)
+        self.shared_memory = f"retort-triton-{os.getpid()}-"
+        self.process: subprocess.Popen | None = None
+
+    def command(self) -> list[str]:
+        o = self.options
+        words = [
+            str(self.environment.server), f"--model-repository={o.repository}", f"--backend-directory={BACKENDS}",
+            f"--grpc-address={o.host}", f"--http-address={o.host}", f"--metrics-address={o.host}",
+            f"--grpc-port={o.grpc}", f"--http-port={o.http}", f"--metrics-port={o.metrics}",
+            f"--backend-config=python,shm-region-prefix-name={self.shared_memory}",
+            "--exit-on-error=false", "--strict-readiness=false", f"--exit-timeout-secs={GRACE - 5}",
+            "--allow-gpu-metrics=false", f"--log-verbose={int(o.verbose)}", f"--model-control-mode={o.control}",
+        ]
+        if o.control == "explicit":
+            words.append("--load-model=*")
+        if o.control == "poll":
+            words.append("--repository-poll-secs=1")
+        return words + o.extra
+
+    def start(self) -> None:
+        for port in (self.options.grpc, self.options.http, self.options.metrics):
+            refuse_taken(self.options.host, port)
+        sweep_shared_memory()
+        self.process = subprocess.Popen(
+            self.command(), env=self.environment.variables(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True, preexec_fn=die_with_parent)
+        threading.Thread(target=self._pump, daemon=True).start()
+
+    def _pump(self) -> None:
+        """Show the server's lines, told apart from everyone else's."""
+        for line in self.process.stdout:
+            line = line.rstrip()
+            if line and not line.startswith(("+", "|")):
+                self.tail.append(line)
+            if line and not NOISE.search(line) and (self.options.verbose or worth_showing(line)):
+                say(line.partition("\\n\\nAt:")[0])
+
+    def wait_ready(self, timeout: float) -> None:
+        """Until the server and every model it found are settled; RuntimeError with the last lines otherwise."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError(self.failure(f"tritonserver ended with status {self.process.returncode}"))
+            if status(self.options, "GET", "/v2/health/ready") == 200:
+                return
+            time.sleep(0.1)
+        raise RuntimeError(self.failure(f"tritonserver was not ready after {timeout:.0f} s"))
+
+    def failure(self, reason: str) -> str:
+        """The reason with the server's last lines under it."""
+        time.sleep(0.2)
+        return "\n".join([f"{reason}. Its last lines:", *(f"    {line}" for line in self.tail)])
+
+    def stop(self) -> int:
+        """Ask the server to finish, then make it; leaves no stub and no shared memory behind."""
+        if self.process is None:
+            return 0
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                say(f"tritonserver did not end within {GRACE} s and is killed")
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        code = self.process.wait()
+        remove_shared_memory(self.shared_memory)
+        return code
+
+
+def status(options: Options, method: str, path: str) -> int:
+    """The HTTP status of a call, 0 where nobody answers."""
+    return call(options, method, path)[0]
+
+
+def call(options: Options, method: str, path: str, body: object = None, timeout: float = 600) -> tuple[int, object]:
+    """One call to Triton's HTTP API: status and decoded body; status 0 where nobody answers."""
+    connection = http.client.HTTPConnection(options.host, options.http, timeout=timeout)
+    try:
+        connection.request(method, path, body=None if body is None else json.dumps(body))
+        response = connection.getresponse()
+        text = response.read()
+        return response.status, json.loads(text) if text else None
+    except (OSError, http.client.HTTPException, json.JSONDecodeError):
+        return 0, None
+    finally:
+        connection.close()
+
+
+def worth_showing(line: str) -> bool:
+    """Warnings and errors; tables and the lines of a normal start are left out unless asked for."""
+    return re.match(r"[WEF]\d{4} ", line) is not None or not re.match(r"[I]\d{4} |[+|]", line)
+
+
+def refuse_taken(host: str, port: int) -> None:
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind((host, port))
+        except OSError as error:
+            raise RuntimeError(f"{host}:{port} cannot be listened on: {error.strerror}") from error
+
+
+def die_with_parent() -> None:
+    """Linux sends the server SIGTERM should this process be killed."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def remove_shared_memory(prefix: str) -> None:
+    for file in Path("/dev/shm").glob(f"{prefix}*"):
+        file.unlink(missing_ok=True)
+
+
+def sweep_shared_memory() -> None:
+    """Remove what servers left whose launcher was killed."""
+    for file in Path("/dev/shm").glob("retort-triton-*"):
+        launcher = file.name.split("-")[2]
+        if launcher.isdigit() and not Path("/proc", launcher).exists():
+            file.unlink(missing_ok=True)
+
+

@@ -1,0 +1,86 @@
+"""Keeps one tritonserver running: starts it again when it dies, and its watcher with it."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from environment import say
+from repository import Overrides, Watcher
+from server import Server
+
+# A server that dies sooner than this after it was ready is not started again, in seconds.
+SHORTEST_LIFE = 5
+
+
+class Supervisor:
+    def __init__(self, server: Server, overrides: Overrides | None, timeout: float) -> None:
+        """Without overrides nobody follows the files: models change over the API only."""
+        self.server = server
+        self.overrides = overrides
+        self.timeout = timeout
+        self.folder = tempfile.TemporaryDirectory(prefix="retort-triton-")
+        self.pidfile = Path(self.folder.name, "pid")
+        self.watcher: Watcher | None = None
+        self.ready_at = 0.0
+        self.ending = False
+        self.given_up: str | None = None
+        self.lock = threading.Lock()
+        self.thread = threading.Thread(target=self._mind, daemon=True)
+
+    def start(self) -> float:
+        """Start the server and wait for it: the seconds it took. RuntimeError says why it failed."""
+        began = time.monotonic()
+        self._begin()
+        self.thread.start()
+        return time.monotonic() - began
+
+    def wait(self) -> int:
+        """Until the server cannot be kept running, which is a RuntimeError."""
+        self.thread.join()
+        raise RuntimeError(self.given_up or "tritonserver ended")
+
+    def stop(self) -> None:
+        """End the watcher, then the server; nothing of either is left."""
+        with self.lock:
+            self.ending = True
+        if self.watcher:
+            self.watcher.stop()
+        self.server.stop()
+        if self.thread.is_alive():
+            self.thread.join(timeout=5)
+        self.folder.cleanup()
+
+    def _begin(self) -> None:
+        with self.lock:
+            if self.ending:
+                return
+            self.server.start()
+        self.pidfile.write_text(f"{self.server.process.pid}\n")
+        self.server.wait_ready(self.timeout)
+        if self.overrides is not None:
+            self.watcher = Watcher(self.server.options, self.overrides)
+            self.watcher.start()
+        self.ready_at = time.monotonic()
+
+    def _mind(self) -> None:
+        while True:
+            code = self.server.process.wait()
+            if self.ending:
+                return
+            self.pidfile.write_text("")
+            reason = self.server.failure(f"tritonserver ended by itself with status {code}")
+            if time.monotonic() - self.ready_at < SHORTEST_LIFE:
+                self.given_up = reason
+                return
+            say(f"{reason}\ntriton | starting it again")
+            self.watcher and self.watcher.stop()
+            self.server.stop()
+            try:
+                self._begin()
+            except RuntimeError as error:
+                self.given_up = str(error)
+                return
+            say("tritonserver is ready again")

@@ -1,0 +1,122 @@
+package tokenizers
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// addedToken is a token that is looked for in the text itself, before the model sees it.
+type addedToken struct {
+	ID         int32  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"` // not inside a word
+	LStrip     bool   `json:"lstrip"`      // takes the white space on its left with it
+	RStrip     bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"` // looked for in the normalised text, in its normalised form
+	Special    bool   `json:"special"`    // left out by Decode on request
+}
+
+// matcher finds added tokens: the leftmost, and the longest of those that begin there.
+type matcher struct {
+	tokens map[int32]*addedToken
+	words  *trie
+	firsts [256]bool
+	only   int // the one byte that all tokens begin with, or -1
+}
+
+// newMatcher looks for tokens in the given forms; it is nil when there are none.
+func newMatcher(tokens []*addedToken, forms []string) (*matcher, error) {
+	if len(tokens) == 0 {
+		return nil, nil
+	}
+	m := &matcher{tokens: map[int32]*addedToken{}, only: int(forms[0][0])}
+	seen := map[string]bool{}
+	var keys []key
+	for i, t := range tokens {
+		if seen[forms[i]] {
+			return nil, fmt.Errorf("added_tokens: %q is looked for twice in the form %q", t.Content, forms[i])
+		}
+		seen[forms[i]] = true
+		keys = append(keys, key{forms[i], t.ID})
+		m.tokens[t.ID] = t
+		m.firsts[forms[i][0]] = true
+		if int(forms[i][0]) != m.only {
+			m.only = -1
+		}
+	}
+	m.words = newTrie(keys)
+	return m, nil
+}
+
+// apply cuts the tokens found out of the pieces.
+func (m *matcher) apply(p *pass) {
+	if m == nil {
+		return
+	}
+	p.split(func(lo, hi int32) {
+		b, done := p.text.b[lo:hi], 0
+		for i := 0; ; {
+			at, id, n := m.next(b, i)
+			if n == 0 {
+				break
+			}
+			i = at + n
+			start, stop, ok := m.tokens[id].extent(b, at, at+n)
+			if !ok {
+				continue
+			}
+			start = max(start, done)
+			p.cut(lo+int32(done), lo+int32(start))
+			p.next = append(p.next, piece{lo + int32(start), lo + int32(stop), id})
+			done = stop
+		}
+		p.cut(lo+int32(done), hi)
+	})
+}
+
+// next finds the first token at or after i: its place, id and length, which is 0 when there is none.
+func (m *matcher) next(b []byte, i int) (at int, id int32, n int) {
+	for ; i < len(b); i++ {
+		if m.only >= 0 {
+			skip := bytes.IndexByte(b[i:], byte(m.only))
+			if skip < 0 {
+				break
+			}
+			i += skip
+		} else if !m.firsts[b[i]] {
+			continue
+		}
+		if id, n = m.words.longest(0, b[i:]); n > 0 {
+			return i, id, n
+		}
+	}
+	return 0, noToken, 0
+}
+
+// extent is what a token found at [start, stop) takes out of the text; ok is false if it must stand alone and does not.
+func (t *addedToken) extent(b []byte, start, stop int) (int, int, bool) {
+	u := codepoints()
+	if t.SingleWord {
+		before, n := utf8.DecodeLastRune(b[:start])
+		after, k := utf8.DecodeRune(b[stop:])
+		if n > 0 && u.is(before, isWord) || k > 0 && u.is(after, isWord) {
+			return 0, 0, false
+		}
+	}
+	for t.LStrip && start > 0 {
+		r, n := utf8.DecodeLastRune(b[:start])
+		if !u.is(r, isWhitespace) {
+			break
+		}
+		start -= n
+	}
+	for t.RStrip && stop < len(b) {
+		r, n := utf8.DecodeRune(b[stop:])
+		if !u.is(r, isWhitespace) {
+			break
+		}
+		stop += n
+	}
+	return start, stop, true
+}

@@ -1,0 +1,36 @@
+package tokenizers
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkEncode tokenises the golden texts; scripts/bench/tokenizers_bench.py compares with the reference library.
+func BenchmarkEncode(b *testing.B) {
+	for _, folder := range goldenFolders(b) {
+		b.Run(filepath.Base(folder), func(b *testing.B) {
+			tok := loadGolden(b, folder)
+			var texts []string
+			rows(b, filepath.Join(folder, "golden.jsonl.gz"), func(g golden) { texts = append(texts, g.Text) })
+			var e Encoding
+			tokens := 0
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if err := tok.EncodeInto(&e, texts[i%len(texts)], Options{}); err != nil {
+					b.Fatal(err)
+				}
+				tokens += len(e.IDs)
+			}
+			b.ReportMetric(float64(tokens)/b.Elapsed().Seconds(), "tokens/s")
+		})
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	data := unzip(b, "testdata/wordpiece/tokenizer.json.gz")
+	for b.Loop() {
+		if _, err := Parse(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package tokenizers
+
+import "unicode/utf8"
+
+// bertNormalizer cleans, sets ideographs apart, strips accents and lower-cases, as BERT's basic tokeniser does
+// (https://github.com/google-research/bert, tokenization.py).
+type bertNormalizer struct {
+	head
+	Clean      bool  `json:"clean_text"`
+	Ideographs bool  `json:"handle_chinese_chars"`
+	Accents    *bool `json:"strip_accents"` // null: as Lower
+	Lower      bool  `json:"lowercase"`
+
+	strip bool
+	ascii [utf8.RuneSelf]int16 // what an ASCII character becomes, or dropped
+	look  property             // a character without these properties is kept as it is
+}
+
+const dropped = -1
+
+func (n *bertNormalizer) prepare() {
+	n.strip = n.Lower
+	if n.Accents != nil {
+		n.strip = *n.Accents
+	}
+	for c := range n.ascii {
+		n.ascii[c] = n.asciiTo(byte(c))
+	}
+	if n.Clean {
+		n.look |= isControl | isWhitespace
+	}
+	if n.Ideographs {
+		n.look |= isIdeograph
+	}
+	if n.strip {
+		n.look |= isMark | hasNFD | hasClass
+	}
+	if n.Lower {
+		n.look |= hasLower
+	}
+}
+
+func (n *bertNormalizer) asciiTo(c byte) int16 {
+	switch {
+	case n.Clean && codepoints().is(rune(c), isControl):
+		return dropped
+	case n.Clean && codepoints().is(rune(c), isWhitespace):
+		return ' '
+	case n.Lower && c >= 'A' && c <= 'Z':
+		return int16(c + 'a' - 'A')
+	}
+	return int16(c)
+}
+
+func (n *bertNormalizer) apply(p *pass) {
+	p.rewrite(func(lo, hi int32) {
+		start := len(p.out.b)
+		if !n.quick(p, lo, hi) {
+			p.out.b, p.out.from = p.out.b[:start], p.out.from[:start]
+			n.exact(p, lo, hi)
+		}
+	})
+}
+
+// quick rewrites character by character. It gives up, with false, on a mark that canonical ordering could move and that is
+// not stripped; such marks are rare.
+func (n *bertNormalizer) quick(p *pass, lo, hi int32) bool {
+	u := codepoints()
+	for i := lo; i < hi; {
+		c := p.text.b[i]
+		if c < utf8.RuneSelf {
+			if to := n.ascii[c]; to != dropped {
+				p.out.byteAt(byte(to), p.text.from[i])
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(p.text.b[i:hi])
+		if u.of(r)&n.look == 0 {
+			p.out.copyOf(&p.text, i, i+int32(size))
+		} else if !n.one(p, u, char{r, p.text.from[i]}) {
+			return false
+		}
+		i += int32(size)
+	}
+	return true
+}
+
+// one writes what becomes of a single character.
+func (n *bertNormalizer) one(p *pass, u *unicodeData, c char) bool {
+	what := u.of(c.r)
+	if n.Clean && what&(isControl|isWhitespace) != 0 {
+		if what&isControl == 0 {
+			p.out.byteAt(' ', c.from)
+		}
+		return true
+	}
+	apart := n.Ideographs && what&isIdeograph != 0
+	if apart {
+		p.out.byteAt(' ', c.from)
+	}
+	var room [4]rune
+	parts := append(room[:0], c.r)
+	if n.strip {
+		parts = u.decomposition(room[:0], c.r, false)
+	}
+	for _, r := range parts {
+		if n.strip && u.is(r, isMark) {
+			continue
+		}
+		if n.strip && u.is(r, hasClass) {
+			return false
+		}
+		n.lower(p, u, char{r, c.from})
+	}
+	if apart {
+		p.out.byteAt(' ', c.from)
+	}
+	return true
+}
+
+func (n *bertNormalizer) lower(p *pass, u *unicodeData, c char) {
+	if !n.Lower || !u.is(c.r, hasLower) {
+		p.out.runeAt(c.r, c.from)
+		return
+	}
+	for _, r := range u.lower[c.r] {
+		p.out.runeAt(r, c.from)
+	}
+}
+
+// exact rewrites step by step over the whole piece, as the reference does.
+func (n *bertNormalizer) exact(p *pass, lo, hi int32) {
+	u := codepoints()
+	cleaned := p.more[:0]
+	for _, c := range p.charsOf(lo, hi) {
+		what := u.of(c.r)
+		switch {
+		case n.Clean && what&isControl != 0:
+		case n.Clean && what&isWhitespace != 0:
+			cleaned = append(cleaned, char{' ', c.from})
+		case n.Ideographs && what&isIdeograph != 0:
+			cleaned = append(cleaned, char{' ', c.from}, c, char{' ', c.from})
+		default:
+			cleaned = append(cleaned, c)
+		}
+	}
+	p.chars, p.more = cleaned, p.chars
+	for _, c := range p.normalForm(cleaned, false, false) {
+		if !u.is(c.r, isMark) {
+			n.lower(p, u, c)
+		}
+	}
+}
+
+// bertSplit cuts at white space, which it drops, and around every punctuation character.
+type bertSplit struct{}
+
+func (bertSplit) apply(p *pass) {
+	u := codepoints()
+	p.split(func(lo, hi int32) {
+		word := lo
+		for i := lo; i < hi; {
+			r, size := rune(p.text.b[i]), 1
+			if r >= utf8.RuneSelf {
+				r, size = utf8.DecodeRune(p.text.b[i:hi])
+			}
+			end := i + int32(size)
+			switch what := u.of(r); {
+			case what&isWhitespace != 0:
+				p.cut(word, i)
+				word = end
+			case what&isPunctuation != 0:
+				p.cut(word, i)
+				p.cut(i, end)
+				word = end
+			}
+			i = end
+		}
+		p.cut(word, hi)
+	})
+}

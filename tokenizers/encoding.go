@@ -1,0 +1,142 @@
+package tokenizers
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Encoding is a text, or a pair of texts, as the model wants it. All slices have the same length.
+type Encoding struct {
+	IDs     []int32 // token ids
+	TypeIDs []int32 // segment ids: 0 for the first text, and what the post-processor gives the second
+	Offsets []Span  // the bytes of its text that a token stands for; zero for tokens that stand for none
+	Source  []int8  // which text Offsets refers to: 0 or 1, and -1 for a token the post-processor added
+
+	// Length is how many tokens there would be without truncation, added ones included.
+	Length int
+}
+
+// Truncated tells whether tokens were left out.
+func (e *Encoding) Truncated() bool { return e.Length > len(e.IDs) }
+
+// CharOffsets counts e's offsets in characters instead of bytes, as the Python interface of the reference library does.
+// The texts are those the encoding was made of.
+func (e *Encoding) CharOffsets(texts ...string) []Span {
+	index := make([][]int32, len(texts))
+	for i, s := range texts {
+		index[i] = charIndex(s)
+	}
+	out := make([]Span, len(e.Offsets))
+	for i, o := range e.Offsets {
+		if s := e.Source[i]; s >= 0 && int(s) < len(index) {
+			out[i] = Span{index[s][o.Start], index[s][o.End]}
+		}
+	}
+	return out
+}
+
+// charIndex maps each byte position of s, its end included, to the number of the character there.
+func charIndex(s string) []int32 {
+	index := make([]int32, 0, len(s)+1)
+	n := int32(0)
+	for i := 0; i < len(s); n++ {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		for range size {
+			index = append(index, n)
+		}
+		i += size
+	}
+	return append(index, n)
+}
+
+// Direction is the end of a text that truncation cuts off.
+type Direction uint8
+
+const (
+	Right Direction = iota // keep the beginning
+	Left                   // keep the end
+)
+
+// Strategy says what happens to an input that is longer than [Options.MaxLength].
+type Strategy uint8
+
+const (
+	Refuse       Strategy = iota // a [*LengthError]
+	LongestFirst                 // shorten the longer text, then both
+	OnlyFirst                    // shorten the first text; a [*LengthError] if nothing of it would be left
+	OnlySecond                   // shorten the second text, likewise
+)
+
+// Options are what one call may choose. The zero value encodes everything and adds the model's special tokens.
+type Options struct {
+	MaxLength int // most tokens, added ones included; 0 for no limit
+	Strategy  Strategy
+	Direction Direction
+	Bare      bool // leave out the tokens the post-processor adds
+}
+
+// LengthError reports an input of more tokens than allowed.
+type LengthError struct {
+	Length int // tokens the input has, added ones included
+	Max    int // tokens allowed
+}
+
+func (e *LengthError) Error() string {
+	return fmt.Sprintf("input of %d tokens exceeds the maximum of %d", e.Length, e.Max)
+}
+
+// truncate shortens two sequences, the second of which may be empty, to room tokens together; whole is the length of all.
+func (o Options) truncate(first, second *sequence, room, whole int) error {
+	a, b := len(first.ids), len(second.ids)
+	over := a + b - room
+	if over <= 0 {
+		return nil
+	}
+	failed := &LengthError{Length: whole, Max: o.MaxLength}
+	switch {
+	case o.Strategy == Refuse || room < 0:
+		return failed
+	case o.Strategy == LongestFirst:
+		a, b = longestFirst(a, b, room)
+	case o.Strategy == OnlyFirst && a > over:
+		a -= over
+	case o.Strategy == OnlySecond && b > over:
+		b -= over
+	default:
+		return failed
+	}
+	first.keep(a, o.Direction)
+	second.keep(b, o.Direction)
+	return nil
+}
+
+// longestFirst divides room between two sequences: the shorter one stays whole while the longer can give enough, else each
+// gets half, the odd token going to the longer (to the second when they are equal).
+func longestFirst(a, b, room int) (int, int) {
+	short, long := min(a, b), max(a, b)
+	if short > room {
+		long = short
+	} else {
+		long = max(short, room-short)
+	}
+	if short+long > room {
+		short = room / 2
+		long = short + room%2
+	}
+	if a > b {
+		return long, short
+	}
+	return short, long
+}
+
+// keep leaves n tokens.
+func (s *sequence) keep(n int, d Direction) {
+	if n >= len(s.ids) {
+		return
+	}
+	if d == Left {
+		s.ids, s.spans = s.ids[len(s.ids)-n:], s.spans[len(s.spans)-n:]
+		return
+	}
+	s.ids, s.spans = s.ids[:n], s.spans[:n]
+}

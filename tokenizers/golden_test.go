@@ -1,0 +1,266 @@
+package tokenizers
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var trialFolder = flag.String("trial", "", "a folder of golden files to try, made by scripts/golden/tokenizers_golden.py trial")
+
+// golden is a row that the reference library made: see scripts/golden/tokenizers_golden.py.
+type golden struct {
+	Text      string     `json:"text"`
+	Pair      *string    `json:"pair"`
+	Max       int        `json:"max"`
+	Strategy  string     `json:"strategy"`
+	Direction string     `json:"direction"`
+	Bare      bool       `json:"bare"`
+	Length    int        `json:"length"`
+	IDs       []int32    `json:"ids"`
+	Types     []int32    `json:"types"`
+	Offsets   [][2]int32 `json:"offsets"`
+	Decoded   string     `json:"decoded"`
+}
+
+func (g golden) options() Options {
+	o := Options{MaxLength: g.Max, Bare: g.Bare}
+	o.Strategy = map[string]Strategy{"longest_first": LongestFirst, "only_first": OnlyFirst, "only_second": OnlySecond}[g.Strategy]
+	if g.Direction == "left" {
+		o.Direction = Left
+	}
+	return o
+}
+
+func (g golden) encode(t *Tokenizer) (*Encoding, []Span, error) {
+	if g.Pair == nil {
+		e, err := t.Encode(g.Text, g.options())
+		if err != nil {
+			return nil, nil, err
+		}
+		return e, e.CharOffsets(g.Text), nil
+	}
+	e, err := t.EncodePair(g.Text, *g.Pair, g.options())
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, e.CharOffsets(g.Text, *g.Pair), nil
+}
+
+func (g golden) spans() []Span {
+	out := make([]Span, len(g.Offsets))
+	for i, o := range g.Offsets {
+		out[i] = Span{o[0], o[1]}
+	}
+	return out
+}
+
+func unzip(t testing.TB, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func loadGolden(t testing.TB, folder string) *Tokenizer {
+	t.Helper()
+	tok, err := Parse(unzip(t, filepath.Join(folder, "tokenizer.json.gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
+}
+
+// rows calls f for each line of a golden file.
+func rows[T any](t testing.TB, path string, f func(T)) {
+	t.Helper()
+	lines := bufio.NewScanner(bytes.NewReader(unzip(t, path)))
+	lines.Buffer(nil, 1<<24)
+	n := 0
+	for ; lines.Scan(); n++ {
+		var row T
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		f(row)
+	}
+	if lines.Err() != nil || n == 0 {
+		t.Fatalf("%s: %d rows, %v", path, n, lines.Err())
+	}
+}
+
+func goldenFolders(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*/tokenizer.json.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for i := range files {
+		files[i] = filepath.Dir(files[i])
+	}
+	return files
+}
+
+func TestGoldenTexts(t *testing.T) {
+	for _, folder := range goldenFolders(t) {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			tok := loadGolden(t, folder)
+			rows(t, filepath.Join(folder, "golden.jsonl.gz"), func(g golden) {
+				e, offsets, err := g.encode(tok)
+				switch {
+				case err != nil:
+					t.Fatal(err)
+				case !slices.Equal(e.IDs, g.IDs):
+					t.Errorf("%q\n got ids %v\nwant ids %v", g.Text, e.IDs, g.IDs)
+				case !slices.Equal(offsets, g.spans()):
+					t.Errorf("%q\n got offsets %v\nwant offsets %v", g.Text, offsets, g.Offsets)
+				}
+				if text := tok.Decode(g.IDs, true); text != g.Decoded {
+					t.Errorf("decoding of %v\n got %q\nwant %q", g.IDs, text, g.Decoded)
+				}
+			})
+		})
+	}
+}
+
+func TestGoldenPairs(t *testing.T) {
+	for _, folder := range goldenFolders(t) {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			tok := loadGolden(t, folder)
+			refused := 0
+			rows(t, filepath.Join(folder, "pairs.jsonl.gz"), func(g golden) {
+				e, offsets, err := g.encode(tok)
+				if g.IDs == nil {
+					var tooLong *LengthError
+					if !errors.As(err, &tooLong) || tooLong.Length != g.Length || tooLong.Max != g.Max {
+						t.Errorf("%+v: error %v", g, err)
+					}
+					refused++
+					return
+				}
+				switch {
+				case err != nil:
+					t.Errorf("%+v: %v", g, err)
+				case !slices.Equal(e.IDs, g.IDs) || !slices.Equal(e.TypeIDs, g.Types):
+					t.Errorf("%+v\n got ids %v types %v", g, e.IDs, e.TypeIDs)
+				case !slices.Equal(offsets, g.spans()):
+					t.Errorf("%+v\n got offsets %v", g, offsets)
+				case e.Length != g.Length || e.Truncated() != (g.Length > len(g.IDs)):
+					t.Errorf("%+v\n got length %d", g, e.Length)
+				}
+			})
+			if refused == 0 {
+				t.Error("no refused row among the golden ones")
+			}
+		})
+	}
+}
+
+// TestCodePoints covers every code point: the golden file has a digest for each 1,024 of them.
+func TestCodePoints(t *testing.T) {
+	for _, folder := range goldenFolders(t) {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			t.Parallel()
+			tok := loadGolden(t, folder)
+			rows(t, filepath.Join(folder, "codepoints.jsonl.gz"), func(g struct {
+				From   rune
+				SHA256 string
+			}) {
+				if got := digest(t, tok, g.From); got != g.SHA256 {
+					t.Errorf("code points from U+%04X: digest %s, want %s", g.From, got, g.SHA256)
+				}
+			})
+		})
+	}
+}
+
+func digest(t *testing.T, tok *Tokenizer, from rune) string {
+	sum := sha256.New()
+	var e Encoding
+	var line []byte
+	for c := from; c < from+1024; c++ {
+		if c >= 0xD800 && c <= 0xDFFF {
+			continue
+		}
+		text := "x" + string(c) + "y"
+		if err := tok.EncodeInto(&e, text, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		line = line[:0]
+		for i, o := range e.CharOffsets(text) {
+			if i > 0 {
+				line = append(line, ' ')
+			}
+			line = fmt.Appendf(line, "%d:%d:%d", e.IDs[i], o.Start, o.End)
+		}
+		sum.Write(append(line, '\n'))
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16]
+}
+
+// TestTrial counts the lines of a larger trial that differ: 1 in 10,000 may, and none for WordPiece.
+func TestTrial(t *testing.T) {
+	if *trialFolder == "" {
+		t.Skip("run by scripts/golden/tokenizers_golden.py trial")
+	}
+	files, err := filepath.Glob(filepath.Join(*trialFolder, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: empty: %v", *trialFolder, err)
+	}
+	for _, folder := range files {
+		t.Run(filepath.Base(folder), func(t *testing.T) { trial(t, folder) })
+	}
+}
+
+func trial(t *testing.T, folder string) {
+	tok := loadGolden(t, folder)
+	lines, tokens, ids, spans, texts := 0, 0, 0, 0, 0
+	rows(t, filepath.Join(folder, "golden.jsonl.gz"), func(g golden) {
+		e, offsets, err := g.encode(tok)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines++
+		tokens += len(e.IDs)
+		if !slices.Equal(e.IDs, g.IDs) {
+			if ids++; ids <= 5 {
+				t.Logf("%q\n got ids %v\nwant ids %v", g.Text, e.IDs, g.IDs)
+			}
+		} else if !slices.Equal(offsets, g.spans()) {
+			if spans++; spans <= 5 {
+				t.Logf("%q\n got offsets %v\nwant offsets %v", g.Text, offsets, g.Offsets)
+			}
+		}
+		if text := tok.Decode(g.IDs, true); text != g.Decoded {
+			if texts++; texts <= 5 {
+				t.Logf("decoding of %v\n got %q\nwant %q", g.IDs, text, g.Decoded)
+			}
+		}
+	})
+	t.Logf("%d lines, %d tokens: ids differ in %d lines, offsets in %d, decoded text in %d", lines, tokens, ids, spans, texts)
+	if (ids+spans+texts)*10000 > lines {
+		t.Error("more than 1 line in 10,000 differs")
+	}
+}

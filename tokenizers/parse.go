@@ -1,0 +1,180 @@
+package tokenizers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// file is a tokenizer.json. Truncation is read past, and of padding only the token is used: see the package comment.
+type file struct {
+	Version       string          `json:"version"`
+	Truncation    json.RawMessage `json:"truncation"`
+	Padding       json.RawMessage `json:"padding"`
+	AddedTokens   []addedToken    `json:"added_tokens"`
+	Normalizer    json.RawMessage `json:"normalizer"`
+	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Decoder       json.RawMessage `json:"decoder"`
+	Model         json.RawMessage `json:"model"`
+}
+
+// Parse reads the contents of a tokenizer.json.
+func Parse(data []byte) (*Tokenizer, error) {
+	var f file
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("tokenizer.json: %w", err)
+	}
+	if f.Version != "1.0" {
+		return nil, fmt.Errorf("tokenizer.json: version %q is not known", f.Version)
+	}
+	t := &Tokenizer{added: map[int32]*addedToken{}, addedIDs: map[string]int32{}}
+	t.passes.New = func() any { return &pass{} }
+	var byteLevel bool
+	var err error
+	if t.normalize, err = parseNormalizer(f.Normalizer); err != nil {
+		return nil, fmt.Errorf("normalizer: %w", err)
+	}
+	if t.split, byteLevel, err = parsePreTokenizer(f.PreTokenizer); err != nil {
+		return nil, fmt.Errorf("pre_tokenizer: %w", err)
+	}
+	if t.model, err = parseModel(f.Model, byteLevel); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if t.template, err = parsePostProcessor(f.PostProcessor); err != nil {
+		return nil, fmt.Errorf("post_processor: %w", err)
+	}
+	if t.decoders, err = parseDecoder(f.Decoder); err != nil {
+		return nil, fmt.Errorf("decoder: %w", err)
+	}
+	if err := t.addTokens(f.AddedTokens); err != nil {
+		return nil, err
+	}
+	t.pad = t.padding(f.Padding)
+	return t, nil
+}
+
+// padding finds the token to pad with.
+func (t *Tokenizer) padding(section json.RawMessage) int32 {
+	var p struct {
+		ID *int32 `json:"pad_id"`
+	}
+	if json.Unmarshal(section, &p) == nil && p.ID != nil {
+		return *p.ID
+	}
+	for _, name := range []string{"[PAD]", "<pad>"} {
+		if id, ok := t.ID(name); ok {
+			return id
+		}
+	}
+	return 0
+}
+
+// addTokens makes the added tokens known. Their ids must be those the reference would give them: the model's own for a token
+// of its vocabulary, else the next free ones in order.
+func (t *Tokenizer) addTokens(list []addedToken) error {
+	t.size = t.model.size()
+	next := int32(t.size)
+	var raw, normal []*addedToken
+	var rawForms, normalForms []string
+	for i := range list {
+		a := &list[i]
+		if a.Content == "" || t.added[a.ID] != nil {
+			return fmt.Errorf("added_tokens: id %d is empty or appears twice", a.ID)
+		}
+		id, known := t.model.id(a.Content)
+		if !known {
+			id = next
+			next++
+			t.size++
+		}
+		if id != a.ID {
+			return fmt.Errorf("added_tokens: %q has id %d, but its place in the vocabulary is %d", a.Content, a.ID, id)
+		}
+		t.added[a.ID], t.addedIDs[a.Content] = a, a.ID
+		if !a.Normalized {
+			raw, rawForms = append(raw, a), append(rawForms, a.Content)
+			continue
+		}
+		form := t.normalized(a.Content)
+		if form == "" {
+			return fmt.Errorf("added_tokens: nothing is left of %q after normalisation", a.Content)
+		}
+		normal, normalForms = append(normal, a), append(normalForms, form)
+	}
+	var err, err2 error
+	t.before, err = newMatcher(raw, rawForms)
+	t.after, err2 = newMatcher(normal, normalForms)
+	return errors.Join(err, err2)
+}
+
+// normalized runs the normaliser alone.
+func (t *Tokenizer) normalized(s string) string {
+	p := &pass{}
+	p.text.load(s)
+	p.pieces = append(p.pieces, piece{0, int32(len(p.text.b)), noToken})
+	for _, st := range t.normalize {
+		st.apply(p)
+	}
+	return string(p.text.b)
+}
+
+// absent tells whether a section is missing or null.
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// kind reads the "type" of a component.
+func kind(raw json.RawMessage) (string, error) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return "", err
+	}
+	return head.Type, nil
+}
+
+// head is the member all components have.
+type head struct {
+	Type string `json:"type,omitempty"`
+}
+
+// strict reads a component into v, which points to a struct. Every member of the JSON must have a field, and every field
+// its member, but for those marked omitempty.
+func strict(raw json.RawMessage, v any) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	name := strings.Trim(string(members["type"]), `"`)
+	var missing []string
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
+		member, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if _, there := members[member]; member != "" && !there && option != "omitempty" {
+			missing = append(missing, member)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("%s: %s missing", name, strings.Join(missing, ", "))
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// unknown refuses a component by name.
+func unknown(name string) error {
+	if name == "" {
+		return errors.New("component without a type")
+	}
+	return fmt.Errorf("component %s is not known", name)
+}

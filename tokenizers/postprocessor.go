@@ -1,0 +1,125 @@
+package tokenizers
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// parsePostProcessor reads the post-processor into a template.
+func parsePostProcessor(raw json.RawMessage) (template, error) {
+	if absent(raw) {
+		return plain(), nil
+	}
+	name, err := kind(raw)
+	if err != nil {
+		return template{}, err
+	}
+	switch name {
+	case "TemplateProcessing":
+		return parseTemplate(raw)
+	case "BertProcessing":
+		return parseBertProcessing(raw)
+	}
+	return template{}, unknown(name)
+}
+
+// templatePiece is one element of a TemplateProcessing: a text or a special token.
+type templatePiece struct {
+	Sequence *struct {
+		ID   string `json:"id"`
+		Type int32  `json:"type_id"`
+	} `json:"Sequence"`
+	SpecialToken *struct {
+		ID   string `json:"id"`
+		Type int32  `json:"type_id"`
+	} `json:"SpecialToken"`
+}
+
+type templateToken struct {
+	ID     string   `json:"id"`
+	IDs    []int32  `json:"ids"`
+	Tokens []string `json:"tokens"`
+}
+
+func parseTemplate(raw json.RawMessage) (template, error) {
+	var c struct {
+		head
+		Single  []templatePiece          `json:"single"`
+		Pair    []templatePiece          `json:"pair"`
+		Special map[string]templateToken `json:"special_tokens"`
+	}
+	if err := strict(raw, &c); err != nil {
+		return template{}, err
+	}
+	single, err := slots(c.Single, c.Special, "A")
+	if err != nil {
+		return template{}, fmt.Errorf("TemplateProcessing: single: %w", err)
+	}
+	pair, err := slots(c.Pair, c.Special, "AB")
+	if err != nil {
+		return template{}, fmt.Errorf("TemplateProcessing: pair: %w", err)
+	}
+	return template{single: single, pair: pair}, nil
+}
+
+// slots reads one template, in which each of the texts wanted must stand once.
+func slots(pieces []templatePiece, special map[string]templateToken, wanted string) ([]slot, error) {
+	var out []slot
+	seen := [2]int{}
+	for _, p := range pieces {
+		switch {
+		case p.Sequence != nil && (p.Sequence.ID == "A" || p.Sequence.ID == "B"):
+			i := int8(p.Sequence.ID[0] - 'A')
+			seen[i]++
+			out = append(out, slot{source: i, typeID: p.Sequence.Type})
+		case p.SpecialToken != nil:
+			token, ok := special[p.SpecialToken.ID]
+			if !ok {
+				return nil, fmt.Errorf("special token %q is not defined", p.SpecialToken.ID)
+			}
+			for _, id := range token.IDs {
+				out = append(out, slot{source: added, id: id, typeID: p.SpecialToken.Type})
+			}
+		default:
+			return nil, fmt.Errorf("a piece is neither Sequence A or B nor SpecialToken")
+		}
+	}
+	for i, n := range seen {
+		if want := min(1, max(0, len(wanted)-i)); n != want {
+			return nil, fmt.Errorf("sequence %c stands there %d times instead of %d", 'A'+i, n, want)
+		}
+	}
+	return out, nil
+}
+
+// namedID is a token as BertProcessing and RobertaProcessing write it: ["[SEP]", 102].
+type namedID struct {
+	name string
+	id   int32
+}
+
+func (n *namedID) UnmarshalJSON(b []byte) error {
+	pair := []any{&n.name, &n.id}
+	if err := json.Unmarshal(b, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 {
+		return fmt.Errorf("want [token, id], got %s", b)
+	}
+	return nil
+}
+
+// parseBertProcessing reads the older form of the template [CLS] A [SEP] B [SEP].
+func parseBertProcessing(raw json.RawMessage) (template, error) {
+	var c struct {
+		head
+		Sep namedID `json:"sep"`
+		Cls namedID `json:"cls"`
+	}
+	err := strict(raw, &c)
+	cls, sep, sep1 := slot{added, c.Cls.id, 0}, slot{added, c.Sep.id, 0}, slot{added, c.Sep.id, 1}
+	return template{
+		single: []slot{cls, {source: 0}, sep},
+		pair:   []slot{cls, {source: 0}, sep, {source: 1, typeID: 1}, sep1},
+	}, err
+}

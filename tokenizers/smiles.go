@@ -1,0 +1,13 @@
+package tokenizers
+
+// SMILES cuts SMILES strings into atoms, bonds, branches and ring numbers, each a token. No special token may stand in
+// a text: "[EOS]", which looks like a bracket atom, is refused as any other token outside the vocabulary.
+type SMILES struct{ lexer }
+
+// NewSMILES needs a vocabulary with [PAD], [BOS] and [EOS].
+func NewSMILES(v *Vocabulary) (*SMILES, error) {
+	if err := v.require("[PAD]", "[BOS]", "[EOS]"); err != nil {
+		return nil, err
+	}
+	return &SMILES{lexer{Vocabulary: v, special: absentID}}, nil
+}

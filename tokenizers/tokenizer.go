@@ -1,0 +1,176 @@
+package tokenizers
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"sync"
+)
+
+// Tokenizer is a pipeline read from a tokenizer.json. It does not change after loading.
+type Tokenizer struct {
+	before    *matcher // added tokens looked for in the text as it comes
+	normalize []stage
+	after     *matcher // added tokens looked for in the normalised text
+	split     []stage
+	model     model
+	template  template
+	decoders  []decoder
+	added     map[int32]*addedToken
+	addedIDs  map[string]int32
+	size      int
+	pad       int32
+	passes    sync.Pool
+}
+
+// model turns a word into tokens.
+type model interface {
+	tokenize(p *pass, lo, hi int32, s *sequence)
+	id(token string) (int32, bool)
+	token(id int32) (string, bool)
+	size() int
+}
+
+// Load reads a tokenizer.json.
+func Load(path string) (*Tokenizer, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Encode turns a text into tokens. Bytes that are not UTF-8 count as U+FFFD.
+func (t *Tokenizer) Encode(text string, o Options) (*Encoding, error) {
+	e := &Encoding{}
+	if err := t.EncodeInto(e, text, o); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// EncodePair turns two texts, such as a query and a passage, into one sequence of tokens.
+func (t *Tokenizer) EncodePair(first, second string, o Options) (*Encoding, error) {
+	e := &Encoding{}
+	if err := t.EncodePairInto(e, first, second, o); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// EncodeInto is Encode into an encoding that is used again; what it held is lost.
+func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
+	p := t.passes.Get().(*pass)
+	defer t.passes.Put(p)
+	if err := t.run(p, text, &p.first); err != nil {
+		return err
+	}
+	p.second.reset()
+	return t.finish(e, p, t.template.single, o)
+}
+
+// EncodePairInto is EncodePair into an encoding that is used again.
+func (t *Tokenizer) EncodePairInto(e *Encoding, first, second string, o Options) error {
+	p := t.passes.Get().(*pass)
+	defer t.passes.Put(p)
+	if err := t.run(p, first, &p.first); err != nil {
+		return err
+	}
+	if err := t.run(p, second, &p.second); err != nil {
+		return err
+	}
+	return t.finish(e, p, t.template.pair, o)
+}
+
+// run tokenises one text into s.
+func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
+	if len(input) > math.MaxInt32/8 {
+		return fmt.Errorf("text of %d bytes is too large to tokenise", len(input))
+	}
+	s.reset()
+	p.text.load(input)
+	p.pieces = append(p.pieces[:0], piece{0, int32(len(p.text.b)), noToken})
+	t.before.apply(p)
+	for _, st := range t.normalize {
+		st.apply(p)
+	}
+	t.after.apply(p)
+	for _, st := range t.split {
+		st.apply(p)
+	}
+	for _, pc := range p.pieces {
+		switch {
+		case pc.id >= 0:
+			s.add(pc.id, p.text.span(pc.lo, pc.hi))
+		case pc.lo < pc.hi:
+			t.model.tokenize(p, pc.lo, pc.hi, s)
+		}
+	}
+	if t.template.trim {
+		s.trim(input, t.template.prefixed)
+	}
+	return nil
+}
+
+// finish truncates the sequences and puts them together.
+func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error {
+	extra := addedTokens(slots)
+	if o.Bare {
+		extra = 0
+	}
+	whole := len(p.first.ids) + len(p.second.ids) + extra
+	first, second := p.first, p.second
+	if o.MaxLength > 0 {
+		if err := o.truncate(&first, &second, o.MaxLength-extra, whole); err != nil {
+			return err
+		}
+	}
+	e.clear(len(first.ids) + len(second.ids) + extra)
+	e.Length = whole
+	for _, s := range slots {
+		switch {
+		case s.source == 0:
+			e.text(s, first)
+		case s.source == 1:
+			e.text(s, second)
+		case !o.Bare:
+			e.push(s.id, s.typeID, Span{}, added)
+		}
+	}
+	return nil
+}
+
+// ID looks a token up, added ones first.
+func (t *Tokenizer) ID(token string) (int32, bool) {
+	if id, ok := t.addedIDs[token]; ok {
+		return id, true
+	}
+	return t.model.id(token)
+}
+
+// Token is the text of an id as the vocabulary writes it.
+func (t *Tokenizer) Token(id int32) (string, bool) {
+	if a, ok := t.added[id]; ok {
+		return a.Content, true
+	}
+	return t.model.token(id)
+}
+
+// Size is the number of tokens, added ones included.
+func (t *Tokenizer) Size() int { return t.size }
+
+// AddedTokens is how many tokens the post-processor adds to one text, or to a pair.
+func (t *Tokenizer) AddedTokens(pair bool) int {
+	if pair {
+		return addedTokens(t.template.pair)
+	}
+	return addedTokens(t.template.single)
+}
+
+// PadID is the token to pad with: the one the file's padding section names, else [PAD] or <pad>, else 0. A model does not
+// see it, the attention mask being 0 there, unless it counts positions by it, as RoBERTa does.
+func (t *Tokenizer) PadID() int32 { return t.pad }

@@ -1,0 +1,158 @@
+package tokenizers
+
+import "slices"
+
+// trie is a double-array trie over bytes (Aoe 1989, "An efficient digital search algorithm by using a double-array
+// structure"): from node s the byte c leads to t = base[s]+c, if check[t] == s. Node 0 is the root. A walk needs no
+// bounds checks beyond the slice's own, because the arrays end 256 units after the last base.
+type trie struct {
+	units []unit
+}
+
+type unit struct {
+	base, check int32
+	value       int32 // the id of the key that ends here, or noToken
+}
+
+// key is a string of the trie and its id.
+type key struct {
+	text string
+	id   int32
+}
+
+// newTrie builds a trie. Keys must differ and not be empty.
+func newTrie(keys []key) *trie {
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.text < b.text {
+			return -1
+		}
+		return 1
+	})
+	b := &trieBuilder{}
+	b.grow(512)
+	b.take(0, noNode)
+	if len(keys) > 0 {
+		b.fill(0, keys, 0)
+	}
+	return &trie{units: slices.Clip(b.units[:b.last+257])}
+}
+
+// step follows one byte; ok is false where no key goes on so.
+func (t *trie) step(s int32, c byte) (int32, bool) {
+	next := t.units[s].base + int32(c)
+	return next, t.units[next].check == s
+}
+
+// find walks a whole string from a node.
+func (t *trie) find(s int32, text string) (node int32, ok bool) {
+	for i := range len(text) {
+		if s, ok = t.step(s, text[i]); !ok {
+			return 0, false
+		}
+	}
+	return s, true
+}
+
+// longest finds the longest key at the start of b, beginning at node s: its id and length, or noToken.
+func (t *trie) longest(s int32, b []byte) (id int32, length int) {
+	id = noToken
+	units := t.units
+	for i, c := range b {
+		next := units[s].base + int32(c)
+		if units[next].check != s {
+			break
+		}
+		s = next
+		if v := units[s].value; v >= 0 {
+			id, length = v, i+1
+		}
+	}
+	return id, length
+}
+
+// trieBuilder keeps the free units in a list, in order of their place. Unit 0 is its head once the root has taken it.
+type trieBuilder struct {
+	units      []unit
+	next, prev []int32
+	last       int32 // the largest base given out
+}
+
+func (b *trieBuilder) grow(n int) {
+	for i := int32(len(b.units)); int(i) < n; i++ {
+		b.units = append(b.units, unit{check: free, value: noToken})
+		b.next = append(b.next, i+1)
+		b.prev = append(b.prev, i-1)
+	}
+}
+
+const (
+	noNode = -1
+	free   = -2
+)
+
+// take gives a unit to a parent node.
+func (b *trieBuilder) take(i, parent int32) {
+	b.units[i].check = parent
+	if i > 0 {
+		b.next[b.prev[i]] = b.next[i]
+		b.prev[b.next[i]] = b.prev[i]
+	}
+}
+
+// fill places the children of a node. All keys share their first depth bytes.
+func (b *trieBuilder) fill(node int32, keys []key, depth int) {
+	if len(keys[0].text) == depth {
+		b.units[node].value = keys[0].id
+		keys = keys[1:]
+	}
+	if len(keys) == 0 {
+		return
+	}
+	var labels []byte
+	for i, k := range keys {
+		if i == 0 || k.text[depth] != keys[i-1].text[depth] {
+			labels = append(labels, k.text[depth])
+		}
+	}
+	base := b.place(labels)
+	b.units[node].base = base
+	b.last = max(b.last, base)
+	for _, c := range labels {
+		b.take(base+int32(c), node)
+	}
+	for len(keys) > 0 {
+		c, n := keys[0].text[depth], 1
+		for n < len(keys) && keys[n].text[depth] == c {
+			n++
+		}
+		b.fill(base+int32(c), keys[:n], depth+1)
+		keys = keys[n:]
+	}
+}
+
+// place finds a base whose units for all labels are free. It looks at a bounded number of gaps and then goes to the end, so
+// that building stays linear; what it leaves empty costs little.
+func (b *trieBuilder) place(labels []byte) int32 {
+	first := int32(labels[0])
+	at := b.next[0]
+	for tries := 0; ; tries++ {
+		if tries == 64 {
+			at = b.prev[len(b.prev)-1]
+		}
+		b.grow(int(at) + 513)
+		if at >= first && b.fits(at-first, labels[1:]) {
+			return at - first
+		}
+		at = b.next[at]
+	}
+}
+
+func (b *trieBuilder) fits(base int32, labels []byte) bool {
+	for _, c := range labels {
+		if b.units[base+int32(c)].check != free {
+			return false
+		}
+	}
+	return true
+}

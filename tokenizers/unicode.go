@@ -1,0 +1,143 @@
+package tokenizers
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// property is a set of things the reference library takes a code point for.
+type property uint16
+
+const (
+	isControl     property = 1 << iota // removed by the BERT normaliser's cleaning
+	isWhitespace                       // Unicode White_Space
+	isMark                             // non-spacing mark, removed with the accents
+	isPunctuation                      // a word of its own for the BERT pre-tokeniser
+	isLetter                           // \p{L} of the splitting patterns
+	isNumber                           // \p{N}
+	isWord                             // \w next to an added token that must stand alone
+	isIdeograph                        // CJK ideograph, set apart by spaces
+	hasClass                           // canonical combining class above 0
+	hasNFD                             // canonical decomposition
+	hasNFKD                            // compatibility decomposition other than the canonical one
+	hasLower                           // differs from its lower case
+)
+
+// unicodeTable is the reference library's view of every code point: scripts/golden/tokenizers_unicode.py asked it.
+//
+//go:embed unicode.txt
+var unicodeTable string
+
+// unicodeData is the table in memory. Properties sit in pages of 256 code points; most pages are the empty one.
+type unicodeData struct {
+	page    [0x110000 >> 8]uint16
+	pages   [][256]property
+	class   map[rune]uint8
+	nfd     map[rune][]rune // full canonical decomposition, without Hangul
+	nfkd    map[rune][]rune // full compatibility decomposition where it differs
+	lower   map[rune][]rune
+	compose map[[2]rune]rune
+}
+
+// codepoints parses the embedded table once. The table is the package's own, so a fault in it is a bug: it panics.
+var codepoints = sync.OnceValue(func() *unicodeData {
+	u := &unicodeData{
+		pages: make([][256]property, 1), class: map[rune]uint8{}, nfd: map[rune][]rune{}, nfkd: map[rune][]rune{},
+		lower: map[rune][]rune{}, compose: map[[2]rune]rune{},
+	}
+	for line := range strings.Lines(unicodeTable) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] != "#" {
+			u.read(words[0], words[1:])
+		}
+	}
+	u.add(hangulFirst, hangulLast, hasNFD)
+	for _, r := range ideographs {
+		u.add(r[0], r[1], isIdeograph)
+	}
+	return u
+})
+
+// ideographs are the blocks BERT calls Chinese. The reference begins the fifth at U+2B920, 256 late; so it is here.
+var ideographs = [][2]rune{{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
+	{0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0xF900, 0xFAFF}, {0x2F800, 0x2FA1F}}
+
+var rangeProperties = map[string]property{"control": isControl, "whitespace": isWhitespace, "space": isWhitespace,
+	"mark": isMark, "punctuation": isPunctuation, "letter": isLetter, "number": isNumber, "word": isWord}
+
+func (u *unicodeData) read(name string, words []string) {
+	switch name {
+	case "nfd":
+		u.readMap(words, u.nfd, hasNFD)
+	case "nfkd":
+		u.readMap(words, u.nfkd, hasNFKD)
+	case "lower":
+		u.readMap(words, u.lower, hasLower)
+	case "compose":
+		pairs := map[rune][]rune{}
+		u.readMap(words, pairs, 0)
+		for c, p := range pairs {
+			u.compose[[2]rune{p[0], p[1]}] = c
+		}
+	case "class":
+		k, err := strconv.ParseUint(words[0], 10, 8)
+		if err != nil {
+			panic(err)
+		}
+		for _, w := range words[1:] {
+			lo, hi := parseRange(w)
+			u.add(lo, hi, hasClass)
+			for c := lo; c <= hi; c++ {
+				u.class[c] = uint8(k)
+			}
+		}
+	default:
+		for _, w := range words {
+			lo, hi := parseRange(w)
+			u.add(lo, hi, rangeProperties[name])
+		}
+	}
+}
+
+func (u *unicodeData) readMap(words []string, into map[rune][]rune, p property) {
+	for _, w := range words {
+		from, to, _ := strings.Cut(w, "=")
+		c := parsePoint(from)
+		for part := range strings.SplitSeq(to, "+") {
+			into[c] = append(into[c], parsePoint(part))
+		}
+		u.add(c, c, p)
+	}
+}
+
+func parsePoint(hex string) rune {
+	c, err := strconv.ParseUint(hex, 16, 21)
+	if err != nil {
+		panic(err)
+	}
+	return rune(c)
+}
+
+func parseRange(w string) (lo, hi rune) {
+	from, to, two := strings.Cut(w, "-")
+	if !two {
+		to = from
+	}
+	return parsePoint(from), parsePoint(to)
+}
+
+func (u *unicodeData) add(lo, hi rune, p property) {
+	for c := lo; c <= hi; c++ {
+		if u.page[c>>8] == 0 {
+			u.page[c>>8] = uint16(len(u.pages))
+			u.pages = append(u.pages, [256]property{})
+		}
+		u.pages[u.page[c>>8]][c&255] |= p
+	}
+}
+
+// of gives the properties of c, which must be a code point.
+func (u *unicodeData) of(c rune) property { return u.pages[u.page[c>>8]][c&255] }
+
+func (u *unicodeData) is(c rune, p property) bool { return u.of(c)&p != 0 }

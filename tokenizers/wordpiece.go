@@ -1,0 +1,44 @@
+package tokenizers
+
+import "unicode/utf8"
+
+// wordPiece cuts a word into the longest pieces its vocabulary has, from left to right; pieces after the first carry a
+// prefix there. A word that cannot be cut so, or is too long, is one unknown token
+// (Wu et al. 2016, "Google's Neural Machine Translation System").
+type wordPiece struct {
+	*vocabulary
+	words        *trie
+	unknown      int32
+	continuation int32 // the trie's node after the prefix, or noNode if no piece has it
+	maxChars     int
+}
+
+func newWordPiece(v *vocabulary, unknown int32, prefix string, maxChars int) *wordPiece {
+	m := &wordPiece{vocabulary: v, words: v.trie(), unknown: unknown, maxChars: maxChars, continuation: noNode}
+	if node, ok := m.words.find(0, prefix); ok {
+		m.continuation = node
+	}
+	return m
+}
+
+func (m *wordPiece) tokenize(p *pass, lo, hi int32, s *sequence) {
+	word := p.text.b[lo:hi]
+	if len(word) > m.maxChars && utf8.RuneCount(word) > m.maxChars {
+		s.add(m.unknown, p.text.span(lo, hi))
+		return
+	}
+	before, node := len(s.ids), int32(0)
+	for at := lo; at < hi; node = m.continuation {
+		id, n := int32(noToken), 0
+		if node != noNode {
+			id, n = m.words.longest(node, p.text.b[at:hi])
+		}
+		if id == noToken {
+			s.ids, s.spans = s.ids[:before], s.spans[:before]
+			s.add(m.unknown, p.text.span(lo, hi))
+			return
+		}
+		s.add(id, p.text.span(at, at+int32(n)))
+		at += int32(n)
+	}
+}
