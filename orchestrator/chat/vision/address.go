@@ -64,7 +64,7 @@ func (g guard) check(_ context.Context, network, address string, _ syscall.RawCo
 func (g guard) public(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
 	for _, p := range g.allowed {
-		if p.Contains(a) {
+		if p.Masked().Contains(a) {
 			return true
 		}
 	}

@@ -20,12 +20,8 @@ type fetcher struct {
 	within time.Duration
 }
 
-func newFetcher(c Config) (*fetcher, error) {
-	allowed, err := c.allowed()
-	if err != nil {
-		return nil, err
-	}
-	dialer := &net.Dialer{Timeout: c.FetchTimeout, ControlContext: guard{allowed}.check}
+func newFetcher(c Config) *fetcher {
+	dialer := &net.Dialer{Timeout: c.FetchTimeout, ControlContext: guard{c.FetchAllow}.check}
 	transport := &http.Transport{
 		Proxy:                  nil, // a proxy would resolve names beyond the guard
 		DialContext:            dialer.DialContext,
@@ -40,7 +36,7 @@ func newFetcher(c Config) (*fetcher, error) {
 		client: &http.Client{Transport: transport, CheckRedirect: redirects(c.FetchHops)},
 		most:   c.MaxBytes,
 		within: c.FetchTimeout,
-	}, nil
+	}
 }
 
 func redirects(most int) func(*http.Request, []*http.Request) error {

@@ -75,7 +75,7 @@ func server(t *testing.T) *httptest.Server {
 func TestFetch(t *testing.T) {
 	s := server(t)
 	l := loader(t, func(c *Config) {
-		c.FetchAllow, c.MaxBytes, c.FetchTimeout = []string{"127.0.0.1/32"}, 100_000, 300*time.Millisecond
+		c.FetchAllow, c.MaxBytes, c.FetchTimeout = prefixes("127.0.0.1/32"), 100_000, 300*time.Millisecond
 	})
 	for path, want := range map[string]string{
 		"/image":                              "",
@@ -117,7 +117,7 @@ func TestPrivateIsNotFetched(t *testing.T) {
 	if _, err := l.Load(t.Context(), "http://localhost"+port+"/image"); err == nil || !strings.Contains(err.Error(), "not fetched from") {
 		t.Errorf("localhost: %v", err)
 	}
-	off := loader(t, func(c *Config) { c.Fetch, c.FetchAllow = false, []string{"127.0.0.0/8"} })
+	off := loader(t, func(c *Config) { c.Fetch, c.FetchAllow = false, prefixes("127.0.0.0/8") })
 	if _, err := off.Load(t.Context(), s.URL+"/image"); err == nil || !strings.Contains(err.Error(), "send a data URL") {
 		t.Errorf("fetching is off, and yet: %v", err)
 	}
@@ -125,14 +125,13 @@ func TestPrivateIsNotFetched(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"network": func(c *Config) { c.FetchAllow = []string{"localhost"} },
-		"pixels":  func(c *Config) { c.DecodePixels = 1 },
-		"sides":   func(c *Config) { c.MinSide = 1 << 20 },
-		"time":    func(c *Config) { c.FetchTimeout = 0 },
+		"pixels": func(c *Config) { c.DecodePixels = 1 },
+		"sides":  func(c *Config) { c.MinSide = 1 << 20 },
+		"time":   func(c *Config) { c.FetchTimeout = 0 },
 	} {
 		c := DefaultConfig()
 		change(&c)
-		if _, err := NewLoader(c); err == nil {
+		if c.Validate() == nil {
 			t.Errorf("%s: a useless setting is accepted", name)
 		}
 	}

@@ -19,16 +19,9 @@ type Loader struct {
 	pixels  *semaphore.Weighted // of all decoding under way
 }
 
-// NewLoader returns a loader with these limits.
-func NewLoader(c Config) (*Loader, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	fetcher, err := newFetcher(c)
-	if err != nil {
-		return nil, err
-	}
-	return &Loader{config: c, fetcher: fetcher, pixels: semaphore.NewWeighted(int64(c.DecodePixels))}, nil
+// NewLoader returns a loader with these limits, which must be valid.
+func NewLoader(c Config) *Loader {
+	return &Loader{config: c, fetcher: newFetcher(c), pixels: semaphore.NewWeighted(int64(c.DecodePixels))}
 }
 
 // Load returns the image at a data, http or https URL, checked, whole and

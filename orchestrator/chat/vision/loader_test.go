@@ -26,11 +26,10 @@ func loader(t testing.TB, change func(*Config)) *Loader {
 	if change != nil {
 		change(&c)
 	}
-	l, err := NewLoader(c)
-	if err != nil {
+	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return NewLoader(c)
 }
 
 func dataURL(label string, file []byte) string {
