@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -148,9 +149,32 @@ func (c *comparison) molecule(row golden, m, before *chem.Molecule) {
 	s := f.Short()
 	c.equal(row, "fingerprint", onBits(f[:]), row.Bits)
 	c.equal(row, "short fingerprint", onBits(s[:]), row.Bits1024)
+	c.parts(row)
 	if row.Tanimoto != nil {
 		c.number(row, "Tanimoto", chem.Similarity(m, before), *row.Tanimoto)
 	}
+}
+
+func (c *comparison) parts(row golden) {
+	bonds, err := chem.BRICSBonds(row.SMILES)
+	if err != nil {
+		c.fail(row, "BRICS", err, row.BRICS)
+	}
+	got := [][4]any{}
+	for _, b := range bonds {
+		got = append(got, [4]any{float64(b.Begin), float64(b.End), fmt.Sprint(b.First), fmt.Sprint(b.Second)})
+	}
+	c.equal(row, "BRICS", got, row.BRICS)
+	scaffold, err := chem.Scaffold(row.SMILES)
+	if err != nil {
+		c.fail(row, "scaffold", err, row.Murcko)
+	}
+	c.equal(row, "scaffold", scaffold, row.Murcko)
+	largest, err := chem.LargestFragment(row.SMILES)
+	if err != nil {
+		c.fail(row, "largest", err, row.Largest)
+	}
+	c.equal(row, "largest", largest, row.Largest)
 }
 
 func onBits(words []uint64) []int {

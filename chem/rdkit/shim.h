@@ -83,12 +83,13 @@ enum { RETORT_SLICE_NONE = 0, RETORT_SLICE_BRICS = 1, RETORT_SLICE_SINGLE = 2, R
 enum { RETORT_DROP_STEREO = 1, RETORT_SHUFFLE_ATOMS = 2, RETORT_FREE_CUTS = 4 };
 
 /* Cuts a molecule for SAFE. Answer: the SMILES cut, its graph key ("" without stereo), the open
- * dummy labels separated by spaces, then for each fragment "atoms SMILES". */
+ * dummy labels separated by spaces, how many bonds the slicer found, then for each fragment
+ * "atoms SMILES". The graph key is equal for equal molecules whatever labels dummies have. */
 retort_answer retort_cut(const char *smiles, size_t size, int32_t slicer, uint32_t flags,
                          uint64_t seed);
 
 /* Reads a SAFE string whose open numbers have been closed by dummies; with drop_dummies each
- * dummy becomes hydrogen. Answer: canonical SMILES, graph key. */
+ * dummy becomes hydrogen, otherwise [*:n] becomes [n*]. Answer: canonical SMILES, graph key. */
 retort_answer retort_join(const char *smiles, size_t size, int32_t drop_dummies);
 
 /* Canonical SMILES of the largest component: most heavy atoms, then greatest weight, then first
