@@ -24,10 +24,16 @@ func OpenPositions(smiles string, count int, seed uint64) (string, error) {
 	return on(smiles, func(s string) (string, error) { return rdkit.Open(s, count, seed) })
 }
 
-// Halves cuts each acyclic single bond in turn. Each result is the two sides, with [1*] where the
-// bond was, as one canonical SMILES: "[1*]C.[1*]O" for methanol.
-func Halves(smiles string) ([]string, error) {
-	halves, err := on(smiles, rdkit.Halves)
+// maxHalves bounds the work of one call of Halves.
+const maxHalves = 16
+
+// Halves cuts up to count (at most 16) different acyclic single bonds, each on its own. Each result
+// is the two sides, with [1*] where the bond was, as one canonical SMILES: "[1*]C.[1*]O" for
+// methanol. The same seed cuts the same bonds; a molecule without such a bond has no halves.
+func Halves(smiles string, count int, seed uint64) ([]string, error) {
+	halves, err := on(smiles, func(s string) ([]string, error) {
+		return rdkit.Halves(s, min(count, maxHalves), seed)
+	})
 	if len(halves) == 1 && halves[0] == "" {
 		halves = nil
 	}

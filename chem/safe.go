@@ -59,34 +59,37 @@ func EncodeSAFE(smiles string, o EncodeOptions) (string, error) {
 	if o.Slicer > Whole {
 		return "", fmt.Errorf("unknown slicer %d", o.Slicer)
 	}
+	// Some crowded stereo systems are read differently once cut, or started elsewhere. The molecule
+	// in one piece, started as its canonical SMILES does, is also SAFE, and right.
+	whole, still := o, o
+	whole.Slicer = Whole
+	still.Slicer, still.ShuffleAtoms = Whole, false
+	for i, attempt := range []EncodeOptions{o, whole, still} {
+		safe, key, err := attempt.encode(text)
+		if err != nil {
+			return "", err
+		}
+		if i == 2 || key == "" || !differs(safe, key) {
+			return safe, nil
+		}
+	}
+	panic("unreachable")
+}
+
+// encode writes a molecule, and returns the key of the molecule it should be ("": no need to look).
+func (o EncodeOptions) encode(text string) (safe, key string, err error) {
 	pieces, err := rdkit.Cut(text, o.Slicer.native(), o.flags(), o.Seed)
 	if err != nil {
-		return "", explain(text, err)
+		return "", "", explain(text, err)
 	}
-	if o.RequireCut && pieces.Found == 0 {
-		return "", fmt.Errorf("%q: %w", text, ErrNoCut)
+	if o.RequireCut && o.Slicer != Whole && pieces.Found == 0 {
+		return "", "", fmt.Errorf("%q: %w", text, ErrNoCut)
 	}
 	joined, err := o.ordered(pieces)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	safe := o.numbered(joined, pieces)
-	if pieces.Key == "" || !differs(safe, pieces.Key) {
-		return safe, nil
-	}
-	// Some crowded stereo systems are read differently once cut. The molecule in one piece is
-	// also SAFE, and right.
-	o.Slicer = Whole
-	if pieces, err = rdkit.Cut(text, rdkit.SliceNone, o.flags(), o.Seed); err != nil {
-		return "", explain(text, err)
-	}
-	if joined, err = o.ordered(pieces); err != nil {
-		return "", err
-	}
-	if safe = o.numbered(joined, pieces); !differs(safe, pieces.Key) || len(pieces.Open) > 0 {
-		return safe, nil
-	}
-	return pieces.SMILES, nil
+	return o.numbered(joined, pieces), pieces.Key, nil
 }
 
 func (o EncodeOptions) flags() (f rdkit.CutFlags) {

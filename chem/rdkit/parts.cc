@@ -58,18 +58,25 @@ extern "C" retort_answer retort_open(const char *smiles, size_t size, int32_t co
   });
 }
 
-extern "C" retort_answer retort_halves(const char *smiles, size_t size) {
+extern "C" retort_answer retort_halves(const char *smiles, size_t size, int32_t count,
+                                       uint64_t seed) {
   return answered([&](std::string &out) {
     const auto mol = parse(std::string(smiles, size));
     const auto *rings = mol->getRingInfo();
-    const std::vector<std::pair<unsigned, unsigned>> labels{{1, 1}};
+    std::vector<unsigned> bonds;
     for (const auto bond : mol->bonds()) {
-      if (bond->getBondType() != RDKit::Bond::SINGLE || rings->numBondRings(bond->getIdx())) {
-        continue;
+      if (bond->getBondType() == RDKit::Bond::SINGLE && !rings->numBondRings(bond->getIdx())) {
+        bonds.push_back(bond->getIdx());
       }
+    }
+    retort::Random random{seed};
+    const std::vector<std::pair<unsigned, unsigned>> labels{{1, 1}};
+    for (; count > 0 && !bonds.empty(); --count) {
+      const size_t i = random.below(bonds.size());
       const std::unique_ptr<RDKit::ROMol> cut(
-          RDKit::MolFragmenter::fragmentOnBonds(*mol, {bond->getIdx()}, true, &labels));
+          RDKit::MolFragmenter::fragmentOnBonds(*mol, {bonds[i]}, true, &labels));
       retort::put(out, RDKit::MolToSmiles(*cut));
+      bonds.erase(bonds.begin() + i);
     }
   });
 }

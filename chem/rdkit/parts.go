@@ -56,11 +56,11 @@ func Open(smiles string, count int, seed uint64) (string, error) {
 	return take(C.retort_open(text, size, C.int32_t(count), C.uint64_t(seed)))
 }
 
-// Halves cuts each acyclic single bond in turn: "[1*]A.[1*]B" per bond.
-func Halves(smiles string) ([]string, error) {
+// Halves cuts each of up to count acyclic single bonds on its own: "[1*]A.[1*]B" per bond.
+func Halves(smiles string, count int, seed uint64) ([]string, error) {
 	text, size := chars(smiles)
 	defer runtime.KeepAlive(smiles)
-	return fields(C.retort_halves(text, size))
+	return fields(C.retort_halves(text, size, C.int32_t(count), C.uint64_t(seed)))
 }
 
 // Slicer says which bonds to cut.

@@ -102,8 +102,9 @@ retort_answer retort_murcko(const char *smiles, size_t size);
 /* Puts a dummy on count atoms that have a hydrogen and no dummy yet, chosen by seed. */
 retort_answer retort_open(const char *smiles, size_t size, int32_t count, uint64_t seed);
 
-/* Cuts one acyclic single bond after the other. Answer: "a.b" per bond, canonical, dummies [1*]. */
-retort_answer retort_halves(const char *smiles, size_t size);
+/* Cuts each of count acyclic single bonds, chosen by seed, on its own. Answer: "a.b" per bond,
+ * canonical, with dummies [1*]. */
+retort_answer retort_halves(const char *smiles, size_t size, int32_t count, uint64_t seed);
 
 /* A compiled pattern; read-only after it is made, so threads may share it. */
 typedef struct retort_query retort_query;
