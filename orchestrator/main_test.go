@@ -389,6 +389,11 @@ func TestAPageForPeople(t *testing.T) {
 		if status, _ := p.get("main", "/"+s.name+"/openapi.json"); status != 200 {
 			t.Errorf("/%s/openapi.json: %d", s.name, status)
 		}
+		for door, path := range map[string]string{"main": "/" + s.name, s.name: "/"} {
+			if status, text := p.get(door, path); status != 200 || !strings.Contains(text, "SwaggerUIBundle") {
+				t.Errorf("%s %s does not lead to the documentation: %d", door, path, status)
+			}
+		}
 	}
 }
 
