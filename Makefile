@@ -22,8 +22,8 @@ help: ## list the targets
 
 .PHONY: run
 run: bin/retort ## start Triton (unless RETORT_TRITON_URL is set) and the gateway; Ctrl-C stops both
-	@if [ -n "$${RETORT_TRITON_URL:-}" ]; then exec bin/retort serve; fi; \
-	exec $(TRITON) --ports set -- bin/retort serve
+	@if [ -n "$${RETORT_TRITON_URL:-}" ]; then exec bin/retort serve --welcome; fi; \
+	exec $(TRITON) --ports set -- bin/retort serve --welcome
 
 .PHONY: triton
 triton: tools ## start only the local Triton

@@ -16,8 +16,11 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/metadata"
 
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
@@ -84,9 +87,19 @@ func start(t *testing.T, args ...string) *program {
 
 var opened = regexp.MustCompile(`"door":"(\w+)","address":"([^"]+)"`)
 
+// secureDoors says that the program under test speaks TLS.
+var secureDoors bool
+
+func scheme() string {
+	if secureDoors {
+		return "https://"
+	}
+	return "http://"
+}
+
 func (p *program) listening() bool {
 	for _, m := range opened.FindAllStringSubmatch(p.out.String(), -1) {
-		p.doors[m[1]] = "http://" + m[2]
+		p.doors[m[1]] = scheme() + m[2]
 	}
 	return len(p.doors) == 1+len(services)
 }
@@ -128,12 +141,18 @@ func (p *program) post(door, path, body string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
+// traced is the traceparent of the newest request to a toy model.
+var traced atomic.Value
+
 // entry is an embedding entry of the real repository, whose vector is made of
 // the row's tokens alone: the k-th token lengthens dimension id mod 384.
 func entry(t *testing.T, name string) tritontest.Model {
 	return tritontest.Model{
 		Config: tritontest.ConfigFile(t, filepath.Join("..", "model_repository", name, "config.pbtxt")),
-		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
+		Infer: func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+			if md, ok := metadata.FromIncomingContext(ctx); ok && len(md.Get("traceparent")) > 0 {
+				traced.Store(md.Get("traceparent")[0])
+			}
 			ids, _ := r.Input("input_ids")
 			mask, _ := r.Input("attention_mask")
 			tokens, err := ids.Int64s()
@@ -369,6 +388,11 @@ func TestAPageForPeople(t *testing.T) {
 	for _, s := range services {
 		if status, _ := p.get("main", "/"+s.name+"/openapi.json"); status != 200 {
 			t.Errorf("/%s/openapi.json: %d", s.name, status)
+		}
+		for door, path := range map[string]string{"main": "/" + s.name, s.name: "/"} {
+			if status, text := p.get(door, path); status != 200 || !strings.Contains(text, "SwaggerUIBundle") {
+				t.Errorf("%s %s does not lead to the documentation: %d", door, path, status)
+			}
 		}
 	}
 }

@@ -26,22 +26,23 @@ type matcher struct {
 }
 
 // newMatcher looks for tokens in the given forms; it is nil when there are none.
-func newMatcher(tokens []*addedToken, forms []string) (*matcher, error) {
+func newMatcher(tokens []*addedToken, forms map[int32]string) (*matcher, error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}
-	m := &matcher{tokens: map[int32]*addedToken{}, only: int(forms[0][0])}
+	m := &matcher{tokens: map[int32]*addedToken{}, only: int(forms[tokens[0].ID][0])}
 	seen := map[string]bool{}
 	var keys []key
-	for i, t := range tokens {
-		if seen[forms[i]] {
-			return nil, fmt.Errorf("added_tokens: %q is looked for twice in the form %q", t.Content, forms[i])
+	for _, t := range tokens {
+		form := forms[t.ID]
+		if seen[form] {
+			return nil, fmt.Errorf("added_tokens: %q is looked for twice in the form %q", t.Content, form)
 		}
-		seen[forms[i]] = true
-		keys = append(keys, key{forms[i], t.ID})
+		seen[form] = true
+		keys = append(keys, key{form, t.ID})
 		m.tokens[t.ID] = t
-		m.firsts[forms[i][0]] = true
-		if int(forms[i][0]) != m.only {
+		m.firsts[form[0]] = true
+		if int(form[0]) != m.only {
 			m.only = -1
 		}
 	}

@@ -120,12 +120,10 @@ func (n *bertNormalizer) one(p *pass, u *unicodeData, c char) bool {
 }
 
 func (n *bertNormalizer) lower(p *pass, u *unicodeData, c char) {
-	if !n.Lower || !u.is(c.r, hasLower) {
+	if n.Lower {
+		lowered(u, &p.out, c)
+	} else {
 		p.out.runeAt(c.r, c.from)
-		return
-	}
-	for _, r := range u.lower[c.r] {
-		p.out.runeAt(r, c.from)
 	}
 }
 

@@ -34,7 +34,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if f.Version != "1.0" {
 		return nil, fmt.Errorf("tokenizer.json: version %q is not known", f.Version)
 	}
-	t := &Tokenizer{added: map[int32]*addedToken{}, addedIDs: map[string]int32{}}
+	t := &Tokenizer{added: map[int32]*addedToken{}, addedIDs: map[string]int32{}, forms: map[int32]string{}, specials: map[string]bool{}}
 	t.passes.New = func() any { return &pass{} }
 	var byteLevel bool
 	var err error
@@ -55,6 +55,9 @@ func Parse(data []byte) (*Tokenizer, error) {
 	}
 	if err := t.addTokens(f.AddedTokens); err != nil {
 		return nil, err
+	}
+	if t.template.trim {
+		t.edgesOf = edgesOf(t.model)
 	}
 	t.pad = t.padding(f.Padding)
 	return t, nil
@@ -80,9 +83,7 @@ func (t *Tokenizer) padding(section json.RawMessage) int32 {
 // of its vocabulary, else the next free ones in order.
 func (t *Tokenizer) addTokens(list []addedToken) error {
 	t.size = t.model.size()
-	next := int32(t.size)
 	var raw, normal []*addedToken
-	var rawForms, normalForms []string
 	for i := range list {
 		a := &list[i]
 		if a.Content == "" || t.added[a.ID] != nil {
@@ -90,27 +91,28 @@ func (t *Tokenizer) addTokens(list []addedToken) error {
 		}
 		id, known := t.model.id(a.Content)
 		if !known {
-			id = next
-			next++
+			id = int32(t.size)
 			t.size++
 		}
 		if id != a.ID {
 			return fmt.Errorf("added_tokens: %q has id %d, but its place in the vocabulary is %d", a.Content, a.ID, id)
 		}
-		t.added[a.ID], t.addedIDs[a.Content] = a, a.ID
+		t.added[a.ID], t.addedIDs[a.Content], t.forms[a.ID] = a, a.ID, a.Content
+		if a.Special {
+			t.specials[a.Content] = true
+		}
 		if !a.Normalized {
-			raw, rawForms = append(raw, a), append(rawForms, a.Content)
+			raw = append(raw, a)
 			continue
 		}
-		form := t.normalized(a.Content)
-		if form == "" {
+		normal = append(normal, a)
+		if t.forms[a.ID] = t.normalized(a.Content); t.forms[a.ID] == "" {
 			return fmt.Errorf("added_tokens: nothing is left of %q after normalisation", a.Content)
 		}
-		normal, normalForms = append(normal, a), append(normalForms, form)
 	}
 	var err, err2 error
-	t.before, err = newMatcher(raw, rawForms)
-	t.after, err2 = newMatcher(normal, normalForms)
+	t.before, err = newMatcher(raw, t.forms)
+	t.after, err2 = newMatcher(normal, t.forms)
 	return errors.Join(err, err2)
 }
 

@@ -19,6 +19,16 @@ func parsePostProcessor(raw json.RawMessage) (template, error) {
 		return parseTemplate(raw)
 	case "BertProcessing":
 		return parseBertProcessing(raw)
+	case "RobertaProcessing":
+		return parseRobertaProcessing(raw)
+	case "ByteLevel":
+		t := plain()
+		s := &byteLevelSplit{}
+		err := strict(raw, s)
+		t.trim, t.prefixed = s.Trim, s.Prefix
+		return t, err
+	case "Sequence":
+		return parseProcessors(raw)
 	}
 	return template{}, unknown(name)
 }
@@ -98,16 +108,7 @@ type namedID struct {
 	id   int32
 }
 
-func (n *namedID) UnmarshalJSON(b []byte) error {
-	pair := []any{&n.name, &n.id}
-	if err := json.Unmarshal(b, &pair); err != nil {
-		return err
-	}
-	if len(pair) != 2 {
-		return fmt.Errorf("want [token, id], got %s", b)
-	}
-	return nil
-}
+func (n *namedID) UnmarshalJSON(b []byte) error { return fixed(b, &n.name, &n.id) }
 
 // parseBertProcessing reads the older form of the template [CLS] A [SEP] B [SEP].
 func parseBertProcessing(raw json.RawMessage) (template, error) {
@@ -122,4 +123,50 @@ func parseBertProcessing(raw json.RawMessage) (template, error) {
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, {source: 1, typeID: 1}, sep1},
 	}, err
+}
+
+// parseRobertaProcessing reads the template <s> A </s></s> B </s>, in which every segment id is 0.
+func parseRobertaProcessing(raw json.RawMessage) (template, error) {
+	var c struct {
+		head
+		Sep    namedID `json:"sep"`
+		Cls    namedID `json:"cls"`
+		Trim   bool    `json:"trim_offsets"`
+		Prefix bool    `json:"add_prefix_space"`
+	}
+	err := strict(raw, &c)
+	cls, sep := slot{source: added, id: c.Cls.id}, slot{source: added, id: c.Sep.id}
+	return template{
+		single: []slot{cls, {source: 0}, sep},
+		pair:   []slot{cls, {source: 0}, sep, sep, {source: 1}, sep},
+		trim:   c.Trim, prefixed: c.Prefix,
+	}, err
+}
+
+// parseProcessors reads a sequence: one template, and ByteLevel, which only trims offsets, before it.
+func parseProcessors(raw json.RawMessage) (template, error) {
+	var c struct {
+		head
+		Parts []json.RawMessage `json:"processors"`
+	}
+	if err := strict(raw, &c); err != nil {
+		return template{}, err
+	}
+	all := plain()
+	for i, part := range c.Parts {
+		name, err := kind(part)
+		if err != nil {
+			return template{}, err
+		}
+		t, err := parsePostProcessor(part)
+		if err != nil {
+			return template{}, err
+		}
+		if all.trim && t.trim || i+1 < len(c.Parts) && name != "ByteLevel" {
+			return template{}, fmt.Errorf("Sequence: %s at place %d of %d is not known", name, i+1, len(c.Parts))
+		}
+		t.trim, t.prefixed = t.trim || all.trim, t.prefixed || all.prefixed
+		all = t
+	}
+	return all, nil
 }

@@ -1,20 +1,169 @@
 package tokenizers
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
 
 // parsePreTokenizer reads the pre-tokeniser: the stages that cut the text into words. byteLevel tells that the model's
 // vocabulary is written in the byte-level alphabet.
 func parsePreTokenizer(raw json.RawMessage) (stages []stage, byteLevel bool, err error) {
+	stages, err = parseSplits(raw)
+	for i, st := range stages {
+		if _, ok := st.(*byteLevelSplit); !ok {
+			continue
+		}
+		if i+1 < len(stages) {
+			return nil, false, errors.New("ByteLevel is not the last of its Sequence")
+		}
+		byteLevel = true
+	}
+	return stages, byteLevel, err
+}
+
+func parseSplits(raw json.RawMessage) ([]stage, error) {
 	if absent(raw) {
-		return nil, false, nil
+		return nil, nil
 	}
 	name, err := kind(raw)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	switch name {
+	case "Sequence":
+		var c struct {
+			head
+			Parts []json.RawMessage `json:"pretokenizers"`
+		}
+		if err := strict(raw, &c); err != nil {
+			return nil, err
+		}
+		return inOrder(c.Parts, parseSplits)
 	case "BertPreTokenizer":
-		return []stage{bertSplit{}}, false, strict(raw, &struct{ head }{})
+		return []stage{bertSplit{}}, strict(raw, &head{})
+	case "WhitespaceSplit":
+		return []stage{&propertySplit{what: isWhitespace, how: removed}}, strict(raw, &head{})
+	case "Whitespace":
+		return []stage{wordSplit{}}, strict(raw, &head{})
+	case "Punctuation":
+		return parsePunctuation(raw)
+	case "Digits":
+		return parseDigits(raw)
+	case "Split":
+		return parseSplit(raw)
+	case "Metaspace":
+		m, err := parseMetaspace(raw)
+		return []stage{m}, err
+	case "ByteLevel":
+		s := &byteLevelSplit{Regex: true}
+		return []stage{s}, strict(raw, s)
 	}
-	return nil, false, unknown(name)
+	return nil, unknown(name)
+}
+
+func parsePunctuation(raw json.RawMessage) ([]stage, error) {
+	c := struct {
+		head
+		How behavior `json:"behavior,omitempty"`
+	}{How: isolated}
+	err := strict(raw, &c)
+	return []stage{&propertySplit{what: isPunctuation, how: c.How}}, err
+}
+
+func parseDigits(raw json.RawMessage) ([]stage, error) {
+	var c struct {
+		head
+		Individual bool `json:"individual_digits"`
+	}
+	err := strict(raw, &c)
+	how := contiguous
+	if c.Individual {
+		how = isolated
+	}
+	return []stage{&propertySplit{what: isDigit, how: how}}, err
+}
+
+// parseSplit knows the patterns of [gptPatterns], which leave nothing of the text out, and single texts.
+func parseSplit(raw json.RawMessage) ([]stage, error) {
+	var c struct {
+		head
+		Pattern pattern  `json:"pattern"`
+		How     behavior `json:"behavior"`
+		Invert  bool     `json:"invert"`
+	}
+	if err := strict(raw, &c); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Pattern.String != nil && *c.Pattern.String != "":
+		return []stage{&textSplit{text: *c.Pattern.String, how: c.How, invert: c.Invert}}, nil
+	case c.Pattern.Regex == nil:
+		return nil, errors.New("Split: pattern is empty")
+	}
+	next, ok := gptPatterns[*c.Pattern.Regex]
+	if !ok {
+		return nil, fmt.Errorf("Split: regular expression %q is not known", *c.Pattern.Regex)
+	}
+	if !(c.How == isolated || c.How == removed && c.Invert) {
+		return nil, fmt.Errorf("Split: behavior %s with invert %t is not known for %q", c.How, c.Invert, *c.Pattern.Regex)
+	}
+	return []stage{wordPattern(next)}, nil
+}
+
+// parseMetaspace reads the pre-tokeniser and the decoder of that name. The older add_prefix_space says always or never.
+func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
+	c := struct {
+		head
+		Replacement string `json:"replacement"`
+		StrRep      string `json:"str_rep,omitempty"`
+		Prefix      *bool  `json:"add_prefix_space,omitempty"`
+		Scheme      string `json:"prepend_scheme,omitempty"`
+		Split       *bool  `json:"split,omitempty"`
+	}{Scheme: "always"}
+	if err := strict(raw, &c); err != nil {
+		return nil, err
+	}
+	m := &metaspace{replacement: c.Replacement, words: c.Split == nil || *c.Split}
+	if utf8.RuneCountInString(c.Replacement) != 1 {
+		return nil, fmt.Errorf("Metaspace: replacement %q is not one character", c.Replacement)
+	}
+	if c.Prefix != nil && !*c.Prefix {
+		return m, nil
+	}
+	switch c.Scheme {
+	case "always":
+		m.always = true
+	case "first":
+		m.first = true
+	case "never":
+	default:
+		return nil, fmt.Errorf("Metaspace: prepend_scheme %q is not known", c.Scheme)
+	}
+	return m, nil
+}
+
+// behavior says what becomes of a delimiter.
+type behavior string
+
+const (
+	removed            behavior = "Removed"
+	isolated           behavior = "Isolated"
+	contiguous         behavior = "Contiguous"
+	mergedWithPrevious behavior = "MergedWithPrevious"
+	mergedWithNext     behavior = "MergedWithNext"
+)
+
+func (b *behavior) UnmarshalJSON(raw []byte) error {
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return err
+	}
+	*b = behavior(s)
+	switch *b {
+	case removed, isolated, contiguous, mergedWithPrevious, mergedWithNext:
+		return nil
+	}
+	return fmt.Errorf("behavior %q is not known", s)
 }

@@ -1,6 +1,10 @@
 package tokenizers
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // slot is a place in the finished encoding: a whole text, or one added token.
 type slot struct {
@@ -57,6 +61,60 @@ func (e *Encoding) text(s slot, of sequence) {
 	}
 }
 
-// trim takes the white space off both ends of the tokens' spans. With prefixed, a token at the very beginning keeps a
-// single leading space.
-func (s *sequence) trim(input string, prefixed bool) {}
+// trim takes the white space off both ends of the tokens' spans, as far as the tokens say they have any. A single space that
+// begins the first token stays if the pre-tokeniser may have put it there. Spans shrink by characters of the input.
+func (t *Tokenizer) trim(s *sequence) {
+	for i, id := range s.ids {
+		o := &s.spans[i]
+		before, after := t.edges(id, s.input[o.Start:o.End])
+		if (i == 0 || o.Start == 0) && t.template.prefixed && before == 1 {
+			before = 0
+		}
+		end := o.End
+		for ; before > 0 && o.Start < end; before-- {
+			_, n := utf8.DecodeRuneInString(s.input[o.Start:])
+			o.Start += int32(n)
+		}
+		for ; after > 0 && o.End > o.Start; after-- {
+			_, n := utf8.DecodeLastRuneInString(s.input[:o.End])
+			o.End -= int32(n)
+		}
+	}
+}
+
+// edge is how much white space a token has at its ends, in characters.
+type edge struct{ before, after uint8 }
+
+// edges looks a token of the model up; an added token is what it took out of the text.
+func (t *Tokenizer) edges(id int32, taken string) (before, after uint8) {
+	e := edge{}
+	if t.added[id] != nil {
+		e = edgeOf(taken)
+	} else if int(id) < len(t.edgesOf) {
+		e = t.edgesOf[id]
+	}
+	return e.before, e.after
+}
+
+func edgeOf(token string) edge {
+	u := codepoints()
+	white := func(r rune) bool { return r == byteAlphabet[' '] || u.is(r, isWhitespace) }
+	count := func(cut string) uint8 {
+		return uint8(min(255, utf8.RuneCountInString(token)-utf8.RuneCountInString(cut)))
+	}
+	return edge{count(strings.TrimLeftFunc(token, white)), count(strings.TrimRightFunc(token, white))}
+}
+
+// edgesOf makes the table of a model's tokens, by id.
+func edgesOf(m model) []edge {
+	var table []edge
+	for id, left := int32(0), m.size(); left > 0 && id <= maxID; id++ {
+		e := edge{}
+		if token, ok := m.token(id); ok {
+			e = edgeOf(token)
+			left--
+		}
+		table = append(table, e)
+	}
+	return table
+}

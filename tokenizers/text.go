@@ -29,6 +29,14 @@ func (t *text) runeAt(r rune, from Span) {
 	}
 }
 
+// stringAt appends characters that all stand for the same input.
+func (t *text) stringAt(s string, from Span) {
+	t.b = append(t.b, s...)
+	for range len(s) {
+		t.from = append(t.from, from)
+	}
+}
+
 // copyOf appends the bytes [lo, hi) of another text.
 func (t *text) copyOf(o *text, lo, hi int32) {
 	t.b = append(t.b, o.b[lo:hi]...)
@@ -71,8 +79,11 @@ const noToken = -1
 type pass struct {
 	text, out    text
 	pieces, next []piece
+	parts        []part
 	chars, more  []char
 	changes      []change
+	paths        []path
+	merging      merging
 	first        sequence
 	second       sequence
 }
@@ -82,11 +93,12 @@ type stage interface{ apply(*pass) }
 
 // sequence is what the model made of one input.
 type sequence struct {
+	input string
 	ids   []int32
 	spans []Span
 }
 
-func (s *sequence) reset() { s.ids, s.spans = s.ids[:0], s.spans[:0] }
+func (s *sequence) reset(input string) { s.input, s.ids, s.spans = input, s.ids[:0], s.spans[:0] }
 
 func (s *sequence) add(id int32, from Span) {
 	s.ids = append(s.ids, id)

@@ -18,6 +18,9 @@ type Tokenizer struct {
 	decoders  []decoder
 	added     map[int32]*addedToken
 	addedIDs  map[string]int32
+	forms     map[int32]string // of added tokens: their content, normalised if they are looked for so
+	specials  map[string]bool  // by content
+	edgesOf   []edge           // of the model's tokens, if the post-processor trims
 	size      int
 	pad       int32
 	passes    sync.Pool
@@ -69,7 +72,7 @@ func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
 	if err := t.run(p, text, &p.first); err != nil {
 		return err
 	}
-	p.second.reset()
+	p.second.reset("")
 	return t.finish(e, p, t.template.single, o)
 }
 
@@ -91,9 +94,12 @@ func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
 	if len(input) > math.MaxInt32/8 {
 		return fmt.Errorf("text of %d bytes is too large to tokenise", len(input))
 	}
-	s.reset()
+	s.reset(input)
 	p.text.load(input)
-	p.pieces = append(p.pieces[:0], piece{0, int32(len(p.text.b)), noToken})
+	p.pieces = p.pieces[:0]
+	if input != "" {
+		p.pieces = append(p.pieces, piece{0, int32(len(p.text.b)), noToken})
+	}
 	t.before.apply(p)
 	for _, st := range t.normalize {
 		st.apply(p)
@@ -103,15 +109,11 @@ func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
 		st.apply(p)
 	}
 	for _, pc := range p.pieces {
-		switch {
-		case pc.id >= 0:
+		if pc.id >= 0 {
 			s.add(pc.id, p.text.span(pc.lo, pc.hi))
-		case pc.lo < pc.hi:
+		} else {
 			t.model.tokenize(p, pc.lo, pc.hi, s)
 		}
-	}
-	if t.template.trim {
-		s.trim(input, t.template.prefixed)
 	}
 	return nil
 }
@@ -128,6 +130,10 @@ func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error 
 		if err := o.truncate(&first, &second, o.MaxLength-extra, whole); err != nil {
 			return err
 		}
+	}
+	if t.template.trim {
+		t.trim(&first)
+		t.trim(&second)
 	}
 	e.clear(len(first.ids) + len(second.ids) + extra)
 	e.Length = whole

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // property is a set of things the reference library takes a code point for.
@@ -18,6 +19,8 @@ const (
 	isLetter                           // \p{L} of the splitting patterns
 	isNumber                           // \p{N}
 	isWord                             // \w next to an added token that must stand alone
+	isCombining                        // any mark, removed by the accent stripper
+	isDigit                            // a number for the digit splitter
 	isIdeograph                        // CJK ideograph, set apart by spaces
 	hasClass                           // canonical combining class above 0
 	hasNFD                             // canonical decomposition
@@ -39,6 +42,7 @@ type unicodeData struct {
 	nfkd    map[rune][]rune // full compatibility decomposition where it differs
 	lower   map[rune][]rune
 	compose map[[2]rune]rune
+	ascii   [utf8.RuneSelf]class
 }
 
 // codepoints parses the embedded table once. The table is the package's own, so a fault in it is a bug: it panics.
@@ -56,6 +60,9 @@ var codepoints = sync.OnceValue(func() *unicodeData {
 	for _, r := range ideographs {
 		u.add(r[0], r[1], isIdeograph)
 	}
+	for c := range u.ascii {
+		u.ascii[c] = classOf(u.of(rune(c)))
+	}
 	return u
 })
 
@@ -64,7 +71,8 @@ var ideographs = [][2]rune{{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x20000, 0x2A6DF
 	{0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0xF900, 0xFAFF}, {0x2F800, 0x2FA1F}}
 
 var rangeProperties = map[string]property{"control": isControl, "whitespace": isWhitespace, "space": isWhitespace,
-	"mark": isMark, "punctuation": isPunctuation, "letter": isLetter, "number": isNumber, "word": isWord}
+	"mark": isMark, "punctuation": isPunctuation, "letter": isLetter, "number": isNumber, "word": isWord,
+	"combining": isCombining, "digit": isDigit}
 
 func (u *unicodeData) read(name string, words []string) {
 	switch name {

@@ -8,14 +8,17 @@ type vocabulary struct {
 	tokens map[int32]string
 }
 
+// maxID keeps a damaged file from asking for tables of gigabytes.
+const maxID = 1<<24 - 1
+
 func newVocabulary(ids map[string]int32) (*vocabulary, error) {
 	v := &vocabulary{ids: ids, tokens: make(map[int32]string, len(ids))}
 	for token, id := range ids {
 		if other, twice := v.tokens[id]; twice {
 			return nil, fmt.Errorf("vocabulary: id %d is both %q and %q", id, min(other, token), max(other, token))
 		}
-		if id < 0 {
-			return nil, fmt.Errorf("vocabulary: id %d of %q is negative", id, token)
+		if id < 0 || id > maxID {
+			return nil, fmt.Errorf("vocabulary: id %d of %q is not between 0 and %d", id, token, maxID)
 		}
 		v.tokens[id] = token
 	}
@@ -44,3 +47,16 @@ func (v *vocabulary) token(id int32) (string, bool) {
 }
 
 func (v *vocabulary) size() int { return len(v.ids) }
+
+// fallback finds the tokens <0x00> … <0xFF>; nil if one is missing.
+func (v *vocabulary) fallback() *[256]int32 {
+	var all [256]int32
+	for c := range all {
+		id, ok := v.ids[fmt.Sprintf("<0x%02X>", c)]
+		if !ok {
+			return nil
+		}
+		all[c] = id
+	}
+	return &all
+}

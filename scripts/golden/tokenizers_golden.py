@@ -1,8 +1,8 @@
 """Makes the golden files of the Go package tokenizers, and tries it against the reference library on many lines.
 
-    pip install tokenizers==0.23.3
-    python scripts/golden/tokenizers_golden.py golden                # rewrites tokenizers/testdata
-    python scripts/golden/tokenizers_golden.py trial [--lines 20000] [--text FILE ...]   # runs both and counts the lines that differ
+    pip install tokenizers==0.23.3 sentencepiece==0.2.3 protobuf
+    python scripts/golden/tokenizers_golden.py golden [--train]         # rewrites tokenizers/testdata
+    python scripts/golden/tokenizers_golden.py trial [--text FILE ...]  # runs both on 20,000 lines and counts those that differ
 
 The reference's "truncation" and "padding" are switched off: the Go package reads past them. FILE holds one text per line, or
 JSON lines with "text" or "query"; without it the real half of the trial is the Python library's own source.
@@ -10,7 +10,6 @@ JSON lines with "text" or "query"; without it the real half of the trial is the 
 import argparse
 import gzip
 import hashlib
-import itertools
 import json
 import pathlib
 import random
@@ -19,6 +18,7 @@ import sys
 import tempfile
 
 import tokenizers
+import tokenizers_families
 import tokenizers_texts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -86,13 +86,26 @@ def code_points(tok):
     return out
 
 
-def golden():
-    for folder in sorted(p for p in DATA.iterdir() if (p / "tokenizer.json.gz").exists()):
-        tok = load(folder / "tokenizer.json.gz")
-        texts = tokenizers_texts.Texts(seed=20, real=()).lines(700)
+def make(path, name, texts, size):
+    """A trained tokeniser's file. The one of "wordpiece" is all-MiniLM-L6-v2's own and is only copied."""
+    if name == "wordpiece":
+        path.write_bytes((DATA / name / "tokenizer.json.gz").read_bytes())
+    else:
+        path.write_bytes(gzip.compress(tokenizers_families.train(name, texts, size).encode(), 9, mtime=0))
+    return load(path)
+
+
+def golden(args):
+    corpus = tokenizers_texts.prose() + tokenizers_texts.Texts(seed=19).lines(3000)
+    for name in ["wordpiece", *tokenizers_families.FAMILIES]:
+        folder = DATA / name
+        folder.mkdir(exist_ok=True)
+        path, many = folder / "tokenizer.json.gz", name == "wordpiece"
+        tok = load(path) if path.exists() and not args.train else make(path, name, corpus, 2500)
+        texts = tokenizers_texts.Texts(seed=20).lines(700 if many else 300)
         rng = random.Random(21)
         write(folder / "golden.jsonl.gz", [single(tok, t) for t in texts])
-        rows = [cut(tok, rng, texts) for _ in range(500)] + [bare(tok, rng, texts) for _ in range(50)]
+        rows = [cut(tok, rng, texts) for _ in range(500 if many else 150)] + [bare(tok, rng, texts) for _ in range(20)]
         write(folder / "pairs.jsonl.gz", [r for r in rows if r])
         write(folder / "codepoints.jsonl.gz", code_points(tok))
 
@@ -110,13 +123,13 @@ def trial(args):
     real = list(read_texts(args.text)) or tokenizers_texts.prose()
     texts = random.Random(22).sample(real, min(args.lines // 2, len(real)))
     texts += tokenizers_texts.Texts(seed=23, real=real).lines(args.lines - len(texts))
+    corpus = real[:20000] + texts[-5000:]
     with tempfile.TemporaryDirectory() as tmp:
-        for folder in sorted(p for p in DATA.iterdir() if (p / "tokenizer.json.gz").exists()):
-            out = pathlib.Path(tmp) / folder.name
+        for name in args.only or ["wordpiece", *tokenizers_families.FAMILIES]:
+            out = pathlib.Path(tmp) / name
             out.mkdir()
-            (out / "tokenizer.json.gz").write_bytes((folder / "tokenizer.json.gz").read_bytes())
-            tok = load(out / "tokenizer.json.gz")
-            write(out / "golden.jsonl.gz", [single(tok, t) for t in itertools.islice(texts, args.lines)])
+            tok = make(out / "tokenizer.json.gz", name, corpus, args.vocabulary)
+            write(out / "golden.jsonl.gz", [single(tok, t) for t in texts])
         command = ["go", "test", "./tokenizers", "-count=1", "-run", "^TestTrial$", "-v", "-trial", tmp]
         sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 
@@ -124,9 +137,13 @@ def trial(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    commands.add_parser("golden").set_defaults(run=lambda _: golden())
+    g = commands.add_parser("golden")
+    g.add_argument("--train", action="store_true", help="train the small tokenisers anew, too")
+    g.set_defaults(run=golden)
     t = commands.add_parser("trial")
     t.add_argument("--lines", type=int, default=20000)
+    t.add_argument("--vocabulary", type=int, default=12000, help="tokens of the tokenisers that are trained for the trial")
+    t.add_argument("--only", nargs="*", choices=["wordpiece", *tokenizers_families.FAMILIES])
     t.add_argument("--text", type=pathlib.Path, nargs="*", default=[])
     t.set_defaults(run=trial)
     args = parser.parse_args()

@@ -8,7 +8,8 @@ MARKS = [chr(c) for c in range(0x300, 0x20000) if unicodedata.category(chr(c)) i
 ASSIGNED = [c for c in range(0x21, 0x323B0)
             if unicodedata.category(chr(c)) not in ("Cn", "Cs", "Co")]
 SPECIALS = ["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[sep]", "[ SEP ]", "[[SEP]]", "[SEP", "<s>", "</s>", "<mask>", "<pad>",
-            "<unk>", "<S>", "<|endoftext|>", "<|im_start|>", "<|im_end|>", "▁", "##", "##ing", "<0x41>"]
+            "<unk>", "<S>", "<|endoftext|>", "<|im_start|>", "<|im_end|>", "▁", "##", "##ing", "<0x41>", "<ls>", "<rs>",
+            "<both>", "solo", "<Norm\u00c9>", "<norm\u00e9>", "<NormE\u0301>", "<Nor", "  <both> <ls> ", " <rs>\u3000<both>"]
 SPACES = [" ", "  ", "   ", "\t", "\n", "\r\n", "\n\n", " \n ", "\u00a0", "\u3000", "\u2028", "\u200b", "\x0b", "\x0c", "\x85", "\u1680"]
 CONTROLS = ["\x00", "\x01", "\x1b", "\x7f", "\x80", "\x9f", "\ufeff", "\ufffd", "\u200d", "\u200e", "\u202e", "\u2060", "\ue000",
             "\U000f0000", "\U000e0001", "\u00ad", "\ufff9", "\U0010fffd", "\uffff", "\ufdd0"]

@@ -127,6 +127,8 @@ def build():
         "number": regex_class(r"\p{N}"),
         "space": regex_class(r"\s"),
         "word": word_characters(),
+        "combining": where(lambda s: normalizers.StripAccents().normalize_str(s) == ""),
+        "digit": where(lambda s: len(pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str("a" + s + "a")) == 3),
     }
     report("control", classes["control"], category("Cc", "Cf", "Co"))
     report("mark", classes["mark"], [c for c in category("Mn") if c not in nfd])

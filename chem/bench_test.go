@@ -1,0 +1,82 @@
+package chem_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"retort/chem"
+)
+
+var drugs = strings.Fields(`
+	CC(=O)Oc1ccccc1C(=O)O CN1CCC[C@H]1c1cccnc1 Cn1cnc2c1c(=O)n(C)c(=O)n2C CC(C)Cc1ccc(cc1)C(C)C(=O)O
+	CC1(C)S[C@@H]2[C@H](NC(=O)Cc3ccccc3)C(=O)N2[C@H]1C(=O)O CN(C)CCCN1c2ccccc2Sc2ccc(Cl)cc21
+	OC(=O)c1cn(C2CC2)c2cc(N3CCNCC3)c(F)cc2c1=O COc1cc2ncnc(Nc3ccc(F)c(Cl)c3)c2cc1OCCCN1CCOCC1
+	Cc1ccc(cc1Nc1nccc(n1)-c1cccnc1)NC(=O)c1ccc(cc1)CN1CCN(C)CC1 CNCCC(Oc1ccc(cc1)C(F)(F)F)c1ccccc1
+	CCOC(=O)N1CCC(=C2c3ccc(Cl)cc3CCc3cccnc23)CC1 CCC(=O)N(c1ccccc1)C1CCN(CCc2ccccc2)CC1`)
+
+// benchmarkBatch reports molecules per second of a batch with these facts on one goroutine.
+func benchmarkBatch(b *testing.B, facts chem.Facts, workers int) {
+	if err := chem.Warm(); err != nil {
+		b.Fatal(err)
+	}
+	batch := make([]string, 0, 50*len(drugs))
+	for range 50 {
+		batch = append(batch, drugs...)
+	}
+	for b.Loop() {
+		if _, err := chem.Evaluate(context.Background(), batch, chem.Options{Facts: facts, Workers: workers}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*len(batch))/b.Elapsed().Seconds(), "molecules/s")
+}
+
+func BenchmarkParse(b *testing.B)       { benchmarkBatch(b, 0, 1) }
+func BenchmarkQED(b *testing.B)         { benchmarkBatch(b, chem.FactQED, 1) }
+func BenchmarkSA(b *testing.B)          { benchmarkBatch(b, chem.FactSA, 1) }
+func BenchmarkFingerprint(b *testing.B) { benchmarkBatch(b, chem.FactFingerprint, 1) }
+
+const wholeSet = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactFingerprint
+
+func BenchmarkWholeSet(b *testing.B)         { benchmarkBatch(b, wholeSet, 1) }
+func BenchmarkWholeSetAllCores(b *testing.B) { benchmarkBatch(b, wholeSet, 0) }
+
+func BenchmarkTanimoto(b *testing.B) {
+	m, err := chem.Parse(drugs[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, g := m.Fingerprint(), m.Fingerprint()
+	for b.Loop() {
+		f.Tanimoto(&g)
+	}
+}
+
+func BenchmarkEncodeSAFE(b *testing.B) {
+	for i := 0; b.Loop(); i++ {
+		if _, err := chem.EncodeSAFE(drugs[i%len(drugs)], chem.EncodeOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeSAFE(b *testing.B) {
+	for b.Loop() {
+		if _, err := chem.DecodeSAFE("c15ccc6cc1.C6(C)C3=O.CC(C)C5.C14CC1.N34", chem.DecodeOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDraw(b *testing.B) {
+	m, err := chem.Parse(drugs[8])
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := (chem.Picture{}).Draw(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package chem_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"retort/chem"
+)
+
+func ExampleParse() {
+	aspirin, err := chem.Parse("O=C(C)Oc1ccccc1C(O)=O")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(aspirin.SMILES())
+	fmt.Println(aspirin.Formula(), aspirin.HeavyAtoms(), "heavy atoms")
+	fmt.Printf("weight %.3f, logP %.4f, TPSA %.2f\n", aspirin.Weight(), aspirin.LogP(), aspirin.TPSA())
+	fmt.Printf("QED %.4f, SA %.4f\n", aspirin.QED(), aspirin.SA())
+	// Output:
+	// CC(=O)Oc1ccccc1C(=O)O
+	// C9H8O4 13 heavy atoms
+	// weight 180.159, logP 1.3101, TPSA 63.60
+	// QED 0.5501, SA 1.5800
+}
+
+func ExampleParse_errors() {
+	for _, text := range []string{"c1ccccc1C(=O", "CN(C)(C)(C)C", "c1cccc1", ""} {
+		_, err := chem.Parse(text)
+		fmt.Println(err)
+	}
+	_, err := chem.Parse("CC(C)X")
+	var syntax *chem.SyntaxError
+	if errors.As(err, &syntax) {
+		fmt.Println("look at byte", syntax.Position)
+	}
+	// Output:
+	// syntax error in "c1ccccc1C(=O" at position 9: a branch that is not closed
+	// valence of atom 1 (N) in "CN(C)(C)(C)C": Explicit valence for atom # 1 N, 5, is greater than permitted
+	// aromaticity in "c1cccc1": Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4
+	// empty molecule
+	// look at byte 5
+}
+
+func ExampleEvaluate() {
+	smiles := []string{"CCO", "not a molecule", "c1ccccc1O"}
+	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{
+		Facts: chem.FactQED | chem.FactLogP,
+	})
+	if err != nil {
+		fmt.Println(err) // the context ended
+	}
+	for i, r := range results {
+		if r.Err != nil {
+			fmt.Println(smiles[i], "-", r.Err)
+			continue
+		}
+		fmt.Printf("%s QED %.3f\n", r.Molecule, r.Molecule.QED())
+	}
+	// Output:
+	// CCO QED 0.407
+	// not a molecule - syntax error in "not a molecule" at position 3: byte 0x20 is not allowed
+	// Oc1ccccc1 QED 0.515
+}
+
+func ExampleSimilarity() {
+	phenol, _ := chem.Parse("Oc1ccccc1")
+	anisole, _ := chem.Parse("COc1ccccc1")
+	fmt.Printf("%.3f\n", chem.Similarity(phenol, anisole))
+	// Output: 0.316
+}
+
+func ExampleEncodeSAFE() {
+	ibuprofenAmide := "CC(C)Cc1ccc(cc1)C(C)C(=O)NC1CC1"
+	safe, _ := chem.EncodeSAFE(ibuprofenAmide, chem.EncodeOptions{})
+	brackets, _ := chem.EncodeSAFE(ibuprofenAmide, chem.EncodeOptions{Brackets: true})
+	fmt.Println(safe)
+	fmt.Println(brackets)
+	back, _ := chem.DecodeSAFE(brackets, chem.DecodeOptions{})
+	fmt.Println(back)
+	// Output:
+	// c15ccc6cc1.C6(C)C3=O.CC(C)C5.C14CC1.N34
+	// c1<3>ccc<4>cc1.C<4>(C)C<1>=O.CC(C)C<3>.C1<2>CC1.N<1><2>
+	// CC(C)Cc1ccc(C(C)C(=O)NC2CC2)cc1
+}
+
+func ExampleEncodeSAFE_openPositions() {
+	safe, _ := chem.EncodeSAFE("[1*]c1ccccc1.[2*]C(=O)N", chem.EncodeOptions{Slicer: chem.Whole})
+	fmt.Println(safe)
+	open, _ := chem.DecodeSAFE(safe, chem.DecodeOptions{KeepOpen: true})
+	fmt.Println(open)
+	closed, _ := chem.DecodeSAFE(safe, chem.DecodeOptions{})
+	fmt.Println(closed)
+	// Output:
+	// c12ccccc1.C3(N)=O
+	// [2*]c1ccccc1.[3*]C(N)=O
+	// NC=O.c1ccccc1
+}
+
+func ExampleDecodeSAFE_repair() {
+	damaged := "c17ccccc1.C7=O.C(("
+	_, err := chem.DecodeSAFE(damaged, chem.DecodeOptions{})
+	fmt.Println(err)
+	smiles, _ := chem.DecodeSAFE(damaged, chem.DecodeOptions{Repair: true})
+	fmt.Println(smiles)
+	// Output:
+	// syntax error in "c17ccccc1.C7=O.C((" at position 17: a branch without an atom before it
+	// O=Cc1ccccc1
+}
+
+func ExampleQuery() {
+	acid, _ := chem.NewQuery("C(=O)[OH]")
+	aspirin, _ := chem.Parse("CC(=O)Oc1ccccc1C(=O)O")
+	ester, _ := chem.Parse("CC(=O)OC")
+	for _, m := range []*chem.Molecule{aspirin, ester} {
+		found, _ := acid.In(m)
+		fmt.Println(m, found)
+	}
+	// Output:
+	// CC(=O)Oc1ccccc1C(=O)O true
+	// COC(C)=O false
+}
+
+func ExamplePicture() {
+	aspirin, _ := chem.Parse("CC(=O)Oc1ccccc1C(=O)O")
+	caffeine, _ := chem.Parse("Cn1cnc2c1c(=O)n(C)c(=O)n2C")
+	carbonyl, _ := chem.FragmentQuery("C=O")
+	png, err := chem.Picture{PNG: true, Highlight: carbonyl, Legends: []string{"aspirin", "caffeine"}}.
+		Draw(aspirin, caffeine)
+	fmt.Println(len(png) > 1000, string(png[1:4]), err)
+	// Output: true PNG <nil>
+}

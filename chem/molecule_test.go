@@ -1,0 +1,232 @@
+package chem_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"retort/chem"
+	"retort/chem/rdkit"
+)
+
+func parse(t testing.TB, smiles string) *chem.Molecule {
+	t.Helper()
+	m, err := chem.Parse(smiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestVersion(t *testing.T) {
+	// Scores are compared with golden files of this version; another one needs new files.
+	if got := rdkit.Version(); got != "2022.09.3" {
+		t.Errorf("linked with RDKit %s", got)
+	}
+}
+
+// The values of the QED paper's authors, as RDKit's own tests have them.
+func TestQEDPublished(t *testing.T) {
+	for smiles, want := range map[string]float64{
+		"N=C(CCSCc1csc(N=C(N)N)n1)NS(N)(=O)=O": 0.253,
+		"CNC(=NCCSCc1nc[nH]c1C)NC#N":           0.234,
+		"CCCCCNC(=N)NN=Cc1c[nH]c2ccc(CO)cc12":  0.234,
+	} {
+		if got := parse(t, smiles).QED(); math.Floor(got*1000)/1000 != want {
+			t.Errorf("QED of %s = %v, want %v...", smiles, got, want)
+		}
+	}
+}
+
+func TestSyntaxPositions(t *testing.T) {
+	for text, want := range map[string]int{
+		"CCX":            2,
+		"CC)C":           2,
+		"CC(C":           2,
+		"C1CC":           1,
+		"C%12CC":         1,
+		"CC==C":          3,
+		"C=":             1,
+		"=C":             0,
+		"C..C":           2,
+		"C.":             1,
+		"CC[Zz]":         2,
+		"CC[C@@@H]":      2,
+		"C[CH3:]":        1,
+		"CC()C":          3,
+		"C11":            2,
+		"C1C1":           3,
+		"C(1)CC1":        2,
+		"C-(C)C":         2,
+		"C\x00C":         1,
+		"CC\xff":         2,
+		"C\u00b5":        1,
+		"C foo":          1,
+		"  C foo":        1, // of the text without surrounding white space
+		"[Na":            0,
+		"CC%1C":          2,
+		"c1ccccc1C(=O)(": 13,
+	} {
+		_, err := chem.Parse(text)
+		var syntax *chem.SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if syntax.Position != want {
+			t.Errorf("%q: position %d (%s), want %d", text, syntax.Position, syntax.Reason, want)
+		}
+	}
+}
+
+func TestErrorsNameAtoms(t *testing.T) {
+	_, err := chem.Parse("[H]OCC[N](C)(C)(C)C")
+	var valence *chem.ValenceError
+	if !errors.As(err, &valence) {
+		t.Fatal(err)
+	}
+	if valence.Atom != 4 || valence.Position != 6 || valence.Symbol != "[N]" {
+		t.Errorf("atom %d at %d written %s, want 4 at 6 written [N]", valence.Atom, valence.Position, valence.Symbol)
+	}
+	_, err = chem.Parse("CCc1cccn1")
+	var kekulize *chem.KekulizeError
+	if !errors.As(err, &kekulize) || kekulize.Position != 2 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		limits chem.Limits
+		text   string
+		want   error
+	}{
+		{chem.Limits{}, strings.Repeat("C", 200), nil},
+		{chem.Limits{}, strings.Repeat("C", 201), chem.ErrTooManyAtoms},
+		{chem.Limits{}, strings.Repeat("[CH2]", 102) + "CC", nil},
+		{chem.Limits{}, strings.Repeat("[CH2]", 103), chem.ErrTooLong},
+		{chem.Limits{}, "C" + strings.Repeat("1", 129), chem.ErrTooManyRings},
+		{chem.Limits{Atoms: 5}, "CCCCCC", chem.ErrTooManyAtoms},
+		{chem.Limits{Bytes: 5}, "CCCCCC", chem.ErrTooLong},
+		{chem.Limits{Rings: 1}, "C1CC1C1CC1", chem.ErrTooManyRings},
+		{chem.Limits{Atoms: 1 << 40, Bytes: 1 << 40}, strings.Repeat("C", 301), chem.ErrTooManyAtoms},
+		{chem.Limits{Atoms: 1 << 40, Bytes: 1 << 40}, strings.Repeat("C", 1025), chem.ErrTooLong},
+		{chem.Limits{}, "", chem.ErrEmpty},
+		{chem.Limits{}, " \t\r\n", chem.ErrEmpty},
+	} {
+		_, err := c.limits.Parse(c.text)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%+v, %d bytes: %v, want %v", c.limits, len(c.text), err, c.want)
+		}
+	}
+}
+
+func TestBatchKeepsRowsApart(t *testing.T) {
+	smiles := make([]string, 1000)
+	for i := range smiles {
+		smiles[i] = strings.Repeat("C", i%7+1)
+		if i%10 == 3 {
+			smiles[i] = "C1CC"
+		}
+	}
+	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: chem.FactLogP, Workers: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if (r.Err != nil) != (i%10 == 3) || (r.Molecule == nil) != (r.Err != nil) {
+			t.Fatalf("row %d: %v, %v", i, r.Molecule, r.Err)
+		}
+		if r.Err == nil && r.Molecule.SMILES() != smiles[i] {
+			t.Errorf("row %d is %s, want %s", i, r.Molecule, smiles[i])
+		}
+	}
+}
+
+func TestBatchEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	results, err := chem.Evaluate(ctx, []string{"C", "CC"}, chem.Options{})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if !errors.Is(r.Err, context.Canceled) || r.Molecule != nil {
+			t.Errorf("row %d: %v, %v", i, r.Molecule, r.Err)
+		}
+	}
+	if results, err := chem.Evaluate(context.Background(), nil, chem.Options{}); len(results) != 0 || err != nil {
+		t.Errorf("nothing: %v, %v", results, err)
+	}
+}
+
+// One molecule, many goroutines; run with -race.
+func TestMoleculeIsShared(t *testing.T) {
+	m := parse(t, "CC(C)Cc1ccc(cc1)C(C)C(=O)O")
+	q, err := chem.NewQuery("[$(C=O)]O")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				found, err := q.In(m)
+				if m.QED() <= 0 || m.SA() <= 1 || m.Fingerprint() == (chem.Fingerprint{}) || !found || err != nil {
+					t.Error("a goroutine saw something else")
+				}
+				if _, err := chem.EncodeSAFE(m.SMILES(), chem.EncodeOptions{}); err != nil {
+					t.Error(err)
+				}
+				if _, err := (chem.Picture{Highlight: q}).Draw(m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestScoresDoNotDependOnTheOrderAsked(t *testing.T) {
+	for _, smiles := range []string{"C[C@H](O)[C@@H](O)C(F)Cl", "C/C=C/C(C)N", "[H][H]", "*c1ccccc1"} {
+		first, last := parse(t, smiles), parse(t, smiles)
+		sa := first.SA()
+		qed := last.QED()
+		if first.QED() != qed || last.SA() != sa && !math.IsNaN(sa) || first.SMILES() != last.SMILES() {
+			t.Errorf("%s: %v %v %v %v", smiles, first.QED(), qed, last.SA(), sa)
+		}
+	}
+}
+
+func TestDiversity(t *testing.T) {
+	a, b := parse(t, "Oc1ccccc1"), parse(t, "COc1ccccc1")
+	f, g := a.Fingerprint(), b.Fingerprint()
+	s, u := f.Short(), g.Short()
+	ab := 1 - s.Tanimoto(&u)
+	if got := chem.Diversity([]*chem.Molecule{a, b}); got != ab {
+		t.Errorf("of two: %v, want %v", got, ab)
+	}
+	if got, want := chem.Diversity([]*chem.Molecule{a, a, b}), 2*ab/3; math.Abs(got-want) > 1e-15 {
+		t.Errorf("of three: %v, want %v", got, want)
+	}
+	if got := chem.Diversity([]*chem.Molecule{a}); got != 0 {
+		t.Errorf("of one: %v", got)
+	}
+}
+
+func TestPenalties(t *testing.T) {
+	// Adamantane in a ring of eight: the ring term counts 2.
+	m := parse(t, "C1CCCCCCC1")
+	if got, want := m.PenalizedLogP(chem.Raw), m.LogP()-m.SA()-2; got != want {
+		t.Errorf("raw %v, want %v", got, want)
+	}
+	if got, want := m.PenalizedLogP(chem.NoRing), m.LogP()-m.SA(); got != want {
+		t.Errorf("no ring %v, want %v", got, want)
+	}
+	if got := m.PenalizedLogP(chem.Penalty(9)); !math.IsNaN(got) {
+		t.Errorf("of no definition: %v", got)
+	}
+}

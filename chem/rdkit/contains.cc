@@ -1,0 +1,64 @@
+// Substructure search with patterns that come from outside: compiled by our own engine, which has
+// a step budget, because a search by RDKit cannot be stopped.
+#include <GraphMol/MolOps.h>
+#include <GraphMol/SmilesParse/SmilesParse.h>
+
+#include "query.h"
+
+namespace retort {
+namespace {
+
+// A search of a fragment in a drug-like molecule takes tens to thousands of steps. Two million
+// take some tens of milliseconds.
+constexpr uint64_t kSteps = 2'000'000;
+
+// A fragment as a pattern: its dummies are left out, and so is everything a substituent changes
+// (hydrogens, stereo).
+Pattern fragment_pattern(const std::string &smiles) {
+  const auto mol = parse(smiles);
+  mol->beginBatchEdit();
+  for (const auto atom : mol->atoms()) {
+    if (atom->getAtomicNum() == 0) mol->removeAtom(atom);
+  }
+  mol->commitBatchEdit();
+  if (mol->getNumAtoms() == 0) throw Refusal(RETORT_EMPTY, "a fragment of dummies only");
+  return Pattern::of_molecule(*mol);
+}
+
+}  // namespace
+
+std::vector<int> highlighted(const retort_query &query, const RDKit::ROMol &mol) {
+  Budget budget{kSteps};
+  return query.pattern.find(Graph(mol), budget);
+}
+
+}  // namespace retort
+
+extern "C" retort_query *retort_query_new(const char *text, size_t size, int32_t smarts,
+                                          int32_t *atoms, retort_answer *failure) {
+  retort_query *query = nullptr;
+  *failure = retort::answered([&](std::string &) {
+    const std::string pattern(text, size);
+    query = new retort_query{smarts ? retort::Pattern(pattern)
+                                    : retort::fragment_pattern(pattern)};
+    *atoms = query->pattern.size();
+  });
+  return query;
+}
+
+extern "C" void retort_query_free(retort_query *query) { delete query; }
+
+extern "C" void retort_contains(const retort_query *query, const char *text, const uint32_t *ends,
+                                int32_t n, uint8_t *out) {
+  using namespace retort;
+  for (int32_t i = 0; i < n; ++i) {
+    const uint32_t from = i ? ends[i - 1] : 0;
+    Failure failure;
+    const bool ok = guarded(failure, [&] {
+      const auto mol = parse(std::string(text + from, ends[i] - from));
+      Budget budget{kSteps};
+      out[i] = query->pattern.in(Graph(*mol), budget);
+    });
+    if (!ok) out[i] = failure.status == RETORT_BUDGET ? 3 : 2;
+  }
+}

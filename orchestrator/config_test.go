@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// check runs check-config and returns what it prints, or the error.
+func check(t *testing.T, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := run(t.Context(), append([]string{"check-config"}, args...), &out); err != nil {
+		return "error: " + err.Error()
+	}
+	return out.String()
+}
+
+func TestAFlagWinsOverTheEnvironmentWhichWinsOverTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "retort.yaml")
+	text := "triton-url: [a:1, b:2]\nembedding:\n  port: 9001\n  queue: 7\nranking-port: 9002\nlog_level: debug\nhost: 127.0.0.9\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("RETORT_CONFIG", file)
+	t.Setenv("RETORT_EMBEDDING_PORT", "9003")
+	t.Setenv("NIM_LOG_LEVEL", "warn")
+	got := check(t, "--embedding-queue=8")
+	for _, want := range []string{
+		"embedding-port: 9003\n", "embedding-queue: 8\n", "ranking-port: 9002\n", "log-level: warn\n", "host: 127.0.0.9\n",
+		"triton-url:\n- a:1\n- b:2\n", "embedding-body-limit: 16777216\n", "port: 8000\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+}
+
+func TestWrongSettingsAreNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "retort.yaml")
+	for text, want := range map[string]string{
+		"embeding:\n  port: 1\n":      "no such setting: embeding-port",
+		"embedding:\n  port: many\n":  "embedding-port",
+		"embedding: {port: 8004}\n":   "8004 is also the port of embedding",
+		"embedding: {concurrency: 0}": "embedding",
+		"tls-cert: a.pem\n":           "tls-cert and tls-key need each other",
+		"port: 70000\n":               "70000 is no port",
+		"a: [\n":                      "a",
+		"batch-tokens: 0\n":           "batch-tokens",
+		"log-format: xml\n":           "log-format",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := check(t, "--config="+file); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want an error with %q", text, got, want)
+		}
+	}
+	if got := check(t, "--no-such-flag"); !strings.HasPrefix(got, "error: ") {
+		t.Errorf("an unknown flag was taken: %s", got)
+	}
+	if got := check(t, "--config=/nowhere/retort.yaml"); !strings.HasPrefix(got, "error: ") {
+		t.Errorf("a missing file was taken: %s", got)
+	}
+}
+
+// TestSettingsTable holds the README's table to the code.
+func TestSettingsTable(t *testing.T) {
+	table, err := SettingsTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- settings: made by go test ./orchestrator -update -->\n", "<!-- end of settings -->"
+	head, rest, found := strings.Cut(string(text), begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatal("the README has no place for the settings")
+	}
+	want := head + begin + table + end + tail
+	if *update {
+		if err := os.WriteFile("../README.md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(text) {
+		t.Error("the README's table of settings is not that of the code: go test ./orchestrator -update")
+	}
+}
+
+func TestVersionAndHelp(t *testing.T) {
+	for arg, want := range map[string]string{"version": "retort " + version, "--help": "serve"} {
+		var out bytes.Buffer
+		if err := run(t.Context(), []string{arg}, &out); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v %q", arg, err, out.String())
+		}
+	}
+}

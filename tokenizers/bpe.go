@@ -1,0 +1,294 @@
+package tokenizers
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// bpe builds tokens from the smallest up: of all neighbours that may be merged it merges those of the lowest rank, the leftmost
+// first, until none is left (Sennrich et al. 2016, arXiv:1508.07909).
+type bpe struct {
+	*vocabulary
+	raw          map[string]int32 // the tokens as they appear in the text: bytes, for a byte-level vocabulary
+	merges       map[uint64]merge // by the two ids
+	bytes        [256]int32       // for a byte-level vocabulary, the token of each byte
+	byteLevel    bool
+	fallback     *[256]int32 // the tokens <0x00> … <0xFF> that an unknown character becomes
+	unknown      int32       // or noToken: unknown characters are then left out
+	fuseUnknown  bool
+	ignoreMerges bool // a word that is a token is that token, whatever its merges say
+}
+
+type merge struct{ rank, id int32 }
+
+func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
+
+// symbol is a token in the making, and the neighbours it has left.
+type symbol struct {
+	id         int32 // noToken once it has been merged into the one on its left
+	size       int32 // bytes of the word
+	prev, next int32
+}
+
+// merging is the working memory of bpe: the symbols of a word, the merges that wait, and the words seen before.
+type merging struct {
+	symbols []symbol
+	queue   []waiting
+	known   map[string][]symbol
+	kept    int // bytes that known holds
+}
+
+const (
+	knownBytes = 1 << 20 // what a pass may remember
+	knownWord  = 64      // the longest word it remembers
+)
+
+func (m *bpe) tokenize(p *pass, lo, hi int32, s *sequence) {
+	word := p.text.b[lo:hi]
+	if m.ignoreMerges {
+		if id, ok := m.raw[string(word)]; ok {
+			s.add(id, p.text.span(lo, hi))
+			return
+		}
+	}
+	for _, sym := range m.symbols(&p.merging, word) {
+		s.add(sym.id, p.text.span(lo, min(lo+sym.size, hi)))
+		lo += sym.size
+	}
+}
+
+// symbols gives the tokens of a word, from memory if it was seen before.
+func (m *bpe) symbols(w *merging, word []byte) []symbol {
+	if known, ok := w.known[string(word)]; ok {
+		return known
+	}
+	w.symbols = w.symbols[:0]
+	if m.byteLevel {
+		m.fromBytes(w, word)
+	} else {
+		m.fromChars(w, word)
+	}
+	w.link()
+	m.merge(w)
+	left := w.symbols[:0]
+	for _, sym := range w.symbols {
+		if sym.id != noToken {
+			left = append(left, sym)
+		}
+	}
+	w.symbols = left
+	w.remember(word)
+	return left
+}
+
+func (w *merging) remember(word []byte) {
+	size := len(word) + len(w.symbols)*16 + 64
+	if len(word) > knownWord || w.kept+size > knownBytes {
+		return
+	}
+	if w.known == nil {
+		w.known = map[string][]symbol{}
+	}
+	w.known[string(word)] = append([]symbol(nil), w.symbols...)
+	w.kept += size
+}
+
+func (w *merging) add(id int32, size int) {
+	w.symbols = append(w.symbols, symbol{id: id, size: int32(size)})
+}
+
+func (w *merging) link() {
+	for i := range w.symbols {
+		w.symbols[i].prev, w.symbols[i].next = int32(i-1), int32(i+1)
+	}
+}
+
+func (m *bpe) fromBytes(w *merging, word []byte) {
+	for _, c := range word {
+		w.add(m.bytes[c], 1)
+	}
+}
+
+// fromChars begins with characters. Those that are no token become their bytes, or unknown, or nothing.
+func (m *bpe) fromChars(w *merging, word []byte) {
+	pending := 0 // bytes of unknown characters not yet written
+	for i := 0; i < len(word); {
+		_, n := utf8.DecodeRune(word[i:])
+		id, ok := m.raw[string(word[i:i+n])]
+		switch {
+		case ok:
+			if pending > 0 {
+				w.add(m.unknown, pending)
+				pending = 0
+			}
+			w.add(id, n)
+		case m.fallback != nil:
+			for _, c := range word[i : i+n] {
+				w.add(m.fallback[c], 1)
+			}
+		case m.unknown == noToken:
+		case m.fuseUnknown:
+			pending += n
+		default:
+			if pending > 0 {
+				w.add(m.unknown, pending)
+			}
+			pending = n
+		}
+		i += n
+	}
+	if pending > 0 {
+		w.add(m.unknown, pending)
+	}
+}
+
+// few is the number of symbols up to which looking at all of them for each merge is quicker than a queue.
+const few = 24
+
+func (m *bpe) merge(w *merging) {
+	if len(w.symbols) > few {
+		m.mergeQueued(w)
+		return
+	}
+	for {
+		best, at := merge{rank: math.MaxInt32}, int32(-1)
+		for i := int32(0); int(i) < len(w.symbols); i = w.symbols[i].next {
+			next := w.symbols[i].next
+			if int(next) >= len(w.symbols) {
+				break
+			}
+			if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok && found.rank < best.rank {
+				best, at = found, i
+			}
+		}
+		if at < 0 {
+			return
+		}
+		w.join(at, best.id)
+	}
+}
+
+// join merges symbol i with the next one.
+func (w *merging) join(i, id int32) {
+	left := &w.symbols[i]
+	right := &w.symbols[left.next]
+	left.id, left.size, left.next = id, left.size+right.size, right.next
+	right.id = noToken
+	if int(left.next) < len(w.symbols) {
+		w.symbols[left.next].prev = i
+	}
+}
+
+// waiting is a merge in the queue: it is stale if the symbols there have changed meanwhile.
+type waiting struct {
+	merge
+	at int32
+}
+
+func (a waiting) before(b waiting) bool {
+	return a.rank < b.rank || a.rank == b.rank && a.at < b.at
+}
+
+func (m *bpe) mergeQueued(w *merging) {
+	w.queue = w.queue[:0]
+	for i := range len(w.symbols) - 1 {
+		m.wait(w, int32(i))
+	}
+	for len(w.queue) > 0 {
+		top := w.pop()
+		left := w.symbols[top.at]
+		if left.id == noToken || int(left.next) >= len(w.symbols) {
+			continue
+		}
+		now, ok := m.merges[pairKey(left.id, w.symbols[left.next].id)]
+		if !ok || now.id != top.id {
+			continue
+		}
+		w.join(top.at, top.id)
+		if left.prev >= 0 {
+			m.wait(w, left.prev)
+		}
+		m.wait(w, top.at)
+	}
+}
+
+// wait queues the merge of symbol i with the next one, if there is one.
+func (m *bpe) wait(w *merging, i int32) {
+	next := w.symbols[i].next
+	if int(next) >= len(w.symbols) {
+		return
+	}
+	if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok {
+		w.push(waiting{found, i})
+	}
+}
+
+// push and pop keep the queue a binary heap. The standard library's heap would box every element.
+func (w *merging) push(x waiting) {
+	w.queue = append(w.queue, x)
+	for i := len(w.queue) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !w.queue[i].before(w.queue[parent]) {
+			break
+		}
+		w.queue[i], w.queue[parent] = w.queue[parent], w.queue[i]
+		i = parent
+	}
+}
+
+func (w *merging) pop() waiting {
+	top, last := w.queue[0], len(w.queue)-1
+	w.queue[0] = w.queue[last]
+	w.queue = w.queue[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			return top
+		}
+		if child+1 < last && w.queue[child+1].before(w.queue[child]) {
+			child++
+		}
+		if !w.queue[child].before(w.queue[i]) {
+			return top
+		}
+		w.queue[i], w.queue[child] = w.queue[child], w.queue[i]
+		i = child
+	}
+}
+
+// newBPE checks that every merge's parts and result are tokens.
+func newBPE(v *vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
+	m := &bpe{vocabulary: v, raw: v.ids, byteLevel: byteLevel, unknown: noToken, merges: make(map[uint64]merge, len(merges))}
+	for rank, parts := range merges {
+		a, okA := v.ids[parts.left]
+		b, okB := v.ids[parts.right]
+		both, ok := v.ids[parts.left+parts.right]
+		if !okA || !okB || !ok {
+			return nil, fmt.Errorf("BPE: merge %d of %q and %q is not in the vocabulary", rank, parts.left, parts.right)
+		}
+		m.merges[pairKey(a, b)] = merge{rank: int32(rank), id: both}
+	}
+	if !byteLevel {
+		return m, nil
+	}
+	m.raw = make(map[string]int32, len(v.ids))
+	for token, id := range v.ids {
+		if raw, ok := fromByteLevel(token); ok {
+			m.raw[raw] = id
+		}
+	}
+	return m, m.findBytes()
+}
+
+// findBytes needs a token for every byte that UTF-8 uses.
+func (m *bpe) findBytes() error {
+	for c := range m.bytes {
+		id, ok := m.raw[string([]byte{byte(c)})]
+		if !ok && !(c == 0xC0 || c == 0xC1 || c > 0xF4) {
+			return fmt.Errorf("BPE: the byte-level vocabulary has no token for byte 0x%02X", c)
+		}
+		m.bytes[c] = id
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package tokenizers
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+)
+
+// charsmap is sentencepiece's compiled table of replacements: a double-array trie (in the layout of darts-clone) from texts
+// to places in a list of replacements, each ended by a zero byte
+// (https://github.com/google/sentencepiece, src/normalizer.cc).
+type charsmap struct {
+	units        []uint32
+	replacements []byte
+	ascii        [utf8.RuneSelf]bool // an ASCII character that is kept as it is
+}
+
+func parsePrecompiled(raw json.RawMessage) (*charsmap, error) {
+	var c struct {
+		head
+		Map string `json:"precompiled_charsmap"`
+	}
+	if err := strict(raw, &c); err != nil {
+		return nil, err
+	}
+	data, err := base64.StdEncoding.DecodeString(c.Map)
+	if err != nil {
+		return nil, fmt.Errorf("Precompiled: %w", err)
+	}
+	if len(data) < 8 {
+		return nil, errors.New("Precompiled: charsmap is too short")
+	}
+	size := binary.LittleEndian.Uint32(data)
+	data = data[4:]
+	if size < 4 || int64(size) > int64(len(data)) {
+		return nil, fmt.Errorf("Precompiled: trie of %d bytes in a charsmap of %d", size, len(data))
+	}
+	m := &charsmap{replacements: data[size:]}
+	for i := uint32(0); i+4 <= size; i += 4 {
+		m.units = append(m.units, binary.LittleEndian.Uint32(data[i:]))
+	}
+	if !utf8.Valid(m.replacements) {
+		return nil, errors.New("Precompiled: replacements are not UTF-8")
+	}
+	for c := range m.ascii {
+		_, changed := m.replacement([]byte{byte(c)})
+		m.ascii[c] = !changed && c != '\r' // which may join a line feed
+	}
+	return m, nil
+}
+
+// replacement finds the shortest beginning of b that the table has. That it is the shortest, and that the rest is then
+// dropped, is how the reference reads the table.
+func (m *charsmap) replacement(b []byte) ([]byte, bool) {
+	at := offset(m.units[0])
+	for _, c := range b {
+		if c == 0 {
+			return nil, false
+		}
+		at ^= uint32(c)
+		if int(at) >= len(m.units) {
+			return nil, false
+		}
+		u := m.units[at]
+		if u&(1<<31|0xFF) != uint32(c) {
+			return nil, false
+		}
+		at ^= offset(u)
+		if u>>8&1 == 1 && int(at) < len(m.units) {
+			return m.entry(m.units[at] &^ (1 << 31))
+		}
+	}
+	return nil, false
+}
+
+func offset(u uint32) uint32 { return (u >> 10) << ((u & (1 << 9)) >> 6) }
+
+func (m *charsmap) entry(start uint32) ([]byte, bool) {
+	if int64(start) > int64(len(m.replacements)) {
+		return nil, false
+	}
+	b := m.replacements[start:]
+	if end := bytes.IndexByte(b, 0); end >= 0 {
+		b = b[:end]
+	}
+	return b, true
+}
+
+func (m *charsmap) apply(p *pass) {
+	p.rewrite(func(lo, hi int32) {
+		if m.unchanged(p.text.b[lo:hi]) {
+			p.out.copyOf(&p.text, lo, hi)
+			return
+		}
+		p.changes = p.changes[:0]
+		m.changes(p, p.text.b[lo:hi])
+		p.more = applyChanges(p.more[:0], p.charsOf(lo, hi), p.changes)
+		p.put(p.more)
+	})
+}
+
+func (m *charsmap) unchanged(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf || !m.ascii[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// changes goes through the text by grapheme clusters. One of less than 6 bytes is looked up whole, and then, as longer ones,
+// character by character.
+func (m *charsmap) changes(p *pass, b []byte) {
+	for i := 0; i < len(b); {
+		n := m.plainRun(b[i:])
+		if n > 0 {
+			for _, c := range b[i : i+n] {
+				p.changes = append(p.changes, change{r: rune(c)})
+			}
+			i += n
+			continue
+		}
+		cluster, _, _, _ := uniseg.FirstGraphemeCluster(b[i:], -1)
+		i += len(cluster)
+		if len(cluster) < 6 {
+			if to, ok := m.replacement(cluster); ok {
+				p.substitute(cluster, to)
+				continue
+			}
+		}
+		for len(cluster) > 0 {
+			r, size := utf8.DecodeRune(cluster)
+			if to, ok := m.replacement(cluster[:size]); ok {
+				p.substitute(cluster[:size], to)
+			} else {
+				p.changes = append(p.changes, change{r: r})
+			}
+			cluster = cluster[size:]
+		}
+	}
+}
+
+// plainRun counts the characters at the start of b that are ASCII, kept as they are, and clusters of their own: those
+// before another ASCII character.
+func (m *charsmap) plainRun(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] < utf8.RuneSelf && m.ascii[b[n]] && (n+1 == len(b) || b[n+1] < utf8.RuneSelf) {
+		n++
+	}
+	return n
+}
+
+// substitute notes that one text takes the place of another, in the reference's reckoning: character for character, the
+// surplus added at the end, or a shortage taken from the last character written.
+func (p *pass) substitute(old, to []byte) {
+	had, has := utf8.RuneCount(old), utf8.RuneCount(to)
+	for i := 0; len(to) > 0; i++ {
+		r, size := utf8.DecodeRune(to)
+		c := change{r: r}
+		if i >= had {
+			c.delta = 1
+		}
+		p.changes = append(p.changes, c)
+		to = to[size:]
+	}
+	if n := len(p.changes); has < had && n > 0 {
+		p.changes[n-1].delta += int32(has - had)
+	}
+}

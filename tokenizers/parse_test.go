@@ -1,0 +1,113 @@
+package tokenizers
+
+import (
+	"strings"
+	"testing"
+)
+
+// small is a whole tokenizer.json; the tests below change one member of it.
+const small = `{"version":"1.0","truncation":{"max_length":2,"strategy":"LongestFirst","stride":0},
+"padding":{"strategy":{"Fixed":128},"direction":"Right","pad_to_multiple_of":null,"pad_id":3,"pad_type_id":0,"pad_token":"[PAD]"},
+"added_tokens":[{"id":0,"special":true,"content":"[UNK]","single_word":false,"lstrip":false,"rstrip":false,"normalized":false}],
+"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},
+"pre_tokenizer":{"type":"BertPreTokenizer"},
+"post_processor":{"type":"BertProcessing","sep":["b",2],"cls":["a",1]},
+"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},
+"model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":{"[UNK]":0,"a":1,"b":2,"##b":3}}}`
+
+func TestSectionsReadPast(t *testing.T) {
+	tok, err := Parse([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := tok.Encode("ab AB zb a b a b", Options{})
+	if err != nil || len(e.IDs) != 11 || e.Truncated() {
+		t.Errorf("truncation or padding of the file was used: %+v, %v", e, err)
+	}
+	if tok.PadID() != 3 || tok.Size() != 4 || tok.AddedTokens(false) != 2 || tok.AddedTokens(true) != 3 {
+		t.Errorf("pad %d, size %d, added %d and %d", tok.PadID(), tok.Size(), tok.AddedTokens(false), tok.AddedTokens(true))
+	}
+	if id, ok := tok.ID("##b"); !ok || id != 3 {
+		t.Errorf("##b is %d, %t", id, ok)
+	}
+	if s, ok := tok.Token(0); !ok || s != "[UNK]" {
+		t.Errorf("0 is %q, %t", s, ok)
+	}
+}
+
+// TestRefusals wants everything that is not known refused, by its name.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{`"version":"1.0"`, `"version":"2.0"`, `"2.0"`},
+		{`"version":"1.0"`, `"version":"1.0","extra":1`, "extra"},
+		{`"clean_text":true`, `"clean_text":true,"strip_everything":true`, "strip_everything"},
+		{`"clean_text":true,`, ``, "clean_text"},
+		{`{"type":"BertPreTokenizer"}`, `{"type":"UnicodeScripts"}`, "UnicodeScripts"},
+		{`{"type":"BertPreTokenizer"}`, `{"pattern":1}`, "type"},
+		{`{"type":"BertPreTokenizer"}`, `{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"x+"},"behavior":"Isolated","invert":false}]}`, `"x+"`},
+		{`{"type":"BertPreTokenizer"}`, `{"type":"Split","pattern":{"String":"x"},"behavior":"Sideways","invert":false}`, "Sideways"},
+		{`{"type":"BertPreTokenizer"}`, `{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true}`, "WordPiece with a ByteLevel"},
+		{`{"type":"BertPreTokenizer"}`, `{"type":"Sequence","pretokenizers":[{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true},{"type":"BertPreTokenizer"}]}`, "ByteLevel"},
+		{`{"type":"BertPreTokenizer"}`, `{"type":"Metaspace","replacement":"▁","prepend_scheme":"last"}`, "last"},
+		{`{"type":"BertPreTokenizer"}`, `{"type":"Metaspace","replacement":"▁▁"}`, "replacement"},
+		{`{"type":"BertNormalizer"`, `{"type":"ByteLevel"`, "ByteLevel"},
+		{`"normalizer":{`, `"normalizer":{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "},"ignored":{`, `\\s+`},
+		{`"normalizer":{`, `"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},"ignored":{`, "Precompiled"},
+		{`{"type":"BertProcessing"`, `{"type":"OtherProcessing"`, "OtherProcessing"},
+		{`["b",2]`, `["b"]`, "BertProcessing"},
+		{`{"type":"WordPiece","prefix"`, `{"type":"CTC","prefix"`, "CTC"},
+		{`"model":{"type":"WordPiece"`, `"model":{"type":"WordLevel"`, "WordLevel"},
+		{`"unk_token":"[UNK]"`, `"unk_token":"[NO]"`, "[NO]"},
+		{`"a":1,"b":2`, `"a":1,"b":1`, "id 1"},
+		{`"a":1`, `"a":-1`, "-1"},
+		{`"id":0,`, `"id":7,`, "[UNK]"},
+		{`"content":"[UNK]"`, `"content":""`, "empty"},
+		{`"lstrip":false`, `"lstrip":false,"glue":true`, "glue"},
+		{`"model":{`, `"model":{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]},"ignored":{`, "dropout"},
+		{`"model":{`, `"model":{"type":"BPE","end_of_word_suffix":"</w>","vocab":{"a":0},"merges":[]},"ignored":{`, "end_of_word_suffix"},
+		{`"model":{`, `"model":{"type":"BPE","vocab":{"a":0},"merges":["a a"]},"ignored":{`, "merge 0"},
+		{`"model":{`, `"model":{"type":"BPE","vocab":{"a":0},"merges":["aa"]},"ignored":{`, `"aa"`},
+		{`"model":{`, `"model":{"type":"Unigram","unk_id":null,"vocab":[["a",-1]]},"ignored":{`, "unk_id"},
+		{`"model":{`, `"model":{"type":"Unigram","unk_id":5,"vocab":[["a",-1]]},"ignored":{`, "unk_id 5"},
+	} {
+		text := strings.Replace(small, c.old, c.new, 1)
+		if text == small {
+			t.Fatalf("%s is not in the file", c.old)
+		}
+		text = dropIgnored(text)
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one that names %s", c.new, err, c.want)
+		}
+	}
+}
+
+// dropIgnored takes out the old component that a change above pushed aside.
+func dropIgnored(text string) string {
+	start := strings.Index(text, `,"ignored":{`)
+	if start < 0 {
+		return text
+	}
+	depth := 0
+	for i := start + len(`,"ignored":`); i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return text[:start] + text[i+1:]
+			}
+		}
+	}
+	return text
+}
+
+func TestParseNeverPanics(t *testing.T) {
+	for i := range len(small) {
+		for _, text := range []string{small[:i], small[:i] + "0" + small[min(i+1, len(small)):]} {
+			_, _ = Parse([]byte(text))
+		}
+	}
+	if _, err := Load("testdata/none.json"); err == nil {
+		t.Error("a file that is not there was loaded")
+	}
+}

@@ -1,0 +1,160 @@
+package tokenizers
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// part is a stretch of a piece that is a delimiter, or that lies between delimiters.
+type part struct {
+	lo, hi    int32
+	delimiter bool
+}
+
+// cutParts cuts a piece, of which the parts are all, as the behaviour says.
+func (p *pass) cutParts(parts []part, how behavior) {
+	for i := 0; i < len(parts); {
+		end := i + 1
+		switch {
+		case how == removed && parts[i].delimiter:
+			i = end
+			continue
+		case how == contiguous && parts[i].delimiter:
+			for end < len(parts) && parts[end].delimiter {
+				end++
+			}
+		case how == mergedWithPrevious && !parts[i].delimiter && end < len(parts):
+			end++
+		case how == mergedWithNext && parts[i].delimiter && end < len(parts) && !parts[end].delimiter:
+			end++
+		}
+		p.cut(parts[i].lo, parts[end-1].hi)
+		i = end
+	}
+}
+
+// propertySplit takes every character of a property for a delimiter.
+type propertySplit struct {
+	what property
+	how  behavior
+}
+
+func (s *propertySplit) apply(p *pass) {
+	u := codepoints()
+	p.split(func(lo, hi int32) {
+		p.parts = p.parts[:0]
+		start := lo
+		for i := lo; i < hi; {
+			r, n := utf8.DecodeRune(p.text.b[i:hi])
+			end := i + int32(n)
+			if u.is(r, s.what) {
+				p.between(start, i)
+				p.parts = append(p.parts, part{i, end, true})
+				start = end
+			}
+			i = end
+		}
+		p.between(start, hi)
+		p.cutParts(p.parts, s.how)
+	})
+}
+
+func (p *pass) between(lo, hi int32) {
+	if lo < hi {
+		p.parts = append(p.parts, part{lo: lo, hi: hi})
+	}
+}
+
+// textSplit takes every occurrence of a text for a delimiter, or with invert everything else.
+type textSplit struct {
+	text   string
+	how    behavior
+	invert bool
+}
+
+func (s *textSplit) apply(p *pass) {
+	delimiter := []byte(s.text)
+	p.split(func(lo, hi int32) {
+		p.parts = p.parts[:0]
+		for at := lo; at < hi; {
+			n := bytes.Index(p.text.b[at:hi], delimiter)
+			if n < 0 {
+				p.between(at, hi)
+				break
+			}
+			p.between(at, at+int32(n))
+			at += int32(n)
+			p.parts = append(p.parts, part{at, at + int32(len(delimiter)), true})
+			at += int32(len(delimiter))
+		}
+		for i := range p.parts {
+			p.parts[i].delimiter = p.parts[i].delimiter != s.invert
+		}
+		p.cutParts(p.parts, s.how)
+	})
+}
+
+// wordSplit keeps runs of word characters and runs of other characters that are not white space: \w+|[^\w\s]+.
+type wordSplit struct{}
+
+func (wordSplit) apply(p *pass) {
+	u := codepoints()
+	p.split(func(lo, hi int32) {
+		start, last := lo, property(isWhitespace)
+		for i := lo; i < hi; {
+			r, n := utf8.DecodeRune(p.text.b[i:hi])
+			now := u.of(r) & (isWord | isWhitespace)
+			if now&isWord != 0 {
+				now = isWord
+			}
+			if now != last {
+				if last != isWhitespace {
+					p.cut(start, i)
+				}
+				start, last = i, now
+			}
+			i += int32(n)
+		}
+		if last != isWhitespace {
+			p.cut(start, hi)
+		}
+	})
+}
+
+// metaspace writes spaces as a visible character and begins a word at each.
+type metaspace struct {
+	replacement string
+	always      bool // put one in front of every piece that has none
+	first       bool // put one in front of the first
+	words       bool // begin a piece at each
+}
+
+func (m *metaspace) apply(p *pass) {
+	p.rewrite(func(lo, hi int32) {
+		b := p.text.b[lo:hi]
+		has := b[0] == ' ' || bytes.HasPrefix(b, []byte(m.replacement))
+		if !has && (m.always || m.first && p.text.from[lo].Start == 0) {
+			p.out.stringAt(m.replacement, p.text.from[lo])
+		}
+		for i := lo; i < hi; i++ {
+			if p.text.b[i] == ' ' {
+				p.out.stringAt(m.replacement, p.text.from[i])
+			} else {
+				p.out.byteAt(p.text.b[i], p.text.from[i])
+			}
+		}
+	})
+	if !m.words {
+		return
+	}
+	p.split(func(lo, hi int32) {
+		start := lo
+		for i := lo + 1; i < hi; i++ {
+			if p.text.b[i] == m.replacement[0] && bytes.HasPrefix(p.text.b[i:hi], []byte(m.replacement)) {
+				p.cut(start, i)
+				start = i
+			}
+		}
+		p.cut(start, hi)
+	})
+}

@@ -1,0 +1,117 @@
+package tokenizers
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// unigram finds the most probable division of a text into tokens, the sum of whose log-probabilities is largest
+// (Kudo 2018, arXiv:1804.10959), by the Viterbi algorithm over byte positions.
+type unigram struct {
+	*vocabulary
+	words        *trie
+	scores       []float64
+	unknown      int32
+	unknownScore float64     // of a character that no token covers
+	fallback     *[256]int32 // the tokens <0x00> … <0xFF> that unknown text becomes, if there are all
+}
+
+// unknownPenalty is how much less probable than the least probable token an unknown character is (sentencepiece,
+// unigram_model.cc, kUnkPenalty).
+const unknownPenalty = 10
+
+// path is the best way found to a position: its score and its last token.
+type path struct {
+	score float64
+	from  int32 // where the last token begins; -1 if no way is known
+	id    int32
+}
+
+func newUnigram(tokens []string, scores []float64, unknown int32) (*unigram, error) {
+	v := &vocabulary{ids: make(map[string]int32, len(tokens)), tokens: make(map[int32]string, len(tokens))}
+	for i, token := range tokens {
+		v.ids[token], v.tokens[int32(i)] = int32(i), token
+	}
+	if unknown < 0 || int(unknown) >= len(tokens) {
+		return nil, fmt.Errorf("Unigram: unk_id %d is not in the vocabulary of %d", unknown, len(tokens))
+	}
+	return &unigram{vocabulary: v, words: v.trie(), scores: scores, unknown: unknown, unknownScore: slices.Min(scores) - unknownPenalty}, nil
+}
+
+func (m *unigram) size() int { return len(m.scores) }
+
+func (m *unigram) tokenize(p *pass, lo, hi int32, s *sequence) {
+	b := p.text.b[lo:hi]
+	p.paths = slices.Grow(p.paths[:0], len(b)+1)[:len(b)+1]
+	for i := range p.paths {
+		p.paths[i] = path{from: -1}
+	}
+	for i := 0; i < len(b); {
+		_, n := utf8.DecodeRune(b[i:])
+		if !m.extend(p.paths, b, i, n) {
+			better(&p.paths[i+n], p.paths[i].score+m.unknownScore, i, m.unknown)
+		}
+		i += n
+	}
+	m.trace(p, b, lo, s)
+}
+
+// extend tries every token that begins at i. It tells whether one of them is the single character there, of n bytes.
+func (m *unigram) extend(paths []path, b []byte, i, n int) (covered bool) {
+	units, node, till := m.words.units, int32(0), paths[i].score
+	for j := i; j < len(b); j++ {
+		next := units[node].base + int32(b[j])
+		if units[next].check != node {
+			break
+		}
+		node = next
+		if id := units[node].value; id >= 0 {
+			better(&paths[j+1], till+m.scores[id], i, id)
+			covered = covered || j+1-i == n
+		}
+	}
+	return covered
+}
+
+func better(at *path, score float64, from int, id int32) {
+	if at.from < 0 || score > at.score {
+		*at = path{score, int32(from), id}
+	}
+}
+
+// trace follows the best path back, and writes it forward; unknown characters in a row are one token.
+func (m *unigram) trace(p *pass, b []byte, lo int32, s *sequence) {
+	p.next = p.next[:0] // the pieces are no longer cut when the model is at work
+	for end := int32(len(b)); end > 0; {
+		at := p.paths[end]
+		if n := len(p.next); at.id == m.unknown && n > 0 && p.next[n-1].id == m.unknown {
+			p.next[n-1].lo = at.from
+		} else {
+			p.next = append(p.next, piece{at.from, end, at.id})
+		}
+		end = at.from
+	}
+	for _, pc := range slices.Backward(p.next) {
+		m.write(p, b[pc.lo:pc.hi], piece{lo + pc.lo, lo + pc.hi, pc.id}, s)
+	}
+}
+
+func (m *unigram) write(p *pass, b []byte, pc piece, s *sequence) {
+	span := p.text.span(pc.lo, pc.hi)
+	if pc.id != m.unknown {
+		s.add(pc.id, span)
+		return
+	}
+	if id, ok := m.ids[string(b)]; ok {
+		s.add(id, span)
+		return
+	}
+	if m.fallback == nil {
+		s.add(m.unknown, span)
+		return
+	}
+	for _, c := range b {
+		s.add(m.fallback[c], span)
+	}
+}
