@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/goccy/go-yaml"
 
+	"retort/orchestrator/chat"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/ranking"
@@ -54,7 +55,7 @@ type Config struct {
 	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
 	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
 	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
-	Chat      API       `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
+	Chat      Chat      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
 }
 
 // API are the settings of an API that has none beyond its listener and limits.
@@ -72,6 +73,12 @@ type Embedding struct {
 type Ranking struct {
 	API  `embed:""`
 	Room ranking.Config `embed:""`
+}
+
+// Chat are the settings of the chat API.
+type Chat struct {
+	API  `embed:""`
+	Room chat.Config `embed:""`
 }
 
 // Validate is called by kong after every setting has its value.
@@ -97,6 +104,9 @@ func (c *Config) Validate() error {
 		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
 			errs = append(errs, fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
 		}
+	}
+	if err := c.Chat.Room.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("chat: %w", err))
 	}
 	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
 		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))

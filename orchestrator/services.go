@@ -1,6 +1,8 @@
 package main
 
 import (
+	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/ranking"
@@ -20,6 +22,7 @@ type service struct {
 var services = []service{
 	{"embedding", "Text embedding", func(c *Config) gateway.Config { return c.Embedding.API.Config }, (*house).embedding},
 	{"ranking", "Passage ranking", func(c *Config) gateway.Config { return c.Ranking.API.Config }, (*house).ranking},
+	{"chat", "Vision-language chat", func(c *Config) gateway.Config { return c.Chat.API.Config }, (*house).chat},
 }
 
 func (h *house) embedding() gateway.API {
@@ -28,6 +31,11 @@ func (h *house) embedding() gateway.API {
 
 func (h *house) ranking() gateway.API {
 	return ranking.New(h.config.Ranking.Room, catalog(h, "ranking", ranking.Opener(h.client, h.batching("ranking"))))
+}
+
+func (h *house) chat() gateway.API {
+	images := vision.NewLoader(h.config.Chat.Room.Image)
+	return chat.New(h.config.Chat.Room, images, catalog(h, "chat", chat.Opener(h.client, images)))
 }
 
 // catalog follows the models of an API.
