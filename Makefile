@@ -38,8 +38,8 @@ bin/retort: deps tools
 
 .PHONY: test
 test: deps tools .venv-tests/stamp ## run every test, with a real Triton of its own
-	@$(GO) vet ./...
-	@$(TRITON) --scratch -- $(MAKE) test-go test-python
+	@$(GO) vet -trimpath ./...
+	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
@@ -63,7 +63,7 @@ fmt: tools ## format the Go code
 
 .PHONY: lint
 lint: tools ## what must be clean before a commit
-	@$(GO) vet ./...
+	@$(GO) vet -trimpath ./...
 	@test -z "$$(gofmt -l .)" || { echo 'not formatted:'; gofmt -l .; exit 1; }
 
 .PHONY: models
