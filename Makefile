@@ -46,7 +46,7 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 	@$(GO) test -race ./...
 
 .PHONY: test-python
-test-python: .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: bin/retort .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q scripts/tests
 
 .PHONY: bench
