@@ -1,0 +1,94 @@
+package chem
+
+import (
+	"errors"
+	"fmt"
+
+	"retort/chem/rdkit"
+)
+
+// Sentinels for errors.Is. The limits are those of [Limits].
+var (
+	ErrEmpty        = errors.New("empty molecule")
+	ErrTooLong      = errors.New("text too long")
+	ErrTooManyAtoms = errors.New("too many atoms")
+	ErrTooManyRings = errors.New("too many ring closures")
+	ErrTooComplex   = errors.New("pattern search took too many steps")
+)
+
+// SyntaxError says that a text is not the SMILES (or SAFE, or SMARTS) it should be.
+type SyntaxError struct {
+	Text     string
+	Position int    // byte offset of the first thing that is wrong, -1 if it could not be located
+	Reason   string // for example "unclosed ring 1"
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Position < 0 {
+		return fmt.Sprintf("syntax error in %q: %s", e.Text, e.Reason)
+	}
+	return fmt.Sprintf("syntax error in %q at position %d: %s", e.Text, e.Position, e.Reason)
+}
+
+// ValenceError says that an atom has more bonds than its element can have.
+type ValenceError struct {
+	Text     string
+	Atom     int    // index of the atom, counted from 0 in the order written
+	Position int    // byte offset of that atom, -1 if unknown
+	Symbol   string // the atom as written, for example "N" or "[NH4]"
+	Reason   string // RDKit's wording
+}
+
+func (e *ValenceError) Error() string {
+	return fmt.Sprintf("valence of atom %d (%s) in %q: %s", e.Atom, e.Symbol, e.Text, e.Reason)
+}
+
+// KekulizeError says that an aromatic part has no pattern of alternating double bonds; the usual
+// cause is a nitrogen written n that should be [nH].
+type KekulizeError struct {
+	Text     string
+	Atom     int // one atom of the part, -1 if RDKit names none
+	Position int // byte offset of that atom, -1 if unknown
+	Reason   string
+}
+
+func (e *KekulizeError) Error() string {
+	return fmt.Sprintf("aromaticity in %q: %s", e.Text, e.Reason)
+}
+
+// LimitError says which limit a text exceeds. It unwraps to ErrTooLong, ErrTooManyAtoms or
+// ErrTooManyRings.
+type LimitError struct {
+	Got, Limit int
+	Cause      error
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%v: %d, at most %d", e.Cause, e.Got, e.Limit)
+}
+
+func (e *LimitError) Unwrap() error { return e.Cause }
+
+// explain turns what the shim reported about a text into an error of this package.
+func explain(text string, err error) error {
+	var f *rdkit.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	switch f.Status {
+	case rdkit.Syntax:
+		position, reason := locate(text)
+		return &SyntaxError{Text: text, Position: position, Reason: reason}
+	case rdkit.Valence:
+		position, symbol := atomAt(text, f.Atom)
+		return &ValenceError{Text: text, Atom: f.Atom, Position: position, Symbol: symbol, Reason: f.Message}
+	case rdkit.Kekulize:
+		position, _ := atomAt(text, f.Atom)
+		return &KekulizeError{Text: text, Atom: f.Atom, Position: position, Reason: f.Message}
+	case rdkit.Empty:
+		return ErrEmpty
+	case rdkit.Budget:
+		return ErrTooComplex
+	}
+	return fmt.Errorf("%q: %w", text, f)
+}

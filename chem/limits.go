@@ -1,0 +1,75 @@
+package chem
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limits bound what is passed to RDKit, whose calls cannot be interrupted. Within the defaults no
+// known input takes longer than some tens of milliseconds; without limits a chain of 5,000 carbons
+// takes many seconds, and one of 30,000 overflows the C stack and ends the process. A zero field
+// means the default; a value above the ceiling means the ceiling.
+type Limits struct {
+	Bytes int // length of the text; default 512, ceiling 1024
+	Atoms int // atoms written, hydrogens included; default 200, ceiling 300
+	Rings int // ring closures; default 64, ceiling 128
+}
+
+// The limits of the functions that take none.
+var defaults = Limits{Bytes: 512, Atoms: 200, Rings: 64}
+
+var ceilings = Limits{Bytes: 1024, Atoms: 300, Rings: 128}
+
+func (l Limits) filled() Limits {
+	pick := func(value, fallback, ceiling int) int {
+		if value <= 0 {
+			return fallback
+		}
+		return min(value, ceiling)
+	}
+	return Limits{
+		Bytes: pick(l.Bytes, defaults.Bytes, ceilings.Bytes),
+		Atoms: pick(l.Atoms, defaults.Atoms, ceilings.Atoms),
+		Rings: pick(l.Rings, defaults.Rings, ceilings.Rings),
+	}
+}
+
+// check returns the text without surrounding white space if RDKit may see it.
+func (l Limits) check(text string) (string, error) {
+	l = l.filled()
+	if len(text) > l.Bytes {
+		return "", &LimitError{Got: len(text), Limit: l.Bytes, Cause: ErrTooLong}
+	}
+	text = strings.Trim(text, " \t\r\n")
+	if text == "" {
+		return "", ErrEmpty
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] <= ' ' || text[i] > '~' {
+			reason := fmt.Sprintf("byte 0x%02x is not allowed", text[i])
+			return "", &SyntaxError{Text: text, Position: i, Reason: reason}
+		}
+	}
+	atoms, closures := count(text)
+	if atoms > l.Atoms {
+		return "", &LimitError{Got: atoms, Limit: l.Atoms, Cause: ErrTooManyAtoms}
+	}
+	if closures > 2*l.Rings {
+		return "", &LimitError{Got: closures / 2, Limit: l.Rings, Cause: ErrTooManyRings}
+	}
+	return text, nil
+}
+
+// count returns the atoms and the ring closure numbers a text writes. It never returns less than
+// RDKit would read.
+func count(text string) (atoms, closures int) {
+	for t := range tokens(text) {
+		switch t.kind {
+		case atomToken:
+			atoms++
+		case ringToken:
+			closures++
+		}
+	}
+	return atoms, closures
+}

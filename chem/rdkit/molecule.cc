@@ -1,0 +1,131 @@
+#include "molecule.h"
+
+#include <GraphMol/MolOps.h>
+#include <GraphMol/SanitException.h>
+#include <GraphMol/SmilesParse/SmilesParse.h>
+#include <RDGeneral/RDLog.h>
+#include <RDGeneral/versions.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+namespace retort {
+namespace {
+
+// RDKit reports every refused molecule on stderr; the same facts come back as statuses here.
+void silence() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    RDLog::InitLogs();
+    boost::logging::disable_logs("rdApp.*");
+  });
+}
+
+Failure describe_sanitize(const RDKit::MolSanitizeException &e) {
+  Failure f;
+  f.message = e.what();
+  const std::string type = e.getType();
+  if (type == "AtomValenceException") {
+    f.status = RETORT_VALENCE;
+  } else if (type == "AtomKekulizeException" || type == "KekulizeException") {
+    f.status = RETORT_KEKULIZE;
+  }
+  if (auto *at = dynamic_cast<const RDKit::AtomSanitizeException *>(&e)) {
+    f.atom = static_cast<int>(at->getAtomIdx());
+  } else if (auto *some = dynamic_cast<const RDKit::KekulizeException *>(&e)) {
+    if (!some->getAtomIndices().empty()) {
+      f.atom = static_cast<int>(some->getAtomIndices().front());
+    }
+  }
+  return f;
+}
+
+}  // namespace
+
+namespace {
+
+// Sanitises the molecule as written, before hydrogens are removed, so that what it throws names
+// atoms in the order written.
+void complain_as_written(const std::string &smiles, RDKit::SmilesParserParams params) {
+  params.sanitize = params.removeHs = false;
+  const std::unique_ptr<RDKit::RWMol> mol(RDKit::SmilesToMol(smiles, params));
+  if (mol) RDKit::MolOps::sanitizeMol(*mol);
+}
+
+}  // namespace
+
+std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs) {
+  silence();
+  RDKit::SmilesParserParams params;
+  params.allowCXSMILES = false;
+  params.parseName = false;
+  params.removeHs = remove_hs;
+  std::unique_ptr<RDKit::RWMol> mol;
+  try {
+    mol.reset(RDKit::SmilesToMol(smiles, params));
+  } catch (const RDKit::MolSanitizeException &) {
+    complain_as_written(smiles, params);
+    throw;
+  }
+  if (!mol) throw Refusal(RETORT_SYNTAX, "not a SMILES string");
+  if (mol->getNumAtoms() == 0) throw Refusal(RETORT_EMPTY, "no atoms");
+  return mol;
+}
+
+bool guarded(Failure &failure, const std::function<void()> &work) {
+  try {
+    work();
+    return true;
+  } catch (const Refusal &e) {
+    failure = Failure{e.status, -1, e.what()};
+  } catch (const RDKit::MolSanitizeException &e) {
+    failure = describe_sanitize(e);
+  } catch (const std::exception &e) {
+    failure = Failure{RETORT_FAILED, -1, e.what()};
+  } catch (...) {
+    failure = Failure{RETORT_FAILED, -1, "unknown C++ exception"};
+  }
+  return false;
+}
+
+retort_answer answered(const std::function<void(std::string &)> &work) {
+  silence();
+  std::string out;
+  Failure failure;
+  retort_answer answer{RETORT_OK, -1, nullptr, 0};
+  if (!guarded(failure, [&] { work(out); })) {
+    answer.status = failure.status;
+    answer.atom = failure.atom;
+    out = failure.message;
+  }
+  answer.data = static_cast<char *>(std::malloc(out.size() + 1));
+  if (!answer.data) {
+    answer.status = RETORT_FAILED;
+    return answer;
+  }
+  std::memcpy(answer.data, out.data(), out.size());
+  answer.size = out.size();
+  return answer;
+}
+
+void put(std::string &out, const std::string &text) {
+  out += text;
+  out.push_back('\0');
+}
+
+uint64_t Random::next() {
+  uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+// The bias of the remainder is below n / 2^64: nothing for the sizes used here.
+uint64_t Random::below(uint64_t n) { return next() % n; }
+
+}  // namespace retort
+
+extern "C" const char *retort_rdkit_version(void) { return RDKit::rdkitVersion; }
+
+extern "C" void retort_free(void *block) { std::free(block); }

@@ -1,0 +1,135 @@
+// A small substructure engine over SMARTS that RDKit has parsed.
+//
+// RDKit's own matcher is general: per search it builds a graph view, tabulates recursive parts
+// under a mutex, and lists matches. The scores need 240 fixed small patterns per molecule, almost
+// all of which cannot match. Here
+//  - the properties patterns ask about are read from each atom once (Graph);
+//  - a pattern is compiled to tests on those numbers and to a search order (Pattern);
+//  - a pattern is skipped when one of its atoms has no candidate in the molecule (classes);
+//  - matching is a depth first search from one atom, with a step budget, which touches nothing
+//    outside its own stack: patterns and graphs may be shared by threads.
+// Whether a pattern matches, and at which atoms, is the same as RDKit's answer by construction
+// (same leaf values, same bond tests); the golden files check it.
+#pragma once
+#include "molecule.h"
+
+#include <array>
+#include <bitset>
+#include <vector>
+
+namespace retort {
+
+enum Field : uint8_t {
+  kType,         // atomic number + 1000 if aromatic
+  kElement,      // atomic number
+  kAromatic,     // 0 or 1
+  kAliphatic,    // 0 or 1
+  kHydrogens,    // implicit and explicit
+  kTotalDegree,  // neighbours with hydrogens
+  kDegree,       // neighbours in the graph
+  kCharge,
+  kRings,        // rings of the symmetrised SSSR
+  kInRing,       // 0 or 1
+  kIsotope,
+  kValence,
+  kFields
+};
+
+// Coarse kinds of atoms (element x aromatic x ring x charge sign), for the "no candidate" check.
+constexpr int kElements = 14;
+constexpr int kClasses = kElements * 2 * 2 * 3;
+using Classes = std::bitset<kClasses>;
+
+// One bit per kind of bond: single, double, triple, aromatic, other; the same five in a ring.
+using BondMask = uint16_t;
+constexpr BondMask kAnyBond = 0x3ff;
+constexpr BondMask kSingleChain = 1;
+
+struct Edge {
+  uint16_t to;
+  uint16_t bond;
+  BondMask kind;
+};
+
+struct Graph {
+  std::vector<std::array<int16_t, kFields>> atoms;
+  std::vector<uint16_t> first;  // edges of atom i: [first[i], first[i + 1])
+  std::vector<Edge> edges;
+  std::vector<uint16_t> kind;  // class of atom i
+  Classes classes;             // the union of all
+
+  explicit Graph(const RDKit::ROMol &mol);
+  const Edge *begin(int atom) const { return edges.data() + first[atom]; }
+  const Edge *end(int atom) const { return edges.data() + first[atom + 1]; }
+};
+
+// Steps left for one search; throws Refusal(RETORT_BUDGET) when they are used up.
+struct Budget {
+  uint64_t left;
+  void spend();
+};
+
+class Pattern {
+ public:
+  explicit Pattern(const std::string &smarts);
+  // anchored: search orders start at atom 0, as a match at a given atom needs.
+  Pattern(const RDKit::ROMol &query, bool anchored);
+  // A molecule as the pattern: elements, aromaticity, charges, isotopes if given, bond orders.
+  static Pattern of_molecule(const RDKit::ROMol &mol);
+
+  int size() const { return static_cast<int>(steps_.size()); }
+  const Classes &root() const { return steps_[0].classes; }
+
+  // Is there a match anywhere / with the pattern's atom 0 at this atom?
+  bool in(const Graph &g, Budget &budget) const;
+  bool at(const Graph &g, int atom, Budget &budget) const;
+  // As at, for a pattern whose atom 0 is a hydrogen that the graph does not hold: the rest,
+  // with the pattern's next atom at this atom.
+  bool at_hydrogen_of(const Graph &g, int atom, Budget &budget) const;
+  // Target atoms of the first match found, in search order; empty if none.
+  std::vector<int> find(const Graph &g, Budget &budget) const;
+  // Bonds (a, b), a < b, that match a pattern of two atoms in either direction.
+  int count_bonds(const Graph &g, Budget &budget) const;
+
+ private:
+  struct Test {  // a node of an atom's query tree
+    enum Op : uint8_t { kEqual, kAll, kAnd, kOr, kXor, kRecursive } op = kAll;
+    bool negate = false;
+    Field field = kType;
+    int16_t value = 0;
+    std::vector<uint16_t> children;  // into tests_, or for kRecursive one index into inner_
+  };
+  struct Closure {
+    uint16_t earlier;
+    BondMask kinds;
+  };
+  struct Step {
+    int16_t parent;  // an earlier step, or -1: a new component
+    BondMask kinds;
+    uint16_t test;
+    Classes classes;
+    std::vector<Closure> closures;
+  };
+  struct Possible {
+    Classes set;
+    bool exact;
+  };
+
+  Pattern() = default;
+  void order(const RDKit::ROMol &query, int root, const std::vector<uint16_t> &tests,
+             const std::vector<BondMask> &bonds, const std::vector<Classes> &classes);
+  void choose_order(const RDKit::ROMol &query, bool anchored, const std::vector<uint16_t> &tests,
+                    const std::vector<BondMask> &bonds);
+  template <class Query>
+  uint16_t compile(const Query *query);
+  Possible possible(uint16_t test) const;
+  bool passes(const Graph &g, uint16_t test, int atom, Budget &budget) const;
+  bool extend(const Graph &g, int step, int *map, Budget &budget) const;
+  bool plausible(const Graph &g) const;
+
+  std::vector<Test> tests_;
+  std::vector<Pattern> inner_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace retort
