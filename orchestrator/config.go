@@ -15,6 +15,7 @@ import (
 	"retort/orchestrator/chat"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/latent"
 	"retort/orchestrator/ranking"
 )
 
@@ -51,7 +52,7 @@ type Config struct {
 	OTLPProtocol string `name:"otlp-protocol" env:"RETORT_OTLP_PROTOCOL,OTEL_EXPORTER_OTLP_PROTOCOL" enum:"grpc,http/protobuf" default:"grpc" help:"grpc or http/protobuf."`
 	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"The service's name in traces."`
 
-	Latent    API       `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
+	Latent    Latent    `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=67108864"`
 	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
 	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
 	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
@@ -61,6 +62,12 @@ type Config struct {
 // API are the settings of an API that has none beyond its listener and limits.
 type API struct {
 	gateway.Config `embed:""`
+}
+
+// Latent are the settings of the latent-space API.
+type Latent struct {
+	API  `embed:""`
+	Room latent.Config `embed:""`
 }
 
 // Embedding are the settings of the embedding API.
