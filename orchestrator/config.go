@@ -14,6 +14,7 @@ import (
 
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/masked"
 	"retort/orchestrator/ranking"
 )
 
@@ -51,7 +52,7 @@ type Config struct {
 	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"The service's name in traces."`
 
 	Latent    API       `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
-	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
+	Masked    Masked    `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
 	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
 	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
 	Chat      API       `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
@@ -60,6 +61,12 @@ type Config struct {
 // API are the settings of an API that has none beyond its listener and limits.
 type API struct {
 	gateway.Config `embed:""`
+}
+
+// Masked are the settings of the masked-template molecule API.
+type Masked struct {
+	API  `embed:""`
+	Room masked.Config `embed:""`
 }
 
 // Embedding are the settings of the embedding API.
@@ -97,6 +104,9 @@ func (c *Config) Validate() error {
 		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
 			errs = append(errs, fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
 		}
+	}
+	if c.Masked.Room.BatchTokens < 1 {
+		errs = append(errs, errors.New("masked-batch-tokens must be positive"))
 	}
 	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
 		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))

@@ -3,6 +3,7 @@ package main
 import (
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/masked"
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/triton"
 )
@@ -18,8 +19,15 @@ type service struct {
 
 // services is the list: one line per documented API.
 var services = []service{
+	{"masked", "Masked-template molecules", func(c *Config) gateway.Config { return c.Masked.API.Config }, (*house).masked},
 	{"embedding", "Text embedding", func(c *Config) gateway.Config { return c.Embedding.API.Config }, (*house).embedding},
 	{"ranking", "Passage ranking", func(c *Config) gateway.Config { return c.Ranking.API.Config }, (*house).ranking},
+}
+
+func (h *house) masked() gateway.API {
+	batching := h.batching("masked")
+	batching.MaxTokens = h.config.Masked.Room.BatchTokens
+	return masked.New(h.config.Masked.Room, catalog(h, "masked", masked.Opener(h.client, batching)))
 }
 
 func (h *house) embedding() gateway.API {
