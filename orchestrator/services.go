@@ -6,6 +6,7 @@ import (
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/latent"
+	"retort/orchestrator/masked"
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/triton"
 )
@@ -22,6 +23,7 @@ type service struct {
 // services is the list: one line per documented API.
 var services = []service{
 	{"latent", "Latent-space molecules", func(c *Config) gateway.Config { return c.Latent.API.Config }, (*house).latent},
+	{"masked", "Masked-template molecules", func(c *Config) gateway.Config { return c.Masked.API.Config }, (*house).masked},
 	{"embedding", "Text embedding", func(c *Config) gateway.Config { return c.Embedding.API.Config }, (*house).embedding},
 	{"ranking", "Passage ranking", func(c *Config) gateway.Config { return c.Ranking.API.Config }, (*house).ranking},
 	{"chat", "Vision-language chat", func(c *Config) gateway.Config { return c.Chat.API.Config }, (*house).chat},
@@ -32,6 +34,12 @@ func (h *house) latent() gateway.API {
 		latent.Opener(h.client, h.batching("latent")))
 	oracles := catalog(h, latent.OracleAPI, latent.OracleOpener(h.client, h.batching(latent.OracleAPI)))
 	return latent.New(h.config.Latent.Room, models, oracles)
+}
+
+func (h *house) masked() gateway.API {
+	batching := h.batching("masked")
+	batching.MaxTokens = h.config.Masked.Room.BatchTokens
+	return masked.New(h.config.Masked.Room, catalog(h, "masked", masked.Opener(h.client, batching)))
 }
 
 func (h *house) embedding() gateway.API {
