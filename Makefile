@@ -50,8 +50,8 @@ test-python: bin/retort .venv-tests/stamp ## Python tests: the local Triton, its
 	@$(PYTEST) -q scripts/tests
 
 .PHONY: bench
-bench: deps tools ## measure, and print the figures of the README
-	@$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: bin/retort ## measure, and print the figures of the README; PART=embedding for one part
+	@$(PYTHON) scripts/bench/run.py --args="$(ARGS)" $(PART)
 
 .PHONY: generate
 generate: tools ## make generated code again
