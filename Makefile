@@ -51,6 +51,10 @@ test-python: .venv-tests/stamp ## Python tests: the local Triton, its backend, r
 bench: deps tools ## measure, and print the figures of the README
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: eval-latent
+eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(ARGS)
+
 .PHONY: generate
 generate: tools ## make generated code again
 	@$(GO) generate ./...
@@ -97,6 +101,12 @@ deps: ## install the system packages that are missing (apt)
 	@.venv-tests/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
+.venv-eval/stamp: scripts/eval/requirements.txt
+	@echo 'installing the Python packages of the evaluations into .venv-eval/ (once)'
+	@rm -rf .venv-eval && $(PYTHON) -m venv .venv-eval
+	@.venv-eval/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@touch $@
+
 .PHONY: clean
 clean: ## remove what was built and installed inside the checkout
-	@rm -rf bin .cache .venv-triton .venv-tests .venv-convert
+	@rm -rf bin .cache .venv-triton .venv-tests .venv-convert .venv-eval
