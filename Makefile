@@ -57,6 +57,10 @@ bench: bin/retort ## measure, and print the figures of the README; PART=embeddin
 eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.masked --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8002}" $(ARGS)
 
+.PHONY: eval-latent
+eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(ARGS)
+
 .PHONY: generate
 generate: tools ## make generated code again
 	@$(GO) generate ./...

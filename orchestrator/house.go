@@ -16,6 +16,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/rs/zerolog"
 
+	"retort/chem"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
@@ -156,6 +157,11 @@ func (h *house) open(name string, app *fiber.App, port int) error {
 // serve answers on all doors until ctx ends, then drains: readiness is
 // refused, then new connections, then what is under way has its time to end.
 func (h *house) serve(ctx context.Context) error {
+	go func() { // beside the first requests, of which most need no chemistry
+		if err := chem.Warm(); err != nil {
+			h.logger.Error().Err(err).Msg("chemistry is not ready")
+		}
+	}()
 	failed := make(chan error, len(h.doors))
 	var serving sync.WaitGroup
 	for _, d := range h.doors {

@@ -20,6 +20,10 @@ triton() {
 }
 
 triton
+<<<<<<< HEAD
 for folder in tests convert train bench bench/peer; do
+=======
+for folder in tests convert train eval; do
+>>>>>>> latent
     if [ -f "$folder/requirements.in" ]; then lock "$folder" "$folder/requirements.in"; fi
 done
