@@ -38,20 +38,20 @@ bin/retort: deps tools
 
 .PHONY: test
 test: deps tools .venv-tests/stamp ## run every test, with a real Triton of its own
-	@$(GO) vet ./...
-	@$(TRITON) --scratch -- $(MAKE) test-go test-python
+	@$(GO) vet -trimpath ./...
+	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
 	@$(GO) test -race ./...
 
 .PHONY: test-python
-test-python: .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: bin/retort .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q scripts/tests
 
 .PHONY: bench
-bench: deps tools ## measure, and print the figures of the README
-	@$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: bin/retort ## measure, and print the figures of the README; PART=embedding for one part
+	@$(PYTHON) scripts/bench/run.py --args="$(ARGS)" $(PART)
 
 .PHONY: generate
 generate: tools ## make generated code again
@@ -63,7 +63,7 @@ fmt: tools ## format the Go code
 
 .PHONY: lint
 lint: tools ## what must be clean before a commit
-	@$(GO) vet ./...
+	@$(GO) vet -trimpath ./...
 	@test -z "$$(gofmt -l .)" || { echo 'not formatted:'; gofmt -l .; exit 1; }
 
 .PHONY: models

@@ -15,6 +15,8 @@ import (
 	"retort/orchestrator/chat"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/latent"
+	"retort/orchestrator/masked"
 	"retort/orchestrator/ranking"
 )
 
@@ -51,8 +53,8 @@ type Config struct {
 	OTLPProtocol string `name:"otlp-protocol" env:"RETORT_OTLP_PROTOCOL,OTEL_EXPORTER_OTLP_PROTOCOL" enum:"grpc,http/protobuf" default:"grpc" help:"grpc or http/protobuf."`
 	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"The service's name in traces."`
 
-	Latent    API       `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
-	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
+	Latent    Latent    `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
+	Masked    Masked    `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
 	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
 	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
 	Chat      Chat      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
@@ -61,6 +63,18 @@ type Config struct {
 // API are the settings of an API that has none beyond its listener and limits.
 type API struct {
 	gateway.Config `embed:""`
+}
+
+// Latent are the settings of the latent-space API.
+type Latent struct {
+	API  `embed:""`
+	Room latent.Config `embed:""`
+}
+
+// Masked are the settings of the masked-template molecule API.
+type Masked struct {
+	API  `embed:""`
+	Room masked.Config `embed:""`
 }
 
 // Embedding are the settings of the embedding API.
@@ -107,6 +121,9 @@ func (c *Config) Validate() error {
 	}
 	if err := c.Chat.Room.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("chat: %w", err))
+	}
+	if c.Masked.Room.BatchTokens < 1 {
+		errs = append(errs, errors.New("masked-batch-tokens must be positive"))
 	}
 	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
 		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))

@@ -71,7 +71,7 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (h *house, e
 			h.close()
 		}
 	}()
-	h.tracing, err = telemetry.StartTracing(h.life, config.OTLPEndpoint, config.OTLPProtocol, config.ServiceName, version)
+	h.tracing, err = telemetry.StartTracing(h.life, logger, config.OTLPEndpoint, config.OTLPProtocol, config.ServiceName, version)
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}

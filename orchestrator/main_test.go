@@ -28,6 +28,17 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata and the table in the README")
 
+// TestMain leaves the settings of whoever runs the tests out of them.
+func TestMain(m *testing.M) {
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "RETORT_") && !strings.HasPrefix(name, "RETORT_TEST_") {
+			os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
 // console is what the program prints, read while it is written.
 type console struct {
 	mu   sync.Mutex

@@ -5,6 +5,8 @@ import (
 	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/latent"
+	"retort/orchestrator/masked"
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/triton"
 )
@@ -20,9 +22,24 @@ type service struct {
 
 // services is the list: one line per documented API.
 var services = []service{
+	{"latent", "Latent-space molecules", func(c *Config) gateway.Config { return c.Latent.API.Config }, (*house).latent},
+	{"masked", "Masked-template molecules", func(c *Config) gateway.Config { return c.Masked.API.Config }, (*house).masked},
 	{"embedding", "Text embedding", func(c *Config) gateway.Config { return c.Embedding.API.Config }, (*house).embedding},
 	{"ranking", "Passage ranking", func(c *Config) gateway.Config { return c.Ranking.API.Config }, (*house).ranking},
 	{"chat", "Vision-language chat", func(c *Config) gateway.Config { return c.Chat.API.Config }, (*house).chat},
+}
+
+func (h *house) latent() gateway.API {
+	models := triton.NewSetCatalog(h.registry, "latent", h.logger, func(n int) { h.metrics.ModelsReady("latent", n) },
+		latent.Opener(h.client, h.batching("latent")))
+	oracles := catalog(h, latent.OracleAPI, latent.OracleOpener(h.client, h.batching(latent.OracleAPI)))
+	return latent.New(h.config.Latent.Room, models, oracles)
+}
+
+func (h *house) masked() gateway.API {
+	batching := h.batching("masked")
+	batching.MaxTokens = h.config.Masked.Room.BatchTokens
+	return masked.New(h.config.Masked.Room, catalog(h, "masked", masked.Opener(h.client, batching)))
 }
 
 func (h *house) embedding() gateway.API {

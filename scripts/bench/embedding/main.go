@@ -1,8 +1,8 @@
 // Command embedding measures the embedding API side by side with the same
 // tensors sent straight to the same Triton, and with another server of the
 // same weights, in one run: rounds alternate, so that a machine whose speed
-// drifts shifts all sides alike. It prints each side's minimum, median and
-// maximum over the rounds, and the ratio of the medians.
+// drifts shifts all sides alike. It prints a table of medians with lowest and
+// highest, and of the ratios round by round. `make bench` starts the servers.
 //
 //	go run ./scripts/bench/embedding -gateway http://127.0.0.1:8003 -triton 127.0.0.1:8701
 package main
@@ -10,11 +10,9 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"log"
-	"math/rand/v2"
 	"os"
-	"strings"
+	"path/filepath"
 	"time"
 
 	"retort/orchestrator/triton"
@@ -23,13 +21,18 @@ import (
 
 var (
 	gatewayURL = flag.String("gateway", "http://127.0.0.1:8003", "base URL of the embedding API")
+	gatewayPID = flag.Int("gateway-pid", 0, "its process, to measure processor time and memory")
 	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the Triton behind it")
+	tritonPID  = flag.Int("triton-pid", 0, "its process")
 	peerURL    = flag.String("peer", "", "base URL of another server with an OpenAI style /embeddings, such as infinity")
+	peerPID    = flag.Int("peer-pid", 0, "its process")
+	peerModel  = flag.String("peer-model", "all-MiniLM-L6-v2", "the model's name at the peer")
 	publicID   = flag.String("model", "sentence-transformers/all-MiniLM-L6-v2", "public id of the model")
 	entry      = flag.String("entry", "model_repository/minilm_embed", "its folder in the model repository")
-	peerModel  = flag.String("peer-model", "all-MiniLM-L6-v2", "the model's name at the peer")
-	rounds     = flag.Int("rounds", 5, "rounds per measurement")
-	period     = flag.Duration("period", 4*time.Second, "length of a round of one side")
+	times      = flag.Int("rounds", 9, "rounds per measurement, after one that is not counted")
+	period     = flag.Duration("period", 3*time.Second, "length of a round of one side")
+	only       = flag.String("only", "", "singles, batches, lone or lengths: one of the comparisons")
+	soakFor    = flag.Duration("soak", time.Minute, "how long to watch the gateway's memory under load; 0 for not")
 )
 
 func main() {
@@ -40,7 +43,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	tokenizer, err := tokenizers.Load(*entry + "/tokenizer.json")
+	tokenizer, err := tokenizers.Load(filepath.Join(*entry, "tokenizer.json"))
 	if err != nil {
 		return err
 	}
@@ -49,68 +52,122 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	straight := &direct{client: client, tokenizer: tokenizer, model: (*entry)[strings.LastIndexByte(*entry, '/')+1:]}
-	gateway := &server{url: *gatewayURL + "/v1/embeddings", model: *publicID}
-	table := newTable(os.Stdout)
-	short, mixed := shortTexts(), mixedTexts(tokenizer)
-
-	sides := []side{{"gateway", gateway.embed}, {"Triton, ready tensors", straight.prepare(short, 1)}}
-	table.compare(ctx, "single short texts, 32 at once (requests/s)", 32, throughput(short, 1), sides, "at least 0.90")
-	sides[1].call = straight.prepare(short, 32)
-	table.compare(ctx, "32 short texts a request, 4 at once (texts/s)", 4, throughput(short, 32), sides, "at least 0.90")
-	sides[1].call = straight.prepare(short, 1)
-	table.latency(ctx, "one short text at a time (ms)", short, sides, "under 0.5 ms added")
-	sides[1] = side{"Triton, arrival order, padded", straight.prepare(mixed, 32)}
-	table.compare(ctx, "128 mixed texts a request, 10 to 256 tokens, 2 at once (texts/s)", 2, throughput(mixed, 128), sides, "at least 2.5")
-
-	if *peerURL != "" {
-		peer := &server{url: *peerURL + "/embeddings", model: *peerModel}
-		sides = []side{{"gateway", gateway.embed}, {"peer", peer.embed}}
-		table.compare(ctx, "single short texts, 32 at once (requests/s)", 32, throughput(short, 1), sides, "at least 1.4, aiming at 1.6")
-		table.compare(ctx, "32 short texts a request, 4 at once (texts/s)", 4, throughput(short, 32), sides, "at least 1.4, aiming at 1.6")
-		table.latency(ctx, "one short text at a time (ms)", short, sides, "at most half")
-	}
-	return table.err
-}
-
-// shortTexts are questions of 8 to 16 tokens.
-func shortTexts() []string {
-	subjects := []string{"aspirin", "caffeine", "the liver", "a kinase", "insulin", "the river", "a bank card", "vitamin D", "an enzyme", "copper"}
-	verbs := []string{"dissolve in water", "bind to its receptor", "work so quickly", "cost more this year", "change with age", "react with acids"}
-	var texts []string
-	for _, s := range subjects {
-		for _, v := range verbs {
-			texts = append(texts, fmt.Sprintf("Why does %s %s?", s, v), fmt.Sprintf("When did %s first %s, and where?", s, v))
-		}
-	}
-	return texts
-}
-
-// mixedTexts are 1,024 texts of 10 to 256 tokens in random order.
-func mixedTexts(t *tokenizers.Tokenizer) []string {
-	words := strings.Fields(strings.Join(shortTexts(), " "))
-	random := rand.New(rand.NewPCG(1, 2))
-	texts := make([]string, 1024)
-	for i := range texts {
-		want := 10 + random.IntN(247)
-		var b strings.Builder
-		for n := 2; n < want; n++ { // a word is a token or a little more
-			b.WriteString(words[random.IntN(len(words))])
-			b.WriteByte(' ')
-		}
-		texts[i] = cut(t, b.String(), want)
-	}
-	return texts
-}
-
-// cut shortens text to at most n tokens.
-func cut(t *tokenizers.Tokenizer, text string, n int) string {
-	e, err := t.Encode(text, tokenizers.Options{})
+	mixed, err := mixedTexts(tokenizer)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	if len(e.IDs) <= n {
-		return text
+	b := &bench{
+		gateway:  side{"gateway", (&server{*gatewayURL + "/v1/embeddings", *publicID}).embed, pids(*gatewayPID, *tritonPID)},
+		straight: &direct{client: client, tokenizer: tokenizer, model: filepath.Base(*entry)},
+		peer:     side{"peer", (&server{*peerURL + "/embeddings", *peerModel}).embed, pids(*peerPID)},
+		short:    shortTexts(), mixed: mixed,
 	}
-	return text[:e.Offsets[n-2].End]
+	if err := b.compare(ctx); err != nil {
+		return err
+	}
+	if *soakFor > 0 && *gatewayPID > 0 {
+		return soak(ctx, os.Stdout, b.gateway, b.short, b.mixed, *soakFor)
+	}
+	return nil
+}
+
+func pids(all ...int) (known processes) {
+	for _, pid := range all {
+		if pid > 0 {
+			known = append(known, pid)
+		}
+	}
+	return known
+}
+
+type bench struct {
+	gateway, peer side
+	straight      *direct
+	short, mixed  []string
+}
+
+// sides are the gateway, the same texts as tensors in calls of size rows, and
+// the peer if there is one.
+func (b *bench) sides(name string, texts []string, size int, peer bool) ([]side, error) {
+	call, err := b.straight.prepare(texts, size)
+	sides := []side{b.gateway, {name, call, pids(*tritonPID)}}
+	if peer && *peerURL != "" {
+		sides = append(sides, b.peer)
+	}
+	return sides, err
+}
+
+const ready = "ready tensors to the same Triton"
+
+// compare runs the workloads and prints their rows as they come.
+func (b *bench) compare(ctx context.Context) error {
+	t := newTable(os.Stdout)
+	workloads := []struct {
+		name string
+		run  func(context.Context, *table) error
+	}{{"singles", b.singles}, {"batches", b.batches}, {"lone", b.lone}, {"lengths", b.lengths}}
+	for _, w := range workloads {
+		if *only != "" && *only != w.name {
+			continue
+		}
+		if err := w.run(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) singles(ctx context.Context, t *table) error {
+	return b.throughput(ctx, t, "single short texts, 32 at once", 32, 1)
+}
+
+func (b *bench) batches(ctx context.Context, t *table) error {
+	return b.throughput(ctx, t, "requests of 32 short texts, 4 at once", 4, 32)
+}
+
+func (b *bench) throughput(ctx context.Context, t *table, title string, concurrency, size int) error {
+	sides, err := b.sides(ready, b.short, size, true)
+	if err != nil {
+		return err
+	}
+	c, err := throughput(ctx, title, concurrency, requests(b.short, size), sides)
+	if err != nil {
+		return err
+	}
+	t.ratio(c, 1, goal{bound: 0.90})
+	if len(sides) > 2 {
+		t.ratio(c, 2, goal{bound: 1.4})
+	}
+	return nil
+}
+
+func (b *bench) lone(ctx context.Context, t *table) error {
+	sides, err := b.sides(ready, b.short, 1, true)
+	if err != nil {
+		return err
+	}
+	c, err := latency(ctx, "one short text, alone", b.short, sides)
+	if err != nil {
+		return err
+	}
+	t.added(c, 1, goal{bound: 0.50, most: true})
+	if len(sides) > 2 {
+		t.ratio(c, 2, goal{bound: 0.5, most: true})
+	}
+	return nil
+}
+
+// lengths are texts of 10 to 256 tokens, against calls of 32 rows in the order
+// of arrival, padded to the longest of each call.
+func (b *bench) lengths(ctx context.Context, t *table) error {
+	sides, err := b.sides("arrival order, 32 rows padded", b.mixed, 32, false)
+	if err != nil {
+		return err
+	}
+	c, err := throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2, requests(b.mixed, 128), sides)
+	if err != nil {
+		return err
+	}
+	t.ratio(c, 1, goal{bound: 2.5})
+	return nil
 }

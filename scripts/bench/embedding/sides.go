@@ -13,10 +13,11 @@ import (
 )
 
 // side is one of the things compared: call embeds texts[lo:hi] of the
-// workload.
+// workload; served are the processes that do the work.
 type side struct {
-	name string
-	call func(ctx context.Context, texts []string, lo, hi int) error
+	name   string
+	call   func(ctx context.Context, texts []string, lo, hi int) error
+	served processes
 }
 
 // server is a server with OpenAI's interface.
@@ -53,40 +54,40 @@ type direct struct {
 	model     string
 }
 
-// prepare tokenises a workload in rows of size, padded in the order they
+// prepare tokenises a workload in calls of size rows, padded in the order they
 // come, and returns what sends those of texts[lo:hi].
-func (d *direct) prepare(texts []string, size int) func(context.Context, []string, int, int) error {
-	var requests []*triton.Request
+func (d *direct) prepare(texts []string, size int) (func(context.Context, []string, int, int) error, error) {
+	var calls []*triton.Request
 	for lo := 0; lo < len(texts); lo += size {
-		requests = append(requests, d.request(texts[lo:min(lo+size, len(texts))]))
+		call, err := d.request(texts[lo:min(lo+size, len(texts))])
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, call)
 	}
 	return func(ctx context.Context, _ []string, lo, hi int) error {
 		for i := lo / size; i < (hi+size-1)/size; i++ {
-			if _, err := d.client.Infer(ctx, requests[i]); err != nil {
+			if _, err := d.client.Infer(ctx, calls[i]); err != nil {
 				return err
 			}
 		}
 		return nil
-	}
+	}, nil
 }
 
-func (d *direct) request(texts []string) *triton.Request {
-	rows, longest := make([]*tokenizers.Encoding, len(texts)), 0
+func (d *direct) request(texts []string) (*triton.Request, error) {
+	rows := make([]*tokenizers.Encoding, len(texts))
 	for i, text := range texts {
-		e, err := d.tokenizer.Encode(text, tokenizers.Options{MaxLength: 256, Strategy: tokenizers.OnlyFirst})
-		if err != nil {
-			panic(err)
-		}
-		rows[i], longest = e, max(longest, len(e.IDs))
-	}
-	ids, mask, types := make([]int64, len(rows)*longest), make([]int64, len(rows)*longest), make([]int64, len(rows)*longest)
-	for i, row := range rows {
-		for j, id := range row.IDs {
-			ids[i*longest+j], mask[i*longest+j] = int64(id), 1
+		var err error
+		if rows[i], err = d.tokenizer.Encode(text, tokenizers.Options{MaxLength: 256, Strategy: tokenizers.OnlyFirst}); err != nil {
+			return nil, err
 		}
 	}
-	shape := []int64{int64(len(rows)), int64(longest)}
+	var batch tokenizers.Batch
+	batch.Fill(rows, d.tokenizer.PadID())
 	return &triton.Request{Model: d.model, Inputs: []triton.Tensor{
-		triton.Int64s("input_ids", shape, ids), triton.Int64s("attention_mask", shape, mask), triton.Int64s("token_type_ids", shape, types),
-	}}
+		triton.Int64s("input_ids", batch.Shape(), batch.InputIDs),
+		triton.Int64s("attention_mask", batch.Shape(), batch.AttentionMask),
+		triton.Int64s("token_type_ids", batch.Shape(), batch.TokenTypeIDs),
+	}}, nil
 }

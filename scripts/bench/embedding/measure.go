@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// figures are what the rounds of one side gave, in the order of the rounds.
+type figures struct {
+	values []float64 // texts per second, or milliseconds
+	cost   []float64 // processor milliseconds of the serving processes per text
+}
+
+// comparison is one workload on several sides.
+type comparison struct {
+	title, unit string
+	sides       []side
+	figures     []figures
+	others      float64 // share of the machine that other programs had meanwhile
+}
+
+// throughput measures texts per second of each side at a concurrency.
+func throughput(ctx context.Context, title string, concurrency int, l load, sides []side) (*comparison, error) {
+	return rounds(title, "texts/s", sides, func(s side) (float64, int, error) {
+		return l.rate(ctx, s, concurrency)
+	})
+}
+
+// latency measures single requests of one text, one after another: the median
+// of each round.
+func latency(ctx context.Context, title string, texts []string, sides []side) (*comparison, error) {
+	return rounds(title, "ms", sides, func(s side) (float64, int, error) {
+		var times []float64
+		for until := time.Now().Add(*period / 2); time.Now().Before(until); {
+			i := len(times) % len(texts)
+			start := time.Now()
+			if err := s.call(ctx, texts, i, i+1); err != nil {
+				return 0, 0, err
+			}
+			times = append(times, float64(time.Since(start).Nanoseconds())/1e6)
+		}
+		return median(times), len(times), nil
+	})
+}
+
+// rounds measures the sides in turn, every second round in reverse, after one
+// round that is not counted. measure returns a figure and the texts served.
+func rounds(title, unit string, sides []side, measure func(side) (float64, int, error)) (*comparison, error) {
+	c := &comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
+	fmt.Fprintf(os.Stderr, "measuring: %s\n", title)
+	var before usage
+	for round := range *times + 1 {
+		if round == 1 {
+			before = now(sides)
+		}
+		for turn := range sides {
+			i := turn
+			if round%2 == 1 {
+				i = len(sides) - 1 - turn
+			}
+			used := sides[i].served.used()
+			value, texts, err := measure(sides[i])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", title, sides[i].name, err)
+			}
+			if round == 0 {
+				continue
+			}
+			spent := sides[i].served.used() - used
+			c.figures[i].values = append(c.figures[i].values, value)
+			c.figures[i].cost = append(c.figures[i].cost, float64(spent.Microseconds())/1e3/float64(texts))
+		}
+	}
+	c.others = now(sides).others(before)
+	return c, nil
+}
+
+// usage is processor time up to a moment.
+type usage struct{ busy, all, own time.Duration }
+
+// now counts this program and all that the sides are served by as own.
+func now(sides []side) usage {
+	own := processes{os.Getpid()}
+	for _, s := range sides {
+		own = append(own, s.served...)
+	}
+	busy, all := machine()
+	return usage{busy, all, own.used()}
+}
+
+// others is the share of the machine that other programs had since before.
+func (u usage) others(before usage) float64 {
+	rest := (u.busy - before.busy) - (u.own - before.own)
+	return max(0, float64(rest)/float64(u.all-before.all))
+}
+
+// rate returns texts per second over one period, and how many there were.
+func (l load) rate(ctx context.Context, s side, concurrency int) (perSecond float64, texts int, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next, done atomic.Int64
+	start := time.Now()
+	var workers sync.WaitGroup
+	for range concurrency {
+		workers.Go(func() {
+			for time.Since(start) < *period && ctx.Err() == nil {
+				lo := int(next.Add(int64(l.size))-int64(l.size)) % len(l.texts)
+				if err := s.call(ctx, l.texts, lo, lo+l.size); err != nil {
+					stop(err)
+					return
+				}
+				done.Add(int64(l.size))
+			}
+		})
+	}
+	workers.Wait()
+	if ctx.Err() != nil {
+		return 0, 0, context.Cause(ctx)
+	}
+	return float64(done.Load()) / time.Since(start).Seconds(), int(done.Load()), nil
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}

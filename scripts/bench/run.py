@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Measure Retort side by side with others, in one run, and print tables in Markdown.
+
+    make bench                          every part
+    make bench PART=embedding           one or more parts
+    make bench PART=embedding ARGS="-soak 10m -rounds 15"
+    make bench PART=cmaes ARGS="--only speed"
+
+parts:
+  embedding   the gateway against ready tensors straight to the same Triton and against infinity-emb: throughput, latency,
+              mixed lengths, and the gateway's memory under load; starts its own Triton. RETORT_BENCH_PEER=0 leaves infinity
+              out, whose first start installs 5 GB
+  tokenizers  the Go tokenizers against the Hugging Face library called from Python
+  chem        the Go molecules against Python RDKit (Debian's python3-rdkit and rdkit-data)
+  cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
+
+ARGS go to the program of the one part named. A busy machine shows in the ranges; the share of other programs
+is printed where it matters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from environments import CACHE, ROOT, environment  # noqa: E402
+import servers  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--args", default="", help="for the program of the one part named")
+    parser.add_argument("--behind", action="store_true", help=argparse.SUPPRESS)  # this script, with a Triton running
+    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="all by default")
+    options = parser.parse_args()
+    extra = shlex.split(options.args)
+    if extra and len(options.part) != 1:
+        parser.error("arguments need exactly one part")
+    if options.behind:
+        return guarded(lambda _: embedding_behind(os.environ["RETORT_TRITON_URL"], extra), extra)
+    print(machine(), flush=True)
+    failed = []
+    for name in options.part or PARTS:
+        print(f"\n## {name}\n", flush=True)
+        failed += [name] if guarded(PARTS[name], extra) else []
+    if failed:
+        print(f"\nfailed or missed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def guarded(part: Callable[[list[str]], int], extra: list[str]) -> int:
+    """A part's status; what keeps it from running is said in a line, and the next part runs."""
+    try:
+        return part(extra)
+    except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
+        print(f"bench | {error}", file=sys.stderr)
+        return 1
+
+
+def machine() -> str:
+    """One line on what this was measured on, and on how busy it was before."""
+    info = Path("/proc/cpuinfo").read_text()
+    model = next((line.partition(":")[2].strip() for line in info.splitlines() if line.startswith("model name")), platform.machine())
+    memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
+    load = ", ".join(f"{n:.1f}" for n in os.getloadavg())
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return (f"{len(os.sched_getaffinity(0))} cores of {model}, {memory:.0f} GiB, {platform.platform(terse=True)}; "
+            f"load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}")
+
+
+def embedding(extra: list[str]) -> int:
+    """A Triton of its own, on free ports, around the rest of the part."""
+    again = [sys.executable, str(HERE / "run.py"), "--behind", f"--args={shlex.join(extra)}", "embedding"]
+    return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), "--", *again])
+
+
+def embedding_behind(triton: str, extra: list[str]) -> int:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    binary = CACHE / "embedding"
+    subprocess.run(["go", "build", "-o", binary, "./scripts/bench/embedding"], cwd=ROOT, check=True)
+    command = [binary, "-triton", triton, "-model", MODEL]
+    if pidfile := os.environ.get("RETORT_TEST_TRITON_PIDFILE"):
+        command += ["-triton-pid", Path(pidfile).read_text().strip()]
+    with servers.gateway(triton) as gateway:
+        command += ["-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
+        if os.environ.get("RETORT_BENCH_PEER") == "0":
+            return follow([*command, *extra])
+        with servers.infinity() as peer:
+            cosine = servers.check_same(gateway.url, peer.url, MODEL, servers.PEER_MODEL)
+            print(f"peer: infinity-emb 0.0.78, its ONNX engine, fp32, defaults; cosine to the gateway's vector {cosine:.5f}", flush=True)
+            command += ["-peer", peer.url, "-peer-model", servers.PEER_MODEL, "-peer-pid", str(peer.process.pid)]
+            return follow([*command, *extra])
+
+
+def tokenizers(extra: list[str]) -> int:
+    return script("tokenizers_bench.py", python(), extra)
+
+
+def cmaes(extra: list[str]) -> int:
+    return script("cmaes.py", python(), extra)
+
+
+def chem(extra: list[str]) -> int:
+    """With Debian's own Python, for which its RDKit is built."""
+    debian = Path("/usr/bin/python3")
+    if subprocess.run([debian, "-c", "from rdkit import Chem, RDConfig"], capture_output=True).returncode:
+        raise RuntimeError("Python RDKit is missing: apt-get install python3-rdkit rdkit-data")
+    return script("chem.py", debian, extra)
+
+
+def python() -> Path:
+    return environment(".venv-bench", HERE / "requirements.txt")
+
+
+def script(name: str, interpreter: Path, extra: list[str]) -> int:
+    return follow([interpreter, HERE / name, *extra])
+
+
+def follow(command: list) -> int:
+    """Run a command to its end; when this program is asked to end, it first ends the command in good order."""
+    child = subprocess.Popen(command, cwd=ROOT)
+    try:
+        return child.wait()
+    except BaseException:
+        child.terminate()
+        child.wait()
+        raise
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+PARTS = {"embedding": embedding, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes}
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,129 @@
+"""What the embedding benchmark compares: a gateway on free ports, and infinity on one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from environments import CACHE, ROOT, environment
+
+APIS = ("latent", "masked", "embedding", "ranking", "chat")
+PEER_MODEL = "all-MiniLM-L6-v2"
+
+
+class Server:
+    """A process that listens on `url`; its lines go to a file, which is shown should it fail."""
+
+    def __init__(self, name: str, command: list[str], variables: dict[str, str], url: str, ready: str,
+                 seconds: float, folder: Path = ROOT) -> None:
+        self.name, self.url = name, url
+        CACHE.mkdir(parents=True, exist_ok=True)
+        self.log = CACHE / f"{name}.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, cwd=folder, env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            self.wait(url + ready, seconds)
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait(self, url: str, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not answers(url):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                last = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+                raise RuntimeError(f"{self.name} did not start; its last lines:\n{last}")
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        """Ask the process to end, then make it and all it started."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(40)
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def gateway(triton: str) -> Server:
+    """bin/retort in front of a running Triton; `url` is the embedding API."""
+    main, *own = free_ports(1 + len(APIS))
+    ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
+    url = f"http://127.0.0.1:{own[APIS.index('embedding')]}"
+    return Server("gateway", [str(ROOT / "bin" / "retort"), "serve"], {
+        "RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, "RETORT_TRITON_URL": triton,
+        "RETORT_MODEL_REPOSITORY": str(ROOT / "model_repository")}, url, "/v1/health/ready", 60)
+
+
+def infinity() -> Server:
+    """infinity-emb with its ONNX engine on the same weights in fp32, as its own documentation starts it."""
+    python = environment(".venv-peer", ROOT / "scripts" / "bench" / "peer" / "requirements.txt")
+    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1",
+               "INFINITY_ANONYMOUS_USAGE_STATS": "0", "HF_HOME": str(CACHE / "huggingface")}
+    folder = CACHE / "peer" / PEER_MODEL
+    if not (folder / "model.onnx").exists():
+        subprocess.run([python, ROOT / "scripts" / "bench" / "peer" / "model.py", folder], env={**os.environ, **offline}, check=True)
+    [port] = free_ports(1)
+    # It looks the graph up by the path it finds, optimum by a bare name: the two agree in the folder itself.
+    command = [str(python.parent / "infinity_emb"), "v2", "--model-id", ".", "--served-model-name", PEER_MODEL,
+               "--engine", "optimum", "--device", "cpu", "--no-bettertransformer", "--pooling-method", "mean",
+               "--host", "127.0.0.1", "--port", str(port)]
+    return Server("infinity", command, offline, f"http://127.0.0.1:{port}", "/health", 300, folder)
+
+
+def check_same(ours: str, theirs: str, model: str, peer_model: str) -> float:
+    """The cosine of what both answer for a text: both serve the same weights."""
+    text = "Why does aspirin dissolve in water?"
+    a, b = vector(f"{ours}/v1/embeddings", model, text), vector(f"{theirs}/embeddings", peer_model, text)
+    dot, norms = sum(x * y for x, y in zip(a, b)), (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
+    if dot < 0.995 * norms:
+        raise RuntimeError(f"the servers do not serve the same weights: cosine {dot / norms:.4f}")
+    return dot / norms
+
+
+def vector(url: str, model: str, text: str) -> list[float]:
+    body = json.dumps({"model": model, "input": text}).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)["data"][0]["embedding"]
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.status == 200
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on now, all different."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def say(line: str) -> None:
+    print(f"bench | {line}", file=sys.stderr, flush=True)
