@@ -1,0 +1,133 @@
+"""The decoder's whole loop as ONNX graphs: greedy and sampled, and with a beam.
+
+One round of the Loop takes the newest token of every row, extends the key/value cache by one place and picks the next token.
+The cache grows by Concat: with few key heads it is so small that the copy costs less than attending to unused
+places would. Layouts: k [B, key heads, size, t] (transposed, ready for the product), v [B, key heads, t, size].
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from onnx import TensorProto
+
+from scripts.train.graph import Graph
+from scripts.train.latent.model import Attention, Decoder, DecoderLayer
+from scripts.train.latent.tokens import BOS, EOS, PAD
+
+
+class Step:
+    """The parts that both loops share: constants of the outer graph, and one round's pass through the layers."""
+
+    def __init__(self, graph: Graph, decoder: Decoder, z: str) -> None:
+        self.decoder, self.shape = decoder, decoder.shape
+        self.size, self.group = self.shape.width // self.shape.heads, self.shape.heads // self.shape.key_heads
+        memory = graph.op("Reshape", graph.layer(z, decoder.memory), np.array([0, self.shape.slots, self.shape.width]))
+        memory = graph.norm(memory, decoder.memory_norm)
+        self.cross = [(self._slots(graph, memory, layer.cross.k, [0, 2, 3, 1]), self._slots(graph, memory, layer.cross.v, [0, 2, 1, 3])) for layer in decoder.layers]
+        # Entry i of the bias is for a key i - (positions - 1) tokens away from the query: a round takes its last t + 1 entries.
+        distance = torch.arange(1 - self.shape.positions, 1).clamp(min=-decoder.relative.reach) + decoder.relative.reach
+        table = decoder.relative.table(distance).T
+        self.bias = graph.weight(table.unflatten(0, (1, self.shape.key_heads, -1)))
+
+    def _slots(self, graph: Graph, memory: str, module: torch.nn.Linear, perm: list[int]) -> str:
+        return graph.op("Transpose", graph.op("Reshape", graph.layer(memory, module), np.array([0, 0, self.shape.key_heads, self.size])), perm=perm)
+
+    def empty(self, graph: Graph, rows: str) -> list[str]:
+        """A cache without entries for `rows` (int64 [1]) rows: k, v of the first layer, k, v of the second ..."""
+        k = graph.op("Concat", rows, np.array([self.shape.key_heads, self.size, 0]), axis=0)
+        v = graph.op("Concat", rows, np.array([self.shape.key_heads, 0, self.size]), axis=0)
+        return [graph.op("ConstantOfShape", s) for _ in self.decoder.layers for s in (k, v)]
+
+    def logits(self, body: Graph, turn: str, token: str, cache: list[str]) -> tuple[str, list[str]]:
+        """token int64 [B] at position `turn` -> logits [B, vocabulary], and the cache with this token."""
+        decoder, positions = self.decoder, self.shape.positions
+        start = body.op("Unsqueeze", body.op("Sub", positions - 1, turn), np.array([0]))
+        bias = body.op("Slice", self.bias, start, np.array([positions]), np.array([3]))
+        x = body.op("Add", body.op("Gather", body.weight(decoder.token.weight), token), body.op("Gather", body.weight(decoder.position.weight), turn))
+        grown: list[str] = []
+        for number, layer in enumerate(decoder.layers):
+            x, k, v = self._layer(body, layer, x, cache[2 * number], cache[2 * number + 1], self.cross[number], bias)
+            grown += [k, v]
+        return body.layer(body.norm(x, decoder.norm), decoder.head), grown
+
+    def _layer(self, body: Graph, layer: DecoderLayer, x: str, k: str, v: str, cross: tuple[str, str], bias: str) -> tuple[str, str, str]:
+        own, heads, size = layer.attention, self.shape.key_heads, self.size
+        weight = torch.cat([own.q.weight * size**-0.5, own.k.weight, own.v.weight])
+        offset = torch.cat([own.q.bias * size**-0.5, own.k.bias, own.v.bias])
+        wide = np.array([self.shape.width, heads * size, heads * size])
+        q, key, value = body.op("Split", body.linear(body.norm(x, layer.norm1), weight, offset), wide, outputs=3, axis=-1)
+        k = body.op("Concat", k, body.op("Reshape", key, np.array([0, heads, size, 1])), axis=3)
+        v = body.op("Concat", v, body.op("Reshape", value, np.array([0, heads, 1, size])), axis=2)
+        x = body.op("Add", x, self._attend(body, own, q, k, v, bias))
+        other = layer.cross
+        q = body.linear(body.norm(x, layer.norm2), other.q.weight * size**-0.5, other.q.bias * size**-0.5)
+        x = body.op("Add", x, self._attend(body, other, q, *cross, None))
+        return body.op("Add", x, body.feed(body.norm(x, layer.norm3), layer.feed)), k, v
+
+    def _attend(self, body: Graph, module: Attention, q: str, k: str, v: str, bias: str | None) -> str:
+        scores = body.op("MatMul", body.op("Reshape", q, np.array([0, self.shape.key_heads, self.group, self.size])), k)
+        scores = scores if bias is None else body.op("Add", scores, bias)
+        mixed = body.op("MatMul", body.op("Softmax", scores, axis=-1), v)
+        return body.layer(body.op("Reshape", mixed, np.array([0, self.shape.width])), module.o)
+
+
+def sampled(decoder: Decoder) -> Graph:
+    """hiddens [B, 1, latent], temperature [B, 1] (0: greedy), seed [B, 1] -> token_ids [B, T], score [B, 1].
+
+    A row's ids end with [EOS], then [PAD]. score is the sum of the log probabilities (at temperature 1) of its tokens.
+    """
+    graph, shape = Graph(), decoder.shape
+    hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
+    temperature = graph.input("temperature", TensorProto.FLOAT, ["batch", 1])
+    seed = graph.input("seed", TensorProto.INT64, ["batch", 1])
+    step = Step(graph, decoder, graph.op("Squeeze", hiddens, np.array([1])))
+    rows = graph.op("Shape", hiddens, start=0, end=1)
+    hot = graph.op("Greater", temperature, 0.0)
+    divisor = graph.op("Max", temperature, 1e-4)
+    token = graph.op("Expand", BOS, rows)
+    carried = [token, graph.op("Equal", token, EOS), graph.op("ConstantOfShape", rows), *step.empty(graph, rows)]
+
+    body = Graph(graph)
+    turn, go = body.input("turn", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
+    token, done, score = body.input("token", TensorProto.INT64, ["batch"]), body.input("done", TensorProto.BOOL, ["batch"]), body.input("sum", TensorProto.FLOAT, ["batch"])
+    cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(decoder.layers))]
+    logits, cache = step.logits(body, turn, token, cache)
+    picked = _pick(body, logits, hot, divisor, body.uniform(body.key(seed, turn)))
+    gained = body.op("Squeeze", body.op("GatherElements", body.op("LogSoftmax", logits, axis=-1), picked, axis=1), np.array([1]))
+    score = body.op("Where", done, score, body.op("Add", score, gained))
+    token = body.op("Where", done, PAD, body.op("Squeeze", picked, np.array([1])))
+    done = body.op("Or", done, body.op("Equal", token, EOS))
+    _outputs(body, done, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 1), *((c, TensorProto.FLOAT, 4) for c in cache)])
+    body.output(body.op("Identity", token), TensorProto.INT64, [None])
+
+    *final, ids = graph.loop(body, shape.positions, carried, 1)
+    graph.output(graph.op("Transpose", ids, perm=[1, 0]), TensorProto.INT64, ["batch", "tokens"], "token_ids")
+    graph.output(graph.op("Unsqueeze", final[2], np.array([1])), TensorProto.FLOAT, ["batch", 1], "score")
+    return graph
+
+
+def _outputs(body: Graph, done: str, carried: list[tuple[str, int, int]]) -> None:
+    """The condition (some row is not done), then the carried values as (name, type, rank)."""
+    unfinished = body.op("Cast", body.op("Not", done), to=TensorProto.INT64)
+    body.output(body.op("Greater", body.op("ReduceMax", unfinished, keepdims=0), 0), TensorProto.BOOL, [])
+    for name, kind, rank in carried:
+        body.output(name, kind, [None] * rank)
+
+
+def _pick(body: Graph, logits: str, hot: str, divisor: str, uniform: str) -> str:
+    """One token a row, int64 [B, 1]: the likeliest, or where hot the one at `uniform` in the cumulated probabilities."""
+    cumulated = body.op("CumSum", body.op("Softmax", body.op("Div", logits, divisor), axis=-1), 1)
+    below = body.op("Cast", body.op("Less", cumulated, uniform), to=TensorProto.INT64)
+    drawn = body.op("ReduceSum", below, np.array([1]), keepdims=1)
+    likeliest = body.op("ArgMax", logits, axis=1, keepdims=1)
+    # Rounding may leave the last cumulated probability just below the uniform number.
+    last = body.op("Sub", body.op("Squeeze", body.op("Shape", logits, start=1, end=2)), 1)
+    return body.op("Where", hot, body.op("Min", drawn, last), likeliest)
+
+
+def write(decoder: Decoder, path: Path) -> None:
+    with torch.no_grad():
+        sampled(decoder).save(path, "latent_decoder")
