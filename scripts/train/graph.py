@@ -18,6 +18,8 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
+from scripts.train.layers import Layer, Relative
+
 OPSET, IR = 20, 9
 """Understood by ONNX Runtime 1.17 and later."""
 
@@ -106,6 +108,19 @@ class Graph:
         v = self.heads(self.layer(memory, module.v), heads, size)
         mixed = self.op("MatMul", self.op("Softmax", self.op("Add", self.op("MatMul", q, k), bias), axis=-1), v)
         return self.layer(self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), np.array([0, 0, heads * size])), module.o)
+
+    def transformer(self, x: str, module: Layer, bias: str) -> str:
+        """Layer.forward."""
+        normed = self.norm(x, module.norm1)
+        x = self.op("Add", x, self.attention(normed, normed, module.attention, bias))
+        return self.op("Add", x, self.feed(self.norm(x, module.norm2), module.feed))
+
+    def relative(self, module: Relative, length: str) -> str:
+        """The bias on attention scores, [heads, length, length]: see Relative.forward."""
+        at = self.op("Range", 0, length, 1)
+        distance = self.op("Sub", self.op("Unsqueeze", at, np.array([0])), self.op("Unsqueeze", at, np.array([1])))
+        row = self.op("Add", self.op("Clip", distance, -module.reach, module.reach), module.reach)
+        return self.op("Gather", self.weight(module.table.weight.T), row, axis=1)
 
     def loop(self, body: "Graph", limit: Any, carried: Sequence[str], scanned: int) -> tuple[str, ...]:
         """Runs body until its first output is false or `limit` rounds are over; returns carried values, then scanned ones.

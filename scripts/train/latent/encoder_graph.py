@@ -9,15 +9,7 @@ import torch
 from onnx import TensorProto
 
 from scripts.train.graph import Graph
-from scripts.train.latent.model import Encoder, Relative
-
-
-def relative(graph: Graph, module: Relative, length: str) -> str:
-    """The bias on attention scores, [heads, length, length]: see Relative.forward."""
-    at = graph.op("Range", 0, length, 1)
-    distance = graph.op("Sub", graph.op("Unsqueeze", at, np.array([0])), graph.op("Unsqueeze", at, np.array([1])))
-    row = graph.op("Add", graph.op("Clip", distance, -module.reach, module.reach), module.reach)
-    return graph.op("Gather", graph.weight(module.table.weight.T), row, axis=1)
+from scripts.train.latent.model import Encoder
 
 
 def build(encoder: Encoder) -> Graph:
@@ -28,13 +20,11 @@ def build(encoder: Encoder) -> Graph:
     length = graph.op("Squeeze", graph.op("Shape", ids, start=1, end=2))
     present = graph.op("Cast", graph.op("Unsqueeze", mask, np.array([1, 2])), to=TensorProto.FLOAT)
     padding = graph.op("Mul", graph.op("Sub", 1.0, present), -1e4)
-    bias = graph.op("Add", graph.op("Unsqueeze", relative(graph, encoder.relative, length), np.array([0])), padding)
+    bias = graph.op("Add", graph.op("Unsqueeze", graph.relative(encoder.relative, length), np.array([0])), padding)
     position = graph.op("Slice", graph.weight(encoder.position.weight), np.array([0]), graph.op("Unsqueeze", length, np.array([0])), np.array([0]))
     x = graph.op("Add", graph.op("Gather", graph.weight(encoder.token.weight), ids), position)
     for layer in encoder.layers:
-        normed = graph.norm(x, layer.norm1)
-        x = graph.op("Add", x, graph.attention(normed, normed, layer.attention, bias))
-        x = graph.op("Add", x, graph.feed(graph.norm(x, layer.norm2), layer.feed))
+        x = graph.transformer(x, layer, bias)
     z = graph.layer(pool(graph, encoder, graph.norm(x, encoder.norm), ids, padding), encoder.out)
     square = graph.op("ReduceMean", graph.op("Mul", z, z), np.array([-1]), keepdims=1)
     z = graph.op("Div", z, graph.op("Sqrt", graph.op("Add", square, 1e-6)))

@@ -21,6 +21,7 @@ from torch import nn
 from torch.nn import functional
 
 from scripts.train.latent.tokens import PAD
+from scripts.train.layers import Attention, Feed, Layer, Outer, Relative, initialise, padding_bias
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,79 +50,6 @@ PRESETS = {
 }
 
 
-class Attention(nn.Module):
-    """Grouped-query attention, x [B, Lq, d] to memory [B, Lk, d]; bias is added to the scores [B, key heads, group, Lq, Lk]."""
-
-    def __init__(self, width: int, heads: int, key_heads: int) -> None:
-        super().__init__()
-        self.heads, self.key_heads, self.size = heads, key_heads, width // heads
-        self.q, self.o = nn.Linear(width, width), nn.Linear(width, width)
-        self.k, self.v = (nn.Linear(width, key_heads * self.size) for _ in range(2))
-
-    def keys(self, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """k, v [B, key heads, Lk, size]."""
-        return tuple(f(memory).unflatten(-1, (self.key_heads, self.size)).transpose(1, 2) for f in (self.k, self.v))
-
-    def forward(self, x: torch.Tensor, memory: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-        return self.attend(x, *self.keys(memory), bias)
-
-    def attend(self, x: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-        """Written out rather than torch's fused kernel: on a CPU the latter's backward pass is slower."""
-        rows, length = x.shape[:2]
-        q = self.q(x).view(rows, length, self.key_heads, -1, self.size).permute(0, 2, 3, 1, 4)
-        scores = (q.flatten(2, 3) * self.size**-0.5) @ k.transpose(-1, -2)
-        scores = scores.unflatten(2, (-1, length))
-        if bias is not None:
-            scores = scores + bias.to(scores.dtype)
-        mixed = torch.softmax(scores, -1, dtype=scores.dtype).flatten(2, 3) @ v
-        return self.o(mixed.unflatten(2, (-1, length)).permute(0, 3, 1, 2, 4).flatten(2))
-
-
-class Relative(nn.Module):
-    """A learned bias on attention scores for every head and distance (T5), up to `reach` tokens.
-
-    Half of the heads start with a preference for near tokens (ALiBi), so that local patterns are seen from the first step.
-    """
-
-    reach = 64
-
-    def __init__(self, heads: int, key_heads: int) -> None:
-        super().__init__()
-        self.key_heads = key_heads
-        self.table = nn.Embedding(2 * self.reach + 1, heads)
-
-    def reset(self) -> None:
-        distance = torch.arange(-self.reach, self.reach + 1).abs().float()
-        slopes = torch.tensor([2.0 ** -(h // 2) if h % 2 else 0.0 for h in range(self.table.embedding_dim)])
-        self.table.weight.data.copy_(-distance[:, None] * slopes)
-
-    def forward(self, length: int) -> torch.Tensor:
-        """[key heads, group, length, length]; entry [.., i, j] is for query i and key j."""
-        at = torch.arange(length, device=self.table.weight.device)
-        distance = (at[None, :] - at[:, None]).clamp(-self.reach, self.reach) + self.reach
-        return self.table(distance).permute(2, 0, 1).unflatten(0, (self.key_heads, -1))
-
-
-class Feed(nn.Sequential):
-    def __init__(self, width: int, times: int, dropout: float) -> None:
-        super().__init__(nn.Linear(width, times * width), nn.GELU(), nn.Linear(times * width, width), nn.Dropout(dropout))
-
-
-class EncoderLayer(nn.Module):
-    """Pre-norm self-attention and feed-forward."""
-
-    def __init__(self, shape: Shape) -> None:
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(shape.width), nn.LayerNorm(shape.width)
-        self.attention = Attention(shape.width, shape.heads, shape.heads)
-        self.feed = Feed(shape.width, shape.encoder_feed, shape.dropout)
-
-    def forward(self, x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        normed = self.norm1(x)
-        x = x + self.attention(normed, normed, bias)
-        return x + self.feed(self.norm2(x))
-
-
 class DecoderLayer(nn.Module):
     """Pre-norm causal self-attention, attention to the memory, feed-forward."""
 
@@ -138,19 +66,13 @@ class DecoderLayer(nn.Module):
         return x + self.feed(self.norm3(x))
 
 
-class Outer(nn.Linear):
-    """A linear map at the model's edge: Muon leaves it to AdamW (see training.optimisers)."""
-
-    hidden = False
-
-
 class Encoder(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.token = nn.Embedding(shape.vocabulary, shape.width)
         self.position = nn.Embedding(shape.positions, shape.width)
         self.relative = Relative(shape.heads, shape.heads)
-        self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(shape.encoder_layers))
+        self.layers = nn.ModuleList(Layer(shape.width, shape.heads, shape.encoder_feed, shape.dropout) for _ in range(shape.encoder_layers))
         self.norm = nn.LayerNorm(shape.width)
         self.queries = nn.Embedding(shape.slots, shape.width)
         self.pool = Attention(shape.width, shape.heads, shape.heads)
@@ -158,7 +80,7 @@ class Encoder(nn.Module):
 
     def forward(self, ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """ids, attention_mask (1 = token, 0 = padding) int64 [B, L] -> z float [B, latent]."""
-        padding = (1.0 - attention_mask[:, None, None, None, :].to(torch.float32)) * -1e4
+        padding = padding_bias(attention_mask)
         bias = self.relative(ids.shape[1]) + padding
         x = self.token(ids) + self.position.weight[: ids.shape[1]]
         for layer in self.layers:
@@ -202,14 +124,7 @@ class Model(nn.Module):
         super().__init__()
         self.shape = shape
         self.encoder, self.decoder = Encoder(shape), Decoder(shape)
-        for module in self.modules():
-            if isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=0.05)
-            elif isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=module.in_features**-0.5 / 1.5)
-                nn.init.zeros_(module.bias)
-        self.encoder.relative.reset()
-        self.decoder.relative.reset()
+        initialise(self)
 
     def forward(self, ids: torch.Tensor, target: torch.Tensor, lowest: float, highest: float) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """MIM-style loss of ids [B, L] (encoder) against target [B, L + 1 or more] ([BOS] tokens [EOS] padding).
