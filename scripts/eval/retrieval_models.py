@@ -130,7 +130,7 @@ def embedder(source: str, weights: Path | None, threads: int) -> Embedder:
         folder, alpha = rest.split("@")
         model = export.two_mode(weights, Path(folder), float(alpha)).to(device)
         prefixes = {"query": QUERY_PREFIX, "passage": PASSAGE_PREFIX}
-        return LocalEmbedder(vectors.torch_embed(model.encoder, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256)
+        return LocalEmbedder(vectors.module_embed(model, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256)
     told, run = parameters(Path(rest)), session(Path(rest), threads)
     prefixes = {m: told.get(f"{m}_prefix", "") for m in ("query", "passage")}
 

@@ -14,22 +14,22 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import training
-from scripts.train.embedding import bert, twomode, vectors
-from scripts.train.embedding.examples import Mined
+from scripts.train import checkpoint, training
+from scripts.train.embedding import bert, rotation, twomode, vectors
+from scripts.train.embedding.examples import Mined, load_sets
 
 # The big step for a GPU holds more in-batch negatives and longer passages.
 PRESETS = {
-    "cpu": dict(batch=48, lr=4e-5, warmup=1000, ema=0.99, hard=1, passage_tokens=104, query_tokens=40),
-    "gpu": dict(batch=256, lr=6e-5, warmup=10_000, ema=0.999, hard=4, passage_tokens=256, query_tokens=64),
+    "cpu": dict(batch=48, lr=5e-5, warmup=1000, ema=0.99, hard=2, bank=512, live=24, passage_tokens=128, query_tokens=48),
+    "gpu": dict(batch=256, lr=6e-5, warmup=10_000, ema=0.999, hard=3, bank=4096, live=1024, passage_tokens=256, query_tokens=64),
 }
 
 
 class Sampler:
     """The batch of a step: a pure function of (seed, step)."""
 
-    def __init__(self, sets: list[Mined], tokenizer, batch: int, hard: int, passage_tokens: int, query_tokens: int, seed: int):
-        self.sets, self.batch, self.hard, self.seed = sets, batch, hard, seed
+    def __init__(self, sets: list[Mined], tokenizer, batch: int, hard: int, bank: int, live: int, passage_tokens: int, query_tokens: int, seed: int):
+        self.sets, self.batch, self.hard, self.bank, self.live, self.seed = sets, batch, hard, bank, live, seed
         cut = lambda texts, prefix, most: vectors.token_ids(tokenizer, [prefix + t for t in texts], most)
         self.passages = [cut(s.passages, twomode.PASSAGE_PREFIX, passage_tokens) for s in sets]
         self.queries = [cut(s.queries, twomode.QUERY_PREFIX, query_tokens) for s in sets]
@@ -47,29 +47,25 @@ class Sampler:
 
     def assemble(self, chosen: int, rows: np.ndarray, random: np.random.Generator) -> twomode.Batch:
         mined = self.sets[chosen]
-        passages = [mined.positives[r] for r in rows]
-        for row in rows:
-            pool = mined.negatives[row]
-            passages += [int(p) for p in random.permutation(pool)[: self.hard]]
-        groups = np.array([mined.groups[p] for p in passages])
-        allowed = groups[None] != groups[: len(rows), None]
-        allowed[np.arange(len(rows)), np.arange(len(rows))] = True
-        part = lambda table, numbers: vectors.padded([table[chosen][n] for n in numbers])
+        numbers, target, allowed = twomode.candidates(mined, rows, self.hard, self.bank, random)
+        part = lambda table, chosen_rows: vectors.padded([table[chosen][n] for n in chosen_rows])
         return twomode.Batch(
-            part(self.queries, rows), part(self.misread, rows), part(self.passages, passages), torch.from_numpy(allowed),
-            torch.from_numpy(mined.query_vectors[rows]), torch.from_numpy(mined.passage_vectors[passages]))
+            part(self.queries, rows), part(self.misread, rows), part(self.passages, numbers[: self.live]), target, allowed,
+            torch.from_numpy(mined.query_vectors[rows]), torch.from_numpy(mined.passage_vectors[numbers]))
 
 
-def load_sets(file: Path) -> list[Mined]:
-    """The sets that `examples` wrote."""
-    stored = torch.load(file, weights_only=True)
-    return [Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items()}) for s in stored]
+def fixed(sampler: Sampler) -> list[twomode.Batch]:
+    """The same batches at every look, one a set: their loss falls smoothly where a step's own jumps from set to set."""
+    return [sampler.assemble(s, np.random.default_rng(s).permutation(len(m.queries))[: sampler.batch], np.random.default_rng(s))
+            for s, m in enumerate(sampler.sets)]
 
 
-def held_out(sampler: Sampler, batches: int = 1) -> list[twomode.Batch]:
-    """Fixed batches to watch the loss on: one a set, from steps that no run reaches."""
-    return [sampler.assemble(s, np.random.default_rng((s, b)).permutation(len(m.queries))[: sampler.batch], np.random.default_rng(s))
-            for s, m in enumerate(sampler.sets) for b in range(batches)]
+def first_rotation(sets: list[Mined], options: training.Options) -> torch.Tensor:
+    """The fitted rotation, kept in the run's folder so that a resumed run need not fit it again."""
+    file = options.folder / "rotation.pt"
+    if not file.exists():
+        checkpoint.save({"rotation": rotation.fit(sets, options.seed)}, file)
+    return checkpoint.load(file)["rotation"]
 
 
 def main() -> None:
@@ -80,10 +76,10 @@ def main() -> None:
     shared = {k: v for k, v in preset.items() if k in ("batch", "lr", "warmup", "ema")}
     training.add_arguments(parser, name="embedding", decay=0.4, **shared)
     parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM (config.json, model.safetensors)")
-    parser.add_argument("--examples", type=Path, default=Path("runs/examples.pt"))
-    parser.add_argument("--hard", type=int, default=preset["hard"], help="hard negatives a query")
-    parser.add_argument("--passage-tokens", type=int, default=preset["passage_tokens"])
-    parser.add_argument("--query-tokens", type=int, default=preset["query_tokens"])
+    parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
+    for key, text in {"hard": "hard negatives a query", "bank": "candidates a step", "live": "candidates a step that are encoded",
+                      "passage_tokens": "longest passage", "query_tokens": "longest query"}.items():
+        parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     for key, value in vars(twomode.Weights()).items():
         parser.add_argument("--" + key.replace("_", "-"), type=float, default=value, help="weight in the loss")
     args = parser.parse_args()
@@ -91,15 +87,16 @@ def main() -> None:
     weights = twomode.Weights(args.anchor, args.mode, args.mode_margin)
     torch.manual_seed(options.seed)
     tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
-    sampler = Sampler(load_sets(args.examples), tokenizer, options.batch, args.hard, args.passage_tokens, args.query_tokens, options.seed)
+    sets = load_sets(args.examples)
+    sampler = Sampler(sets, tokenizer, options.batch, args.hard, args.bank, args.live, args.passage_tokens, args.query_tokens, options.seed)
     device = options.torch_device()
-    model = twomode.TwoMode(bert.load_encoder(args.weights, dropout=0.05))
+    model = twomode.TwoMode(bert.load_encoder(args.weights, dropout=0.05), first_rotation(sets, options))
 
     def loss(network, batch):
         return twomode.loss(network, batch.to(device), weights)
 
     def evaluate(network, step):
-        found = [loss(network, batch)[1] for batch in held_out(sampler)]
+        found = [loss(network, batch)[1] for batch in fixed(sampler)]
         return {f"fixed_{k}": float(torch.stack([f[k] for f in found]).mean()) for k in found[0]}
 
     training.run(options, model, sampler, loss, evaluate)

@@ -35,7 +35,7 @@ def blended(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) ->
 def two_mode(weights: Path, run: Path, alpha: float) -> twomode.TwoMode:
     """The model of a run, blended with the MiniLM it began from."""
     trained = torch.load(run / "weights.pt", map_location="cpu", weights_only=True)
-    return blended(twomode.TwoMode(bert.load_encoder(weights)), trained, alpha)
+    return blended(twomode.TwoMode(bert.load_encoder(weights), trained["first_turn"]), trained, alpha)
 
 
 def graph(model: nn.Module, output: str) -> onnx.ModelProto:

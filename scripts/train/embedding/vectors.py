@@ -63,13 +63,16 @@ Embed = Callable[[Tensor, Tensor], Tensor]
 
 
 def torch_embed(encoder: Encoder, device: torch.device) -> Embed:
-    """ids, mask [B,L] to float vectors [B,H] on the CPU, in bfloat16 where the device has it."""
+    """Mean-pooled vectors of an encoder as it is."""
+    return module_embed(lambda ids, mask: mean_pooled(encoder(ids, mask, torch.zeros_like(ids)).float(), mask), device)
+
+
+def module_embed(module: Embed, device: torch.device) -> Embed:
+    """ids, mask [B,L] to float vectors [B,H] on the CPU, computed on a device, in bfloat16 where that is safe."""
 
     def embed(ids: Tensor, mask: Tensor) -> Tensor:
-        ids, mask = ids.to(device), mask.to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
-            hidden = encoder(ids, mask, torch.zeros_like(ids))
-        return mean_pooled(hidden.float(), mask).cpu()
+            return module(ids.to(device), mask.to(device)).float().cpu()
 
     return embed
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from scripts.train import training
 from scripts.train.embedding import bert, vectors
-from scripts.train.embedding.__main__ import load_sets
+from scripts.train.embedding.examples import load_sets
 from scripts.train.ranking import pairs, ranker
 
 PRESETS = {
@@ -54,7 +54,7 @@ def main() -> None:
     shared = {k: v for k, v in preset.items() if k in ("batch", "lr", "warmup", "ema")}
     training.add_arguments(parser, name="ranking", decay=0.4, **shared)
     parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM (config.json, model.safetensors)")
-    parser.add_argument("--examples", type=Path, default=Path("runs/examples.pt"))
+    parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
     for key, text in {"candidates": "passages a query", "pair_tokens": "longest pair", "query_tokens": "longest query",
                       "frozen": "lower layers kept as they are"}.items():
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
