@@ -74,6 +74,21 @@ def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
     np.testing.assert_allclose(score[:, 0], total.numpy(), rtol=1e-3)
 
 
+def test_beam_graph_equals_the_plain_search(model, tmp_path):
+    decoder = session(tmp_path, decoder_graph.write_beam, model.decoder)
+    z = torch.randn(4, 64) * 2
+    sizes = [3, 1, 5, 2]
+    ids, score = decoder.run(None, {"hiddens": z[:, None].numpy(), "beam_size": np.array(sizes)[:, None]})
+    assert ids.shape[:2] == score.shape == (4, 5)
+    for row, size in enumerate(sizes):
+        want = decoding.beam(model.decoder, z[row : row + 1], size)
+        for place, (tokens, total) in enumerate(want):
+            assert ids[row, place, : len(tokens)].tolist() == tokens
+            assert (ids[row, place, len(tokens) :] == PAD).all()
+            assert score[row, place] == pytest.approx(total, rel=1e-3)
+        assert (score[row, size:] < -1e8).all()
+
+
 def test_sampled_rows_depend_on_their_own_seed_alone(model, tmp_path):
     decoder = session(tmp_path, decoder_graph.write, model.decoder)
     z = np.random.default_rng(0).standard_normal((5, 1, 64), np.float32)

@@ -128,6 +128,68 @@ def _pick(body: Graph, logits: str, hot: str, divisor: str, uniform: str) -> str
     return body.op("Where", hot, body.op("Min", drawn, last), likeliest)
 
 
+NEVER = -1e9
+"""The score of a beam that is not in use."""
+
+
+def beam(decoder: Decoder) -> Graph:
+    """hiddens [B, 1, latent], beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K]; K is the largest beam_size.
+
+    The beams of a row come best first; score is the sum of log probabilities, with no correction for length. A row uses
+    its own beam_size: its further beams have the score NEVER, and its result is the same whatever shares its batch.
+    """
+    graph, shape = Graph(), decoder.shape
+    hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
+    sizes = graph.input("beam_size", TensorProto.INT64, ["batch", 1])
+    rows, width = graph.op("Shape", hiddens, start=0, end=1), graph.op("Reshape", graph.op("ReduceMax", sizes, keepdims=0), np.array([1]))
+    number, rank = (graph.op("Range", 0, graph.op("Squeeze", n), 1) for n in (rows, width))
+    base = graph.op("Mul", graph.op("Unsqueeze", number, np.array([1])), width)
+    every = graph.op("Mul", rows, width)
+    unused = graph.op("GreaterOrEqual", graph.op("Unsqueeze", rank, np.array([0])), sizes)
+    copies = graph.op("Div", graph.op("Range", 0, graph.op("Squeeze", every), 1), width)
+    step = Step(graph, decoder, graph.op("Gather", graph.op("Squeeze", hiddens, np.array([1])), copies))
+    first = graph.op("Mul", graph.op("Cast", graph.op("Greater", rank, 0), to=TensorProto.FLOAT), NEVER)
+    score = graph.op("Expand", graph.op("Unsqueeze", first, np.array([0])), graph.op("Concat", rows, width, axis=0))
+    token = graph.op("Expand", BOS, every)
+    history = graph.op("Expand", BOS, graph.op("Concat", every, np.array([0]), axis=0))
+    carried = [token, graph.op("Equal", token, EOS), score, history, *step.empty(graph, every)]
+
+    body = Graph(graph)
+    turn, _ = body.input("turn", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
+    token, done = body.input("token", TensorProto.INT64, ["rows"]), body.input("done", TensorProto.BOOL, ["rows"])
+    score, history = body.input("sums", TensorProto.FLOAT, ["batch", "beams"]), body.input("history", TensorProto.INT64, ["rows", "tokens"])
+    cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(decoder.layers))]
+    logits, cache = step.logits(body, turn, token, cache)
+    total = body.op("Add", body.op("Reshape", score, np.array([-1, 1])), _ended(body, logits, done, shape.vocabulary))
+    wide = body.op("Reshape", total, body.op("Concat", rows, np.array([-1]), axis=0))
+    best, at = body.op("TopK", wide, width, outputs=2, axis=1)
+    source = body.op("Reshape", body.op("Add", base, body.op("Div", at, shape.vocabulary)), np.array([-1]))
+    token = body.op("Reshape", body.op("Mod", at, shape.vocabulary), np.array([-1]))
+    history = body.op("Concat", body.op("Gather", history, source), body.op("Unsqueeze", token, np.array([1])), axis=1)
+    done = body.op("Or", body.op("Or", body.op("Gather", done, source), body.op("Equal", token, EOS)), body.op("Reshape", unused, np.array([-1])))
+    score = body.op("Where", unused, NEVER, best)
+    cache = [body.op("Gather", c, source) for c in cache]
+    _outputs(body, done, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 2), (history, TensorProto.INT64, 2), *((c, TensorProto.FLOAT, 4) for c in cache)])
+
+    final = graph.loop(body, shape.positions, carried, 0)
+    shape3 = graph.op("Concat", rows, width, np.array([-1]), axis=0)
+    graph.output(graph.op("Reshape", final[3], shape3), TensorProto.INT64, ["batch", "beams", "tokens"], "token_ids")
+    graph.output(final[2], TensorProto.FLOAT, ["batch", "beams"], "score")
+    return graph
+
+
+def _ended(body: Graph, logits: str, done: str, vocabulary: int) -> str:
+    """Log probabilities [rows, vocabulary]; a row that is done goes on with [PAD] alone, at no cost."""
+    only = np.full((1, vocabulary), NEVER, np.float32)
+    only[0, PAD] = 0
+    return body.op("Where", body.op("Unsqueeze", done, np.array([1])), only, body.op("LogSoftmax", logits, axis=-1))
+
+
 def write(decoder: Decoder, path: Path) -> None:
     with torch.no_grad():
         sampled(decoder).save(path, "latent_decoder")
+
+
+def write_beam(decoder: Decoder, path: Path) -> None:
+    with torch.no_grad():
+        beam(decoder).save(path, "latent_decoder_beam")

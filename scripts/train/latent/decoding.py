@@ -49,6 +49,21 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
     return torch.stack(out, 1)
 
 
+@torch.no_grad()
+def beam(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> list[tuple[list[int], float]]:
+    """Beam search for one z [1, latent], without a cache: up to `width` (ids, sum of log probabilities), best first."""
+    beams: list[tuple[list[int], float]] = [([], 0.0)]
+    for _ in range(limit):
+        if all(ids and ids[-1] == EOS for ids, _ in beams):
+            break
+        grown = [b for b in beams if b[0] and b[0][-1] == EOS]
+        for ids, score in (b for b in beams if not b[0] or b[0][-1] != EOS):
+            log_p = torch.log_softmax(decoder(torch.tensor([[BOS, *ids]]), z)[0, -1], -1)
+            grown += [([*ids, t], score + p) for t, p in enumerate(log_p.tolist())]
+        beams = sorted(grown, key=lambda b: -b[1])[:width]
+    return beams
+
+
 def _layer(layer: DecoderLayer, x: torch.Tensor, step: int, k: torch.Tensor, v: torch.Tensor, ck: torch.Tensor, cv: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """One layer for the newest token, x [B, 1, width]; writes its key and value into the cache at `step`."""
     normed = layer.norm1(x)

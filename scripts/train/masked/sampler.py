@@ -54,13 +54,14 @@ def unmask(model: Model, rows: Rows) -> torch.Tensor:
     for turn in range(int(rounds.max())):
         masked = ids == MASK
         logits = _logits(model, ids, context, bool((gamma > 0).any()))
-        drawn = _draw(logits / temperature[..., None], uniform(rows.seed, turn, TOKEN, ids.shape[1]).to(device))
-        log_p = torch.log_softmax(logits / temperature[..., None], -1).gather(-1, drawn[..., None])[..., 0]
+        log_p = torch.log_softmax(logits / temperature[..., None], -1)
+        drawn = _draw(log_p, uniform(rows.seed, turn, TOKEN, ids.shape[1]).to(device))
+        log_p = log_p.gather(-1, drawn[..., None])[..., 0]
         gumbel = -torch.log(-torch.log(uniform(rows.seed, turn, ORDER, ids.shape[1]).to(device)))
         fade = 1 - turn / (rounds - 1).clamp(min=1).float()
         confidence = (log_p + noise * fade * gumbel).masked_fill(~masked, -torch.inf)
-        rank = confidence.argsort(1, descending=True, stable=True).argsort(1, stable=True)
-        ids = torch.where(masked & (rank < size), drawn, ids)
+        best = confidence.sort(1, descending=True).values.gather(1, (size - 1).clamp(max=ids.shape[1] - 1))
+        ids = torch.where(masked & (confidence >= best), drawn, ids)
     return ids
 
 
@@ -78,7 +79,6 @@ def _logits(model: Model, ids: torch.Tensor, context: torch.Tensor, guided: bool
     return logits
 
 
-def _draw(logits: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+def _draw(log_p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     """One token a place: the first whose cumulated probability reaches u."""
-    cumulated = torch.softmax(logits, -1).cumsum(-1)
-    return (cumulated < u[..., None]).sum(-1).clamp(max=logits.shape[-1] - 1)
+    return (log_p.exp().cumsum(-1) < u[..., None]).sum(-1).clamp(max=log_p.shape[-1] - 1)
