@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("rdkit")
 
-from scripts.train import batches, graph  # noqa: E402
+from scripts.train import batches, graph, quantise  # noqa: E402
 from scripts.train.latent import decoder_graph, decoding, encoder_graph  # noqa: E402
 from scripts.train.latent.model import PRESETS, Model, Shape  # noqa: E402
 from scripts.train.latent.tokens import PAD, UNK, Vocabulary, split  # noqa: E402
@@ -114,3 +114,24 @@ def test_random_numbers_of_the_graph_are_the_reference_and_uniform(tmp_path):
     counts, _ = np.histogram(got, bins=20, range=(0, 1))
     assert np.abs(counts - 1000).max() < 150  # 5 standard deviations
     assert abs(np.corrcoef(got[:-1, 0], got[1:, 0])[0, 1]) < 0.03
+
+
+def test_integer_arithmetic_stays_close_and_rows_stay_apart(model, vocabulary, tmp_path):
+    z = torch.randn(40, 64)
+    text = torch.tensor([[1, 6, 5, 7, 4, 6, 6]]).repeat(40, 1)
+    ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(text, z))
+    decoder = session(tmp_path, lambda module, path: decoder_graph.write(module, path, ranges), model.decoder)
+    feeds = {"hiddens": z[:, None].numpy(), "temperature": np.zeros((40, 1), np.float32), "seed": np.zeros((40, 1), np.int64)}
+    ids, _ = decoder.run(None, feeds)
+    assert (ids[:, 0] == decoding.plain(model.decoder, z, 1)[:, 0].numpy()).mean() > 0.8
+    for row in range(5):
+        alone, _ = decoder.run(None, {k: v[row : row + 1] for k, v in feeds.items()})
+        np.testing.assert_array_equal(ids[row, : alone.shape[1]], alone[0])
+
+
+def test_rounded_weights_and_inputs():
+    matrix = torch.tensor([[1.0, -2.0], [0.0, 0.5]])
+    step, rounded = quantise.weight(matrix)
+    np.testing.assert_allclose(rounded * step[:, None], matrix.numpy(), atol=0.02)
+    scale, zero = quantise.activation(-0.2, 5.0)
+    assert zero == 10 and (255 - zero) * scale == pytest.approx(5.0, abs=0.02)

@@ -18,6 +18,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
+from scripts.train import quantise
 from scripts.train.layers import Layer, Relative
 
 OPSET, IR = 20, 9
@@ -25,12 +26,16 @@ OPSET, IR = 20, 9
 
 PRIME = 2**31 - 1
 
+Ranges = dict[nn.Module, tuple[float, float]]
+"""The least and greatest input of linear maps: those that a graph computes in integers. See quantise.observe."""
+
 
 class Graph:
     """Nodes in the order they were added. A child graph (the body of a Loop) sees the names of its parent."""
 
-    def __init__(self, parent: "Graph | None" = None) -> None:
+    def __init__(self, parent: "Graph | None" = None, ranges: Ranges | None = None) -> None:
         self.parent, self.nodes, self.initializers = parent, [], []
+        self.ranges: Ranges = parent.ranges if parent else ranges or {}
         self.inputs: list[onnx.ValueInfoProto] = []
         self.outputs: list[onnx.ValueInfoProto] = []
         self.counter = parent.counter if parent else itertools.count()
@@ -81,13 +86,19 @@ class Graph:
         path.parent.mkdir(parents=True, exist_ok=True)
         onnx.save(model, path)
 
-    def linear(self, x: str, weight: torch.Tensor, bias: torch.Tensor | None) -> str:
-        """x [..., in] times weight [out, in] transposed, plus bias."""
-        y = self.op("MatMul", x, self.weight(weight.T))
-        return y if bias is None else self.op("Add", y, self.weight(bias))
+    def linear(self, x: str, weight: torch.Tensor, bias: torch.Tensor, source: nn.Module | None = None) -> str:
+        """x [..., in] times weight [out, in] transposed, plus bias; in integers if the range of source's input is known."""
+        if source not in self.ranges:
+            return self.op("Add", self.op("MatMul", x, self.weight(weight.T)), self.weight(bias))
+        scale, zero = quantise.activation(*self.ranges[source])
+        step, rounded = quantise.weight(weight)
+        x = self.op("DequantizeLinear", self.op("QuantizeLinear", x, scale, zero), scale, zero)
+        matrix = self.op("DequantizeLinear", np.ascontiguousarray(rounded.T), step, np.zeros(len(step), np.int8), axis=1)
+        # Sub, not Add: MatMul and Add would be merged into Gemm, which ONNX Runtime does not turn into integers.
+        return self.op("Sub", self.op("MatMul", x, matrix), self.weight(-bias))
 
     def layer(self, x: str, module: nn.Linear) -> str:
-        return self.linear(x, module.weight, module.bias)
+        return self.linear(x, module.weight, module.bias, module)
 
     def norm(self, x: str, module: nn.LayerNorm) -> str:
         return self.op("LayerNormalization", x, self.weight(module.weight), self.weight(module.bias), axis=-1, epsilon=module.eps)
@@ -103,7 +114,7 @@ class Graph:
     def attention(self, x: str, memory: str, module: nn.Module, bias: str) -> str:
         """Attention of x [B, Lq, d] to memory [B, Lk, d], as many key heads as heads; bias broadcasts to [B, heads, Lq, Lk]."""
         heads, size = module.heads, module.size
-        q = self.heads(self.linear(x, module.q.weight * size**-0.5, module.q.bias * size**-0.5), heads, size)
+        q = self.heads(self.linear(x, module.q.weight * size**-0.5, module.q.bias * size**-0.5, module.q), heads, size)
         k = self.op("Transpose", self.op("Reshape", self.layer(memory, module.k), np.array([0, 0, heads, size])), perm=[0, 2, 3, 1])
         v = self.heads(self.layer(memory, module.v), heads, size)
         mixed = self.op("MatMul", self.op("Softmax", self.op("Add", self.op("MatMul", q, k), bias), axis=-1), v)

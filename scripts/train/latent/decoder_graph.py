@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from onnx import TensorProto
 
-from scripts.train.graph import Graph
+from scripts.train.graph import Graph, Ranges
 from scripts.train.latent.model import Attention, Decoder, DecoderLayer
 from scripts.train.latent.tokens import BOS, EOS, PAD
 
@@ -58,12 +58,12 @@ class Step:
         weight = torch.cat([own.q.weight * size**-0.5, own.k.weight, own.v.weight])
         offset = torch.cat([own.q.bias * size**-0.5, own.k.bias, own.v.bias])
         wide = np.array([self.shape.width, heads * size, heads * size])
-        q, key, value = body.op("Split", body.linear(body.norm(x, layer.norm1), weight, offset), wide, outputs=3, axis=-1)
+        q, key, value = body.op("Split", body.linear(body.norm(x, layer.norm1), weight, offset, own.q), wide, outputs=3, axis=-1)
         k = body.op("Concat", k, body.op("Reshape", key, np.array([0, heads, size, 1])), axis=3)
         v = body.op("Concat", v, body.op("Reshape", value, np.array([0, heads, 1, size])), axis=2)
         x = body.op("Add", x, self._attend(body, own, q, k, v, bias))
         other = layer.cross
-        q = body.linear(body.norm(x, layer.norm2), other.q.weight * size**-0.5, other.q.bias * size**-0.5)
+        q = body.linear(body.norm(x, layer.norm2), other.q.weight * size**-0.5, other.q.bias * size**-0.5, other.q)
         x = body.op("Add", x, self._attend(body, other, q, *cross, None))
         return body.op("Add", x, body.feed(body.norm(x, layer.norm3), layer.feed)), k, v
 
@@ -74,12 +74,12 @@ class Step:
         return body.layer(body.op("Reshape", mixed, np.array([0, self.shape.width])), module.o)
 
 
-def sampled(decoder: Decoder) -> Graph:
+def sampled(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     """hiddens [B, 1, latent], temperature [B, 1] (0: greedy), seed [B, 1] -> token_ids [B, T], score [B, 1].
 
     A row's ids end with [EOS], then [PAD]. score is the sum of the log probabilities (at temperature 1) of its tokens.
     """
-    graph, shape = Graph(), decoder.shape
+    graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
     temperature = graph.input("temperature", TensorProto.FLOAT, ["batch", 1])
     seed = graph.input("seed", TensorProto.INT64, ["batch", 1])
@@ -132,13 +132,13 @@ NEVER = -1e9
 """The score of a beam that is not in use."""
 
 
-def beam(decoder: Decoder) -> Graph:
+def beam(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     """hiddens [B, 1, latent], beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K]; K is the largest beam_size.
 
     The beams of a row come best first; score is the sum of log probabilities, with no correction for length. A row uses
     its own beam_size: its further beams have the score NEVER, and its result is the same whatever shares its batch.
     """
-    graph, shape = Graph(), decoder.shape
+    graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
     sizes = graph.input("beam_size", TensorProto.INT64, ["batch", 1])
     rows, width = graph.op("Shape", hiddens, start=0, end=1), graph.op("Reshape", graph.op("ReduceMax", sizes, keepdims=0), np.array([1]))
@@ -185,11 +185,16 @@ def _ended(body: Graph, logits: str, done: str, vocabulary: int) -> str:
     return body.op("Where", body.op("Unsqueeze", done, np.array([1])), only, body.op("LogSoftmax", logits, axis=-1))
 
 
-def write(decoder: Decoder, path: Path) -> None:
-    with torch.no_grad():
-        sampled(decoder).save(path, "latent_decoder")
+def integer_layers(decoder: Decoder) -> list[torch.nn.Module]:
+    """The linear maps inside the loop that may be computed in integers: all but the output head."""
+    return [m for layer in decoder.layers for m in (layer.attention.q, layer.attention.o, layer.cross.q, layer.cross.o, layer.feed[0], layer.feed[2])]
 
 
-def write_beam(decoder: Decoder, path: Path) -> None:
+def write(decoder: Decoder, path: Path, ranges: Ranges | None = None) -> None:
     with torch.no_grad():
-        beam(decoder).save(path, "latent_decoder_beam")
+        sampled(decoder, ranges).save(path, "latent_decoder")
+
+
+def write_beam(decoder: Decoder, path: Path, ranges: Ranges | None = None) -> None:
+    with torch.no_grad():
+        beam(decoder, ranges).save(path, "latent_decoder_beam")

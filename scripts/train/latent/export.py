@@ -1,31 +1,37 @@
 """Writes the trained latent model as entries of the model repository, after scripts.train.latent.report measured it:
 
-    python -m scripts.train.latent.export --run runs/latent --repository model_repository
+    python -m scripts.train.latent.export --run runs/latent --data DATA
 
 latent_encoder        input_ids, attention_mask int64 [B, L]                 -> hiddens float [B, 1, 512]
 latent_decoder        hiddens float [B, 1, 512], temperature float [B, 1],
                       seed int64 [B, 1]                                      -> token_ids int64 [B, T], score float [B, 1]
 latent_decoder_beam   hiddens float [B, 1, 512], beam_size int64 [B, 1]      -> token_ids int64 [B, K, T], score float [B, K]
 
-Each decoder graph holds the whole loop with its key/value cache and ends when every row has ended.
+Each decoder graph holds the whole loop with its key/value cache and ends when every row has ended. The linear maps inside the
+loop are computed in integers (scripts.train.quantise), with ranges observed on training molecules; --float keeps them in fp32.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
-from scripts.train import entry
+import torch
+
+from scripts.train import entry, quantise
 from scripts.train.entry import Entry, Tensor
-from scripts.train.latent import decoder_graph, encoder_graph
-from scripts.train.latent.model import Shape
+from scripts.train.graph import Ranges
+from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation
+from scripts.train.latent.model import Model, Shape
 from scripts.train.latent.report import load
+from scripts.train.latent.tokens import BOS, Vocabulary, read_molecules
 
 CARD = """# retort/latent-v1
 
 A latent-variable model of SMILES: one vector of {latent} numbers a molecule (K = 1), root mean square 1, and back.
-{parameters:.1f} M parameters in fp16: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors
+{parameters:.1f} M parameters, in fp16 and (inside the decoder's loop) int8: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors
 made from the latent. Trained as an autoencoder under Gaussian noise of random size on the latent (standard deviation
 exp(lv / 2), lv uniform in [-6, 0] per molecule), the recipe of MolMIM (arXiv 2208.09016) with asymmetric mutual information
 machines (arXiv 2003.02645). A radius is in units of the largest training noise.
@@ -90,18 +96,36 @@ def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
     )
 
 
+def observed(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> Ranges:
+    """Input ranges of the decoder's linear maps: its own tokens at every level of latent noise up to twice the training's."""
+
+    def run() -> None:
+        torch.manual_seed(0)
+        for start in range(0, len(molecules), 250):
+            part = molecules[start : start + 250]
+            z = evaluation.encode(model, vocabulary, part)
+            z = z + 2 * torch.rand(len(z), 1) * torch.randn_like(z)
+            ids = decoding.cached(model.decoder, z)
+            model.decoder(torch.cat([torch.full((len(z), 1), BOS), ids[:, :-1]], 1), z)
+
+    return quantise.observe(decoder_graph.integer_layers(model.decoder), run)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
+    parser.add_argument("--float", action="store_true", help="no integer arithmetic")
     given = parser.parse_args()
-    model, _ = load(given.run)
+    model, words = load(given.run)
+    ranges = {} if given.float else observed(model, words, read_molecules(Path(given.data) / "zinc250k_train.smi.gz")[:1000])
     text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()))
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
     encoder, decoder, beam = entries(model.shape, entry.created(given.run))
     encoder_graph.write(model.encoder, encoder.write(given.repository, text, {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}))
-    decoder_graph.write(model.decoder, decoder.write(given.repository, text, vocabulary))
-    decoder_graph.write_beam(model.decoder, beam.write(given.repository, text, vocabulary))
+    decoder_graph.write(model.decoder, decoder.write(given.repository, text, vocabulary), ranges)
+    decoder_graph.write_beam(model.decoder, beam.write(given.repository, text, vocabulary), ranges)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Writes the trained masked model as an entry of the model repository, after scripts.train.masked.report measured it:
 
-    python -m scripts.train.masked.export --run runs/masked --repository model_repository
+    python -m scripts.train.masked.export --run runs/masked
 
 masked   input_ids int64 [B, L], temperature, noise, gamma float [B, 1], step_size, seed int64 [B, 1] -> token_ids int64 [B, L]
 
 The graph holds the whole unmasking loop. Beside it: vocab.txt, and lengths.txt, the token lengths of ZINC250k's strings with
-their counts, from which lengths of new molecules are drawn.
+their counts, from which lengths of new molecules are drawn. Its linear maps are computed in integers
+(scripts.train.quantise), with ranges observed on the run's own strings; --float keeps them in fp32.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ import argparse
 import json
 from pathlib import Path
 
-from scripts.train import entry
+import torch
+
+from scripts.train import entry, quantise, training
 from scripts.train.entry import Entry, Tensor
+from scripts.train.graph import Ranges
 from scripts.train.masked import unmask_graph
-from scripts.train.masked.model import Shape
+from scripts.train.masked.data import BOS, EOS, MASK, PAD, Batches, prepare
+from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.report import load
 
 CARD = """# retort/masked-v1
 
 A bidirectional transformer that fills in masked tokens of SAFE strings (masked diffusion), after GenMol version 2
 (arXiv 2501.06158): attachment numbers in angle brackets, pieces in random order, no stereo. {parameters:.1f} M parameters in
-fp16: {layers} layers, width {width}, {heads} heads, learned positions and a learned bias on attention by distance.
+fp16 and int8: {layers} layers, width {width}, {heads} heads, learned positions and a learned bias on attention by distance.
 
 ## Data
 ZINC250k: the 220,010 training molecules of the junction-tree VAE's split, cut at their BRICS bonds. Licence of these weights:
@@ -71,15 +76,31 @@ def described(shape: Shape, created: str) -> Entry:
          "max_model_len": str(shape.positions), "vocab": "vocab.txt", "lengths": "lengths.txt"})
 
 
+def observed(model: Model, run: Path) -> Ranges:
+    """Input ranges of the network's linear maps, on training strings masked at every level."""
+    source = Batches(prepare([], run / "pieces.npz"), training.Options(device="cpu", batch=100))
+
+    def feed() -> None:
+        for step in range(10):
+            ids, t = source.batch(step)
+            torch.manual_seed(step)
+            free = (ids != PAD) & (ids != BOS) & (ids != EOS)
+            model(ids.masked_fill(free & (torch.rand(ids.shape) < t[:, None]), MASK))
+
+    return quantise.observe(unmask_graph.integer_layers(model), feed)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.masked.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument("--float", action="store_true", help="no integer arithmetic")
     given = parser.parse_args()
     model, _, _ = load(given.run)
+    ranges = {} if given.float else observed(model, given.run)
     text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()))
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
-    unmask_graph.write(model, described(model.shape, entry.created(given.run)).write(given.repository, text, files))
+    unmask_graph.write(model, described(model.shape, entry.created(given.run)).write(given.repository, text, files), ranges)
 
 
 if __name__ == "__main__":

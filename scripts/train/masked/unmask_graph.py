@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from onnx import TensorProto
 
-from scripts.train.graph import Graph
+from scripts.train.graph import Graph, Ranges
 from scripts.train.masked.data import BOS, EOS, MASK, PAD, SPECIALS
 from scripts.train.masked.model import Model
 from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
@@ -22,9 +22,9 @@ SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("
 """Inputs [B, 1] beside the ids."""
 
 
-def build(model: Model) -> Graph:
+def build(model: Model, ranges: Ranges | None = None) -> Graph:
     """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L]."""
-    graph = Graph()
+    graph = Graph(ranges=ranges)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
     settings = {name: graph.input(name, kind, ["batch", 1]) for name, kind in SETTINGS}
     length = graph.op("Shape", ids, start=1, end=2)
@@ -125,6 +125,11 @@ def _best(body: Graph, confidence: str, size: str, rows: str) -> str:
     return body.op("GreaterOrEqual", confidence, least)
 
 
-def write(model: Model, path: Path) -> None:
+def integer_layers(model: Model) -> list[torch.nn.Module]:
+    """The linear maps that may be computed in integers: all but the output head."""
+    return [m for layer in model.layers for m in layer.modules() if isinstance(m, torch.nn.Linear)]
+
+
+def write(model: Model, path: Path, ranges: Ranges | None = None) -> None:
     with torch.no_grad():
-        build(model).save(path, "masked")
+        build(model, ranges).save(path, "masked")
