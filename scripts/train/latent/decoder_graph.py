@@ -1,7 +1,7 @@
 """The decoder's whole loop as ONNX graphs: greedy and sampled, and with a beam.
 
 One round of the Loop takes the newest token of every row, extends the key/value cache by one place and picks the next token.
-The cache grows by Concat: with few key heads it is so small that the copy costs less than attending to unused
+Rows that have ended leave the batch: an outer Loop drops them whenever a third of the rows has ended. The cache grows by Concat: with few key heads it is so small that the copy costs less than attending to unused
 places would. Layouts: k [B, key heads, size, t] (transposed, ready for the product), v [B, key heads, t, size].
 """
 
@@ -41,15 +41,15 @@ class Step:
         v = graph.op("Concat", rows, np.array([self.shape.key_heads, 0, self.size]), axis=0)
         return [graph.op("ConstantOfShape", s) for _ in self.decoder.layers for s in (k, v)]
 
-    def logits(self, body: Graph, turn: str, token: str, cache: list[str]) -> tuple[str, list[str]]:
-        """token int64 [B] at position `turn` -> logits [B, vocabulary], and the cache with this token."""
+    def logits(self, body: Graph, turn: str, token: str, cache: list[str], cross: list[tuple[str, str]]) -> tuple[str, list[str]]:
+        """token int64 [B] at position `turn` -> logits [B, vocabulary], and the cache with this token; cross as self.cross."""
         decoder, positions = self.decoder, self.shape.positions
         start = body.op("Unsqueeze", body.op("Sub", positions - 1, turn), np.array([0]))
         bias = body.op("Slice", self.bias, start, np.array([positions]), np.array([3]))
         x = body.op("Add", body.op("Gather", body.weight(decoder.token.weight), token), body.op("Gather", body.weight(decoder.position.weight), turn))
         grown: list[str] = []
         for number, layer in enumerate(decoder.layers):
-            x, k, v = self._layer(body, layer, x, cache[2 * number], cache[2 * number + 1], self.cross[number], bias)
+            x, k, v = self._layer(body, layer, x, cache[2 * number], cache[2 * number + 1], cross[number], bias)
             grown += [k, v]
         return body.layer(body.norm(x, decoder.norm), decoder.head), grown
 
@@ -81,39 +81,77 @@ def sampled(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     """
     graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
-    temperature = graph.input("temperature", TensorProto.FLOAT, ["batch", 1])
-    seed = graph.input("seed", TensorProto.INT64, ["batch", 1])
+    settings = graph.input("temperature", TensorProto.FLOAT, ["batch", 1]), graph.input("seed", TensorProto.INT64, ["batch", 1])
     step = Step(graph, decoder, graph.op("Squeeze", hiddens, np.array([1])))
-    rows = graph.op("Shape", hiddens, start=0, end=1)
-    hot = graph.op("Greater", temperature, 0.0)
-    divisor = graph.op("Max", temperature, 1e-4)
-    token = graph.op("Expand", BOS, rows)
-    carried = [token, graph.op("Equal", token, EOS), graph.op("ConstantOfShape", rows), *step.empty(graph, rows)]
+    batch = graph.op("Shape", hiddens, start=0, end=1)
+    token = graph.op("Expand", BOS, batch)
+    rows = graph.op("Range", 0, graph.op("Squeeze", batch), 1)
+    history = graph.op("Expand", PAD, graph.op("Concat", batch, np.array([0]), axis=0))
+    carried = [rows, token, graph.op("Equal", token, EOS), graph.op("ConstantOfShape", batch), history, *step.empty(graph, batch)]
+    final = graph.loop(_segment(graph, step, settings, batch), shape.positions, carried, 0)
+    graph.output(final[4], TensorProto.INT64, ["batch", "tokens"], "token_ids")
+    graph.output(graph.op("Unsqueeze", final[3], np.array([1])), TensorProto.FLOAT, ["batch", 1], "score")
+    return graph
 
+
+def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) -> Graph:
+    """Body of the outer Loop: drops the rows that are done, and decodes until a third of the others is.
+
+    Carried: numbers of the rows at work, int64 [A]; their newest token and whether they are done, [A]; the scores [B]
+    and ids [B, T] of all rows; the cache of the rows at work.
+    """
+    body, layers = Graph(graph), len(step.decoder.layers)
+    body.input("segment", TensorProto.INT64, []), body.input("more", TensorProto.BOOL, [])
+    rows, token, done = (body.input(n, k, [None]) for n, k in (("rows", TensorProto.INT64), ("newest", TensorProto.INT64), ("ended", TensorProto.BOOL)))
+    scores, history = body.input("scores", TensorProto.FLOAT, ["batch"]), body.input("history", TensorProto.INT64, ["batch", "tokens"])
+    cache = [body.input(f"held{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * layers)]
+
+    left = body.op("Squeeze", body.op("NonZero", body.op("Not", done)), np.array([0]))
+    rows, token, *cache = (body.op("Gather", value, left) for value in (rows, token, *cache))
+    own = [body.op("Gather", value, rows) for value in settings]
+    cross = [tuple(body.op("Gather", value, rows) for value in pair) for pair in step.cross]
+    start = body.op("Squeeze", body.op("Shape", history, start=1, end=2))
+    carried = [token, body.op("Equal", token, EOS), body.op("Gather", scores, rows), *cache]
+    rest = body.op("Sub", step.shape.positions, start)
+    token, done, score, *cache, ids = body.loop(_round(body, step, own, cross, start), rest, carried, 1)
+
+    place = body.op("Unsqueeze", rows, np.array([1]))
+    blank = body.op("Expand", PAD, body.op("Concat", batch, body.op("Shape", ids, start=0, end=1), axis=0))
+    history = body.op("Concat", history, body.op("ScatterND", blank, place, body.op("Transpose", ids, perm=[1, 0])), axis=1)
+    room = body.op("Less", body.op("Shape", history, start=1, end=2), step.shape.positions)
+    unfinished = body.op("ReduceMax", body.op("Cast", body.op("Not", done), to=TensorProto.INT64), keepdims=0)
+    body.output(body.op("And", body.op("Squeeze", room), body.op("Greater", unfinished, 0)), TensorProto.BOOL, [])
+    scores = body.op("ScatterND", scores, place, score)
+    _carry(body, [(rows, TensorProto.INT64, 1), (token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (scores, TensorProto.FLOAT, 1),
+                  (history, TensorProto.INT64, 2), *((c, TensorProto.FLOAT, 4) for c in cache)])
+    return body
+
+
+def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str, str]], start: str) -> Graph:
+    """Body of the inner Loop: one token more for every row at work; ends when a third of them is done."""
+    temperature, seed = settings
+    hot, divisor = graph.op("Greater", temperature, 0.0), graph.op("Max", temperature, 1e-4)
     body = Graph(graph)
-    turn, go = body.input("turn", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
-    token, done, score = body.input("token", TensorProto.INT64, ["batch"]), body.input("done", TensorProto.BOOL, ["batch"]), body.input("sum", TensorProto.FLOAT, ["batch"])
-    cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(decoder.layers))]
-    logits, cache = step.logits(body, turn, token, cache)
+    number, _ = body.input("round", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
+    token, done, score = (body.input(n, k, ["rows"]) for n, k in (("token", TensorProto.INT64), ("done", TensorProto.BOOL), ("sum", TensorProto.FLOAT)))
+    cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(step.decoder.layers))]
+    turn = body.op("Add", number, start)
+    logits, cache = step.logits(body, turn, token, cache, cross)
     picked = _pick(body, logits, hot, divisor, body.uniform(body.key(seed, turn)))
     gained = body.op("Squeeze", body.op("GatherElements", body.op("LogSoftmax", logits, axis=-1), picked, axis=1), np.array([1]))
     score = body.op("Where", done, score, body.op("Add", score, gained))
     token = body.op("Where", done, PAD, body.op("Squeeze", picked, np.array([1])))
     done = body.op("Or", done, body.op("Equal", token, EOS))
-    _outputs(body, done, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 1), *((c, TensorProto.FLOAT, 4) for c in cache)])
+    at_work = body.op("ReduceMean", body.op("Cast", body.op("Not", done), to=TensorProto.FLOAT), keepdims=0)
+    body.output(body.op("Greater", at_work, 2 / 3), TensorProto.BOOL, [])
+    _carry(body, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 1), *((c, TensorProto.FLOAT, 4) for c in cache)])
     body.output(body.op("Identity", token), TensorProto.INT64, [None])
-
-    *final, ids = graph.loop(body, shape.positions, carried, 1)
-    graph.output(graph.op("Transpose", ids, perm=[1, 0]), TensorProto.INT64, ["batch", "tokens"], "token_ids")
-    graph.output(graph.op("Unsqueeze", final[2], np.array([1])), TensorProto.FLOAT, ["batch", 1], "score")
-    return graph
+    return body
 
 
-def _outputs(body: Graph, done: str, carried: list[tuple[str, int, int]]) -> None:
-    """The condition (some row is not done), then the carried values as (name, type, rank)."""
-    unfinished = body.op("Cast", body.op("Not", done), to=TensorProto.INT64)
-    body.output(body.op("Greater", body.op("ReduceMax", unfinished, keepdims=0), 0), TensorProto.BOOL, [])
-    for name, kind, rank in carried:
+def _carry(body: Graph, values: list[tuple[str, int, int]]) -> None:
+    """Declares carried values as (name, type, rank)."""
+    for name, kind, rank in values:
         body.output(name, kind, [None] * rank)
 
 
@@ -159,7 +197,7 @@ def beam(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     token, done = body.input("token", TensorProto.INT64, ["rows"]), body.input("done", TensorProto.BOOL, ["rows"])
     score, history = body.input("sums", TensorProto.FLOAT, ["batch", "beams"]), body.input("history", TensorProto.INT64, ["rows", "tokens"])
     cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(decoder.layers))]
-    logits, cache = step.logits(body, turn, token, cache)
+    logits, cache = step.logits(body, turn, token, cache, step.cross)
     total = body.op("Add", body.op("Reshape", score, np.array([-1, 1])), _ended(body, logits, done, shape.vocabulary))
     wide = body.op("Reshape", total, body.op("Concat", rows, np.array([-1]), axis=0))
     best, at = body.op("TopK", wide, width, outputs=2, axis=1)
@@ -169,7 +207,9 @@ def beam(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     done = body.op("Or", body.op("Or", body.op("Gather", done, source), body.op("Equal", token, EOS)), body.op("Reshape", unused, np.array([-1])))
     score = body.op("Where", unused, NEVER, best)
     cache = [body.op("Gather", c, source) for c in cache]
-    _outputs(body, done, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 2), (history, TensorProto.INT64, 2), *((c, TensorProto.FLOAT, 4) for c in cache)])
+    unfinished = body.op("ReduceMax", body.op("Cast", body.op("Not", done), to=TensorProto.INT64), keepdims=0)
+    body.output(body.op("Greater", unfinished, 0), TensorProto.BOOL, [])
+    _carry(body, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 2), (history, TensorProto.INT64, 2), *((c, TensorProto.FLOAT, 4) for c in cache)])
 
     final = graph.loop(body, shape.positions, carried, 0)
     shape3 = graph.op("Concat", rows, width, np.array([-1]), axis=0)
