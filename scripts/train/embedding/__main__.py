@@ -85,6 +85,8 @@ def main() -> None:
     args = parser.parse_args()
     options = training.from_arguments(args)
     weights = twomode.Weights(args.anchor, args.mode, args.mode_margin)
+    if options.threads:
+        torch.set_num_threads(options.threads)  # before the rotation is fitted: the loop would set it too late
     torch.manual_seed(options.seed)
     tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
     sets = load_sets(args.examples)

@@ -15,7 +15,7 @@ from scripts.train.embedding import twomode
 from scripts.train.embedding.examples import Mined
 
 
-def fit(sets: list[Mined], seed: int, steps: int = 400, batch: int = 128, bank: int = 768, rate: float = 3e-3) -> Tensor:
+def fit(sets: list[Mined], seed: int, steps: int = 300, batch: int = 96, bank: int = 512, rate: float = 3e-3) -> Tensor:
     """An orthogonal matrix [H,H]; a vector v becomes matrix @ v."""
     torch.manual_seed(seed)
     width = sets[0].query_vectors.shape[1]
