@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import torch
 
 from scripts.train import quantise
-from scripts.train.graph import Ranges
 from scripts.train.masked import evaluation, sampler, unmask_graph
 from scripts.train.masked.model import PRESETS, Model, Shape
-from scripts.train.masked.report import load
+from scripts.train.masked.report import graph_fill, load
 
 
 def prepared(run: Path) -> tuple[Model, np.ndarray]:
@@ -43,17 +40,6 @@ def templates(lengths: np.ndarray, count: int) -> sampler.Rows:
     return sampler.Rows(evaluation.blank(drawn), full(0.5, np.float32), full(0.5, np.float32), full(1, np.int64), full(0, np.float32), np.arange(count))
 
 
-def graph_sampler(model: Model, threads: int, ranges: Ranges) -> Callable[[sampler.Rows], np.ndarray]:
-    """Unmasking through the ONNX graph."""
-    with tempfile.TemporaryDirectory() as folder:
-        unmask_graph.write(model, Path(folder) / "model.onnx", ranges)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)
-    names = [name for name, _ in unmask_graph.SETTINGS]
-    return lambda rows: session.run(None, {"input_ids": rows.ids, **{n: getattr(rows, n)[:, None] for n in names}})[0]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of a trained run")
@@ -67,8 +53,8 @@ def main() -> None:
     some = torch.from_numpy(rows.ids)
     ranges = quantise.observe(unmask_graph.integer_layers(model), lambda: model(some))
     ways: dict[str, Callable[[], object]] = {
-        "ONNX graph, integers": lambda run=graph_sampler(model, given.threads, ranges): run(rows),
-        "ONNX graph, float": lambda run=graph_sampler(model, given.threads, {}): run(rows),
+        "ONNX graph, integers": lambda run=graph_fill(model, given.threads, ranges): run(rows),
+        "ONNX graph, float": lambda run=graph_fill(model, given.threads, {}): run(rows),
         "PyTorch": lambda: sampler.unmask(model, rows),
     }
     times: dict[str, list[float]] = {name: [] for name in ways}

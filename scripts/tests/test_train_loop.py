@@ -24,7 +24,7 @@ class Line(torch.nn.Module):
         return self.outer(self.drop(torch.relu(self.inner(x))))
 
 
-def fit(folder, samples, optimiser="adamw", stop_at=None):
+def fit(folder, samples, optimiser="adamw", stop_at=None, **more):
     """Trains a Line; with stop_at, a SIGTERM arrives in that step."""
     import os
     import signal
@@ -41,7 +41,7 @@ def fit(folder, samples, optimiser="adamw", stop_at=None):
         return (model(x) - x.sum(1, keepdim=True)).square().mean(), {}
 
     options = training.Options(name="line", runs=str(folder), device="cpu", batch=4, samples=samples, precision="fp32",
-                               optimiser=optimiser, lr=0.01, warmup=20, threads=1)
+                               optimiser=optimiser, lr=0.01, warmup=20, threads=1, **more)
     model = training.run(options, Line(), batch, loss, lambda model, step: {"weight": float(model.outer.weight.sum())})
     return model, checkpoint.load(folder / "line" / "checkpoint.pt")
 
@@ -64,6 +64,14 @@ def test_a_larger_budget_continues_from_before_the_fall(tmp_path):
     whole, _ = fit(tmp_path / "other", 160)
     for key, value in whole.state_dict().items():
         assert torch.equal(value, longer.state_dict()[key]), key
+
+
+def test_a_run_can_be_finished_early(tmp_path):
+    fit(tmp_path, 4_000_000, stop_at=30)
+    _, end = fit(tmp_path, 4_000_000, finish=0.02)
+    assert end["falling"] and end["samples"] < 4_000_000
+    assert end["optimisers"][0]["param_groups"][0]["lr"] < 0.003
+    assert end["seconds"] >= 60 * 0.02
 
 
 def test_metrics_have_one_line_per_report_and_a_plot(tmp_path):

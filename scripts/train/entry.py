@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from pathlib import Path
+from typing import Any
 
 KINDS = {"INT64", "INT32", "FP32"}
 
@@ -64,3 +65,8 @@ def quote(text: str) -> str:
 def created(run: Path) -> str:
     """When the run's weights were written, in seconds since 1970, to the day."""
     return str(int((run / "weights.pt").stat().st_mtime if (run / "weights.pt").exists() else time.time()) // 86400 * 86400)
+
+
+def state(training: dict[str, Any]) -> str:
+    """Whether the run that a report measured was over (its learning rate had fallen) or went on."""
+    return "the learning rate had fallen to its end" if training["falling"] else "an early state, before the learning rate fell"

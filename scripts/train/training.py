@@ -10,7 +10,7 @@ through the same batches, masks and noise as one that was never stopped.
 
 The learning rate is a trapezoid: warm-up, a plateau, and a fall to zero over the last part of the budget (a number of
 samples, or minutes of training time). A finished run continues from stable.pt when it is given a larger budget, so
-nothing of the plateau is lost. Run the scripts from the repository root: `python -m scripts.train.latent --help`.
+nothing of the plateau is lost; with --finish a run ends early, its rate falling from now on. Run the scripts from the repository root: `python -m scripts.train.latent --help`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Options:
     call_minutes: float = dataclasses.field(default=0, metadata={"help": "stop this call after so many minutes, to be resumed (0: never)"})
     warmup: int = dataclasses.field(default=10_000, metadata={"help": "samples until the full learning rate"})
     decay: float = dataclasses.field(default=0.2, metadata={"help": "part of the budget over which the rate falls to zero"})
+    finish: float = dataclasses.field(default=0, metadata={"help": "let the rate fall over the next so many minutes, then end (0: as --decay says)"})
     lr: float = dataclasses.field(default=1e-3, metadata={"help": "full learning rate"})
     weight_decay: float = dataclasses.field(default=0.01, metadata={"help": "decoupled weight decay"})
     optimiser: str = dataclasses.field(default="adamw", metadata={"help": "adamw, or muon for the matrices inside the layers"})
@@ -163,9 +164,20 @@ class Run:
             return
         state = checkpoint.load(latest, self.device)
         before = progress(self.options, state["samples"], state["seconds"]) < 1 - self.options.decay
-        if state["falling"] and before and stable.exists():
+        if state["falling"] and before and stable.exists() and not self.options.finish:
             state = checkpoint.load(stable, self.device)
         self.restore(state)
+        if self.options.finish:
+            self._finish(state)
+
+    def _finish(self, state: dict[str, Any]) -> None:
+        """Sets a budget whose fall begins now and takes --finish minutes; one that is falling keeps its own."""
+        if self.falling:
+            self.options.minutes, self.options.samples, self.options.decay = (state["options"][k] for k in ("minutes", "samples", "decay"))
+            return
+        spent = self.seconds / 60
+        self.options.minutes, self.options.samples = spent + self.options.finish, 0
+        self.options.decay = self.options.finish / self.options.minutes
 
     def save(self) -> None:
         checkpoint.save(self.state(), self.options.folder / "checkpoint.pt")

@@ -42,8 +42,8 @@ molecules of that split, among them the starting points of the optimisation benc
 weights: that of this repository. Cite Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757 for ZINC.
 
 ## Training
-{samples:,} samples in {steps:,} steps of {batch}, {hours:.1f} h on one thread of a shared CPU, seed {seed}. Continue with the same
-command and a larger budget:
+{samples:,} samples in {steps:,} steps of {batch}, {hours:.1f} h on one thread of a shared CPU, seed {seed}; {state}.
+Continue with the same command and a larger budget, end with --finish 30:
 
     python -m scripts.train.latent --data DATA --minutes {minutes:g}
 
@@ -54,7 +54,7 @@ Measured by `python -m scripts.train.latent.report --data DATA` on the first {mo
 |---|---|---|---|
 | this model | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.2%} |
 
-Samples around 200 validation molecules, 5 each: z plus normal noise of the given standard deviation, greedy decoding.
+Samples around {seeds} validation molecules, 5 each: z plus normal noise of the given standard deviation, greedy decoding.
 
 | radius | validity | uniqueness | non-identical |
 |---|---|---|---|
@@ -71,9 +71,9 @@ def card(run: Path, shape: Shape, parameters: int) -> str:
     training, options = figures["training"], figures["training"]["options"]
     radii = "\n".join(f"| {r} | {f['validity']:.1%} | {f['uniqueness']:.1%} | {f['non_identical']:.1%} |" for r, f in figures["radius"].items())
     return CARD.format(
-        **vars(shape), **figures["reconstruction"], radii=radii, parameters=parameters / 1e6, molecules=figures["molecules"],
+        **vars(shape), **figures["reconstruction"], radii=radii, parameters=parameters / 1e6, molecules=figures["molecules"], seeds=figures["seeds"],
         samples=training["samples"], steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600,
-        seed=options["seed"], minutes=options["minutes"])
+        seed=options["seed"], minutes=options["minutes"], state=entry.state(training))
 
 
 def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:

@@ -2,7 +2,7 @@
 
     python -m scripts.train.latent.report --run runs/latent --data DATA
 
-reconstruction of all of zinc250k_valid (or --molecules of it), samples around 200 seeds at radii 0.25 to 2, and the mean
+reconstruction of all of zinc250k_valid (or --molecules of it), samples around --seeds molecules at radii 0.25 to 2, and the mean
 and standard deviation of every latent dimension over training molecules (latent.json, for optimisers that search in
 whitened coordinates).
 """
@@ -13,6 +13,8 @@ import argparse
 import json
 import os
 from pathlib import Path
+
+import torch
 
 from scripts.train import checkpoint
 from scripts.train.latent import evaluation
@@ -36,9 +38,9 @@ def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dic
     return {"mean": [round(v, 5) for v in z.mean(0).tolist()], "sd": [round(v, 5) for v in z.std(0).tolist()]}
 
 
-def measure(model: Model, vocabulary: Vocabulary, valid: list[str]) -> dict[str, object]:
-    around = {str(r): evaluation.sampling(model, vocabulary, valid[:200], r, 5) for r in RADII}
-    return {"molecules": len(valid), "reconstruction": evaluation.reconstruction(model, vocabulary, valid), "radius": around}
+def measure(model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int) -> dict[str, object]:
+    around = {str(r): evaluation.sampling(model, vocabulary, valid[:seeds], r, 5) for r in RADII}
+    return {"molecules": len(valid), "seeds": seeds, "reconstruction": evaluation.reconstruction(model, vocabulary, valid), "radius": around}
 
 
 def main() -> None:
@@ -46,14 +48,18 @@ def main() -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--molecules", type=int, default=0, help="validation molecules (0: all)")
+    parser.add_argument("--seeds", type=int, default=200, help="molecules to sample around")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
     given = parser.parse_args()
+    if given.threads:
+        torch.set_num_threads(given.threads)
     model, vocabulary = load(given.run)
     valid = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")
-    figures = measure(model, vocabulary, valid[: given.molecules or None])
+    figures = measure(model, vocabulary, valid[: given.molecules or None], given.seeds)
     state = checkpoint.load(given.run / "checkpoint.pt")
-    figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds")}, "options": state["options"]}
+    figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
     train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
-    (given.run / "latent.json").write_text(json.dumps(whitening(model, vocabulary, train[::20])) + "\n")
+    (given.run / "latent.json").write_text(json.dumps(whitening(model, vocabulary, train[::50])) + "\n")
     (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(json.dumps(figures, indent=1))
 

@@ -8,6 +8,7 @@ diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 10
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,11 @@ def blank(lengths: np.ndarray) -> np.ndarray:
     return out
 
 
-def de_novo(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, temperature: float = 0.5, noise: float = 0.5,
+Fill = Callable[[sampler.Rows], np.ndarray]
+"""Fills in the masks of templates: ids int64 [B, L] (sampler.unmask, or the exported graph)."""
+
+
+def de_novo(fill: Fill, vocabulary: Vocabulary, lengths: np.ndarray, count: int, temperature: float = 0.5, noise: float = 0.5,
             least: int = 40, step: int = 1, seed: int = 7, batch: int = 100) -> list[str]:
     """Strings of `count` samples; their lengths are drawn from the length table and are `least` or more."""
     drawn = np.random.default_rng(seed).choice(lengths, count).clip(least)
@@ -43,7 +48,7 @@ def de_novo(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: in
         part = order[start : start + batch]
         full = lambda value, kind: np.full(len(part), value, kind)  # noqa: E731
         rows = sampler.Rows(blank(drawn[part]), full(temperature, np.float32), full(noise, np.float32), full(step, np.int64), full(0, np.float32), seed * 1_000_003 + part)
-        texts += [vocabulary.decode(ids) for ids in sampler.unmask(model, rows).tolist()]
+        texts += [vocabulary.decode(ids) for ids in fill(rows).tolist()]
     return texts
 
 
@@ -67,4 +72,4 @@ def diversity(molecules: list[Chem.Mol]) -> float:
 
 def brief(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int) -> dict[str, float]:
     """The figures reported during training."""
-    return figures(de_novo(model, vocabulary, lengths, count))
+    return figures(de_novo(lambda rows: sampler.unmask(model, rows).cpu().numpy(), vocabulary, lengths, count))

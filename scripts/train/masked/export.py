@@ -15,15 +15,11 @@ import argparse
 import json
 from pathlib import Path
 
-import torch
-
-from scripts.train import entry, quantise, training
+from scripts.train import entry
 from scripts.train.entry import Entry, Tensor
-from scripts.train.graph import Ranges
 from scripts.train.masked import unmask_graph
-from scripts.train.masked.data import BOS, EOS, MASK, PAD, Batches, prepare
-from scripts.train.masked.model import Model, Shape
-from scripts.train.masked.report import load
+from scripts.train.masked.model import Shape
+from scripts.train.masked.report import load, observed
 
 CARD = """# retort/masked-v1
 
@@ -36,8 +32,8 @@ ZINC250k: the 220,010 training molecules of the junction-tree VAE's split, cut a
 that of this repository. Cite Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757 for ZINC.
 
 ## Training
-{samples:,} samples in {steps:,} steps of {batch}, {hours:.1f} h on one thread of a shared CPU, seed {seed}. Continue with the same
-command and a larger budget:
+{samples:,} samples in {steps:,} steps of {batch}, {hours:.1f} h on one thread of a shared CPU, seed {seed}; {state}.
+Continue with the same command and a larger budget, end with --finish 30:
 
     python -m scripts.train.masked --data DATA --minutes {minutes:g}
 
@@ -64,7 +60,7 @@ def card(run: Path, shape: Shape, parameters: int) -> str:
     rows = [ROW.format(name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, {f['least']} tokens or more", **f) for f in figures["de_novo"]]
     rows.append(ROW.format(name="ZINC250k's own molecules", **figures["zinc250k"]))
     return CARD.format(**vars(shape), rows="\n".join(rows), parameters=parameters / 1e6, count=figures["samples"], samples=training["samples"],
-                       steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600, seed=options["seed"], minutes=options["minutes"])
+                       steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600, seed=options["seed"], minutes=options["minutes"], state=entry.state(training))
 
 
 def described(shape: Shape, created: str) -> Entry:
@@ -74,20 +70,6 @@ def described(shape: Shape, created: str) -> Entry:
         (Tensor("input_ids", "INT64", (-1,)), *settings), (Tensor("token_ids", "INT64", (-1,)),),
         {"retort_api": "masked", "model_id": "retort/masked-v1", "owned_by": "retort", "created": created,
          "max_model_len": str(shape.positions), "vocab": "vocab.txt", "lengths": "lengths.txt"})
-
-
-def observed(model: Model, run: Path) -> Ranges:
-    """Input ranges of the network's linear maps, on training strings masked at every level."""
-    source = Batches(prepare([], run / "pieces.npz"), training.Options(device="cpu", batch=100))
-
-    def feed() -> None:
-        for step in range(10):
-            ids, t = source.batch(step)
-            torch.manual_seed(step)
-            free = (ids != PAD) & (ids != BOS) & (ids != EOS)
-            model(ids.masked_fill(free & (torch.rand(ids.shape) < t[:, None]), MASK))
-
-    return quantise.observe(unmask_graph.integer_layers(model), feed)
 
 
 def main() -> None:
