@@ -1,0 +1,137 @@
+"""The latent model and its graphs. Run by `make test-train`; skipped where torch or onnxruntime is not installed."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("rdkit")
+
+from scripts.train import batches, graph, quantise  # noqa: E402
+from scripts.train.latent import decoder_graph, decoding, encoder_graph  # noqa: E402
+from scripts.train.latent.model import PRESETS, Model, Shape  # noqa: E402
+from scripts.train.latent.tokens import PAD, UNK, Vocabulary, split  # noqa: E402
+
+MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "C[C@H]([NH3+])c1cc(Br)nc(Cl)c1", "C1CC2CCC1%12CC2%12", "F/C=C\\C#N"]
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return Vocabulary.build(MOLECULES)
+
+
+@pytest.fixture(scope="module")
+def model(vocabulary):
+    torch.manual_seed(0)
+    model = Model(Shape(vocabulary=len(vocabulary), **PRESETS["tiny"])).eval()
+    return model.half().float()  # The graphs store fp16 weights.
+
+
+def session(tmp_path, write, module):
+    write(module, tmp_path / "model.onnx")
+    return onnxruntime.InferenceSession(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("smiles", MOLECULES)
+def test_tokens_round_trip(vocabulary, smiles):
+    assert "".join(split(smiles)) == smiles
+    assert vocabulary.decode(vocabulary.encode(smiles)) == smiles
+
+
+def test_tokens_refuse_and_mark(vocabulary):
+    with pytest.raises(ValueError, match="character 2"):
+        split("C!C")
+    assert vocabulary.encode("C[Xe]").tolist()[1] == UNK
+
+
+def test_vocabulary_file_has_the_specials_first(vocabulary, tmp_path):
+    vocabulary.write(tmp_path / "vocab.txt")
+    lines = (tmp_path / "vocab.txt").read_text().splitlines()
+    assert lines[:4] == ["[PAD]", "[BOS]", "[EOS]", "[UNK]"]
+    assert Vocabulary.read(tmp_path / "vocab.txt").ids == vocabulary.ids
+
+
+def test_encoder_graph_equals_torch(model, vocabulary, tmp_path):
+    ids = batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)
+    mask = (ids != PAD).astype(np.int64)
+    got, = session(tmp_path, encoder_graph.write, model.encoder).run(None, {"input_ids": ids, "attention_mask": mask})
+    with torch.no_grad():
+        want = model.encoder(torch.from_numpy(ids), torch.from_numpy(mask))
+    np.testing.assert_allclose(got[:, 0], want.numpy(), atol=2e-3)
+
+
+def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
+    decoder = session(tmp_path, decoder_graph.write, model.decoder)
+    z = torch.randn(7, 64) * 2
+    feeds = {"hiddens": z[:, None].numpy(), "temperature": np.zeros((7, 1), np.float32), "seed": np.zeros((7, 1), np.int64)}
+    ids, score = decoder.run(None, feeds)
+    want = decoding.plain(model.decoder, z)
+    np.testing.assert_array_equal(ids, want.numpy())
+    np.testing.assert_array_equal(want, decoding.cached(model.decoder, z))
+    with torch.no_grad():
+        log_p = torch.log_softmax(model.decoder(torch.cat([torch.ones(7, 1, dtype=torch.long), want[:, :-1]], 1), z), -1)
+    total = log_p.gather(-1, want[..., None])[..., 0].masked_fill(want == PAD, 0).sum(1)
+    np.testing.assert_allclose(score[:, 0], total.numpy(), rtol=1e-3)
+
+
+def test_beam_graph_equals_the_plain_search(model, tmp_path):
+    decoder = session(tmp_path, decoder_graph.write_beam, model.decoder)
+    z = torch.randn(4, 64) * 2
+    sizes = [3, 1, 5, 2]
+    ids, score = decoder.run(None, {"hiddens": z[:, None].numpy(), "beam_size": np.array(sizes)[:, None]})
+    assert ids.shape[:2] == score.shape == (4, 5)
+    for row, size in enumerate(sizes):
+        want = decoding.beam(model.decoder, z[row : row + 1], size)
+        for place, (tokens, total) in enumerate(want):
+            assert ids[row, place, : len(tokens)].tolist() == tokens
+            assert (ids[row, place, len(tokens) :] == PAD).all()
+            assert score[row, place] == pytest.approx(total, rel=1e-3)
+        assert (score[row, size:] < -1e8).all()
+
+
+def test_sampled_rows_depend_on_their_own_seed_alone(model, tmp_path):
+    decoder = session(tmp_path, decoder_graph.write, model.decoder)
+    z = np.random.default_rng(0).standard_normal((5, 1, 64), np.float32)
+    seed = np.array([[3], [-4], [2**62], [3], [5]])
+    hot = np.full((5, 1), 1.5, np.float32)
+    whole, _ = decoder.run(None, {"hiddens": z, "temperature": hot, "seed": seed})
+    for row in range(5):
+        alone, _ = decoder.run(None, {"hiddens": z[row : row + 1], "temperature": hot[:1], "seed": seed[row : row + 1]})
+        np.testing.assert_array_equal(whole[row, : alone.shape[1]], alone[0])
+    other, _ = decoder.run(None, {"hiddens": z, "temperature": hot, "seed": seed + 1})
+    assert not np.array_equal(whole[:, :10], other[:, :10])
+
+
+def test_random_numbers_of_the_graph_are_the_reference_and_uniform(tmp_path):
+    built = graph.Graph()
+    names = [built.input(n, graph.TensorProto.INT64, ["rows", 1]) for n in ("seed", "turn")]
+    built.output(built.uniform(built.key(*names)), graph.TensorProto.FLOAT, ["rows", 1], "u")
+    built.save(tmp_path / "u.onnx", "uniform")
+    seed = np.concatenate([np.arange(20000), [-1, 2**63 - 1, -(2**63)]]).astype(np.int64)[:, None]
+    got, = onnxruntime.InferenceSession(tmp_path / "u.onnx").run(None, {"seed": seed, "turn": np.full_like(seed, 9)})
+    np.testing.assert_array_equal(got, graph.uniform(graph.key(seed, np.full_like(seed, 9))))
+    assert 0 < got.min() and got.max() < 1
+    counts, _ = np.histogram(got, bins=20, range=(0, 1))
+    assert np.abs(counts - 1000).max() < 150  # 5 standard deviations
+    assert abs(np.corrcoef(got[:-1, 0], got[1:, 0])[0, 1]) < 0.03
+
+
+def test_integer_arithmetic_stays_close_and_rows_stay_apart(model, vocabulary, tmp_path):
+    z = torch.randn(40, 64)
+    text = torch.tensor([[1, 6, 5, 7, 4, 6, 6]]).repeat(40, 1)
+    ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(text, z))
+    decoder = session(tmp_path, lambda module, path: decoder_graph.write(module, path, ranges), model.decoder)
+    feeds = {"hiddens": z[:, None].numpy(), "temperature": np.zeros((40, 1), np.float32), "seed": np.zeros((40, 1), np.int64)}
+    ids, _ = decoder.run(None, feeds)
+    assert (ids[:, 0] == decoding.plain(model.decoder, z, 1)[:, 0].numpy()).mean() > 0.8
+    for row in range(5):
+        alone, _ = decoder.run(None, {k: v[row : row + 1] for k, v in feeds.items()})
+        np.testing.assert_array_equal(ids[row, : alone.shape[1]], alone[0])
+
+
+def test_rounded_weights_and_inputs():
+    matrix = torch.tensor([[1.0, -2.0], [0.0, 0.5]])
+    step, rounded = quantise.weight(matrix)
+    np.testing.assert_allclose(rounded * step[:, None], matrix.numpy(), atol=0.02)
+    scale, zero = quantise.activation(-0.2, 5.0)
+    assert zero == 10 and (255 - zero) * scale == pytest.approx(5.0, abs=0.02)

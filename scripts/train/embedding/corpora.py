@@ -1,0 +1,175 @@
+"""Collections of passages and the questions asked of them.
+
+Reads the gzip JSON-line files of a data folder (see `README.md` there): passages
+`{"pid","title"?,"text"}`, queries `{"qid","query","pos","split"}`. Two sets have no
+queries of their own: ChEBI captions, where they are made from the caption, and
+Banking77, where texts of the same intent are each other's answers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# May be fitted on: their licence allows it. The others have no clear one and only measure.
+OPEN_SETS = ("squadshifts_new_wiki", "medquad", "nq_gold", "pubmedqa", "chebi20", "banking77")
+MEASURE_SETS = ("squadshifts_amazon", "squadshifts_reddit", "xquad")
+# Titles that only number the document tell nothing.
+IDLE_TITLES = ("squadshifts_amazon", "squadshifts_reddit")
+
+STOP_WORDS = frozenset(
+    """a an and any are as at be been but by can could did do does for from had has have he her his how i if in into
+    is it its may might more most much my no not of on or our she should so some such than that the their them then
+    there these they this those to was we were what when where which who whom whose why will with would you your
+    compound molecule substance member class role""".split()
+)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question: the ids of its passages and, where known, the words that answer it."""
+
+    id: str
+    text: str
+    positives: frozenset[str]
+    answer: str = ""
+
+
+@dataclass
+class Collection:
+    """Passages by id, and queries whose answers are among them."""
+
+    name: str
+    passages: dict[str, str]
+    queries: list[Query]
+    titles: dict[str, str] = field(default_factory=dict)
+    topics: dict[str, str] = field(default_factory=dict)  # passages of one topic answer alike
+
+
+def read_lines(path: Path) -> list[dict]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def load(folder: Path, name: str, split: str, distractors: int | None = None, seed: int = 1) -> Collection:
+    """The queries of a split over their passages and, beside them, passages of the other splits.
+
+    distractors bounds the latter (None: all; 0: the split's own documents only).
+    """
+    if name == "chebi20":
+        whole, own = chebi(folder, split)
+    elif name == "banking77":
+        whole, own = banking(folder, split)
+    else:
+        whole, own = plain(folder, name, split)
+    others = sorted(set(whole.passages) - own)
+    if distractors is not None and len(others) > distractors:
+        others = random.Random(f"{seed} {name}").sample(others, distractors)
+    kept = own | set(others)
+    whole.passages = {p: t for p, t in whole.passages.items() if p in kept}
+    return whole
+
+
+def plain(folder: Path, name: str, split: str) -> tuple[Collection, set[str]]:
+    """A set with passages and queries in files of their own."""
+    rows = read_lines(folder / f"{name}.passages.jsonl.gz")
+    titles = {r["pid"]: r.get("title", "") if name not in IDLE_TITLES else "" for r in rows}
+    passages = {r["pid"]: r["text"] for r in rows}
+    asked = [r for r in read_lines(folder / f"{name}.queries.jsonl.gz") if r.get("lang", "en") == "en"]
+    topics = {p: f'{titles[p]}|{r.get("qtype", p)}'.lower() for r in asked for p in r["pos"]}
+    queries = [
+        Query(r["qid"], r["query"].strip(), frozenset(r["pos"]), r.get("answer", ""))
+        for r in asked
+        if r["split"] == split
+    ]
+    own = set().union(*(q.positives for q in queries)) if queries else set()
+    return Collection(name, passages, queries, titles, topics), own
+
+
+def chebi(folder: Path, split: str) -> tuple[Collection, set[str]]:
+    """Captions of molecules; queries are rare words of a caption, or its first sentence (cut from the passage)."""
+    rows = read_lines(folder / "chebi20_captions.jsonl.gz")
+    seen = defaultdict(int)
+    for row in rows:
+        for word in set(words(row["caption"])):
+            seen[word] += 1
+    passages, queries, own = {}, [], set()
+    for row in rows:
+        first, _, rest = row["caption"].partition(". ")
+        by_sentence = len(rest) > 80 and int(row["cid"]) % 2 == 0
+        text = rest if by_sentence else row["caption"]
+        passages[row["cid"]] = text
+        if chebi_split(row) == split:
+            own.add(row["cid"])
+            asked = first if by_sentence else rare_words(text, seen, row["cid"])
+            queries.append(Query(row["cid"], asked, frozenset([row["cid"]])))
+    return Collection("chebi20", passages, queries), own
+
+
+def chebi_split(row: dict) -> str:
+    """The set has no dev part: a tenth of its training captions is ours."""
+    return "dev" if row["split"] == "train" and int(row["cid"]) % 10 == 7 else row["split"]
+
+
+def rare_words(text: str, seen: dict[str, int], seed: str) -> str:
+    """Three to five of the rarer words of a caption, in their order: what one types from memory."""
+    known = list(dict.fromkeys(w for w in words(text) if w not in STOP_WORDS and seen[w] > 2))
+    rarest = set(sorted(known, key=lambda w: seen[w])[:8])
+    pool = [w for w in known if w in rarest]
+    count = min(len(pool), random.Random(seed).randint(3, 5))
+    chosen = set(random.Random(seed).sample(pool, count))
+    return " ".join(w for w in pool if w in chosen)
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9][a-z0-9'-]*", text.lower())
+
+
+def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
+    """Customers' questions; every fourth of an intent asks, the others of that intent are its answers."""
+    groups = defaultdict(list)
+    for number, row in enumerate(read_lines(folder / "banking77.jsonl.gz")):
+        if row["split"] == split or (split == "dev" and row["split"] == "train"):
+            groups[row["label"]].append((f"b{number}", row["text"].strip()))
+    passages, queries = {}, []
+    for label, members in sorted(groups.items()):
+        if split == "dev":  # the set has no dev part: the last tenth of each training intent
+            members = members[-max(8, len(members) // 10) :]
+        elif split == "train":
+            members = members[: -max(8, len(members) // 10)]
+        asking, answers = members[::4], [m for i, m in enumerate(members) if i % 4]
+        passages |= dict(answers)
+        found = frozenset(pid for pid, _ in answers)
+        queries += [Query(pid, text, found) for pid, text in asking]
+    topics = {pid: label for label, members in groups.items() for pid, _ in members}
+    return Collection("banking77", passages, queries, topics=topics), set(passages)
+
+
+def titled(collection: Collection, pid: str) -> str:
+    """A passage with its title in front, where it has one that the text does not begin with."""
+    title, text = collection.titles.get(pid, ""), collection.passages[pid]
+    return f"{title}. {text}" if title and not text.startswith(title) else text
+
+
+@dataclass(frozen=True)
+class GradedList:
+    """A question with candidates and how right each is (0 wrong, 1 right, 2 excellent)."""
+
+    query: str
+    texts: list[str]
+    gains: list[int]
+
+
+def graded(folder: Path, split: str | None = None) -> list[GradedList]:
+    """The candidate lists of MEDIQA 2019 (scores 3 and 4 count as right) that hold right and wrong ones."""
+    lists = []
+    for row in read_lines(folder / "mediqa2019_rank.jsonl.gz"):
+        gains = [max(int(c["score"]) - 2, 0) for c in row["cands"]]
+        if (split is None or row["split"] == split) and len(set(gains)) > 1:
+            lists.append(GradedList(row["query"], [c["text"] for c in row["cands"]], gains))
+    return lists

@@ -1,0 +1,185 @@
+"""Training examples: a query, a passage that answers it, and hard passages that do not.
+
+    python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/examples     # again to resume
+
+Kinds of question are mixed on purpose, since a retriever that knows only one style loses on all the others: questions
+as asked; their key words alone; titles; sentences and conclusions (cut out of the passage); captions of molecules;
+paraphrases. Hard negatives are the nearest passages by the embedding model and by BM25, without those that may be
+right: passages of the same topic, those that hold the answer, and those that score far above the right one
+(positive-aware mining, Moreira et al. 2024, https://arxiv.org/abs/2407.15831).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from scripts.train import checkpoint
+from scripts.train.embedding import bert, bm25, corpora, vectors
+from scripts.train.embedding.corpora import Collection, Query
+
+# Queries a set gives at most: with every core minute dear, no style may crowd out the others.
+CPU_QUERIES = {"squadshifts_new_wiki": 5000, "medquad": 3600, "nq_gold": 2600, "pubmedqa": 1600, "chebi20": 2600, "banking77": 1300}
+CPU_DOCUMENTS = {"medquad": 3600}
+NEAREST, LEXICAL = 8, 4
+# How near a passage may be, as a share of the right one's cosine, and still be taken for wrong. Where the answer or the
+# topic tells right from wrong, passages that the model prefers are the most instructive ones; where only the pairing
+# does (questions put to several sources, captions that fit many molecules), they are often right as well.
+NEARER = {"squadshifts_new_wiki": 1.3, "nq_gold": 1.3, "banking77": 1.3, "pubmedqa": 1.1, "medquad": 1.0, "chebi20": 1.0}
+PASSAGE_TOKENS, QUERY_TOKENS = 160, 64
+
+
+@dataclass
+class Mined:
+    """Passages of one set as token ids, with vectors of the untrained model, and the queries asked of them."""
+
+    name: str
+    passages: list[str]
+    passage_vectors: np.ndarray
+    queries: list[str]
+    query_vectors: np.ndarray
+    positives: list[int]
+    negatives: list[list[int]]
+    groups: list[str]  # passages of a group answer alike: never each other's in-batch negatives
+
+
+def variants(collection: Collection, random: random.Random) -> list[tuple[Query, str]]:
+    """Queries of a training collection in several kinds, each with a passage text of its own ("" = as it is)."""
+    found = []
+    for query in collection.queries:
+        draw = random.random()
+        key_words = " ".join(w for w in corpora.words(query.text) if w not in corpora.STOP_WORDS)
+        if collection.name not in ("chebi20", "banking77") and draw < 0.25 and key_words:
+            query = Query(query.id, key_words, query.positives, query.answer)
+        found.append((query, ""))
+        if collection.name == "pubmedqa":
+            found.append((Query(query.id, query.answer, query.positives), ""))
+        if collection.name == "nq_gold" and draw > 0.8:
+            title = collection.titles[min(query.positives)]
+            found.append((Query(query.id, title, query.positives, title), ""))
+        if collection.name in ("squadshifts_new_wiki", "medquad", "nq_gold") and draw > 0.9:
+            found += cut_sentence(collection, query, random)
+    return found
+
+
+def cut_sentence(collection: Collection, query: Query, random: random.Random) -> list[tuple[Query, str]]:
+    """One sentence of a passage as the query, the rest as its passage (inverse cloze, Lee et al. 2019)."""
+    pid = min(query.positives)
+    sentences = re.split(r"(?<=[.!?]) +(?=[A-Z])", collection.passages[pid])[:8]
+    long = [s for s in sentences if 40 < len(s) < 400]
+    if len(sentences) < 3 or not long:
+        return []
+    chosen = random.choice(long)
+    rest = " ".join(s for s in sentences if s != chosen)
+    return [(Query(query.id, chosen, query.positives), rest)]
+
+
+def gather(collection: Collection, most: int | None, seed: int) -> tuple[Mined, list[str], int]:
+    """The texts of a set's examples without vectors and negatives, the answers where known, and how many of the
+    passages are the set's own (those that follow are cut ones that serve one query each)."""
+    chance = random.Random(f"{seed} {collection.name}")
+    asked = variants(collection, chance)
+    chance.shuffle(asked)
+    asked = asked[:most]
+    texts, rows, groups = [], {}, []
+    for pid in collection.passages:
+        rows[pid] = len(texts)
+        texts.append(corpora.titled(collection, pid) if chance.random() < 0.5 else collection.passages[pid])
+        groups.append(collection.topics.get(pid, pid))
+    own = len(texts)
+    positives = []
+    for query, text in asked:
+        pid = chance.choice(sorted(query.positives))
+        if text:
+            texts.append(text)
+            groups.append(collection.topics.get(pid, pid))
+        positives.append(len(texts) - 1 if text else rows[pid])
+    nothing = np.zeros((0, 0), np.float32)
+    queries = [q.text for q, _ in asked]
+    return Mined(collection.name, texts, nothing, queries, nothing, positives, [], groups), [q.answer for q, _ in asked], own
+
+
+def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
+    """Passages that look right to the model or to BM25 and, as far as can be told, are not."""
+    lexical = bm25.Index(mined.passages[:own])
+    found = []
+    for query, answer, vector, positive in zip(mined.queries, answers, mined.query_vectors, mined.positives):
+        near = mined.passage_vectors[:own] @ vector
+        limit = NEARER[mined.name] * float(mined.passage_vectors[positive] @ vector)
+        asked = set(corpora.words(query))
+
+        def wrong(row: int) -> bool:
+            text = mined.passages[row].lower()
+            answered = len(answer) > 2 and answer.lower() in text
+            covered = mined.name == "chebi20" and asked <= set(corpora.words(text))
+            return mined.groups[row] != mined.groups[positive] and near[row] < limit and not answered and not covered
+
+        nearest = [int(r) for r in np.argsort(-near)[:60] if wrong(int(r))][:NEAREST]
+        matched = [int(r) for r in np.argsort(-lexical.scores(query))[:20] if wrong(int(r))]
+        found.append(nearest + [r for r in matched if r not in nearest][:LEXICAL])
+    return found
+
+
+def mine(collection: Collection, most: int | None, embed: vectors.Embed, tokenizer, seed: int) -> Mined:
+    """The examples of one set."""
+    mined, answers, own = gather(collection, most, seed)
+    mined.passage_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.passages, PASSAGE_TOKENS))
+    mined.query_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.queries, QUERY_TOKENS))
+    mined.negatives = negatives(mined, answers, own)
+    return mined
+
+
+def training_collection(folder: Path, name: str, documents: int | None, seed: int) -> Collection:
+    """A training split, cut to a number of documents: they lie side by side, so near misses stay together."""
+    collection = corpora.load(folder, name, "train", 0)
+    if documents and documents < len(collection.passages):
+        pids = list(collection.passages)
+        start = random.Random(seed).randrange(len(pids) - documents)
+        kept = set(pids[start : start + documents])
+        collection.passages = {p: collection.passages[p] for p in pids if p in kept}
+        collection.queries = [q for q in collection.queries if q.positives <= kept]
+    return collection
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the retrieval sets")
+    parser.add_argument("--weights", type=Path, required=True, help="folder of the embedding model (config.json, model.safetensors)")
+    parser.add_argument("--out", type=Path, default=Path("runs/examples"), help="folder; a set that is there is not mined again")
+    parser.add_argument("--preset", choices=("cpu", "gpu"), default="cpu", help="cpu: about 16,000 queries; gpu: all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    embed = vectors.torch_embed(bert.load_encoder(args.weights).eval().to(device), device)
+    tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
+    cpu = args.preset == "cpu"
+    for name in corpora.OPEN_SETS:
+        file = args.out / f"{name}.pt"
+        if file.exists():
+            continue
+        collection = training_collection(args.data, name, CPU_DOCUMENTS.get(name) if cpu else None, args.seed)
+        mined = mine(collection, CPU_QUERIES[name] if cpu else None, embed, tokenizer, args.seed)
+        tensors = {k: torch.from_numpy(getattr(mined, k)) for k in ("passage_vectors", "query_vectors")}
+        checkpoint.save(vars(mined) | tensors, file)
+        print(f"{name}: {len(mined.queries)} queries, {len(mined.passages)} passages, "
+              f"{np.mean([len(n) for n in mined.negatives]):.1f} negatives each", flush=True)
+
+
+def load_sets(folder: Path) -> list[Mined]:
+    """The sets that lie in a folder of examples, in the order of their names."""
+    stored = [checkpoint.load(file) for file in sorted(folder.glob("*.pt"))]
+    if not stored:
+        raise FileNotFoundError(f"examples: none in {folder}")
+    return [Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items()}) for s in stored]
+
+
+if __name__ == "__main__":
+    main()

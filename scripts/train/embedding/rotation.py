@@ -1,0 +1,46 @@
+"""A rotation of MiniLM's vectors that puts what retrieval needs into their first numbers.
+
+A rotation changes no cosine of whole vectors, so nothing is lost; but cut vectors keep more. It is fitted to the mined
+examples with the nested loss, on vectors alone, in about a minute, and spares the encoder from having to learn it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.parametrizations import orthogonal
+
+from scripts.train.embedding import twomode
+from scripts.train.embedding.examples import Mined
+
+
+def fit(sets: list[Mined], seed: int, steps: int = 300, batch: int = 96, bank: int = 512, rate: float = 3e-3) -> Tensor:
+    """An orthogonal matrix [H,H]; a vector v becomes matrix @ v."""
+    torch.manual_seed(seed)
+    width = sets[0].query_vectors.shape[1]
+    turned = orthogonal(nn.Linear(width, width, bias=False), orthogonal_map="cayley")
+    with torch.no_grad():
+        turned.weight = principal(np.concatenate([s.passage_vectors for s in sets]))
+    optimiser = torch.optim.Adam(turned.parameters(), lr=rate)
+    random = np.random.default_rng(seed)
+    for step in range(steps):
+        mined = sets[int(random.integers(len(sets)))]
+        rows = random.permutation(len(mined.queries))[:batch]
+        passages, target, allowed = twomode.candidates(mined, rows, 1, bank, random)
+        for group in optimiser.param_groups:
+            group["lr"] = rate * (1 - step / steps)
+        queries = turned(torch.from_numpy(mined.query_vectors[rows]))
+        loss = twomode.nested_loss(queries, turned(torch.from_numpy(mined.passage_vectors[passages])), target, allowed)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return turned.weight.detach().clone()
+
+
+def principal(vectors: np.ndarray) -> Tensor:
+    """The rotation onto the principal axes, the one of most variance first: where the fit begins."""
+    _, axes = np.linalg.eigh(vectors.T @ vectors / len(vectors))
+    axes = axes[:, ::-1].T.copy()
+    axes[0] *= np.sign(np.linalg.det(axes))  # Cayley's form reaches rotations, not reflections
+    return torch.from_numpy(axes).float()

@@ -1,0 +1,192 @@
+"""Writes ONNX graphs by hand: a few lines on top of onnx.helper, and the layers that the exported models share.
+
+Whole generation loops run inside the graph, so they are built from nodes rather than traced. Only operators of
+the standard opset are used: stock ONNX Runtime runs them, on a CPU and on a GPU. Weights are stored in fp16 and cast
+to fp32, which ONNX Runtime does once, when it loads the model.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import nn
+
+from scripts.train import quantise
+from scripts.train.layers import Layer, Relative
+
+OPSET, IR = 20, 9
+"""Understood by ONNX Runtime 1.17 and later."""
+
+PRIME = 2**31 - 1
+
+Ranges = dict[nn.Module, tuple[float, float]]
+"""The least and greatest input of linear maps: those that a graph computes in integers. See quantise.observe."""
+
+
+class Graph:
+    """Nodes in the order they were added. A child graph (the body of a Loop) sees the names of its parent."""
+
+    def __init__(self, parent: "Graph | None" = None, ranges: Ranges | None = None) -> None:
+        self.parent, self.nodes, self.initializers = parent, [], []
+        self.ranges: Ranges = parent.ranges if parent else ranges or {}
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.outputs: list[onnx.ValueInfoProto] = []
+        self.counter = parent.counter if parent else itertools.count()
+
+    def name(self, hint: str) -> str:
+        return f"{hint}_{next(self.counter)}"
+
+    def op(self, kind: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
+        """Adds a node; inputs are names, or numbers and arrays (constants). Returns its output's name, or a tuple of names."""
+        names = [self.name(kind.lower()) for _ in range(outputs)]
+        self.nodes.append(helper.make_node(kind, [i if isinstance(i, str) else self.constant(i) for i in inputs], names, **attributes))
+        return names[0] if outputs == 1 else tuple(names)
+
+    def constant(self, value: Any) -> str:
+        """A constant: Python integers are int64, floats float32, booleans bool; arrays keep their type."""
+        array = value if isinstance(value, np.ndarray) else np.array(value)
+        if array.dtype == np.float64:
+            array = array.astype(np.float32)
+        name = self.name("constant")
+        self.initializers.append(numpy_helper.from_array(array, name))
+        return name
+
+    def weight(self, value: torch.Tensor) -> str:
+        """A weight, stored in fp16 in the outermost graph, used in fp32."""
+        root = self.root()
+        return root.op("Cast", root.constant(value.detach().cpu().numpy().astype(np.float16)), to=TensorProto.FLOAT)
+
+    def root(self) -> "Graph":
+        return self.parent.root() if self.parent else self
+
+    def input(self, name: str, kind: int, shape: Sequence[Any] | None) -> str:
+        self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, value: str, kind: int, shape: Sequence[Any] | None, name: str | None = None) -> None:
+        """Declares value as an output, under another name if one is given."""
+        if name:
+            self.nodes.append(helper.make_node("Identity", [value], [name]))
+        self.outputs.append(helper.make_tensor_value_info(name or value, kind, shape))
+
+    def proto(self, name: str) -> onnx.GraphProto:
+        return helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.initializers)
+
+    def save(self, path: Path, name: str) -> None:
+        """Checks the model and writes it."""
+        model = helper.make_model(self.proto(name), opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="retort")
+        onnx.checker.check_model(model)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        onnx.save(model, path)
+
+    def linear(self, x: str, weight: torch.Tensor, bias: torch.Tensor, source: nn.Module | None = None) -> str:
+        """x [..., in] times weight [out, in] transposed, plus bias; in integers if the range of source's input is known."""
+        if source not in self.ranges:
+            return self.op("Add", self.op("MatMul", x, self.weight(weight.T)), self.weight(bias))
+        scale, zero = quantise.activation(*self.ranges[source])
+        step, rounded = quantise.weight(weight)
+        x = self.op("DequantizeLinear", self.op("QuantizeLinear", x, scale, zero), scale, zero)
+        matrix = self.op("DequantizeLinear", np.ascontiguousarray(rounded.T), step, np.zeros(len(step), np.int8), axis=1)
+        # Sub, not Add: MatMul and Add would be merged into Gemm, which ONNX Runtime does not turn into integers.
+        return self.op("Sub", self.op("MatMul", x, matrix), self.weight(-bias))
+
+    def layer(self, x: str, module: nn.Linear) -> str:
+        return self.linear(x, module.weight, module.bias, module)
+
+    def norm(self, x: str, module: nn.LayerNorm) -> str:
+        return self.op("LayerNormalization", x, self.weight(module.weight), self.weight(module.bias), axis=-1, epsilon=module.eps)
+
+    def feed(self, x: str, module: nn.Sequential) -> str:
+        """Linear, GELU, Linear."""
+        return self.layer(self.op("Gelu", self.layer(x, module[0])), module[2])
+
+    def heads(self, x: str, heads: int, size: int) -> str:
+        """[B, L, heads * size] -> [B, heads, L, size]."""
+        return self.op("Transpose", self.op("Reshape", x, np.array([0, 0, heads, size])), perm=[0, 2, 1, 3])
+
+    def attention(self, x: str, memory: str, module: nn.Module, bias: str) -> str:
+        """Attention of x [B, Lq, d] to memory [B, Lk, d], as many key heads as heads; bias broadcasts to [B, heads, Lq, Lk]."""
+        heads, size = module.heads, module.size
+        q = self.heads(self.linear(x, module.q.weight * size**-0.5, module.q.bias * size**-0.5, module.q), heads, size)
+        k = self.op("Transpose", self.op("Reshape", self.layer(memory, module.k), np.array([0, 0, heads, size])), perm=[0, 2, 3, 1])
+        v = self.heads(self.layer(memory, module.v), heads, size)
+        mixed = self.op("MatMul", self.op("Softmax", self.op("Add", self.op("MatMul", q, k), bias), axis=-1), v)
+        return self.layer(self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), np.array([0, 0, heads * size])), module.o)
+
+    def transformer(self, x: str, module: Layer, bias: str) -> str:
+        """Layer.forward."""
+        normed = self.norm(x, module.norm1)
+        x = self.op("Add", x, self.attention(normed, normed, module.attention, bias))
+        return self.op("Add", x, self.feed(self.norm(x, module.norm2), module.feed))
+
+    def relative(self, module: Relative, length: str) -> str:
+        """The bias on attention scores, [heads, length, length]: see Relative.forward."""
+        at = self.op("Range", 0, length, 1)
+        distance = self.op("Sub", self.op("Unsqueeze", at, np.array([0])), self.op("Unsqueeze", at, np.array([1])))
+        row = self.op("Add", self.op("Clip", distance, -module.reach, module.reach), module.reach)
+        return self.op("Gather", self.weight(module.table.weight.T), row, axis=1)
+
+    def loop(self, body: "Graph", limit: Any, carried: Sequence[str], scanned: int) -> tuple[str, ...]:
+        """Runs body until its first output is false or `limit` rounds are over; returns carried values, then scanned ones.
+
+        The body's inputs are the round, the condition and the carried values; its outputs the condition, the carried
+        and the scanned values.
+        """
+        names = [self.name("loop") for _ in range(len(carried) + scanned)]
+        inputs = [limit if isinstance(limit, str) else self.constant(limit), self.constant(True), *carried]
+        self.nodes.append(helper.make_node("Loop", inputs, names, body=body.proto(self.name("body"))))
+        return tuple(names)
+
+    def key(self, *parts: str) -> str:
+        """Mixes int64 tensors (broadcast) into one key each, int64 in [0, PRIME): the start of a random stream.
+
+        The block cipher MiMC (Albrecht et al. 2016, ePrint 2016/492) over the prime 2^31 - 1 with x -> x^5, which is
+        one-to-one there. It needs multiplication and remainder of int64 only, so that every device computes the same
+        numbers; the operators on single bits are missing on some.
+        """
+        state: Any = np.array(0, np.int64)
+        for number, part in enumerate(parts):
+            low = self.op("Mod", part, PRIME)
+            high = self.op("Mod", self.op("Div", self.op("Sub", part, low), PRIME), PRIME)
+            for value in (low, high):
+                state = self.op("Add", state, value) if isinstance(state, str) else value
+                state = self._round(self._round(state, 2 * number), 2 * number + 1)
+        return state
+
+    def _round(self, x: str, number: int) -> str:
+        constant = int(np.random.default_rng((20161, number)).integers(1, PRIME))
+        x = self.op("Mod", self.op("Add", x, constant), PRIME)
+        square = self.op("Mod", self.op("Mul", x, x), PRIME)
+        fourth = self.op("Mod", self.op("Mul", square, square), PRIME)
+        return self.op("Mod", self.op("Mul", fourth, x), PRIME)
+
+    def uniform(self, key: str) -> str:
+        """A float32 strictly between 0 and 1 for every key."""
+        return self.op("Mul", self.op("Add", self.op("Cast", self.op("Div", key, 2**8), to=TensorProto.FLOAT), 0.5), float(2.0**-23))
+
+
+def key(*parts: np.ndarray) -> np.ndarray:
+    """Graph.key in NumPy: the reference for tests and for samplers outside of a graph."""
+    state = None
+    for number, part in enumerate(parts):
+        low = np.mod(part, PRIME)
+        for value in (low, np.mod((part - low) // PRIME, PRIME)):
+            state = value if state is None else state + value
+            for turn in (2 * number, 2 * number + 1):
+                constant = int(np.random.default_rng((20161, turn)).integers(1, PRIME))
+                x = (state + constant) % PRIME
+                square = x * x % PRIME
+                state = square * square % PRIME * x % PRIME
+    return state
+
+
+def uniform(keys: np.ndarray) -> np.ndarray:
+    """Graph.uniform in NumPy."""
+    return ((keys // 2**8).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)

@@ -1,0 +1,73 @@
+"""Decoding with plain PyTorch: the reference for the exported graph, and the evaluation's decoder."""
+
+from __future__ import annotations
+
+import torch
+
+from scripts.train.latent.model import Decoder, DecoderLayer
+from scripts.train.latent.tokens import BOS, EOS, PAD
+
+
+@torch.no_grad()
+def plain(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
+    """Greedy decoding without a cache: the whole prefix goes through the decoder for every new token.
+
+    z [B, latent] -> ids int64 [B, T], ending with [EOS], then [PAD].
+    """
+    ids = torch.full((len(z), 1), BOS, device=z.device)
+    done = torch.zeros(len(z), dtype=torch.bool, device=z.device)
+    for _ in range(limit):
+        token = decoder(ids, z)[:, -1].argmax(-1).masked_fill(done, PAD)
+        ids = torch.cat([ids, token[:, None]], 1)
+        done |= token == EOS
+        if done.all():
+            break
+    return ids[:, 1:]
+
+
+@torch.no_grad()
+def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
+    """Greedy decoding with a key/value cache; the same ids as `plain`, in less time."""
+    memory, reach, heads = decoder.slots(z), decoder.relative.reach, decoder.shape.key_heads
+    cross = [layer.cross.keys(memory) for layer in decoder.layers]
+    shape = (len(z), heads, limit, decoder.shape.width // decoder.shape.heads)
+    past = [(z.new_zeros(shape), z.new_zeros(shape)) for _ in decoder.layers]
+    token = torch.full((len(z),), BOS, device=z.device)
+    done = torch.zeros(len(z), dtype=torch.bool, device=z.device)
+    out = []
+    for step in range(limit):
+        distance = (torch.arange(step + 1, device=z.device) - step).clamp(min=-reach) + reach
+        bias = decoder.relative.table(distance).T.unflatten(0, (heads, -1))[:, :, None]
+        x = (decoder.token(token) + decoder.position.weight[step])[:, None]
+        for layer, (k, v), (ck, cv) in zip(decoder.layers, past, cross):
+            x = _layer(layer, x, step, k, v, ck, cv, bias)
+        token = decoder.head(decoder.norm(x))[:, 0].argmax(-1).masked_fill(done, PAD)
+        out.append(token)
+        done = done | (token == EOS)
+        if done.all():
+            break
+    return torch.stack(out, 1)
+
+
+@torch.no_grad()
+def beam(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> list[tuple[list[int], float]]:
+    """Beam search for one z [1, latent], without a cache: up to `width` (ids, sum of log probabilities), best first."""
+    beams: list[tuple[list[int], float]] = [([], 0.0)]
+    for _ in range(limit):
+        if all(ids and ids[-1] == EOS for ids, _ in beams):
+            break
+        grown = [b for b in beams if b[0] and b[0][-1] == EOS]
+        for ids, score in (b for b in beams if not b[0] or b[0][-1] != EOS):
+            log_p = torch.log_softmax(decoder(torch.tensor([[BOS, *ids]]), z)[0, -1], -1)
+            grown += [([*ids, t], score + p) for t, p in enumerate(log_p.tolist())]
+        beams = sorted(grown, key=lambda b: -b[1])[:width]
+    return beams
+
+
+def _layer(layer: DecoderLayer, x: torch.Tensor, step: int, k: torch.Tensor, v: torch.Tensor, ck: torch.Tensor, cv: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """One layer for the newest token, x [B, 1, width]; writes its key and value into the cache at `step`."""
+    normed = layer.norm1(x)
+    k[:, :, step : step + 1], v[:, :, step : step + 1] = layer.attention.keys(normed)
+    x = x + layer.attention.attend(normed, k[:, :, : step + 1], v[:, :, : step + 1], bias)
+    x = x + layer.cross.attend(layer.norm2(x), ck, cv)
+    return x + layer.feed(layer.norm3(x))

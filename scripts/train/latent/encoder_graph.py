@@ -1,0 +1,46 @@
+"""The encoder as an ONNX graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from onnx import TensorProto
+
+from scripts.train.graph import Graph
+from scripts.train.latent.model import Encoder
+
+
+def build(encoder: Encoder) -> Graph:
+    """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent]."""
+    graph = Graph()
+    ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
+    mask = graph.input("attention_mask", TensorProto.INT64, ["batch", "length"])
+    length = graph.op("Squeeze", graph.op("Shape", ids, start=1, end=2))
+    present = graph.op("Cast", graph.op("Unsqueeze", mask, np.array([1, 2])), to=TensorProto.FLOAT)
+    padding = graph.op("Mul", graph.op("Sub", 1.0, present), -1e4)
+    bias = graph.op("Add", graph.op("Unsqueeze", graph.relative(encoder.relative, length), np.array([0])), padding)
+    position = graph.op("Slice", graph.weight(encoder.position.weight), np.array([0]), graph.op("Unsqueeze", length, np.array([0])), np.array([0]))
+    x = graph.op("Add", graph.op("Gather", graph.weight(encoder.token.weight), ids), position)
+    for layer in encoder.layers:
+        x = graph.transformer(x, layer, bias)
+    z = graph.layer(pool(graph, encoder, graph.norm(x, encoder.norm), ids, padding), encoder.out)
+    square = graph.op("ReduceMean", graph.op("Mul", z, z), np.array([-1]), keepdims=1)
+    z = graph.op("Div", z, graph.op("Sqrt", graph.op("Add", square, 1e-6)))
+    graph.output(graph.op("Unsqueeze", z, np.array([1])), TensorProto.FLOAT, ["batch", 1, encoder.out.out_features], "hiddens")
+    return graph
+
+
+def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
+    """The learned queries attend to x; all of them side by side, [B, slots * width]."""
+    slots, width = encoder.queries.weight.shape
+    rows = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), np.array([1, 1]), axis=0)
+    queries = graph.op("Tile", graph.weight(encoder.queries.weight[None]), rows)
+    pooled = graph.op("Add", queries, graph.attention(queries, x, encoder.pool, padding))
+    return graph.op("Reshape", pooled, np.array([0, slots * width]))
+
+
+def write(encoder: Encoder, path: Path) -> None:
+    with torch.no_grad():
+        build(encoder).save(path, "latent_encoder")

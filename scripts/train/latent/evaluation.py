@@ -1,0 +1,77 @@
+"""Figures of the latent model: reconstruction, and samples around seeds at several radii.
+
+Definitions as in the MolMIM model card: exact = the decoded SMILES stands for the very molecule; validity = decodes to a
+molecule; uniqueness = distinct among valid; non-identical = valid and not the seed, among valid.
+"""
+
+from __future__ import annotations
+
+import torch
+from rdkit import Chem, RDLogger
+
+from scripts.train import batches
+from scripts.train.latent import decoding
+from scripts.train.latent.model import Model
+from scripts.train.latent.tokens import PAD, Vocabulary
+
+RDLogger.DisableLog("rdApp.*")
+
+
+def canonical(smiles: str, stereo: bool = True) -> str | None:
+    """RDKit's canonical SMILES, or None if RDKit refuses the molecule or it is empty."""
+    molecule = Chem.MolFromSmiles(smiles) if smiles else None
+    return Chem.MolToSmiles(molecule, isomericSmiles=stereo) if molecule is not None else None
+
+
+@torch.no_grad()
+def encode(model: Model, vocabulary: Vocabulary, molecules: list[str], batch: int = 256) -> torch.Tensor:
+    """z of every molecule, float32 [molecules, latent] on the model's device."""
+    device, out = next(model.parameters()).device, []
+    order = sorted(range(len(molecules)), key=lambda i: len(molecules[i]))
+    for start in range(0, len(order), batch):
+        rows = [vocabulary.encode(molecules[i]) for i in order[start : start + batch]]
+        ids = torch.from_numpy(batches.pad(rows, PAD)).to(device)
+        out.append(model.encoder(ids, (ids != PAD).long()))
+    inverse = torch.tensor(order).argsort()
+    return torch.cat(out)[inverse.to(device)]
+
+
+def decode(model: Model, vocabulary: Vocabulary, z: torch.Tensor, batch: int = 250) -> list[str]:
+    """Greedy SMILES of every row of z."""
+    out: list[str] = []
+    for part in z.split(batch):
+        out += [vocabulary.decode(row) for row in decoding.cached(model.decoder, part).tolist()]
+    return out
+
+
+def reconstruction(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dict[str, float]:
+    """Shares of molecules that come back exactly, ignoring chirality, and valid."""
+    back = decode(model, vocabulary, encode(model, vocabulary, molecules))
+    exact = flat = valid = 0
+    for wanted, got in zip(molecules, back):
+        molecule = canonical(got)
+        valid += molecule is not None
+        exact += wanted == got or (molecule is not None and molecule == canonical(wanted))
+        flat += molecule is not None and canonical(got, False) == canonical(wanted, False)
+    count = len(molecules)
+    return {"exact": exact / count, "exact_no_stereo": flat / count, "valid": valid / count}
+
+
+def sampling(model: Model, vocabulary: Vocabulary, seeds: list[str], radius: float, each: int, seed: int = 7) -> dict[str, float]:
+    """`each` samples around each seed: z plus normal noise of the given standard deviation, greedy decoding."""
+    z = encode(model, vocabulary, seeds).repeat_interleave(each, 0)
+    generator = torch.Generator().manual_seed(seed)
+    noise = torch.randn(z.shape, generator=generator).to(z.device)
+    found = [canonical(s) for s in decode(model, vocabulary, z + radius * noise)]
+    start = [canonical(s) for s in seeds for _ in range(each)]
+    valid = [(m, s) for m, s in zip(found, start) if m is not None]
+    new = sum(m != s for m, s in valid)
+    return {"validity": len(valid) / len(found), "uniqueness": len({m for m, _ in valid}) / max(len(valid), 1),
+            "non_identical": new / max(len(valid), 1)}
+
+
+def brief(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dict[str, float]:
+    """The figures reported during training."""
+    figures = reconstruction(model, vocabulary, molecules)
+    around = sampling(model, vocabulary, molecules[:30], 1.0, 5)
+    return {**figures, **{f"radius1_{k}": v for k, v in around.items()}}

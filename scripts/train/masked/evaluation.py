@@ -1,0 +1,75 @@
+"""Figures of de novo sampling, as GenMol defines them (arXiv 2501.06158, section 5.1).
+
+validity = surviving outputs over requested, leniently (pieces that do not read are dropped) and strictly (the whole string
+must read); uniqueness = distinct over surviving; quality = distinct with QED >= 0.6 and SA <= 4 over requested;
+diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024 bits).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rdkit import Chem, DataStructs, RDConfig, RDLogger
+from rdkit.Chem import QED, rdFingerprintGenerator
+
+from scripts.train.masked import safe, sampler
+from scripts.train.masked.data import BOS, EOS, MASK, PAD, Vocabulary
+from scripts.train.masked.model import Model
+
+sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
+import sascorer  # noqa: E402  (RDKit ships it as a script)
+
+RDLogger.DisableLog("rdApp.*")
+_MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
+
+
+def blank(lengths: np.ndarray) -> np.ndarray:
+    """De novo templates: [BOS], as many masks as each length says, [EOS], padding; int64 [B, longest + 2]."""
+    out = np.full((len(lengths), int(lengths.max()) + 2), PAD, np.int64)
+    for row, length in zip(out, lengths):
+        row[0], row[1 : length + 1], row[length + 1] = BOS, MASK, EOS
+    return out
+
+
+Fill = Callable[[sampler.Rows], np.ndarray]
+"""Fills in the masks of templates: ids int64 [B, L] (sampler.unmask, or the exported graph)."""
+
+
+def de_novo(fill: Fill, vocabulary: Vocabulary, lengths: np.ndarray, count: int, temperature: float = 0.5, noise: float = 0.5,
+            least: int = 40, step: int = 1, seed: int = 7, batch: int = 100) -> list[str]:
+    """Strings of `count` samples; their lengths are drawn from the length table and are `least` or more."""
+    drawn = np.random.default_rng(seed).choice(lengths, count).clip(least)
+    order = np.argsort(drawn, kind="stable")
+    texts = []
+    for start in range(0, count, batch):
+        part = order[start : start + batch]
+        full = lambda value, kind: np.full(len(part), value, kind)  # noqa: E731
+        rows = sampler.Rows(blank(drawn[part]), full(temperature, np.float32), full(noise, np.float32), full(step, np.int64), full(0, np.float32), seed * 1_000_003 + part)
+        texts += [vocabulary.decode(ids) for ids in fill(rows).tolist()]
+    return texts
+
+
+def figures(texts: list[str]) -> dict[str, float]:
+    """The five figures of the module's comment."""
+    lenient = [m for m in (safe.decode(t, lenient=True) for t in texts) if m]
+    strict = sum(safe.decode(t) is not None for t in texts)
+    distinct = sorted(set(lenient))
+    molecules = [Chem.MolFromSmiles(s) for s in distinct]
+    good = sum(QED.qed(m) >= 0.6 and sascorer.calculateScore(m) <= 4 for m in molecules)
+    return {"validity": len(lenient) / len(texts), "strict": strict / len(texts), "uniqueness": len(distinct) / max(len(lenient), 1),
+            "quality": good / len(texts), "diversity": diversity(molecules)}
+
+
+def diversity(molecules: list[Chem.Mol]) -> float:
+    prints = [_MORGAN.GetFingerprint(m) for m in molecules]
+    rows = [1 - np.mean(DataStructs.BulkTanimotoSimilarity(p, prints[:i])) for i, p in enumerate(prints) if i]
+    weights = np.arange(1, len(prints))
+    return float(np.average(rows, weights=weights)) if rows else 0.0
+
+
+def brief(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int) -> dict[str, float]:
+    """The figures reported during training."""
+    return figures(de_novo(lambda rows: sampler.unmask(model, rows).cpu().numpy(), vocabulary, lengths, count))

@@ -1,0 +1,92 @@
+"""Measures de novo sampling of a trained masked model and writes <run>/figures.json:
+
+    python -m scripts.train.masked.report --run runs/masked --data DATA
+
+1,000 samples at GenMol's settings (temperature 0.5, noise 0.5, one token a round, at least 40 tokens) and at other
+temperatures, through the graph as it is exported, beside the same figures of ZINC250k's own molecules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import torch
+
+from scripts.train import checkpoint, quantise, training
+from scripts.train.graph import Ranges
+from scripts.train.latent.tokens import read_molecules
+from scripts.train.masked import evaluation, unmask_graph
+from scripts.train.masked.data import BOS, EOS, MASK, PAD, Batches, Vocabulary, prepare
+from scripts.train.masked.model import Model, Shape
+
+SETTINGS = ((0.5, 0.5, 40), (0.8, 0.5, 40), (1.0, 0.3, 40), (1.0, 0.3, 1))
+"""Temperature, noise, least length."""
+
+
+def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
+    """The averaged weights of a run in eval mode, its tokens, and the token length of every training string."""
+    model = Model(Shape(**json.loads((run / "shape.json").read_text())))
+    whole = run / "weights.pt"
+    model.load_state_dict(checkpoint.load(whole) if whole.exists() else checkpoint.join_parts(run))
+    table = np.loadtxt(run / "lengths.txt", dtype=np.int64)
+    return model.eval(), Vocabulary.read(run / "vocab.txt"), np.repeat(table[:, 0], table[:, 1])
+
+
+def observed(model: Model, run: Path) -> Ranges:
+    """Input ranges of the network's linear maps, on training strings masked at every level."""
+    source = Batches(prepare([], run / "pieces.npz"), training.Options(device="cpu", batch=100))
+
+    def feed() -> None:
+        for step in range(10):
+            ids, t = source.batch(step)
+            torch.manual_seed(step)
+            free = (ids != PAD) & (ids != BOS) & (ids != EOS)
+            model(ids.masked_fill(free & (torch.rand(ids.shape) < t[:, None]), MASK))
+
+    return quantise.observe(unmask_graph.integer_layers(model), feed)
+
+
+def graph_fill(model: Model, threads: int, ranges: Ranges) -> evaluation.Fill:
+    """Unmasking through the ONNX graph."""
+    with tempfile.TemporaryDirectory() as folder:
+        unmask_graph.write(model, Path(folder) / "model.onnx", ranges)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)
+    names = [name for name, _ in unmask_graph.SETTINGS]
+    return lambda rows: session.run(None, {"input_ids": rows.ids, **{n: getattr(rows, n)[:, None] for n in names}})[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.train.masked.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
+    parser.add_argument("--samples", type=int, default=1000, help="samples a setting")
+    parser.add_argument("--settings", type=int, default=len(SETTINGS), help="how many of the settings to measure")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
+    given = parser.parse_args()
+    if given.threads:
+        torch.set_num_threads(given.threads)
+    model, vocabulary, lengths = load(given.run)
+    fill = graph_fill(model, given.threads, observed(model, given.run))
+    figures: dict[str, object] = {"samples": given.samples, "de_novo": []}
+    for temperature, noise, least in SETTINGS[: given.settings]:
+        texts = evaluation.de_novo(fill, vocabulary, lengths, given.samples, temperature, noise, least)
+        figures["de_novo"].append({"temperature": temperature, "noise": noise, "least": least, **evaluation.figures(texts)})
+        print(figures["de_novo"][-1], flush=True)
+    train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
+    own = np.random.default_rng(7).choice(train, given.samples, replace=False)
+    figures["zinc250k"] = evaluation.figures([str(s) for s in own])
+    state = checkpoint.load(given.run / "checkpoint.pt")
+    figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
+    (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Unmasking in PyTorch: the reference for the exported graph, and the evaluation's sampler.
+
+One round: every masked place of a row draws a token from softmax(logits / temperature); its confidence is the log probability
+of that token plus noise * (1 - round / (rounds - 1)) * Gumbel; the step_size most confident places keep their tokens. Rounds
+count per row: a row with k masks takes ceil(k / step_size), whatever rows share its batch. Molecular context
+guidance (GenMol, section 4.3) takes w * L(x) + (1 - w) * L(x with gamma of the given tokens masked too), w = 2.
+Random numbers are those of scripts.train.graph.key over (row's seed, round, purpose, place).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+
+from scripts.train import graph
+from scripts.train.masked.data import BOS, EOS, MASK, PAD
+from scripts.train.masked.model import Model
+
+TOKEN, ORDER, CONTEXT = range(3)
+"""What a random number is for: the third part of its key."""
+
+GUIDANCE = 2.0
+
+
+@dataclasses.dataclass
+class Rows:
+    """Templates and their settings, one row each (float32 and int64 arrays [B]); ids int64 [B, L], padded after [EOS]."""
+
+    ids: np.ndarray
+    temperature: np.ndarray
+    noise: np.ndarray
+    step_size: np.ndarray
+    gamma: np.ndarray
+    seed: np.ndarray
+
+
+def uniform(seed: np.ndarray, turn: int, purpose: int, length: int) -> torch.Tensor:
+    """Random numbers [B, length] of one round and purpose."""
+    places = np.arange(length, dtype=np.int64)[None]
+    return torch.from_numpy(graph.uniform(graph.key(seed[:, None].astype(np.int64), np.array([[4 * turn + purpose]]), places)))
+
+
+@torch.no_grad()
+def unmask(model: Model, rows: Rows) -> torch.Tensor:
+    """Fills in all masks; int64 [B, L]."""
+    device = next(model.parameters()).device
+    ids = torch.from_numpy(rows.ids).to(device)
+    temperature, noise, gamma = (torch.from_numpy(a.astype(np.float32))[:, None].to(device) for a in (rows.temperature, rows.noise, rows.gamma))
+    size = torch.from_numpy(rows.step_size)[:, None].to(device)
+    rounds = ((ids == MASK).sum(1, keepdim=True) + size - 1) // size
+    context = _context(ids, gamma, rows.seed)
+    for turn in range(int(rounds.max())):
+        masked = ids == MASK
+        logits = _logits(model, ids, context, bool((gamma > 0).any()))
+        log_p = torch.log_softmax(logits / temperature[..., None], -1)
+        drawn = _draw(log_p, uniform(rows.seed, turn, TOKEN, ids.shape[1]).to(device))
+        log_p = log_p.gather(-1, drawn[..., None])[..., 0]
+        gumbel = -torch.log(-torch.log(uniform(rows.seed, turn, ORDER, ids.shape[1]).to(device)))
+        fade = 1 - turn / (rounds - 1).clamp(min=1).float()
+        confidence = (log_p + noise * fade * gumbel).masked_fill(~masked, -torch.inf)
+        best = confidence.sort(1, descending=True).values.gather(1, (size - 1).clamp(max=ids.shape[1] - 1))
+        ids = torch.where(masked & (confidence >= best), drawn, ids)
+    return ids
+
+
+def _context(ids: torch.Tensor, gamma: torch.Tensor, seed: np.ndarray) -> torch.Tensor:
+    """Which given tokens are hidden from the second pass, chosen once a row."""
+    given = (ids != MASK) & (ids != PAD) & (ids != BOS) & (ids != EOS)
+    return given & (uniform(seed, 0, CONTEXT, ids.shape[1]).to(ids.device) < gamma)
+
+
+def _logits(model: Model, ids: torch.Tensor, context: torch.Tensor, guided: bool) -> torch.Tensor:
+    logits = model(ids).float()
+    if guided:
+        logits = GUIDANCE * logits + (1 - GUIDANCE) * model(ids.masked_fill(context, MASK)).float()
+    logits[..., [PAD, BOS, EOS, 3, MASK]] = -torch.inf
+    return logits
+
+
+def _draw(log_p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    """One token a place: the first whose cumulated probability reaches u."""
+    return (log_p.exp().cumsum(-1) < u[..., None]).sum(-1).clamp(max=log_p.shape[-1] - 1)

@@ -1,0 +1,135 @@
+"""The whole unmasking loop as one ONNX graph; scripts.train.masked.sampler is the same in PyTorch.
+
+Each round of the Loop passes only the rows that still have masks through the network, so a batch of unequal rows costs the
+sum of its rows' rounds, not the longest row's rounds times the batch. Rows that use context guidance are appended once
+more, with part of their given tokens masked.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from onnx import TensorProto
+
+from scripts.train.graph import Graph, Ranges
+from scripts.train.masked.data import BOS, EOS, MASK, PAD, SPECIALS
+from scripts.train.masked.model import Model
+from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
+
+SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("step_size", TensorProto.INT64), ("gamma", TensorProto.FLOAT), ("seed", TensorProto.INT64))
+"""Inputs [B, 1] beside the ids."""
+
+
+def build(model: Model, ranges: Ranges | None = None) -> Graph:
+    """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L]."""
+    graph = Graph(ranges=ranges)
+    ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
+    settings = {name: graph.input(name, kind, ["batch", 1]) for name, kind in SETTINGS}
+    length = graph.op("Shape", ids, start=1, end=2)
+    places = graph.op("Unsqueeze", graph.op("Range", 0, graph.op("Squeeze", length), 1), np.array([0]))
+    settings["step_size"] = size = graph.op("Max", settings["step_size"], 1)
+    masks = graph.op("ReduceSum", graph.op("Cast", graph.op("Equal", ids, MASK), to=TensorProto.INT64), np.array([1]), keepdims=1)
+    settings["rounds"] = graph.op("Div", graph.op("Sub", graph.op("Add", masks, size), 1), size)
+    settings["hidden"] = _context(graph, ids, settings, places)
+    longest = graph.op("ReduceMax", settings["rounds"], keepdims=0)
+    network = _Network(graph, model, length)
+
+    body = Graph(graph)
+    turn, go = body.input("turn", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
+    held = body.input("held", TensorProto.INT64, ["batch", "length"])
+    active = body.op("Squeeze", body.op("NonZero", body.op("Squeeze", body.op("Greater", settings["rounds"], turn), np.array([1]))), np.array([0]))
+    own = {name: body.op("Gather", value, active) for name, value in settings.items()}
+    rows = body.op("Gather", held, active)
+    filled = _round(body, network, rows, own, turn, places)
+    after = body.op("ScatterND", held, body.op("Unsqueeze", active, np.array([1])), filled)
+    body.output(body.op("Identity", go), TensorProto.BOOL, [])
+    body.output(after, TensorProto.INT64, [None, None])
+
+    final, = graph.loop(body, longest, [ids], 0)
+    graph.output(final, TensorProto.INT64, ["batch", "length"], "token_ids")
+    return graph
+
+
+def _context(graph: Graph, ids: str, settings: dict[str, str], places: str) -> str:
+    """The given tokens that the second pass of a guided row does not see, bool [B, L]; chosen once."""
+    hidden = graph.op("Less", graph.uniform(graph.key(settings["seed"], graph.constant(np.array([[CONTEXT]])), places)), settings["gamma"])
+    for special in (MASK, PAD, BOS, EOS):
+        hidden = graph.op("And", hidden, graph.op("Not", graph.op("Equal", ids, special)))
+    return hidden
+
+
+class _Network:
+    """One pass: ids [rows, L] -> logits [rows, L, vocabulary]. What does not change from round to round is outside the Loop."""
+
+    def __init__(self, graph: Graph, model: Model, length: str) -> None:
+        self.model = model
+        self.bias = graph.op("Unsqueeze", graph.relative(model.relative, graph.op("Squeeze", length)), np.array([0]))
+        self.position = graph.op("Slice", graph.weight(model.position.weight), np.array([0]), length, np.array([0]))
+
+    def logits(self, body: Graph, ids: str) -> str:
+        model = self.model
+        padding = body.op("Mul", body.op("Cast", body.op("Equal", ids, PAD), to=TensorProto.FLOAT), -1e4)
+        bias = body.op("Add", self.bias, body.op("Unsqueeze", padding, np.array([1, 2])))
+        x = body.op("Add", body.op("Gather", body.weight(model.token.weight), ids), self.position)
+        for layer in model.layers:
+            x = body.transformer(x, layer, bias)
+        return body.layer(body.norm(x, model.norm), model.head)
+
+
+def _guided(body: Graph, network: _Network, rows: str, own: dict[str, str]) -> str:
+    """Logits with context guidance: L + (1 - w) (L' - L) where gamma > 0, L elsewhere."""
+    guided = body.op("Squeeze", body.op("NonZero", body.op("Squeeze", body.op("Greater", own["gamma"], 0.0), np.array([1]))), np.array([0]))
+    again = body.op("Where", body.op("Gather", own["hidden"], guided), MASK, body.op("Gather", rows, guided))
+    count = body.op("Concat", body.op("Shape", rows, start=0, end=1), body.op("Shape", guided), axis=0)
+    plain, blind = body.op("Split", network.logits(body, body.op("Concat", rows, again, axis=0)), count, outputs=2, axis=0)
+    change = body.op("Mul", body.op("Sub", blind, body.op("Gather", plain, guided)), 1 - GUIDANCE)
+    return body.op("ScatterND", plain, body.op("Unsqueeze", guided, np.array([1])), change, reduction="add")
+
+
+def _round(body: Graph, network: _Network, rows: str, own: dict[str, str], turn: str, places: str) -> str:
+    """Draws a token for every masked place and keeps the most confident ones; int64 [active rows, L]."""
+    barred = np.zeros(network.model.shape.vocabulary, np.float32)
+    barred[: len(SPECIALS)] = -1e9
+    logits = body.op("Add", _guided(body, network, rows, own), barred)
+    log_p = body.op("LogSoftmax", body.op("Div", logits, body.op("Unsqueeze", own["temperature"], np.array([2]))), axis=-1)
+    drawn = _draw(body, log_p, _uniform(body, own, turn, TOKEN, places))
+    chosen = body.op("Squeeze", body.op("GatherElements", log_p, body.op("Unsqueeze", drawn, np.array([2])), axis=2), np.array([2]))
+    gumbel = body.op("Neg", body.op("Log", body.op("Neg", body.op("Log", _uniform(body, own, turn, ORDER, places)))))
+    last = body.op("Cast", body.op("Max", body.op("Sub", own["rounds"], 1), 1), to=TensorProto.FLOAT)
+    fade = body.op("Sub", 1.0, body.op("Div", body.op("Cast", turn, to=TensorProto.FLOAT), last))
+    confidence = body.op("Add", chosen, body.op("Mul", body.op("Mul", own["noise"], fade), gumbel))
+    masked = body.op("Equal", rows, MASK)
+    confidence = body.op("Where", masked, confidence, -np.float32(np.inf))
+    return body.op("Where", body.op("And", masked, _best(body, confidence, own["step_size"], rows)), drawn, rows)
+
+
+def _uniform(body: Graph, own: dict[str, str], turn: str, purpose: int, places: str) -> str:
+    return body.uniform(body.key(own["seed"], body.op("Add", body.op("Mul", turn, 4), purpose), places))
+
+
+def _draw(body: Graph, log_p: str, u: str) -> str:
+    """One token a place: the first whose cumulated probability reaches u; int64 [rows, L]."""
+    below = body.op("Less", body.op("CumSum", body.op("Exp", log_p), 2), body.op("Unsqueeze", u, np.array([2])))
+    drawn = body.op("ReduceSum", body.op("Cast", below, to=TensorProto.INT64), np.array([2]), keepdims=0)
+    return body.op("Min", drawn, body.op("Sub", body.op("Squeeze", body.op("Shape", log_p, start=2, end=3)), 1))
+
+
+def _best(body: Graph, confidence: str, size: str, rows: str) -> str:
+    """The step_size places of highest confidence, bool [rows, L]."""
+    length = body.op("Shape", rows, start=1, end=2)
+    most = body.op("Min", body.op("Reshape", body.op("ReduceMax", size, keepdims=0), np.array([1])), length)
+    sorted_, _ = body.op("TopK", confidence, most, outputs=2, axis=1)
+    least = body.op("GatherElements", sorted_, body.op("Sub", body.op("Min", size, most), 1), axis=1)
+    return body.op("GreaterOrEqual", confidence, least)
+
+
+def integer_layers(model: Model) -> list[torch.nn.Module]:
+    """The linear maps that may be computed in integers: all but the output head."""
+    return [m for layer in model.layers for m in layer.modules() if isinstance(m, torch.nn.Linear)]
+
+
+def write(model: Model, path: Path, ranges: Ranges | None = None) -> None:
+    with torch.no_grad():
+        build(model, ranges).save(path, "masked")

@@ -1,0 +1,316 @@
+"""The training loop that every model of this folder shares.
+
+    options = training.from_arguments(parser.parse_args())         # after training.add_arguments(parser)
+    model = training.run(options, model, batches, loss, evaluate)  # returns the model with its averaged weights
+
+A run lives in runs/<name>/: checkpoint.pt (resume point), stable.pt (resume point before the learning rate fell),
+weights.pt (averaged weights, what evaluation and export read), metrics.jsonl and metrics.png. The same command
+resumes by itself. Every random number of a step follows from (seed, step), so a stopped and resumed run goes
+through the same batches, masks and noise as one that was never stopped.
+
+The learning rate is a trapezoid: warm-up, a plateau, and a fall to zero over the last part of the budget (a number of
+samples, or minutes of training time). A finished run continues from stable.pt when it is given a larger budget, so
+nothing of the plateau is lost; with --finish a run ends early, its rate falling from now on. Run the scripts from the repository root: `python -m scripts.train.latent --help`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from scripts.train import checkpoint, metrics
+
+Batch = Any
+Batches = Callable[[int], Batch]
+"""The batch of a step (counted from 0): a pure function, see batches.Buckets."""
+Loss = Callable[[nn.Module, Batch], tuple[torch.Tensor, dict[str, torch.Tensor]]]
+"""The scalar loss, and figures to report. torch's global generator is seeded from (seed, step) before the call."""
+Evaluate = Callable[[nn.Module, int], dict[str, float]]
+"""Figures of a model (averaged weights, eval mode) after the given number of steps."""
+
+
+@dataclasses.dataclass
+class Options:
+    """One run. Each field is a flag of the same name, with dashes."""
+
+    name: str = dataclasses.field(default="run", metadata={"help": "the run's folder: runs/<name>"})
+    data: str = dataclasses.field(default="", metadata={"help": "data folder (or RETORT_DATA)"})
+    runs: str = dataclasses.field(default="runs", metadata={"help": "folder of all runs"})
+    device: str = dataclasses.field(default="auto", metadata={"help": "auto, cpu or cuda"})
+    seed: int = dataclasses.field(default=1, metadata={"help": "seed of everything"})
+    batch: int = dataclasses.field(default=64, metadata={"help": "rows a step"})
+    samples: int = dataclasses.field(default=0, metadata={"help": "budget in samples, all calls together (0: none)"})
+    minutes: float = dataclasses.field(default=0, metadata={"help": "budget in minutes of training, all calls together (0: none)"})
+    call_minutes: float = dataclasses.field(default=0, metadata={"help": "stop this call after so many minutes, to be resumed (0: never)"})
+    warmup: int = dataclasses.field(default=10_000, metadata={"help": "samples until the full learning rate"})
+    decay: float = dataclasses.field(default=0.2, metadata={"help": "part of the budget over which the rate falls to zero"})
+    finish: float = dataclasses.field(default=0, metadata={"help": "let the rate fall over the next so many minutes, then end (0: as --decay says)"})
+    lr: float = dataclasses.field(default=1e-3, metadata={"help": "full learning rate"})
+    weight_decay: float = dataclasses.field(default=0.01, metadata={"help": "decoupled weight decay"})
+    optimiser: str = dataclasses.field(default="adamw", metadata={"help": "adamw, or muon for the matrices inside the layers"})
+    clip: float = dataclasses.field(default=1.0, metadata={"help": "largest gradient norm"})
+    ema: float = dataclasses.field(default=0.999, metadata={"help": "decay of the averaged weights"})
+    precision: str = dataclasses.field(default="bf16", metadata={"help": "bf16 (autocast) or fp32"})
+    compile: bool = dataclasses.field(default=False, metadata={"help": "torch.compile the model"})
+    threads: int = dataclasses.field(default=0, metadata={"help": "CPU threads (0: torch's choice)"})
+    save_minutes: float = dataclasses.field(default=5, metadata={"help": "minutes between checkpoints"})
+    eval_minutes: float = dataclasses.field(default=10, metadata={"help": "minutes between evaluations"})
+    export_parts: bool = dataclasses.field(default=False, metadata={"help": "also write the averaged weights as fp16 files of at most 15 MiB"})
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.runs) / self.name
+
+    def torch_device(self) -> torch.device:
+        auto = "cuda" if torch.cuda.is_available() else "cpu"
+        return torch.device(auto if self.device == "auto" else self.device)
+
+
+def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
+    """Adds one flag per field of Options; `defaults` replaces the defaults of this page."""
+    for field in dataclasses.fields(Options):
+        default, flag = defaults.get(field.name, field.default), "--" + field.name.replace("_", "-")
+        text = f"{field.metadata['help']} (default: {default})"
+        if field.type == "bool":
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=text)
+        else:
+            kind = {"int": int, "float": float, "str": str}[field.type]
+            parser.add_argument(flag, type=kind, default=default, help=text)
+
+
+def from_arguments(arguments: argparse.Namespace) -> Options:
+    """The parsed flags as Options; the data folder may come from RETORT_DATA."""
+    options = Options(**{f.name: getattr(arguments, f.name) for f in dataclasses.fields(Options)})
+    options.data = options.data or os.environ.get("RETORT_DATA", "")
+    if options.optimiser not in ("adamw", "muon") or options.precision not in ("bf16", "fp32"):
+        raise SystemExit("training: --optimiser is adamw or muon, --precision is bf16 or fp32")
+    if not options.samples and not options.minutes:
+        raise SystemExit("training: give a budget: --minutes or --samples")
+    return options
+
+
+def rate(options: Options, samples: int, seconds: float) -> float:
+    """The factor on the learning rate, 0 to 1: warm-up, plateau, then 1 - sqrt of the part of the fall that is over
+    (Haegele et al. 2024, arXiv 2405.18392, section 3)."""
+    falling = (progress(options, samples, seconds) - (1 - options.decay)) / max(options.decay, 1e-9)
+    fall = 1 - math.sqrt(min(max(falling, 0.0), 1.0))
+    return min(1.0, (samples + 1) / max(options.warmup, 1)) * fall
+
+
+def progress(options: Options, samples: int, seconds: float) -> float:
+    """The part of the budget that is used up, whichever budget ends first."""
+    by_samples = samples / options.samples if options.samples else 0.0
+    by_time = seconds / (60 * options.minutes) if options.minutes else 0.0
+    return max(by_samples, by_time)
+
+
+def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer]:
+    """AdamW, and with "muon" Muon (orthogonalised momentum, Jordan et al. 2024) for matrices inside the layers.
+
+    Muon gets the 2-D weights of modules whose parameter `hidden` is not set to False: embeddings and output heads
+    are looked up, not multiplied through, and stay with AdamW, and so do vectors.
+    """
+    outer = {p for m in model.modules() if isinstance(m, nn.Embedding) or not getattr(m, "hidden", True) for p in m.parameters()}
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    matrices = [p for p in parameters if p.ndim == 2 and p not in outer] if options.optimiser == "muon" else []
+    chosen = set(matrices)
+    rest = [p for p in parameters if p not in chosen]
+    decayed, plain = [p for p in rest if p.ndim >= 2], [p for p in rest if p.ndim < 2]
+    groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    out: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=options.lr, betas=(0.9, 0.98), eps=1e-8)]
+    if matrices:
+        out.append(torch.optim.Muon(matrices, lr=options.lr, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw"))
+    return out
+
+
+class Run:
+    """The state of one run: everything that a checkpoint holds."""
+
+    def __init__(self, options: Options, model: nn.Module) -> None:
+        self.options, self.device = options, options.torch_device()
+        self.model = model.to(self.device)
+        self.optimisers = optimisers(options, self.model)
+        self.average = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+        self.step, self.samples, self.seconds, self.falling = 0, 0, 0.0, False
+
+    def state(self) -> dict[str, Any]:
+        return {"model": self.model.state_dict(), "average": self.average, "optimisers": [o.state_dict() for o in self.optimisers],
+                "step": self.step, "samples": self.samples, "seconds": self.seconds, "falling": self.falling,
+                "options": dataclasses.asdict(self.options)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        for key, value in state["average"].items():
+            self.average[key].copy_(value)
+        for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
+        self.step, self.samples, self.seconds, self.falling = (state[k] for k in ("step", "samples", "seconds", "falling"))
+
+    def resume(self) -> None:
+        """Goes on from checkpoint.pt; from stable.pt if the rate was falling under a smaller budget than today's."""
+        latest, stable = self.options.folder / "checkpoint.pt", self.options.folder / "stable.pt"
+        if not latest.exists():
+            return
+        state = checkpoint.load(latest, self.device)
+        before = progress(self.options, state["samples"], state["seconds"]) < 1 - self.options.decay
+        if state["falling"] and before and stable.exists() and not self.options.finish:
+            state = checkpoint.load(stable, self.device)
+        self.restore(state)
+        if self.options.finish:
+            self._finish(state)
+
+    def _finish(self, state: dict[str, Any]) -> None:
+        """Sets a budget whose fall begins now and takes --finish minutes; one that is falling keeps its own."""
+        if self.falling:
+            self.options.minutes, self.options.samples, self.options.decay = (state["options"][k] for k in ("minutes", "samples", "decay"))
+            return
+        spent = self.seconds / 60
+        self.options.minutes, self.options.samples = spent + self.options.finish, 0
+        self.options.decay = self.options.finish / self.options.minutes
+
+    def save(self) -> None:
+        checkpoint.save(self.state(), self.options.folder / "checkpoint.pt")
+        checkpoint.save(self.average, self.options.folder / "weights.pt")
+        if self.options.export_parts:
+            checkpoint.export_parts(self.average, self.options.folder)
+
+    def update(self, loss: Loss, batch: Batch, network: nn.Module) -> dict[str, torch.Tensor]:
+        """One step: forward, backward, clip, optimise, average. Returns the figures, still on the device."""
+        options = self.options
+        factor = rate(options, self.samples, self.seconds)
+        torch.manual_seed((options.seed << 32) + self.step)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=options.precision == "bf16"):
+            value, figures = loss(network, batch)
+        value.backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = options.lr * factor
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        self.step, self.samples = self.step + 1, self.samples + options.batch
+        self._fold()
+        return {"loss": value.detach(), "gradient": norm.detach(), **figures}
+
+    @torch.no_grad()
+    def _fold(self) -> None:
+        weight = 1 - min(self.options.ema, (1 + self.step) / (10 + self.step))
+        live = self.model.state_dict()
+        floats = [k for k, v in live.items() if v.is_floating_point()]
+        torch._foreach_lerp_([self.average[k] for k in floats], [live[k] for k in floats], weight)
+
+    def averaged(self) -> "_Averaged":
+        return _Averaged(self)
+
+
+class _Averaged:
+    """Puts the averaged weights into the model for the length of a with block."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def __enter__(self) -> nn.Module:
+        self.live = {k: v.clone() for k, v in self.run.model.state_dict().items()}
+        self.run.model.load_state_dict(self.run.average)
+        return self.run.model.eval()
+
+    def __exit__(self, *_: object) -> None:
+        self.run.model.load_state_dict(self.live)
+        self.run.model.train()
+
+
+def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate) -> nn.Module:
+    """Trains until the budget, --call-minutes, SIGTERM or SIGINT; returns the model with its averaged weights."""
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    state = Run(options, model)
+    state.resume()
+    log = metrics.Metrics(options.folder, state.step)
+    network = torch.compile(state.model, dynamic=True) if options.compile else state.model
+    with _Stop(options) as stop:
+        _loop(state, network, batches, loss, evaluate, log, stop)
+    metrics.plot(options.folder, options.name)
+    model.load_state_dict(state.average)
+    return model.eval()
+
+
+def _loop(state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate, log: metrics.Metrics, stop: "_Stop") -> None:
+    from tqdm import tqdm
+
+    options = state.options
+    state.model.train()
+    done = progress(options, state.samples, state.seconds) >= 1
+    bar = tqdm(disable=not sys.stderr.isatty(), unit=" rows", initial=state.samples, total=options.samples or None)
+    saved = evaluated = reported = time.monotonic()
+    window: list[dict[str, torch.Tensor]] = []
+    rows = state.samples
+    while not (done or stop()):
+        begun = time.monotonic()
+        if not state.falling and progress(options, state.samples, state.seconds) >= 1 - options.decay:
+            state.falling = True
+            checkpoint.save({**state.state(), "falling": False}, options.folder / "stable.pt")
+        window.append(state.update(loss, batches(state.step), network))
+        if state.device.type == "cuda" and len(window) % 20 == 0:
+            torch.cuda.synchronize()  # Keep the clock honest: launches run ahead of the device.
+        now = time.monotonic()
+        state.seconds += now - begun
+        bar.update(options.batch)
+        done = progress(options, state.samples, state.seconds) >= 1
+        if now - reported > 15 or done:
+            figures = {k: float(torch.stack([w[k].float() for w in window]).mean()) for k in window[0]}
+            log.write(step=state.step, samples=state.samples, seconds=state.seconds, **figures,
+                      lr=options.lr * rate(options, state.samples, state.seconds),
+                      rate=(state.samples - rows) / (now - reported))
+            bar.set_postfix(loss=f"{figures['loss']:.3f}")
+            window, rows, reported = [], state.samples, now
+        if now - saved > 60 * options.save_minutes:
+            state.save()
+            saved = time.monotonic()
+        if now - evaluated > 60 * options.eval_minutes or done:
+            _evaluate(state, evaluate, log)
+            metrics.plot(options.folder, options.name)
+            evaluated = reported = time.monotonic()
+            rows, window = state.samples, []
+    bar.close()
+    state.save()
+
+
+def _evaluate(state: Run, evaluate: Evaluate, log: metrics.Metrics) -> None:
+    with state.averaged() as model, torch.no_grad():
+        figures = evaluate(model, state.step)
+    log.write(step=state.step, samples=state.samples, seconds=state.seconds, **figures)
+    print(f"step {state.step}  samples {state.samples}  " + "  ".join(f"{k} {v:.4g}" for k, v in figures.items()), flush=True)
+
+
+class _Stop:
+    """True once this call should end: its minutes are over, or a signal asked for it."""
+
+    def __init__(self, options: Options) -> None:
+        self.end = time.monotonic() + 60 * options.call_minutes if options.call_minutes else math.inf
+        self.asked = False
+
+    def __enter__(self) -> "_Stop":
+        self.previous = {s: signal.signal(s, self._ask) for s in (signal.SIGTERM, signal.SIGINT)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.previous.items():
+            signal.signal(number, handler)
+
+    def __call__(self) -> bool:
+        return self.asked or time.monotonic() > self.end
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        print("training: stopping after this step; the same command resumes", file=sys.stderr, flush=True)
