@@ -61,6 +61,10 @@ eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DAT
 eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(ARGS)
 
+.PHONY: test-train
+test-train: .venv-train/stamp ## tests of the training scripts, which need torch
+	@.venv-train/bin/python -m pytest -q scripts/tests/test_train_*.py scripts/tests/test_retrieval.py
+
 .PHONY: generate
 generate: tools ## make generated code again
 	@$(GO) generate ./...
@@ -76,7 +80,7 @@ lint: tools ## what must be clean before a commit
 
 .PHONY: models
 models: ## make the MiniLM embedding models again from their published weights
-	@$(PYTHON) -m venv .venv-convert .venv-eval
+	@$(PYTHON) -m venv .venv-convert
 	@.venv-convert/bin/pip install -q --no-deps --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
 	@.venv-convert/bin/python scripts/convert/embedding.py --reference scripts/tests/testdata/minilm.json \
 		model_repository/minilm_embed model_repository/minilm_embed_qa
@@ -107,12 +111,13 @@ deps: ## install the system packages that are missing (apt)
 	@.venv-tests/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
-.venv-eval/stamp: scripts/eval/requirements.txt
-	@echo 'installing the Python packages of the evaluations into .venv-eval/ (once)'
-	@rm -rf .venv-eval && $(PYTHON) -m venv .venv-eval
-	@.venv-eval/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+# Environments of the evaluations and of training, as the tests' own.
+.venv-eval/stamp .venv-train/stamp: .venv-%/stamp: scripts/%/requirements.txt
+	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
+	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 .PHONY: clean
 clean: ## remove what was built and installed inside the checkout
-	@rm -rf bin .cache .venv-triton .venv-tests .venv-convert .venv-eval
+	@rm -rf bin .cache .venv-*
