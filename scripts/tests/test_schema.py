@@ -19,7 +19,7 @@ def test_answers_are_documented(stack, api: str, tmp_path) -> None:
     examples = os.environ.get("RETORT_SCHEMA_EXAMPLES", "30")
     run = subprocess.run(
         [os.path.join(os.path.dirname(sys.executable), "schemathesis"), "run", f"{stack.url}/{api}/openapi.json",
-         "--url", f"{stack.url}/{api}", "--max-examples", examples, "--seed", "1", "--workers", "2",
+         "--url", f"{stack.url}/{api}", "--max-examples", examples, "--seed", "1", "--workers", "1",
          "--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
          "--phases", "examples,coverage,fuzzing", "--no-color"],
         cwd=tmp_path, capture_output=True, text=True, timeout=600)
