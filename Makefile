@@ -38,20 +38,28 @@ bin/retort: deps tools
 
 .PHONY: test
 test: deps tools .venv-tests/stamp ## run every test, with a real Triton of its own
-	@$(GO) vet ./...
-	@$(TRITON) --scratch -- $(MAKE) test-go test-python
+	@$(GO) vet -trimpath ./...
+	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
 	@$(GO) test -race ./...
 
 .PHONY: test-python
-test-python: .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: bin/retort .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q scripts/tests
 
 .PHONY: bench
 bench: bin/retort ## measure, and print the figures of the README; PART=embedding for one part
 	@$(PYTHON) scripts/bench/run.py --args="$(ARGS)" $(PART)
+
+.PHONY: eval-masked
+eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+	@.venv-eval/bin/python -m scripts.eval.masked --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8002}" $(ARGS)
+
+.PHONY: eval-latent
+eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(ARGS)
 
 .PHONY: generate
 generate: tools ## make generated code again
@@ -63,12 +71,12 @@ fmt: tools ## format the Go code
 
 .PHONY: lint
 lint: tools ## what must be clean before a commit
-	@$(GO) vet ./...
+	@$(GO) vet -trimpath ./...
 	@test -z "$$(gofmt -l .)" || { echo 'not formatted:'; gofmt -l .; exit 1; }
 
 .PHONY: models
 models: ## make the MiniLM embedding models again from their published weights
-	@$(PYTHON) -m venv .venv-convert
+	@$(PYTHON) -m venv .venv-convert .venv-eval
 	@.venv-convert/bin/pip install -q --no-deps --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
 	@.venv-convert/bin/python scripts/convert/embedding.py --reference scripts/tests/testdata/minilm.json \
 		model_repository/minilm_embed model_repository/minilm_embed_qa
@@ -99,6 +107,12 @@ deps: ## install the system packages that are missing (apt)
 	@.venv-tests/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
+.venv-eval/stamp: scripts/eval/requirements.txt
+	@echo 'installing the Python packages of the evaluations into .venv-eval/ (once)'
+	@rm -rf .venv-eval && $(PYTHON) -m venv .venv-eval
+	@.venv-eval/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@touch $@
+
 .PHONY: clean
 clean: ## remove what was built and installed inside the checkout
-	@rm -rf bin .cache .venv-triton .venv-tests .venv-convert
+	@rm -rf bin .cache .venv-triton .venv-tests .venv-convert .venv-eval

@@ -12,8 +12,11 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/goccy/go-yaml"
 
+	"retort/orchestrator/chat"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/latent"
+	"retort/orchestrator/masked"
 	"retort/orchestrator/ranking"
 )
 
@@ -50,16 +53,28 @@ type Config struct {
 	OTLPProtocol string `name:"otlp-protocol" env:"RETORT_OTLP_PROTOCOL,OTEL_EXPORTER_OTLP_PROTOCOL" enum:"grpc,http/protobuf" default:"grpc" help:"grpc or http/protobuf."`
 	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"The service's name in traces."`
 
-	Latent    API       `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
-	Masked    API       `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
+	Latent    Latent    `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
+	Masked    Masked    `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
 	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
 	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
-	Chat      API       `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
+	Chat      Chat      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
 }
 
 // API are the settings of an API that has none beyond its listener and limits.
 type API struct {
 	gateway.Config `embed:""`
+}
+
+// Latent are the settings of the latent-space API.
+type Latent struct {
+	API  `embed:""`
+	Room latent.Config `embed:""`
+}
+
+// Masked are the settings of the masked-template molecule API.
+type Masked struct {
+	API  `embed:""`
+	Room masked.Config `embed:""`
 }
 
 // Embedding are the settings of the embedding API.
@@ -72,6 +87,12 @@ type Embedding struct {
 type Ranking struct {
 	API  `embed:""`
 	Room ranking.Config `embed:""`
+}
+
+// Chat are the settings of the chat API.
+type Chat struct {
+	API  `embed:""`
+	Room chat.Config `embed:""`
 }
 
 // Validate is called by kong after every setting has its value.
@@ -97,6 +118,12 @@ func (c *Config) Validate() error {
 		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
 			errs = append(errs, fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
 		}
+	}
+	if err := c.Chat.Room.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("chat: %w", err))
+	}
+	if c.Masked.Room.BatchTokens < 1 {
+		errs = append(errs, errors.New("masked-batch-tokens must be positive"))
 	}
 	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
 		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))

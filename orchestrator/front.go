@@ -45,8 +45,8 @@ func behind(prefix string, app *fiber.App) fiber.Handler {
 		if !found || rest != "" && rest[0] != '/' && rest[0] != '?' {
 			return fiber.ErrNotFound
 		}
-		if rest == "" || rest[0] == '?' {
-			rest = "/" + rest
+		if rest == "" || rest[0] == '?' { // relative links need the slash
+			return c.Redirect(prefix + "/" + rest)
 		}
 		c.Request().SetRequestURI(rest)
 		serve(c.Context())

@@ -16,6 +16,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/rs/zerolog"
 
+	"retort/chem"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
@@ -71,7 +72,7 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (h *house, e
 			h.close()
 		}
 	}()
-	h.tracing, err = telemetry.StartTracing(h.life, config.OTLPEndpoint, config.OTLPProtocol, config.ServiceName, version)
+	h.tracing, err = telemetry.StartTracing(h.life, logger, config.OTLPEndpoint, config.OTLPProtocol, config.ServiceName, version)
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
@@ -156,6 +157,11 @@ func (h *house) open(name string, app *fiber.App, port int) error {
 // serve answers on all doors until ctx ends, then drains: readiness is
 // refused, then new connections, then what is under way has its time to end.
 func (h *house) serve(ctx context.Context) error {
+	go func() { // beside the first requests, of which most need no chemistry
+		if err := chem.Warm(); err != nil {
+			h.logger.Error().Err(err).Msg("chemistry is not ready")
+		}
+	}()
 	failed := make(chan error, len(h.doors))
 	var serving sync.WaitGroup
 	for _, d := range h.doors {

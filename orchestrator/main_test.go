@@ -28,6 +28,17 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata and the table in the README")
 
+// TestMain leaves the settings of whoever runs the tests out of them.
+func TestMain(m *testing.M) {
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "RETORT_") && !strings.HasPrefix(name, "RETORT_TEST_") {
+			os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
 // console is what the program prints, read while it is written.
 type console struct {
 	mu   sync.Mutex
@@ -388,6 +399,11 @@ func TestAPageForPeople(t *testing.T) {
 	for _, s := range services {
 		if status, _ := p.get("main", "/"+s.name+"/openapi.json"); status != 200 {
 			t.Errorf("/%s/openapi.json: %d", s.name, status)
+		}
+		for door, path := range map[string]string{"main": "/" + s.name, s.name: "/"} {
+			if status, text := p.get(door, path); status != 200 || !strings.Contains(text, "SwaggerUIBundle") {
+				t.Errorf("%s %s does not lead to the documentation: %d", door, path, status)
+			}
 		}
 	}
 }

@@ -20,6 +20,6 @@ triton() {
 }
 
 triton
-for folder in tests convert train bench bench/peer; do
+for folder in tests convert train eval bench bench/peer; do
     if [ -f "$folder/requirements.in" ]; then lock "$folder" "$folder/requirements.in"; fi
 done

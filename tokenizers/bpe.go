@@ -2,7 +2,6 @@ package tokenizers
 
 import (
 	"fmt"
-	"math"
 	"unicode/utf8"
 )
 
@@ -23,21 +22,6 @@ type bpe struct {
 type merge struct{ rank, id int32 }
 
 func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
-
-// symbol is a token in the making, and the neighbours it has left.
-type symbol struct {
-	id         int32 // noToken once it has been merged into the one on its left
-	size       int32 // bytes of the word
-	prev, next int32
-}
-
-// merging is the working memory of bpe: the symbols of a word, the merges that wait, and the words seen before.
-type merging struct {
-	symbols []symbol
-	queue   []waiting
-	known   map[string][]symbol
-	kept    int // bytes that known holds
-}
 
 const (
 	knownBytes = 1 << 20 // what a pass may remember
@@ -94,16 +78,6 @@ func (w *merging) remember(word []byte) {
 	w.kept += size
 }
 
-func (w *merging) add(id int32, size int) {
-	w.symbols = append(w.symbols, symbol{id: id, size: int32(size)})
-}
-
-func (w *merging) link() {
-	for i := range w.symbols {
-		w.symbols[i].prev, w.symbols[i].next = int32(i-1), int32(i+1)
-	}
-}
-
 func (m *bpe) fromBytes(w *merging, word []byte) {
 	for _, c := range word {
 		w.add(m.bytes[c], 1)
@@ -140,120 +114,6 @@ func (m *bpe) fromChars(w *merging, word []byte) {
 	}
 	if pending > 0 {
 		w.add(m.unknown, pending)
-	}
-}
-
-// few is the number of symbols up to which looking at all of them for each merge is quicker than a queue.
-const few = 24
-
-func (m *bpe) merge(w *merging) {
-	if len(w.symbols) > few {
-		m.mergeQueued(w)
-		return
-	}
-	for {
-		best, at := merge{rank: math.MaxInt32}, int32(-1)
-		for i := int32(0); int(i) < len(w.symbols); i = w.symbols[i].next {
-			next := w.symbols[i].next
-			if int(next) >= len(w.symbols) {
-				break
-			}
-			if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok && found.rank < best.rank {
-				best, at = found, i
-			}
-		}
-		if at < 0 {
-			return
-		}
-		w.join(at, best.id)
-	}
-}
-
-// join merges symbol i with the next one.
-func (w *merging) join(i, id int32) {
-	left := &w.symbols[i]
-	right := &w.symbols[left.next]
-	left.id, left.size, left.next = id, left.size+right.size, right.next
-	right.id = noToken
-	if int(left.next) < len(w.symbols) {
-		w.symbols[left.next].prev = i
-	}
-}
-
-// waiting is a merge in the queue: it is stale if the symbols there have changed meanwhile.
-type waiting struct {
-	merge
-	at int32
-}
-
-func (a waiting) before(b waiting) bool {
-	return a.rank < b.rank || a.rank == b.rank && a.at < b.at
-}
-
-func (m *bpe) mergeQueued(w *merging) {
-	w.queue = w.queue[:0]
-	for i := range len(w.symbols) - 1 {
-		m.wait(w, int32(i))
-	}
-	for len(w.queue) > 0 {
-		top := w.pop()
-		left := w.symbols[top.at]
-		if left.id == noToken || int(left.next) >= len(w.symbols) {
-			continue
-		}
-		now, ok := m.merges[pairKey(left.id, w.symbols[left.next].id)]
-		if !ok || now.id != top.id {
-			continue
-		}
-		w.join(top.at, top.id)
-		if left.prev >= 0 {
-			m.wait(w, left.prev)
-		}
-		m.wait(w, top.at)
-	}
-}
-
-// wait queues the merge of symbol i with the next one, if there is one.
-func (m *bpe) wait(w *merging, i int32) {
-	next := w.symbols[i].next
-	if int(next) >= len(w.symbols) {
-		return
-	}
-	if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok {
-		w.push(waiting{found, i})
-	}
-}
-
-// push and pop keep the queue a binary heap. The standard library's heap would box every element.
-func (w *merging) push(x waiting) {
-	w.queue = append(w.queue, x)
-	for i := len(w.queue) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !w.queue[i].before(w.queue[parent]) {
-			break
-		}
-		w.queue[i], w.queue[parent] = w.queue[parent], w.queue[i]
-		i = parent
-	}
-}
-
-func (w *merging) pop() waiting {
-	top, last := w.queue[0], len(w.queue)-1
-	w.queue[0] = w.queue[last]
-	w.queue = w.queue[:last]
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= last {
-			return top
-		}
-		if child+1 < last && w.queue[child+1].before(w.queue[child]) {
-			child++
-		}
-		if !w.queue[child].before(w.queue[i]) {
-			return top
-		}
-		w.queue[i], w.queue[child] = w.queue[child], w.queue[i]
-		i = child
 	}
 }
 

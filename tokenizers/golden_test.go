@@ -178,7 +178,8 @@ func TestGoldenPairs(t *testing.T) {
 	}
 }
 
-// TestCodePoints covers every code point: the golden file has a digest for each 1,024 of them.
+// TestCodePoints covers every code point: the golden file has a digest for each 1,024 of them. Under the race detector,
+// which is slow and sees nothing new here, and beyond plane 1 for all tokenisers but one, every 16th digest has to do.
 func TestCodePoints(t *testing.T) {
 	for _, folder := range goldenFolders(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
@@ -188,6 +189,10 @@ func TestCodePoints(t *testing.T) {
 				From   rune
 				SHA256 string
 			}) {
+				sparse := raceEnabled || g.From >= 0x20000 && filepath.Base(folder) != "wordpiece"
+				if sparse && g.From/1024%16 != 0 {
+					return
+				}
 				if got := digest(t, tok, g.From); got != g.SHA256 {
 					t.Errorf("code points from U+%04X: digest %s, want %s", g.From, got, g.SHA256)
 				}

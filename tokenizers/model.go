@@ -166,7 +166,15 @@ type scoredRow struct {
 	score float64
 }
 
-func (r *scoredRow) UnmarshalJSON(b []byte) error { return fixed(b, &r.token, &r.score) }
+func (r *scoredRow) UnmarshalJSON(b []byte) error {
+	var number json.Number
+	if err := fixed(b, &r.token, &number); err != nil {
+		return err
+	}
+	var err error
+	r.score, err = parseScore(number.String())
+	return err
+}
 
 // fixed reads a JSON array of exactly so many elements.
 func fixed(b []byte, into ...any) error {

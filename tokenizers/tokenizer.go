@@ -68,7 +68,7 @@ func (t *Tokenizer) EncodePair(first, second string, o Options) (*Encoding, erro
 // EncodeInto is Encode into an encoding that is used again; what it held is lost.
 func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
 	p := t.passes.Get().(*pass)
-	defer t.passes.Put(p)
+	defer t.release(p)
 	if err := t.run(p, text, &p.first); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
 // EncodePairInto is EncodePair into an encoding that is used again.
 func (t *Tokenizer) EncodePairInto(e *Encoding, first, second string, o Options) error {
 	p := t.passes.Get().(*pass)
-	defer t.passes.Put(p)
+	defer t.release(p)
 	if err := t.run(p, first, &p.first); err != nil {
 		return err
 	}
@@ -87,6 +87,13 @@ func (t *Tokenizer) EncodePairInto(e *Encoding, first, second string, o Options)
 		return err
 	}
 	return t.finish(e, p, t.template.pair, o)
+}
+
+// release keeps a pass for the next call, unless one very long text has made it large.
+func (t *Tokenizer) release(p *pass) {
+	if cap(p.text.b)+cap(p.out.b) <= 1<<20 {
+		t.passes.Put(p)
+	}
 }
 
 // run tokenises one text into s.

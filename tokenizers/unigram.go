@@ -2,7 +2,10 @@ package tokenizers
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -114,4 +117,43 @@ func (m *unigram) write(p *pass, b []byte, pc piece, s *sequence) {
 	for _, c := range b {
 		s.add(m.fallback[c], span)
 	}
+}
+
+// parseScore reads a number as the reference's JSON library does (serde_json, f64_from_parts): the digits as one integer, as
+// many as 64 bits hold, then a division or a multiplication by a power of ten. That rounds twice, so the last bit may differ
+// from the nearest number. It matters where two divisions of a text are equally probable, as in "aaaaaa".
+func parseScore(number string) (float64, error) {
+	exact, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, err
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(number, "-")), "e")
+	power := 0
+	if exponent != "" {
+		if power, err = strconv.Atoi(exponent); err != nil {
+			return 0, err
+		}
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	var digits uint64
+	for i, c := range whole + fraction {
+		next := digits*10 + uint64(c-'0')
+		if digits > math.MaxUint64/10 || next < digits*10 {
+			power += max(0, len(whole)-i)
+			break
+		}
+		digits = next
+		if i >= len(whole) {
+			power--
+		}
+	}
+	if power < -308 || power > 308 {
+		return exact, nil // beyond any log-probability
+	}
+	scale, err := strconv.ParseFloat("1e"+strconv.Itoa(max(power, -power)), 64)
+	value := float64(digits) * scale
+	if power < 0 {
+		value = float64(digits) / scale
+	}
+	return math.Copysign(value, exact), err
 }

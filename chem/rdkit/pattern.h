@@ -39,11 +39,15 @@ enum Field : uint8_t {
 constexpr int kElements = 14;
 constexpr int kClasses = kElements * 2 * 2 * 3;
 using Classes = std::bitset<kClasses>;
+int element_class(int element);
+
+constexpr int kMaxPatternAtoms = 256;
 
 // One bit per kind of bond: single, double, triple, aromatic, other; the same five in a ring.
 using BondMask = uint16_t;
 constexpr BondMask kAnyBond = 0x3ff;
 constexpr BondMask kSingleChain = 1;
+int order_index(RDKit::Bond::BondType type);  // 0 single, ... 4 other
 
 struct Edge {
   uint16_t to;

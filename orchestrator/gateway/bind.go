@@ -21,6 +21,9 @@ import (
 // a million wrong numbers gets a short answer.
 const mostProblems = 20
 
+// mostSteps bounds the path of a problem in a text that is nested without end.
+const mostSteps = 16
+
 // Bind decodes one JSON object into the struct that into points to, and
 // reports everything that does not fit, each with its path: members that are
 // missing (tag `bind:"required"`), of the wrong type, null (unless tagged
@@ -64,6 +67,9 @@ func (b *binder) broken(err error) error {
 	}
 	var path []any
 	for step := range syntax.JSONPointer.Tokens() {
+		if len(path) == mostSteps {
+			break
+		}
 		if n, err := strconv.Atoi(step); err == nil {
 			path = append(path, n)
 		} else {

@@ -52,6 +52,7 @@ func (g *Gateway) docs(r fiber.Router) error {
 	if err := page.Execute(&html, title.Info.Title); err != nil {
 		return err
 	}
+	r.Get("/", func(c *fiber.Ctx) error { return c.Redirect("docs") })
 	r.Get("/openapi.json", func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return c.Send(description)

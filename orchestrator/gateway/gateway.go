@@ -159,7 +159,7 @@ func (l *call) guard(next func() error) (err error) {
 func (l *call) render(c *fiber.Ctx, err error) {
 	f := l.gateway.classify(err)
 	l.err = f
-	if f.RetryAfter > 0 {
+	if f.RetryAfter > 0 || f.Kind == fault.Overloaded || f.Kind == fault.Unavailable {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(max(1, int(f.RetryAfter.Round(time.Second)/time.Second))))
 	}
 	if f.Kind == fault.Unauthorized {

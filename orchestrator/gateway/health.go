@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
@@ -28,15 +27,9 @@ func (g *Gateway) health(r fiber.Router) {
 // Ready returns nil when the API can serve and is not about to stop.
 func (g *Gateway) Ready() error {
 	if g.draining() {
-		return &fault.Error{Kind: fault.Unavailable, Message: "Service is shutting down.", RetryAfter: time.Second}
+		return fault.New(fault.Unavailable, "Service is shutting down.")
 	}
-	err := g.api.Ready()
-	if f := fault.As(err); f != nil && f.Kind == fault.Unavailable && f.RetryAfter == 0 {
-		later := *f
-		later.RetryAfter = time.Second
-		return &later
-	}
-	return err
+	return g.api.Ready()
 }
 
 // Metadata describes the service and its models.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -42,6 +43,18 @@ func (e *Events) SendText(data string) error {
 type StreamFaults interface {
 	RenderStreamFault(f *fault.Error) []any
 }
+
+// Ending is the error of a stream that words its end itself: an API with two
+// kinds of streams. Err is classified and logged like any other; Events are
+// the data of the events that tell the client, given what it may know of Err.
+type Ending struct {
+	Err    error
+	Events func(f *fault.Error) []any
+}
+
+func (e *Ending) Error() string { return e.Err.Error() }
+
+func (e *Ending) Unwrap() error { return e.Err }
 
 // pulse is how often an idle stream sends a comment: proxies keep the
 // connection, and a departed client shows.
@@ -130,6 +143,18 @@ func (l *call) write(w *bufio.Writer, first []byte, next <-chan []byte, stop fun
 	}
 }
 
+// lastEvents words the failure of a stream.
+func (g *Gateway) lastEvents(err error, f *fault.Error) []any {
+	var ending *Ending
+	if errors.As(err, &ending) {
+		return ending.Events(f)
+	}
+	if api, ok := g.api.(StreamFaults); ok {
+		return api.RenderStreamFault(f)
+	}
+	return nil
+}
+
 // finish tells the client of a stream that failed.
 func (l *call) finish(w *bufio.Writer, err error) (written int) {
 	if err == nil {
@@ -137,11 +162,7 @@ func (l *call) finish(w *bufio.Writer, err error) (written int) {
 	}
 	f := l.gateway.classify(err)
 	l.err = f
-	api, ok := l.gateway.api.(StreamFaults)
-	if !ok {
-		return 0
-	}
-	for _, event := range api.RenderStreamFault(f) {
+	for _, event := range l.gateway.lastEvents(err, f) {
 		data, isText := event.(string)
 		if !isText {
 			encoded, err := json.Marshal(event)

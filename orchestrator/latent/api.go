@@ -1,6 +1,11 @@
 package latent
 
-import "retort/orchestrator/wire"
+import (
+	"encoding/json"
+
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/wire"
+)
 
 // Sequences is the body of POST /embedding and POST /hidden.
 type Sequences struct {
@@ -43,17 +48,17 @@ type Sampled struct {
 
 // Generate is the body of POST /generate.
 type Generate struct {
-	// Smi is the seed. Several at once are beyond the published API; the
-	// answer is then one list per seed.
-	Smi           wire.Strings `json:"smi" bind:"required"`
-	Algorithm     string       `json:"algorithm"` // "CMA-ES" or "none"
-	NumMolecules  int          `json:"num_molecules"`
-	PropertyName  string       `json:"property_name"`
-	Minimize      bool         `json:"minimize"`
-	MinSimilarity float64      `json:"min_similarity"` // Tanimoto, Morgan radius 2, 2048 bits
-	Particles     int          `json:"particles"`      // population of CMA-ES
-	Iterations    int          `json:"iterations"`
-	ScaledRadius  float64      `json:"scaled_radius"`
+	// Smi is the seed. A list is beyond the published API; the answer is then
+	// one list per seed.
+	Smi           Seeds    `json:"smi" bind:"required"`
+	Algorithm     string   `json:"algorithm"` // "CMA-ES" or "none"
+	NumMolecules  int      `json:"num_molecules"`
+	PropertyName  Property `json:"property_name"`
+	Minimize      bool     `json:"minimize"`
+	MinSimilarity float64  `json:"min_similarity"` // Tanimoto, Morgan radius 2, 2048 bits
+	Particles     int      `json:"particles"`      // population of CMA-ES
+	Iterations    int      `json:"iterations"`
+	ScaledRadius  float64  `json:"scaled_radius"`
 
 	// Beyond the published API.
 
@@ -67,7 +72,90 @@ type Generate struct {
 
 // SetDefaults is called before the body is decoded.
 func (r *Generate) SetDefaults() {
-	r.Algorithm, r.PropertyName = "CMA-ES", "QED"
+	r.Algorithm, r.PropertyName = guided, Property{Terms: []Term{{Name: "QED", Weight: 1}}}
 	r.NumMolecules, r.Particles, r.Iterations = 10, 30, 10
 	r.MinSimilarity, r.ScaledRadius = 0.7, 1
+}
+
+// The algorithms of POST /generate.
+const (
+	guided   = "CMA-ES"
+	unguided = "none"
+)
+
+// Seeds is one SMILES or a list of them.
+type Seeds struct {
+	Smiles []string
+	List   bool // it came as a list, so the answer is a list per seed
+}
+
+// UnmarshalJSON decodes a string or an array of strings.
+func (s *Seeds) UnmarshalJSON(data []byte) error {
+	var texts wire.Strings
+	if err := texts.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	s.Smiles, s.List = texts, json.Unmarshal(data, new(string)) != nil
+	return nil
+}
+
+// path is where seed i stands in the body.
+func (s *Seeds) path(i int) []any {
+	if s.List {
+		return []any{"smi", i}
+	}
+	return []any{"smi"}
+}
+
+// Generated is the answer of POST /generate, best first: []string, or
+// []Molecule with include_scores; for a list of seeds, a list of these.
+type Generated struct {
+	Generated any `json:"generated"`
+}
+
+// Molecule is one molecule with its scores.
+type Molecule struct {
+	Smiles string `json:"smiles"`
+	// Score is the property asked for.
+	Score float64 `json:"score"`
+	// Similarity is that to the seed, from 0 to 1: with include_scores.
+	Similarity *float64 `json:"similarity,omitempty"`
+}
+
+// Progress is an event of a stream: one per iteration and seed. The last event
+// of a stream is the answer, a Generated.
+type Progress struct {
+	Seed        int       `json:"seed"`        // index in smi
+	Iteration   int       `json:"iteration"`   // from 1
+	Evaluations int       `json:"evaluations"` // hidden states decoded so far
+	Best        *Molecule `json:"best"`        // null while none meets the constraint
+}
+
+// Models is the answer of GET /v1/models.
+type Models struct {
+	Object string   `json:"object"` // "list"
+	Data   []Listed `json:"data"`
+}
+
+// Listed is one entry of the model list.
+type Listed struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`  // "model"
+	Created int64  `json:"created"` // Unix time in seconds
+	OwnedBy string `json:"owned_by"`
+}
+
+// Health is the answer of the health endpoints.
+type Health struct {
+	Status string `json:"status"` // "ready" or "live"
+}
+
+// Invalid is the answer to a body that does not fit the API, with status 422.
+type Invalid struct {
+	Detail []gateway.Detail `json:"detail"`
+}
+
+// Failure is the answer to any other request that fails.
+type Failure struct {
+	Detail string `json:"detail"`
 }

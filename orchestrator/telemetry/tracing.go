@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -19,7 +20,7 @@ import (
 // "http/protobuf") under a service name, and returns what flushes and ends
 // it. With an empty endpoint nothing is recorded, but a trace that a caller
 // brings is still passed on.
-func StartTracing(ctx context.Context, endpoint, protocol, service, version string) (stop func(context.Context) error, err error) {
+func StartTracing(ctx context.Context, logger zerolog.Logger, endpoint, protocol, service, version string) (stop func(context.Context) error, err error) {
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 	if endpoint == "" {
 		return func(context.Context) error { return nil }, nil
@@ -40,6 +41,7 @@ func StartTracing(ctx context.Context, endpoint, protocol, service, version stri
 			attribute.String("service.name", service),
 			attribute.String("service.version", version))))
 	otel.SetTracerProvider(provider)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn().Err(err).Msg("traces are not sent") }))
 	return provider.Shutdown, nil
 }
 

@@ -53,7 +53,8 @@ func (m *Model) OutputSize(name string) (int, error) {
 // What was opened before a change serves the requests that already hold it.
 type Catalog[T any] struct {
 	api    string
-	open   func(*Model) (T, error)
+	sets   func([]*Model) [][]*Model
+	open   func([]*Model) (T, error)
 	logger zerolog.Logger
 	table  atomic.Pointer[catalogTable[T]]
 }
@@ -61,21 +62,36 @@ type Catalog[T any] struct {
 type catalogTable[T any] struct {
 	ids    []string
 	items  map[string]T
-	made   map[*Model]opened[T]
+	made   []opened[T]
 	stale  error
 	faults []string
 }
 
+// opened is what was made of a set of entries.
 type opened[T any] struct {
-	item T
-	err  error
+	models []*Model
+	item   T
+	err    error
 }
 
 // NewCatalog opens the models of an API as the registry finds them. A model
 // that cannot be opened is logged and left out until it changes. observe is
 // told how many can serve.
 func NewCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func(*Model) (T, error)) *Catalog[T] {
-	c := &Catalog[T]{api: api, open: open, logger: logger.With().Str("api", api).Logger()}
+	one := func(models []*Model) [][]*Model { return slices.Collect(slices.Chunk(models, 1)) }
+	return newCatalog(r, api, logger, observe, one, func(models []*Model) (T, error) { return open(models[0]) })
+}
+
+// NewSetCatalog is NewCatalog for an API whose models are several entries of
+// the repository, such as an encoder and a decoder: the ready entries of one
+// public id are opened together, in the order of their names, and again when
+// any of them changes.
+func NewSetCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func([]*Model) (T, error)) *Catalog[T] {
+	return newCatalog(r, api, logger, observe, byPublicID, open)
+}
+
+func newCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(int), sets func([]*Model) [][]*Model, open func([]*Model) (T, error)) *Catalog[T] {
+	c := &Catalog[T]{api: api, sets: sets, open: open, logger: logger.With().Str("api", api).Logger()}
 	c.table.Store(&catalogTable[T]{})
 	follow := func(s *Snapshot) {
 		c.follow(s)
@@ -86,28 +102,36 @@ func NewCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe f
 	return c
 }
 
+// byPublicID groups models; the groups are in the order of their first names.
+func byPublicID(models []*Model) [][]*Model {
+	var sets [][]*Model
+	for _, m := range models {
+		i := slices.IndexFunc(sets, func(set []*Model) bool { return set[0].PublicID() == m.PublicID() })
+		if i < 0 {
+			sets = append(sets, nil)
+			i = len(sets) - 1
+		}
+		sets[i] = append(sets[i], m)
+	}
+	return sets
+}
+
 func (c *Catalog[T]) follow(s *Snapshot) {
 	old := c.table.Load()
-	now := &catalogTable[T]{items: map[string]T{}, made: map[*Model]opened[T]{}}
+	now := &catalogTable[T]{items: map[string]T{}}
 	if s.Stale {
 		now.stale = s.Err
 	}
-	for _, m := range s.Of(c.api) {
-		made, ok := old.made[m]
-		if !ok {
-			made.item, made.err = c.open(m)
-			if made.err != nil {
-				c.logger.Error().Err(made.err).Str("model", m.Name).Msg("model cannot be served")
-			}
-		}
-		now.made[m] = made
-		id := m.PublicID()
+	for _, set := range c.sets(s.Of(c.api)) {
+		name, id := set[0].Name, set[0].PublicID()
+		made := c.made(old, set)
+		now.made = append(now.made, made)
 		_, taken := now.items[id]
 		switch {
 		case made.err != nil:
-			now.faults = append(now.faults, fmt.Sprintf("%s: %v", m.Name, made.err))
+			now.faults = append(now.faults, fmt.Sprintf("%s: %v", name, made.err))
 		case taken:
-			c.logger.Error().Str("model", m.Name).Str("model_id", id).Msg("another model has the same model_id; this one is not served")
+			c.logger.Error().Str("model", name).Str("model_id", id).Msg("another model has the same model_id; this one is not served")
 		default:
 			now.items[id] = made.item
 			now.ids = append(now.ids, id)
@@ -115,6 +139,20 @@ func (c *Catalog[T]) follow(s *Snapshot) {
 	}
 	slices.SortFunc(now.ids, cmp.Compare)
 	c.table.Store(now)
+}
+
+// made returns what the old table made of the same entries, or opens them.
+func (c *Catalog[T]) made(old *catalogTable[T], set []*Model) opened[T] {
+	for _, made := range old.made {
+		if slices.Equal(made.models, set) {
+			return made
+		}
+	}
+	made := opened[T]{models: set}
+	if made.item, made.err = c.open(set); made.err != nil {
+		c.logger.Error().Err(made.err).Str("model", set[0].Name).Msg("model cannot be served")
+	}
+	return made
 }
 
 // Find returns the model with a public id.

@@ -86,6 +86,20 @@ def code_points(tok):
     return out
 
 
+def scores():
+    """Numbers as a file may have them, and as the library understands them: it does not round to the nearest."""
+    rng = random.Random(24)
+    texts = [repr(-rng.random() * 10 ** rng.randint(-3, 3)) for _ in range(180)]
+    texts += ["-0.0", "0.0", "-5", "7", "1e-5", "-2.5E+3", "-12345678901234567890.5", "-123456789012345678901234.5", "-0.00000000000000000000012345",
+              "-1.2345678901234567890123456789", "18446744073709551615", "18446744073709551616", "-3.4e-300", "9.87654321e30"]
+    vocab = ",".join(f'["t{i}",{t}]' for i, t in enumerate(texts))
+    tok = tokenizers.Tokenizer.from_str('{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,'
+                                        '"pre_tokenizer":null,"post_processor":null,"decoder":null,'
+                                        '"model":{"type":"Unigram","unk_id":0,"vocab":[' + vocab + "]}}")
+    read = [score for _, score in json.loads(tok.to_str())["model"]["vocab"]]
+    return [{"text": t, "value": float(v)} for t, v in zip(texts, read)]
+
+
 def make(path, name, texts, size):
     """A trained tokeniser's file. The one of "wordpiece" is all-MiniLM-L6-v2's own and is only copied."""
     if name == "wordpiece":
@@ -97,6 +111,7 @@ def make(path, name, texts, size):
 
 def golden(args):
     corpus = tokenizers_texts.prose() + tokenizers_texts.Texts(seed=19).lines(3000)
+    write(DATA / "scores.jsonl.gz", scores())
     for name in ["wordpiece", *tokenizers_families.FAMILIES]:
         folder = DATA / name
         folder.mkdir(exist_ok=True)

@@ -1,3 +1,4 @@
+// Compiling RDKit's query trees to tests, masks and a search order.
 #include "pattern.h"
 
 #include <GraphMol/QueryAtom.h>
@@ -10,37 +11,10 @@
 namespace retort {
 namespace {
 
-using AtomQuery = RDKit::QueryAtom::QUERYATOM_QUERY;
 using BondQuery = RDKit::QueryBond::QUERYBOND_QUERY;
-
-constexpr int kMaxAtoms = 256;  // of a pattern; patterns are read at start-up or capped by Go
 
 Refusal unsupported(const std::string &what) {
   return Refusal(RETORT_REFUSED, "unsupported in a pattern: " + what);
-}
-
-int element_class(int element) {
-  switch (element) {
-    case 0: return 0;
-    case 1: return 1;
-    case 5: return 2;
-    case 6: return 3;
-    case 7: return 4;
-    case 8: return 5;
-    case 9: return 6;
-    case 14: return 7;
-    case 15: return 8;
-    case 16: return 9;
-    case 17: return 10;
-    case 35: return 11;
-    case 53: return 12;
-    default: return 13;
-  }
-}
-
-int atom_class(int element, bool aromatic, bool ring, int charge) {
-  const int sign = charge == 0 ? 0 : charge > 0 ? 1 : 2;
-  return ((element_class(element) * 2 + aromatic) * 2 + ring) * 3 + sign;
 }
 
 Classes where(const std::function<bool(int element, bool aromatic, bool ring, int sign)> &keep) {
@@ -49,16 +23,6 @@ Classes where(const std::function<bool(int element, bool aromatic, bool ring, in
     set[i] = keep(i / 12, i / 6 % 2, i / 3 % 2, i % 3);
   }
   return set;
-}
-
-int order_index(RDKit::Bond::BondType type) {
-  switch (type) {
-    case RDKit::Bond::SINGLE: return 0;
-    case RDKit::Bond::DOUBLE: return 1;
-    case RDKit::Bond::TRIPLE: return 2;
-    case RDKit::Bond::AROMATIC: return 3;
-    default: return 4;
-  }
 }
 
 BondMask orders(BondMask chain) { return chain | chain << 5; }
@@ -120,49 +84,6 @@ bool field_of(const std::string &description, Field &field) {
 
 }  // namespace
 
-Graph::Graph(const RDKit::ROMol &mol) {
-  const int n = mol.getNumAtoms();
-  const auto *rings = mol.getRingInfo();
-  atoms.resize(n);
-  kind.resize(n);
-  first.reserve(n + 1);
-  edges.reserve(2 * mol.getNumBonds());
-  for (const auto atom : mol.atoms()) {
-    const int i = atom->getIdx();
-    auto &a = atoms[i];
-    const bool aromatic = atom->getIsAromatic();
-    a[kElement] = atom->getAtomicNum();
-    a[kAromatic] = aromatic;
-    a[kAliphatic] = !aromatic;
-    a[kType] = a[kElement] + 1000 * aromatic;
-    a[kHydrogens] = atom->getTotalNumHs(true);
-    a[kTotalDegree] = atom->getTotalDegree();
-    a[kDegree] = atom->getDegree();
-    a[kCharge] = atom->getFormalCharge();
-    a[kRings] = rings->numAtomRings(i);
-    a[kInRing] = a[kRings] != 0;
-    a[kIsotope] = std::min(atom->getIsotope(), 32767u);
-    a[kValence] = atom->getTotalValence();
-    kind[i] = atom_class(a[kElement], aromatic, a[kInRing], a[kCharge]);
-    classes.set(kind[i]);
-    first.push_back(edges.size());
-    for (const auto bond : mol.atomBonds(atom)) {
-      BondMask mask = 1 << order_index(bond->getBondType());
-      if (rings->numBondRings(bond->getIdx())) mask <<= 5;
-      edges.push_back({static_cast<uint16_t>(bond->getOtherAtomIdx(i)),
-                       static_cast<uint16_t>(bond->getIdx()), mask});
-    }
-  }
-  first.push_back(edges.size());
-}
-
-void Budget::spend() {
-  if (left-- == 0) {
-    left = 0;
-    throw Refusal(RETORT_BUDGET, "the pattern search took too many steps");
-  }
-}
-
 Pattern::Pattern(const std::string &smarts) {
   std::unique_ptr<RDKit::ROMol> query(RDKit::SmartsToMol(smarts));
   if (!query || query->getNumAtoms() == 0) {
@@ -172,7 +93,7 @@ Pattern::Pattern(const std::string &smarts) {
 }
 
 Pattern::Pattern(const RDKit::ROMol &query, bool anchored) {
-  if (query.getNumAtoms() > kMaxAtoms) throw unsupported("more than 256 atoms");
+  if (query.getNumAtoms() > kMaxPatternAtoms) throw unsupported("more than 256 atoms");
   std::vector<uint16_t> tests;
   for (const auto atom : query.atoms()) {
     if (!atom->hasQuery()) throw unsupported("an atom without a query");
@@ -182,7 +103,7 @@ Pattern::Pattern(const RDKit::ROMol &query, bool anchored) {
 }
 
 Pattern Pattern::of_molecule(const RDKit::ROMol &mol) {
-  if (mol.getNumAtoms() > kMaxAtoms) throw unsupported("more than 256 atoms");
+  if (mol.getNumAtoms() > kMaxPatternAtoms) throw unsupported("more than 256 atoms");
   Pattern p;
   std::vector<uint16_t> tests;
   for (const auto atom : mol.atoms()) {
@@ -311,111 +232,6 @@ void Pattern::order(const RDKit::ROMol &query, int root, const std::vector<uint1
   for (size_t i = 0; i < place.size(); ++i) {
     if (place[i] < 0) visit(i, -1, -1);
   }
-}
-
-bool Pattern::passes(const Graph &g, uint16_t test, int atom, Budget &budget) const {
-  const Test &t = tests_[test];
-  bool ok = true;
-  switch (t.op) {
-    case Test::kEqual: ok = g.atoms[atom][t.field] == t.value; break;
-    case Test::kAll: break;
-    case Test::kAnd:
-      ok = std::all_of(t.children.begin(), t.children.end(),
-                       [&](uint16_t c) { return passes(g, c, atom, budget); });
-      break;
-    case Test::kOr:
-      ok = std::any_of(t.children.begin(), t.children.end(),
-                       [&](uint16_t c) { return passes(g, c, atom, budget); });
-      break;
-    case Test::kXor:
-      ok = std::count_if(t.children.begin(), t.children.end(),
-                         [&](uint16_t c) { return passes(g, c, atom, budget); }) == 1;
-      break;
-    case Test::kRecursive: ok = inner_[t.children[0]].at(g, atom, budget); break;
-  }
-  return ok != t.negate;
-}
-
-bool Pattern::extend(const Graph &g, int index, int *map, Budget &budget) const {
-  if (index == size()) return true;
-  const Step &step = steps_[index];
-  const auto fits = [&](int atom) {
-    budget.spend();
-    if (!step.classes[g.kind[atom]]) return false;
-    if (std::find(map, map + index, atom) != map + index) return false;
-    for (const Closure &c : step.closures) {
-      const auto *e = std::find_if(g.begin(atom), g.end(atom),
-                                   [&](const Edge &x) { return x.to == map[c.earlier]; });
-      if (e == g.end(atom) || !(e->kind & c.kinds)) return false;
-    }
-    if (!passes(g, step.test, atom, budget)) return false;
-    map[index] = atom;
-    return extend(g, index + 1, map, budget);
-  };
-  if (step.parent < 0) {
-    for (size_t a = 0; a < g.atoms.size(); ++a) {
-      if (fits(a)) return true;
-    }
-    return false;
-  }
-  const int from = map[step.parent];
-  if (from < 0) return false;  // a hydrogen outside the graph has no further neighbours
-  for (const Edge *e = g.begin(from); e != g.end(from); ++e) {
-    if ((e->kind & step.kinds) && fits(e->to)) return true;
-  }
-  return false;
-}
-
-bool Pattern::plausible(const Graph &g) const {
-  return std::all_of(steps_.begin(), steps_.end(),
-                     [&](const Step &s) { return (s.classes & g.classes).any(); });
-}
-
-std::vector<int> Pattern::find(const Graph &g, Budget &budget) const {
-  std::vector<int> map(size());
-  if (size() > static_cast<int>(g.atoms.size()) || !plausible(g)) return {};
-  return extend(g, 0, map.data(), budget) ? map : std::vector<int>();
-}
-
-bool Pattern::in(const Graph &g, Budget &budget) const {
-  if (size() > static_cast<int>(g.atoms.size()) || !plausible(g)) return false;
-  int map[kMaxAtoms];
-  return extend(g, 0, map, budget);
-}
-
-bool Pattern::at(const Graph &g, int atom, Budget &budget) const {
-  budget.spend();
-  if (!steps_[0].classes[g.kind[atom]] || !passes(g, steps_[0].test, atom, budget)) return false;
-  int map[kMaxAtoms];
-  map[0] = atom;
-  return extend(g, 1, map, budget);
-}
-
-bool Pattern::at_hydrogen_of(const Graph &g, int atom, Budget &budget) const {
-  if (size() == 1) return true;
-  const Step &next = steps_[1];
-  if (!(next.kinds & kSingleChain) || !next.classes[g.kind[atom]] ||
-      !passes(g, next.test, atom, budget)) {
-    return false;
-  }
-  int map[kMaxAtoms];
-  map[0] = -1;
-  map[1] = atom;
-  return extend(g, 2, map, budget);
-}
-
-int Pattern::count_bonds(const Graph &g, Budget &budget) const {
-  const auto matches = [&](int a, int b, BondMask kind) {
-    return (kind & steps_[1].kinds) && passes(g, steps_[0].test, a, budget) &&
-           passes(g, steps_[1].test, b, budget);
-  };
-  int count = 0;
-  for (size_t a = 0; a < g.atoms.size(); ++a) {
-    for (const Edge *e = g.begin(a); e != g.end(a); ++e) {
-      if (e->to > a) count += matches(a, e->to, e->kind) || matches(e->to, a, e->kind);
-    }
-  }
-  return count;
 }
 
 }  // namespace retort

@@ -1,0 +1,126 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"retort/orchestrator/triton"
+)
+
+// BenchmarkStream is what the gateway adds to a token: the same answer of 200
+// tokens read from Triton directly, and as server-sent events over HTTP. The
+// difference is the gateway's share, client and server of HTTP included. On a
+// busy machine the processor time is the figure to look at.
+func BenchmarkStream(b *testing.B) {
+	const tokens = 200
+	url, repository := fakeTriton(b)
+	plan := `script {"say": ["` + strings.Repeat(`a", "`, tokens-1) + `z"]}`
+	b.Run("triton", func(b *testing.B) {
+		client, err := triton.Dial(triton.Config{URLs: []string{url}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer client.Close()
+		request := &triton.Request{Model: "scripted_vllm", Inputs: []triton.Tensor{
+			triton.Strings(vllmText, []int64{1}, []string{plan}),
+			triton.Strings(vllmSampling, []int64{1}, []string{`{"max_tokens": 512}`}),
+			triton.Bools(vllmStream, []int64{1}, []bool{true}),
+			triton.Bools(vllmWantFinish, []int64{1}, []bool{true}),
+			triton.Bools(vllmWantInput, []int64{1}, []bool{true}),
+			triton.Bools(vllmWantOutput, []int64{1}, []bool{true}),
+		}}
+		spent := begin()
+		for b.Loop() {
+			responses, err := client.Stream(b.Context(), request)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for _, err := range responses {
+				if err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			if n != tokens {
+				b.Fatal(n)
+			}
+		}
+		spent.report(b, b.N*tokens)
+	})
+	s := serve(b, url, repository, nil)
+	for _, clients := range []int{1, 8} {
+		b.Run(fmt.Sprintf("gateway-%d", clients), func(b *testing.B) {
+			s.t = b
+			b.SetParallelism(clients)
+			var buf bytes.Buffer
+			_, _ = buf.ReadFrom(encoded(b, asked(vllmModel, plan, object{"stream": true})))
+			body := buf.String()
+			read := func() {
+				res, err := http.Post(s.url+"/v1/chat/completions", "application/json", strings.NewReader(body))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer res.Body.Close()
+				n := 0
+				for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+					if strings.HasPrefix(lines.Text(), "data: ") {
+						n++
+					}
+				}
+				if n != tokens+2 {
+					b.Errorf("%d events", n)
+				}
+			}
+			spent := begin()
+			if clients == 1 {
+				for b.Loop() {
+					read()
+				}
+			} else {
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						read()
+					}
+				})
+			}
+			spent.report(b, b.N*tokens)
+		})
+	}
+}
+
+// meter measures the time and the processor time of this process.
+type meter struct {
+	at  time.Time
+	cpu time.Duration
+}
+
+func begin() meter { return meter{time.Now(), processor()} }
+
+func processor() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for no process of our own
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func (m meter) report(b *testing.B, tokens int) {
+	b.ReportMetric(float64(time.Since(m.at).Microseconds())/float64(tokens), "µs/token")
+	b.ReportMetric(float64((processor()-m.cpu).Microseconds())/float64(tokens), "cpu-µs/token")
+}
+
+// BenchmarkChunk is the encoding of one event.
+func BenchmarkChunk(b *testing.B) {
+	s := &stopper{stops: []string{"END", "\n\n"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		show, _ := s.feed(" token")
+		_ = show
+	}
+}

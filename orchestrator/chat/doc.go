@@ -1,0 +1,59 @@
+// Package chat is the vision-language chat API: messages of text and images
+// in, an answer out, whole or as it is written. It has two documented
+// interfaces over the same models:
+//
+//	POST /v1/chat/completions                            completions.go
+//	POST /inference/chat_completion                      stack.go
+//	POST /experimental/ls/inference/chat_completion      the same
+//	POST /alpha/inference/chat-completion                stack.go, newer form
+//	POST /v1/inference/chat-completion                   the same
+//	GET  /v1/models
+//	GET  /v1/health/ready, /v1/health/live
+//
+// The first is that of NVIDIA NIM for vision-language models, which serves
+// vLLM's (https://docs.vllm.ai/en/stable/serving/openai_compatible_server/),
+// which follows OpenAI's (https://platform.openai.com/docs/api-reference/chat).
+// The second is Llama Stack's of autumn 2024, with the changes of form that
+// its clients made until summer 2025. Where we knowingly differ:
+// DIVERGENCES.md.
+//
+// A request: both interfaces make a [Conversation] of it. The [Service] finds
+// the [Model], loads the images (package vision), renders the prompt (package
+// prompt) and has the model's [Generator] write. A Generator speaks one of
+// three tensor contracts, found in the model's input names: that of Triton's
+// vLLM backend (vllm.go), TensorRT-LLM's ensemble and its llmapi model
+// (tensorrt.go).
+//
+// What a model's entry in the model repository says, as parameters (strings) of
+// its config.pbtxt beside retort_api = "chat":
+//
+//	model_id             public id; the folder's name by default
+//	owned_by, created    for /v1/models; created is Unix time in seconds
+//	max_model_len        tokens of prompt and answer together, 4096
+//	max_images           images in one conversation, 1
+//	image_tokens         tokens that one image takes of max_model_len, 0
+//	default_max_tokens   most tokens of an answer when none is asked for; all that fit
+//	completion_overflow  "refuse" (400) or "clamp" an answer too long to fit; only known with a tokenizer
+//	chat_template        file, chat_template.jinja; "server" for a model that applies its own
+//	content_format       what the template takes: "text", "parts", "mixed"; "auto" finds out
+//	image_placeholder    stands for an image in content of format text, "<image>"; {n} is its number
+//	image_first          "true": images of a message come before its text; "false": as they are
+//	image_token          the template's mark of an image: its count in the prompt is checked
+//	image_size           "504x504": size of images sent as pixels; that of the largest by default
+//	bos_token, eos_token for the template; by default from tokenizer_config.json beside it
+//	strip_bos            "true" takes bos_token off the prompt, for engines that add it (vLLM)
+//	special_tokens       JSON list of more strings that messages must not bring into the prompt
+//	tokenizer            file, for usage and limits where the engine does not count
+//	sampling_parameters  names of the settings the model knows; all of the contract's by default
+//	cumulative_text      "true": each response of a TensorRT-LLM model holds the whole text so far
+//
+// Special tokens of tokenizer.json beside the configuration count as well.
+//
+// An engine of our own answers what is wrong with a request with an error that
+// begins with "InvalidRequest: ", which is shown to the client with status 400;
+// for a prompt that is too long it may use vLLM's words (explain.go).
+//
+// Words: a choice is one of n answers to a request. A piece is what a model
+// has written since the piece before. A chunk is a piece on its way to the
+// client. Usage counts tokens of prompt and completion.
+package chat

@@ -1,0 +1,32 @@
+package chat
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// List is the model list.
+func (s *Service) List(context.Context) (Models, error) {
+	list := Models{Object: "list", Data: []ModelCard{}}
+	if err := s.models.Ready(); err != nil {
+		return list, err
+	}
+	for _, m := range s.models.All() {
+		list.Data = append(list.Data, m.card())
+	}
+	return list, nil
+}
+
+// card describes the model as vLLM does: everything that can be done here is
+// permitted to everyone.
+func (m *Model) card() ModelCard {
+	sum := sha256.Sum256([]byte(m.ID)) // the same in every list and replica
+	return ModelCard{
+		ID: m.ID, Object: "model", Created: m.Created, OwnedBy: m.OwnedBy, Root: m.ID, MaxModelLen: m.MaxLength,
+		Permission: []Permission{{
+			ID: "modelperm-" + hex.EncodeToString(sum[:16]), Object: "model_permission", Created: m.Created,
+			AllowSampling: true, AllowLogprobs: true, AllowView: true, Organization: "*",
+		}},
+	}
+}

@@ -1,0 +1,89 @@
+package prompt
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// golden is made by scripts/golden/chat_templates.py.
+type golden struct {
+	Entries []struct {
+		Template, Conversation string
+		Generate               bool
+		Prompt                 *string
+		Error, Failure         string
+	}
+}
+
+var frozen = time.Date(2026, 3, 7, 9, 5, 0, 0, time.UTC)
+
+func read[T any](t testing.TB, path string) (v T) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func template(t testing.TB, name string, o Options) *Template {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("testdata", "templates", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Variables = map[string]string{"bos_token": "<s>", "eos_token": "</s>"}
+	o.Now = func() time.Time { return frozen }
+	parsed, err := Parse(string(source), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// TestReference renders every conversation with every template and compares
+// with Jinja2 as transformers sets it up.
+func TestReference(t *testing.T) {
+	conversations := read[map[string][]any](t, "testdata/conversations.json")
+	entries := read[golden](t, "testdata/golden.json").Entries
+	if len(entries) < 200 {
+		t.Fatalf("only %d entries", len(entries))
+	}
+	for _, e := range entries {
+		name := e.Template + "/" + e.Conversation
+		if e.Generate {
+			name += "/generate"
+		}
+		t.Run(name, func(t *testing.T) {
+			got, err := template(t, e.Template, Options{}).render(conversations[e.Conversation], e.Generate)
+			if e.Failure != "" {
+				if err == nil {
+					t.Fatalf("got %q; the reference fails with %s", got, e.Failure)
+				}
+				return
+			}
+			if e.Prompt == nil {
+				var refusal *Refusal
+				if !errors.As(err, &refusal) || refusal.Message != e.Error {
+					t.Fatalf("got %q, %v; want the refusal %q", got, err, e.Error)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(*e.Prompt, got); diff != "" {
+				t.Errorf("prompt differs (-reference +ours):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,282 @@
+package jinja
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// expression reads a value, with "a if b else c".
+func (p *parser) expression() expression {
+	value := p.or()
+	for p.is(name, "if") {
+		p.next()
+		then, test := value, p.or()
+		otherwise := expression(func(*state) any { return Undefined{"the inline if-expression has no else section"} })
+		if p.skip(name, "else") {
+			otherwise = p.expression()
+		}
+		value = func(s *state) any {
+			if truth(test(s)) {
+				return then(s)
+			}
+			return otherwise(s)
+		}
+	}
+	return value
+}
+
+// tuple reads a value, or several with commas between: a tuple.
+func (p *parser) tuple() expression { return p.tupleOf(p.expression) }
+
+func (p *parser) tupleOf(one func() expression) expression {
+	first := one()
+	if !p.is(operator, ",") {
+		return first
+	}
+	items := []expression{first}
+	for p.skip(operator, ",") {
+		if t := p.peek(); t.kind == blockEnd || t.kind == variableEnd || t.kind == operator && slices.Contains([]string{")", "="}, t.value) {
+			break
+		}
+		items = append(items, one())
+	}
+	return func(s *state) any { return Tuple(all(items, s)) }
+}
+
+func all(items []expression, s *state) []any {
+	values := make([]any, len(items))
+	for i, item := range items {
+		values[i] = item(s)
+	}
+	return values
+}
+
+func (p *parser) or() expression {
+	left := p.and()
+	for p.skip(name, "or") {
+		a, b := left, p.and()
+		left = func(s *state) any {
+			if v := a(s); truth(v) {
+				return v
+			}
+			return b(s)
+		}
+	}
+	return left
+}
+
+func (p *parser) and() expression {
+	left := p.not()
+	for p.skip(name, "and") {
+		a, b := left, p.not()
+		left = func(s *state) any {
+			if v := a(s); !truth(v) {
+				return v
+			}
+			return b(s)
+		}
+	}
+	return left
+}
+
+func (p *parser) not() expression {
+	if p.skip(name, "not") {
+		v := p.not()
+		return func(s *state) any { return !truth(v(s)) }
+	}
+	return p.comparison()
+}
+
+var comparisons = []string{"==", "!=", "<", "<=", ">", ">="}
+
+// comparison reads a chain: a < b < c is a < b and b < c.
+func (p *parser) comparison() expression {
+	first := p.sum()
+	var ops []string
+	var rest []expression
+	line := p.peek().line
+	for {
+		t := p.peek()
+		switch {
+		case t.kind == operator && slices.Contains(comparisons, t.value):
+			p.next()
+			ops = append(ops, t.value)
+		case p.skip(name, "in"):
+			ops = append(ops, "in")
+		case p.is(name, "not") && p.tokens[p.at+1] == (token{name, "in", p.tokens[p.at+1].line}):
+			p.at += 2
+			ops = append(ops, "not in")
+		case len(ops) == 0:
+			return first
+		default:
+			return func(s *state) any {
+				s.step(line)
+				left := first(s)
+				for i, op := range ops {
+					right := rest[i](s)
+					if !compare(line, op, left, right) {
+						return false
+					}
+					left = right
+				}
+				return true
+			}
+		}
+		rest = append(rest, p.sum())
+	}
+}
+
+// binary reads operands of one level with operators between them.
+func (p *parser) binary(operand func() expression, ops ...string) expression {
+	left := operand()
+	for {
+		t := p.peek()
+		if t.kind != operator || !slices.Contains(ops, t.value) {
+			return left
+		}
+		p.next()
+		a, b := left, operand()
+		left = func(s *state) any { s.step(t.line); return arithmetic(t.line, t.value, a(s), b(s)) }
+	}
+}
+
+func (p *parser) sum() expression     { return p.binary(p.concat, "+", "-") }
+func (p *parser) concat() expression  { return p.binary(p.product, "~") }
+func (p *parser) product() expression { return p.binary(p.power, "*", "/", "//", "%") }
+func (p *parser) power() expression {
+	return p.binary(func() expression { return p.unary(true) }, "**")
+}
+
+func (p *parser) unary(filtered bool) expression {
+	var value expression
+	t := p.peek()
+	if p.depth++; p.depth > mostDepth {
+		fail(t.line, "the expression is nested too deeply")
+	}
+	defer func() { p.depth-- }()
+	switch {
+	case p.skip(operator, "-"):
+		v := p.unary(false)
+		value = func(s *state) any { return arithmetic(t.line, "-", 0, v(s)) }
+	case p.skip(operator, "+"):
+		value = p.unary(false)
+	default:
+		value = p.primary()
+	}
+	value = p.postfix(value)
+	if filtered {
+		return p.filtered(value)
+	}
+	return value
+}
+
+func constant(v any) expression { return func(*state) any { return v } }
+
+func (p *parser) primary() expression {
+	t := p.next()
+	switch t.kind {
+	case name:
+		return p.named(t)
+	case text:
+		value := t.value
+		for p.peek().kind == text {
+			value += p.next().value
+		}
+		return constant(value)
+	case integer, float:
+		return number(t)
+	case operator:
+		switch t.value {
+		case "(":
+			return p.parenthesis()
+		case "[":
+			return p.listLiteral()
+		case "{":
+			return p.dictLiteral(t.line)
+		}
+	}
+	fail(t.line, "unexpected %s", t)
+	return nil
+}
+
+func (p *parser) named(t token) expression {
+	switch t.value {
+	case "true", "True":
+		return constant(true)
+	case "false", "False":
+		return constant(false)
+	case "none", "None":
+		return constant(nil)
+	}
+	return func(s *state) any {
+		if v, ok := s.vars.find(t.value); ok {
+			return v
+		}
+		if v, ok := globals[t.value]; ok {
+			return v
+		}
+		return Undefined{"'" + t.value + "' is undefined"}
+	}
+}
+
+func number(t token) expression {
+	digits := strings.ReplaceAll(t.value, "_", "")
+	if t.kind == integer {
+		if n, err := strconv.Atoi(digits); err == nil {
+			return constant(n)
+		}
+	}
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		fail(t.line, "invalid number %s", t)
+	}
+	return constant(f)
+}
+
+func (p *parser) parenthesis() expression {
+	if p.skip(operator, ")") {
+		return constant(Tuple{})
+	}
+	value := p.tuple()
+	p.expect(operator, ")")
+	return value
+}
+
+func (p *parser) listLiteral() expression {
+	var items []expression
+	for !p.is(operator, "]") {
+		if len(items) > 0 {
+			p.expect(operator, ",")
+			if p.is(operator, "]") {
+				break
+			}
+		}
+		items = append(items, p.expression())
+	}
+	p.next()
+	return func(s *state) any { return all(items, s) }
+}
+
+func (p *parser) dictLiteral(line int) expression {
+	var keys, values []expression
+	for !p.is(operator, "}") {
+		if len(keys) > 0 {
+			p.expect(operator, ",")
+			if p.is(operator, "}") {
+				break
+			}
+		}
+		keys = append(keys, p.expression())
+		p.expect(operator, ":")
+		values = append(values, p.expression())
+	}
+	p.next()
+	return func(s *state) any {
+		d := &Dict{}
+		for i, key := range keys {
+			d.set(line, key(s), values[i](s))
+		}
+		return d
+	}
+}

@@ -1,0 +1,138 @@
+package jinja
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is what is wrong with a template, found while it is parsed or run.
+type Error struct {
+	Line    int
+	Message string
+	// Raised is set when the template said so itself, by raise_exception.
+	Raised bool
+}
+
+func (e *Error) Error() string {
+	if e.Raised {
+		return e.Message
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+}
+
+// Limits of one rendering, so that a template cannot hold a request for ever.
+const (
+	mostSteps  = 20_000_000 // statements and expressions evaluated
+	mostOutput = 256 << 20  // bytes written
+	mostRange  = 100_000    // as Jinja's sandbox
+	mostDepth  = 200        // of macro calls
+)
+
+// Template is a parsed template. It is safe for use by many goroutines.
+type Template struct{ body []statement }
+
+// Parse parses the text of a template. The error is an *Error.
+func Parse(source string) (t *Template, err error) {
+	defer catch(&err)
+	p := &parser{tokens: lex(source)}
+	return &Template{body: p.template()}, nil
+}
+
+// Render runs the template with the given names beside the global ones. The
+// error is an *Error.
+func (t *Template) Render(variables map[string]any) (text string, err error) {
+	defer catch(&err)
+	var out strings.Builder
+	s := &state{out: &out, run: &run{}, vars: &frame{names: map[string]any{}}}
+	for name, value := range variables {
+		s.vars.names[name] = From(value)
+	}
+	execute(t.body, s)
+	return out.String(), nil
+}
+
+// catch turns a panic with an *Error into an error, as text/template does:
+// evaluation goes deep, and nearly every step of it can fail.
+func catch(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case *Error:
+		*err = p
+	default:
+		panic(p)
+	}
+}
+
+// run is what all scopes of one rendering share.
+type run struct {
+	steps int
+	depth int
+}
+
+// state is where a statement runs: its output and its names.
+type state struct {
+	out  *strings.Builder
+	run  *run
+	vars *frame
+}
+
+// frame is one scope of names.
+type frame struct {
+	names  map[string]any
+	parent *frame
+}
+
+func (f *frame) find(name string) (any, bool) {
+	for ; f != nil; f = f.parent {
+		if v, ok := f.names[name]; ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// inner returns a state with a scope of its own, writing to out.
+func (s *state) inner(out *strings.Builder) *state {
+	return &state{out: out, run: s.run, vars: &frame{names: map[string]any{}, parent: s.vars}}
+}
+
+func (s *state) step(line int) {
+	if s.run.steps++; s.run.steps > mostSteps {
+		panic(&Error{Line: line, Message: "the template runs too long"})
+	}
+}
+
+func (s *state) write(line int, text string) {
+	if s.out.Len()+len(text) > mostOutput {
+		panic(&Error{Line: line, Message: "the template writes too much"})
+	}
+	s.out.WriteString(text)
+}
+
+// fail ends parsing or rendering.
+func fail(line int, format string, args ...any) {
+	panic(&Error{Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// signal is how a statement ends: a loop is left or goes on.
+type signal uint8
+
+const (
+	done signal = iota
+	breaking
+	continuing
+)
+
+type (
+	statement  func(*state) signal
+	expression func(*state) any
+)
+
+func execute(body []statement, s *state) signal {
+	for _, run := range body {
+		if sig := run(s); sig != done {
+			return sig
+		}
+	}
+	return done
+}

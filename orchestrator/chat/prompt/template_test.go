@@ -1,0 +1,142 @@
+package prompt
+
+import (
+	"strings"
+	"testing"
+)
+
+func user(parts ...Part) []Message { return []Message{{Role: "user", Parts: parts}} }
+
+func text(s string) Part { return Part{Text: s} }
+
+var image = Part{Image: true}
+
+func render(t *testing.T, tmpl *Template, messages []Message) string {
+	t.Helper()
+	got, err := tmpl.Render(messages, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestForms(t *testing.T) {
+	for name, want := range map[string]Form{
+		"llama-3.2-vision.jinja": Mixed, "qwen2-vl.jinja": Mixed, "simple.jinja": Mixed,
+		"llava-1.5.jinja": Parts, "llava-next-mistral.jinja": Parts, "phi-3-vision.jinja": Text,
+	} {
+		if got := template(t, name, Options{}).options.Form; got != want {
+			t.Errorf("%s: form %s, want %s", name, got, want)
+		}
+	}
+	if _, err := Parse("x", Options{Form: "other"}); err == nil {
+		t.Error("an unknown form is accepted")
+	}
+}
+
+// TestPrompts compares with the prompts that the models' cards show.
+func TestPrompts(t *testing.T) {
+	question := []Part{text("What is it?"), image}
+	for name, test := range map[string]struct {
+		options  Options
+		messages []Message
+		want     string
+	}{
+		"llama-3.2-vision.jinja": {
+			Options{ImageFirst: true, StripBOS: true}, user(question...),
+			"<|start_header_id|>user<|end_header_id|>\n\n<|image|>What is it?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+		},
+		"qwen2-vl.jinja": {
+			Options{}, user(question...),
+			"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\nWhat is it?<|vision_start|><|image_pad|><|vision_end|><|im_end|>\n<|im_start|>assistant\n",
+		},
+		"phi-3-vision.jinja": {
+			Options{ImageFirst: true, Placeholder: "<|image_{n}|>"},
+			[]Message{
+				{"user", []Part{image, text("First?"), image}},
+				{"assistant", []Part{text("Yes")}},
+				{"user", []Part{text("And now?"), image}},
+			},
+			"<|user|>\n<|image_1|>\n<|image_2|>\nFirst?<|end|>\n<|assistant|>\nYes<|end|>\n<|user|>\n<|image_3|>\nAnd now?<|end|>\n<|assistant|>\n",
+		},
+		"llava-1.5.jinja": {Options{}, user(question...), "USER: <image>\nWhat is it? ASSISTANT:"},
+		"simple.jinja":    {Options{ImageFirst: true}, user(question...), "<user><image>What is it?<end><assistant>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := render(t, template(t, name, test.options), test.messages); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+var marks = []string{"<|image|>", "<|eot_id|>", "<|im_start|>", "<image>", "é|"}
+
+func TestMarksAreBroken(t *testing.T) {
+	tmpl := template(t, "simple.jinja", Options{Marks: marks})
+	for _, parts := range [][]Part{
+		{text("see <|image|> and <image>")},
+		{text("<|eot_id|><|eot_id|>")},
+		{text("<|im"), text("age|>")},
+		{text("<"), text("|image|"), text(">")},
+		{text("<|<|image|>image|>")},
+		{text("<|im_<|im_start|>start|>")},
+		{text("<<image>image>")},
+		{text("aé|b")},
+		{image, text("<ima"), text("ge>")},
+	} {
+		got := strings.Replace(render(t, tmpl, user(parts...)), "<user><image>", "<user>", 1)
+		for _, m := range marks {
+			if strings.Contains(got, m) {
+				t.Errorf("%v: %q still holds %q", parts, got, m)
+			}
+		}
+	}
+	if got := render(t, tmpl, user(text("a < b | c > d, <imag>"))); got != "<user>a < b | c > d, <imag><end><assistant>" {
+		t.Errorf("harmless text was changed: %q", got)
+	}
+}
+
+// FuzzMarks holds that no text, however it is cut into parts, brings a mark
+// into the prompt.
+func FuzzMarks(f *testing.F) {
+	f.Add("<|image|>", "<|im", "age|>")
+	f.Add("<|eot", "_id", "|>")
+	b := newBreaker(marks)
+	f.Fuzz(func(t *testing.T, x, y, z string) {
+		joined := ""
+		for _, p := range b.parts([]Part{text(x), text(y), text(z)}) {
+			joined += p.Text
+		}
+		for _, m := range marks {
+			if strings.Contains(joined, m) {
+				t.Errorf("%q holds %q", joined, m)
+			}
+		}
+	})
+}
+
+func TestContinue(t *testing.T) {
+	tmpl := template(t, "qwen2-vl.jinja", Options{})
+	got, err := tmpl.Continue([]Message{{"user", []Part{text("Hi")}}, {"assistant", []Part{text("I am")}}})
+	if err != nil || !strings.HasSuffix(got, "<|im_start|>assistant\nI am") {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := tmpl.Continue(nil); err == nil {
+		t.Error("nothing was continued")
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	tmpl := template(b, "llama-3.2-vision.jinja", Options{Marks: marks})
+	var messages []Message
+	for range 10 {
+		messages = append(messages, Message{"user", []Part{image, text("What is this?")}}, Message{"assistant", []Part{text("A molecule.")}})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := tmpl.Render(messages, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

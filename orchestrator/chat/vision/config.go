@@ -1,0 +1,44 @@
+package vision
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+)
+
+// Config are the limits on images.
+type Config struct {
+	MaxBytes     int            `default:"20971520" help:"Largest image file in bytes."`
+	MaxPixels    int            `default:"33554432" help:"Most pixels of one image, width times height."`
+	MaxSide      int            `default:"16384" help:"Longest side of an image in pixels."`
+	MinSide      int            `default:"8" help:"Shortest side of an image in pixels."`
+	DecodePixels int            `default:"134217728" help:"Pixels being decoded at once, of all requests; more wait."`
+	Fetch        bool           `default:"true" negatable:"" help:"Fetch images from http and https URLs."`
+	FetchTimeout time.Duration  `default:"10s" help:"Longest time to fetch one image."`
+	FetchHops    int            `default:"3" help:"Redirects followed for one image."`
+	FetchAllow   []netip.Prefix `placeholder:"CIDR,…" help:"Private, loopback or link-local networks that images may be fetched from; none by default."`
+}
+
+// DefaultConfig returns the defaults of the tags, for callers that parse no
+// command line.
+func DefaultConfig() Config {
+	return Config{
+		MaxBytes: 20 << 20, MaxPixels: 32 << 20, MaxSide: 16384, MinSide: 8, DecodePixels: 128 << 20,
+		Fetch: true, FetchTimeout: 10 * time.Second, FetchHops: 3,
+	}
+}
+
+// Validate reports settings that make no sense.
+func (c Config) Validate() error {
+	var errs []error
+	if c.MaxBytes < 1 || c.MaxPixels < 1 || c.MinSide < 1 || c.MaxSide < c.MinSide {
+		errs = append(errs, errors.New("the limits on images must be positive, and the shortest side not above the longest"))
+	}
+	if c.DecodePixels < c.MaxPixels {
+		errs = append(errs, errors.New("pixels decoded at once must be enough for one image"))
+	}
+	if c.Fetch && (c.FetchTimeout <= 0 || c.FetchHops < 0) {
+		errs = append(errs, errors.New("the time to fetch an image must be positive and the redirects not negative"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,117 @@
+package vision
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"retort/orchestrator/fault"
+)
+
+// fetcher gets image files over http. Nothing of the request that asks for
+// them travels along, and nothing of the answer but the bytes is used.
+type fetcher struct {
+	client *http.Client
+	most   int
+	within time.Duration
+}
+
+func newFetcher(c Config) *fetcher {
+	dialer := &net.Dialer{Timeout: c.FetchTimeout, ControlContext: guard{c.FetchAllow}.check}
+	transport := &http.Transport{
+		Proxy:                  nil, // a proxy would resolve names beyond the guard
+		DialContext:            dialer.DialContext,
+		DisableCompression:     true, // images are compressed; a bomb is not unpacked
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           16,
+		MaxConnsPerHost:        16,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	return &fetcher{
+		client: &http.Client{Transport: transport, CheckRedirect: redirects(c.FetchHops)},
+		most:   c.MaxBytes,
+		within: c.FetchTimeout,
+	}
+}
+
+func redirects(most int) func(*http.Request, []*http.Request) error {
+	return func(next *http.Request, via []*http.Request) error {
+		if len(via) > most {
+			return fault.New(fault.Invalid, "the image's URL is redirected more than %d times", most)
+		}
+		next.Header.Del("Referer")
+		return acceptable(next.URL)
+	}
+}
+
+// acceptable judges a URL as it is written.
+func acceptable(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fault.New(fault.Invalid, "images are taken from data, http and https URLs, not %q", u.Scheme)
+	case u.Hostname() == "":
+		return fault.New(fault.Invalid, "the image's URL has no host")
+	case u.User != nil:
+		return fault.New(fault.Invalid, "an image's URL must not hold a user name or password")
+	}
+	return nil
+}
+
+// fetch returns the bytes at u. Its errors are faults of the caller's request
+// and tell nothing about networks that the caller cannot see.
+func (f *fetcher) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
+	within, cancel := context.WithTimeout(ctx, f.within)
+	defer cancel()
+	request, err := http.NewRequestWithContext(within, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fault.Wrap(fault.Invalid, err, "the image's URL is not valid")
+	}
+	request.Header.Set("Accept", "image/png, image/jpeg, image/webp, image/gif")
+	request.Header.Set("User-Agent", "retort")
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, f.failed(ctx, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fault.New(fault.Invalid, "the image could not be fetched: its server answered %d", response.StatusCode)
+	}
+	if response.ContentLength > int64(f.most) {
+		return nil, tooManyBytes(f.most)
+	}
+	file, err := io.ReadAll(io.LimitReader(response.Body, int64(f.most)+1))
+	if err != nil {
+		return nil, f.failed(ctx, err)
+	}
+	if len(file) > f.most {
+		return nil, tooManyBytes(f.most)
+	}
+	return file, nil
+}
+
+// failed words an error. ctx is the request's own, without the time limit of
+// the fetch.
+func (f *fetcher) failed(ctx context.Context, err error) error {
+	var ours *fault.Error
+	var slow net.Error
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &ours):
+		return ours
+	case errors.Is(err, errForbidden):
+		return fault.Wrap(fault.Invalid, err, "the image's URL leads to an address that images are not fetched from")
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+		return fault.Wrap(fault.Invalid, err, "the image could not be fetched within %s", f.within)
+	}
+	return fault.Wrap(fault.Invalid, err, "the image could not be fetched")
+}
+
+func tooManyBytes(most int) error {
+	return fault.New(fault.Invalid, "the image is larger than %d bytes", most)
+}

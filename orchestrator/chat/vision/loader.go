@@ -1,0 +1,95 @@
+package vision
+
+import (
+	"context"
+	"encoding/base64"
+	"net/url"
+	"strings"
+
+	"golang.org/x/sync/semaphore"
+
+	"retort/orchestrator/fault"
+)
+
+// Loader gets images from their sources. It is safe for use by many
+// goroutines.
+type Loader struct {
+	config  Config
+	fetcher *fetcher
+	pixels  *semaphore.Weighted // of all decoding under way
+}
+
+// NewLoader returns a loader with these limits, which must be valid.
+func NewLoader(c Config) *Loader {
+	return &Loader{config: c, fetcher: newFetcher(c), pixels: semaphore.NewWeighted(int64(c.DecodePixels))}
+}
+
+// Load returns the image at a data, http or https URL, checked, whole and
+// flat. What is wrong with it is an Invalid fault without a path.
+func (l *Loader) Load(ctx context.Context, source string) (*Image, error) {
+	file, err := l.file(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	return l.open(ctx, file)
+}
+
+// LoadBase64 returns the image whose file is given in base64.
+func (l *Loader) LoadBase64(ctx context.Context, text string) (*Image, error) {
+	file, err := l.decoded(text)
+	if err != nil {
+		return nil, err
+	}
+	return l.open(ctx, file)
+}
+
+func (l *Loader) file(ctx context.Context, source string) ([]byte, error) {
+	scheme, rest, found := strings.Cut(source, ":")
+	switch {
+	case !found:
+		return nil, fault.New(fault.Invalid, "the image's URL has no scheme: data, http and https URLs are taken")
+	case strings.EqualFold(scheme, "data"):
+		return l.inline(rest)
+	}
+	u, err := url.Parse(source)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the image's URL is not valid")
+	}
+	if err := acceptable(u); err != nil {
+		return nil, err
+	}
+	if !l.config.Fetch {
+		return nil, fault.New(fault.Invalid, "images are not fetched from URLs here: send a data URL")
+	}
+	return l.fetcher.fetch(ctx, u)
+}
+
+// inline reads what follows data: (RFC 2397). The media type is not looked at.
+func (l *Loader) inline(rest string) ([]byte, error) {
+	header, text, found := strings.Cut(rest, ",")
+	if !found || len(header) > 1000 {
+		return nil, fault.New(fault.Invalid, "the image's data URL has no comma between its type and its data")
+	}
+	if !strings.HasSuffix(strings.ToLower(strings.TrimSpace(header)), ";base64") {
+		return nil, fault.New(fault.Invalid, "the image's data URL is not base64: it should begin with data:image/png;base64,")
+	}
+	return l.decoded(text)
+}
+
+// decoded reads base64, with or without padding and line breaks.
+func (l *Loader) decoded(text string) ([]byte, error) {
+	if len(text)/4*3 > l.config.MaxBytes+l.config.MaxBytes/16 { // line breaks included
+		return nil, tooManyBytes(l.config.MaxBytes)
+	}
+	if strings.ContainsAny(text, " \t\r\n") {
+		text = strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(text)
+	}
+	file, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	switch {
+	case err != nil:
+		return nil, fault.Wrap(fault.Invalid, err, "the image's base64 is broken")
+	case len(file) > l.config.MaxBytes:
+		return nil, tooManyBytes(l.config.MaxBytes)
+	}
+	return file, nil
+}

@@ -1,0 +1,269 @@
+package vision
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/png"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"retort/orchestrator/fault"
+)
+
+func loader(t testing.TB, change func(*Config)) *Loader {
+	t.Helper()
+	c := DefaultConfig()
+	if change != nil {
+		change(&c)
+	}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return NewLoader(c)
+}
+
+func dataURL(label string, file []byte) string {
+	return "data:" + label + ";base64," + base64.StdEncoding.EncodeToString(file)
+}
+
+func fixture(t testing.TB, name string) []byte {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func encodePNG(t testing.TB, img image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestReference compares pixels with Pillow: both as the tensor that goes to
+// pixel engines, and as what is left in the file for the others.
+func TestReference(t *testing.T) {
+	var golden struct {
+		Entries map[string]struct {
+			Width, Height int
+			RGB           []byte
+		}
+	}
+	if err := json.Unmarshal(fixture(t, "golden.json"), &golden); err != nil {
+		t.Fatal(err)
+	}
+	l := loader(t, nil)
+	for name, want := range golden.Entries {
+		t.Run(name, func(t *testing.T) {
+			img, err := l.Load(t.Context(), dataURL("text/html", fixture(t, name))) // the label is wrong on purpose
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, w, h, err := l.RGB(t.Context(), []*Image{img}, 0, 0)
+			if err != nil || w != want.Width || h != want.Height {
+				t.Fatalf("%d × %d, %v; want %d × %d", w, h, err, want.Width, want.Height)
+			}
+			tolerance := 1
+			switch {
+			case name == "lossy.webp":
+				tolerance = 30 // libwebp smooths the halved chroma, Go repeats it
+			case name == "cmyk.jpg":
+				tolerance = 24 // Pillow converts inks through other arithmetic
+			case strings.HasSuffix(name, ".jpg"):
+				tolerance = 6 // decoders differ in their rounding
+			}
+			if worst := difference(got, want.RGB); worst > tolerance {
+				t.Errorf("differs by up to %d of 255", worst)
+			}
+			if img.Format == "gif" {
+				t.Error("a GIF is passed on")
+			}
+		})
+	}
+}
+
+func difference(a, b []byte) (worst int) {
+	if len(a) != len(b) {
+		return 256
+	}
+	for i := range a {
+		worst = max(worst, int(a[i])-int(b[i]), int(b[i])-int(a[i]))
+	}
+	return worst
+}
+
+func TestOpaqueFilesStayAsTheyAre(t *testing.T) {
+	for name, stays := range map[string]bool{
+		"rgb.png": true, "rgb.jpg": true, "lossy.webp": true, "rgba.png": false, "cmyk.jpg": false, "palette-transparent.png": false,
+	} {
+		file := fixture(t, name)
+		img, err := loader(t, nil).Load(t.Context(), dataURL("image/png", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Equal(img.File, file) != stays {
+			t.Errorf("%s: kept = %v, want %v", name, !stays, stays)
+		}
+	}
+}
+
+// header returns a PNG whose header states a size that its data do not have.
+func header(width, height uint32) []byte {
+	file := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
+	file = binary.BigEndian.AppendUint32(file, width)
+	file = binary.BigEndian.AppendUint32(file, height)
+	file = append(file, 8, 2, 0, 0, 0)
+	return binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(file[12:]))
+}
+
+func TestRefusals(t *testing.T) {
+	gray := image.NewGray(image.Rect(0, 0, 40, 40))
+	whole := encodePNG(t, gray)
+	thirty := encodePNG(t, image.NewGray(image.Rect(0, 0, 30000, 10)))
+	scans := append(bytes.Clone(fixture(t, "progressive.jpg")), bytes.Repeat([]byte{0xff, 0xda}, 200)...)
+	for name, test := range map[string]struct{ source, want string }{
+		"html":              {dataURL("image/png", []byte("<html><body>no</body></html>")), "it looks like text/html"},
+		"svg":               {dataURL("image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)), "cannot identify image file"},
+		"empty":             {"data:image/png;base64,", "it is empty"},
+		"broken base64":     {"data:image/png;base64,iVBORw0KGgo*", "base64 is broken"},
+		"not base64":        {"data:image/png,abc", "not base64"},
+		"no comma":          {"data:image/png;base64", "no comma"},
+		"one pixel":         {dataURL("image/png", encodePNG(t, image.NewGray(image.Rect(0, 0, 1, 1)))), "1 × 1 pixels; at least 8"},
+		"30000 pixels wide": {dataURL("image/png", thirty), "30000 × 10 pixels; at most 16384"},
+		"bomb":              {dataURL("image/png", header(16000, 16000)), "at most 33554432 in all"},
+		"huge bomb":         {dataURL("image/png", header(1<<31-1, 1<<31-1)), ""},
+		"webp bomb":         {dataURL("image/webp", fixture(t, "bomb.webp")), "broken"},
+		"animated gif":      {dataURL("image/gif", fixture(t, "animated.gif")), "GIF image is animated"},
+		"animated webp":     {dataURL("image/webp", fixture(t, "animated.webp")), "WebP image is animated"},
+		"cut off":           {dataURL("image/png", whole[:len(whole)-20]), "broken"},
+		"header only":       {dataURL("image/png", header(100, 100)), "broken"},
+		"many scans":        {dataURL("image/jpeg", scans), "more than 100 scans"},
+		"too many bytes":    {dataURL("image/png", append(bytes.Clone(whole), make([]byte, 21<<20)...)), "larger than 20971520 bytes"},
+		"file":              {"file:///etc/passwd", `not "file"`},
+		"ftp":               {"ftp://example.org/a.png", `not "ftp"`},
+		"no scheme":         {"/etc/passwd", "no scheme"},
+		"javascript":        {"javascript:alert(1)", `not "javascript"`},
+		"no host":           {"http:///a.png", "no host"},
+		"password":          {"http://a:b@example.org/a.png", "user name or password"},
+		"bad url":           {"http://[::1", "not valid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := loader(t, nil).Load(t.Context(), test.source)
+			runtime.ReadMemStats(&after)
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an Invalid fault with %q", err, test.want)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 120<<20 {
+				t.Errorf("%d MB were used for it", used>>20)
+			}
+		})
+	}
+}
+
+func TestLoadBase64(t *testing.T) {
+	file := fixture(t, "rgb.png")
+	text := base64.StdEncoding.EncodeToString(file)
+	for _, form := range []string{text, strings.TrimRight(text, "="), text[:40] + "\n" + text[40:]} {
+		img, err := loader(t, nil).LoadBase64(t.Context(), form)
+		if err != nil || img.Width != 20 || !strings.HasPrefix(img.DataURL(), "data:image/png;base64,") {
+			t.Errorf("%v, %v", img, err)
+		}
+	}
+}
+
+// TestRGB holds how images of different sizes become one tensor.
+func TestRGB(t *testing.T) {
+	l := loader(t, nil)
+	open := func(w, h int, c color.Color) *Image {
+		img := image.NewRGBA(image.Rect(0, 0, w, h))
+		for i := range w * h {
+			img.Set(i%w, i/w, c)
+		}
+		opened, err := l.open(t.Context(), encodePNG(t, img))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened
+	}
+	red, blue := open(10, 8, color.RGBA{255, 0, 0, 255}), open(8, 12, color.RGBA{0, 0, 255, 255})
+	pixels, w, h, err := l.RGB(t.Context(), []*Image{red, blue}, 0, 0)
+	if err != nil || w != 10 || h != 12 || len(pixels) != 2*10*12*3 {
+		t.Fatalf("%d × %d, %d bytes, %v", w, h, len(pixels), err)
+	}
+	at := func(n, x, y int) [3]byte { return [3]byte(pixels[((n*h+y)*w+x)*3:]) }
+	white := [3]byte{255, 255, 255}
+	if at(0, 9, 7) != [3]byte{255, 0, 0} || at(0, 0, 8) != white || at(1, 7, 11) != [3]byte{0, 0, 255} || at(1, 8, 0) != white {
+		t.Error("smaller images are not laid on white")
+	}
+	pixels, w, h, err = l.RGB(t.Context(), []*Image{red}, 4, 4)
+	if err != nil || w != 4 || h != 4 || at(0, 3, 3) != [3]byte{255, 0, 0} {
+		t.Errorf("scaled to %d × %d: %v, %v", w, h, pixels, err)
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := loader(t, nil).Load(ctx, dataURL("image/png", fixture(t, "rgb.png")))
+	if fault.KindOf(err) != fault.Canceled {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzOpen looks for files that crash a decoder or our walks over them.
+func FuzzOpen(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.*")
+	for _, path := range files {
+		f.Add(fixture(f, filepath.Base(path)))
+	}
+	l := loader(f, func(c *Config) { c.MaxPixels = 1 << 16; c.DecodePixels = 1 << 16 })
+	f.Fuzz(func(t *testing.T, file []byte) {
+		img, err := l.open(t.Context(), file)
+		if err == nil && (img.Width*img.Height > 1<<16 || img.Format == "gif") {
+			t.Errorf("%s %d × %d", img.Format, img.Width, img.Height)
+		}
+	})
+}
+
+func BenchmarkLoad(b *testing.B) {
+	img := image.NewPaletted(image.Rect(0, 0, 300, 300), color.Palette{color.White, color.Black})
+	source := dataURL("image/png", encodePNG(b, img))
+	l := loader(b, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Load(b.Context(), source); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestGIFWalk(t *testing.T) {
+	var b bytes.Buffer
+	palette := color.Palette{color.White, color.Black}
+	frame := image.NewPaletted(image.Rect(0, 0, 16, 16), palette)
+	if err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}}); err != nil {
+		t.Fatal(err)
+	}
+	for cut := range b.Len() {
+		_ = oneFrame(b.Bytes()[:cut]) // must not run past the end
+	}
+	if err := oneFrame(b.Bytes()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,79 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestKinds(t *testing.T) {
+	cause := errors.New("socket broke")
+	for _, test := range []struct {
+		err  error
+		want Kind
+	}{
+		{New(NotFound, "no %s", "model"), NotFound},
+		{fmt.Errorf("while asking: %w", Wrap(Unavailable, cause, "Triton is away")), Unavailable},
+		{context.Canceled, Canceled},
+		{fmt.Errorf("infer: %w", context.DeadlineExceeded), Timeout},
+		{cause, Internal},
+		{nil, Internal},
+	} {
+		if got := KindOf(test.err); got != test.want {
+			t.Errorf("KindOf(%v) = %v, want %v", test.err, got, test.want)
+		}
+	}
+	if As(nil) != nil {
+		t.Error("no error became a fault")
+	}
+	if !errors.Is(Wrap(Internal, cause, "x"), cause) {
+		t.Error("the cause is lost")
+	}
+}
+
+func TestPaths(t *testing.T) {
+	row := Text("", "text")
+	if got := row.Under("passages", 3).Field(); got != "passages[3].text" {
+		t.Error(got)
+	}
+	if got := row.Field(); got != "text" {
+		t.Errorf("Under changed the fault it was called on: %s", got)
+	}
+}
+
+func TestRules(t *testing.T) {
+	for want, f := range map[string]*Error{
+		"Input should be 'a', 'b' or 'c'":                               OneOf("d", []string{"a", "b", "c"}, "x"),
+		"Input should be 'a'":                                           OneOf("d", []string{"a"}, "x"),
+		"Input should be greater than or equal to 1":                    Between(0, 1, 10, "x"),
+		"Input should be less than or equal to 0.7":                     Between(0.8, 0, 0.7, "x"),
+		"List should have at least 1 item after validation, not 0":      Items(0, 1, 5, "x"),
+		"List should have at most 5 items after validation, not 6":      Items(6, 1, 5, "x"),
+		"String should have at least 1 character":                       Text("", "x"),
+		"Value error, text should not contain a NUL character (byte 1)": Text("a\x00", "x"),
+	} {
+		if f == nil || f.Message != want || f.Field() != "x" || f.Kind != Invalid {
+			t.Errorf("%+v, want %s", f, want)
+		}
+	}
+	for i, f := range []*Error{OneOf("a", []string{"a"}), Between(1, 1, 1), AtLeast(2, 1), Items(1, 1, 1), Text("a")} {
+		if f != nil {
+			t.Errorf("rule %d is broken by a good value: %v", i, f)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	if err := Join(nil, nil); err != nil {
+		t.Error(err)
+	}
+	a, b, c := New(Invalid, "a"), New(Invalid, "b"), New(Invalid, "c")
+	all := As(Join(nil, a, Join(b, c).(*Error))).All()
+	if len(all) != 3 || all[0].Message != "a" || all[2].Message != "c" {
+		t.Errorf("%v", all)
+	}
+	if len(a.All()) != 1 {
+		t.Error("Join changed the fault it was given")
+	}
+}

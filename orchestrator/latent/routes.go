@@ -1,0 +1,55 @@
+package latent
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+)
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// Name is the API's name in settings, logs, metrics and paths.
+func (s *Service) Name() string { return "latent" }
+
+// OpenAPI is the API's description.
+func (s *Service) OpenAPI() []byte { return openAPI }
+
+// Routes are the API's own endpoints.
+func (s *Service) Routes(r fiber.Router) {
+	r.Post("/embedding", gateway.JSON(s.Embedding))
+	r.Post("/hidden", gateway.JSON(s.Hidden))
+	r.Post("/decode", gateway.JSON(s.Decode))
+	r.Post("/sampling", gateway.JSON(s.Sampling))
+	r.Post("/generate", gateway.JSONOrStream(func(r Generate) bool { return r.Stream }, s.Generate, s.stream))
+	r.Get("/v1/models", gateway.Get(s.List))
+}
+
+// stream is Generate as server-sent events.
+func (s *Service) stream(ctx context.Context, r Generate, events *gateway.Events) error {
+	return s.Watch(ctx, r, events.Send)
+}
+
+// Health returns the documented bodies.
+func (s *Service) Health() (ready, live any) { return Health{"ready"}, Health{"live"} }
+
+// RenderFault words a failure as the service does, which is FastAPI's way:
+// what is wrong with the body is a list of pydantic's errors with status 422,
+// anything else one text.
+func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
+	if f.Kind == fault.Invalid {
+		return fiber.StatusUnprocessableEntity, Invalid{Detail: gateway.DetailsOf(f)}
+	}
+	return gateway.StatusOf(f.Kind), Failure{Detail: f.Message}
+}
+
+// RenderStreamFault words a failure after the first event: the same body as
+// the data of the last event.
+func (s *Service) RenderStreamFault(f *fault.Error) []any {
+	_, body := s.RenderFault(f)
+	return []any{body}
+}

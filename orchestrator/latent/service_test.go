@@ -1,0 +1,321 @@
+package latent
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"retort/chem"
+	"retort/orchestrator/triton"
+)
+
+const (
+	ibuprofen = "CC(Cc1ccc(cc1)C(C(=O)O)C)C"
+	// start of most searches: step 0 everywhere
+	plain = "Cc1ccc(C)c(-c2ccc(C)cc2)c1"
+)
+
+type body = map[string]any
+
+type strings_ = struct {
+	Generated []string `json:"generated"`
+}
+
+type scored = struct {
+	Generated []Molecule `json:"generated"`
+}
+
+func TestHiddenGoesThroughDecode(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	seeds := []string{toyMolecule([4]int{1, 2, 3, 4}), plain, "c1(C)ccc(C)c(c1)-c1ccc(C)cc1", toyMolecule([4]int{5, 5, 5, 5})}
+	hidden := ask[Hidden](r, "/hidden", body{"sequences": seeds})
+	if len(hidden.Hiddens) != 4 || len(hidden.Hiddens[0]) != 1 || len(hidden.Hiddens[0][0]) != toySize || !reflect.DeepEqual(hidden.Mask, [][]bool{{true}, {true}, {true}, {true}}) {
+		t.Fatalf("shape %d %v", len(hidden.Hiddens), hidden.Mask)
+	}
+	back := ask[Decoded](r, "/decode", body{"hiddens": hidden.Hiddens, "mask": hidden.Mask})
+	for i, seed := range seeds {
+		if want := parse(t, seed).SMILES(); back.Generated[i] != want {
+			t.Errorf("%s came back as %s", want, back.Generated[i])
+		}
+	}
+	if !reflect.DeepEqual(hidden.Hiddens[1], hidden.Hiddens[2]) {
+		t.Error("two spellings of one molecule have two hidden states")
+	}
+	vectors := ask[Embeddings](r, "/embedding", body{"sequences": seeds}).Embeddings
+	if len(vectors) != 4 || !slices.Equal(vectors[3], hidden.Hiddens[3][0]) {
+		t.Error("an embedding is not the pooled hidden state")
+	}
+	// A point that is no molecule comes back as the model wrote it.
+	broken := make([]float32, toySize)
+	broken[4] = 9
+	if got := ask[Decoded](r, "/decode", body{"hiddens": [][][]float32{{broken}}, "mask": [][]bool{{true}}}); got.Generated[0] != "C(=C" {
+		t.Errorf("got %q", got.Generated)
+	}
+}
+
+func TestSamplingIsValidDistinctAndNotTheSeed(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	for _, request := range []body{
+		{"sequences": []string{plain, ibuprofen}},
+		{"sequences": []string{plain, ibuprofen, plain}, "num_molecules": 10, "scaled_radius": 0.3},
+		{"sequences": []string{plain}, "num_molecules": 10, "scaled_radius": 2},
+		{"sequences": []string{plain}, "num_molecules": 10, "scaled_radius": 0},
+		{"sequences": []string{plain, ibuprofen}, "num_molecules": 5, "scaled_radius": 0.5, "beam_size": 5},
+	} {
+		want := 1
+		if n, ok := request["num_molecules"].(int); ok {
+			want = n
+		}
+		seeds := request["sequences"].([]string)
+		lists := ask[Sampled](r, "/sampling", request).Generated
+		if len(lists) != len(seeds) {
+			t.Fatalf("%d lists for %d seeds", len(lists), len(seeds))
+		}
+		for i, list := range lists {
+			seen := map[string]bool{parse(t, seeds[i]).SMILES(): true}
+			for _, smiles := range list {
+				if m := parse(t, smiles); m.SMILES() != smiles || seen[smiles] {
+					t.Errorf("%v: %s is not canonical, the seed or there twice", request, smiles)
+				}
+				seen[smiles] = true
+			}
+			if len(list) != want {
+				t.Errorf("%v: %d molecules", request, len(list))
+			}
+		}
+	}
+}
+
+// The points that are decoded lie within the radius.
+func TestSamplingStaysWithinTheRadius(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	for _, radius := range []float64{0, 0.1, 0.7, 2} {
+		before := len(r.triton.Calls())
+		ask[Sampled](r, "/sampling", body{"sequences": []string{plain}, "scaled_radius": radius, "num_molecules": 10})
+		centre, farthest, points := toyEncode(parse(t, plain).SMILES()), 0.0, 0
+		for _, call := range r.triton.Calls()[before:] {
+			if call.Model != "latent_decoder" {
+				continue
+			}
+			hiddens := tensor[float32](call, "hiddens")
+			for at := 0; at < len(hiddens); at += toySize {
+				square := 0.0
+				for i, c := range centre {
+					square += math.Pow(float64(hiddens[at+i]-c), 2)
+				}
+				farthest, points = max(farthest, math.Sqrt(square/toySize)), points+1
+			}
+		}
+		if points < 10 || farthest > radius+1e-5 || farthest < 0.9*radius {
+			t.Errorf("radius %v: of %d points the farthest is at %v", radius, points, farthest)
+		}
+	}
+}
+
+func TestTheSeedOfTheRandomNumbers(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	for path, request := range map[string]body{
+		"/sampling": {"sequences": []string{plain, ibuprofen}, "num_molecules": 5},
+		"/generate": {"smi": []string{plain, ibuprofen}, "iterations": 2, "num_molecules": 5, "min_similarity": 0},
+	} {
+		field := "sequences"
+		if path == "/generate" {
+			field = "smi"
+		}
+		request["seed"] = 7
+		first := ask[Sampled](r, path, request).Generated
+		other := start(t, standard, toyModels(t, 0)...) // a replica
+		if again := ask[Sampled](other, path, request).Generated; !reflect.DeepEqual(first, again) {
+			t.Errorf("%s: %v, then %v", path, first, again)
+		}
+		request[field] = []string{ibuprofen}
+		if len(first[1]) != 5 {
+			t.Errorf("%s: only %v", path, first[1])
+		}
+		if alone := ask[Sampled](r, path, request).Generated; !reflect.DeepEqual(first[1], alone[0]) {
+			t.Errorf("%s: %v beside another seed, %v alone", path, first[1], alone[0])
+		}
+		request["seed"] = 8
+		if another := ask[Sampled](r, path, request).Generated; reflect.DeepEqual(first[1], another[0]) {
+			t.Errorf("%s: seeds 7 and 8 give the same", path)
+		}
+	}
+}
+
+func TestGenerateRaisesTheProperty(t *testing.T) {
+	r := start(t, standard, append(toyModels(t, 0), oracleModel(t))...)
+	seed := parse(t, toyMolecule([4]int{3, 5, 4, 5}))
+	bits := func(m *chem.Molecule) float64 {
+		print, n := m.Fingerprint(), 0.0
+		for i := range 2048 {
+			if print.Has(i) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		property any
+		minimize bool
+		floor    float64
+		least    float64 // gain
+		value    func(*chem.Molecule) float64
+	}{
+		{"QED", false, 0.3, 0.1, (*chem.Molecule).QED},
+		{"plogP", false, 0.2, 1, func(m *chem.Molecule) float64 { return m.PenalizedLogP(chem.Normalized) }},
+		{"plogP", true, 0.2, 1, func(m *chem.Molecule) float64 { return m.PenalizedLogP(chem.Normalized) }},
+		{"SA", true, 0.3, 0.2, (*chem.Molecule).SA},
+		{"LogP", true, 0, 1, (*chem.Molecule).LogP},
+		{"TPSA", true, 0.3, 10, (*chem.Molecule).TPSA},
+		{"bit_count", false, 0, 3, bits},
+		{body{"name": "MW", "max": 280}, false, 0.2, 0.2, func(m *chem.Molecule) float64 { return 1 / (1 + max(0, m.Weight()-280)/50) }},
+		{[]any{"QED", body{"name": "SA", "weight": -0.1}}, false, 0.3, 0.1, func(m *chem.Molecule) float64 { return m.QED() - 0.1*m.SA() }},
+	} {
+		answer := ask[scored](r, "/generate", body{"smi": seed.String(), "property_name": c.property, "minimize": c.minimize,
+			"min_similarity": c.floor, "iterations": 20, "num_molecules": 5, "include_scores": true, "seed": 3})
+		if len(answer.Generated) != 5 {
+			t.Errorf("%v: %d molecules", c.property, len(answer.Generated))
+			continue
+		}
+		seen := map[string]bool{seed.SMILES(): true}
+		for i, found := range answer.Generated {
+			m := parse(t, found.Smiles)
+			if seen[m.SMILES()] || math.Abs(c.value(m)-found.Score) > 1e-6 || *found.Similarity != chem.Similarity(m, seed) || *found.Similarity < c.floor {
+				t.Errorf("%v: %+v (similarity %v) is the seed, there twice, misjudged or below the floor", c.property, found, *found.Similarity)
+			}
+			seen[m.SMILES()] = true
+			if i > 0 && found.Score != answer.Generated[i-1].Score && (found.Score > answer.Generated[i-1].Score) != c.minimize {
+				t.Errorf("%v: %v comes after %v", c.property, found.Score, answer.Generated[i-1].Score)
+			}
+		}
+		gain := answer.Generated[0].Score - c.value(seed)
+		if c.minimize {
+			gain = -gain
+		}
+		if gain < c.least {
+			t.Errorf("%v: gained %v", c.property, gain)
+		}
+	}
+}
+
+func TestTheFormsOfAGeneratedAnswer(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	documented := ask[strings_](r, "/generate", body{"smi": plain, "min_similarity": 0.2})
+	if len(documented.Generated) != 10 {
+		t.Errorf("%d molecules by default", len(documented.Generated))
+	}
+	random := ask[strings_](r, "/generate", body{"smi": plain, "algorithm": "none", "scaled_radius": 0.5, "num_molecules": 7})
+	if len(random.Generated) != 7 {
+		t.Errorf("%d random molecules", len(random.Generated))
+	}
+	for i, smiles := range random.Generated {
+		if i > 0 && parse(t, smiles).QED() > parse(t, random.Generated[i-1]).QED() {
+			t.Error("random molecules are not in the order of QED")
+		}
+	}
+	objects := standard
+	objects.Generated = "objects"
+	r = start(t, objects, toyModels(t, 0)...)
+	for _, algorithm := range []string{"CMA-ES", "none"} {
+		status, text := r.post("/generate", `{"smi": "`+plain+`", "algorithm": "`+algorithm+`", "num_molecules": 2}`)
+		if status != 200 || strings.Count(text, `{"smiles":"`) != 2 || strings.Count(text, `"score":`) != 2 || strings.Contains(text, "similarity") {
+			t.Errorf("objects: %d %s", status, text)
+		}
+	}
+}
+
+// In one call of the decoder go the rows of all requests.
+func TestConcurrentRequestsShareCalls(t *testing.T) {
+	r := start(t, standard, toyModels(t, 10*time.Millisecond)...)
+	request := body{"smi": plain, "iterations": 20, "particles": 20, "num_molecules": 1, "min_similarity": 0}
+	calls := func() (n int) {
+		for _, c := range r.triton.Calls() {
+			if c.Model == "latent_decoder" {
+				n++
+			}
+		}
+		return n
+	}
+	ask[strings_](r, "/generate", request)
+	one := calls()
+	if one != 20 {
+		t.Errorf("%d calls for 20 generations", one)
+	}
+	var asked sync.WaitGroup
+	for range 10 {
+		asked.Go(func() { ask[strings_](r, "/generate", request) })
+	}
+	asked.Wait()
+	if ten := calls() - one; ten > 5*one {
+		t.Errorf("one request makes %d calls, ten make %d", one, ten)
+	}
+}
+
+func TestModelsComeAndGo(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	r.triton.Unload("latent_decoder")
+	deadline := time.Now().Add(10 * time.Second)
+	status := 0
+	for text := ""; status != http.StatusServiceUnavailable || !strings.HasPrefix(text, `{"detail":"Service is not ready`); {
+		if time.Now().After(deadline) {
+			t.Fatalf("without its decoder the API answers %d %s", status, text)
+		}
+		time.Sleep(20 * time.Millisecond)
+		status, text = r.post("/hidden", `{"sequences": ["C"]}`)
+	}
+	r.triton.Load("latent_decoder")
+	for status != http.StatusOK {
+		if time.Now().After(deadline) {
+			t.Fatal("the decoder came back and the API did not")
+		}
+		time.Sleep(20 * time.Millisecond)
+		status, _ = r.post("/generate", `{"smi": "`+plain+`", "iterations": 1}`)
+	}
+}
+
+func TestDecodingWithoutBeamSearch(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)[:2]...)
+	status, text := r.post("/sampling", `{"sequences": ["C"], "beam_size": 2}`)
+	if status != 422 || !strings.Contains(text, `"loc":["body","beam_size"]`) {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
+	models := toyModels(t, 0)
+	r := start(t, standard, models...)
+	entry := func(name string, change func(*triton.Model)) *triton.Model {
+		client := r.triton.Client()
+		config, err := client.ModelConfig(context.Background(), name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := client.ModelMetadata(context.Background(), name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &triton.Model{Name: name, Versions: []string{"1"}, Config: config, Inputs: info.Inputs, Outputs: info.Outputs, Dir: t.TempDir()}
+		if change != nil {
+			change(m)
+		}
+		return m
+	}
+	opened := Opener(r.triton.Client(), triton.BatchOptions{})
+	for want, entries := range map[string][]*triton.Model{
+		"an encoder and a decoder are needed": {entry("latent_encoder", nil)},
+		"are both the encoder":                {entry("latent_encoder", nil), entry("latent_encoder", nil)},
+		"no such file":                        {entry("latent_encoder", nil), entry("latent_decoder", nil)},
+		"is no length":                        {entry("latent_encoder", func(m *triton.Model) { m.Config.Parameters["max_model_len"] = "x" }), entry("latent_decoder", nil)},
+		"is no Unix time":                     {entry("latent_encoder", func(m *triton.Model) { m.Config.Parameters["created"] = "x" }), entry("latent_decoder", nil)},
+	} {
+		if _, err := opened(entries); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

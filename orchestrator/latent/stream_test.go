@@ -1,0 +1,117 @@
+package latent
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// events reads the data of every event until the stream ends.
+func (r *room) events(ctx context.Context, body string, each func(data string)) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
+		text, _ := io.ReadAll(response.Body)
+		r.tb.Errorf("%d %s %s", response.StatusCode, kind, text)
+	}
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			each(data)
+		}
+	}
+	return lines.Err()
+}
+
+func TestStream(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	const request = `{"smi": ["` + plain + `", "` + ibuprofen + `"], "iterations": 6, "particles": 20, "num_molecules": 3, "min_similarity": 0.2, "seed": 5`
+	var data []string
+	if err := r.events(t.Context(), request+`, "stream": true}`, func(d string) { data = append(data, d) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(data) != 13 {
+		t.Fatalf("%d events: %v", len(data), data)
+	}
+	last := map[int]Progress{}
+	for _, text := range data[:12] {
+		var p Progress
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			t.Fatal(err)
+		}
+		before := last[p.Seed]
+		if p.Iteration != before.Iteration+1 || p.Evaluations != 20*p.Iteration || before.Best != nil && (p.Best == nil || p.Best.Score < before.Best.Score) {
+			t.Errorf("%+v after %+v", p, before)
+		}
+		last[p.Seed] = p
+	}
+	if len(last) != 2 || last[1].Iteration != 6 || last[0].Best == nil || last[0].Best.Similarity == nil {
+		t.Errorf("progress ended with %+v", last)
+	}
+	if _, whole := r.post("/generate", request+"}"); whole != data[12] {
+		t.Errorf("the last event is %s, the answer without a stream %s", data[12], whole)
+	}
+}
+
+// What fails after the first event is worded within the stream.
+func TestStreamThatFails(t *testing.T) {
+	r := start(t, standard, toyModels(t, 20*time.Millisecond)...)
+	var data []string
+	err := r.events(t.Context(), `{"smi": "`+plain+`", "iterations": 1000, "stream": true}`, func(d string) {
+		if data = append(data, d); len(data) == 2 {
+			r.triton.Stop()
+		}
+	})
+	if err != nil || len(data) < 3 || !strings.HasPrefix(data[len(data)-1], `{"detail":"`) {
+		t.Errorf("%v: %v", err, data)
+	}
+}
+
+// A client that leaves, of a stream or of a plain request, ends the work.
+func TestALeavingClientEndsTheWork(t *testing.T) {
+	r := start(t, standard, toyModels(t, 10*time.Millisecond)...)
+	for _, stream := range []string{"true", "false"} {
+		ctx, leave := context.WithCancel(t.Context())
+		before := len(r.triton.Calls())
+		go func() {
+			for len(r.triton.Calls()) < before+5 {
+				time.Sleep(5 * time.Millisecond)
+			}
+			leave()
+		}()
+		body := `{"smi": "` + plain + `", "iterations": 1000, "stream": ` + stream + `}`
+		if stream == "true" {
+			_ = r.events(ctx, body, func(string) {})
+		} else {
+			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", strings.NewReader(body))
+			request.Header.Set("Content-Type", "application/json")
+			if _, err := http.DefaultClient.Do(request); err == nil {
+				t.Error("1000 iterations were done at once")
+			}
+		}
+		left := time.Now()
+		calls := len(r.triton.Calls())
+		for quiet := 0; quiet < 10; time.Sleep(20 * time.Millisecond) {
+			quiet++
+			if now := len(r.triton.Calls()); now != calls {
+				calls, quiet = now, 0
+			}
+			if time.Since(left) > time.Second+200*time.Millisecond {
+				t.Fatalf("stream %s: the work goes on a second after the client left", stream)
+			}
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package latent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/chem"
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/telemetry"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+	"retort/tokenizers"
+)
+
+// The toy model is a latent space that can be looked through: the first four
+// coordinates choose the parts of a molecule, each in steps of half a unit, and
+// the fifth, far from zero, breaks it. Noise below a quarter changes nothing.
+const toySize = 64
+
+var toyParts = [4][6]string{
+	{"C", "CC", "F", "O", "N", "N#C"},
+	{"", "C(=O)N", "CO", "CC", "S(=O)(=O)N", "CCCCC"},
+	{"C", "CC", "F", "O", "N", "C#N"},
+	{"C", "OC", "Cl", "O", "C(=O)O", "CCCC"},
+}
+
+// toyVocabulary has what the toy writes and a little more; no silicon.
+var toyVocabulary = append([]string{"[PAD]", "[BOS]", "[EOS]", "[UNK]"},
+	strings.Fields("C c N n O o S s F Cl Br ( ) = # - / \\ 1 2 3 [nH] [O-] [N+] [C@H] [C@@H]")...)
+
+// toyMolecule is the SMILES that stands at four steps.
+func toyMolecule(step [4]int) string {
+	return fmt.Sprintf("%sc1ccc(%s)c(%sc2ccc(%s)cc2)c1", toyParts[0][step[0]], toyParts[2][step[2]], toyParts[1][step[1]], toyParts[3][step[3]])
+}
+
+// toySteps maps canonical SMILES to their steps.
+var toySteps = sync.OnceValue(func() map[string][4]int {
+	var texts []string
+	var steps [][4]int
+	for n := range 6 * 6 * 6 * 6 {
+		step := [4]int{n % 6, n / 6 % 6, n / 36 % 6, n / 216}
+		texts, steps = append(texts, toyMolecule(step)), append(steps, step)
+	}
+	results, err := chem.Evaluate(context.Background(), texts, chem.Options{})
+	if err != nil {
+		panic(err)
+	}
+	found := make(map[string][4]int, len(texts))
+	for i, r := range results {
+		if r.Err != nil {
+			panic(r.Err)
+		}
+		if _, twice := found[r.Molecule.SMILES()]; !twice {
+			found[r.Molecule.SMILES()] = steps[i]
+		}
+	}
+	return found
+})
+
+// toyEncode is the code of a canonical SMILES: its steps, or for a molecule
+// that is not the toy's a place that its letters choose.
+func toyEncode(smiles string) []float32 {
+	hidden := make([]float32, toySize)
+	step, known := toySteps()[smiles]
+	if !known {
+		hash := fnv.New64a()
+		hash.Write([]byte(smiles))
+		sum := hash.Sum64()
+		for i := range step {
+			step[i] = int(sum>>(8*i)) & 0xff % 6
+		}
+	}
+	for i, s := range step {
+		hidden[i] = float32(s)*0.5 - 1.25
+	}
+	return hidden
+}
+
+// toyDecode is its inverse. Drawn tokens change one of the four steps.
+func toyDecode(hidden []float32, temperature float32, seed int64) string {
+	if math.Abs(float64(hidden[4])) > 2 {
+		return "C(=C" // no molecule
+	}
+	var step [4]int
+	for i := range step {
+		step[i] = min(5, max(0, int(math.Floor(float64(hidden[i])/0.5+3))))
+	}
+	if temperature > 0 {
+		random := rand.New(rand.NewPCG(uint64(seed), 1))
+		step[random.IntN(4)] = random.IntN(6)
+	}
+	return toyMolecule(step)
+}
+
+func toyIDs(tb testing.TB, texts []string) (flat []int64, length int) {
+	v, err := tokenizers.ParseVocabulary(strings.Join(toyVocabulary, "\n"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	smiles, err := tokenizers.NewSMILES(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rows := make([][]int32, len(texts))
+	for i, text := range texts {
+		if rows[i], err = smiles.Encode(text); err != nil {
+			tb.Error(err)
+		}
+		rows[i] = append(rows[i], v.EOS)
+		length = max(length, len(rows[i]))
+	}
+	flat = make([]int64, len(rows)*length)
+	for i, row := range rows {
+		for j, id := range row {
+			flat[i*length+j] = int64(id)
+		}
+	}
+	return flat, length
+}
+
+// toyModels are the three entries. A call of the decoder takes delay.
+func toyModels(tb testing.TB, delay time.Duration) []tritontest.Model {
+	parameters := func(role string) string {
+		return fmt.Sprintf(`
+parameters { key: "retort_api" value { string_value: "latent" } }
+parameters { key: "role" value { string_value: %q } }
+parameters { key: "model_id" value { string_value: "retort/toy" } }
+parameters { key: "max_model_len" value { string_value: "64" } }`, role)
+	}
+	hiddens := fmt.Sprintf(`{ name: "hiddens" data_type: TYPE_FP32 dims: [ 1, %d ] }`, toySize)
+	return []tritontest.Model{
+		{Config: tritontest.Config(tb, `name: "latent_encoder" max_batch_size: 256
+input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] } ]
+output [ `+hiddens+` ]`+parameters("encoder")), Infer: toyEncoder},
+		{Config: tritontest.Config(tb, `name: "latent_decoder" max_batch_size: 256
+input [ `+hiddens+`, { name: "temperature" data_type: TYPE_FP32 dims: [ 1 ] }, { name: "seed" data_type: TYPE_INT64 dims: [ 1 ] } ]
+output [ { name: "token_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]`+parameters("decoder")),
+			Infer: func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+				select {
+				case <-time.After(delay):
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				return toyDecoder(tb, r)
+			}},
+		{Config: tritontest.Config(tb, `name: "latent_decoder_beam" max_batch_size: 64
+input [ `+hiddens+`, { name: "beam_size" data_type: TYPE_INT64 dims: [ 1 ] } ]
+output [ { name: "token_ids" data_type: TYPE_INT64 dims: [ -1, -1 ] }, { name: "score" data_type: TYPE_FP32 dims: [ -1 ] } ]`+parameters("beam_decoder")),
+			Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) { return toyBeam(tb, r) }},
+	}
+}
+
+func toyEncoder(_ context.Context, r *triton.Request) (*triton.Response, error) {
+	ids, mask := tensor[int64](r, "input_ids"), tensor[int64](r, "attention_mask")
+	rows := int(r.Inputs[0].Shape[0])
+	length := len(ids) / rows
+	out := make([]float32, 0, rows*toySize)
+	for i := range rows {
+		var text strings.Builder
+		for j := range length {
+			if mask[i*length+j] == 1 {
+				text.WriteString(toyVocabulary[ids[i*length+j]])
+			}
+		}
+		out = append(out, toyEncode(text.String())...)
+	}
+	return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("hiddens", []int64{int64(rows), 1, toySize}, out)}}, nil
+}
+
+func toyDecoder(tb testing.TB, r *triton.Request) (*triton.Response, error) {
+	hiddens, temperatures, seeds := tensor[float32](r, "hiddens"), tensor[float32](r, "temperature"), tensor[int64](r, "seed")
+	texts := make([]string, len(seeds))
+	for i := range texts {
+		texts[i] = toyDecode(hiddens[i*toySize:(i+1)*toySize], temperatures[i], seeds[i])
+	}
+	ids, length := toyIDs(tb, texts)
+	rows := int64(len(texts))
+	return &triton.Response{Outputs: []triton.Tensor{triton.Int64s("token_ids", []int64{rows, int64(length)}, ids),
+		triton.Float32s("score", []int64{rows, 1}, make([]float32, rows))}}, nil
+}
+
+// toyBeam answers the molecule at the point, then with other parts in the
+// first place, in order.
+func toyBeam(tb testing.TB, r *triton.Request) (*triton.Response, error) {
+	hiddens, sizes := tensor[float32](r, "hiddens"), tensor[int64](r, "beam_size")
+	width := int64(0)
+	for _, size := range sizes {
+		width = max(width, size)
+	}
+	var texts []string
+	var scores []float32
+	for i, size := range sizes {
+		point := append([]float32(nil), hiddens[i*toySize:(i+1)*toySize]...)
+		for k := range width {
+			score := float32(-k)
+			if k >= size {
+				score = -1e9
+			}
+			if k > 0 {
+				point[0] = float32(k%6)*0.5 - 1.25
+			}
+			texts, scores = append(texts, toyDecode(point, 0, 0)), append(scores, score)
+		}
+	}
+	ids, length := toyIDs(tb, texts)
+	return &triton.Response{Outputs: []triton.Tensor{
+		triton.Int64s("token_ids", []int64{int64(len(sizes)), width, int64(length)}, ids),
+		triton.Float32s("score", []int64{int64(len(sizes)), width}, scores)}}, nil
+}
+
+func tensor[T triton.Element](r *triton.Request, name string) []T {
+	t, _ := r.Input(name)
+	values, err := triton.Values[T](t)
+	if err != nil {
+		panic(err)
+	}
+	return values
+}
+
+// oracleModel scores a fingerprint by its first bits set: a stand-in that a
+// test can compute itself.
+func oracleModel(tb testing.TB) tritontest.Model {
+	return tritontest.Model{Config: tritontest.Config(tb, `name: "bit_count" max_batch_size: 64
+input [ { name: "fingerprint" data_type: TYPE_FP32 dims: [ 2048 ] } ]
+output [ { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]
+parameters { key: "retort_api" value { string_value: "oracle" } }`),
+		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
+			values := tensor[float32](r, "fingerprint")
+			scores := make([]float32, len(values)/2048)
+			for i, v := range values {
+				scores[i/2048] += v
+			}
+			return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("score", []int64{int64(len(scores)), 1}, scores)}}, nil
+		}}
+}
+
+// room is the API on a port of its own, in front of the toy.
+type room struct {
+	tb     testing.TB
+	url    string
+	triton *tritontest.Server
+	config Config
+}
+
+var standard = Config{MaxSequences: 100, MaxHiddens: 100, MaxSeeds: 20, Generated: "strings"}
+
+// start serves the API until the test ends.
+func start(tb testing.TB, config Config, models ...tritontest.Model) *room {
+	tb.Helper()
+	toySteps()
+	for i := range models {
+		models[i].Name = models[i].Config.Name
+	}
+	server := tritontest.Start(tb, models...)
+	repository := tb.TempDir()
+	write := func(name, text string) {
+		file := filepath.Join(repository, "latent_encoder", name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	write("vocab.txt", strings.Join(toyVocabulary, "\n")+"\n")
+	write("latent.json", toyStatistics())
+	client := server.Client()
+	return serve(tb, config, client, server, repository)
+}
+
+func toyStatistics() string {
+	ones, zeros := make([]float64, toySize), make([]float64, toySize)
+	for i := range ones {
+		ones[i] = 1
+	}
+	text, _ := json.Marshal(map[string][]float64{"mean": zeros, "sd": ones})
+	return string(text)
+}
+
+func serve(tb testing.TB, config Config, client *triton.Client, server *tritontest.Server, repository string) *room {
+	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 50 * time.Millisecond, Repository: repository})
+	tb.Cleanup(registry.Close)
+	batching := triton.BatchOptions{}
+	silent := func(int) {}
+	service := New(config, triton.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, batching)),
+		triton.NewCatalog(registry, OracleAPI, zerolog.Nop(), silent, OracleOpener(client, batching)))
+	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := registry.Wait(ctx, func(*triton.Snapshot) bool { return service.Ready() == nil }); err != nil {
+		tb.Fatal(service.Ready())
+	}
+	life, end := context.WithCancel(context.Background())
+	tb.Cleanup(end)
+	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
+		Config: gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 4 << 20, Timeout: time.Minute}, Metrics: telemetry.NewMetrics()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	go func() { _ = g.App().Listener(listener) }()
+	tb.Cleanup(func() { _ = g.App().Shutdown() })
+	return &room{tb: tb, url: "http://" + listener.Addr().String(), triton: server, config: config}
+}
+
+// post sends a body and returns status and answer.
+func (r *room) post(path, body string) (int, string) {
+	r.tb.Helper()
+	response, err := http.Post(r.url+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	defer response.Body.Close()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(response.Body); err != nil {
+		r.tb.Fatal(err)
+	}
+	return response.StatusCode, text.String()
+}
+
+// ask decodes an answer that must be 200.
+func ask[T any](r *room, path string, body map[string]any) T {
+	r.tb.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	status, answer := r.post(path, string(text))
+	var into T
+	decoder := json.NewDecoder(strings.NewReader(answer))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&into); status != http.StatusOK || err != nil {
+		r.tb.Fatalf("%s %s: %d, %v: %.500s", path, text, status, err, answer)
+	}
+	return into
+}
+
+func parse(tb testing.TB, smiles string) *chem.Molecule {
+	tb.Helper()
+	m, err := chem.Parse(smiles)
+	if err != nil {
+		tb.Fatalf("%q: %v", smiles, err)
+	}
+	return m
+}

@@ -1,0 +1,105 @@
+package masked
+
+import "retort/orchestrator/wire"
+
+// Request is the body of POST /generate. Numbers and truths may come as text;
+// members that are not listed are tolerated, since clients and gateways send
+// some.
+type Request struct {
+	_ struct{} `bind:"open"`
+
+	// Smiles is the template: SAFE or SMILES with masks, open positions, or
+	// neither. None means molecules without given fragments.
+	Smiles       *Template  `json:"smiles" bind:"nullable"`
+	NumMolecules wire.Int   `json:"num_molecules"` // drawn; fewer may be returned
+	Temperature  wire.Float `json:"temperature"`   // divides the logits
+	Noise        wire.Float `json:"noise"`         // added to the confidence of tokens
+	StepSize     wire.Int   `json:"step_size"`     // tokens unmasked in one step
+	Scoring      string     `json:"scoring" oneof:"QED LogP"`
+	Unique       wire.Bool  `json:"unique"`
+
+	// Members of the later version.
+
+	// Gamma is the share of given tokens hidden for the guiding pass.
+	Gamma wire.Float `json:"gamma"`
+	// MinAddLen is the least number of masks added to a template without any.
+	MinAddLen wire.Int `json:"min_add_len"`
+	// Filter changes nothing: given fragments always stay.
+	Filter wire.Bool `json:"filter"`
+
+	// Beyond the published API.
+
+	// Model is a public id; anything else means the default model.
+	Model any `json:"model" bind:"nullable"`
+	// Seed makes the answer repeatable.
+	Seed *wire.Int `json:"seed" bind:"nullable"`
+	// Scores adds every score to each molecule.
+	Scores wire.Bool `json:"scores"`
+	// Rounds of fragment remasking that follow the first generation.
+	Rounds wire.Int `json:"rounds"`
+	// Attempts bounds how often what is missing is drawn again.
+	Attempts wire.Int `json:"attempts"`
+	// Stream answers with server-sent events.
+	Stream wire.Bool `json:"stream"`
+}
+
+// SetDefaults is called before the body is decoded.
+func (r *Request) SetDefaults() {
+	r.NumMolecules, r.StepSize, r.MinAddLen, r.Attempts = 30, 1, 24, 1
+	r.Temperature, r.Scoring = 1, "QED"
+}
+
+// Response is the answer of POST /generate, best molecule first.
+type Response struct {
+	Status    string     `json:"status"` // "success"
+	Molecules []Molecule `json:"molecules"`
+}
+
+// Molecule is one molecule with the score it is ranked by.
+type Molecule struct {
+	SMILES string  `json:"smiles"`
+	Score  float64 `json:"score"`
+	Scores *Scores `json:"scores,omitempty"`
+}
+
+// Scores are everything known of a molecule.
+type Scores struct {
+	QED       float64 `json:"QED"`                // 0 to 1
+	LogP      float64 `json:"LogP"`               // Crippen
+	SA        float64 `json:"SA"`                 // synthetic accessibility, 1 (easy) to 10
+	TPSA      float64 `json:"TPSA"`               // square ångström
+	Weight    float64 `json:"molecular_weight"`   // g/mol
+	AsWritten bool    `json:"decoded_as_written"` // nothing of the model's text had to be repaired
+}
+
+// Progress is an event of a stream before the last one, which is a Response.
+type Progress struct {
+	Status    string   `json:"status"` // "running"
+	Round     int      `json:"round"`  // 0 is the first generation
+	Rounds    int      `json:"rounds"`
+	Generated int      `json:"generated"` // drawn so far in this round
+	Requested int      `json:"requested"` // to draw in this round
+	Valid     int      `json:"valid"`     // molecules found so far
+	Best      *float64 `json:"best"`      // highest score so far; null before the first
+}
+
+// Models is the answer of GET /v1/models.
+type Models struct {
+	AvailableModels []string `json:"available_models"`
+}
+
+// Ready and Live are the answers of the health endpoints.
+type (
+	Ready struct {
+		Status string `json:"status"` // "ready"
+	}
+	Live struct {
+		Status string `json:"status"` // "live"
+	}
+)
+
+// Failure is the answer to any request that fails.
+type Failure struct {
+	Status string `json:"status"` // "failed"
+	Error  string `json:"error"`  // every problem, each with the member it is in
+}

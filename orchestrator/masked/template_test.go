@@ -1,0 +1,120 @@
+package masked
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"retort/chem"
+)
+
+// TestTemplates reads templates as users write them.
+func TestTemplates(t *testing.T) {
+	mask := func(least, most, ends int) Mask { return Mask{least, most, ends} }
+	for _, c := range []struct {
+		name, text string
+		given      []string
+		masks      []Mask
+	}{
+		{"the documentation's SAFE", "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]", []string{"[2*]C1(CC#N)CN(S(=O)(=O)CC)C1"}, []Mask{mask(20, 20, 0)}},
+		{"its fragment with a bond left dangling", "[C@H]1O[C@@H](CO)[C@H](O)[C@@H]1O.[*{15-15}]", []string{"*C1O[C@@H](CO)[C@H](O)[C@@H]1O"}, []Mask{mask(15, 15, 0)}},
+		{"a mask alone", "[*{15-25}]", nil, []Mask{mask(15, 25, 0)}},
+		{"several masks, any order", "[*{5-7}].c1ccccc1[*].[*{3-3}]", []string{"*c1ccccc1"}, []Mask{mask(5, 7, 0), mask(3, 3, 0)}},
+		{"plain SMILES", " CCO ", []string{"CCO"}, nil},
+		{"numbered open positions of the same number", "[16*]c1ccccc1.[16*]c1ccncc1", []string{"[16*]c1ccccc1", "[16*]c1ccncc1"}, nil},
+		{"the bracket form", "c1<1>cc<2>ccc1.O<1>.[*{4-4}]", []string{"[3*]c1cccc(O)c1"}, []Mask{mask(4, 4, 0)}},
+		{"a mask at the end of a fragment", "c1ccccc1[*{3-5}]", []string{"[1*]c1ccccc1"}, []Mask{mask(3, 5, 1)}},
+		{"a mask between two fragments", "c1ccccc1[*{3-5}]C(=O)N", []string{"[2*]C(N)=O", "[1*]c1ccccc1"}, []Mask{mask(3, 5, 2)}},
+		{"masks among atoms beside an open position", "[7*]CC([*{2-3}])C(N)[*{4-4}].[*{6-6}]", []string{"[1*]CC([2*])C([3*])N"}, []Mask{mask(2, 3, 1), mask(4, 4, 1), mask(6, 6, 0)}},
+		{"masks bonded to each other", "[*{3-3}][*{4-4}]", nil, []Mask{mask(3, 3, 1), mask(4, 4, 1)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := ParseTemplate(c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sorted := func(list []string) []string {
+				out := make([]string, len(list))
+				for i, s := range list { // which number an open position has means nothing
+					m, err := chem.Parse(dummy.ReplaceAllString(s, "*"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					out[i] = m.SMILES()
+				}
+				slices.Sort(out)
+				return out
+			}
+			if !slices.Equal(sorted(got.Given), sorted(c.given)) {
+				t.Errorf("given: %q, want %q", got.Given, c.given)
+			}
+			if !slices.Equal(got.Masks, c.masks) {
+				t.Errorf("masks: %v, want %v", got.Masks, c.masks)
+			}
+		})
+	}
+}
+
+// TestBadTemplates wants every problem, with its place.
+func TestBadTemplates(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                               {"empty"},
+		"CC.[*{9-3}]":                    {"character 4: ", "[*{9-3}]", "9, above its most, 3"},
+		"CC.[*{0-3}]":                    {"at least 1 token"},
+		"[*{5-99999}]":                   {"at most 1000"},
+		"[*{5-99999999999999999999999}":  {`"[*{" is not closed`},
+		"[*{5-99999999999999999999999}]": {"at most 1000"},
+		"[*{a-b}]":                       {"not of the form [*{a-b}]"},
+		"[*{5}]":                         {"not of the form"},
+		"[*{-3-4}]":                      {"not of the form"},
+		"CC.[*{5-5":                      {"character 4", "not closed"},
+		"hello world":                    {"character 6", "not SMILES or SAFE"},
+		"[*{5-5}].CC(C)(C)(C)C":          {"character 11", "valence"},
+		"[*{5-5}].c1cccc1C(":             {"character", "not SMILES or SAFE"},
+		"C..C":                           {"not SMILES or SAFE"},
+		"[*{9-3}].CC.[*{x-3}]":           {"character 1: ", "above its most", "character 13: ", "not of the form"},
+		"C1CC[*{3-3}]CC1":                {"single bonds outside of rings"},
+		"C=[*{3-3}]":                     {"single bonds outside of rings"},
+		strings.Repeat("C", 600):         {"too long"},
+	} {
+		_, err := ParseTemplate(text)
+		if err == nil {
+			t.Errorf("%.40q is read", text)
+			continue
+		}
+		for _, part := range want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%.40q: %q lacks %q", text, err, part)
+			}
+		}
+	}
+}
+
+func TestFlat(t *testing.T) {
+	for safe, want := range map[string]string{
+		"[C@@H]1<1>O[CH-][C@]1(F)C":    "C1<1>O[CH-]C1(F)C",
+		`C/C=C\C<1>`:                   "CC=CC<1>",
+		"[N@@H+]1CC1.[13C@H](C)N.[nH]": "[NH+]1CC1.[13CH](C)N.[nH]",
+		"[S@](=O)(C)N<1>":              "S(=O)(C)N<1>",
+	} {
+		if got := flat(safe); got != want {
+			t.Errorf("%s becomes %s, want %s", safe, got, want)
+		}
+	}
+	if got := renumbered("C<7>.N<2><7>.O<2>"); got != "C<1>.N<2><1>.O<2>" {
+		t.Errorf("renumbered: %s", got)
+	}
+}
+
+// FuzzParseTemplate: no text may end the program, and what is read can be kept.
+func FuzzParseTemplate(f *testing.F) {
+	for _, s := range []string{"[*{15-25}]", "C1.[*{1-2}].[2*]C1", "c1ccccc1[*{3-5}]C", "[C@H]1O[C@@H](CO)C1", "[2U]C[*{1-1}]", "<1>C"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ParseTemplate(text)
+		if err == nil && len(got.Given) != len(got.queries) {
+			t.Errorf("%d fragments and %d queries", len(got.Given), len(got.queries))
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package masked
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"math/rand/v2"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/telemetry"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+	"retort/tokenizers"
+)
+
+// house is the API over HTTP, in front of a Triton with the toy model.
+type house struct {
+	t       *testing.T
+	triton  *tritontest.Server
+	service *Service
+	url     string
+}
+
+func start(t *testing.T, config Config) *house {
+	t.Helper()
+	server := tritontest.Start(t, toy(t))
+	return serve(t, config, server, server.Client(), "testdata")
+}
+
+// serve opens the API over a Triton and waits until it has found its models.
+func serve(t *testing.T, config Config, server *tritontest.Server, client *triton.Client, repository string) *house {
+	t.Helper()
+	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 50 * time.Millisecond, Repository: repository})
+	t.Cleanup(registry.Close)
+	if err := registry.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	catalog := triton.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, triton.BatchOptions{MaxTokens: 512}))
+	service := New(config, catalog)
+	if err := service.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	life, end := context.WithCancel(context.Background())
+	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
+		Config: gateway.Config{Concurrency: 8, Queue: 8, BodyLimit: 1 << 16, Timeout: time.Minute},
+		Logger: zerolog.Nop(), Metrics: telemetry.NewMetrics(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = g.App().Listener(listener) }()
+	t.Cleanup(func() {
+		end()
+		http.DefaultClient.CloseIdleConnections()
+		_ = g.App().ShutdownWithTimeout(5 * time.Second)
+	})
+	return &house{t: t, triton: server, service: service, url: "http://" + listener.Addr().String()}
+}
+
+func (h *house) post(body string) (int, string) {
+	h.t.Helper()
+	answer, err := http.Post(h.url+"/generate", "application/json", strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.read(answer)
+}
+
+func (h *house) get(path string) (int, string) {
+	h.t.Helper()
+	answer, err := http.Get(h.url + path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.read(answer)
+}
+
+func (h *house) read(answer *http.Response) (int, string) {
+	h.t.Helper()
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return answer.StatusCode, strings.TrimSpace(string(text))
+}
+
+func vocabulary(t testing.TB) *tokenizers.Vocabulary {
+	t.Helper()
+	v, err := tokenizers.LoadVocabulary("testdata/toy/vocab.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// toy is a model that obeys the contract of the real one: what it makes of a
+// row depends on that row and its seed alone.
+func toy(t testing.TB) tritontest.Model {
+	v := vocabulary(t)
+	return tritontest.Model{
+		Config: tritontest.ConfigFile(t, "testdata/toy/config.pbtxt"),
+		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
+			input, _ := r.Input("input_ids")
+			seeds, _ := r.Input("seed")
+			ids, err := input.Int64s()
+			if err != nil {
+				return nil, err
+			}
+			seed, err := seeds.Int64s()
+			if err != nil {
+				return nil, err
+			}
+			out, width := make([]int64, len(ids)), int(input.Shape[1])
+			copy(out, ids)
+			for i := range seed {
+				fill(v, out[i*width:(i+1)*width], uint64(seed[i]))
+			}
+			return &triton.Response{Outputs: []triton.Tensor{triton.Int64s("token_ids", input.Shape, out)}}, nil
+		},
+	}
+}
+
+// fill makes each run of masks a chain of C, N and O. The first run takes all
+// open attachment numbers, one an atom; each run is joined to the next. Where
+// the masks are too few for that, numbers stay open.
+func fill(v *tokenizers.Vocabulary, row []int64, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	token := func(text string) int64 { id, _ := v.ID(text); return int64(id) }
+	first, last := token("<1>"), token("<20>")
+	open, next := []int64{}, first
+	for _, id := range row {
+		if id < first || id > last {
+			continue
+		}
+		next = max(next, id+1)
+		if at := index(open, id); at >= 0 {
+			open = append(open[:at], open[at+1:]...)
+		} else {
+			open = append(open, id)
+		}
+	}
+	for at := 0; at < len(row); at++ {
+		if row[at] != int64(v.MASK) {
+			continue
+		}
+		end := at
+		for end < len(row) && row[end] == int64(v.MASK) {
+			end++
+		}
+		var joint []int64
+		if more := index(row[end:], int64(v.MASK)) >= 0; more {
+			joint, open, next = []int64{next}, append(open, next), next+1
+		}
+		for before := false; at < end; at++ {
+			if before && len(open) > 0 {
+				row[at], open, before = open[0], open[1:], false
+				continue
+			}
+			row[at], before = token([]string{"C", "C", "N", "O"}[random.IntN(4)]), true
+			if len(open) > 0 {
+				row[at] = token("C")
+			}
+		}
+		open = append(open, joint...)
+	}
+}
+
+func index(list []int64, id int64) int {
+	for i, other := range list {
+		if other == id {
+			return i
+		}
+	}
+	return -1
+}

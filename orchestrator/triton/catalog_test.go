@@ -1,0 +1,81 @@
+package triton_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// toy is a model of an API with a public id.
+func toy(t *testing.T, name, api, id string) tritontest.Model {
+	return tritontest.Model{Config: tritontest.Config(t, `name: "`+name+`" backend: "python"
+		input { name: "x" data_type: TYPE_FP32 dims: [1] } output { name: "y" data_type: TYPE_FP32 dims: [3] }
+		parameters { key: "retort_api" value { string_value: "`+api+`" } }
+		parameters { key: "model_id" value { string_value: "`+id+`" } }`)}
+}
+
+func TestCatalog(t *testing.T) {
+	server := tritontest.Start(t, toy(t, "a", "embedding", "lab/a"), toy(t, "b", "embedding", "lab/broken"),
+		toy(t, "c", "embedding", "lab/a"), toy(t, "d", "ranking", "lab/d"))
+	registry := triton.NewRegistry(server.Client(), triton.RegistryConfig{Every: 10 * time.Millisecond})
+	t.Cleanup(registry.Close)
+	var opened, ready atomic.Int64
+	catalog := triton.NewCatalog(registry, "embedding", zerolog.Nop(), func(n int) { ready.Store(int64(n)) },
+		func(m *triton.Model) (string, error) {
+			opened.Add(1)
+			if m.PublicID() == "lab/broken" {
+				return "", errors.New("no tokenizer")
+			}
+			size, err := m.OutputSize("y")
+			if size != 3 || err != nil {
+				t.Errorf("size %d %v", size, err)
+			}
+			return m.Name, nil
+		})
+	eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
+	if name, ok := catalog.Find("lab/a"); name != "a" || !ok {
+		t.Errorf("of two models with an id the first serves, got %q", name)
+	}
+	if ids := catalog.IDs(); len(ids) != 1 || ready.Load() != 1 {
+		t.Errorf("ids %v, observed %d", ids, ready.Load())
+	}
+	if _, ok := catalog.Find("lab/d"); ok {
+		t.Error("a model of another API is served")
+	}
+	before := opened.Load()
+	server.Unload("a")
+	eventually(t, "the catalog follows", func() bool { name, _ := catalog.Find("lab/a"); return name == "c" })
+	if opened.Load() != before {
+		t.Error("a model that did not change was opened again")
+	}
+	server.Unload("c")
+	eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable && len(catalog.IDs()) == 0 })
+	server.Load("a")
+	eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
+	server.Stop()
+	eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable })
+	if _, ok := catalog.Find("lab/a"); !ok {
+		t.Error("what Triton served is forgotten while it is away")
+	}
+}
+
+func TestFilesStayInTheFolder(t *testing.T) {
+	m := &triton.Model{Name: "m", Dir: t.TempDir(), Config: &triton.ModelConfig{}}
+	if _, err := m.File("../other/tokenizer.json"); err == nil {
+		t.Error("a file of another folder was given")
+	}
+	if _, err := m.File("tokenizer.json"); err != nil {
+		t.Error(err)
+	}
+	m.Dir = ""
+	if _, err := m.File("tokenizer.json"); err == nil {
+		t.Error("a file of an unreadable folder was given")
+	}
+}

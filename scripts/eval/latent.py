@@ -1,0 +1,183 @@
+"""How well the latent-space molecule API optimises and samples, through HTTP:
+
+    python -m scripts.eval.latent --data DATA --url http://127.0.0.1:8001 [--tasks qed,plogp,space] [--limit 20]
+
+qed    qed_opt_*.smi, a molecule a line: success = a molecule with QED >= 0.9 and 0.4 <= similarity < 1. All starts at
+       1,500 decoded hidden states each, and --starts of them, drawn by --seed, at 10,000.
+plogp  plogp_opt_*.tsv: gain in normalised penalised logP over the start, 0 where nothing better was found, at 8,080
+       hidden states and similarity 0.4 and 0.6; mean, deviation, median, and the share that gains 2 or more. --starts of them.
+space  zinc250k_valid.smi.gz: reconstruction through /hidden and /decode, and molecules decoded from points around 200
+       of them at several radii (normal noise added here, no filter).
+
+Scores and similarities are computed anew with Python RDKit: Morgan fingerprints, radius 2, 2048 bits, no chirality. A run that
+was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots. --split tune takes the tuning files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from scripts.eval import latent_report, latent_space, molecules
+
+QED_BUDGETS = {1500: (30, 50), 10000: (100, 100)}
+"""Hidden states: particles, iterations."""
+PLOGP_BUDGET = (101, 80)
+
+
+class API:
+    """The service at a base address."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self.url, self.timeout = url.rstrip("/"), timeout
+
+    def post(self, path: str, body: dict) -> dict:
+        """The answer to a body; a refusal of an overloaded service is tried again, any other is an error with its text."""
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        for attempt in range(10):
+            try:
+                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                text = error.read().decode(errors="replace")
+                if error.code != 503 or attempt == 9:
+                    raise RuntimeError(f"{path}: {error.code} {text[:500]}") from error
+                time.sleep(float(error.headers.get("Retry-After", 1)))
+        raise AssertionError("unreachable")
+
+    def optimise(self, smiles: str, budget: tuple[int, int], similarity: float, name: str, seed: int) -> list[dict]:
+        """The molecules of one /generate request, with score and similarity."""
+        particles, iterations = budget
+        return self.post("/generate", {
+            "smi": smiles, "algorithm": "CMA-ES", "property_name": name, "min_similarity": similarity, "particles": particles,
+            "iterations": iterations, "num_molecules": 1, "include_scores": True, "seed": seed})["generated"]
+
+
+class Log:
+    """Results by key, a line of JSON each, so that a run can go on."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.done: dict[str, dict] = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                row = json.loads(line)
+                self.done[row["key"]] = row
+
+    def add(self, row: dict) -> None:
+        self.done[row["key"]] = row
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def each(log: Log, label: str, starts: list[str], concurrency: int, work: Callable[[str], dict]) -> list[dict]:
+    """work of every start that the log does not have, some at once; the rows of all, in order."""
+    missing = [s for s in dict.fromkeys(starts) if f"{label} {s}" not in log.done]
+    began = time.monotonic()
+    with ThreadPoolExecutor(concurrency) as pool:
+        def timed(start: str) -> dict:
+            at = time.monotonic()
+            return {"key": f"{label} {start}", "start": start, **work(start), "seconds": round(time.monotonic() - at, 3)}
+        for count, future in enumerate(as_completed([pool.submit(timed, s) for s in missing]), 1):
+            log.add(future.result())
+            print(f"\r{label}: {len(starts) - len(missing) + count} of {len(starts)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
+    if missing:
+        print(file=sys.stderr)
+    return [log.done[f"{label} {s}"] for s in starts]
+
+
+def drawn(starts: list[str], count: int, seed: int) -> list[str]:
+    """count of the starts, always the same for a seed."""
+    return starts if count >= len(starts) else random.Random(seed).sample(starts, count)
+
+
+def qed(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
+    """A row of figures per budget."""
+    starts = (given.data / f"qed_opt_{given.split}.smi").read_text().split()
+    for evaluations, budget in QED_BUDGETS.items():
+        chosen = drawn(starts, given.limit or (len(starts) if evaluations == 1500 else given.starts), given.seed)
+
+        def work(start: str, budget: tuple[int, int] = budget) -> dict:
+            found = api.optimise(start, budget, 0.4, "QED", given.seed)
+            return molecules.compared(start, found, molecules.qed)
+
+        rows = each(log, f"qed {evaluations}", chosen, given.concurrency, work)
+        success = [r for r in rows if r["found"] and r["score"] >= 0.9 and 0.4 <= r["similarity"] < 1]
+        yield {"evaluations": evaluations, "starts": len(rows), "success": len(success) / len(rows), **summary(rows)}
+
+
+def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
+    """A row of figures per similarity."""
+    lines = (given.data / f"plogp_opt_{given.split}.tsv").read_text().splitlines()[1:]
+    chosen = drawn([line.split("\t")[0] for line in lines], given.limit or given.starts, given.seed)
+    for floor in (0.4, 0.6):
+        def work(start: str, floor: float = floor) -> dict:
+            found = api.optimise(start, PLOGP_BUDGET, floor, "plogP", given.seed)
+            return molecules.compared(start, found, molecules.penalized_logp)
+
+        rows = each(log, f"plogp {floor}", chosen, given.concurrency, work)
+        kept = [r for r in rows if r["found"] and floor <= r["similarity"] < 1]
+        gains = [max(0.0, r["score"] - r["start_score"]) for r in kept] + [0.0] * (len(rows) - len(kept))
+        yield {"similarity": floor, "evaluations": PLOGP_BUDGET[0] * PLOGP_BUDGET[1], "starts": len(rows), **latent_report.spread(gains),
+               "gains_2": sum(g >= 2 for g in gains) / len(gains), "gains": [round(g, 4) for g in gains], **summary(rows)}
+
+
+def summary(rows: list[dict]) -> dict:
+    """What every table shows beside its figures."""
+    found = [r for r in rows if r["found"]]
+    return {"seconds_mean": sum(r["seconds"] for r in rows) / len(rows), "without_result": len(rows) - len(found),
+            "largest_disagreement": max((r["disagreement"] for r in found), default=0.0),
+            "scores": [round(r["score"], 4) for r in found]}
+
+
+def space(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
+    """One row: reconstruction, and samples by radius."""
+    with gzip.open(given.data / "zinc250k_valid.smi.gz", "rt") as file:
+        valid = file.read().split()
+    chosen = drawn(valid, given.limit or given.molecules, given.seed)
+    yield latent_space.measure(api.post, chosen, given.seed)
+
+
+TASKS = {"qed": qed, "plogp": plogp, "space": space}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.eval.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", default="http://127.0.0.1:8001", help="base address of the API")
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
+    parser.add_argument("--out", type=Path, default=Path("runs/eval-latent"), help="folder of the results")
+    parser.add_argument("--tasks", default="qed,plogp,space", help="some of qed, plogp, space")
+    parser.add_argument("--split", default="dev", choices=("dev", "tune"), help="measure on dev, tune on tune")
+    parser.add_argument("--limit", type=int, default=0, help="starts of each task, for a quick look (0: as described)")
+    parser.add_argument("--starts", type=int, default=100, help="starts of the larger budgets")
+    parser.add_argument("--molecules", type=int, default=1000, help="molecules of the task space")
+    parser.add_argument("--concurrency", type=int, default=8, help="requests at once")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds for one request")
+    given = parser.parse_args()
+    if given.data is None:
+        parser.error("--data or RETORT_DATA is needed")
+    if unknown := set(given.tasks.split(",")) - set(TASKS):
+        parser.error(f"no such task: {', '.join(sorted(unknown))}")
+    given.data = Path(given.data)
+    given.out.mkdir(parents=True, exist_ok=True)
+    api, log = API(given.url, given.timeout), Log(given.out / f"requests-{given.split}-{given.seed}.jsonl")
+    results = latent_report.load(given.out)
+    for task in given.tasks.split(","):
+        results[task] = {"split": given.split, "seed": given.seed, "rows": list(TASKS[task](api, log, given))}
+        latent_report.write(given.out, results)
+    print((given.out / "results.md").read_text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Tables and plots of scripts.eval.latent."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Mean, standard deviation and median."""
+    return {"mean": statistics.fmean(values), "deviation": statistics.pstdev(values), "median": statistics.median(values)}
+
+
+def load(out: Path) -> dict:
+    """The results so far."""
+    path = out / "results.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def write(out: Path, results: dict) -> None:
+    """results.json, results.md and a plot per task."""
+    (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (out / "results.md").write_text("\n".join(text(results)) + "\n")
+    for task, plot in (("qed", scores), ("plogp", gains), ("space", radii)):
+        if task in results:
+            figure, axes = pyplot.subplots(figsize=(6, 4))
+            plot(axes, results[task]["rows"])
+            figure.tight_layout()
+            figure.savefig(out / f"{task}.png", dpi=120)
+            pyplot.close(figure)
+
+
+def text(results: dict) -> list[str]:
+    """The tables, in Markdown."""
+    lines = ["# Latent-space molecules: optimisation and sampling through the HTTP API", ""]
+    if "qed" in results:
+        task = results["qed"]
+        lines += [f"## QED >= 0.9 at similarity 0.4 to 1 (qed_opt_{task['split']}, seed {task['seed']})", "",
+                  "| evaluations | starts | success | no result | s / start | largest disagreement with Python RDKit |", "| --- | --- | --- | --- | --- | --- |"]
+        lines += [f"| {r['evaluations']:,} | {r['starts']} | {r['success']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} | {r['largest_disagreement']:.1e} |" for r in task["rows"]]
+        lines.append("")
+    if "plogp" in results:
+        task = results["plogp"]
+        lines += [f"## Gain in normalised penalised logP (plogp_opt_{task['split']}, seed {task['seed']})", "",
+                  "| similarity | evaluations | starts | mean ± sd | median | gain >= 2 | no result | s / start | largest disagreement |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+        lines += [f"| {r['similarity']} | {r['evaluations']:,} | {r['starts']} | {r['mean']:.2f} ± {r['deviation']:.2f} | {r['median']:.2f} | {r['gains_2']:.1%} "
+                  f"| {r['without_result']} | {r['seconds_mean']:.1f} | {r['largest_disagreement']:.1e} |" for r in task["rows"]]
+        lines.append("")
+    for row in results.get("space", {}).get("rows", []):
+        lines += [f"## The space, on {row['molecules']:,} molecules of zinc250k_valid", "",
+                  f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, valid {row['valid']:.2%}.", "",
+                  "| radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |"]
+        lines += [f"| {r['radius']} | {r['validity']:.1%} | {r['uniqueness']:.1%} | {r['non_identical']:.1%} |" for r in row["radii"]]
+        lines.append("")
+    return lines
+
+
+def scores(axes: pyplot.Axes, rows: list[dict]) -> None:
+    """Best QED found, cumulated."""
+    for row in rows:
+        values = sorted(row["scores"])
+        axes.step(values, [(i + 1) / row["starts"] for i in range(len(values))], label=f"{row['evaluations']:,} evaluations: {row['success']:.1%}")
+    axes.axvline(0.9, color="grey", lw=0.8)
+    axes.set(xlabel="best QED found", ylabel="share of starts at or below")
+    axes.legend()
+
+
+def gains(axes: pyplot.Axes, rows: list[dict]) -> None:
+    """Gains in penalised logP."""
+    for row in rows:
+        axes.hist(row["gains"], bins=30, alpha=0.6, label=f"similarity {row['similarity']}: mean {row['mean']:.2f}, median {row['median']:.2f}")
+    axes.set(xlabel="gain in normalised penalised logP", ylabel="starts")
+    axes.legend()
+
+
+def radii(axes: pyplot.Axes, rows: list[dict]) -> None:
+    """Sampling quality by radius."""
+    for name in ("validity", "uniqueness", "non_identical"):
+        axes.plot([r["radius"] for r in rows[0]["radii"]], [r[name] for r in rows[0]["radii"]], marker="o", label=name.replace("_", "-"))
+    axes.set(xlabel="radius", ylabel="share", ylim=(0, 1.02))
+    axes.legend()

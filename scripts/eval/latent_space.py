@@ -1,0 +1,62 @@
+"""Reconstruction and sampling quality of a latent space, seen through /hidden and /decode.
+
+Definitions as in the MolMIM model card: exact = the decoded SMILES stands for the very molecule; validity = decodes to a
+molecule; uniqueness = distinct among valid; non-identical = valid and not the seed, among valid.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from scripts.eval.molecules import canonical
+
+RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+SEEDS, EACH, ROWS = 200, 5, 500
+
+Post = Callable[[str, dict], dict]
+
+
+def hidden(post: Post, smiles: list[str]) -> list[list[float]]:
+    """The hidden state of each molecule."""
+    states: list[list[float]] = []
+    for start in range(0, len(smiles), ROWS):
+        states += [row[0] for row in post("/hidden", {"sequences": smiles[start : start + ROWS]})["hiddens"]]
+    return states
+
+
+def decode(post: Post, states: list[list[float]]) -> list[str]:
+    """The SMILES of each hidden state."""
+    texts: list[str] = []
+    for start in range(0, len(states), ROWS):
+        part = states[start : start + ROWS]
+        texts += post("/decode", {"hiddens": [[s] for s in part], "mask": [[True]] * len(part)})["generated"]
+    return texts
+
+
+def reconstruction(smiles: list[str], back: list[str]) -> dict[str, float]:
+    """Shares that come back exactly, ignoring chirality, and valid."""
+    valid = [canonical(b) for b in back]
+    exact = sum(v is not None and v == canonical(s) for s, v in zip(smiles, valid))
+    flat = sum(v is not None and canonical(v, False) == canonical(s, False) for s, v in zip(smiles, valid))
+    count = len(smiles)
+    return {"exact": exact / count, "exact_no_stereo": flat / count, "valid": sum(v is not None for v in valid) / count}
+
+
+def around(post: Post, smiles: list[str], states: list[list[float]], radius: float, seed: int) -> dict[str, float]:
+    """EACH samples around each molecule: its state plus normal noise."""
+    noise = random.Random(seed)
+    points = [[v + radius * noise.gauss(0, 1) for v in state] for state in states for _ in range(EACH)]
+    found = [canonical(text) for text in decode(post, points)]
+    starts = [canonical(s) for s in smiles for _ in range(EACH)]
+    valid = [(m, s) for m, s in zip(found, starts) if m is not None]
+    return {"radius": radius, "validity": len(valid) / len(found), "uniqueness": len({m for m, _ in valid}) / max(1, len(valid)),
+            "non_identical": sum(m != s for m, s in valid) / max(1, len(valid))}
+
+
+def measure(post: Post, smiles: list[str], seed: int) -> dict:
+    """All figures."""
+    states = hidden(post, smiles)
+    seeds = slice(0, SEEDS)
+    return {"molecules": len(smiles), **reconstruction(smiles, decode(post, states)),
+            "radii": [around(post, smiles[seeds], states[seeds], radius, seed) for radius in RADII]}

@@ -1,0 +1,261 @@
+"""How good the molecules of the masked-template API are, through HTTP:
+
+    python -m scripts.eval.masked --data DATA --url http://127.0.0.1:8002 [--tasks de_novo,motif_extension] [--limit 40]
+
+de_novo                    --count molecules (1,000) without given fragments.
+motif_extension, scaffold_decoration, superstructure, linker_one_step
+                           100 molecules for each drug of genmol_fragments_dev.csv (half of the drugs of the published
+                           benchmark); given are the fragments of its column.
+
+The protocol is GenMol's (arXiv 2501.06158, section 5): validity = molecules returned over requested, the given fragments in
+each; strict = those whose whole SAFE string was one molecule; uniqueness = distinct over returned; quality = distinct with
+QED >= 0.6 and SA <= 4 over requested; diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024
+bits); distance = mean Tanimoto distance to the drug. Fragment figures are means over the drugs. Everything is computed
+anew with Python RDKit, and each figure is a mean over --seeds with its standard deviation. Nothing is drawn again for what
+is missing. --set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json and OUT/masked.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import random
+import statistics
+import sys
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from rdkit import Chem, DataStructs, RDConfig, RDLogger
+from rdkit.Chem import QED, rdFingerprintGenerator
+
+sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
+import sascorer  # noqa: E402  (its folder is known only now)
+
+RDLogger.DisableLog("rdApp.*")
+MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
+
+SETTINGS = {
+    "de_novo": dict(temperature=0.5, noise=0.5, gamma=0.0, min_add_len=40),
+    "motif_extension": dict(temperature=1.2, noise=1.0, gamma=0.3, min_add_len=24),
+    "scaffold_decoration": dict(temperature=1.5, noise=2.0, gamma=0.3, min_add_len=24),
+    "superstructure": dict(temperature=1.5, noise=2.0, gamma=0.4, min_add_len=24),
+    "linker_one_step": dict(temperature=1.2, noise=2.0, gamma=0.0, min_add_len=30),
+}
+"""The published settings of version 2; the noise of the linker task, 3, is above the API's limit of 2."""
+
+COLUMNS = {"motif_extension": "motif_extension", "scaffold_decoration": "scaffold_decoration",
+           "superstructure": "superstructure_generation", "linker_one_step": "linker_design"}
+
+FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance")
+
+PUBLISHED = {
+    "de_novo": {"SAFE-GPT": (94.0, None, 100.0, 54.7, .879, None), "GenMol": (100.0, None, 99.7, 84.6, .818, None),
+                "GenMol V2": (100.0, None, 97.8, 89.7, .830, None), "SoftBD": (100.0, None, 99.4, 92.8, .851, None)},
+    "motif_extension": {"SAFE-GPT": (96.1, None, 66.8, 18.6, .56, None), "GenMol": (82.9, None, 77.5, 30.1, .617, .682),
+                        "GenMol V2": (99.4, None, 84.5, 49.0, .626, .659)},
+    "scaffold_decoration": {"SAFE-GPT": (97.7, None, 74.7, 10.0, .57, None), "GenMol": (96.6, None, 82.7, 31.8, .591, .651),
+                            "GenMol V2": (99.2, None, 90.5, 39.7, .571, .604)},
+    "superstructure": {"SAFE-GPT": (95.7, None, 83.0, 14.3, .57, None), "GenMol": (97.5, None, 83.6, 34.8, .599, .762),
+                       "GenMol V2": (99.7, None, 89.8, 39.0, .551, .769)},
+    "linker_one_step": {"SAFE-GPT, linker design": (76.6, None, 82.5, 21.7, .55, None), "GenMol": (16.7, None, 93.9, 4.3, .529, .573),
+                        "GenMol V2": (81.8, None, 87.1, 28.6, .566, .545)},
+}
+"""Figures in the order of FIGURES, percent where they are shares. GenMol: arXiv 2501.06158; SoftBD: block diffusion, as cited
+there. The fragment rows are means over ten drugs."""
+
+
+class API:
+    """The service at a base address."""
+
+    def __init__(self, url: str, timeout: float, batch: int, workers: int) -> None:
+        self.url, self.timeout, self.batch, self.workers = url.rstrip("/"), timeout, batch, workers
+
+    def post(self, body: dict) -> list[dict]:
+        """The molecules of one /generate request; a refusal of an overloaded service is tried again."""
+        request = urllib.request.Request(self.url + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        for attempt in range(10):
+            try:
+                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                    return json.load(answer)["molecules"]
+            except urllib.error.HTTPError as error:
+                text = error.read().decode(errors="replace")
+                if error.code != 503 or attempt == 9:
+                    raise RuntimeError(f"/generate: {error.code} {text[:500]}") from error
+                time.sleep(float(error.headers.get("Retry-After", 1)))
+        raise AssertionError("unreachable")
+
+    def generate(self, count: int, seed: int, settings: dict, smiles: str | None) -> list[dict]:
+        """`count` molecules, in requests of a batch each, whose seeds follow from `seed`."""
+        bodies = [{"smiles": smiles, "num_molecules": min(self.batch, count - at), "seed": 1_000_000 * seed + at, "scores": True, **settings}
+                  for at in range(0, count, self.batch)]
+        with ThreadPoolExecutor(self.workers) as pool:
+            return [m for molecules in pool.map(self.post, bodies) for m in molecules]
+
+
+def good(molecule: Chem.Mol) -> bool:
+    """Drug-like and easy to make, as the benchmark has it."""
+    return QED.qed(molecule) >= 0.6 and sascorer.calculateScore(molecule) <= 4
+
+
+def diversity(prints: list) -> float:
+    """Mean pairwise Tanimoto distance."""
+    if len(prints) < 2:
+        return 0.0
+    similar = sum(sum(DataStructs.BulkTanimotoSimilarity(p, prints[:i])) for i, p in enumerate(prints))
+    return 1 - similar / (len(prints) * (len(prints) - 1) / 2)
+
+
+def figures(found: list[dict], requested: int, drug: str | None = None, fragments: str | None = None) -> dict[str, float | None]:
+    """The figures of the module's comment, shares in percent. RuntimeError: a returned molecule is none, or has lost a fragment."""
+    for pattern in kept(fragments):
+        for m in found:
+            if not Chem.MolFromSmiles(m["smiles"]).HasSubstructMatch(pattern):
+                raise RuntimeError(f"{m['smiles']} does not hold {fragments}")
+    distinct = sorted({Chem.CanonSmiles(m["smiles"]) for m in found})
+    molecules = [Chem.MolFromSmiles(s) for s in distinct]
+    prints = [MORGAN.GetFingerprint(m) for m in molecules]
+    row: dict[str, float | None] = {
+        "validity": 100 * len(found) / requested, "strict": 100 * sum(m["scores"]["decoded_as_written"] for m in found) / requested,
+        "uniqueness": 100 * len(distinct) / max(1, len(found)), "quality": 100 * sum(map(good, molecules)) / requested,
+        "diversity": diversity(prints), "distance": None}
+    if drug and prints:
+        origin = MORGAN.GetFingerprint(Chem.MolFromSmiles(drug))
+        row["distance"] = 1 - float(np.mean(DataStructs.BulkTanimotoSimilarity(origin, prints)))
+    return row
+
+
+def kept(fragments: str | None) -> list[Chem.Mol]:
+    """Patterns of the given fragments without their open positions; hydrogens and stereo do not matter to a match."""
+    patterns = []
+    for text in fragments.split(".") if fragments else []:
+        fragment = Chem.RWMol(Chem.MolFromSmiles(text))
+        Chem.RemoveStereochemistry(fragment)
+        for atom in sorted((a.GetIdx() for a in fragment.GetAtoms() if a.GetAtomicNum() == 0), reverse=True):
+            fragment.RemoveAtom(atom)
+        patterns.append(fragment.GetMol())
+    return patterns
+
+
+def mean(rows: list[dict]) -> dict[str, float | None]:
+    """Mean of each figure over the drugs; diversity and distance over those that gave molecules."""
+    out: dict[str, float | None] = {}
+    for name in FIGURES:
+        values = [r[name] for r in rows if r[name] is not None and (name not in ("diversity", "distance") or r["validity"])]
+        out[name] = statistics.fmean(values) if values else None
+    return out
+
+
+def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namespace) -> dict[str, float | None]:
+    """One task with one seed."""
+    if task == "de_novo":
+        count = options.limit or options.count
+        return figures(api.generate(count, seed, settings, None), count)
+    count = min(options.limit or 100, 100)
+    with (options.data / "genmol_fragments_dev.csv").open() as file:
+        drugs = list(csv.DictReader(file))
+    rows = []
+    for number, drug in enumerate(drugs):
+        fragments = drug[COLUMNS[task]]
+        rows.append(figures(api.generate(count, 100 * seed + number, settings, fragments), count, drug["smiles"], fragments))
+    return mean(rows)
+
+
+def zinc(data: Path, seed: int, count: int) -> dict[str, float | None]:
+    """The same figures of molecules of ZINC250k themselves."""
+    with gzip.open(data / "zinc250k_train.smi.gz", "rt") as file:
+        lines = file.read().split()
+    sample = random.Random(seed).sample(lines, min(count, len(lines)))
+    return figures([{"smiles": s, "scores": {"decoded_as_written": True}} for s in sample], len(sample))
+
+
+def table(results: dict[str, list[dict]], settings: dict[str, dict], seeds: list[int]) -> str:
+    """Markdown: for each task its settings, its figures with their deviations, and the published ones."""
+    lines = []
+    for task, rows in results.items():
+        if task == "zinc250k":
+            continue
+        lines += ["", f"### {task.replace('_', ' ')}", "", ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) + f"; seeds {', '.join(map(str, seeds))}",
+                  "", "| | " + " | ".join(FIGURES) + " |", "|---" * (len(FIGURES) + 1) + "|", line("**Retort**", rows)]
+        if task == "de_novo" and "zinc250k" in results:
+            lines.append(line("ZINC250k's own molecules", results["zinc250k"]))
+        lines += [f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, values)) + " |" for name, values in PUBLISHED[task].items()]
+    return "\n".join(lines).strip() + "\n"
+
+
+def line(name: str, rows: list[dict]) -> str:
+    return f"| {name} | " + " | ".join(shown(f, [r[f] for r in rows]) for f in FIGURES) + " |"
+
+
+def shown(figure: str, values: list[float | None]) -> str:
+    """Mean, and the deviation where there are several values."""
+    known = [v for v in values if v is not None]
+    if not known:
+        return ""
+    places = 3 if figure in ("diversity", "distance") else 1
+    text = f"{statistics.fmean(known):.{places}f}"
+    return f"{text} ± {statistics.stdev(known):.{places}f}" if len(known) > 1 else text
+
+
+def changed(changes: list[str]) -> dict[str, dict]:
+    """The settings, with changes of the form task.name=value."""
+    settings = {task: dict(values) for task, values in SETTINGS.items()}
+    for change in changes:
+        place, _, value = change.partition("=")
+        task, _, name = place.partition(".")
+        if task not in settings or name not in (*settings[task], "step_size"):
+            raise SystemExit(f"--set {change}: the tasks are {', '.join(SETTINGS)}, the settings {', '.join(SETTINGS['de_novo'])} and step_size")
+        settings[task][name] = type(settings[task].get(name, 1))(float(value))
+    return settings
+
+
+def arguments(given: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m scripts.eval.masked", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="folder of the data; RETORT_DATA")
+    parser.add_argument("--url", default="http://127.0.0.1:8002", help="base address of the API")
+    parser.add_argument("--tasks", default=",".join(SETTINGS), help="tasks, separated by commas")
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--count", type=int, default=1000, help="molecules de novo")
+    parser.add_argument("--limit", type=int, help="molecules of every task and prompt, for a short run")
+    parser.add_argument("--batch", type=int, default=50, help="molecules of one request")
+    parser.add_argument("--workers", type=int, default=2, help="requests at once")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one request")
+    parser.add_argument("--set", action="append", default=[], help="task.setting=value")
+    parser.add_argument("--out", type=Path, default=Path("runs/eval"))
+    options = parser.parse_args(given)
+    if options.data is None or not Path(options.data).is_dir():
+        parser.error("--data, or RETORT_DATA, must name the folder with genmol_fragments_dev.csv and zinc250k_train.smi.gz")
+    options.data, options.tasks, options.seeds = Path(options.data), options.tasks.split(","), [int(s) for s in options.seeds.split(",")]
+    if unknown := set(options.tasks) - set(SETTINGS):
+        parser.error(f"no such task: {', '.join(unknown)}")
+    return options
+
+
+def main(given: list[str] | None = None) -> None:
+    options = arguments(given)
+    settings = changed(options.set)
+    api = API(options.url, options.timeout, options.batch, options.workers)
+    results: dict[str, list[dict]] = {}
+    options.out.mkdir(parents=True, exist_ok=True)
+    for task in options.tasks:
+        if task == "de_novo":
+            results["zinc250k"] = [zinc(options.data, seed, options.limit or options.count) for seed in options.seeds]
+        for seed in options.seeds:
+            began = time.monotonic()
+            row = run(api, task, seed, settings[task], options)
+            results.setdefault(task, []).append({**row, "seconds": time.monotonic() - began})
+            print(f"{task}, seed {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[task][-1].items() if v is not None), file=sys.stderr)
+            (options.out / "masked.json").write_text(json.dumps({"settings": settings, "seeds": options.seeds, "limit": options.limit, "results": results}, indent=1))
+    text = table(results, settings, options.seeds)
+    (options.out / "masked.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Make the image files of the vision tests, and what Pillow reads in them.
+
+    python scripts/golden/chat_images.py            needs: pip install pillow==13.0.0
+
+Writes orchestrator/chat/vision/testdata/: small files of every accepted kind, and golden.json with the
+RGB bytes of each, transparency laid on white, in base64. Also files that must be refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import struct
+from pathlib import Path
+
+import PIL
+from PIL import Image
+
+HERE = Path(__file__).resolve().parents[2] / "orchestrator" / "chat" / "vision" / "testdata"
+SIZE = (20, 14)
+
+
+def picture(mode: str) -> Image.Image:
+    """A gradient with a transparent corner."""
+    image = Image.new("RGBA", SIZE)
+    for x in range(SIZE[0]):
+        for y in range(SIZE[1]):
+            alpha = 0 if x < 5 and y < 5 else 128 if x < 10 else 255
+            image.putpixel((x, y), (x * 12, y * 18, 255 - x * 10, alpha))
+    return image if mode == "RGBA" else image.convert("RGB").convert(mode)
+
+
+def on_white(image: Image.Image) -> Image.Image:
+    image = image.convert("RGBA")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image).convert("RGB")
+
+
+def encoded(image: Image.Image, **options: object) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, **options)
+    return buffer.getvalue()
+
+
+def taken() -> dict[str, bytes]:
+    transparent = picture("RGB").quantize(16)
+    return {
+        "rgb.png": encoded(picture("RGB"), format="PNG"),
+        "rgba.png": encoded(picture("RGBA"), format="PNG"),
+        "gray.png": encoded(picture("L"), format="PNG"),
+        "gray-alpha.png": encoded(picture("RGBA").convert("LA"), format="PNG"),
+        "one-bit.png": encoded(picture("1"), format="PNG"),
+        "palette.png": encoded(transparent, format="PNG"),
+        "palette-transparent.png": encoded(transparent, format="PNG", transparency=transparent.getpixel((0, 0))),
+        "rgb.jpg": encoded(picture("RGB"), format="JPEG", quality=95, subsampling=0),
+        "progressive.jpg": encoded(picture("RGB"), format="JPEG", quality=95, subsampling=0, progressive=True),
+        "gray.jpg": encoded(picture("L"), format="JPEG", quality=95),
+        "cmyk.jpg": encoded(picture("CMYK"), format="JPEG", quality=98),
+        "palette.gif": encoded(transparent, format="GIF"),
+        "transparent.gif": encoded(transparent, format="GIF", transparency=transparent.getpixel((0, 0))),
+        "lossy.webp": encoded(picture("RGB"), format="WEBP", quality=95),
+        "lossless.webp": encoded(picture("RGB"), format="WEBP", lossless=True),
+        "lossless-alpha.webp": encoded(picture("RGBA"), format="WEBP", lossless=True, exact=True),
+    }
+
+
+def refused() -> dict[str, bytes]:
+    frames = [picture("RGB"), picture("RGB").transpose(Image.Transpose.FLIP_LEFT_RIGHT)]
+    animation = dict(save_all=True, append_images=frames[1:], duration=100)
+    small = encoded(picture("RGB"), format="WEBP", lossless=True)
+    return {
+        "animated.gif": encoded(frames[0], format="GIF", **animation),
+        "animated.webp": encoded(frames[0], format="WEBP", **animation),
+        # An extended header that states a small canvas before a chunk that states 16384 × 16384.
+        "bomb.webp": canvas(small[20:].replace(small[21:25], struct.pack("<I", (16383 | 16383 << 14)), 1)),
+    }
+
+
+def canvas(vp8l: bytes) -> bytes:
+    header = b"VP8X" + struct.pack("<I", 10) + bytes(4) + struct.pack("<I", 99)[:3] + struct.pack("<I", 99)[:3]
+    chunk = b"VP8L" + struct.pack("<I", len(vp8l)) + vp8l + b"\0" * (len(vp8l) % 2)
+    body = b"WEBP" + header + chunk
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def main() -> None:
+    HERE.mkdir(exist_ok=True)
+    entries = {}
+    for name, data in taken().items():
+        (HERE / name).write_bytes(data)
+        flat = on_white(Image.open(io.BytesIO(data)))
+        entries[name] = {"width": flat.width, "height": flat.height, "rgb": base64.b64encode(flat.tobytes()).decode()}
+    for name, data in refused().items():
+        (HERE / name).write_bytes(data)
+    made = {"made_by": "scripts/golden/chat_images.py", "pillow": PIL.__version__, "entries": entries}
+    (HERE / "golden.json").write_text(json.dumps(made, indent=1) + "\n")
+    print(f"{len(entries)} files")
+
+
+if __name__ == "__main__":
+    main()

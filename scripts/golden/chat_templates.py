@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Render the chat templates of the tests with the reference and write what comes out.
+
+    python scripts/golden/chat_templates.py            needs: pip install transformers==5.23.0 jinja2==3.1.6
+
+In orchestrator/chat/prompt/testdata: reads templates/*.jinja and conversations.json (name → messages) and
+writes golden.json, one entry per template, conversation and setting of add_generation_prompt, with the
+prompt, or with the error that the template raised, or with the name of what went wrong otherwise.
+In orchestrator/chat/prompt/jinja/testdata: reads snippets.txt, a template a line, and writes snippets.json.
+
+The reference is transformers' own renderer (Jinja2 in its sandbox, trim_blocks and lstrip_blocks on).
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import jinja2
+import transformers
+from transformers.utils import chat_template_utils
+
+PROMPT = Path(__file__).resolve().parents[2] / "orchestrator" / "chat" / "prompt"
+HERE = PROMPT / "testdata"
+SNIPPETS = PROMPT / "jinja" / "testdata"
+TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
+
+
+class Frozen(datetime.datetime):
+    """A clock for strftime_now: the Go test has the same."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls(2026, 3, 7, 9, 5, 0, tzinfo=tz)
+
+
+def render(source: str, messages: list[dict], generate: bool) -> dict[str, str]:
+    try:
+        prompts, _ = chat_template_utils.render_jinja_template(
+            conversations=[messages], chat_template=source, add_generation_prompt=generate, one=messages[:1], **TOKENS)
+    except Exception as error:
+        if type(error) is jinja2.exceptions.TemplateError:  # raise_exception
+            return {"error": str(error)}
+        return {"failure": type(error).__name__}
+    return {"prompt": prompts[0]}
+
+
+def main() -> None:
+    chat_template_utils.datetime = Frozen
+    conversations = json.loads((HERE / "conversations.json").read_text())
+    entries = []
+    for path in sorted((HERE / "templates").glob("*.jinja")):
+        source = path.read_text()
+        for name, messages in conversations.items():
+            for generate in (True, False):
+                result = render(source, messages, generate)
+                entries.append({"template": path.name, "conversation": name, "generate": generate, **result})
+    write(HERE / "golden.json", entries)
+    write(SNIPPETS / "snippets.json", [
+        {"template": line, **render(line, conversations["turns"], True)}
+        for line in (SNIPPETS / "snippets.txt").read_text().splitlines()])
+
+
+def write(path: Path, entries: list[dict]) -> None:
+    made = {"made_by": "scripts/golden/chat_templates.py", "transformers": transformers.__version__,
+            "jinja2": jinja2.__version__, "entries": entries}
+    path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n")
+    print(f"{path.name}: {len(entries)} entries")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Ask the stack-style interface with whichever llama-stack-client is installed, and print what came as JSON.
+
+    python stack_client.py URL MODEL DATA_URL QUESTION
+
+Run by test_chat_clients.py, once for each generation of the client.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import version
+
+from llama_stack_client import LlamaStackClient
+
+NEWER = tuple(map(int, version("llama-stack-client").split(".")[:2])) >= (0, 1)
+
+
+def arguments(model: str, image: str, question: str) -> dict:
+    if NEWER:
+        return {
+            "model_id": model,
+            "messages": [{"role": "user", "content": [
+                {"type": "image", "image": {"url": {"uri": image}}}, {"type": "text", "text": question}]}],
+            "sampling_params": {"strategy": {"type": "greedy"}, "max_tokens": 64},
+        }
+    return {
+        "model": model,
+        "messages": [{"role": "user", "content": [{"image": {"uri": image}}, question]}],
+        "sampling_params": {"strategy": "greedy", "max_tokens": 64},
+    }
+
+
+def text(delta: object) -> str:
+    return delta if isinstance(delta, str) else delta.text
+
+
+def main() -> None:
+    url, model, image, question = sys.argv[1:]
+    client = LlamaStackClient(base_url=url, max_retries=0)
+    ask = arguments(model, image, question)
+    whole = client.inference.chat_completion(**ask)
+    events = [chunk.event for chunk in client.inference.chat_completion(**ask, stream=True)]
+    print(json.dumps({
+        "whole": whole.completion_message.content,
+        "stop_reason": whole.completion_message.stop_reason,
+        "types": [event.event_type for event in events],
+        "streamed": "".join(text(event.delta) for event in events),
+        "last_stop_reason": events[-1].stop_reason,
+    }))
+
+
+if __name__ == "__main__":
+    main()

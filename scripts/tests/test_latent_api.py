@@ -1,0 +1,106 @@
+"""The latent-space API on the shipped model: the published examples, as its published clients send them."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import requests
+
+from conftest import ROOT, eventually
+
+IBUPROFEN, CAFFEINE = "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "model_repository/latent_decoder").exists(), reason="model_repository has no latent_decoder: the latent model is not shipped")
+
+
+@pytest.fixture(scope="module")
+def url(stack) -> str:
+    assert eventually(lambda: stack.ready("latent"), 60), "".join(stack.log)
+    return stack.urls["latent"]
+
+
+def post(url: str, path: str, **body):
+    return requests.post(url + path, json=body, timeout=300)
+
+
+def generated(url: str, path: str, **body) -> list:
+    answer = post(url, path, **body)
+    assert answer.status_code == 200, answer.text
+    assert list(answer.json()) == ["generated"]
+    return answer.json()["generated"]
+
+
+def test_ready_says_what_the_service_says(url: str) -> None:
+    assert requests.get(f"{url}/v1/health/ready", timeout=10).json() == {"status": "ready"}
+
+
+def test_embeddings_are_512_numbers_that_tell_molecules_apart(url: str) -> None:
+    answer = post(url, "/embedding", sequences=[IBUPROFEN, CAFFEINE, "CC(C)Cc1ccc(cc1)C(C)C(=O)O"])
+    vectors = np.array(answer.json()["embeddings"])
+    assert vectors.shape == (3, 512)
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-4)
+    assert np.linalg.norm(vectors[0] - vectors[1]) > 0.1 * np.linalg.norm(vectors[0])
+
+
+def test_hidden_is_the_body_of_decode(url: str) -> None:
+    hidden = post(url, "/hidden", sequences=[IBUPROFEN, CAFFEINE]).json()
+    assert np.shape(hidden["hiddens"]) == (2, 1, 512) and hidden["mask"] == [[True], [True]]
+    assert len(generated(url, "/decode", **hidden)) == 2
+    squeezed = np.squeeze(np.array(hidden["hiddens"]))  # as the published interpolation does
+    between = [[list(0.5 * (squeezed[0] + squeezed[1]))]]
+    assert len(generated(url, "/decode", hiddens=between, mask=[[True]])) == 1
+
+
+def test_a_hidden_state_does_not_depend_on_its_neighbours(url: str) -> None:
+    alone = np.array(post(url, "/hidden", sequences=[CAFFEINE]).json()["hiddens"][0])
+    among = np.array(post(url, "/hidden", sequences=[IBUPROFEN, CAFFEINE, "CC(=O)O"]).json()["hiddens"][1])
+    np.testing.assert_allclose(alone, among, atol=1e-3)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_sampling(url: str, beam: int) -> None:
+    lists = generated(url, "/sampling", sequences=[IBUPROFEN, CAFFEINE], num_molecules=3, beam_size=beam, seed=1)
+    assert [len(row) for row in lists] == [3, 3]
+    assert lists == generated(url, "/sampling", sequences=[IBUPROFEN, CAFFEINE], num_molecules=3, beam_size=beam, seed=1)
+
+
+def test_generate_with_all_nine_fields_as_the_sample_client_sends_them(url: str) -> None:
+    for algorithm in ("CMA-ES", "none"):
+        found = generated(url, "/generate", smi=IBUPROFEN, algorithm=algorithm, num_molecules=5, property_name="QED", minimize=False,
+                          min_similarity=0.2, particles=20, iterations=3, scaled_radius=1.0)
+        assert len(found) <= 5 and all(isinstance(s, str) for s in found) and len(set(found)) == len(found)
+
+
+def test_a_stream_ends_with_the_answer(url: str) -> None:
+    body = {"smi": IBUPROFEN, "iterations": 3, "particles": 10, "min_similarity": 0.1, "seed": 3}
+    with requests.post(f"{url}/generate", json={**body, "stream": True}, stream=True, timeout=300) as answer:
+        events = [json.loads(line[6:]) for line in answer.iter_lines() if line.startswith(b"data: ")]
+    assert [e.get("evaluations") for e in events] == [10, 20, 30, None]
+    assert events[-1]["generated"] == generated(url, "/generate", **body)
+
+
+def test_errors_name_the_field_and_the_row(url: str) -> None:
+    answer = post(url, "/hidden", sequences=[CAFFEINE, "c1ccccc"])
+    assert answer.status_code == 422
+    assert [d["loc"] for d in answer.json()["detail"]] == [["body", "sequences", 1]]
+    answer = requests.post(f"{url}/decode", data='{"hiddens": [[[NaN]]], "mask": [[true]]}', timeout=30)
+    assert answer.status_code == 422 and answer.json()["detail"][0]["loc"][:3] == ["body", "hiddens", 0]
+
+
+def test_ten_optimisations_at_once_share_the_decoder(url: str) -> None:
+    def run(number: int) -> None:
+        generated(url, "/generate", smi=IBUPROFEN, iterations=4, particles=30, min_similarity=0.1, num_molecules=1, seed=number)
+
+    run(0)
+    began = time.monotonic()
+    run(1)
+    one = time.monotonic() - began
+    began = time.monotonic()
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(run, range(2, 12)))
+    assert time.monotonic() - began < 10 * one

@@ -1,0 +1,85 @@
+"""scripts.eval.masked against a service that answers from a list: figures, what it asks for, what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rdkit", reason="scripts/eval/requirements.txt is not installed here")
+from scripts.eval import masked  # noqa: E402
+
+GOOD, PLAIN = "O=C(Nc1ccccc1)C1CCNCC1", "CCCCCCCCCCCC"  # the first has QED >= 0.6 and SA <= 4
+
+
+class Service(BaseHTTPRequestHandler):
+    asked: list[dict] = []
+    answers = [GOOD, GOOD, PLAIN]
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        Service.asked.append(body)
+        count = body["num_molecules"] - 1  # one is not valid
+        molecules = [{"smiles": Service.answers[i % len(Service.answers)], "score": 0.5, "scores": {"decoded_as_written": i > 0}} for i in range(count)]
+        answer = json.dumps({"status": "success", "molecules": molecules}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@pytest.fixture
+def service():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Service.asked = []
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    with gzip.open(tmp_path / "zinc250k_train.smi.gz", "wt") as file:
+        file.write(f"{GOOD}\n{PLAIN}\n" * 5)
+    (tmp_path / "genmol_fragments_dev.csv").write_text(
+        "name,smiles,linker_design,motif_extension,scaffold_decoration,superstructure_generation\n"
+        "ONE,O=C(Nc1ccccc1)C1CCNCC1,[1*]c1ccccc1.[2*]C1CCNCC1,[5*]C1CCNCC1,[1*]C1CCNCC1,c1ccccc1\n")
+    return tmp_path
+
+
+def test_figures(service: str, data: Path) -> None:
+    masked.main(["--data", str(data), "--url", service, "--tasks", "de_novo", "--limit", "4", "--seeds", "1,2", "--out", str(data / "out"),
+                 "--set", "de_novo.temperature=0.7"])
+    assert [a["smiles"] for a in Service.asked] == [None, None]
+    assert {a["seed"] for a in Service.asked} == {1_000_000, 2_000_000} and {a["temperature"] for a in Service.asked} == {0.7}
+    row = json.loads((data / "out/masked.json").read_text())["results"]["de_novo"][0]
+    assert row["validity"] == 75 and row["strict"] == 50 and row["uniqueness"] == pytest.approx(200 / 3) and row["quality"] == 25
+    assert 0.5 < row["diversity"] <= 1 and row["distance"] is None
+    text = (data / "out/masked.md").read_text()
+    assert "| **Retort** | 75.0 ± 0.0 | 50.0 ± 0.0 |" in text and "GenMol V2, published" in text and "ZINC250k's own molecules" in text
+
+
+def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["--data", str(data), "--url", service, "--tasks", "motif_extension", "--seeds", "3", "--limit", "3", "--out", str(data / "out")]
+    with pytest.raises(RuntimeError, match=f"{PLAIN} does not hold"):
+        monkeypatch.setattr(Service, "answers", [GOOD, PLAIN])
+        masked.main(arguments)
+    monkeypatch.setattr(Service, "answers", [GOOD, "CC(=O)N1CCC(F)CC1"])
+    masked.main(arguments)
+    assert Service.asked[-1]["smiles"] == "[5*]C1CCNCC1" and Service.asked[-1]["gamma"] == 0.3
+    row = json.loads((data / "out/masked.json").read_text())["results"]["motif_extension"][0]
+    assert row["uniqueness"] == 100 and 0 < row["distance"] < 1
+
+
+def test_settings_are_checked(data: Path) -> None:
+    with pytest.raises(SystemExit, match="the tasks are"):
+        masked.changed(["de_nova.noise=1"])
+    with pytest.raises(SystemExit):
+        masked.arguments(["--data", str(data), "--tasks", "docking"])
