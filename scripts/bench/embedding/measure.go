@@ -26,17 +26,18 @@ type comparison struct {
 
 // throughput measures texts per second of each side at a concurrency.
 func throughput(ctx context.Context, title string, concurrency int, l load, sides []side) (*comparison, error) {
-	return rounds(title, "texts/s", sides, func(s side) (float64, int, error) {
+	return rounds(title, "texts/s", *times, sides, func(s side) (float64, int, error) {
 		return l.rate(ctx, s, concurrency)
 	})
 }
 
 // latency measures single requests of one text, one after another: the median
-// of each round.
+// of each round. Its rounds are short and many, since a fraction of a
+// millisecond is looked for.
 func latency(ctx context.Context, title string, texts []string, sides []side) (*comparison, error) {
-	return rounds(title, "ms", sides, func(s side) (float64, int, error) {
+	return rounds(title, "ms", 4**times, sides, func(s side) (float64, int, error) {
 		var times []float64
-		for until := time.Now().Add(*period / 2); time.Now().Before(until); {
+		for until := time.Now().Add(*period / 4); time.Now().Before(until); {
 			i := len(times) % len(texts)
 			start := time.Now()
 			if err := s.call(ctx, texts, i, i+1); err != nil {
@@ -48,13 +49,24 @@ func latency(ctx context.Context, title string, texts []string, sides []side) (*
 	})
 }
 
+// patience ends a comparison on a machine so busy that one request outlasts a
+// period: once it is over, fewest rounds are enough.
+const (
+	patience = 3 * time.Minute
+	fewest   = 5
+)
+
 // rounds measures the sides in turn, every second round in reverse, after one
 // round that is not counted. measure returns a figure and the texts served.
-func rounds(title, unit string, sides []side, measure func(side) (float64, int, error)) (*comparison, error) {
+func rounds(title, unit string, count int, sides []side, measure func(side) (float64, int, error)) (*comparison, error) {
 	c := &comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
 	fmt.Fprintf(os.Stderr, "measuring: %s\n", title)
 	var before usage
-	for round := range *times + 1 {
+	start := time.Now()
+	for round := range count + 1 {
+		if round > fewest && time.Since(start) > patience {
+			break
+		}
 		if round == 1 {
 			before = now(sides)
 		}
