@@ -264,7 +264,7 @@ def _loop(state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate
         if state.device.type == "cuda" and len(window) % 20 == 0:
             torch.cuda.synchronize()  # Keep the clock honest: launches run ahead of the device.
         now = time.monotonic()
-        state.seconds += now - begun
+        state.seconds += min(now - begun, 60)  # A longer step means that the process was suspended.
         bar.update(options.batch)
         done = progress(options, state.samples, state.seconds) >= 1
         if now - reported > 15 or done:
