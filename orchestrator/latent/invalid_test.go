@@ -46,8 +46,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// worded sends a request; VECTOR(n) in it stands for n zeros, TIMES(n,x) for n
-// times x with commas between.
+// worded sends a request; TIMES(n;x) in it stands for n times x with commas
+// between.
 func (r *room) worded(path, body string) string {
 	for {
 		at := strings.LastIndex(body, "TIMES(")
