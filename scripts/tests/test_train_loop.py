@@ -57,6 +57,13 @@ def test_a_stopped_run_resumes_to_the_same_weights(tmp_path, optimiser):
         assert torch.equal(value, resumed.state_dict()[key]), key
 
 
+def test_batches_made_ahead_are_the_same(tmp_path):
+    alone, _ = fit(tmp_path / "a", 160)
+    helped, _ = fit(tmp_path / "b", 160, workers=2)
+    for key, value in alone.state_dict().items():
+        assert torch.equal(value, helped.state_dict()[key]), key
+
+
 def test_a_larger_budget_continues_from_before_the_fall(tmp_path):
     fit(tmp_path, 80)
     assert checkpoint.load(tmp_path / "line" / "stable.pt")["samples"] == 64

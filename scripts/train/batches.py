@@ -7,7 +7,13 @@ little of the work goes into padding; their order is random.
 
 from __future__ import annotations
 
+import concurrent.futures
+import multiprocessing
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import torch
 
 
 class Buckets:
@@ -53,3 +59,48 @@ def pad(rows: list[np.ndarray], fill: int, multiple: int = 8) -> np.ndarray:
     for line, row in zip(out, rows):
         line[: len(row)] = row
     return out
+
+
+class Ahead:
+    """Makes the batches of the next steps in other processes: ahead(step) is batch(step).
+
+    For training on a GPU that eats batches faster than one process makes them. batch must be a pure function of the step that
+    returns CPU tensors.
+    """
+
+    def __init__(self, batch: Callable[[int], Any], workers: int) -> None:
+        self.workers, self.waiting = workers, {}
+        context = multiprocessing.get_context("fork")  # The data is shared, not copied.
+        self.pool = concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_adopt, initargs=(batch,))
+
+    def __call__(self, step: int) -> Any:
+        for coming in range(step, step + 3 * self.workers):
+            if coming not in self.waiting:
+                self.waiting[coming] = self.pool.submit(_make, coming)
+        return self.waiting.pop(step).result()
+
+    def close(self) -> None:
+        self.pool.shutdown(cancel_futures=True)
+
+
+_batch: Callable[[int], Any] | None = None
+
+
+def _adopt(batch: Callable[[int], Any]) -> None:
+    global _batch
+    _batch = batch
+    torch.set_num_threads(1)
+
+
+def _make(step: int) -> Any:
+    assert _batch is not None
+    return _batch(step)
+
+
+def send(batch: Any, device: torch.device) -> Any:
+    """The batch (a tensor, or a tuple, list or dict of batches) on the device."""
+    if isinstance(batch, torch.Tensor):
+        return batch.pin_memory().to(device, non_blocking=True) if device.type == "cuda" and batch.device.type == "cpu" else batch.to(device)
+    if isinstance(batch, dict):
+        return {key: send(value, device) for key, value in batch.items()}
+    return type(batch)(send(value, device) for value in batch) if isinstance(batch, (tuple, list)) else batch

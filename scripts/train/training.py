@@ -30,10 +30,11 @@ import torch
 from torch import nn
 
 from scripts.train import checkpoint, metrics
+from scripts.train.batches import Ahead, send
 
 Batch = Any
 Batches = Callable[[int], Batch]
-"""The batch of a step (counted from 0): a pure function, see batches.Buckets."""
+"""The batch of a step (counted from 0), on any device: a pure function, see batches.Buckets."""
 Loss = Callable[[nn.Module, Batch], tuple[torch.Tensor, dict[str, torch.Tensor]]]
 """The scalar loss, and figures to report. torch's global generator is seeded from (seed, step) before the call."""
 Evaluate = Callable[[nn.Module, int], dict[str, float]]
@@ -64,6 +65,7 @@ class Options:
     precision: str = dataclasses.field(default="bf16", metadata={"help": "bf16 (autocast) or fp32"})
     compile: bool = dataclasses.field(default=False, metadata={"help": "torch.compile the model"})
     threads: int = dataclasses.field(default=0, metadata={"help": "CPU threads (0: torch's choice)"})
+    workers: int = dataclasses.field(default=0, metadata={"help": "processes that make batches ahead of the training (0: none)"})
     save_minutes: float = dataclasses.field(default=5, metadata={"help": "minutes between checkpoints"})
     eval_minutes: float = dataclasses.field(default=10, metadata={"help": "minutes between evaluations"})
     export_parts: bool = dataclasses.field(default=False, metadata={"help": "also write the averaged weights as fp16 files of at most 15 MiB"})
@@ -238,8 +240,11 @@ def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evalua
     state.resume()
     log = metrics.Metrics(options.folder, state.step)
     network = torch.compile(state.model, dynamic=True) if options.compile else state.model
+    ahead = Ahead(batches, options.workers) if options.workers else None
     with _Stop(options) as stop:
-        _loop(state, network, batches, loss, evaluate, log, stop)
+        _loop(state, network, ahead or batches, loss, evaluate, log, stop)
+    if ahead:
+        ahead.close()
     metrics.plot(options.folder, options.name)
     model.load_state_dict(state.average)
     return model.eval()
@@ -260,7 +265,7 @@ def _loop(state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate
         if not state.falling and progress(options, state.samples, state.seconds) >= 1 - options.decay:
             state.falling = True
             checkpoint.save({**state.state(), "falling": False}, options.folder / "stable.pt")
-        window.append(state.update(loss, batches(state.step), network))
+        window.append(state.update(loss, send(batches(state.step), state.device), network))
         if state.device.type == "cuda" and len(window) % 20 == 0:
             torch.cuda.synchronize()  # Keep the clock honest: launches run ahead of the device.
         now = time.monotonic()
@@ -301,6 +306,7 @@ class _Stop:
         self.asked = False
 
     def __enter__(self) -> "_Stop":
+        self.process = os.getpid()
         self.previous = {s: signal.signal(s, self._ask) for s in (signal.SIGTERM, signal.SIGINT)}
         return self
 
@@ -313,4 +319,5 @@ class _Stop:
 
     def _ask(self, *_: object) -> None:
         self.asked = True
-        print("training: stopping after this step; the same command resumes", file=sys.stderr, flush=True)
+        if os.getpid() == self.process:  # Not in the workers, which a terminal's Ctrl-C reaches too.
+            print("training: stopping after this step; the same command resumes", file=sys.stderr, flush=True)

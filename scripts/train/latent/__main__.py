@@ -23,10 +23,9 @@ from scripts.train.latent.tokens import BOS, EOS, PAD, Vocabulary, read_molecule
 
 
 class Data:
-    """Training molecules as rows of ids; batch(step) is (encoder ids, [BOS] ids [EOS]) on the device."""
+    """Training molecules as rows of ids; batch(step) is (encoder ids, [BOS] ids [EOS])."""
 
     def __init__(self, molecules: list[str], vocabulary: Vocabulary, options: training.Options) -> None:
-        self.device = options.torch_device()
         self.rows = [vocabulary.encode(smiles) for smiles in molecules]
         lengths = np.array([len(row) for row in self.rows])
         self.buckets = batches.Buckets(lengths, options.batch, options.seed)
@@ -35,11 +34,7 @@ class Data:
         rows = [self.rows[i] for i in self.buckets.rows(step)]
         source = batches.pad(rows, PAD, 4)
         target = batches.pad([np.concatenate(([BOS], row, [EOS])) for row in rows], PAD, 4)
-        return self._send(source), self._send(target)
-
-    def _send(self, ids: np.ndarray) -> torch.Tensor:
-        tensor = torch.from_numpy(ids)
-        return tensor.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else tensor
+        return torch.from_numpy(source), torch.from_numpy(target)
 
 
 def arguments() -> argparse.ArgumentParser:

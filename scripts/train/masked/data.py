@@ -110,7 +110,7 @@ class Batches:
     lowest = 1e-3
 
     def __init__(self, pieces: Pieces, options: training.Options) -> None:
-        self.pieces, self.seed, self.device = pieces, options.seed, options.torch_device()
+        self.pieces, self.seed = pieces, options.seed
         self.buckets = batches.Buckets(pieces.lengths(), options.batch, options.seed)
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -119,4 +119,4 @@ class Batches:
         rows = [self.pieces.string(m, random) for m in self.buckets.rows(step)]
         level = (random.random() + np.arange(len(rows)) / len(rows)) % 1.0
         t = self.lowest + (1 - self.lowest) * random.permutation(level)
-        return torch.from_numpy(batches.pad(rows, PAD, 4)).to(self.device), torch.from_numpy(t.astype(np.float32)).to(self.device)
+        return torch.from_numpy(batches.pad(rows, PAD, 4)), torch.from_numpy(t.astype(np.float32))
