@@ -127,6 +127,7 @@ class Gateway:
         main, *own = (s.getsockname()[1] for s in sockets)
         for s in sockets:
             s.close()
+        self.triton, self.repository = triton, repository
         self.url = f"http://127.0.0.1:{main}"
         self.urls = {api: f"http://127.0.0.1:{port}" for api, port in zip(APIS, own)}
         ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}

@@ -78,7 +78,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     args = arguments()
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # SIGINT too: a shell's background jobs start with it ignored
         signal.signal(number, interrupt)
     try:
         environment = prepare()
