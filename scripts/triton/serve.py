@@ -29,6 +29,7 @@ environment:
                                   replaces the delay of every model that batches; with watch only
   RETORT_TRITON_INSTANCES         instances of every onnxruntime model; with watch only
   RETORT_TRITON_THREADS           threads of each instance; the cores shared evenly by default
+  RETORT_TRITON_SPIN_MICROSECONDS how long such a thread waits awake for its next work, 50; 0 for not
   RETORT_TRITON_READY_SECONDS     how long a start may take, 120
   RETORT_PYTHON                   the Python to use, 3.11 or 3.12 with venv and libpython
 """
