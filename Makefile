@@ -108,14 +108,14 @@ deps: ## install the system packages that are missing (apt)
 	@test -n "$(PYTHON)" || { echo 'the tests need Python 3.11 or 3.12 with venv (Debian: apt-get install python3-venv)'; exit 1; }
 	@echo 'installing the Python packages of the tests into .venv-tests/ (once)'
 	@rm -rf .venv-tests && $(PYTHON) -m venv .venv-tests
-	@.venv-tests/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@.venv-tests/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 # Environments of the evaluations and of training, as the tests' own.
 .venv-eval/stamp .venv-train/stamp: .venv-%/stamp: scripts/%/requirements.txt
 	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
-	@.venv-$*/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 .PHONY: clean
