@@ -20,7 +20,7 @@ APIS = ["embedding", "ranking", "latent", "masked", "chat"]
 @pytest.fixture(scope="module")
 def brief(stack):
     """A gateway that ends long work early."""
-    gateway = Gateway(stack.triton, stack.repository, **{f"RETORT_{api.upper()}_TIMEOUT": "2s" for api in LONG})
+    gateway = Gateway(stack.triton, stack.repository, **{f"RETORT_{api.upper()}_TIMEOUT": "1s" for api in LONG})
     assert eventually(lambda: gateway.ready("embedding"))
     yield gateway
     gateway.stop()
@@ -30,7 +30,7 @@ def brief(stack):
 def test_answers_are_documented(brief, api: str, tmp_path) -> None:
     if not brief.ready(api):
         pytest.skip(f"no model of the {api} API is in the repository")
-    examples = os.environ.get("RETORT_SCHEMA_EXAMPLES", "30")
+    examples = os.environ.get("RETORT_SCHEMA_EXAMPLES", "10" if api in LONG else "30")
     run = subprocess.run(
         [os.path.join(os.path.dirname(sys.executable), "schemathesis"), "run", f"{brief.url}/{api}/openapi.json",
          "--url", f"{brief.url}/{api}", "--max-examples", examples, "--seed", "1", "--workers", "1",
