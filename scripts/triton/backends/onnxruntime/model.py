@@ -149,7 +149,12 @@ class TritonPythonModel:
 
 
 class Watch:
-    """Runs a session, and ends a long run once everyone who asked for it has left."""
+    """Runs a session, and ends a long run once everyone who asked for it has left.
+
+    A request may be asked whether it was cancelled only while it is not answered: afterwards the server
+    has freed it, and the question kills the server. So `run`, before whose end nothing is answered, ends
+    only when no question is open, and `_look` asks only what still runs, each with `lock` held.
+    """
 
     def __init__(self):
         self.lock = threading.Condition()
@@ -168,7 +173,8 @@ class Watch:
         try:
             return session.run(names, feed, options)
         finally:
-            self.current = None
+            with self.lock:
+                self.current = None
 
     def stop(self):
         with self.lock:
@@ -191,8 +197,13 @@ class Watch:
                 os._exit(1)  # the server was killed: its stubs would stay for ever
             if current is None or current is not self.current or time.monotonic() - current[0] < ASK_EVERY:
                 continue
-            if all(request.is_cancelled() for request in current[1]):
+            if all(self._cancelled(current, request) for request in current[1]):
                 current[2].terminate = True
+
+    def _cancelled(self, current, request):
+        """Whether the request of a run was cancelled; a run that has ended is not asked about."""
+        with self.lock:
+            return current is self.current and request.is_cancelled()
 
 
 def split(names, arrays, sizes, asked):
