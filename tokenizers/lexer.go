@@ -67,29 +67,63 @@ func digits(s string) int {
 	return n
 }
 
-// lexer looks the tokens of a text up.
+// lexer looks the tokens of a text up. A vocabulary may hold runs of several simple tokens too: a text is cut from left to
+// right into the longest tokens of the vocabulary, always between simple tokens.
 type lexer struct {
 	*Vocabulary
 	angles  bool  // <n> is a token
 	special int32 // the one special token that may stand in a text, or absentID
+	longest int   // simple tokens in the longest run of the vocabulary; 1 where there is none
 }
 
-// Encode gives the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError].
-func (l lexer) Encode(text string) ([]int32, error) {
-	ids := make([]int32, 0, len(text))
+// newLexer counts the simple tokens of the vocabulary's runs.
+func newLexer(v *Vocabulary, angles bool, special int32) lexer {
+	l := lexer{Vocabulary: v, angles: angles, special: special, longest: 1}
+	for id, token := range v.tokens {
+		if v.isSpecial[id] {
+			continue
+		}
+		if cuts, err := l.cuts(token); err == nil {
+			l.longest = max(l.longest, len(cuts)-1)
+		}
+	}
+	return l
+}
+
+// cuts are the places between the simple tokens of a text, its start and its end among them. The error is a [*TokenError].
+func (l lexer) cuts(text string) ([]int, error) {
+	cuts := make([]int, 1, len(text)+1)
 	for at := 0; at < len(text); {
 		n := lexeme(text[at:], l.angles)
 		if n == 0 {
 			_, size := utf8.DecodeRuneInString(text[at:])
 			return nil, &TokenError{Token: text[at : at+size], Position: at}
 		}
-		token := text[at : at+n]
-		id, ok := l.ids[token]
+		at += n
+		cuts = append(cuts, at)
+	}
+	return cuts, nil
+}
+
+// Encode gives the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError].
+func (l lexer) Encode(text string) ([]int32, error) {
+	cuts, err := l.cuts(text)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int32, 0, len(cuts))
+	for first, last := 0, len(cuts)-1; first < last; {
+		end := min(first+l.longest, last)
+		id, ok := l.ids[text[cuts[first]:cuts[end]]]
+		for !ok && end > first+1 {
+			end--
+			id, ok = l.ids[text[cuts[first]:cuts[end]]]
+		}
 		if !ok || l.isSpecial[id] && id != l.special {
-			return nil, &TokenError{Token: token, Position: at, Known: true}
+			return nil, &TokenError{Token: text[cuts[first]:cuts[end]], Position: cuts[first], Known: true}
 		}
 		ids = append(ids, id)
-		at += n
+		first = end
 	}
 	return ids, nil
 }

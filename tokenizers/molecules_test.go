@@ -1,7 +1,10 @@
 package tokenizers
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +57,75 @@ func TestSMILES(t *testing.T) {
 			if back, err := l.Decode(l.Frame(ids)); err != nil || back != c.text {
 				t.Errorf("%q came back as %q, %v", c.text, back, err)
 			}
+		}
+	}
+}
+
+func TestRuns(t *testing.T) {
+	v, err := ParseVocabulary("[PAD]\n[BOS]\n[EOS]\n[UNK]\nC\nCl\n(\n)\nCC\nCC(\nCCC\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	smiles, err := NewSMILES(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"CCCl": "CC Cl", "CC(CCCC)C": "CC( CCC C ) C", "CCC(": "CCC (", "CCCCl": "CCC Cl",
+	} {
+		ids, err := smiles.Encode(text)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		var tokens []string
+		for _, id := range ids {
+			tokens = append(tokens, v.Token(id))
+		}
+		if got := strings.Join(tokens, " "); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+		if back, err := smiles.Decode(smiles.Frame(ids)); err != nil || back != text {
+			t.Errorf("%q came back as %q, %v", text, back, err)
+		}
+	}
+	var bad *TokenError
+	if _, err := smiles.Encode("CCCNC"); !errors.As(err, &bad) || *bad != (TokenError{"N", 3, true}) {
+		t.Errorf("%+v", err)
+	}
+	if _, err := smiles.Encode("C[EOS]"); !errors.As(err, &bad) || *bad != (TokenError{"[EOS]", 1, true}) {
+		t.Errorf("%+v", err)
+	}
+}
+
+// TestSMILESGolden compares with the training's own code: scripts/golden/smiles_tokens.py.
+func TestSMILESGolden(t *testing.T) {
+	data, err := os.ReadFile("testdata/smiles.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	var tokens []string
+	if err := json.Unmarshal(lines[0], &tokens); err != nil {
+		t.Fatal(err)
+	}
+	v, err := ParseVocabulary(strings.Join(tokens, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	smiles, err := NewSMILES(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines[1:] {
+		var want struct {
+			SMILES string
+			IDs    []int32
+		}
+		if err := json.Unmarshal(line, &want); err != nil {
+			t.Fatal(err)
+		}
+		if ids, err := smiles.Encode(want.SMILES); err != nil || !slices.Equal(ids, want.IDs) {
+			t.Errorf("%s: %v, %v, want %v", want.SMILES, ids, err, want.IDs)
 		}
 	}
 }

@@ -9,5 +9,5 @@ func NewSAFE(v *Vocabulary) (*SAFE, error) {
 	if err := v.require("[PAD]", "[BOS]", "[EOS]", "[MASK]"); err != nil {
 		return nil, err
 	}
-	return &SAFE{lexer{Vocabulary: v, angles: true, special: v.MASK}}, nil
+	return &SAFE{newLexer(v, true, v.MASK)}, nil
 }

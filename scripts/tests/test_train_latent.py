@@ -10,14 +10,14 @@ pytest.importorskip("rdkit")
 from scripts.train import batches, graph, quantise  # noqa: E402
 from scripts.train.latent import decoder_graph, decoding, encoder_graph  # noqa: E402
 from scripts.train.latent.model import PRESETS, Model, Shape  # noqa: E402
-from scripts.train.latent.tokens import PAD, UNK, Vocabulary, split  # noqa: E402
+from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split  # noqa: E402
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "C[C@H]([NH3+])c1cc(Br)nc(Cl)c1", "C1CC2CCC1%12CC2%12", "F/C=C\\C#N"]
 
 
 @pytest.fixture(scope="module")
 def vocabulary():
-    return Vocabulary.build(MOLECULES)
+    return Vocabulary.build(MOLECULES, 12)
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,18 @@ def session(tmp_path, write, module):
 def test_tokens_round_trip(vocabulary, smiles):
     assert "".join(split(smiles)) == smiles
     assert vocabulary.decode(vocabulary.encode(smiles)) == smiles
+
+
+def test_tokens_are_the_longest_and_end_between_simple_ones():
+    vocabulary = Vocabulary(["[PAD]", "[BOS]", "[EOS]", "[UNK]", "C", "Cl", "(", ")", "CC", "CC(", "CCC"])
+    assert [vocabulary.tokens[i] for i in vocabulary.encode("CCCl")] == ["CC", "Cl"]
+    assert [vocabulary.tokens[i] for i in vocabulary.encode("CC(CCCC)C")] == ["CC(", "CCC", "C", ")", "C"]
+    assert vocabulary.encode("CCNC").tolist() == [8, UNK, 4]
+
+
+def test_runs_are_the_most_frequent_neighbours():
+    built = Vocabulary.build(["CCCCCCN", "NCCCC"], 2)
+    assert built.tokens[4:] == ["C", "N", "CC", "CCCC"]
 
 
 def test_tokens_refuse_and_mark(vocabulary):
@@ -70,7 +82,7 @@ def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
     np.testing.assert_array_equal(want, decoding.cached(model.decoder, z))
     with torch.no_grad():
         log_p = torch.log_softmax(model.decoder(torch.cat([torch.ones(7, 1, dtype=torch.long), want[:, :-1]], 1), z), -1)
-    total = log_p.gather(-1, want[..., None])[..., 0].masked_fill(want == PAD, 0).sum(1)
+    total = log_p.gather(-1, want[..., None])[..., 0].masked_fill(((want == EOS).cumsum(1) > 0) & (want != EOS), 0).sum(1)
     np.testing.assert_allclose(score[:, 0], total.numpy(), rtol=1e-3)
 
 

@@ -93,7 +93,7 @@ def initialise(model: nn.Module) -> None:
             nn.init.normal_(module.weight, std=module.in_features**-0.5 / 1.5)
             nn.init.zeros_(module.bias)
     for module in model.modules():
-        if isinstance(module, Relative):
+        if hasattr(module, "reset"):
             module.reset()
 
 

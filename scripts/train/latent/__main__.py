@@ -42,6 +42,7 @@ def arguments() -> argparse.ArgumentParser:
     training.add_arguments(parser, name="latent", batch=128, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
     parser.add_argument("--muv", action="store_true", help="train on muv_druglike too")
+    parser.add_argument("--merges", type=int, default=300, help="tokens of more than one atom, bond or sign")
     parser.add_argument("--lowest", type=float, default=-6.0, help="smallest log-variance of the latent noise")
     parser.add_argument("--highest", type=float, default=0.0, help="largest log-variance of the latent noise")
     parser.add_argument("--evaluate", type=int, default=300, help="validation molecules at each evaluation")
@@ -54,8 +55,9 @@ def main() -> None:
     data = Path(options.data)
     molecules = read_molecules(data / "zinc250k_train.smi.gz")
     molecules += read_molecules(data / "muv_druglike.smi.gz") if given.muv else []
-    vocabulary = Vocabulary.build(molecules)
-    vocabulary.write(options.folder / "vocab.txt")
+    words = options.folder / "vocab.txt"
+    vocabulary = Vocabulary.read(words) if words.exists() else Vocabulary.build(molecules, given.merges)
+    vocabulary.write(words)
     shape = Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])
     (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
     torch.manual_seed(options.seed)

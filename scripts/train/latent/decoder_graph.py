@@ -31,6 +31,7 @@ class Step:
         distance = torch.arange(1 - self.shape.positions, 1).clamp(min=-decoder.relative.reach) + decoder.relative.reach
         table = decoder.relative.table(distance).T
         self.bias = graph.weight(table.unflatten(0, (1, self.shape.key_heads, -1)))
+        self.places = graph.weight(decoder.places(self.shape.positions).permute(2, 0, 1, 3))
 
     def _slots(self, graph: Graph, memory: str, module: torch.nn.Linear, perm: list[int]) -> str:
         return graph.op("Transpose", graph.op("Reshape", graph.layer(memory, module), np.array([0, 0, self.shape.key_heads, self.size])), perm=perm)
@@ -46,14 +47,15 @@ class Step:
         decoder, positions = self.decoder, self.shape.positions
         start = body.op("Unsqueeze", body.op("Sub", positions - 1, turn), np.array([0]))
         bias = body.op("Slice", self.bias, start, np.array([positions]), np.array([3]))
+        places = body.op("Gather", self.places, turn)
         x = body.op("Add", body.op("Gather", body.weight(decoder.token.weight), token), body.op("Gather", body.weight(decoder.position.weight), turn))
         grown: list[str] = []
         for number, layer in enumerate(decoder.layers):
-            x, k, v = self._layer(body, layer, x, cache[2 * number], cache[2 * number + 1], cross[number], bias)
+            x, k, v = self._layer(body, layer, x, cache[2 * number], cache[2 * number + 1], cross[number], bias, places)
             grown += [k, v]
         return body.layer(body.norm(x, decoder.norm), decoder.head), grown
 
-    def _layer(self, body: Graph, layer: DecoderLayer, x: str, k: str, v: str, cross: tuple[str, str], bias: str) -> tuple[str, str, str]:
+    def _layer(self, body: Graph, layer: DecoderLayer, x: str, k: str, v: str, cross: tuple[str, str], bias: str, places: str) -> tuple[str, str, str]:
         own, heads, size = layer.attention, self.shape.key_heads, self.size
         weight = torch.cat([own.q.weight * size**-0.5, own.k.weight, own.v.weight])
         offset = torch.cat([own.q.bias * size**-0.5, own.k.bias, own.v.bias])
@@ -64,12 +66,11 @@ class Step:
         x = body.op("Add", x, self._attend(body, own, q, k, v, bias))
         other = layer.cross
         q = body.linear(body.norm(x, layer.norm2), other.q.weight * size**-0.5, other.q.bias * size**-0.5, other.q)
-        x = body.op("Add", x, self._attend(body, other, q, *cross, None))
+        x = body.op("Add", x, self._attend(body, other, q, *cross, places))
         return body.op("Add", x, body.feed(body.norm(x, layer.norm3), layer.feed)), k, v
 
-    def _attend(self, body: Graph, module: Attention, q: str, k: str, v: str, bias: str | None) -> str:
-        scores = body.op("MatMul", body.op("Reshape", q, np.array([0, self.shape.key_heads, self.group, self.size])), k)
-        scores = scores if bias is None else body.op("Add", scores, bias)
+    def _attend(self, body: Graph, module: Attention, q: str, k: str, v: str, bias: str) -> str:
+        scores = body.op("Add", body.op("MatMul", body.op("Reshape", q, np.array([0, self.shape.key_heads, self.group, self.size])), k), bias)
         mixed = body.op("MatMul", body.op("Softmax", scores, axis=-1), v)
         return body.layer(body.op("Reshape", mixed, np.array([0, self.shape.width])), module.o)
 

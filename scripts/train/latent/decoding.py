@@ -31,6 +31,7 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
     memory, reach, heads = decoder.slots(z), decoder.relative.reach, decoder.shape.key_heads
     cross = [layer.cross.keys(memory) for layer in decoder.layers]
     shape = (len(z), heads, limit, decoder.shape.width // decoder.shape.heads)
+    places = decoder.places(limit)
     past = [(z.new_zeros(shape), z.new_zeros(shape)) for _ in decoder.layers]
     token = torch.full((len(z),), BOS, device=z.device)
     done = torch.zeros(len(z), dtype=torch.bool, device=z.device)
@@ -40,7 +41,7 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
         bias = decoder.relative.table(distance).T.unflatten(0, (heads, -1))[:, :, None]
         x = (decoder.token(token) + decoder.position.weight[step])[:, None]
         for layer, (k, v), (ck, cv) in zip(decoder.layers, past, cross):
-            x = _layer(layer, x, step, k, v, ck, cv, bias)
+            x = _layer(layer, x, step, k, v, ck, cv, bias, places[:, :, step : step + 1])
         token = decoder.head(decoder.norm(x))[:, 0].argmax(-1).masked_fill(done, PAD)
         out.append(token)
         done = done | (token == EOS)
@@ -64,10 +65,10 @@ def beam(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> lis
     return beams
 
 
-def _layer(layer: DecoderLayer, x: torch.Tensor, step: int, k: torch.Tensor, v: torch.Tensor, ck: torch.Tensor, cv: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+def _layer(layer: DecoderLayer, x: torch.Tensor, step: int, k: torch.Tensor, v: torch.Tensor, ck: torch.Tensor, cv: torch.Tensor, bias: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """One layer for the newest token, x [B, 1, width]; writes its key and value into the cache at `step`."""
     normed = layer.norm1(x)
     k[:, :, step : step + 1], v[:, :, step : step + 1] = layer.attention.keys(normed)
     x = x + layer.attention.attend(normed, k[:, :, : step + 1], v[:, :, : step + 1], bias)
-    x = x + layer.cross.attend(layer.norm2(x), ck, cv)
+    x = x + layer.cross.attend(layer.norm2(x), ck, cv, places)
     return x + layer.feed(layer.norm3(x))

@@ -33,11 +33,13 @@ def build(encoder: Encoder) -> Graph:
 
 
 def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
-    """The learned queries attend to x; all of them side by side, [B, slots * width]."""
+    """The learned queries attend to x, each to tokens near its place first; all of them side by side, [B, slots * width]."""
     slots, width = encoder.queries.weight.shape
     rows = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), np.array([1, 1]), axis=0)
     queries = graph.op("Tile", graph.weight(encoder.queries.weight[None]), rows)
-    pooled = graph.op("Add", queries, graph.attention(queries, x, encoder.pool, padding))
+    table = encoder.places(encoder.position.num_embeddings)[:, 0].transpose(-1, -2)
+    near = graph.op("Slice", graph.weight(table), np.array([0]), graph.op("Shape", ids, start=1, end=2), np.array([2]))
+    pooled = graph.op("Add", queries, graph.attention(queries, x, encoder.pool, graph.op("Add", near, padding)))
     return graph.op("Reshape", pooled, np.array([0, slots * width]))
 
 

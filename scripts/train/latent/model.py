@@ -50,6 +50,25 @@ PRESETS = {
 }
 
 
+class Places(nn.Module):
+    """A learned bias on attention scores for every head, token position and slot. Half of the heads start with slot
+    i near token i, so that a slot begins with what is written near its place."""
+
+    def __init__(self, shape: Shape, key_heads: int) -> None:
+        super().__init__()
+        self.shape, self.key_heads = shape, key_heads
+        self.table = nn.Embedding(shape.positions, shape.heads * shape.slots)
+
+    def reset(self) -> None:
+        distance = (torch.arange(self.shape.positions)[:, None] - torch.arange(self.shape.slots)).abs().float()
+        slopes = torch.tensor([1.0 if head % 2 else 0.0 for head in range(self.shape.heads)])
+        self.table.weight.data.copy_((-distance.clamp(max=8)[:, None] * slopes[:, None]).flatten(1))
+
+    def forward(self, length: int) -> torch.Tensor:
+        """[key heads, group, length, slots]"""
+        return self.table.weight[:length].unflatten(1, (self.key_heads, -1, self.shape.slots)).permute(1, 2, 0, 3)
+
+
 class DecoderLayer(nn.Module):
     """Pre-norm causal self-attention, attention to the memory, feed-forward."""
 
@@ -59,10 +78,10 @@ class DecoderLayer(nn.Module):
         self.attention, self.cross = (Attention(shape.width, shape.heads, shape.key_heads) for _ in range(2))
         self.feed = Feed(shape.width, shape.decoder_feed, shape.dropout)
 
-    def forward(self, x: torch.Tensor, memory: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, memory: torch.Tensor, bias: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         normed = self.norm1(x)
         x = x + self.attention(normed, normed, bias)
-        x = x + self.cross(self.norm2(x), memory)
+        x = x + self.cross(self.norm2(x), memory, places)
         return x + self.feed(self.norm3(x))
 
 
@@ -76,6 +95,7 @@ class Encoder(nn.Module):
         self.norm = nn.LayerNorm(shape.width)
         self.queries = nn.Embedding(shape.slots, shape.width)
         self.pool = Attention(shape.width, shape.heads, shape.heads)
+        self.places = Places(shape, shape.heads)
         self.out = Outer(shape.slots * shape.width, shape.latent)
 
     def forward(self, ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -87,7 +107,7 @@ class Encoder(nn.Module):
             x = layer(x, bias)
         x = self.norm(x)
         queries = self.queries.weight.expand(ids.shape[0], -1, -1)
-        z = self.out((queries + self.pool(queries, x, padding)).flatten(1)).float()
+        z = self.out((queries + self.pool(queries, x, self.places(ids.shape[1]).transpose(-1, -2) + padding)).flatten(1)).float()
         return z * torch.rsqrt(z.square().mean(-1, keepdim=True) + 1e-6)
 
 
@@ -99,6 +119,7 @@ class Decoder(nn.Module):
         self.position = nn.Embedding(shape.positions, shape.width)
         self.relative = Relative(shape.heads, shape.key_heads)
         self.memory = Outer(shape.latent, shape.slots * shape.width)
+        self.places = Places(shape, shape.key_heads)
         self.memory_norm = nn.LayerNorm(shape.width)
         self.layers = nn.ModuleList(DecoderLayer(shape) for _ in range(shape.decoder_layers))
         self.norm = nn.LayerNorm(shape.width)
@@ -112,10 +133,10 @@ class Decoder(nn.Module):
         """Tokens so far, starting with [BOS], int64 [B, L], and z [B, latent] -> logits [B, L, vocabulary]."""
         length = ids.shape[1]
         bias = self.relative(length) + torch.full((length, length), -1e4, device=ids.device).triu(1)
-        memory = self.slots(z)
+        memory, places = self.slots(z), self.places(length)
         x = self.token(ids) + self.position.weight[:length]
         for layer in self.layers:
-            x = layer(x, memory, bias)
+            x = layer(x, memory, bias, places)
         return self.head(self.norm(x))
 
 
@@ -125,6 +146,18 @@ class Model(nn.Module):
         self.shape = shape
         self.encoder, self.decoder = Encoder(shape), Decoder(shape)
         initialise(self)
+        self._couple()
+
+    def _couple(self) -> None:
+        """Every slot starts with dimensions of z of its own, in the encoder and in the decoder the same: what the encoder
+        puts into a slot is there for the decoder from the first step."""
+        slots, width, latent = self.shape.slots, self.shape.width, self.shape.latent
+        own = torch.zeros(slots, width, latent)
+        for slot, dimensions in enumerate(torch.arange(latent).tensor_split(slots)):
+            own[slot][:, dimensions] = nn.init.orthogonal_(torch.empty(width, len(dimensions)))
+        with torch.no_grad():
+            self.encoder.out.weight.copy_(own.flatten(0, 1).T)
+            self.decoder.memory.weight.copy_(own.flatten(0, 1))
 
     def forward(self, ids: torch.Tensor, target: torch.Tensor, lowest: float, highest: float) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """MIM-style loss of ids [B, L] (encoder) against target [B, L + 1 or more] ([BOS] tokens [EOS] padding).
