@@ -27,6 +27,8 @@ var arrows = map[string][]string{
 	"orchestrator/encoder":            {"orchestrator/fault", "orchestrator/triton", "tokenizers"},
 	"orchestrator/embedding":          api("orchestrator/encoder"),
 	"orchestrator/ranking":            api("orchestrator/encoder"),
+	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
+	"orchestrator/modelimport/onnxpb": {},
 	"orchestrator/latent":             api("orchestrator/cmaes"),
 	"orchestrator/masked":             api(),
 	"orchestrator/chat":               api("orchestrator/chat/prompt", "orchestrator/chat/vision"),

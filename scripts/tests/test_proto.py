@@ -7,6 +7,7 @@ complete. Only whole messages and methods may be missing, and those are listed h
 from pathlib import Path
 
 from google.protobuf import descriptor_pb2
+from onnx import onnx_ml_pb2
 from tritonclient.grpc import model_config_pb2, service_pb2
 
 OURS = Path(__file__).parents[2] / "orchestrator" / "triton" / "inferencepb" / "inference.binpb"
@@ -81,3 +82,20 @@ def test_left_out_exists():
     theirs = facts(files_of_theirs())
     for prefix in LEFT_OUT:
         assert any(left_out(name) and prefix in name for name in theirs)
+
+
+def test_onnx_is_a_part_of_the_published_format():
+    """Every field and enum that modelimport/onnxpb has is there in the package onnx, the same."""
+    ours, theirs = descriptor_pb2.FileDescriptorSet(), descriptor_pb2.FileDescriptorProto()
+    ours.ParseFromString((OURS.parents[2] / "modelimport" / "onnxpb" / "onnx.binpb").read_bytes())
+    onnx_ml_pb2.DESCRIPTOR.CopyToProto(theirs)
+    ours, theirs = onnx_facts(ours.file[0]), onnx_facts(theirs)
+    assert len(ours) > 40
+    assert ours == {name: theirs.get(name) for name in ours}
+
+
+def onnx_facts(file):
+    found = {}
+    for message in file.message_type:
+        found.update(message_facts(message, ""))
+    return found

@@ -1,0 +1,77 @@
+"""Write what transformers and PyTorch answer for the small models of scripts/tests/folders.py.
+
+    .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json
+
+Each text goes through the model alone, in fp32; the ids are those of the Hugging Face tokenizers library. Pooling,
+normalisation and prompts are done here as sentence-transformers does them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import transformers
+from tokenizers import Tokenizer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import folders  # noqa: E402
+
+
+def encoder(folder: Path, api: str):
+    """The folder's tokenizer and model, as transformers reads them."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    kind = transformers.AutoModel if api == "embedding" else transformers.AutoModelForSequenceClassification
+    options = {"add_pooling_layer": False} if api == "embedding" else {}
+    model, info = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True, **options)
+    if info["missing_keys"] or info["unexpected_keys"] or info["mismatched_keys"]:
+        sys.exit(f"{folder.name}: {info}")
+    return tokenizer, model.eval()
+
+
+def inputs(encoded, segments: int) -> dict[str, torch.Tensor]:
+    found = {"input_ids": torch.tensor([encoded.ids]), "attention_mask": torch.ones(1, len(encoded.ids), dtype=torch.int64)}
+    return found | ({"token_type_ids": torch.tensor([encoded.type_ids])} if segments > 1 else {})
+
+
+def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
+    tokenizer, model = encoder(folder, "embedding")
+    recipe, answers = folders.RECIPES[family], []
+    for text in folders.TEXTS:
+        with torch.no_grad():
+            states = model(**inputs(tokenizer.encode(prefix + text), folders.FAMILIES[family][3])).last_hidden_state[0]
+        vector = states[0] if recipe["pooling"] == "cls" else states.mean(0)
+        if recipe["normalize"]:
+            vector = torch.nn.functional.normalize(vector, dim=0)
+        answers.append([round(float(x), 7) for x in vector])
+    return answers
+
+
+def logits(folder: Path, family: str) -> list[float]:
+    tokenizer, model = encoder(folder, "ranking")
+    answers = []
+    for text in folders.TEXTS:
+        with torch.no_grad():
+            answers.append(round(float(model(**inputs(tokenizer.encode(folders.QUERY, text), folders.FAMILIES[family][3])).logits[0, 0]), 7))
+    return answers
+
+
+def main() -> None:
+    golden = {"made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, torch {torch.__version__}, fp32"}
+    with tempfile.TemporaryDirectory() as temporary:
+        for family in folders.FAMILIES:
+            prompts = folders.RECIPES[family]["prompts"]
+            folder = folders.make(Path(temporary, family, "embedding"), family, "embedding")
+            modes = ["query", "passage"] if any(prompts.values()) else [""]
+            golden[family] = {
+                "vectors": {mode: vectors(folder, family, prompts.get(mode, "")) for mode in modes},
+                "logits": logits(folders.make(Path(temporary, family, "ranking"), family, "ranking"), family)}
+    Path(sys.argv[1]).write_text(json.dumps(golden) + "\n")
+
+
+if __name__ == "__main__":
+    main()

