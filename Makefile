@@ -61,9 +61,13 @@ eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DAT
 eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(ARGS)
 
+.PHONY: eval-retrieval
+eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the main address, ARGS adds options
+	@.venv-eval/bin/python -m scripts.eval.retrieval --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8000}" $(ARGS)
+
 .PHONY: test-train
 test-train: .venv-train/stamp ## tests of the training scripts, which need torch
-	@.venv-train/bin/python -m pytest -q scripts/tests/test_train_*.py scripts/tests/test_retrieval.py
+	@.venv-train/bin/python -m pytest -q --noconftest scripts/tests/test_train_*.py scripts/tests/test_retrieval.py
 
 .PHONY: generate
 generate: tools ## make generated code again
@@ -79,11 +83,10 @@ lint: tools ## what must be clean before a commit
 	@test -z "$$(gofmt -l .)" || { echo 'not formatted:'; gofmt -l .; exit 1; }
 
 .PHONY: models
-models: ## make the MiniLM embedding models again from their published weights
+models: ## make the plain MiniLM embedding model again from its published weights
 	@$(PYTHON) -m venv .venv-convert
 	@.venv-convert/bin/pip install -q --no-deps --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
-	@.venv-convert/bin/python scripts/convert/embedding.py --reference scripts/tests/testdata/minilm.json \
-		model_repository/minilm_embed model_repository/minilm_embed_qa
+	@.venv-convert/bin/python scripts/convert/embedding.py --reference scripts/tests/testdata/minilm.json model_repository/minilm_embed
 
 .PHONY: lock
 lock: ## pin the Python packages again, with hashes (needs uv)

@@ -1,30 +1,23 @@
-"""Where vectors and logits come from: a model repository entry, a training run, or a server's HTTP API.
+"""Where vectors and logits come from: a server's HTTP API, a model repository entry, or a training run.
 
 A source is written as
-    minilm:DIR              plain MiniLM, no prefixes, from its published folder
-    run:DIR@ALPHA           a training run, blended by alpha with MiniLM (needs --weights)
-    onnx:FOLDER             a model repository entry (config.pbtxt, tokenizer.json, 1/model.onnx)
     http://HOST:PORT#MODEL  POST /v1/embeddings or /v1/ranking of a server
+    onnx:FOLDER             a model repository entry (config.pbtxt, tokenizer.json, 1/model.onnx)
+    run:DIR@ALPHA           a training run, blended by alpha with what it began from (needs --weights)
+    minilm:DIR              plain MiniLM, no prefixes, from its published folder
+All but the first need the packages of training (`retrieval_local`).
 """
 
 from __future__ import annotations
 
 import json
-import re
 import urllib.request
 from pathlib import Path
 from typing import Protocol, Sequence
 
 import numpy as np
-import onnxruntime
-import torch
 
-from scripts.train.embedding import bert, export, vectors
-from scripts.train.embedding.twomode import PASSAGE_PREFIX, QUERY_PREFIX
-from scripts.train.ranking import export as ranking_export
-from scripts.train.ranking import pairs
-
-RUN_TOKENS = 2048  # padded tokens a call
+TEXTS = 64  # in a request
 
 
 class Embedder(Protocol):
@@ -39,45 +32,18 @@ class Scorer(Protocol):
     def logits(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]: ...
 
 
-class LocalEmbedder:
-    """A graph or a torch module behind a tokenizer."""
-
-    def __init__(self, embed: vectors.Embed, tokenizer, prefixes: dict[str, str], longest: int):
-        self.embed, self.tokenizer, self.prefixes, self.longest = embed, tokenizer, prefixes, longest
-
-    def vectors(self, texts: Sequence[str], mode: str) -> np.ndarray:
-        prefix = self.prefixes[mode]
-        rows = vectors.token_ids(self.tokenizer, [prefix + t for t in texts], self.longest)
-        return vectors.encode(self.embed, rows, RUN_TOKENS)
-
-
-class LocalScorer:
-    """Pairs cut to `longest` tokens, the passage giving way."""
-
-    def __init__(self, score: pairs.Logits, tokenizer, longest: int):
-        self.score, self.tokenizer, self.longest = score, tokenizer, longest
-
-    def logits(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]:
-        rows = []
-        for query, passages in asked:
-            first, *rest = vectors.token_ids(self.tokenizer, [query, *passages], self.longest)
-            rows += [pairs.paired(first[: self.longest // 2 - 1] + first[-1:] if len(first) > self.longest // 2 else first, r, self.longest) for r in rest]
-        found = pairs.logits_of(self.score, rows, RUN_TOKENS)
-        return np.split(found, np.cumsum([len(p) for _, p in asked])[:-1])
-
-
 class HttpEmbedder:
-    """POST {base}/v1/embeddings."""
+    """POST {base}/v1/embeddings; a model that knows no modes is not told any."""
 
-    def __init__(self, base: str, model: str):
-        self.url, self.model = base.rstrip("/") + "/v1/embeddings", model
+    def __init__(self, base: str, model: str, modes: bool):
+        self.url, self.model, self.modes = base.rstrip("/") + "/v1/embeddings", model, modes
 
     def vectors(self, texts: Sequence[str], mode: str) -> np.ndarray:
         found = []
-        for start in range(0, len(texts), 64):
-            body = {"model": self.model, "input": list(texts[start : start + 64]), "input_type": mode, "truncate": "END"}
-            data = sorted(post(self.url, body)["data"], key=lambda d: d["index"])
-            found += [d["embedding"] for d in data]
+        for start in range(0, len(texts), TEXTS):
+            body = {"model": self.model, "input": list(texts[start : start + TEXTS]), "truncate": "END"}
+            data = post(self.url, body | ({"input_type": mode} if self.modes else {}))["data"]
+            found += [d["embedding"] for d in sorted(data, key=lambda d: d["index"])]
         return np.array(found, np.float32)
 
 
@@ -104,61 +70,19 @@ def post(url: str, body: dict) -> dict:
         return json.load(answer)
 
 
-def session(folder: Path, threads: int):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    return onnxruntime.InferenceSession(str(folder / "1" / "model.onnx"), options)
+def embedder(source: str, weights: Path | None, threads: int, modes: bool = True) -> Embedder:
+    """The embedder that a source names; modes: whether it knows queries from passages."""
+    if source.startswith(("http:", "https:")):
+        return HttpEmbedder(*source.split("#", 1), modes)
+    from scripts.eval import retrieval_local
 
-
-def parameters(folder: Path) -> dict[str, str]:
-    """The parameters of a config.pbtxt."""
-    pattern = r'key:\s*"([^"]+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"'
-    return dict(re.findall(pattern, (folder / "config.pbtxt").read_text()))
-
-
-def embedder(source: str, weights: Path | None, threads: int) -> Embedder:
-    """The embedder that a source names."""
-    kind, _, rest = source.partition(":")
-    if kind in ("http", "https"):
-        return HttpEmbedder(*source.split("#", 1))
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if kind == "minilm":
-        tokenizer = vectors.load_tokenizer(Path(rest) / "tokenizer.json")
-        embed = vectors.torch_embed(bert.load_encoder(Path(rest)).eval().to(device), device)
-        return LocalEmbedder(embed, tokenizer, {"query": "", "passage": ""}, 256)
-    if kind == "run":
-        folder, alpha = rest.split("@")
-        model = export.two_mode(weights, Path(folder), float(alpha)).to(device)
-        prefixes = {"query": QUERY_PREFIX, "passage": PASSAGE_PREFIX}
-        return LocalEmbedder(vectors.module_embed(model, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256)
-    told, run = parameters(Path(rest)), session(Path(rest), threads)
-    prefixes = {m: told.get(f"{m}_prefix", "") for m in ("query", "passage")}
-
-    def embed(ids, mask):
-        feed = dict(zip(export.INPUTS, (ids.numpy(), mask.numpy(), np.zeros_like(ids.numpy()))))
-        return torch.from_numpy(run.run(None, feed)[0])
-
-    return LocalEmbedder(embed, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), prefixes, int(told["max_model_len"]))
+    return retrieval_local.embedder(source, weights, threads)
 
 
 def scorer(source: str, weights: Path | None, threads: int, longest: int) -> Scorer:
-    """The ranker that a source names; pairs are cut to `longest` tokens, or less where the model takes less."""
-    kind, _, rest = source.partition(":")
-    if kind in ("http", "https"):
+    """The ranker that a source names; a local one cuts pairs to `longest` tokens, or less where the model takes less."""
+    if source.startswith(("http:", "https:")):
         return HttpScorer(*source.split("#", 1))
-    if kind == "run":
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        folder, alpha = rest.split("@")
-        model = ranking_export.trained_ranker(weights, Path(folder), float(alpha)).to(device)
+    from scripts.eval import retrieval_local
 
-        def by_torch(*rows):
-            with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
-                return model(*(r.to(device) for r in rows)).float().cpu()
-
-        return LocalScorer(by_torch, vectors.load_tokenizer(weights / "tokenizer.json"), longest)
-    told, run = parameters(Path(rest)), session(Path(rest), threads)
-
-    def by_onnx(*rows):
-        return run.run(None, dict(zip(export.INPUTS, (r.numpy() for r in rows))))[0]
-
-    return LocalScorer(by_onnx, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), min(longest, int(told["max_model_len"])))
+    return retrieval_local.scorer(source, weights, threads, longest)

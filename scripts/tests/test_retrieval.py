@@ -1,8 +1,7 @@
-"""The retrieval models' parts: pairs, samplers, the loss of modes, the ranker's evidence and the measure."""
+"""The retrieval models' parts: pairs, samplers, the loss of modes, the ranker's evidence and its graph."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,15 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="scripts/train/requirements.txt is not installed here")
 
-from scripts.eval.retrieval import ndcg, reranked
 from scripts.train.embedding import bert, bm25, rotation, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
 from scripts.train.embedding.examples import Mined
-from scripts.train.embedding.export import blended
+from scripts.train.embedding.export import INPUTS, blended, graph
 from scripts.train.ranking import pairs, ranker
+from scripts.train.ranking.__main__ import loss as list_loss
+from scripts.train.ranking.export import trained_ranker
 
-SHAPE = bert.Shape(vocab_size=2000, hidden_size=384, num_hidden_layers=2, num_attention_heads=12, intermediate_size=64)
+SHAPE = bert.Shape(vocab_size=2048, hidden_size=384, num_hidden_layers=2, num_attention_heads=12, intermediate_size=64)
 
 
 class Letters:
@@ -33,22 +33,19 @@ def mined() -> Mined:
                  list(range(8)), [[(i + 1) % 12, (i + 2) % 12] for i in range(8)], [f"g{i // 2}" for i in range(12)])
 
 
-def model() -> ranker.Ranker:
+def two_mode() -> twomode.TwoMode:
     torch.manual_seed(3)
-    return ranker.Ranker(bert.Encoder(SHAPE), torch.rand(2000) * 5, ranker.Reading(apart=1)).eval()
+    model = twomode.TwoMode(bert.Encoder(SHAPE), torch.linalg.qr(torch.randn(384, 384)).Q)
+    return model.eval()
 
 
-def test_ndcg_is_that_of_a_worked_example():
-    found = ndcg([0, 2, 0, 1], [2, 1])
-    assert found == pytest.approx((2 / math.log2(3) + 1 / math.log2(5)) / (2 + 1 / math.log2(3)))
-    assert ndcg([1.0], [1.0, 1.0]) == pytest.approx(1 / (1 + 1 / math.log2(3)))
+QUERY, PASSAGE = [1010, 1011], [1012, 1013, 1014]  # ids of the prefixes, of different lengths on purpose
 
 
-def test_reranking_moves_only_the_best():
-    scores = np.array([[0.9, 0.8, 0.7, 0.6]])
-    by_length = type("S", (), {"logits": lambda self, asked: [np.array([len(t) for t in ts], float) for _, ts in asked]})()
-    moved = reranked(scores, ["q"], ["a", "bbb", "cc", "dddddd"], by_length, 3)
-    assert np.argsort(-moved[0]).tolist() == [1, 2, 0, 3]
+def model() -> ranker.Ranker:
+    two = two_mode()
+    prefixes = (torch.tensor(QUERY), torch.tensor(PASSAGE))
+    return ranker.Ranker(two.encoder, two.turn.weight.detach(), torch.rand(2048) * 5, prefixes, ranker.Reading(together=1)).eval()
 
 
 def test_a_pair_keeps_its_query_and_cuts_the_passage():
@@ -110,6 +107,104 @@ def test_a_logit_does_not_depend_on_its_batch():
     assert torch.allclose(together, alone, atol=1e-4)
 
 
+def test_the_ranker_reads_the_embeddings_own_cosine():
+    """With every other evidence at 0, the logit is the cosine of the two-mode model, each text read alone."""
+    read, two = model(), two_mode()
+    with torch.no_grad():
+        read.evidence.zero_(), read.offset.zero_()
+        read.evidence[list(ranker.EVIDENCE).index("cosine")] = 1 / ranker.LEVER
+        rows = [([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3)]
+        logits = read(*pairs.stacked(rows))[:, 0]
+        for (row, first), logit in zip(rows, logits):
+            query = two(*vectors.padded([[101, *QUERY, *row[1:first]]]))
+            passage = two(*vectors.padded([[101, *PASSAGE, *row[first:]]]))
+            assert float(logit) == pytest.approx(float((query * passage).sum()), abs=1e-5)
+
+
+def test_a_pair_may_be_as_long_as_the_positions_go():
+    with torch.no_grad():
+        logit = model()(*pairs.stacked([([101, 1500, 102, *[1600] * 508, 102], 3)]))
+    assert torch.isfinite(logit).all()
+
+
+def test_only_what_lies_above_the_embedding_is_trained():
+    read = model()
+    trained = {name.split(".")[0] for name, p in read.named_parameters() if p.requires_grad}
+    assert trained == {"upper", "evidence", "offset", "sway", "weigh", "summary", "product"}
+    read(*pairs.stacked([([101, 1500, 102, 1600, 102], 3)])).sum().backward()
+    assert read.upper[0].up.weight.grad.abs().sum() > 0 and read.encoder.layers[-1].up.weight.grad is None
+
+
+def intents() -> Mined:
+    """40 texts of four intents, as alike as their numbers are near."""
+    rows = np.eye(384, dtype=np.float32)[:40] + 0.1
+    return Mined("intents", [f"text {i}" for i in range(40)], rows, ["a", "b"], rows[:2], [0, 1], [[39], [38]], [f"g{i // 10}" for i in range(40)])
+
+
+def test_texts_of_one_intent_answer_each_other():
+    made = pairs.asked(intents(), near=5)
+    assert made.queries == ["a", "b", *(f"text {i}" for i in range(40))]
+    assert made.right[0] == list(range(10)) and made.right[2 + 11] == [10, *range(12, 20)]
+    assert all(len(w) == 5 and not set(w) & set(r) for r, w in zip(made.right, made.wrong))
+
+
+def test_of_easy_queries_every_fourth_is_asked():
+    made = mined()
+    assert pairs.asked(made).queries == ["query 0", "query 4"]
+    made.query_vectors = made.query_vectors.copy()
+    made.query_vectors[3] = made.passage_vectors[4]  # a wrong one is nearest
+    assert pairs.asked(made).queries == ["query 0", "query 3", "query 4"]
+
+
+def test_lists_begin_with_what_is_right():
+    sampler = pairs.Sampler([pairs.asked(mined()), pairs.asked(intents(), near=8)], {"made": 1, "intents": 3},
+                            lambda texts, most: vectors.token_ids(Letters(), texts, most), 2, 4, 32, 32, 5)
+    assert sampler.steps == [25, 75]
+    drawn = [sampler(step) for step in range(100)]
+    assert sum(d.right == 3 for d in drawn) == 75
+    assert {(d.candidates, d.right, len(d.rows[0])) for d in drawn} == {(4, 1, 8), (8, 3, 16)}
+    again = sampler(7)
+    assert torch.equal(again.rows[0], drawn[7].rows[0])
+    made = sampler.sets[1]
+    for query in range(4):
+        found = sampler.candidates_of(1, query, 3, 8, np.random.default_rng(query))
+        assert set(found[:3]) <= set(made.right[query]) and not set(found[3:]) & set(made.right[query])
+
+
+def test_the_loss_falls_as_the_right_ones_rise():
+    batch = lambda: pairs.Lists((torch.zeros(0),) * 3, 4, 2)
+    at = lambda *scores: float(list_loss(lambda *rows: torch.tensor(scores), batch())[0])
+    assert at(3.0, 3, 0, 0) < at(1.0, 1, 0, 0) < at(0.0, 0, 0, 0)
+    assert at(3.0, 3, 0, 0) < at(3.0, -3, 0, 0)
+
+
+def test_alpha_0_is_the_ranker_before_training(tmp_path: Path):
+    read = ranker.Ranker(bert.Encoder(bert.Shape(num_hidden_layers=2, intermediate_size=32)), torch.eye(384), torch.rand(30522),
+                         (torch.tensor(QUERY), torch.tensor(PASSAGE)))
+    state = {k: v.clone() for k, v in read.state_dict().items()}
+    state["upper.0.up.weight"] += 1
+    torch.save(state, tmp_path / "weights.pt")
+    fresh, whole = trained_ranker(tmp_path, 0.0), trained_ranker(tmp_path, 1.0)
+    assert torch.equal(fresh.upper[0].up.weight, read.upper[0].up.weight)
+    assert torch.equal(whole.upper[0].up.weight, state["upper.0.up.weight"]) and whole.query_prefix.tolist() == QUERY
+
+
+def test_the_graph_gives_what_torch_gives(tmp_path: Path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    import onnx
+
+    read = model()
+    with torch.no_grad():
+        read.sway.weight.normal_(0, 0.05), read.summary.weight.normal_(0, 0.1), read.weigh.weight.normal_(0, 0.05)
+    onnx.save(graph(read, "logits"), str(tmp_path / "model.onnx"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))
+    rows = [([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3), ([101, 1500, 102, 102], 3)]
+    feeds = pairs.stacked(rows)
+    with torch.no_grad():
+        wanted = read(*feeds).numpy()
+    assert np.abs(session.run(None, dict(zip(INPUTS, (f.numpy() for f in feeds))))[0] - wanted).max() < 1e-3
+
+
 def test_rare_words_found_in_the_passage_raise_the_logit():
     asked = [101, 1500, 1501, 102]
     found = ([*asked, 1500, 1501, 102], 4)
@@ -138,6 +233,6 @@ def test_an_encoder_saved_under_published_names_reads_back(tmp_path: Path):
 
     encoder = bert.Encoder(SHAPE)
     save_file({bert.published_name(k): v for k, v in encoder.state_dict().items()}, tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_text('{"vocab_size": 2000, "num_hidden_layers": 2, "intermediate_size": 64}')
+    (tmp_path / "config.json").write_text('{"vocab_size": 2048, "num_hidden_layers": 2, "intermediate_size": 64}')
     again = bert.load_encoder(tmp_path)
     assert torch.equal(again.layers[1].down.weight, encoder.layers[1].down.weight)

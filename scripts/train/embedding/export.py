@@ -1,6 +1,6 @@
 """Writes a trained two-mode model as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --alpha 0.8 --out model_repository/retort_embedqa
+    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --alpha 0.8 --out model_repository/minilm_embed_qa
 
 alpha is the share of the trained weights in the mix with MiniLM's own (Wortsman et al. 2022,
 https://arxiv.org/abs/2109.01903): it is chosen on the development splits and keeps what training forgot.
@@ -9,9 +9,9 @@ https://arxiv.org/abs/2109.01903): it is chosen on the development splits and ke
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
-import time
 import warnings
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from scripts.train.embedding import bert, twomode
+from scripts.train.entry import Entry, Tensor, created
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 OPSET = 17
@@ -28,7 +29,7 @@ OPSET = 17
 def blended(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> nn.Module:
     """The module with each weight moved from its own value towards the trained one by alpha."""
     own = fresh.state_dict()
-    fresh.load_state_dict({k: torch.lerp(v.float(), trained[k].float(), alpha) for k, v in own.items()})
+    fresh.load_state_dict({k: torch.lerp(v.float(), trained[k].float(), alpha).to(v.dtype) for k, v in own.items()})
     return fresh.eval()
 
 
@@ -53,39 +54,24 @@ def graph(model: nn.Module, output: str) -> onnx.ModelProto:
     return onnx.load_from_string(file.getvalue())
 
 
-def write_entry(folder: Path, model: onnx.ModelProto, tokenizer: Path, config: str) -> None:
+def repository_entry(folder: Path, comment: str, output: Tensor, parameters: dict[str, str]) -> Entry:
+    """What config.pbtxt says of a model over rows of token ids."""
+    return Entry(folder.name, comment, 256, tuple(Tensor(n, "INT64", (-1,)) for n in INPUTS), (output,), parameters)
+
+
+def write_entry(folder: Path, entry: Entry, model: onnx.ModelProto, tokenizer: Path) -> Path:
     """1/model.onnx, config.pbtxt and tokenizer.json, the latter without the cutting and padding it was published with."""
     from scripts.convert.w8 import store_int8
 
-    (folder / "1").mkdir(parents=True, exist_ok=True)
-    onnx.save(store_int8(model), str(folder / "1" / "model.onnx"))
+    file = folder / "1" / "model.onnx"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(store_int8(model), str(file))
     told = json.loads(tokenizer.read_text())
     told["truncation"] = told["padding"] = None
     (folder / "tokenizer.json").write_text(json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n")
-    (folder / "config.pbtxt").write_text(config)
-
-
-def config(name: str, title: str, output: str, width: int, parameters: dict[str, str]) -> str:
-    """The text of config.pbtxt."""
-    inputs = ",\n".join(f'  {{ name: "{n}"  data_type: TYPE_INT64  dims: [ -1 ] }}' for n in INPUTS)
-    told = "\n".join(f'parameters {{ key: "{k}"  value {{ string_value: "{v}" }} }}' for k, v in parameters.items())
-    return f"""# {title} Data, steps and figures: CARD.md.
-name: "{name}"
-backend: "onnxruntime"
-max_batch_size: 256
-
-input [
-{inputs}
-]
-output [
-  {{ name: "{output}"  data_type: TYPE_FP32  dims: [ {width} ] }}
-]
-
-# RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS replaces the number in the live config.
-dynamic_batching {{ max_queue_delay_microseconds: 100 }}
-
-{told}
-"""
+    (folder / "config.pbtxt").write_text(entry.config())
+    print(f"{file}: {file.stat().st_size:,} bytes, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}")
+    return file
 
 
 def main() -> None:
@@ -93,18 +79,17 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM")
     parser.add_argument("--run", type=Path, default=Path("runs/embedding"))
     parser.add_argument("--alpha", type=float, default=1.0)
-    parser.add_argument("--created", type=int, default=int(time.time()), help="unix time that /v1/models tells")
-    parser.add_argument("--out", type=Path, default=Path("model_repository/retort_embedqa"))
+    parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_embed_qa"))
     args = parser.parse_args()
     model = two_mode(args.weights, args.run, args.alpha)
     parameters = {
-        "retort_api": "embedding", "model_id": "retort/embedqa-minilm-v1", "owned_by": "retort", "created": str(args.created),
+        "retort_api": "embedding", "model_id": "retort/minilm-embedqa-v2", "owned_by": "retort", "created": created(args.run),
         "modes": "two", "query_prefix": twomode.QUERY_PREFIX, "passage_prefix": twomode.PASSAGE_PREFIX,
-        "max_model_len": "256", "dimensions": "32-384", "pooling": "mean", "tokenizer": "tokenizer.json",
+        "max_model_len": "256", "dimensions": f"{min(twomode.MATRYOSHKA)}-384", "pooling": "mean", "tokenizer": "tokenizer.json",
     }
-    output = "sentence_embedding"
-    text = config(args.out.name, "Two-mode sentence embeddings for retrieval, trained from all-MiniLM-L6-v2.", output, 384, parameters)
-    write_entry(args.out, graph(model, output), args.weights / "tokenizer.json", text)
+    output = Tensor("sentence_embedding", "FP32", (384,))
+    entry = repository_entry(args.out, "Two-mode sentence embeddings for retrieval, trained from all-MiniLM-L6-v2.", output, parameters)
+    write_entry(args.out, entry, graph(model, output.name), args.weights / "tokenizer.json")
 
 
 if __name__ == "__main__":

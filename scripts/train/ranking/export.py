@@ -1,6 +1,6 @@
 """Writes a trained ranker as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.ranking.export --weights DIR --run runs/ranking --alpha 0.8 --out model_repository/retort_rank
+    python -m scripts.train.ranking.export --weights DIR --run runs/ranking --alpha 0.8 --out model_repository/minilm_rank_qa
 
 alpha is the share of the trained weights in the mix with the untrained ranker's, chosen on the development splits.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +16,21 @@ import onnxruntime
 import torch
 
 from scripts.train.embedding import bert
-from scripts.train.embedding.export import INPUTS, blended, config, graph, write_entry
+from scripts.train.embedding.export import INPUTS, blended, graph, repository_entry, write_entry
+from scripts.train.entry import Tensor, created
 from scripts.train.ranking import pairs
 from scripts.train.ranking.ranker import Ranker
 
 
-def trained_ranker(weights: Path, run: Path, alpha: float) -> Ranker:
-    """The ranker of a run, blended with the untrained one; alpha 0 is late interaction with MiniLM as it is."""
+def trained_ranker(run: Path, alpha: float) -> Ranker:
+    """The ranker of a run, blended with the untrained one; alpha 0 is the two-mode model's late interaction as it is."""
     trained = torch.load(run / "weights.pt", map_location="cpu", weights_only=True)
-    return blended(Ranker(bert.load_encoder(weights), trained["rarity"]), trained, alpha)
+    own = {k.removeprefix("encoder."): v for k, v in trained.items() if k.startswith("encoder.")}
+    layers = 1 + max(int(k.split(".")[1]) for k in own if k.startswith("layers."))
+    encoder = bert.Encoder(bert.Shape(num_hidden_layers=layers, intermediate_size=len(own["layers.0.up.weight"])))
+    encoder.load_state_dict(own)
+    fresh = Ranker(encoder, trained["turn"], trained["rarity"], (trained["query_prefix"], trained["passage_prefix"]))
+    return blended(fresh, trained, alpha)
 
 
 def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
@@ -45,19 +50,19 @@ def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM")
+    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM, for its tokenizer.json")
     parser.add_argument("--run", type=Path, default=Path("runs/ranking"))
     parser.add_argument("--alpha", type=float, default=1.0)
-    parser.add_argument("--created", type=int, default=int(time.time()), help="unix time that /v1/models tells")
-    parser.add_argument("--out", type=Path, default=Path("model_repository/retort_rank"))
+    parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_rank_qa"))
     args = parser.parse_args()
     parameters = {
-        "retort_api": "ranking", "model_id": "retort/rankqa-minilm-v1", "owned_by": "retort", "created": str(args.created),
+        "retort_api": "ranking", "model_id": "retort/rankqa-minilm-v1", "owned_by": "retort", "created": created(args.run),
         "max_model_len": "512", "tokenizer": "tokenizer.json",
     }
-    text = config(args.out.name, "Relevance of a passage to a query, trained from all-MiniLM-L6-v2.", "logits", 1, parameters)
-    write_entry(args.out, graph(trained_ranker(args.weights, args.run, args.alpha), "logits"), args.weights / "tokenizer.json", text)
-    error = batch_error(args.out / "1" / "model.onnx")
+    output = Tensor("logits", "FP32", (1,))
+    entry = repository_entry(args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters)
+    file = write_entry(args.out, entry, graph(trained_ranker(args.run, args.alpha), output.name), args.weights / "tokenizer.json")
+    error = batch_error(file)
     print(f"a pair alone and in a padded batch: logits differ by at most {error:.1e}")
     if error > 1e-4:
         sys.exit("a logit depends on what else is in the batch")

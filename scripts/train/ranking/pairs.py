@@ -47,47 +47,97 @@ def logits_of(model: Logits, rows: Sequence[tuple[list[int], int]], tokens: int)
 
 @dataclass
 class Lists:
-    """Q lists of C candidates, the first of each right: rows of Q*C pairs."""
+    """Q lists of `candidates` passages, the first `right` of each being right: rows of Q*candidates pairs."""
 
     rows: tuple[Tensor, Tensor, Tensor]
     candidates: int
+    right: int
 
     def to(self, device: torch.device) -> "Lists":
-        return Lists(tuple(r.to(device) for r in self.rows), self.candidates)
+        return Lists(tuple(r.to(device) for r in self.rows), self.candidates, self.right)
+
+
+EASY = 0.12  # how much nearer the right passage is than any wrong one, by MiniLM's cosine, where a list teaches little
+
+
+@dataclass
+class Asked:
+    """The queries of a set that lists are made of, as texts; the passages that are right for each, and those that look
+    right and are not."""
+
+    mined: Mined
+    queries: list[str]
+    right: list[list[int]]
+    wrong: list[list[int]]
+
+
+def asked(mined: Mined, near: int = 40) -> Asked:
+    """The queries of a set, of the easy ones every fourth. Where its passages answer each other in large groups (texts
+    of one intent), each passage asks as well, all others of its group are right, and the nearest of other groups are
+    wrong."""
+    members: dict[str, list[int]] = {}
+    for row, group in enumerate(mined.groups):
+        members.setdefault(group, []).append(row)
+    if len(mined.groups) < 8 * len(members):
+        kept = [q for q in range(len(mined.queries)) if mined.negatives[q] and (q % 4 == 0 or lead(mined, q) < EASY)]
+        return Asked(mined, [mined.queries[q] for q in kept], [[mined.positives[q]] for q in kept], [mined.negatives[q] for q in kept])
+    of = [mined.groups[p] for p in mined.positives] + mined.groups
+    itself = [-1] * len(mined.queries) + list(range(len(mined.passages)))
+    right = [[m for m in members[g] if m != i] for g, i in zip(of, itself)]
+    number = {g: n for n, g in enumerate(members)}
+    groups = np.array([number[g] for g in mined.groups])
+    wrong = []
+    for vector, group in zip(np.concatenate([mined.query_vectors, mined.passage_vectors]), of):
+        score = np.where(groups == number[group], -2.0, mined.passage_vectors @ vector)
+        wrong.append([int(r) for r in np.argpartition(-score, near)[:near]])
+    return Asked(mined, mined.queries + mined.passages, right, wrong)
+
+
+def lead(mined: Mined, query: int) -> float:
+    """How much nearer the right passage is to a query than the nearest of its wrong ones."""
+    near = mined.passage_vectors[[mined.positives[query], *mined.negatives[query]]] @ mined.query_vectors[query]
+    return float(near[0] - near[1:].max())
 
 
 class Sampler:
-    """The lists of a step: a pure function of (seed, step). A step mixes the sets in proportion to their queries."""
+    """The lists of a step: a pure function of (seed, step). A step takes lists of one set, so that its pairs are of
+    like length; each set has its share of the steps."""
 
-    def __init__(self, sets: list[Mined], cut: Callable, batch: int, candidates: int, pair_tokens: int, query_tokens: int, seed: int):
+    PASS = 100  # steps after which every set has had its share
+
+    def __init__(self, sets: list[Asked], shares: dict[str, float], cut: Callable, batch: int, candidates: int, pair_tokens: int, query_tokens: int, seed: int):
         self.sets, self.batch, self.candidates, self.longest, self.seed = sets, batch, candidates, pair_tokens, seed
         self.queries = [cut(s.queries, query_tokens) for s in sets]
-        self.passages = [cut(s.passages, pair_tokens) for s in sets]
-        self.plan = [(s, q) for s, mined in enumerate(sets) for q in range(len(mined.queries)) if mined.negatives[q]]
+        self.passages = [cut(s.mined.passages, pair_tokens) for s in sets]
+        total = sum(shares.get(s.mined.name, 0.0) for s in sets)
+        self.steps = [max(1, round(self.PASS * shares.get(s.mined.name, 0.0) / total)) for s in sets]
+        self.plan = [(s, i) for s, count in enumerate(self.steps) for i in range(count)]
 
     def __call__(self, step: int) -> Lists:
-        per_pass = len(self.plan) // self.batch
-        number, position = divmod(step, per_pass)
-        order = np.random.default_rng((self.seed, number)).permutation(len(self.plan))
-        chosen = order[position * self.batch : (position + 1) * self.batch]
-        random = np.random.default_rng((self.seed, step, 1))
-        return self.assemble([self.plan[i] for i in chosen], random)
+        number, position = divmod(step, len(self.plan))
+        which, place = self.plan[np.random.default_rng((self.seed, number)).permutation(len(self.plan))[position]]
+        queries = len(self.queries[which])
+        epoch, start = divmod(number * self.steps[which] + place, max(queries // self.batch, 1))
+        order = np.random.default_rng((self.seed, which, epoch, 2)).permutation(queries)
+        return self.assemble(which, order[start * self.batch : (start + 1) * self.batch], np.random.default_rng((self.seed, step, 1)))
 
-    def assemble(self, chosen: list[tuple[int, int]], random: np.random.Generator) -> Lists:
+    def assemble(self, which: int, chosen: Sequence[int], random: np.random.Generator) -> Lists:
+        """Lists of some queries. Short texts that have many right answers make lists twice as long, three of them right."""
+        several = min(len(self.sets[which].right[q]) for q in chosen) >= 3
+        right, candidates = (3, 2 * self.candidates) if several else (1, self.candidates)
         rows = []
-        for which, query in chosen:
-            for passage in self.candidates_of(which, query, random):
+        for query in chosen:
+            for passage in self.candidates_of(which, int(query), right, candidates, random):
                 rows.append(paired(self.queries[which][query], self.passages[which][passage], self.longest))
-        return Lists(stacked(rows), self.candidates)
+        return Lists(stacked(rows), candidates, right)
 
-    def candidates_of(self, which: int, query: int, random: np.random.Generator) -> list[int]:
-        """The right passage, mined ones (all but one place), and any other of the set."""
-        mined = self.sets[which]
-        right = mined.positives[query]
-        pool = [int(p) for p in random.permutation(mined.negatives[query])][: self.candidates - 2]
-        found = [right] + pool
-        while len(found) < self.candidates:
-            other = int(random.integers(len(mined.passages)))
-            if mined.groups[other] != mined.groups[right]:
+    def candidates_of(self, which: int, query: int, right: int, candidates: int, random: np.random.Generator) -> list[int]:
+        """Right passages, wrong ones that look right (all but one place), and any others of the set."""
+        made = self.sets[which]
+        found = [int(p) for p in random.permutation(made.right[query])[:right]]
+        found += [int(p) for p in random.permutation(made.wrong[query])][: candidates - right - 1]
+        while len(found) < candidates:
+            other = int(random.integers(len(made.mined.passages)))
+            if made.mined.groups[other] != made.mined.groups[found[0]]:
                 found.append(other)
         return found

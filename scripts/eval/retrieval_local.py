@@ -1,0 +1,103 @@
+"""Vectors and logits computed here, from a model repository entry, a training run, or MiniLM's published folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Sequence
+
+import numpy as np
+import onnxruntime
+import torch
+
+from scripts.train.embedding import bert, export, vectors
+from scripts.train.embedding.twomode import PASSAGE_PREFIX, QUERY_PREFIX
+from scripts.train.ranking import export as ranking_export
+from scripts.train.ranking import pairs
+
+RUN_TOKENS = 2048  # padded tokens a call
+
+
+class LocalEmbedder:
+    """A graph or a torch module behind a tokenizer."""
+
+    def __init__(self, embed: vectors.Embed, tokenizer, prefixes: dict[str, str], longest: int):
+        self.embed, self.tokenizer, self.prefixes, self.longest = embed, tokenizer, prefixes, longest
+
+    def vectors(self, texts: Sequence[str], mode: str) -> np.ndarray:
+        prefix = self.prefixes[mode]
+        rows = vectors.token_ids(self.tokenizer, [prefix + t for t in texts], self.longest)
+        return vectors.encode(self.embed, rows, RUN_TOKENS)
+
+
+class LocalScorer:
+    """Pairs cut to `longest` tokens, the passage giving way."""
+
+    def __init__(self, score: pairs.Logits, tokenizer, longest: int):
+        self.score, self.tokenizer, self.longest = score, tokenizer, longest
+
+    def logits(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]:
+        rows = []
+        for query, passages in asked:
+            first, *rest = vectors.token_ids(self.tokenizer, [query, *passages], self.longest)
+            rows += [pairs.paired(first[: self.longest // 2 - 1] + first[-1:] if len(first) > self.longest // 2 else first, r, self.longest) for r in rest]
+        found = pairs.logits_of(self.score, rows, RUN_TOKENS)
+        return np.split(found, np.cumsum([len(p) for _, p in asked])[:-1])
+
+
+def session(folder: Path, threads: int):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    return onnxruntime.InferenceSession(str(folder / "1" / "model.onnx"), options)
+
+
+def parameters(folder: Path) -> dict[str, str]:
+    """The parameters of a config.pbtxt."""
+    pattern = r'key:\s*"([^"]+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"'
+    return dict(re.findall(pattern, (folder / "config.pbtxt").read_text()))
+
+
+def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
+    """The embedder that a source names."""
+    torch.set_num_threads(threads)
+    kind, _, rest = source.partition(":")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if kind == "minilm":
+        tokenizer = vectors.load_tokenizer(Path(rest) / "tokenizer.json")
+        embed = vectors.torch_embed(bert.load_encoder(Path(rest)).eval().to(device), device)
+        return LocalEmbedder(embed, tokenizer, {"query": "", "passage": ""}, 256)
+    if kind == "run":
+        folder, alpha = rest.split("@")
+        model = export.two_mode(weights, Path(folder), float(alpha)).to(device)
+        prefixes = {"query": QUERY_PREFIX, "passage": PASSAGE_PREFIX}
+        return LocalEmbedder(vectors.module_embed(model, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256)
+    told, run = parameters(Path(rest)), session(Path(rest), threads)
+    prefixes = {m: told.get(f"{m}_prefix", "") for m in ("query", "passage")}
+
+    def embed(ids, mask):
+        feed = dict(zip(export.INPUTS, (ids.numpy(), mask.numpy(), np.zeros_like(ids.numpy()))))
+        return torch.from_numpy(run.run(None, feed)[0])
+
+    return LocalEmbedder(embed, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), prefixes, int(told["max_model_len"]))
+
+
+def scorer(source: str, weights: Path | None, threads: int, longest: int) -> LocalScorer:
+    """The ranker that a source names."""
+    torch.set_num_threads(threads)
+    kind, _, rest = source.partition(":")
+    if kind == "run":
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        folder, alpha = rest.split("@")
+        model = ranking_export.trained_ranker(Path(folder), float(alpha)).to(device)
+
+        def by_torch(*rows):
+            with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
+                return model(*(r.to(device) for r in rows)).float().cpu()
+
+        return LocalScorer(by_torch, vectors.load_tokenizer(weights / "tokenizer.json"), longest)
+    told, run = parameters(Path(rest)), session(Path(rest), threads)
+
+    def by_onnx(*rows):
+        return run.run(None, dict(zip(export.INPUTS, (r.numpy() for r in rows))))[0]
+
+    return LocalScorer(by_onnx, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), min(longest, int(told["max_model_len"])))

@@ -1,0 +1,87 @@
+"""The evaluation of the retrieval models: the measure, the table, and how the APIs are asked."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from scripts.eval import retrieval
+from scripts.eval.retrieval import ndcg, reranked
+from scripts.eval.retrieval_models import embedder, scorer
+from scripts.train.embedding.corpora import Collection, Query
+
+
+@pytest.fixture
+def served():
+    """A server that gives a text its length as vector and logit, in reverse order; .asked holds the bodies it got."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.path, body))
+            if self.path.endswith("/embeddings"):
+                rows = [{"index": i, "embedding": [float(len(t)), 1.0]} for i, t in enumerate(body["input"])]
+                answer = {"data": rows[::-1]}
+            else:
+                rows = [{"index": i, "logit": float(len(p["text"]))} for i, p in enumerate(body["passages"])]
+                answer = {"rankings": sorted(rows, key=lambda r: -r["logit"])}
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}", asked=asked)
+    server.shutdown()
+
+
+def test_ndcg_is_that_of_a_worked_example():
+    found = ndcg([0, 2, 0, 1], [2, 1])
+    assert found == pytest.approx((2 / math.log2(3) + 1 / math.log2(5)) / (2 + 1 / math.log2(3)))
+    assert ndcg([1.0], [1.0, 1.0]) == pytest.approx(1 / (1 + 1 / math.log2(3)))
+
+
+def test_reranking_moves_only_the_best():
+    scores = np.array([[0.9, 0.8, 0.7, 0.6]])
+    by_length = type("S", (), {"logits": lambda self, asked: [np.array([len(t) for t in ts], float) for _, ts in asked]})()
+    moved = reranked(scores, ["q"], ["a", "bbb", "cc", "dddddd"], by_length, 3)
+    assert np.argsort(-moved[0]).tolist() == [1, 2, 0, 3]
+
+
+def test_vectors_come_in_the_order_of_the_texts(served):
+    texts = ["x" * (i % 7 + 1) for i in range(150)]
+    found = embedder(f"{served.url}/embedding#m", None, 1).vectors(texts, "query")
+    assert found[:, 0].tolist() == [len(t) for t in texts]
+    assert {(path, body["input_type"], body["model"]) for path, body in served.asked} == {("/embedding/v1/embeddings", "query", "m")}
+
+
+def test_a_model_without_modes_is_told_none(served):
+    embedder(f"{served.url}#m", None, 1, modes=False).vectors(["a"], "query")
+    assert "input_type" not in served.asked[0][1]
+
+
+def test_logits_come_in_the_order_of_the_passages(served):
+    found = scorer(f"{served.url}#m", None, 1, 512).logits([("q", ["aa", "aaaa", "a"]), ("r", ["aaa"])])
+    assert [f.tolist() for f in found] == [[2, 4, 1], [3]]
+
+
+def test_the_gain_is_that_of_the_ranked_queries_alone():
+    passages = {"right": "a", "wrong": "bb"}
+    queries = [Query(str(i), f"q{i}", frozenset(["right"])) for i in range(4)]
+    flat = SimpleNamespace(vectors=lambda texts, mode: np.array([[1.0, 0.0] if "b" in t or "q" in t else [0.6, 0.8] for t in texts]))
+    short_first = SimpleNamespace(logits=lambda asked: [np.array([-len(p) for p in ps], float) for _, ps in asked])
+    args = SimpleNamespace(seed=1, queries=0, ranked=2, top=50)
+    found = retrieval.retrieval_set(Collection("made", passages, queries), None, flat, short_first, args)
+    assert (found["queries"], found["ranked_queries"], found["ranked"]) == (4, 2, 1.0)
+    assert found["gain"] == pytest.approx(1 - 1 / math.log2(3)) and found["gain_error"] == 0
+    assert "| made | 4 | 2 |" in retrieval.table({"made": found}) and "+36.9 ± 0.0" in retrieval.table({"made": found})
