@@ -1,0 +1,64 @@
+"""Trains the networks that read drawings of molecules. One command, resumable:
+
+    python -m scripts.train.vision --data DATA --minutes 60
+
+draws the molecules of DATA/zinc250k_train.smi.gz and muv_druglike.smi.gz in many styles and writes runs/vision/. Continue,
+or train longer, with the same command and a larger budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+from pathlib import Path
+
+import torch
+
+from scripts.train import training
+from scripts.train.latent.tokens import read_molecules
+from scripts.train.vision import evaluation
+from scripts.train.vision.data import Batches
+from scripts.train.vision.model import PRESETS, Model, Shape, describe, loss
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    training.add_arguments(parser, name="vision", batch=32, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8)
+    parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
+    parser.add_argument("--uses", type=int, default=3, help="times that a drawing is used (default: 3)")
+    parser.add_argument("--evaluate", type=int, default=100, help="drawings a style at each evaluation (default: 100)")
+    return parser
+
+
+def keep_memory() -> None:
+    """Tells the allocator to keep what it gets from the system: fresh pages for every large tensor cost half the step."""
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+    except (OSError, AttributeError):  # Another C library: slower, not wrong.
+        pass
+
+
+def main() -> None:
+    given = arguments().parse_args()
+    options = training.from_arguments(given)
+    keep_memory()
+    data = Path(options.data)
+    molecules = read_molecules(data / "zinc250k_train.smi.gz")
+    held_out = read_molecules(data / "zinc250k_valid.smi.gz")[:4000]
+    small = read_molecules(data / "muv_druglike.smi.gz")
+    molecules = molecules + small[: len(molecules) // 4]
+    options.folder.mkdir(parents=True, exist_ok=True)
+    shape = Shape(**PRESETS[given.preset])
+    (options.folder / "shape.json").write_text(json.dumps(describe(shape), indent=1) + "\n")
+    torch.manual_seed(options.seed)
+    model = Model(shape)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(molecules)} molecules", flush=True)
+    training.run(options, model, Batches(molecules, options.batch, options.seed, given.uses).batch, loss,
+                 evaluate=lambda network, step: evaluation.brief(network, held_out, given.evaluate))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Batches of drawings made on the fly.
+
+A drawing is used `uses` times, each time at another size and with other damage, `APART` steps between: drawing costs
+as much as learning from it. The batch of a step is a pure function of (seed, step).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import torch
+from PIL import Image, ImageFilter
+from rdkit import Chem
+
+from scripts.train.vision import reader_path  # noqa: F401  (first: it finds cells and ink)
+from cells import Cells, cells  # isort: skip
+from graph import ATOMS  # isort: skip
+from ink import MARGIN, box_of, fit, scaled  # isort: skip
+from look import along  # isort: skip
+from scripts.train.vision import labels, negatives
+from scripts.train.vision.drawing import Drawing, draw
+
+APART = 40
+NEGATIVES = 0.06
+"""Part of the pictures that are no molecules."""
+INDEX = {name: number for number, name in enumerate(ATOMS)}
+
+
+@dataclass
+class Sample:
+    """One scaled drawing and its labels."""
+
+    ink: np.ndarray
+    points: np.ndarray
+    classes: np.ndarray
+    bonds: np.ndarray
+    molecule: bool
+
+
+def damaged(ink: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Blur, JPEG, noise, pale or heavy ink: one or none of each."""
+    if random.random() < 0.6:
+        return ink
+    picture = Image.fromarray(ink)
+    kind = random.integers(5)
+    if kind == 0:
+        return np.asarray(picture.filter(ImageFilter.GaussianBlur(random.uniform(0.3, 0.9))))
+    if kind == 1:
+        file = io.BytesIO()
+        picture.save(file, "JPEG", quality=int(random.integers(40, 90)))
+        return np.asarray(Image.open(file))
+    if kind == 2:
+        noise = random.normal(0, random.uniform(3, 12), ink.shape)
+        return np.clip(ink + noise, 0, 255).astype(np.uint8)
+    if kind == 3:
+        return np.clip(ink.astype(np.float32) * random.uniform(0.6, 1.6), 0, 255).astype(np.uint8)
+    return np.where(ink > random.integers(60, 160), 255, 0).astype(np.uint8)
+
+
+def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
+    """The drawing cut out and scaled as the reader does, but with a random error of the scale."""
+    ink = damaged(drawing.ink, random)
+    box = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
+    jitter = random.integers(-2, 3, 4) * (min(box[2] - box[0], box[3] - box[1]) > 8)
+    box = (max(0, box[0] + jitter[0]), max(0, box[1] + jitter[1]), min(ink.shape[1], box[2] + jitter[2]), min(ink.shape[0], box[3] + jitter[3]))
+    factor = fit(box[2] - box[0], box[3] - box[1]) * np.exp(random.normal(0, 0.14))
+    bond = labels.typical(drawing.points, drawing.bonds)
+    factor = np.clip(factor, 11 / bond, 44 / bond)
+    x, y = factor * np.exp(random.normal(0, 0.03, 2))
+    small = scaled(ink, box, x, y)
+    size = np.array([small.shape[1], small.shape[0]]) - 2 * MARGIN
+    points = (drawing.points - np.array(box[:2])) * (size / np.array([box[2] - box[0], box[3] - box[1]])) + MARGIN
+    return Sample(small, points.astype(np.float32), np.array([INDEX[a] for a in drawing.atoms]), drawing.bonds, True)
+
+
+class Batches:
+    """Batches from SMILES strings."""
+
+    def __init__(self, molecules: list[str], batch: int, seed: int, uses: int = 2, default: float = 0.3) -> None:
+        self.molecules, self.size, self.seed, self.uses, self.default = molecules, batch, seed, uses, default
+        self.kept: dict[int, list[Drawing]] = {}
+
+    def drawings(self, group: int) -> list[Drawing]:
+        """The drawings first used at the step of that number."""
+        if group not in self.kept:
+            random = Random(f"{self.seed}/{group}")
+            wanted, out = -(-self.size // self.uses), []
+            while len(out) < wanted:
+                drawing = draw(self._molecule(random), random, random.random() < self.default)
+                if all(a in INDEX for a in drawing.atoms) and box_of(drawing.ink):
+                    out.append(drawing)
+            self.kept[group] = out
+            for old in [g for g in self.kept if g < group - APART * self.uses]:
+                del self.kept[old]
+        return self.kept[group]
+
+    def _molecule(self, random: Random) -> str:
+        """A molecule, now and then only a piece of one."""
+        smiles = random.choice(self.molecules)
+        if random.random() > 0.06:
+            return smiles
+        molecule = Chem.MolFromSmiles(smiles)
+        cut = [b.GetIdx() for b in molecule.GetBonds() if not b.IsInRing() and b.GetBondTypeAsDouble() == 1]
+        if not cut:
+            return smiles
+        parts = Chem.GetMolFrags(Chem.FragmentOnBonds(molecule, random.sample(cut, min(2, len(cut))), addDummies=False), asMols=True, sanitizeFrags=False)
+        piece = Chem.MolToSmiles(random.choice(parts))
+        built = Chem.MolFromSmiles(piece)
+        return piece if built is not None and built.GetNumAtoms() > 1 else smiles
+
+    def samples(self, step: int) -> list[Sample]:
+        groups = [step - use * APART for use in range(self.uses)]
+        random = np.random.default_rng((self.seed, step))
+        out = [sample(d, random) for g in groups for d in self.drawings(g)][: self.size]
+        for number in np.flatnonzero(random.random(len(out)) < NEGATIVES):
+            ink = negatives.picture(random)
+            box = box_of(ink)
+            if box:
+                factor = fit(box[2] - box[0], box[3] - box[1]) * np.exp(random.normal(0, 0.14))
+                out[number] = Sample(scaled(ink, box, factor, factor), np.zeros((0, 2), np.float32), np.zeros(0, np.int64), np.zeros((0, 3), np.int64), False)
+        return out
+
+    def batch(self, step: int) -> dict[str, torch.Tensor]:
+        return tensors(self.samples(step), np.random.default_rng((self.seed, step, 1)))
+
+
+def indices(found: Cells) -> dict[str, torch.Tensor]:
+    """What the network needs of the cells."""
+    out = {"patches": torch.from_numpy(found.patches)}
+    for number, level in enumerate(found.levels):
+        out[f"neighbours{number}"] = torch.from_numpy(level.neighbours)
+        if level.children is not None:
+            out[f"children{number}"] = torch.from_numpy(level.children)
+        if level.place is not None:
+            out[f"place{number}"] = torch.from_numpy(level.place)
+    out["drawing"] = torch.from_numpy(found.drawing(3))
+    out["drawings"] = torch.zeros(len(found.tops) - 1)
+    return out
+
+
+def tensors(samples: list[Sample], random: np.random.Generator) -> dict[str, torch.Tensor]:
+    """Cells and labels of a batch."""
+    found = cells([s.ink for s in samples])
+    level = found.levels[1]
+    centres, owner = level.centres(), found.drawing(1)
+    targets, offsets, lines, shapes, kinds = [], [], [], [], []
+    for number, s in enumerate(samples):
+        points = s.points + np.array([0, found.tops[number]], np.float32)
+        target, offset = labels.at_cells(centres[owner == number], points, s.classes)
+        targets.append(target if s.molecule else np.full_like(target, -1))
+        offsets.append(offset)
+        if len(s.bonds):
+            pair, kind = labels.pairs(points, s.bonds, random)
+            line, shape = along(points + random.normal(0, 1.0, points.shape), pair)
+            lines.append(level.at(line)), shapes.append(shape), kinds.append(kind)
+    out = indices(found)
+    out |= {"atom": torch.from_numpy(np.concatenate(targets)), "offset": torch.from_numpy(np.concatenate(offsets)),
+            "line": torch.from_numpy(np.concatenate(lines)), "shape": torch.from_numpy(np.concatenate(shapes)),
+            "kind": torch.from_numpy(np.concatenate(kinds)), "molecule": torch.tensor([float(s.molecule) for s in samples])}
+    return out

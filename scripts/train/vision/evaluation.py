@@ -1,0 +1,66 @@
+"""How well a model reads drawings of molecules that it was not trained on."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import torch
+from PIL import Image
+from rdkit import Chem
+
+from scripts.train.vision import data
+from scripts.train.vision.drawing import picture
+from scripts.train.vision.model import Model
+from reader import UNFITTED, Reader  # isort: skip
+
+
+class Trained:
+    """The networks in PyTorch, as the reader wants them."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @torch.no_grad()
+    def see(self, found: data.Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        with torch.autocast("cpu", torch.bfloat16):
+            return tuple(out.float().numpy() for out in self.model.seer(data.indices(found)))
+
+    @torch.no_grad()
+    def lines(self, features: np.ndarray, line: np.ndarray, shape: np.ndarray) -> np.ndarray:
+        with torch.autocast("cpu", torch.bfloat16):
+            return self.model.liner(torch.from_numpy(features), torch.from_numpy(line), torch.from_numpy(shape)).float().numpy()
+
+
+def pictures(molecules: list[str], count: int, default: bool, seed: int) -> list[tuple[str, bytes]]:
+    """Canonical SMILES and PNG files of the first `count` molecules of a shuffle; the same for the same seed."""
+    random = Random(seed)
+    chosen = random.sample(molecules, count)
+    return [(Chem.CanonSmiles(s), picture(s, Random(f"{seed}/{n}"), default)[0]) for n, s in enumerate(chosen)]
+
+
+def flat(smiles: str) -> str:
+    """Canonical SMILES without stereochemistry."""
+    molecule = Chem.MolFromSmiles(smiles)
+    Chem.RemoveStereochemistry(molecule)
+    return Chem.MolToSmiles(molecule)
+
+
+def accuracy(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, float]:
+    """Parts of the drawings whose SMILES is exact, exact without stereochemistry, and given at all."""
+    exact = bare = given = 0
+    for smiles, png in drawings:
+        read = reader.read(Image.open(io.BytesIO(png))).smiles
+        exact += read == smiles
+        given += read is not None
+        bare += read is not None and (read == smiles or flat(read) == flat(smiles))
+    return {"exact": exact / len(drawings), "flat": bare / len(drawings), "valid": given / len(drawings)}
+
+
+def brief(model: Model, molecules: list[str], count: int) -> dict[str, float]:
+    """Accuracy of a model in training on `count` drawings of each style."""
+    reader = Reader(Path(), 1, Trained(model), UNFITTED)
+    return {f"{style}_{k}": v for style in ("default", "varied")
+            for k, v in accuracy(reader, pictures(molecules, count, style == "default", 7)).items()}

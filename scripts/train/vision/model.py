@@ -1,0 +1,219 @@
+"""The networks that see atoms and bonds: a U-shaped convolutional network over inked cells only (sparse convolutions,
+Graham et al. 2018, arXiv 1711.10275: a blank cell stays blank), and a classifier of the line between two atoms."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from scripts.train.vision import reader_path  # noqa: F401  (first: it finds graph and look)
+from graph import ATOMS, BACK  # isort: skip
+from look import STEPS  # isort: skip
+
+KINDS = len(BACK)
+
+
+@dataclass
+class Shape:
+    """Widths of the levels (cells of 2, 4, 8 and 16 pixels), residual blocks at the last two, width of the features."""
+
+    widths: tuple[int, int, int, int] = (32, 64, 128, 192)
+    blocks: tuple[int, int] = (2, 2)
+    features: int = 96
+    atoms: int = len(ATOMS)
+    steps: int = STEPS
+
+
+PRESETS = {"cpu": {}, "gpu": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128}}
+
+
+class Square(torch.autograd.Function):
+    """A 3x3 convolution over the rows of inked cells: gather nine rows, multiply. Its gradient gathers too, because the
+    cell k places on is the one that sees this cell 8 - k places on."""
+
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, weight: torch.Tensor, neighbours: torch.Tensor) -> torch.Tensor:
+        columns = gather(x, neighbours)
+        ctx.save_for_backward(columns, weight, neighbours)
+        return columns @ weight
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor):
+        columns, weight, neighbours = ctx.saved_tensors
+        outputs = weight.shape[1]
+        turned = weight.view(9, -1, outputs).flip(0).transpose(1, 2).reshape(9 * outputs, -1)
+        gradient = gradient.contiguous()
+        return gather(gradient, neighbours) @ turned, (gradient.t() @ columns).t(), None
+
+
+class Move(torch.autograd.Function):
+    """Rows at other places: out[i] = x[there[i]], and x[j] goes to out[back[j]] alone. len(x) stands for a row of zeros."""
+
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, there: torch.Tensor, back: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(back)
+        return pick(x, there)
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor):
+        return pick(gradient.contiguous(), ctx.saved_tensors[0]), None, None
+
+
+def pick(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x, x.new_zeros(1, x.shape[1])]).index_select(0, rows)
+
+
+def gather(x: torch.Tensor, neighbours: torch.Tensor) -> torch.Tensor:
+    """[n, 9 * channels] of [n, channels]."""
+    return pick(x, neighbours.flatten()).view(len(neighbours), -1)
+
+
+class Convolution(nn.Module):
+    """3x3 over inked cells."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(9 * inputs, outputs) * (2 / (4 * inputs)) ** 0.5)
+
+    def forward(self, x: torch.Tensor, neighbours: torch.Tensor) -> torch.Tensor:
+        if torch.onnx.is_in_onnx_export():
+            return gather(x, neighbours) @ self.weight
+        return Square.apply(x, self.weight.to(x.dtype), neighbours)
+
+
+class Block(nn.Module):
+    """x + norm(conv(relu(norm(conv(x)))))), then relu."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first, self.second = Convolution(width, width), Convolution(width, width)
+        self.norm, self.last = nn.BatchNorm1d(width), nn.BatchNorm1d(width)
+        nn.init.constant_(self.last.weight, 0.3)
+
+    def forward(self, x: torch.Tensor, neighbours: torch.Tensor) -> torch.Tensor:
+        y = F.relu(self.norm(self.first(x, neighbours)))
+        return F.relu(x + self.last(self.second(y, neighbours)))
+
+
+def move(x: torch.Tensor, there: torch.Tensor, back: torch.Tensor) -> torch.Tensor:
+    return pick(x, there) if torch.onnx.is_in_onnx_export() else Move.apply(x, there, back)
+
+
+class Down(nn.Module):
+    """Four cells to the one of the next level that holds them."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.linear, self.norm = nn.Linear(4 * inputs, outputs, bias=False), nn.BatchNorm1d(outputs)
+
+    def forward(self, x: torch.Tensor, children: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+        return F.relu(self.norm(self.linear(move(x, children.flatten(), place).view(len(children), -1))))
+
+
+class Up(nn.Module):
+    """A cell to the four that it holds, added to what they were."""
+
+    def __init__(self, inputs: int, skip: int, outputs: int) -> None:
+        super().__init__()
+        self.linear, self.skip = nn.Linear(inputs, 4 * outputs, bias=False), nn.Linear(skip, outputs, bias=False)
+        self.norm, self.outputs = nn.BatchNorm1d(outputs), outputs
+
+    def forward(self, x: torch.Tensor, skip: torch.Tensor, children: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+        fine = move(self.linear(x).view(-1, self.outputs), place, children.flatten())
+        return F.relu(self.norm(fine + self.skip(skip)))
+
+
+class Seer(nn.Module):
+    """From cells to features of the 4-pixel cells, the atom at each of them, and whether a drawing is one of a molecule."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        a, b, c, d = shape.widths
+        self.stem, self.stem_norm = nn.Linear(36, a, bias=False), nn.BatchNorm1d(a)
+        self.fine, self.fine_norm = Convolution(a, a), nn.BatchNorm1d(a)
+        self.down = nn.ModuleList([Down(a, b), Down(b, c), Down(c, d)])
+        self.at4 = Block(b)
+        self.at8 = nn.ModuleList([Block(c) for _ in range(shape.blocks[0])])
+        self.at16 = nn.ModuleList([Block(d) for _ in range(shape.blocks[1])])
+        self.up8, self.back8 = Up(d, c, c), Block(c)
+        self.up4, self.back4 = Up(c, b, shape.features), Block(shape.features)
+        self.atom = nn.Sequential(nn.Linear(shape.features, shape.features), nn.ReLU(), nn.Linear(shape.features, 1 + shape.atoms + 2))
+        self.molecule = nn.Sequential(nn.Linear(d, 64), nn.ReLU(), nn.Linear(64, 1))
+        self.atom.hidden = self.molecule.hidden = self.stem.hidden = False
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Features [cells, features], atoms [cells, 1 + classes + 2] and molecule [drawings], logits both."""
+        near, up, place = (lambda i: batch[f"neighbours{i}"]), (lambda i: batch[f"children{i}"]), (lambda i: batch[f"place{i}"])
+        x = F.relu(self.stem_norm(self.stem(batch["patches"].float() / 128 - 0.5)))
+        x = F.relu(self.fine_norm(self.fine(x, near(0))))
+        four = self.at4(self.down[0](x, up(1), place(0)), near(1))
+        eight = self.down[1](four, up(2), place(1))
+        for block in self.at8:
+            eight = block(eight, near(2))
+        x = self.down[2](eight, up(3), place(2))
+        for block in self.at16:
+            x = block(x, near(3))
+        whole = self.molecule(self.pool(x, batch))[:, 0]
+        eight = self.back8(self.up8(x, eight, up(3), place(2)), near(2))
+        four = self.back4(self.up4(eight, four, up(2), place(1)), near(1))
+        return four, self.atom(four), whole
+
+    @staticmethod
+    def pool(x: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The mean over the cells of each drawing."""
+        count = len(batch["drawings"])
+        total = x.new_zeros(count, x.shape[1], dtype=torch.float32).index_add(0, batch["drawing"], x.float())
+        return total / torch.bincount(batch["drawing"], minlength=count).clamp(min=1)[:, None]
+
+
+class Liner(nn.Module):
+    """From the features along the way between two atoms to the kind of line."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.features = nn.Linear(shape.features * shape.steps, 160)
+        self.shape = nn.Linear(4, 160, bias=False)
+        self.hide, self.out = nn.Linear(160, 96), nn.Linear(96, KINDS)
+        self.out.hidden = self.shape.hidden = False
+
+    def forward(self, features: torch.Tensor, line: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
+        """Logits [pairs, KINDS] from cell features, cell numbers [pairs, steps] and line shapes [pairs, 4]."""
+        x = pick(features, line.flatten()).view(len(line), -1)
+        return self.out(F.relu(self.hide(F.relu(self.features(x) + self.shape(shape)))))
+
+
+class Model(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.seer, self.liner = Seer(shape), Liner(shape)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        features, atoms, molecule = self.seer(batch)
+        return atoms, self.liner(features, batch["line"], batch["shape"]), molecule
+
+
+def loss(model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Cross entropy of atoms and lines, distance of the offsets in cells, cross entropy of the molecule flag."""
+    atoms, kinds, molecule = model(batch)
+    atoms, kinds = atoms.float(), kinds.float()
+    there = batch["atom"] > 0
+    atom = F.cross_entropy(atoms[:, :-2], batch["atom"], ignore_index=-1)
+    offset = F.smooth_l1_loss(atoms[there, -2:], batch["offset"][there] / 4)
+    line = F.cross_entropy(kinds, batch["kind"])
+    flag = F.binary_cross_entropy_with_logits(molecule.float(), batch["molecule"])
+    right = (kinds.argmax(1) == batch["kind"]).float().mean()
+    total = 2 * atom + offset + 2 * line + 0.3 * flag
+    return total, {"atom": atom.detach(), "offset": offset.detach(), "line": line.detach(), "flag": flag.detach(), "right_lines": right}
+
+
+def shape_of(given: dict) -> Shape:
+    """A shape from a JSON object."""
+    return Shape(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
+
+
+def describe(shape: Shape) -> dict:
+    return dataclasses.asdict(shape)

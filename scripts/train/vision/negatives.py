@@ -1,0 +1,95 @@
+"""Pictures that are no molecules: text, charts, shapes, scribbles, tables, noise."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;()+-=HCNO"
+
+
+def picture(random: np.random.Generator) -> np.ndarray:
+    """The ink of one, uint8 [height, width]."""
+    width, height = (int(n) for n in random.integers(120, 420, 2))
+    image = Image.new("L", (width, height), 0)
+    pen = ImageDraw.Draw(image)
+    for _ in range(random.integers(1, 3)):
+        (text, chart, shapes, scribble, table, dots, graph)[random.integers(7)](pen, width, height, random)
+    return np.asarray(image)
+
+
+@functools.lru_cache
+def letters(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)
+
+
+def dark(random: np.random.Generator) -> int:
+    return int(random.integers(120, 256))
+
+
+def text(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    font = letters(int(random.integers(8, 40)))
+    y = 5.0
+    for _ in range(random.integers(1, 12)):
+        line = "".join(random.choice(list(LETTERS), random.integers(1, 40)))
+        pen.text((float(random.uniform(0, 30)), y), line, dark(random), font)
+        y += font.size * 1.3
+
+
+def chart(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    pen.line([(20, 10), (20, height - 20), (width - 10, height - 20)], dark(random), int(random.integers(1, 4)))
+    xs = np.linspace(20, width - 10, random.integers(4, 30))
+    for _ in range(random.integers(1, 4)):
+        ys = np.clip(height / 2 + random.normal(0, height / 8, len(xs)).cumsum() * random.uniform(0.2, 1), 10, height - 20)
+        if random.random() < 0.3:
+            for x, y in zip(xs, ys):
+                pen.rectangle([x, y, x + 0.6 * width / len(xs), height - 20], outline=dark(random))
+        else:
+            pen.line(list(map(tuple, np.stack([xs, ys], 1).tolist())), dark(random), int(random.integers(1, 4)))
+
+
+def shapes(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    for _ in range(random.integers(1, 10)):
+        x, y, w, h = random.uniform(0, 1, 4) * [width, height, width / 2, height / 2]
+        fill = dark(random) if random.random() < 0.3 else None
+        draw = (pen.ellipse, pen.rectangle)[random.integers(2)]
+        draw([x, y, x + w + 1, y + h + 1], fill=fill, outline=dark(random), width=int(random.integers(1, 5)))
+
+
+def scribble(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    for _ in range(random.integers(1, 6)):
+        steps = random.normal(0, 12, (random.integers(3, 60), 2)).cumsum(0) + random.uniform(0.2, 0.8, 2) * [width, height]
+        pen.line(list(map(tuple, steps.tolist())), dark(random), int(random.integers(1, 5)))
+
+
+def table(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    font = letters(int(random.integers(8, 14)))
+    rows, columns = random.integers(2, 9, 2)
+    for row in range(rows + 1):
+        pen.line([(5, 5 + row * (height - 10) / rows), (width - 5, 5 + row * (height - 10) / rows)], dark(random))
+    for column in range(columns + 1):
+        pen.line([(5 + column * (width - 10) / columns, 5), (5 + column * (width - 10) / columns, height - 5)], dark(random))
+    for row in range(rows):
+        for column in range(columns):
+            word = "".join(random.choice(list(LETTERS), random.integers(1, 6)))
+            pen.text((8 + column * (width - 10) / columns, 8 + row * (height - 10) / rows), word, dark(random), font)
+
+
+def dots(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    for x, y in random.uniform(0, 1, (random.integers(5, 150), 2)) * [width, height]:
+        r = random.uniform(0.5, 5)
+        pen.ellipse([x - r, y - r, x + r, y + r], dark(random))
+
+
+def graph(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    """Boxes or circles with words, joined by lines: the nearest thing to a molecule."""
+    font = letters(int(random.integers(8, 16)))
+    nodes = random.uniform(0.1, 0.9, (random.integers(3, 9), 2)) * [width, height]
+    for a, b in random.integers(0, len(nodes), (len(nodes) + 2, 2)):
+        pen.line([tuple(nodes[a].tolist()), tuple(nodes[b].tolist())], dark(random), int(random.integers(1, 3)))
+    for x, y in nodes:
+        r = random.uniform(8, 20)
+        (pen.ellipse, pen.rectangle)[random.integers(2)]([x - r, y - r, x + r, y + r], fill=0, outline=dark(random))
+        pen.text((x - r / 2, y - r / 2), "".join(random.choice(list(LETTERS), random.integers(1, 4))), dark(random), font)

@@ -1,0 +1,74 @@
+"""How a molecule is drawn: RDKit's default style, and random ones."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+from rdkit import Chem
+from rdkit.Chem import rdDepictor
+from rdkit.Chem.Draw import rdMolDraw2D
+
+SIZES = (200, 225, 250, 250, 300, 300, 300, 300, 350, 400, 450, 600)
+"""Sides of pictures in pixels."""
+
+
+def default(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
+    """RDKit's own options, and the sizes that its users ask for."""
+    size = random.choice([(300, 300), (300, 300), (250, 250), (350, 300), (400, 300), (400, 400)])
+    return options(rdMolDraw2D.MolDraw2DCairo(*size))[0]
+
+
+def options(drawer: rdMolDraw2D.MolDraw2DCairo) -> tuple[rdMolDraw2D.MolDraw2DCairo, rdMolDraw2D.MolDrawOptions]:
+    """The drawer and its options: molecules come prepared, and no structure is hidden in the file."""
+    chosen = drawer.drawOptions()
+    chosen.prepareMolsBeforeDrawing = False
+    chosen.includeMetadata = False
+    return drawer, chosen
+
+
+def varied(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
+    """A drawer with random size, colours, widths, letters and angle."""
+    width = random.choice(SIZES)
+    height = width if random.random() < 0.5 else min(600, max(180, int(width * random.uniform(0.6, 1.4))))
+    drawer, chosen = options(rdMolDraw2D.MolDraw2DCairo(width, height))
+    colours = random.random()
+    if colours < 0.4:
+        chosen.useBWAtomPalette()
+    elif colours < 0.5:
+        chosen.useCDKAtomPalette()
+    elif colours < 0.6:
+        chosen.useAvalonAtomPalette()
+    chosen.bondLineWidth = random.choice([1, 1.5, 2, 2, 2, 2.5, 3, 4])
+    chosen.scaleBondWidth = random.random() < 0.1
+    chosen.baseFontSize = random.uniform(0.45, 0.8)
+    chosen.minFontSize = random.choice([6, 6, 8, 10, 12])
+    chosen.multipleBondOffset = random.uniform(0.1, 0.22)
+    chosen.additionalAtomLabelPadding = random.choice([0, 0, 0.05, 0.1, 0.15])
+    chosen.padding = random.uniform(0.01, 0.15)
+    chosen.rotate = random.uniform(0, 360) if random.random() < 0.7 else random.choice([0, 90, 180, 270])
+    chosen.explicitMethyl = random.random() < 0.12
+    chosen.singleColourWedgeBonds = random.random() < 0.3
+    chosen.singleColourBonds = random.random() < 0.1
+    chosen.splitBonds = random.random() < 0.05
+    if random.random() < 0.15:
+        chosen.fixedBondLength = random.uniform(14, 30)
+    if random.random() < 0.05:
+        chosen.comicMode = True
+    if random.random() < 0.1:
+        chosen.setBackgroundColour(tuple(random.uniform(0.85, 1) for _ in range(3)))
+    return drawer
+
+
+def place(molecule: Chem.Mol, random: Random) -> None:
+    """Gives the molecule coordinates of its own: RDKit's or CoordGen's, from any atom, mirrored or not."""
+    rdDepictor.SetPreferCoordGen(random.random() < 0.08)
+    rdDepictor.Compute2DCoords(molecule, canonOrient=random.random() < 0.5)
+    rdDepictor.SetPreferCoordGen(False)
+    if random.random() < 0.1:
+        rdDepictor.StraightenDepiction(molecule)
+    if random.random() < 0.5:
+        conformer = molecule.GetConformer()
+        points = conformer.GetPositions() * np.array([-1.0, 1.0, 1.0])
+        for atom, (x, y, z) in enumerate(points):
+            conformer.SetAtomPosition(atom, (x, y, z))
