@@ -13,15 +13,19 @@ MARGIN = 8
 """Blank pixels left around a drawing."""
 
 
+def opaque(image: Image.Image) -> Image.Image:
+    """The picture in RGB, on white where it is transparent."""
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", image.size, (255, 255, 255, 255)), image).convert("RGB")
+    return image.convert("RGB")
+
+
 def ink_of(image: Image.Image) -> np.ndarray:
     """uint8 [height, width]: how far the pixel is from the paper, in the colour channel where it is farthest.
 
     The paper is the commonest colour of the border, so white ink on black works too, and letters of any colour are dark."""
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        white = Image.new("RGBA", image.size, (255, 255, 255, 255))
-        image = Image.alpha_composite(white, image)
-    pixels = np.asarray(image.convert("RGB"))
+    pixels = np.asarray(opaque(image))
     border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     paper = np.median(border, 0).astype(np.uint8)
     if (paper == 255).all():

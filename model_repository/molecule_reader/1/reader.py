@@ -13,7 +13,7 @@ from rdkit import Chem
 from rdkit.Geometry import Point3D
 
 from graph import Built, build
-from ink import MARGIN, box_of, fit, ink_of, scaled
+from ink import MARGIN, box_of, fit, ink_of, opaque, scaled
 from look import Networks, look
 
 LARGEST = 1600
@@ -71,6 +71,15 @@ class Calibration:
 UNFITTED = Calibration([3.0, -1.0, -1.0, 0, 0, 0, 0], [-1.0, 0, -0.5, 0, 0, 1.0, 0])
 
 
+def lines_box(ink: np.ndarray) -> tuple[int, int, int, int] | None:
+    """The box around the ink, None where there is none, a speck of it, or so much that it is no drawing of lines."""
+    box = box_of(ink)
+    if box is None or max(box[2] - box[0], box[3] - box[1]) < 4:
+        return None
+    inside = ink[box[1] : box[3], box[0] : box[2]]
+    return None if inside.size > 2500 and (inside > 48).mean() > FULL else box
+
+
 def logistic(weights: list[float], features: np.ndarray) -> float:
     return 1 / (1 + math.exp(-float(np.clip(weights[0] + np.dot(weights[1:], features), -30, 30))))
 
@@ -90,16 +99,13 @@ class Reader:
 
     def read(self, image: Image.Image) -> Reading:
         """The molecule of the picture's only drawing."""
-        size = image.size
+        size, image = image.size, opaque(image)
         while max(image.size) > LARGEST:
             image = image.reduce(2)
         shrink = image.size[0] / size[0]
         ink = ink_of(image)
-        box = box_of(ink)
-        if box is None or box[2] - box[0] < 4 and box[3] - box[1] < 4:
-            return Reading(None, None, 0.0, 0.0, size)
-        inside = ink[box[1] : box[3], box[0] : box[2]]
-        if (inside > 48).mean() > FULL and inside.size > 2500:
+        box = lines_box(ink)
+        if box is None:
             return Reading(None, None, 0.0, 0.0, size)
         views = self.views(ink, box)
         factor, best = self.choose(views)
@@ -110,10 +116,10 @@ class Reader:
         molecule = placed(best.built.molecule, factor, box, shrink)
         return Reading(best.built.smiles, molecule, confidence, max(drawing, confidence), size)
 
-    def views(self, ink: np.ndarray, box: tuple[int, int, int, int]) -> list[tuple[tuple[float, float], View]]:
+    def views(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int = len(LOOKS)) -> list[tuple[tuple[float, float], View]]:
         """Looks at the drawing until one is sure, each with the factors of its size."""
         usual, out = fit(box[2] - box[0], box[3] - box[1]), []
-        for other in LOOKS:
+        for other in LOOKS[:looks]:
             factor, view = self.view(ink, box, usual * other)
             if not out and view.bond and not 14 < view.bond < 36:  # A small or crowded drawing: its own size is the usual one.
                 usual *= BOND / view.bond

@@ -47,7 +47,7 @@ def main() -> None:
     keep_memory()
     data = Path(options.data)
     molecules = read_molecules(data / "zinc250k_train.smi.gz")
-    held_out = read_molecules(data / "zinc250k_valid.smi.gz")[:4000]
+    held_out = read_molecules(data / "zinc250k_valid.smi.gz")[evaluation.TUNING :]
     small = read_molecules(data / "muv_druglike.smi.gz")
     molecules = molecules + small[: len(molecules) // 4]
     options.folder.mkdir(parents=True, exist_ok=True)

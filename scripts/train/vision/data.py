@@ -27,6 +27,10 @@ from scripts.train.vision.drawing import Drawing, draw
 APART = 40
 NEGATIVES = 0.06
 """Part of the pictures that are no molecules."""
+RARE = ("[S-]", "[N-]", "[n-]", "[NH3+]", "[NH2+]", "[N+]", "[n+]", "[nH+]", "[O-]", "I", "P", "Br", "S", "#")
+"""Strings in SMILES of what is seldom drawn."""
+SEEK = 0.2
+"""Part of the molecules that are chosen for one of them."""
 INDEX = {name: number for number, name in enumerate(ATOMS)}
 
 
@@ -80,8 +84,9 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
 class Batches:
     """Batches from SMILES strings."""
 
-    def __init__(self, molecules: list[str], batch: int, seed: int, uses: int = 2, default: float = 0.3) -> None:
+    def __init__(self, molecules: list[str], batch: int, seed: int, uses: int = 2, default: float = 0.4) -> None:
         self.molecules, self.size, self.seed, self.uses, self.default = molecules, batch, seed, uses, default
+        self.rare = [found for text in RARE if (found := [s for s in molecules if text in s])]
         self.kept: dict[int, list[Drawing]] = {}
 
     def drawings(self, group: int) -> list[Drawing]:
@@ -99,8 +104,8 @@ class Batches:
         return self.kept[group]
 
     def _molecule(self, random: Random) -> str:
-        """A molecule, now and then only a piece of one."""
-        smiles = random.choice(self.molecules)
+        """A molecule, at times one with something rare, now and then only a piece of one."""
+        smiles = random.choice(random.choice(self.rare) if self.rare and random.random() < SEEK else self.molecules)
         if random.random() > 0.06:
             return smiles
         molecule = Chem.MolFromSmiles(smiles)

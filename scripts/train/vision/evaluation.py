@@ -16,6 +16,9 @@ from scripts.train.vision.drawing import picture
 from scripts.train.vision.model import Model
 from reader import UNFITTED, Reader  # isort: skip
 
+TUNING = 20_000
+"""The molecules of zinc250k_valid.smi.gz from here on serve to choose and calibrate, those before to measure."""
+
 
 class Trained:
     """The networks in PyTorch, as the reader wants them."""

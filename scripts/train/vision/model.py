@@ -28,7 +28,7 @@ class Shape:
     steps: int = STEPS
 
 
-PRESETS = {"cpu": {}, "gpu": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128}}
+PRESETS = {"tiny": {"widths": (8, 12, 16, 20), "blocks": (1, 1), "features": 12}, "cpu": {}, "gpu": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128}}
 
 
 class Square(torch.autograd.Function):
@@ -175,6 +175,7 @@ class Liner(nn.Module):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
+        self.cells = shape.features
         self.features = nn.Linear(shape.features * shape.steps, 160)
         self.shape = nn.Linear(4, 160, bias=False)
         self.hide, self.out = nn.Linear(160, 96), nn.Linear(96, KINDS)

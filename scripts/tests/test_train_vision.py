@@ -1,0 +1,195 @@
+"""The molecule reader: drawings and their labels, networks over inked cells, molecules built from what is seen. Run by
+`make test-train`; skipped where torch, onnxruntime or RDKit is not installed."""
+
+import dataclasses
+import io
+from random import Random
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+Chem = pytest.importorskip("rdkit.Chem")
+Image = pytest.importorskip("PIL.Image")
+
+from scripts.train import training  # noqa: E402
+from scripts.train.vision import calibration, data, drawing, evaluation, graphs, labels, model as vision, negatives  # noqa: E402
+import cells  # noqa: E402
+import graph  # noqa: E402
+import ink  # noqa: E402
+import look  # noqa: E402
+import networks  # noqa: E402
+import reader  # noqa: E402
+
+MOLECULES = ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "C[C@H](N)C(=O)[O-]", "C[C@@H]1CC[C@H]2CCCC[C@@H]2[NH2+]1", "C/C=C/C(=O)Nc1ccc(Cl)cc1", "C/C=C\\C#N",
+             "O=[N+]([O-])c1ccc(Br)cc1", "CC(C)(C)OC(=O)N1CC[C@@H](CO)C1", "Cc1nn(C)c(S)c1C(F)(F)F"]
+
+
+@pytest.fixture(scope="module")
+def network():
+    torch.manual_seed(0)
+    network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    network(batches().batch(0))  # The norms have seen a batch.
+    return network.half().float().eval()
+
+
+def batches(**options):
+    return data.Batches(MOLECULES, 6, 1, **{"uses": 2, **options})
+
+
+def seen_of(drawn: drawing.Drawing) -> graph.Seen:
+    """What perfect networks would see."""
+    atoms = np.eye(len(graph.ATOMS))[[data.INDEX[a] for a in drawn.atoms]]
+    return graph.Seen(drawn.points, np.ones(len(atoms)), atoms, drawn.bonds[:, :2], np.eye(8)[drawn.bonds[:, 2]])
+
+
+@pytest.mark.parametrize("smiles", MOLECULES)
+@pytest.mark.parametrize("style", ["default", 1, 2, 3])
+def test_labels_build_the_molecule(smiles, style):
+    _, drawn = drawing.picture(smiles, Random(str(style)), style == "default")
+    built = graph.build(seen_of(drawn))
+    assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == built.changes == 0
+
+
+def test_points_lie_on_ink():
+    for seed, smiles in enumerate(MOLECULES):
+        drawn = drawing.draw(smiles, Random(seed), False)
+        for x, y in drawn.points:
+            assert drawn.ink[max(0, int(y) - 8) : int(y) + 9, max(0, int(x) - 8) : int(x) + 9].max() > 60
+
+
+def test_a_scaled_drawing_keeps_its_labels_in_place():
+    drawn = drawing.draw(MOLECULES[0], Random(0), True)
+    sample = data.sample(drawn, np.random.default_rng(0))
+    level = cells.cells([sample.ink]).levels[1]
+    target, offset = labels.at_cells(level.centres(), sample.points, sample.classes)
+    named = target > 0
+    votes = level.centres()[named] + offset[named]
+    assert {tuple(p) for p in np.round(votes, 2)} == {tuple(p) for p in np.round(sample.points, 2)}
+
+
+@pytest.mark.parametrize("flaw", ["a charge lost", "a bond too many", "a hydrogen lost"])
+def test_contradictions_are_resolved_by_the_next_best(flaw):
+    _, drawn = drawing.picture("C[N+](C)(C)CC(=O)[O-]", Random(0), True)
+    seen = seen_of(drawn)
+    seen.atoms, seen.kinds = seen.atoms * 0.98 + 1e-3, seen.kinds * 0.98 + 1e-3
+    names = list(graph.ATOMS)
+    if flaw == "a bond too many":  # Five bonds at N+.
+        seen.pairs, seen.kinds = np.concatenate([seen.pairs, [[1, 5]]]), np.concatenate([seen.kinds, [[0.4, 0.6, 0, 0, 0, 0, 0, 0]]])
+        built = graph.build(seen)
+        assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
+        return
+    wrong, right = ("N", "N+") if flaw == "a charge lost" else ("O", "O-")
+    atom = drawn.atoms.index(right)
+    seen.atoms[atom] = 1e-3
+    seen.atoms[atom, [names.index(wrong), names.index(right)]] = 0.6, 0.38
+    built = graph.build(seen)
+    assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
+
+
+def test_sparse_convolution_is_the_dense_one_on_inked_cells():
+    random = np.random.default_rng(0)
+    inks = [np.where(random.random((40, 56)) < 0.02, 255, 0).astype(np.uint8) for _ in range(2)]
+    found = cells.cells(inks)
+    level = found.levels[1]
+    x = torch.randn(len(level), 5, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(45, 3, dtype=torch.float64, requires_grad=True)
+    neighbours = torch.from_numpy(level.neighbours)
+    y = vision.Square.apply(x, weight, neighbours)
+    plane = torch.zeros(5, level.ids.shape[0] - 2, level.ids.shape[1] - 2, dtype=torch.float64)
+    plane[:, level.rows, level.columns] = x.detach().t()
+    dense = torch.nn.functional.conv2d(plane[None], weight.detach().view(3, 3, 5, 3).permute(3, 2, 0, 1), padding=1)[0]
+    assert torch.allclose(y, dense[:, level.rows, level.columns].t())
+    assert torch.autograd.gradcheck(lambda x, w: vision.Square.apply(x, w, neighbours), (x[:, :2].detach().requires_grad_(), weight[:18, :2].detach().requires_grad_()))
+
+
+def test_levels_fit_into_each_other():
+    found = cells.cells([drawing.draw(s, Random(1), False).ink for s in MOLECULES[:3]])
+    for number, (fine, coarse) in enumerate(zip(found.levels, found.levels[1:])):
+        assert (coarse.children.ravel()[fine.place] == np.arange(len(fine))).all()
+        assert (found.drawing(number + 1)[fine.place // 4] == found.drawing(number)).all()
+    assert (found.levels[0].at(found.levels[0].centres()) == np.arange(len(found.levels[0]))).all()
+
+
+def test_a_batch_is_a_function_of_its_step():
+    one, other = batches(), batches()
+    other.batch(1)
+    for key, value in one.batch(50).items():
+        assert torch.equal(value, other.batch(50)[key]), key
+
+
+def test_the_loss_falls():
+    torch.manual_seed(0)
+    network, batch = vision.Model(vision.Shape(**vision.PRESETS["tiny"])), batches().batch(0)
+    optimiser = torch.optim.Adam(network.parameters(), 1e-2)
+    values = []
+    for _ in range(25):
+        value, _ = vision.loss(network, batch)
+        optimiser.zero_grad()
+        value.backward()
+        optimiser.step()
+        values.append(value.item())
+    assert values[-1] < 0.6 * values[0]
+
+
+def test_graphs_compute_what_the_model_does(network, tmp_path):
+    graphs.save(network, tmp_path)
+    onnx, trained = networks.Onnx(tmp_path, 1), evaluation.Trained(network)
+    small = data.sample(drawing.draw(MOLECULES[0], Random(0), True), np.random.default_rng(0)).ink
+    found = cells.cells([small])
+    features, *heads = onnx.see(found)
+    with torch.no_grad():
+        wanted = network.seer(data.indices(found))
+        lines = network.liner(wanted[0], torch.zeros(3, look.STEPS, dtype=torch.int64), torch.ones(3, 4))
+    for mine, other in zip((features, *heads), wanted):
+        np.testing.assert_allclose(mine, other.numpy(), atol=1e-3)
+    np.testing.assert_allclose(onnx.lines(features, np.zeros((3, look.STEPS), np.int64), np.ones((3, 4), np.float32)), lines.numpy(), atol=1e-3)
+    assert trained.see(found)[0].shape == features.shape
+
+
+@pytest.mark.parametrize("picture", ["blank", "one pixel", "black", "noise", "clear", "large"])
+def test_pictures_that_are_no_drawings(network, picture):
+    random = np.random.default_rng(0)
+    image = {"blank": lambda: Image.new("RGB", (300, 200), "white"), "one pixel": lambda: Image.new("RGB", (1, 1), "red"),
+             "black": lambda: Image.new("L", (300, 200), 0), "clear": lambda: Image.new("RGBA", (50, 50), (0, 0, 0, 0)),
+             "noise": lambda: Image.fromarray(random.integers(0, 255, (90, 90, 3)).astype(np.uint8)),
+             "large": lambda: Image.new("1", (5000, 9000), 1)}[picture]()
+    reading = reader.Reader(None, networks=evaluation.Trained(network), calibration=reader.UNFITTED).read(image)
+    assert reading.smiles is None and reading.drawing < 0.5 and reading.size == image.size
+
+
+def test_ink_is_the_same_on_any_paper():
+    png, _ = drawing.picture(MOLECULES[0], Random(0), True)
+    image = Image.open(io.BytesIO(png)).convert("L").convert("RGB")
+    turned = Image.fromarray(255 - np.asarray(image))
+    clear = Image.merge("RGBA", (*Image.new("RGB", image.size, 0).split(), Image.fromarray(255 - np.asarray(image.convert("L")))))
+    assert (ink.ink_of(image) == ink.ink_of(turned)).all() and abs(ink.ink_of(image).astype(int) - ink.ink_of(clear)).max() <= 1
+
+
+def test_the_reading_lies_in_the_picture():
+    """With perfect networks' points the conformer comes back in pixels of the picture."""
+    _, drawn = drawing.picture(MOLECULES[0], Random(0), True)
+    built = graph.build(dataclasses.replace(seen_of(drawn), points=drawn.points * 2 + ink.MARGIN))
+    placed = reader.placed(built.molecule, (2.0, 2.0), (0, 0, 300, 300), 1.0)
+    wanted = {tuple(p) for p in np.round(drawn.points * [1, -1], 2).tolist()}
+    assert {tuple(p) for p in np.round(placed.GetConformer().GetPositions()[:, :2], 2).tolist()} == wanted
+
+
+def test_confidence_is_calibrated():
+    random = np.random.default_rng(0)
+    x = random.normal(0, 1, (4000, 6))
+    right = random.random(4000) < 1 / (1 + np.exp(-(0.5 + 2 * x[:, 0] - x[:, 3])))
+    assert np.array(calibration.fit(x, right.astype(float))) == pytest.approx([0.5, 2, 0, 0, -1, 0, 0], abs=0.25)
+
+
+def test_negatives_are_seeded_and_not_blank():
+    one, other = (negatives.picture(np.random.default_rng(5)) for _ in range(2))
+    assert (one == other).all() and one.max() > 0
+
+
+def test_a_run_trains_and_resumes(tmp_path):
+    options = training.Options(name="vision", runs=str(tmp_path), samples=12, batch=6, device="cpu", precision="fp32", threads=1)
+    network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    training.run(options, network, batches().batch, vision.loss, lambda model, step: evaluation.brief(model, MOLECULES, 1))
+    assert (tmp_path / "vision" / "weights.pt").exists()

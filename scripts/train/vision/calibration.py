@@ -1,0 +1,48 @@
+"""How sure the reader may be: two logistic regressions on what one look gives (reader.View.features), fitted on drawings of
+molecules that were neither trained on nor are measured, and on pictures that are none."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from PIL import Image
+
+from scripts.train.vision import evaluation, negatives
+from ink import ink_of  # isort: skip
+from reader import Calibration, Reader, lines_box  # isort: skip
+
+
+def fit(features: np.ndarray, right: np.ndarray, weight: float = 1e-3, rounds: int = 50) -> list[float]:
+    """Intercept and weights of a logistic regression by Newton's method, with an L2 penalty on standardised features."""
+    mean, deviation = features.mean(0), features.std(0) + 1e-6
+    x = np.concatenate([np.ones((len(features), 1)), (features - mean) / deviation], 1)
+    w = np.zeros(x.shape[1])
+    penalty = weight * len(x) * np.eye(len(w))
+    penalty[0, 0] = 1e-6
+    for _ in range(rounds):
+        p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
+        w -= np.linalg.solve((x * (p * (1 - p) + 1e-9)[:, None]).T @ x + penalty, x.T @ (p - right) + penalty @ w)
+    scaled = w[1:] / deviation
+    return [float(w[0] - (scaled * mean).sum()), *map(float, scaled)]
+
+
+def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
+    """From `count` drawings in the default style, as many in varied ones, and as many pictures that are no molecules."""
+    views, exact = [], []
+    for default in (True, False):
+        for smiles, png in evaluation.pictures(molecules, count, default, seed):
+            ink = ink_of(Image.open(io.BytesIO(png)))
+            view = reader.views(ink, lines_box(ink), looks=1)[-1][1]
+            views.append(view)
+            exact.append(view.built is not None and view.built.smiles == smiles)
+    random, other = np.random.default_rng(seed), []
+    while len(other) < count:
+        ink = negatives.picture(random)
+        box = lines_box(ink)
+        if box:
+            other.append(reader.views(ink, box, looks=1)[0][1])
+    built = [i for i, v in enumerate(views) if v.built]
+    found = np.array([v.features for v in views])
+    return Calibration(fit(found[built], np.array(exact, float)[built]),
+                       fit(np.concatenate([found, np.array([v.features for v in other])]), np.array([1.0] * len(found) + [0.0] * len(other))))

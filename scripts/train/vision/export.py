@@ -1,0 +1,51 @@
+"""Writes the trained reader into the model repository:
+
+    python -m scripts.train.vision.export --run runs/vision --data DATA
+
+seer.onnx and liner.onnx (weights in fp16), and calibration.json, fitted on drawings of the last molecules of
+zinc250k_valid.smi.gz, which `report` does not measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import torch
+
+from scripts.train import checkpoint
+from scripts.train.latent.tokens import read_molecules
+from scripts.train.vision import calibration, evaluation, graphs, reader_path
+from scripts.train.vision.model import Model, shape_of
+from reader import UNFITTED, Reader  # isort: skip
+
+
+def load(run: Path) -> Model:
+    """The averaged weights of a run, in eval mode."""
+    model = Model(shape_of(json.loads((run / "shape.json").read_text())))
+    model.load_state_dict(checkpoint.load(run / "weights.pt"))
+    return model.eval()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
+    parser.add_argument("--to", type=Path, default=reader_path.FOLDER, help="folder of the version in the model repository")
+    parser.add_argument("--count", type=int, default=600, help="drawings a style for the calibration")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    given.to.mkdir(parents=True, exist_ok=True)
+    graphs.save(load(given.run), given.to)
+    reader = Reader(given.to, calibration=UNFITTED)
+    held_out = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[evaluation.TUNING :]
+    fitted = dataclasses.asdict(calibration.calibrated(reader, held_out, given.count))
+    text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)
+    (given.to / "calibration.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

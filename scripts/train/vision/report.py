@@ -1,0 +1,67 @@
+"""Measures the exported reader on drawings of molecules that it was not trained on:
+
+    python -m scripts.train.vision.report --data DATA
+
+1,000 drawings a style: exact SMILES, exact without stereochemistry, given at all; what its confidence is worth; time of a
+reading on one thread; and pictures that are no molecules. Writes runs/vision/figures.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from scripts.train.latent.tokens import read_molecules
+from scripts.train.vision import evaluation, negatives, reader_path
+from reader import Reader  # isort: skip
+
+BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
+
+
+def measured(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, object]:
+    """Accuracy, and how often a reading of a given confidence was exact."""
+    rows = []
+    for smiles, png in drawings:
+        image = Image.open(io.BytesIO(png))
+        begun = time.perf_counter()
+        reading = reader.read(image)
+        spent = time.perf_counter() - begun
+        bare = reading.smiles is not None and (reading.smiles == smiles or evaluation.flat(reading.smiles) == evaluation.flat(smiles))
+        rows.append((reading.smiles == smiles, bare, reading.smiles is not None, reading.confidence, reading.drawing > 0.5, spent))
+    exact, bare, given, sure, drawn, spent = map(np.array, zip(*rows))
+    at = [(low, (sure >= low) & (sure < high)) for low, high in zip(BINS, BINS[1:])]
+    return {"drawings": len(rows), "exact": exact.mean(), "flat": bare.mean(), "given": given.mean(), "taken_for_drawing": drawn.mean(),
+            "confidence": [{"from": low, "drawings": int(these.sum()), "exact": float(exact[these].mean())} for low, these in at if these.any()],
+            "milliseconds": {f"p{q}": float(np.percentile(spent, q)) * 1000 for q in (50, 95)}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
+    parser.add_argument("--reader", type=Path, default=reader_path.FOLDER, help="folder of the reader")
+    parser.add_argument("--count", type=int, default=1000, help="drawings a style")
+    parser.add_argument("--out", type=Path, default=Path("runs/vision/figures.json"), help="where the figures go")
+    given = parser.parse_args()
+    reader = Reader(given.reader)
+    molecules = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[: evaluation.TUNING]
+    figures: dict[str, object] = {}
+    for style in ("default", "varied"):
+        figures[style] = measured(reader, evaluation.pictures(molecules, given.count, style == "default", 3))
+        print(style, json.dumps(figures[style]), flush=True)
+    random = np.random.default_rng(3)
+    others = [Image.fromarray(255 - negatives.picture(random)) for _ in range(given.count // 4)]
+    figures["others"] = {"pictures": len(others), "taken_for_drawing": float(np.mean([reader.read(p).drawing > 0.5 for p in others]))}
+    print("others", figures["others"])
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
