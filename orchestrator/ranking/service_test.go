@@ -1,0 +1,256 @@
+package ranking
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// toy is a ranker whose logit is the number of times a passage says "reform",
+// less a hundredth for each of the query's tokens. It keeps what it was sent.
+type toy struct {
+	takes time.Duration
+	word  int64 // the token that counts
+	mu    sync.Mutex
+	calls []call
+	now   int
+	most  int // calls at once
+	done  atomic.Int64
+}
+
+type call struct{ rows, length, tokens int }
+
+const toyConfig = `
+name: "toy" backend: "onnxruntime" max_batch_size: 64
+input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] },
+        { name: "token_type_ids" data_type: TYPE_INT64 dims: [ -1 ] } ]
+output [ { name: "logits" data_type: TYPE_FP32 dims: [ 1 ] } ]
+instance_group [ { count: 4 } ]
+parameters { key: "retort_api" value { string_value: "ranking" } }
+parameters { key: "model_id" value { string_value: "tests/toy" } }
+parameters { key: "max_model_len" value { string_value: "64" } }`
+
+func (m *toy) infer(_ context.Context, r *triton.Request) (*triton.Response, error) {
+	input := func(name string) []int64 {
+		t, _ := r.Input(name)
+		values, err := t.Int64s()
+		if err != nil {
+			panic(err)
+		}
+		return values
+	}
+	ids, mask, types := input("input_ids"), input("attention_mask"), input("token_type_ids")
+	t, _ := r.Input("input_ids")
+	c := call{rows: int(t.Shape[0]), length: int(t.Shape[1])}
+	logits := make([]float32, c.rows)
+	for i, id := range ids {
+		c.tokens += int(mask[i])
+		switch {
+		case types[i] == 1 && id == m.word:
+			logits[i/c.length]++
+		case types[i] == 0 && mask[i] == 1:
+			logits[i/c.length] -= 0.01
+		}
+	}
+	m.mu.Lock()
+	m.calls = append(m.calls, c)
+	m.now++
+	m.most = max(m.most, m.now)
+	m.mu.Unlock()
+	time.Sleep(m.takes)
+	m.mu.Lock()
+	m.now--
+	m.mu.Unlock()
+	m.done.Add(1)
+	return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("logits", []int64{t.Shape[0], 1}, logits)}}, nil
+}
+
+// start returns the service over a toy behind a server of ours.
+func start(t *testing.T, m *toy) *Service {
+	t.Helper()
+	repository := t.TempDir()
+	text, err := os.ReadFile(filepath.Join("..", "..", "model_repository", "minilm_embed", "tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(repository, "toy"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(repository, "toy", "tokenizer.json"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	server := tritontest.Start(t, tritontest.Model{Config: tritontest.Config(t, toyConfig), Infer: m.infer})
+	client, err := triton.Dial(triton.Config{URLs: []string{server.URL()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: time.Hour, Repository: repository})
+	t.Cleanup(registry.Close)
+	models := triton.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, Opener(client, triton.BatchOptions{MaxTokens: 512, Concurrency: 2}))
+	for until := time.Now().Add(10 * time.Second); models.Ready() != nil; time.Sleep(10 * time.Millisecond) {
+		if _ = registry.Refresh(t.Context()); time.Now().After(until) {
+			t.Fatal(models.Ready())
+		}
+	}
+	ranker, _ := models.Find("tests/toy")
+	id, ok := ranker.Tokenizer.ID("reform")
+	if !ok {
+		t.Fatal("the vocabulary lacks the word")
+	}
+	m.word = int64(id)
+	return New(Config{MaxPassages: 512}, models)
+}
+
+func request(truncate, query string, passages ...string) Request {
+	r := Request{Model: "tests/toy", Query: Text{query}, Truncate: truncate}
+	for _, p := range passages {
+		r.Passages = append(r.Passages, Text{p})
+	}
+	return r
+}
+
+func TestEveryPassageIsRankedOnceAndEqualOnesByIndex(t *testing.T) {
+	s := start(t, &toy{})
+	res, err := s.Rank(t.Context(), request("NONE", "q", "a", "reform reform", "b", "reform", "reform reform", "c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []int
+	for i, r := range res.Rankings {
+		order = append(order, r.Index)
+		if i > 0 && r.Logit > res.Rankings[i-1].Logit {
+			t.Errorf("the logits do not descend: %v", res.Rankings)
+		}
+	}
+	if want := []int{1, 4, 3, 0, 2, 5}; !slices.Equal(order, want) {
+		t.Errorf("%v, want %v", order, want)
+	}
+	if text, _ := json.Marshal(res.Rankings[:1]); !strings.HasPrefix(string(text), `[{"index":1,"logit":1.97`) {
+		t.Errorf("%s", text)
+	}
+}
+
+// END cuts the passage and never the query; NONE refuses the whole request
+// and says which pair it was.
+func TestLongPairs(t *testing.T) {
+	s, long := start(t, &toy{}), strings.Repeat("word ", 70)
+	res, err := s.Rank(t.Context(), request("END", "q", "reform "+long, long+"reform", "reform"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if order := []int{res.Rankings[0].Index, res.Rankings[1].Index, res.Rankings[2].Index}; !slices.Equal(order, []int{0, 2, 1}) {
+		t.Errorf("%v", res.Rankings)
+	}
+	for name, c := range map[string]struct {
+		request Request
+		place   string
+	}{
+		"NONE":           {request("NONE", "q", "a", long), `"passages",1,"text"`},
+		"query too long": {request("END", long, "a"), `"passages",0,"text"`},
+	} {
+		_, err := s.Rank(t.Context(), c.request)
+		status, body := s.RenderFault(fault.As(err))
+		text, _ := json.Marshal(body)
+		if status != 400 || !strings.HasPrefix(string(text), `{"error":"Input length 74 exceeds maximum allowed token size 64"`) || !strings.Contains(string(text), c.place) {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	s := start(t, &toy{})
+	many := request("NONE", "q", slices.Repeat([]string{"a"}, 513)...)
+	other := request("NONE", "q", "a")
+	other.Model = "nobody/nothing"
+	for _, c := range []struct {
+		request Request
+		status  int
+		says    string
+	}{{many, 400, "at most 512"}, {other, 404, "The model `nobody/nothing` does not exist."}} {
+		_, err := s.Rank(t.Context(), c.request)
+		status, body := s.RenderFault(fault.As(err))
+		if text, _ := json.Marshal(body); status != c.status || !strings.Contains(string(text), c.says) {
+			t.Errorf("%d %s, want %d and %q", status, text, c.status, c.says)
+		}
+	}
+	if res, err := s.Rank(t.Context(), request("NONE", "q", slices.Repeat([]string{"a"}, 512)...)); err != nil || len(res.Rankings) != 512 {
+		t.Errorf("512 passages: %v", err)
+	}
+}
+
+// A long list goes in calls of similar length, as many at once as may be.
+func TestLongListsAreSplitByLengthAndRunSideBySide(t *testing.T) {
+	m := &toy{takes: 5 * time.Millisecond}
+	s := start(t, m)
+	var passages []string
+	for i := range 200 {
+		passages = append(passages, strings.Repeat("word ", 1+i*37%50))
+	}
+	if _, err := s.Rank(t.Context(), request("NONE", "what is it?", passages...)); err != nil {
+		t.Fatal(err)
+	}
+	rows, tokens, padded := 0, 0, 0
+	for _, c := range m.calls {
+		rows, tokens, padded = rows+c.rows, tokens+c.tokens, padded+c.rows*c.length
+		if c.rows > 1 && c.rows*c.length > 512 {
+			t.Errorf("a call of %d rows of %d tokens", c.rows, c.length)
+		}
+	}
+	if rows != 200 || float64(padded) > 1.1*float64(tokens) {
+		t.Errorf("%d rows, %d tokens padded to %d in %d calls", rows, tokens, padded, len(m.calls))
+	}
+	if m.most != 2 {
+		t.Errorf("%d calls at once, want 2", m.most)
+	}
+}
+
+// Ten lists of a hundred passages and single ones take turns: a single one is
+// answered after one turn of each, not behind them.
+func TestSinglesShareWithLists(t *testing.T) {
+	m := &toy{takes: 3 * time.Millisecond}
+	s := start(t, m)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	passages := slices.Repeat([]string{strings.Repeat("word ", 40)}, 100)
+	var lists sync.WaitGroup
+	var failed atomic.Int64
+	for i := range 10 {
+		lists.Go(func() {
+			if _, err := s.Rank(ctx, request("NONE", fmt.Sprint("list ", i), passages...)); err != nil {
+				failed.Add(1)
+			}
+		})
+	}
+	for m.done.Load() < 5 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 5 {
+		before := m.done.Load()
+		if _, err := s.Rank(ctx, request("NONE", "a query of its own", "reform")); err != nil {
+			t.Fatal(err)
+		}
+		// Ten turns, its own call, and what was under way or ended beside it.
+		if waited := m.done.Load() - before; waited > 16 {
+			t.Errorf("a single passage waited for %d calls", waited)
+		}
+	}
+	lists.Wait()
+	if total := m.done.Load(); failed.Load() > 0 || total < 90 {
+		t.Errorf("%d lists failed, %d calls in all", failed.Load(), total)
+	}
+}
