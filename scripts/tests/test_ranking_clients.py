@@ -1,0 +1,131 @@
+"""Real clients of the documented ranking service against the whole stack, with the ranker that the repository has."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+import requests
+from conftest import eventually
+from langchain_core.documents import Document
+from langchain_nvidia_ai_endpoints import NVIDIARerank
+
+QUERY = "Which drug eases pain?"
+PASSAGES = ["The Rhine flows north.", "Caffeine is a stimulant.", "Aspirin is an analgesic: it eases pain and lowers fever.",
+            "A bank lends money."]
+
+
+@pytest.fixture(scope="module")
+def model(stack, ranking_url: str) -> str:
+    """The id of the first ranker."""
+    if not eventually(lambda: stack.ready("ranking"), 5):
+        pytest.skip("no model of the ranking API is in the repository")
+    return requests.get(f"{ranking_url}/v1/models", timeout=5).json()["data"][0]["id"]
+
+
+def rank(url: str, model: str, passages: list[str], query: str = QUERY, **more: object) -> requests.Response:
+    body = {"model": model, "query": {"text": query}, "passages": [{"text": p} for p in passages], **more}
+    return requests.post(f"{url}/v1/ranking", json=body, timeout=120)
+
+
+def logits(url: str, model: str, passages: list[str], **more: object) -> list[float]:
+    answer = rank(url, model, passages, **more)
+    assert answer.status_code == 200, answer.text
+    found = {r["index"]: r["logit"] for r in answer.json()["rankings"]}
+    assert sorted(found) == list(range(len(passages)))
+    return [found[i] for i in range(len(passages))]
+
+
+def test_langchain_rerank(ranking_url: str, model: str) -> None:
+    client = NVIDIARerank(model=model, base_url=f"{ranking_url}/v1", top_n=2)
+    ranked = client.compress_documents(query=QUERY, documents=[Document(page_content=p) for p in PASSAGES])
+    assert len(ranked) == 2
+    assert ranked[0].page_content == PASSAGES[2]
+    scores = [d.metadata["relevance_score"] for d in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert any(m.id == model for m in client.available_models)
+
+
+def test_langchain_rerank_of_more_than_one_batch(ranking_url: str, model: str) -> None:
+    client = NVIDIARerank(model=model, base_url=f"{ranking_url}/v1", top_n=100, max_batch_size=32)
+    documents = [Document(page_content=f"{p} ({i})") for i in range(25) for p in PASSAGES]
+    ranked = client.compress_documents(query=QUERY, documents=documents)
+    assert len(ranked) == 100
+    assert "Aspirin" in ranked[0].page_content
+
+
+@pytest.mark.parametrize("truncate", ["NONE", "END"])
+def test_langchain_truncates_as_told(ranking_url: str, model: str, truncate: str) -> None:
+    client = NVIDIARerank(model=model, base_url=f"{ranking_url}/v1", truncate=truncate)
+    documents = [Document(page_content="long " * 10_000), Document(page_content="short")]
+    if truncate == "END":
+        assert len(client.compress_documents(query=QUERY, documents=documents)) == 2
+        return
+    with pytest.raises(Exception, match="exceeds maximum allowed token size"):
+        client.compress_documents(query=QUERY, documents=documents)
+
+
+def test_a_logit_does_not_depend_on_its_batch(ranking_url: str, model: str) -> None:
+    long = [("A sentence that is a good deal longer than the others, so that they are padded. " * n).strip() for n in (1, 3, 8, 20)]
+    together = logits(ranking_url, model, long + PASSAGES * 3, truncate="END")
+    for passage, logit in zip(long + PASSAGES, together):
+        assert logits(ranking_url, model, [passage], truncate="END") == [pytest.approx(logit, abs=1e-4)], passage
+    for i, passage in enumerate(PASSAGES):  # and equal passages get equal logits, but for rounding
+        assert together[4 + i] == pytest.approx(together[8 + i], abs=1e-4)
+
+
+def test_singles_among_lists(ranking_url: str, model: str) -> None:
+    """Ten clients with lists of 100 passages; another's single passage does not wait for them all."""
+    lists, ended = [f"{PASSAGES[i % 4]} It is number {i}." for i in range(100)], []
+
+    def work() -> None:
+        logits(ranking_url, model, lists)
+        ended.append(time.monotonic())
+
+    logits(ranking_url, model, PASSAGES)  # the model is warm
+    workers = [threading.Thread(target=work) for _ in range(10)]
+    start = time.monotonic()
+    for worker in workers:
+        worker.start()
+    answered = 0
+    while len(ended) < 10 and any(w.is_alive() for w in workers):
+        logits(ranking_url, model, PASSAGES[:1])
+        answered += len(ended) == 0
+    for worker in workers:
+        worker.join()
+    assert len(ended) == 10
+    # Lists that share fairly end near each other, and singles go on getting answers before the first of them does.
+    assert answered >= 3, f"{answered} singles before the first list ended"
+    assert min(ended) - start > 0.5 * (max(ended) - start)
+
+
+@pytest.mark.parametrize(("body", "says"), [
+    ({"passages": [{"text": "p"}], "query": {"text": "q"}}, "model: Field required"),
+    ({"model": "M", "query": {"text": "q"}}, "passages: Field required"),
+    ({"model": "M", "passages": [{"text": "p"}]}, "query: Field required"),
+    ({"model": "M", "query": {"text": "q"}, "passages": []}, "passages: "),
+    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}] * 513}, "passages: "),
+    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": ""}]}, "passages[0].text: "),
+    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": 5}]}, "passages[0].text: "),
+    ({"model": "M", "query": {"text": "q", "image": "x"}, "passages": [{"text": "p"}]}, "query.image: "),
+    ({"model": "M", "query": {"text": None}, "passages": [{"text": "p"}]}, "query.text: "),
+    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}], "truncate": "START"}, "truncate: "),
+    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}], "top_n": 1},
+     "top_n: unknown field, expected one of model, query, passages, truncate"),
+    ({"model": "M", "query": {"text": "q"}, "passages": "p"}, "passages: "),
+    ({"model": 5, "query": {"text": "q"}, "passages": [{"text": "p"}]}, "model: "),
+    ([], "valid dictionary"),
+])
+def test_wrong_bodies_are_refused_in_the_documented_form(ranking_url: str, model: str, body: object, says: str) -> None:
+    if isinstance(body, dict) and body.get("model") == "M":
+        body = {**body, "model": model}
+    for path in ("ranking", "reranking"):
+        answer = requests.post(f"{ranking_url}/v1/{path}", json=body, timeout=30)
+        assert answer.status_code in (400, 422), answer.text
+        assert says in answer.json()["error"], answer.text
+
+
+def test_an_unknown_model_is_404(ranking_url: str, model: str) -> None:
+    answer = rank(ranking_url, "nobody/nothing", PASSAGES)
+    assert (answer.status_code, answer.json()["error"]) == (404, "The model `nobody/nothing` does not exist.")
