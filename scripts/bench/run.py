@@ -10,6 +10,8 @@ parts:
   embedding   the gateway against ready tensors straight to the same Triton and against infinity-emb: throughput, latency,
               mixed lengths, and the gateway's memory under load; starts its own Triton. RETORT_BENCH_PEER=0 leaves infinity
               out, whose first start installs 5 GB
+  ranking     the ranking API likewise, with the ranker of the repository: pairs per second, and single passages among lists;
+              under 6 minutes (infinity's start not counted), ARGS="-rounds 3 -period 1s" in less
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
   chem        the Go molecules against Python RDKit (Debian's python3-rdkit and rdkit-data)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
@@ -23,6 +25,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import shlex
 import signal
 import subprocess
@@ -49,7 +52,8 @@ def main() -> int:
     if extra and len(options.part) != 1:
         parser.error("arguments need exactly one part")
     if options.behind:
-        return guarded(lambda _: embedding_behind(os.environ["RETORT_TRITON_URL"], extra), extra)
+        behind = ranking_behind if options.part == ["ranking"] else embedding_behind
+        return guarded(lambda _: behind(os.environ["RETORT_TRITON_URL"], extra), extra)
     print(machine(), flush=True)
     failed = []
     for name in options.part or PARTS:
@@ -81,18 +85,56 @@ def machine() -> str:
 
 
 def embedding(extra: list[str]) -> int:
+    return around("embedding", extra)
+
+
+def ranking(extra: list[str]) -> int:
+    ranker()
+    return around("ranking", extra)
+
+
+def around(part: str, extra: list[str]) -> int:
     """A Triton of its own, on free ports, around the rest of the part."""
-    again = [sys.executable, str(HERE / "run.py"), "--behind", f"--args={shlex.join(extra)}", "embedding"]
+    again = [sys.executable, str(HERE / "run.py"), "--behind", f"--args={shlex.join(extra)}", part]
     return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), "--", *again])
 
 
-def embedding_behind(triton: str, extra: list[str]) -> int:
+def program(part: str, triton: str, model: str) -> list:
+    """The command of a part's Go program, built now."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    binary = CACHE / "embedding"
-    subprocess.run(["go", "build", "-o", binary, "./scripts/bench/embedding"], cwd=ROOT, check=True)
-    command = [binary, "-triton", triton, "-model", MODEL]
+    binary = CACHE / part
+    subprocess.run(["go", "build", "-trimpath", "-o", binary, f"./scripts/bench/{part}"], cwd=ROOT, check=True)
+    command = [binary, "-triton", triton, "-model", model]
     if pidfile := os.environ.get("RETORT_TEST_TRITON_PIDFILE"):
         command += ["-triton-pid", Path(pidfile).read_text().strip()]
+    return command
+
+
+def ranker() -> tuple[Path, dict[str, str]]:
+    """The first ranking entry of the repository, and its parameters."""
+    for config in sorted((ROOT / "model_repository").glob("*/config.pbtxt")):
+        told = dict(re.findall(r'key:\s*"(\w+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"', config.read_text()))
+        if told.get("retort_api") == "ranking":
+            return config.parent, told
+    raise RuntimeError("model_repository/ has no entry of the ranking API")
+
+
+def ranking_behind(triton: str, extra: list[str]) -> int:
+    entry, told = ranker()
+    command = [*program("ranking", triton, told["model_id"]), "-entry", entry, "-max-length", told.get("max_model_len", "512")]
+    with servers.gateway(triton, "ranking") as gateway:
+        command += ["-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
+        if os.environ.get("RETORT_BENCH_PEER") == "0":
+            return follow([*command, *extra])
+        with servers.infinity_ranker(entry) as peer:
+            apart = servers.check_same_ranker(gateway.url, peer.url, told["model_id"])
+            print(f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; scores differ by at most {apart:.5f}", flush=True)
+            command += ["-peer", peer.url, "-peer-model", servers.PEER_RANKER, "-peer-pid", str(peer.process.pid)]
+            return follow([*command, *extra])
+
+
+def embedding_behind(triton: str, extra: list[str]) -> int:
+    command = program("embedding", triton, MODEL)
     with servers.gateway(triton) as gateway:
         command += ["-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
         if os.environ.get("RETORT_BENCH_PEER") == "0":
@@ -143,7 +185,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {"embedding": embedding, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes}
+PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes}
 
 
 if __name__ == "__main__":

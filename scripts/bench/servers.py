@@ -1,8 +1,9 @@
-"""What the embedding benchmark compares: a gateway on free ports, and infinity on one."""
+"""What the embedding and ranking benchmarks compare: a gateway on free ports, and infinity on one."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ from pathlib import Path
 from environments import CACHE, ROOT, environment
 
 APIS = ("latent", "masked", "embedding", "ranking", "chat")
-PEER_MODEL = "all-MiniLM-L6-v2"
+PEER_MODEL, PEER_RANKER = "all-MiniLM-L6-v2", "ranker"
 
 
 class Server:
@@ -65,11 +66,11 @@ class Server:
         self.stop()
 
 
-def gateway(triton: str) -> Server:
-    """bin/retort in front of a running Triton; `url` is the embedding API."""
+def gateway(triton: str, api: str = "embedding") -> Server:
+    """bin/retort in front of a running Triton; `url` is that of the API."""
     main, *own = free_ports(1 + len(APIS))
     ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
-    url = f"http://127.0.0.1:{own[APIS.index('embedding')]}"
+    url = f"http://127.0.0.1:{own[APIS.index(api)]}"
     return Server("gateway", [str(ROOT / "bin" / "retort"), "serve"], {
         "RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, "RETORT_TRITON_URL": triton,
         "RETORT_MODEL_REPOSITORY": str(ROOT / "model_repository")}, url, "/v1/health/ready", 60)
@@ -77,18 +78,40 @@ def gateway(triton: str) -> Server:
 
 def infinity() -> Server:
     """infinity-emb with its ONNX engine on the same weights in fp32, as its own documentation starts it."""
-    python = environment(".venv-peer", ROOT / "scripts" / "bench" / "peer" / "requirements.txt")
-    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1",
-               "INFINITY_ANONYMOUS_USAGE_STATS": "0", "HF_HOME": str(CACHE / "huggingface")}
     folder = CACHE / "peer" / PEER_MODEL
     if not (folder / "model.onnx").exists():
-        subprocess.run([python, ROOT / "scripts" / "bench" / "peer" / "model.py", folder], env={**os.environ, **offline}, check=True)
+        in_peer("model.py", folder)
+    return infinity_on(folder, PEER_MODEL, "--pooling-method", "mean")
+
+
+def infinity_ranker(entry: Path) -> Server:
+    """infinity-emb with its ONNX engine on the very graph of a ranking entry."""
+    folder = CACHE / "peer" / PEER_RANKER
+    in_peer("ranker.py", entry, folder)
+    return infinity_on(folder, PEER_RANKER)
+
+
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1",
+           "INFINITY_ANONYMOUS_USAGE_STATS": "0", "HF_HOME": str(CACHE / "huggingface")}
+
+# How long infinity may take to start, in seconds: it imports PyTorch, which a busy machine reads for minutes.
+PEER_STARTS = 900
+
+
+def peer_python() -> Path:
+    return environment(".venv-peer", ROOT / "scripts" / "bench" / "peer" / "requirements.txt")
+
+
+def in_peer(script: str, *arguments: Path) -> None:
+    subprocess.run([peer_python(), ROOT / "scripts" / "bench" / "peer" / script, *arguments], env={**os.environ, **OFFLINE}, check=True)
+
+
+def infinity_on(folder: Path, name: str, *more: str) -> Server:
     [port] = free_ports(1)
     # It looks the graph up by the path it finds, optimum by a bare name: the two agree in the folder itself.
-    command = [str(python.parent / "infinity_emb"), "v2", "--model-id", ".", "--served-model-name", PEER_MODEL,
-               "--engine", "optimum", "--device", "cpu", "--no-bettertransformer", "--pooling-method", "mean",
-               "--host", "127.0.0.1", "--port", str(port)]
-    return Server("infinity", command, offline, f"http://127.0.0.1:{port}", "/health", 300, folder)
+    command = [str(peer_python().parent / "infinity_emb"), "v2", "--model-id", ".", "--served-model-name", name,
+               "--engine", "optimum", "--device", "cpu", "--no-bettertransformer", *more, "--host", "127.0.0.1", "--port", str(port)]
+    return Server("infinity", command, OFFLINE, f"http://127.0.0.1:{port}", "/health", PEER_STARTS, folder)
 
 
 def check_same(ours: str, theirs: str, model: str, peer_model: str) -> float:
@@ -102,10 +125,26 @@ def check_same(ours: str, theirs: str, model: str, peer_model: str) -> float:
 
 
 def vector(url: str, model: str, text: str) -> list[float]:
-    body = json.dumps({"model": model, "input": text}).encode()
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)["data"][0]["embedding"]
+    return ask(url, {"model": model, "input": text})["data"][0]["embedding"]
+
+
+def check_same_ranker(ours: str, theirs: str, model: str) -> float:
+    """The largest difference of what both answer for passages; infinity's score is the logistic function of the logit."""
+    query = "Which drug eases pain?"
+    passages = ["Aspirin is an analgesic.", "The Rhine flows north past the old town, and further on through the plain.", "Pain"]
+    body = {"model": model, "query": {"text": query}, "passages": [{"text": p} for p in passages]}
+    logits = {r["index"]: r["logit"] for r in ask(f"{ours}/v1/ranking", body)["rankings"]}
+    found = ask(f"{theirs}/rerank", {"model": PEER_RANKER, "query": query, "documents": passages})["results"]
+    apart = max(abs(r["relevance_score"] - 1 / (1 + math.exp(-logits[r["index"]]))) for r in found)
+    if len(found) != len(passages) or apart > 0.005:
+        raise RuntimeError(f"the servers do not serve the same weights: scores differ by {apart:.4f}")
+    return apart
+
+
+def ask(url: str, body: dict) -> dict:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return json.load(answer)
 
 
 def answers(url: str) -> bool:

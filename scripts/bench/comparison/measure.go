@@ -1,4 +1,7 @@
-package main
+// Package comparison measures several servers side by side in one run: rounds
+// alternate, so that a machine whose speed drifts shifts all alike. It prints
+// medians with lowest and highest, and the ratios round by round.
+package comparison
 
 import (
 	"context"
@@ -10,42 +13,68 @@ import (
 	"time"
 )
 
+// Side is one of the things compared: Call sends texts [lo, hi) of a workload;
+// Served are the processes that do the work.
+type Side struct {
+	Name   string
+	Call   func(ctx context.Context, texts []string, lo, hi int) error
+	Served Processes
+}
+
+// Load is a workload cut in requests of Size texts.
+type Load struct {
+	Texts []string
+	Size  int
+}
+
+// Requests leaves out the texts that fill no whole request.
+func Requests(texts []string, size int) Load { return Load{texts[:len(texts)/size*size], size} }
+
+// Plan is how much is measured: so many rounds, after one that is not counted,
+// and the length of a round of one side.
+type Plan struct {
+	Rounds int
+	Period time.Duration
+	// Each is what is counted: "text" or "pair".
+	Each string
+}
+
 // figures are what the rounds of one side gave, in the order of the rounds.
 type figures struct {
 	values []float64 // texts per second, or milliseconds
 	cost   []float64 // processor milliseconds of the serving processes per text
 }
 
-// comparison is one workload on several sides.
-type comparison struct {
+// Comparison is one workload on several sides.
+type Comparison struct {
 	title, unit string
-	sides       []side
+	sides       []Side
 	figures     []figures
 	others      float64 // share of the machine that other programs had meanwhile
 }
 
-// throughput measures texts per second of each side at a concurrency.
-func throughput(ctx context.Context, title string, concurrency int, l load, sides []side) (*comparison, error) {
-	return rounds(title, "texts/s", *times, sides, func(s side) (float64, int, error) {
-		return l.rate(ctx, s, concurrency)
+// Throughput measures texts (or pairs) per second of each side at a concurrency.
+func (p Plan) Throughput(ctx context.Context, title string, concurrency int, l Load, sides []Side) (*Comparison, error) {
+	return rounds(title, p.Each+"s/s", p.Rounds, sides, func(s Side) (float64, int, error) {
+		return l.rate(ctx, s, concurrency, p.Period)
 	})
 }
 
-// latency measures single requests of one text, one after another: the median
+// Latency measures single requests of one text, one after another: the median
 // of each round. Its rounds are short and many, since a fraction of a
 // millisecond is looked for.
-func latency(ctx context.Context, title string, texts []string, sides []side) (*comparison, error) {
-	return rounds(title, "ms", 4**times, sides, func(s side) (float64, int, error) {
+func (p Plan) Latency(ctx context.Context, title string, texts []string, sides []Side) (*Comparison, error) {
+	return rounds(title, "ms", 4*p.Rounds, sides, func(s Side) (float64, int, error) {
 		var times []float64
-		for until := time.Now().Add(*period / 4); time.Now().Before(until); {
+		for until := time.Now().Add(p.Period / 4); time.Now().Before(until); {
 			i := len(times) % len(texts)
 			start := time.Now()
-			if err := s.call(ctx, texts, i, i+1); err != nil {
+			if err := s.Call(ctx, texts, i, i+1); err != nil {
 				return 0, 0, err
 			}
 			times = append(times, float64(time.Since(start).Nanoseconds())/1e6)
 		}
-		return median(times), len(times), nil
+		return Median(times), len(times), nil
 	})
 }
 
@@ -58,8 +87,8 @@ const (
 
 // rounds measures the sides in turn, every second round in reverse, after one
 // round that is not counted. measure returns a figure and the texts served.
-func rounds(title, unit string, count int, sides []side, measure func(side) (float64, int, error)) (*comparison, error) {
-	c := &comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
+func rounds(title, unit string, count int, sides []Side, measure func(Side) (float64, int, error)) (*Comparison, error) {
+	c := &Comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
 	fmt.Fprintf(os.Stderr, "measuring: %s\n", title)
 	var before usage
 	start := time.Now()
@@ -75,15 +104,15 @@ func rounds(title, unit string, count int, sides []side, measure func(side) (flo
 			if round%2 == 1 {
 				i = len(sides) - 1 - turn
 			}
-			used := sides[i].served.used()
+			used := sides[i].Served.used()
 			value, texts, err := measure(sides[i])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", title, sides[i].name, err)
+				return nil, fmt.Errorf("%s: %s: %w", title, sides[i].Name, err)
 			}
 			if round == 0 {
 				continue
 			}
-			spent := sides[i].served.used() - used
+			spent := sides[i].Served.used() - used
 			c.figures[i].values = append(c.figures[i].values, value)
 			c.figures[i].cost = append(c.figures[i].cost, float64(spent.Microseconds())/1e3/float64(texts))
 		}
@@ -96,10 +125,10 @@ func rounds(title, unit string, count int, sides []side, measure func(side) (flo
 type usage struct{ busy, all, own time.Duration }
 
 // now counts this program and all that the sides are served by as own.
-func now(sides []side) usage {
-	own := processes{os.Getpid()}
+func now(sides []Side) usage {
+	own := Processes{os.Getpid()}
 	for _, s := range sides {
-		own = append(own, s.served...)
+		own = append(own, s.Served...)
 	}
 	busy, all := machine()
 	return usage{busy, all, own.used()}
@@ -112,7 +141,7 @@ func (u usage) others(before usage) float64 {
 }
 
 // rate returns texts per second over one period, and how many there were.
-func (l load) rate(ctx context.Context, s side, concurrency int) (perSecond float64, texts int, err error) {
+func (l Load) rate(ctx context.Context, s Side, concurrency int, period time.Duration) (perSecond float64, texts int, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var next, done atomic.Int64
@@ -120,13 +149,13 @@ func (l load) rate(ctx context.Context, s side, concurrency int) (perSecond floa
 	var workers sync.WaitGroup
 	for range concurrency {
 		workers.Go(func() {
-			for time.Since(start) < *period && ctx.Err() == nil {
-				lo := int(next.Add(int64(l.size))-int64(l.size)) % len(l.texts)
-				if err := s.call(ctx, l.texts, lo, lo+l.size); err != nil {
+			for time.Since(start) < period && ctx.Err() == nil {
+				lo := int(next.Add(int64(l.Size))-int64(l.Size)) % len(l.Texts)
+				if err := s.Call(ctx, l.Texts, lo, lo+l.Size); err != nil {
 					stop(err)
 					return
 				}
-				done.Add(int64(l.size))
+				done.Add(int64(l.Size))
 			}
 		})
 	}
@@ -137,7 +166,8 @@ func (l load) rate(ctx context.Context, s side, concurrency int) (perSecond floa
 	return float64(done.Load()) / time.Since(start).Seconds(), int(done.Load()), nil
 }
 
-func median(values []float64) float64 {
+// Median is the mean of the two in the middle where there are two.
+func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"fmt"
@@ -13,12 +13,22 @@ import (
 // that Go runs on (proc(5)).
 const tick = 10 * time.Millisecond
 
-// processes are what serves: the roots of process trees. Its figures show what
+// Processes are what serves: the roots of process trees. Its figures show what
 // a side costs, which a busy machine blurs less than how fast it is.
-type processes []int
+type Processes []int
+
+// Known leaves out what has no process id.
+func Known(all ...int) (known Processes) {
+	for _, pid := range all {
+		if pid > 0 {
+			known = append(known, pid)
+		}
+	}
+	return known
+}
 
 // used returns the processor time that the trees have used so far.
-func (p processes) used() time.Duration {
+func (p Processes) used() time.Duration {
 	parents, times := everyProcess()
 	var sum time.Duration
 	for pid := range times {
@@ -30,7 +40,7 @@ func (p processes) used() time.Duration {
 }
 
 // own reports whether a process is one of the roots or descends from one.
-func (p processes) own(pid int, parents map[int]int) bool {
+func (p Processes) own(pid int, parents map[int]int) bool {
 	for ; pid > 1; pid = parents[pid] {
 		for _, root := range p {
 			if pid == root {
@@ -76,8 +86,8 @@ func machine() (busy, all time.Duration) {
 	return busy, all
 }
 
-// resident returns the resident memory of one process in MB (10^6 bytes).
-func resident(pid int) (float64, error) {
+// Resident returns the resident memory of one process in MB (10^6 bytes).
+func Resident(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"fmt"
@@ -6,61 +6,62 @@ import (
 	"slices"
 )
 
-// goal is a bound on a figure: at least it, or at most.
-type goal struct {
-	bound float64
-	most  bool
+// Goal is a bound on a figure: at least it, or at most.
+type Goal struct {
+	Bound float64
+	Most  bool
 }
 
-func (g goal) met(x float64) bool { return x == g.bound || (x < g.bound) == g.most }
+func (g Goal) met(x float64) bool { return x == g.Bound || (x < g.Bound) == g.Most }
 
-func (g goal) String() string {
-	if g.most {
-		return fmt.Sprintf("at most %.2f", g.bound)
+func (g Goal) String() string {
+	if g.Most {
+		return fmt.Sprintf("at most %.2f", g.Bound)
 	}
-	return fmt.Sprintf("at least %.2f", g.bound)
+	return fmt.Sprintf("at least %.2f", g.Bound)
 }
 
-// table is Markdown, a row per comparison of two sides, so that it can go to
+// Table is Markdown, a row per comparison of two sides, so that it can go to
 // the README as it is. Rows come as they are measured.
-type table struct{ out io.Writer }
+type Table struct{ out io.Writer }
 
-func newTable(out io.Writer) *table {
-	fmt.Fprint(out, "\n| load | gateway | against | it | gateway / it, by round | wanted | | CPU ms/text, gateway, it | others |\n"+
-		"|---|---|---|---|---|---|---|---|---|\n")
-	return &table{out}
+// NewTable writes the head; each is what is counted.
+func NewTable(out io.Writer, each string) *Table {
+	fmt.Fprintf(out, "\n| load | gateway | against | it | gateway / it, by round | wanted | | CPU ms/%s, gateway, it | others |\n"+
+		"|---|---|---|---|---|---|---|---|---|\n", each)
+	return &Table{out}
 }
 
-// ratio is a row: the first side against another, round by round.
-func (t *table) ratio(c *comparison, other int, wanted goal) {
+// Ratio is a row: the first side against another, round by round.
+func (t *Table) Ratio(c *Comparison, other int, wanted Goal) {
 	t.row(c, other, func(a, b float64) float64 { return a / b }, "", wanted)
 }
 
-// added is a row of what the first side takes longer than another.
-func (t *table) added(c *comparison, other int, wanted goal) {
+// Added is a row of what the first side takes longer than another.
+func (t *Table) Added(c *Comparison, other int, wanted Goal) {
 	t.row(c, other, func(a, b float64) float64 { return a - b }, " ms more", wanted)
 }
 
-func (t *table) row(c *comparison, other int, of func(a, b float64) float64, unit string, wanted goal) {
+func (t *Table) row(c *Comparison, other int, of func(a, b float64) float64, unit string, wanted Goal) {
 	a, b := c.figures[0], c.figures[other]
 	found := make([]float64, len(a.values))
 	for i := range found {
 		found[i] = of(a.values[i], b.values[i])
 	}
 	verdict := "missed"
-	if wanted.met(median(found)) {
+	if wanted.met(Median(found)) {
 		verdict = "met"
 	}
 	fmt.Fprintf(t.out, "| %s, %s | %s | %s | %s | %s%s | %v%s | %s | %.2f, %.2f | %.0f %% |\n",
-		c.title, c.unit, spread(a.values), c.sides[other].name, spread(b.values), spread(found), unit, wanted, unit,
-		verdict, median(a.cost), median(b.cost), 100*c.others)
+		c.title, c.unit, spread(a.values), c.sides[other].Name, spread(b.values), spread(found), unit, wanted, unit,
+		verdict, Median(a.cost), Median(b.cost), 100*c.others)
 }
 
 // spread is a median and, in brackets, the lowest and the highest.
 func spread(values []float64) string {
 	format := "%.2f (%.2f to %.2f)"
-	if median(values) >= 100 {
+	if Median(values) >= 100 {
 		format = "%.0f (%.0f to %.0f)"
 	}
-	return fmt.Sprintf(format, median(values), slices.Min(values), slices.Max(values))
+	return fmt.Sprintf(format, Median(values), slices.Min(values), slices.Max(values))
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"retort/orchestrator/triton"
+	"retort/scripts/bench/comparison"
 	"retort/tokenizers"
 )
 
@@ -57,9 +58,9 @@ func run(ctx context.Context) error {
 		return err
 	}
 	b := &bench{
-		gateway:  side{"gateway", (&server{*gatewayURL + "/v1/embeddings", *publicID}).embed, pids(*gatewayPID, *tritonPID)},
+		gateway:  comparison.Side{Name: "gateway", Call: (&server{*gatewayURL + "/v1/embeddings", *publicID}).embed, Served: comparison.Known(*gatewayPID, *tritonPID)},
 		straight: &direct{client: client, tokenizer: tokenizer, model: filepath.Base(*entry)},
-		peer:     side{"peer", (&server{*peerURL + "/embeddings", *peerModel}).embed, pids(*peerPID)},
+		peer:     comparison.Side{Name: "peer", Call: (&server{*peerURL + "/embeddings", *peerModel}).embed, Served: comparison.Known(*peerPID)},
 		short:    shortTexts(), mixed: mixed,
 	}
 	if err := b.compare(ctx); err != nil {
@@ -71,26 +72,19 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-func pids(all ...int) (known processes) {
-	for _, pid := range all {
-		if pid > 0 {
-			known = append(known, pid)
-		}
-	}
-	return known
-}
+func plan() comparison.Plan { return comparison.Plan{Rounds: *times, Period: *period, Each: "text"} }
 
 type bench struct {
-	gateway, peer side
+	gateway, peer comparison.Side
 	straight      *direct
 	short, mixed  []string
 }
 
 // sides are the gateway, the same texts as tensors in calls of size rows, and
 // the peer if there is one.
-func (b *bench) sides(name string, texts []string, size int, peer bool) ([]side, error) {
+func (b *bench) sides(name string, texts []string, size int, peer bool) ([]comparison.Side, error) {
 	call, err := b.straight.prepare(texts, size)
-	sides := []side{b.gateway, {name, call, pids(*tritonPID)}}
+	sides := []comparison.Side{b.gateway, {Name: name, Call: call, Served: comparison.Known(*tritonPID)}}
 	if peer && *peerURL != "" {
 		sides = append(sides, b.peer)
 	}
@@ -101,10 +95,10 @@ const ready = "ready tensors to the same Triton"
 
 // compare runs the workloads and prints their rows as they come.
 func (b *bench) compare(ctx context.Context) error {
-	t := newTable(os.Stdout)
+	t := comparison.NewTable(os.Stdout, plan().Each)
 	workloads := []struct {
 		name string
-		run  func(context.Context, *table) error
+		run  func(context.Context, *comparison.Table) error
 	}{{"singles", b.singles}, {"batches", b.batches}, {"lone", b.lone}, {"lengths", b.lengths}}
 	for _, w := range workloads {
 		if *only != "" && *only != w.name {
@@ -117,57 +111,57 @@ func (b *bench) compare(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) singles(ctx context.Context, t *table) error {
+func (b *bench) singles(ctx context.Context, t *comparison.Table) error {
 	return b.throughput(ctx, t, "single short texts, 32 at once", 32, 1)
 }
 
-func (b *bench) batches(ctx context.Context, t *table) error {
+func (b *bench) batches(ctx context.Context, t *comparison.Table) error {
 	return b.throughput(ctx, t, "requests of 32 short texts, 4 at once", 4, 32)
 }
 
-func (b *bench) throughput(ctx context.Context, t *table, title string, concurrency, size int) error {
+func (b *bench) throughput(ctx context.Context, t *comparison.Table, title string, concurrency, size int) error {
 	sides, err := b.sides(ready, b.short, size, true)
 	if err != nil {
 		return err
 	}
-	c, err := throughput(ctx, title, concurrency, requests(b.short, size), sides)
+	c, err := plan().Throughput(ctx, title, concurrency, comparison.Requests(b.short, size), sides)
 	if err != nil {
 		return err
 	}
-	t.ratio(c, 1, goal{bound: 0.90})
+	t.Ratio(c, 1, comparison.Goal{Bound: 0.90})
 	if len(sides) > 2 {
-		t.ratio(c, 2, goal{bound: 1.4})
+		t.Ratio(c, 2, comparison.Goal{Bound: 1.4})
 	}
 	return nil
 }
 
-func (b *bench) lone(ctx context.Context, t *table) error {
+func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
 	sides, err := b.sides(ready, b.short, 1, true)
 	if err != nil {
 		return err
 	}
-	c, err := latency(ctx, "one short text, alone", b.short, sides)
+	c, err := plan().Latency(ctx, "one short text, alone", b.short, sides)
 	if err != nil {
 		return err
 	}
-	t.added(c, 1, goal{bound: 0.50, most: true})
+	t.Added(c, 1, comparison.Goal{Bound: 0.50, Most: true})
 	if len(sides) > 2 {
-		t.ratio(c, 2, goal{bound: 0.5, most: true})
+		t.Ratio(c, 2, comparison.Goal{Bound: 0.5, Most: true})
 	}
 	return nil
 }
 
 // lengths are texts of 10 to 256 tokens, against calls of 32 rows in the order
 // of arrival, padded to the longest of each call.
-func (b *bench) lengths(ctx context.Context, t *table) error {
+func (b *bench) lengths(ctx context.Context, t *comparison.Table) error {
 	sides, err := b.sides("arrival order, 32 rows padded", b.mixed, 32, false)
 	if err != nil {
 		return err
 	}
-	c, err := throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2, requests(b.mixed, 128), sides)
+	c, err := plan().Throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2, comparison.Requests(b.mixed, 128), sides)
 	if err != nil {
 		return err
 	}
-	t.ratio(c, 1, goal{bound: 2.5})
+	t.Ratio(c, 1, comparison.Goal{Bound: 2.5})
 	return nil
 }

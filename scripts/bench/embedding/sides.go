@@ -12,14 +12,6 @@ import (
 	"retort/tokenizers"
 )
 
-// side is one of the things compared: call embeds texts[lo:hi] of the
-// workload; served are the processes that do the work.
-type side struct {
-	name   string
-	call   func(ctx context.Context, texts []string, lo, hi int) error
-	served processes
-}
-
 // server is a server with OpenAI's interface.
 type server struct{ url, model string }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"retort/scripts/bench/comparison"
 )
 
 // flat is how much the memory of the last tenth may exceed that of the first,
@@ -19,27 +21,27 @@ const (
 // soak keeps three loads on the gateway at once for a while and watches its
 // resident memory, from the moment the first tenth of the time is over: until
 // then its pools fill.
-func soak(ctx context.Context, out io.Writer, gateway side, short, mixed []string, length time.Duration) error {
+func soak(ctx context.Context, out io.Writer, gateway comparison.Side, short, mixed []string, length time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	end := time.Now().Add(length)
 	var workers sync.WaitGroup
-	run := func(concurrency int, l load) {
+	run := func(concurrency int, l comparison.Load) {
 		for w := range concurrency {
 			workers.Go(func() {
 				for i := w; time.Now().Before(end) && ctx.Err() == nil; i += concurrency {
-					lo := i * l.size % len(l.texts)
-					if err := gateway.call(ctx, l.texts, lo, lo+l.size); err != nil {
+					lo := i * l.Size % len(l.Texts)
+					if err := gateway.Call(ctx, l.Texts, lo, lo+l.Size); err != nil {
 						stop(err)
 					}
 				}
 			})
 		}
 	}
-	run(32, requests(short, 1))
-	run(4, requests(short, 32))
-	run(2, requests(mixed, 128))
-	memory, err := watch(ctx, gateway.served[0], length)
+	run(32, comparison.Requests(short, 1))
+	run(4, comparison.Requests(short, 32))
+	run(2, comparison.Requests(mixed, 128))
+	memory, err := watch(ctx, gateway.Served[0], length)
 	workers.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -48,7 +50,7 @@ func soak(ctx context.Context, out io.Writer, gateway side, short, mixed []strin
 		return err
 	}
 	tenth := len(memory) / 10
-	start, middle, last := median(memory[tenth:2*tenth]), median(memory[len(memory)/2-tenth/2:][:tenth]), median(memory[len(memory)-tenth:])
+	start, middle, last := comparison.Median(memory[tenth:2*tenth]), comparison.Median(memory[len(memory)/2-tenth/2:][:tenth]), comparison.Median(memory[len(memory)-tenth:])
 	verdict := "met"
 	if last > flat*start || slices.Max(memory) >= mostMemory {
 		verdict = "missed"
@@ -69,7 +71,7 @@ func watch(ctx context.Context, pid int, length time.Duration) (memory []float64
 			return nil, ctx.Err()
 		case <-tick.C:
 		}
-		mb, err := resident(pid)
+		mb, err := comparison.Resident(pid)
 		if err != nil {
 			return nil, err
 		}

@@ -8,15 +8,6 @@ import (
 	"retort/tokenizers"
 )
 
-// load is a workload cut in requests of size texts.
-type load struct {
-	texts []string
-	size  int
-}
-
-// requests leaves out the texts that fill no whole request.
-func requests(texts []string, size int) load { return load{texts[:len(texts)/size*size], size} }
-
 // shortTexts are 120 questions of 8 to 16 tokens.
 func shortTexts() []string {
 	subjects := []string{"aspirin", "caffeine", "the liver", "a kinase", "insulin", "the river", "a bank card", "vitamin D", "an enzyme", "copper"}

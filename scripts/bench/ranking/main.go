@@ -1,0 +1,134 @@
+// Command ranking measures the ranking API side by side with the same pairs as
+// tensors straight to the same Triton, and with another server of the same
+// graph, in one run; then how long a request of one passage takes among
+// requests of a hundred. `make bench PART=ranking` starts the servers.
+//
+//	go run ./scripts/bench/ranking -gateway http://127.0.0.1:8004 -triton 127.0.0.1:8701 -entry model_repository/NAME
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"retort/orchestrator/triton"
+	"retort/scripts/bench/comparison"
+	"retort/tokenizers"
+)
+
+var (
+	gatewayURL = flag.String("gateway", "http://127.0.0.1:8004", "base URL of the ranking API")
+	gatewayPID = flag.Int("gateway-pid", 0, "its process, to measure processor time")
+	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the Triton behind it")
+	tritonPID  = flag.Int("triton-pid", 0, "its process")
+	peerURL    = flag.String("peer", "", "base URL of another server with a Cohere style /rerank, such as infinity")
+	peerPID    = flag.Int("peer-pid", 0, "its process")
+	peerModel  = flag.String("peer-model", "ranker", "the model's name at the peer")
+	publicID   = flag.String("model", "retort/rankqa-minilm-v1", "public id of the model")
+	entry      = flag.String("entry", "model_repository/minilm_rank_qa", "its folder in the model repository")
+	maxLength  = flag.Int("max-length", 512, "longest pair in tokens")
+	times      = flag.Int("rounds", 9, "rounds per measurement, after one that is not counted")
+	period     = flag.Duration("period", 2*time.Second, "length of a round of one side")
+)
+
+func main() {
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) error {
+	tokenizer, err := tokenizers.Load(filepath.Join(*entry, "tokenizer.json"))
+	if err != nil {
+		return err
+	}
+	client, err := triton.Dial(triton.Config{URLs: []string{*tritonURL}})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	gateway := comparison.Side{Name: "gateway", Call: documented, Served: comparison.Known(*gatewayPID, *tritonPID)}
+	plan := comparison.Plan{Rounds: *times, Period: *period, Each: "pair"}
+	table := comparison.NewTable(out, plan.Each)
+	for _, l := range []struct {
+		size, concurrency int
+	}{{32, 4}, {100, 2}} {
+		load := comparison.Requests(passages(2*3*l.size), l.size)
+		ready, err := (&direct{client, tokenizer}).prepare(load.Texts, l.size)
+		if err != nil {
+			return err
+		}
+		sides := []comparison.Side{gateway, {Name: "ready tensors to the same Triton", Call: ready, Served: comparison.Known(*tritonPID)}}
+		if *peerURL != "" {
+			sides = append(sides, comparison.Side{Name: "peer", Call: cohere, Served: comparison.Known(*peerPID)})
+		}
+		title := fmt.Sprintf("a query and %d passages of 10 to 120 tokens, %d at once", l.size, l.concurrency)
+		c, err := plan.Throughput(ctx, title, l.concurrency, load, sides)
+		if err != nil {
+			return err
+		}
+		table.Ratio(c, 1, comparison.Goal{Bound: 0.90})
+		if len(sides) > 2 {
+			table.Ratio(c, 2, comparison.Goal{Bound: 1.4})
+		}
+	}
+	return fairness(ctx, out, gateway)
+}
+
+// fairness prints how long requests of one passage take alone, and while ten
+// requests of a hundred are always under way. Were they served in the order of
+// arrival, a single one would wait for most of ten lists.
+func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error {
+	lists, one := comparison.Requests(passages(300), 100), passages(20)
+	alone, err := singles(ctx, gateway, one)
+	if err != nil {
+		return err
+	}
+	busy, stop := context.WithCancel(ctx)
+	var mu sync.Mutex
+	var took []float64
+	var workers sync.WaitGroup
+	for w := range 10 {
+		workers.Go(func() {
+			for i := w; busy.Err() == nil; i++ {
+				lo, start := i%3*lists.Size, time.Now()
+				if gateway.Call(busy, lists.Texts, lo, lo+lists.Size) == nil {
+					mu.Lock()
+					took = append(took, milliseconds(start))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	time.Sleep(*period)
+	among, err := singles(ctx, gateway, one)
+	stop()
+	workers.Wait()
+	if err != nil || len(took) == 0 {
+		return fmt.Errorf("ten lists at once: %d were answered: %w", len(took), err)
+	}
+	_, err = fmt.Fprintf(out, "\nOne passage: %.1f ms alone, %.1f ms among ten requests of 100 passages, which take %.0f ms each (medians)\n",
+		comparison.Median(alone), comparison.Median(among), comparison.Median(took))
+	return err
+}
+
+// singles are the milliseconds of requests of one passage, one after another.
+func singles(ctx context.Context, gateway comparison.Side, texts []string) (took []float64, err error) {
+	for i := range texts {
+		start := time.Now()
+		if err := gateway.Call(ctx, texts, i, i+1); err != nil {
+			return nil, err
+		}
+		took = append(took, milliseconds(start))
+	}
+	return took, nil
+}
+
+func milliseconds(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1e3 }

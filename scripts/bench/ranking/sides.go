@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"retort/orchestrator/triton"
+	"retort/tokenizers"
+)
+
+const query = "Which enzyme does aspirin block, and how does that ease pain?"
+
+// passages are texts of 10 to about 120 tokens in random order, the same in
+// every run.
+func passages(count int) []string {
+	words := strings.Fields("aspirin blocks the enzyme cyclooxygenase so that less prostaglandin is made and pain fever and swelling ease " +
+		"while caffeine binds to receptors of adenosine and keeps people awake the river flows north past the old town and a bank lends money")
+	random := rand.New(rand.NewPCG(3, 4))
+	texts := make([]string, count)
+	for i := range texts {
+		var b strings.Builder
+		for range 8 + random.IntN(90) {
+			b.WriteString(words[random.IntN(len(words))])
+			b.WriteByte(' ')
+		}
+		texts[i] = b.String() + "."
+	}
+	return texts
+}
+
+var web = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+// documented asks the gateway.
+func documented(ctx context.Context, texts []string, lo, hi int) error {
+	type text struct {
+		Text string `json:"text"`
+	}
+	list := make([]text, hi-lo)
+	for i := range list {
+		list[i].Text = texts[lo+i]
+	}
+	return post(ctx, *gatewayURL+"/v1/ranking", map[string]any{"model": *publicID, "query": text{query}, "passages": list, "truncate": "END"})
+}
+
+// cohere asks the peer.
+func cohere(ctx context.Context, texts []string, lo, hi int) error {
+	return post(ctx, *peerURL+"/rerank", map[string]any{"model": *peerModel, "query": query, "documents": texts[lo:hi]})
+}
+
+func post(ctx context.Context, url string, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := web.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %.200s", url, res.Status, answer)
+	}
+	return err
+}
+
+// direct sends tensors made beforehand.
+type direct struct {
+	client    *triton.Client
+	tokenizer *tokenizers.Tokenizer
+}
+
+// prepare tokenises the pairs of each request, padded in the order they come,
+// in calls of at most 32, and returns what sends those of texts[lo:hi].
+func (d *direct) prepare(texts []string, size int) (func(context.Context, []string, int, int) error, error) {
+	var requests [][]*triton.Request
+	for lo := 0; lo < len(texts); lo += size {
+		var calls []*triton.Request
+		for at := lo; at < lo+size; at += 32 {
+			call, err := d.request(texts[at:min(at+32, lo+size)])
+			if err != nil {
+				return nil, err
+			}
+			calls = append(calls, call)
+		}
+		requests = append(requests, calls)
+	}
+	return func(ctx context.Context, _ []string, lo, _ int) error {
+		for _, call := range requests[lo/size] {
+			if _, err := d.client.Infer(ctx, call); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func (d *direct) request(texts []string) (*triton.Request, error) {
+	rows := make([]*tokenizers.Encoding, len(texts))
+	for i, text := range texts {
+		var err error
+		if rows[i], err = d.tokenizer.EncodePair(query, text, tokenizers.Options{MaxLength: *maxLength, Strategy: tokenizers.OnlySecond}); err != nil {
+			return nil, err
+		}
+	}
+	var batch tokenizers.Batch
+	batch.Fill(rows, d.tokenizer.PadID())
+	return &triton.Request{Model: filepath.Base(*entry), Inputs: []triton.Tensor{
+		triton.Int64s("input_ids", batch.Shape(), batch.InputIDs),
+		triton.Int64s("attention_mask", batch.Shape(), batch.AttentionMask),
+		triton.Int64s("token_type_ids", batch.Shape(), batch.TokenTypeIDs),
+	}}, nil
+}
