@@ -63,6 +63,8 @@ class Built:
     """Choices that are not the likeliest."""
     faults: int
     """Contradictions left."""
+    strange: int
+    """Pieces beside the largest one, which were left out."""
 
 
 def build(seen: Seen) -> Built | None:
@@ -123,6 +125,9 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
     bonded = {int(a) for (a, b), k in zip(seen.pairs, kinds) if k for a in (a, b)}
     if len(seen.points) > 1:  # A lone carbon is a speck.
         dropped |= {a for a in range(len(atoms)) if a not in bonded and ATOMS[atoms[a]] in ("C", "H")}
+    pieces = components(len(atoms), seen.pairs[kinds != NONE], dropped)
+    strange = len(pieces) - 1   # Text beside the drawing, or a bond overlooked.
+    dropped |= {a for piece in pieces[1:] for a in piece}
     molecule, kept = assemble(seen.points, atoms, seen.pairs, kinds, dropped)
     if not molecule.GetNumAtoms() or max(a.GetDegree() for a in molecule.GetAtoms()) > DEGREE:
         return None
@@ -133,13 +138,32 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
     faults = sum(HYDROGENS[atoms[a]] is not None and molecule.GetAtomWithIdx(i).GetTotalNumHs(includeNeighbors=True) != HYDROGENS[atoms[a]] for i, a in enumerate(kept))
     faults += sum(a.GetNumRadicalElectrons() > 0 for a in molecule.GetAtoms())
     faults += sum(ATOMS[atoms[a]] == "H" and molecule.GetAtomWithIdx(i).GetDegree() != 1 for i, a in enumerate(kept))
-    faults += len(Chem.GetMolFrags(molecule)) - 1
+    faults += min(strange, 2)
     try:
         molecule = finish(molecule)
         smiles = Chem.MolToSmiles(molecule)
     except (ValueError, RuntimeError):
         return None
-    return Built(molecule, smiles, cost + _HARD * faults, len(changes), faults)
+    return Built(molecule, smiles, cost + _HARD * faults, len(changes), faults, strange)
+
+
+def components(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[int]]:
+    """Atoms that hang together, the largest piece first."""
+    root = list(range(count))
+
+    def top(a: int) -> int:
+        while root[a] != a:
+            root[a] = a = root[root[a]]
+        return a
+
+    for a, b in bonds.tolist():
+        if a not in dropped and b not in dropped:
+            root[top(a)] = top(b)
+    pieces: dict[int, list[int]] = {}
+    for a in range(count):
+        if a not in dropped:
+            pieces.setdefault(top(a), []).append(a)
+    return sorted(pieces.values(), key=len, reverse=True)
 
 
 def assemble(points: np.ndarray, atoms: np.ndarray, pairs: np.ndarray, kinds: np.ndarray, dropped: set[int]) -> tuple[Chem.RWMol, list[int]]:

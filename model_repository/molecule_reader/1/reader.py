@@ -23,6 +23,8 @@ FULL = 0.35
 LOOKS = (1.0, 0.84, 1.19, 0.72, 1.4)
 """Sizes at which a drawing is looked at, as factors of the usual one: the next only while the reading is not sure."""
 SURE = 0.9
+NEAR = 0.8
+"""Letters of an atom reach so far from it, in bond lengths."""
 BOND = 24.0
 """Length of a bond in pixels that the networks know best."""
 
@@ -49,9 +51,17 @@ class View:
 
     built: Built | None
     features: np.ndarray
-    """What the confidence is computed from, float [6]."""
+    """What the confidence is computed from, float [5]: cost, faults, changes, the flag's logit, log of the least likely choice."""
     bond: float
     """Typical distance of neighbouring atoms in pixels of the look, 0 where there are none."""
+    corner: np.ndarray
+    """Left and top of the box looked at, in pixels of the picture."""
+    factor: np.ndarray
+    """Pixels of the look a pixel of the picture, across and down."""
+
+    def points(self) -> np.ndarray:
+        """float [atoms, 2]: the atoms of the molecule in pixels of the picture, y down."""
+        return (self.built.molecule.GetConformer().GetPositions()[:, :2] * [1, -1] - MARGIN) / self.factor + self.corner
 
 
 @dataclass
@@ -68,7 +78,7 @@ class Calibration:
         return logistic(self.drawing, view.features)
 
 
-UNFITTED = Calibration([3.0, -1.0, -1.0, 0, 0, 0, 0], [-1.0, 0, -0.5, 0, 0, 1.0, 0])
+UNFITTED = Calibration([3.0, -1.0, -1.0, 0, 0, 0], [-1.0, 0, -0.5, 0, 1.0, 0])
 
 
 def lines_box(ink: np.ndarray) -> tuple[int, int, int, int] | None:
@@ -108,57 +118,70 @@ class Reader:
         if box is None:
             return Reading(None, None, 0.0, 0.0, size)
         views = self.views(ink, box)
-        factor, best = self.choose(views)
-        drawing = max(self.calibration.molecule(v) for _, v in views[:1])
+        best = max(views, key=lambda v: (self.agreed(views, v), self.calibration.confidence(v)))
+        drawing = self.calibration.molecule(views[0])
         if best.built is None:
             return Reading(None, None, 0.0, min(drawing, 0.5), size)
         confidence = self.agreed(views, best)
-        molecule = placed(best.built.molecule, factor, box, shrink)
-        return Reading(best.built.smiles, molecule, confidence, max(drawing, confidence), size)
+        return Reading(best.built.smiles, placed(best.built.molecule, best.points() / shrink), confidence, drawing, size)
 
-    def views(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int = len(LOOKS)) -> list[tuple[tuple[float, float], View]]:
-        """Looks at the drawing until one is sure, each with the factors of its size."""
+    def views(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int = len(LOOKS)) -> list[View]:
+        """Looks at the drawing until one is sure."""
         usual, out = fit(box[2] - box[0], box[3] - box[1]), []
         for other in LOOKS[:looks]:
-            factor, view = self.view(ink, box, usual * other)
-            if not out and view.bond and not 14 < view.bond < 36:  # A small or crowded drawing: its own size is the usual one.
-                usual *= BOND / view.bond
-                out.append((factor, view))
-                factor, view = self.view(ink, box, usual)
-            out.append((factor, view))
-            if self.calibration.confidence(view) > SURE:
+            out.append(self.view(ink, box, usual * other))
+            first = out[0]
+            if len(out) == 1 and first.built and first.built.strange:  # Perhaps a caption: what is far from the molecule is wiped away.
+                ink = wiped(ink, first)
+                box = box_of(ink) or box
+                usual = fit(box[2] - box[0], box[3] - box[1])
+                out.append(self.view(ink, box, usual))
+            elif len(out) == 1 and first.bond and not 14 < first.bond < 36:  # Few atoms, or many: their bonds say what size is usual.
+                usual *= BOND / first.bond
+                out.append(self.view(ink, box, usual))
+            if self.calibration.confidence(out[-1]) > SURE:
                 break
         return out
 
-    def view(self, ink: np.ndarray, box: tuple[int, int, int, int], factor: float) -> tuple[tuple[float, float], View]:
+    def view(self, ink: np.ndarray, box: tuple[int, int, int, int], factor: float) -> View:
+        """One look at the box."""
         small = scaled(ink, box, factor, factor)
         seen, flag = look(self.networks, small)
         built = build(seen)
-        exact = ((small.shape[1] - 2 * MARGIN) / (box[2] - box[0]), (small.shape[0] - 2 * MARGIN) / (box[3] - box[1]))
         weakest = min([float(p) for rows in (seen.atoms, seen.kinds) if len(rows) for p in rows.max(1)] + [1.0])
-        features = np.array([min(built.cost, 40.0) if built else 40.0, math.log1p(built.cost) if built else 4.0, built.faults if built else 4,
-                             built.changes if built else 4, flag, math.log(max(weakest, 1e-3))], float)
+        features = np.array([min(built.cost, 40.0) if built else 40.0, built.faults if built else 4, built.changes if built else 4,
+                             flag, math.log(max(weakest, 1e-3))], float)
         distance = np.linalg.norm(seen.points[:, None] - seen.points[None], axis=2) + 1e9 * np.eye(len(seen.points))
-        return exact, View(built, features, float(np.median(distance.min(1))) if len(seen.points) > 1 else 0.0)
+        exact = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
+        return View(built, features, float(np.median(distance.min(1))) if len(seen.points) > 1 else 0.0, np.array(box[:2]), exact)
 
-    def choose(self, views: list[tuple[tuple[float, float], View]]) -> tuple[tuple[float, float], View]:
-        """The view whose SMILES has the most confidence over all views."""
-        return max(views, key=lambda v: (self.agreed(views, v[1]), self.calibration.confidence(v[1])))
-
-    def agreed(self, views: list[tuple[tuple[float, float], View]], view: View) -> float:
+    def agreed(self, views: list[View], view: View) -> float:
         """The confidence in a view's SMILES after all of them: their confidences, summed where they agree, as a share."""
         if view.built is None:
             return 0.0
-        mine = [self.calibration.confidence(v) for _, v in views if v.built and v.built.smiles == view.built.smiles]
-        other = [self.calibration.confidence(v) for _, v in views if v.built and v.built.smiles != view.built.smiles]
+        mine = [self.calibration.confidence(v) for v in views if v.built and v.built.smiles == view.built.smiles]
+        other = [self.calibration.confidence(v) for v in views if v.built and v.built.smiles != view.built.smiles]
         sure = 1 - math.prod(1 - c for c in mine) ** (1 / len(mine) ** 0.5)
         return sure * sum(mine) / max(sum(mine) + sum(other), 1e-9)
 
 
-def placed(molecule: Chem.Mol, factor: tuple[float, float], box: tuple[int, int, int, int], shrink: float) -> Chem.Mol:
-    """The molecule with its conformer in pixels of the picture."""
+def placed(molecule: Chem.Mol, points: np.ndarray) -> Chem.Mol:
+    """The molecule with its atoms at the points (y down)."""
     conformer = molecule.GetConformer()
-    for atom, (x, y, _) in enumerate(conformer.GetPositions()):
-        across, down = (x - MARGIN) / factor[0] + box[0], (-y - MARGIN) / factor[1] + box[1]
-        conformer.SetAtomPosition(atom, Point3D(float(across / shrink), float(-down / shrink), 0.0))
+    for atom, (x, y) in enumerate(points):
+        conformer.SetAtomPosition(atom, Point3D(float(x), float(-y), 0.0))
     return molecule
+
+
+def wiped(ink: np.ndarray, view: View) -> np.ndarray:
+    """The ink near the molecule of a view alone: within NEAR typical bonds of an atom or a bond of it, in blocks of 4 pixels."""
+    points, bonds = view.points(), [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in view.built.molecule.GetBonds()]
+    length = view.bond / float(view.factor.mean())
+    middles = [points[a] * (1 - t) + points[b] * t for a, b in bonds for t in (0.25, 0.5, 0.75)]
+    marks = np.concatenate([points, np.array(middles).reshape(-1, 2)])
+    rows, columns = (np.arange(0, n, 4) + 2 for n in ink.shape)
+    nearest = np.full((len(rows), len(columns)), np.inf)
+    for x, y in marks:
+        np.minimum(nearest, (rows[:, None] - y) ** 2 + (columns[None] - x) ** 2, out=nearest)
+    near = np.repeat(np.repeat(nearest < (NEAR * length) ** 2, 4, 0), 4, 1)[: ink.shape[0], : ink.shape[1]]
+    return np.where(near, ink, 0).astype(np.uint8)
