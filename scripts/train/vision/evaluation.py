@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from rdkit import Chem
 
+from scripts.train.batches import send
 from scripts.train.vision import data
 from scripts.train.vision.drawing import picture
 from scripts.train.vision.model import Model
@@ -24,17 +25,18 @@ class Trained:
     """The networks in PyTorch, as the reader wants them."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        self.model, self.device = model, next(model.parameters()).device
 
     @torch.no_grad()
     def see(self, found: data.Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        with torch.autocast("cpu", torch.bfloat16):
-            return tuple(out.float().numpy() for out in self.model.seer(data.indices(found)))
+        with torch.autocast(self.device.type, torch.bfloat16):
+            return tuple(out.float().cpu().numpy() for out in self.model.seer(send(data.indices(found), self.device)))
 
     @torch.no_grad()
     def lines(self, features: np.ndarray, line: np.ndarray, shape: np.ndarray) -> np.ndarray:
-        with torch.autocast("cpu", torch.bfloat16):
-            return self.model.liner(torch.from_numpy(features), torch.from_numpy(line), torch.from_numpy(shape)).float().numpy()
+        rows = send(tuple(torch.from_numpy(np.ascontiguousarray(x)) for x in (features, line, shape)), self.device)
+        with torch.autocast(self.device.type, torch.bfloat16):
+            return self.model.liner(*rows).float().cpu().numpy()
 
 
 def pictures(molecules: list[str], count: int, default: bool, seed: int) -> list[tuple[str, bytes]]:
