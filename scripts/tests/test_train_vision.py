@@ -196,6 +196,13 @@ def test_a_caption_is_wiped_away():
     assert (clean[:100] == page[:100]).all() and clean[160:].max() == 0
 
 
+@pytest.mark.parametrize("atoms, bond, factors", [(20, 24.0, reader.LOOKS), (4, 24.0, reader.SMALLER), (4, 76.0, (0.5,)), (30, 12.0, (2.0,)), (0, 0.0, reader.SMALLER)])
+def test_sizes_of_further_looks(atoms, bond, factors):
+    built = graph.Built(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
+    view = reader.View(built, np.zeros(5), bond, np.zeros(2), np.ones(2))
+    assert view.others()[: len(factors)] == pytest.approx(factors)
+
+
 def test_confidence_is_calibrated():
     random = np.random.default_rng(0)
     x = random.normal(0, 1, (4000, 5))

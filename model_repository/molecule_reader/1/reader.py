@@ -20,13 +20,15 @@ LARGEST = 1600
 """Larger pictures are halved until no side is longer, in pixels."""
 FULL = 0.35
 """A picture whose box is inked more than this is a photograph, not a drawing."""
-LOOKS = (1.0, 0.84, 1.19, 0.72, 1.4)
-"""Sizes at which a drawing is looked at, as factors of the usual one: the next only while the reading is not sure."""
+LOOKS = (0.84, 1.19, 0.72, 1.4)
+"""Further sizes at which a drawing is looked at, as factors of the usual one: the next only while the reading is not sure."""
+FEW, SMALLER = 12, (0.5, 0.35, 0.7, 0.25)
+"""With so few atoms it is the usual size that may be wrong: a small molecule fills its box with large letters."""
+LONG, SHORT = 36.0, 14.0
+"""Lengths of a bond in pixels between which the networks know their way."""
 SURE = 0.9
 NEAR = 0.8
 """Letters of an atom reach so far from it, in bond lengths."""
-BOND = 24.0
-"""Length of a bond in pixels that the networks know best."""
 
 
 @dataclass
@@ -58,6 +60,14 @@ class View:
     """Left and top of the box looked at, in pixels of the picture."""
     factor: np.ndarray
     """Pixels of the look a pixel of the picture, across and down."""
+
+    def others(self) -> tuple[float, ...]:
+        """Sizes for further looks, as factors of this one's."""
+        if self.bond > LONG:
+            return tuple(length / self.bond for length in (38, 28, 48, 22))
+        if self.built is None or self.built.molecule.GetNumAtoms() <= FEW:
+            return SMALLER
+        return tuple(24 / self.bond * f for f in (1.0, *LOOKS)) if self.bond < SHORT else LOOKS
 
     def points(self) -> np.ndarray:
         """float [atoms, 2]: the atoms of the molecule in pixels of the picture, y down."""
@@ -119,26 +129,27 @@ class Reader:
             return Reading(None, None, 0.0, 0.0, size)
         views = self.views(ink, box)
         best = max(views, key=lambda v: (self.agreed(views, v), self.calibration.confidence(v)))
-        drawing = self.calibration.molecule(views[0])
+        drawing = self.calibration.molecule(best)
         if best.built is None:
             return Reading(None, None, 0.0, min(drawing, 0.5), size)
         confidence = self.agreed(views, best)
         return Reading(best.built.smiles, placed(best.built.molecule, best.points() / shrink), confidence, drawing, size)
 
-    def views(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int = len(LOOKS)) -> list[View]:
+    def views(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int = 5) -> list[View]:
         """Looks at the drawing until one is sure."""
-        usual, out = fit(box[2] - box[0], box[3] - box[1]), []
-        for other in LOOKS[:looks]:
+        usual = fit(box[2] - box[0], box[3] - box[1])
+        out = [self.view(ink, box, usual)]
+        if out[0].built and out[0].built.strange:  # Perhaps a caption: what is far from the molecule is wiped away.
+            ink = wiped(ink, out[0])
+            box = box_of(ink) or box
+            usual = fit(box[2] - box[0], box[3] - box[1])
+            sizes = (1.0, *LOOKS)
+        else:
+            sizes = out[0].others()
+            if out[0].bond <= LONG and self.calibration.confidence(out[0]) > SURE:
+                return out
+        for other in sizes[:looks]:
             out.append(self.view(ink, box, usual * other))
-            first = out[0]
-            if len(out) == 1 and first.built and first.built.strange:  # Perhaps a caption: what is far from the molecule is wiped away.
-                ink = wiped(ink, first)
-                box = box_of(ink) or box
-                usual = fit(box[2] - box[0], box[3] - box[1])
-                out.append(self.view(ink, box, usual))
-            elif len(out) == 1 and first.bond and not 14 < first.bond < 36:  # Few atoms, or many: their bonds say what size is usual.
-                usual *= BOND / first.bond
-                out.append(self.view(ink, box, usual))
             if self.calibration.confidence(out[-1]) > SURE:
                 break
         return out

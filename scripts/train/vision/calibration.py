@@ -33,7 +33,7 @@ def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11)
     for default in (True, False):
         for smiles, png in evaluation.pictures(molecules, count, default, seed):
             ink = ink_of(Image.open(io.BytesIO(png)))
-            view = reader.views(ink, lines_box(ink), looks=1)[-1]
+            view = reader.views(ink, lines_box(ink), looks=0)[0]
             views.append(view)
             exact.append(view.built is not None and view.built.smiles == smiles)
     random, other = np.random.default_rng(seed), []
@@ -41,7 +41,7 @@ def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11)
         ink = negatives.picture(random)
         box = lines_box(ink)
         if box:
-            other.append(reader.views(ink, box, looks=1)[0])
+            other.append(reader.views(ink, box, looks=0)[0])
     built = [i for i, v in enumerate(views) if v.built]
     found = np.array([v.features for v in views])
     return Calibration(fit(found[built], np.array(exact, float)[built]),
