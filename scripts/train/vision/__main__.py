@@ -24,9 +24,9 @@ from scripts.train.vision.model import PRESETS, Model, Shape, describe, loss
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    training.add_arguments(parser, name="vision", batch=32, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8)
+    training.add_arguments(parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
-    parser.add_argument("--uses", type=int, default=3, help="times that a drawing is used (default: 3)")
+    parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
     parser.add_argument("--evaluate", type=int, default=100, help="drawings a style at each evaluation (default: 100)")
     return parser
 
