@@ -31,29 +31,35 @@ type jury struct {
 	goal  *goal
 	seed  seed
 	known map[string]*candidate // by text; nil for one that is no molecule
+
+	// evaluations counts the distinct texts evaluated so far, molecules or not.
+	evaluations int
 }
 
 // judge returns a candidate per text, nil where the text is no molecule or has
-// no score.
-func (j *jury) judge(ctx context.Context, texts []string) ([]*candidate, error) {
+// no score, and whether it is the first time that the text is seen.
+func (j *jury) judge(ctx context.Context, texts []string) ([]*candidate, []bool, error) {
 	if j.known == nil || len(j.known) > mostKnown {
 		j.known = map[string]*candidate{}
 	}
 	var fresh []string
-	for _, text := range texts {
+	first := make([]bool, len(texts))
+	for i, text := range texts {
 		if _, ok := j.known[text]; !ok {
 			j.known[text] = nil
 			fresh = append(fresh, text)
+			first[i] = true
 		}
 	}
 	if err := j.evaluate(ctx, fresh); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	j.evaluations += len(fresh)
 	out := make([]*candidate, len(texts))
 	for i, text := range texts {
 		out[i] = j.known[text]
 	}
-	return out, nil
+	return out, first, nil
 }
 
 func (j *jury) evaluate(ctx context.Context, texts []string) error {

@@ -66,7 +66,7 @@ func around(ctx context.Context, model Model, r Generate, g *goal, s seed, rando
 	judges, podium := jury{goal: g, seed: s}, podium{goal: g, most: r.NumMolecules}
 	evaluations, judged := 0, 0
 	err := explore(ctx, model, []*sampler{around}, r.ScaledRadius, 1, func(round, drawn int) error {
-		candidates, err := judges.judge(ctx, around.found[judged:])
+		candidates, _, err := judges.judge(ctx, around.found[judged:])
 		if err != nil {
 			return err
 		}

@@ -13,12 +13,18 @@ import (
 const (
 	// firstSigma is the step size at the start, in standard deviations of the
 	// training molecules.
-	firstSigma = 0.5
+	firstSigma = 1.0
 	// patience is how many generations without a better molecule end a run of
 	// CMA-ES; the next starts at one of the best.
-	patience = 6
+	patience = 8
 	// elite is from how many of the best a restart chooses.
 	elite = 8
+	// ownPart of a generation is drawn by CMA-ES, the rest is bred from the best
+	// molecules so far; the best of them is injected into CMA-ES.
+	ownPart = 0.25
+	// most is how many times particles a generation decodes at most, to make up
+	// for points that gave no new text in earlier ones.
+	most = 2
 	// lastPart of the iterations goes to sampling around the best when fewer
 	// molecules have been found than were asked for.
 	lastPart = 0.2
@@ -31,24 +37,33 @@ type search struct {
 	request Generate
 	jury    jury
 	podium  podium
+	stock   stock
+	origin  parent // the seed
 
-	run         *cmaes.Optimizer
-	best        float64 // merit of this run
-	idle        int     // generations since it rose
-	evaluations int
+	run  *cmaes.Optimizer
+	best float64 // merit of this run
+	idle int     // generations since it rose
 }
 
 func newSearch(model Model, r Generate, g *goal, s seed, random *rand.Rand) *search {
 	return &search{
-		model: model, random: random, request: r, jury: jury{goal: g, seed: s},
+		model: model, random: random, request: r, jury: jury{goal: g, seed: s}, stock: stock{random: random},
 		podium: podium{goal: g, most: max(r.NumMolecules, elite)},
 	}
 }
 
-// optimize runs the iterations. All decode particles hidden states, so that
-// particles times iterations is what a request costs.
+// optimize runs the iterations. Each evaluates at most particles molecules, so
+// that particles times iterations bounds what a request evaluates.
 func (s *search) optimize(ctx context.Context, watch func(iteration, evaluations int, best *candidate) error) ([]*candidate, error) {
-	if err := s.start(s.jury.seed.hidden, firstSigma); err != nil {
+	own, _, err := s.jury.judge(ctx, []string{s.jury.seed.smiles})
+	if err != nil {
+		return nil, err
+	}
+	s.origin = parent{candidate: &candidate{smiles: s.jury.seed.smiles}, merit: math.Inf(-1), hidden: s.jury.seed.hidden}
+	if own[0] != nil {
+		s.origin.candidate, s.origin.merit = own[0], s.merit(own[0])
+	}
+	if err := s.start(s.origin, firstSigma); err != nil {
 		return nil, err
 	}
 	for i := 1; i <= s.request.Iterations; i++ {
@@ -56,7 +71,7 @@ func (s *search) optimize(ctx context.Context, watch func(iteration, evaluations
 		if s.wanting(i) {
 			err = s.fill(ctx)
 		} else {
-			err = s.generation(ctx)
+			err = s.generation(ctx, i)
 		}
 		if err != nil {
 			return nil, err
@@ -65,102 +80,129 @@ func (s *search) optimize(ctx context.Context, watch func(iteration, evaluations
 		if len(s.podium.best) > 0 {
 			best = s.podium.best[0]
 		}
-		if err := watch(i, s.evaluations, best); err != nil {
+		if err := watch(i, s.jury.evaluations, best); err != nil {
 			return nil, err
 		}
 	}
 	return s.podium.best[:min(len(s.podium.best), s.request.NumMolecules)], nil
 }
 
-// start begins a run of CMA-ES. At the size of a latent space the full
-// covariance would learn nothing in so few generations. Decoding is a step
-// function, so equal values say nothing about the end of a search: the
-// criteria that look for them are off.
-func (s *search) start(hidden []float32, sigma float64) (err error) {
+// merit is that of a candidate.
+func (s *search) merit(c *candidate) float64 { return s.jury.goal.merit(c.score, c.similarity) }
+
+// start begins a run of CMA-ES, and breeding, at a molecule. At the size of
+// a latent space the full covariance would learn nothing in so few generations.
+// Decoding is a step function, so equal values say nothing about the end of a
+// search: the criteria that look for them are off.
+func (s *search) start(at parent, sigma float64) (err error) {
 	s.best, s.idle = math.Inf(-1), 0
-	s.run, err = cmaes.New(s.model.Space().whiten(hidden), sigma, cmaes.Separable(), cmaes.Population(s.request.Particles),
+	s.stock.begin(at)
+	own := max(2, int(ownPart*float64(s.request.Particles)))
+	s.run, err = cmaes.New(s.model.Space().whiten(at.hidden), sigma, cmaes.Separable(), cmaes.Population(own),
 		cmaes.Seed(s.random.Uint64()), cmaes.StopAt(cmaes.Criteria{Flat: -1, Fun: -1, FunHistory: -1, Stagnation: -1, Iterations: -1}))
 	return err
 }
 
-// generation is one iteration of CMA-ES, and a restart where it led nowhere.
-func (s *search) generation(ctx context.Context) error {
+// generation is one iteration: points of CMA-ES and bred ones, decoded in one
+// go, and a restart where it led nowhere. It has as many points as bring the
+// evaluations to particles an iteration, if every text is new.
+func (s *search) generation(ctx context.Context, iteration int) error {
 	population := s.run.Ask()
-	points := make([]Point, len(population))
+	own, wanted := len(population), iteration*s.request.Particles-s.jury.evaluations
+	bred, births := s.stock.breed(s.model.Space(), max(0, min(wanted, most*s.request.Particles)-own))
+	points := make([]Point, own, own+len(bred))
 	for i, x := range population {
 		points[i].Hidden = s.model.Space().colour(x)
 	}
-	candidates, err := s.evaluate(ctx, points)
+	candidates, fresh, err := s.evaluate(ctx, append(points, bred...))
 	if err != nil {
 		return err
 	}
-	values := make([]float64, len(candidates))
 	s.idle++
-	for i, c := range candidates {
-		values[i] = math.Inf(1)
-		if c == nil {
-			continue
-		}
-		merit := s.jury.goal.merit(c.score, c.similarity)
-		values[i] = -merit
-		if merit > s.best {
-			s.best, s.idle = merit, 0
-		}
+	if err := s.bear(ctx, births, candidates, fresh, own); err != nil {
+		return err
 	}
-	if err := s.run.Tell(population, values); err != nil {
-		return s.restart(ctx)
-	}
-	if _, over := s.run.Stop(); over || s.idle >= patience {
+	if s.tell(population, candidates[:own]) || s.idle >= patience {
 		return s.restart(ctx)
 	}
 	return nil
 }
 
-// evaluate decodes points in one go and keeps what meets the constraint. The
-// seed itself is no result.
-func (s *search) evaluate(ctx context.Context, points []Point) ([]*candidate, error) {
+// bear lets candidates breed; those from place own on were bred themselves. A
+// new best is injected into CMA-ES.
+func (s *search) bear(ctx context.Context, births []birth, candidates []*candidate, fresh []bool, own int) error {
+	s.stock.learn(births, candidates[own:], fresh[own:], s.merit)
+	if err := s.stock.admit(ctx, s.model, candidates, s.merit); err != nil {
+		return err
+	}
+	if top := s.stock.parents[0]; top.merit > s.best {
+		s.best, s.idle = top.merit, 0
+		return s.run.Inject(s.model.Space().whiten(top.hidden))
+	}
+	return nil
+}
+
+// tell gives CMA-ES the values of its points, and reports whether its run is over.
+func (s *search) tell(population [][]float64, candidates []*candidate) bool {
+	values := make([]float64, len(candidates))
+	for i, c := range candidates {
+		values[i] = math.Inf(1)
+		if c != nil {
+			values[i] = -s.merit(c)
+		}
+	}
+	if err := s.run.Tell(population, values); err != nil {
+		return true
+	}
+	_, over := s.run.Stop()
+	return over
+}
+
+// evaluate decodes points in one go and keeps what meets the constraint; fresh
+// tells whose texts are new. The seed itself is no result.
+func (s *search) evaluate(ctx context.Context, points []Point) (candidates []*candidate, fresh []bool, err error) {
 	texts, err := s.model.Decode(ctx, points)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s.evaluations += len(points)
-	candidates, err := s.jury.judge(ctx, texts)
+	candidates, fresh, err = s.jury.judge(ctx, texts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, c := range candidates {
 		if c != nil && c.similarity >= s.jury.goal.floor && c.smiles != s.jury.seed.smiles {
 			s.podium.add(c)
 		}
 	}
-	return candidates, nil
+	return candidates, fresh, nil
 }
 
-// restart begins a run at one of the best molecules, encoded anew: the code of
-// a molecule lies deeper in its region than the point that decoded to it.
+// restart begins a run at one of the best molecules.
 func (s *search) restart(ctx context.Context) error {
-	hidden, err := s.centre(ctx)
+	centre, err := s.centre(ctx)
 	if err != nil {
 		return err
 	}
-	return s.start(hidden, firstSigma*(0.5+s.random.Float64()))
+	return s.start(centre, firstSigma*(0.5+s.random.Float64()))
 }
 
-// centre is the hidden state of one of the best molecules, or of the seed.
-func (s *search) centre(ctx context.Context) ([]float32, error) {
+// centre is one of the best molecules, or the seed, encoded anew: the code of a
+// molecule lies deeper in its region than the point that decoded to it.
+func (s *search) centre(ctx context.Context) (parent, error) {
 	n := min(len(s.podium.best), elite)
 	if n == 0 {
-		return s.jury.seed.hidden, nil
+		return s.origin, nil
 	}
-	ids, problem := s.model.Tokens(s.podium.best[s.random.IntN(n)].smiles)
+	chosen := s.podium.best[s.random.IntN(n)]
+	ids, problem := s.model.Tokens(chosen.smiles)
 	if problem != nil { // its canonical form has a token that the decoded text had not
-		return s.jury.seed.hidden, nil
+		return s.origin, nil
 	}
 	hiddens, err := s.model.Encode(ctx, [][]int32{ids})
 	if err != nil {
-		return nil, err
+		return parent{}, err
 	}
-	return hiddens[0], nil
+	return parent{candidate: chosen, merit: s.merit(chosen), hidden: hiddens[0]}, nil
 }
 
 // wanting reports whether iteration i is one of the last, and too few
@@ -175,16 +217,16 @@ func (s *search) wanting(i int) bool {
 // more molecules that meet the constraint.
 func (s *search) fill(ctx context.Context) error {
 	points := make([]Point, s.request.Particles)
-	hidden, err := s.centre(ctx)
+	centre, err := s.centre(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range points {
-		points[i].Hidden = s.model.Space().near(hidden, s.random.Float64(), s.random)
+		points[i].Hidden = s.model.Space().near(centre.hidden, s.random.Float64(), s.random)
 		if i%2 == 1 {
 			points[i].Temperature, points[i].Seed = 1, s.random.Int64()
 		}
 	}
-	_, err = s.evaluate(ctx, points)
+	_, _, err = s.evaluate(ctx, points)
 	return err
 }

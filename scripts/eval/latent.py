@@ -3,9 +3,9 @@
     python -m scripts.eval.latent --data DATA --url http://127.0.0.1:8001 [--tasks qed,plogp,space] [--limit 20]
 
 qed    qed_opt_*.smi, a molecule a line: success = a molecule with QED >= 0.9 and 0.4 <= similarity < 1. All starts at
-       1,500 decoded hidden states each, and --starts of them, drawn by --seed, at 10,000.
+       at most 1,500 evaluations each, and --starts of them, drawn by --seed, at 10,000. A search is left once it succeeded.
 plogp  plogp_opt_*.tsv: gain in normalised penalised logP over the start, 0 where nothing better was found, at 8,080
-       hidden states and similarity 0.4 and 0.6; mean, deviation, median, and the share that gains 2 or more. --starts of them.
+       evaluations and similarity 0.4 and 0.6; mean, deviation, median, and the share that gains 2 or more. --starts of them.
 space  zinc250k_valid.smi.gz: reconstruction through /hidden and /decode, and molecules decoded from points around 200
        of them at several radii (normal noise added here, no filter).
 
@@ -17,9 +17,12 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import http.client
 import json
+import math
 import os
 import random
+import statistics
 import sys
 import time
 import urllib.error
@@ -31,7 +34,7 @@ from pathlib import Path
 from scripts.eval import latent_report, latent_space, molecules
 
 QED_BUDGETS = {1500: (30, 50), 10000: (100, 100)}
-"""Hidden states: particles, iterations."""
+"""Evaluations (distinct decoded texts): particles, iterations."""
 PLOGP_BUDGET = (101, 80)
 
 
@@ -42,12 +45,16 @@ class API:
         self.url, self.timeout = url.rstrip("/"), timeout
 
     def post(self, path: str, body: dict) -> dict:
-        """The answer to a body; a refusal of an overloaded service is tried again, any other is an error with its text."""
+        """The answer to a body."""
+        with self.open(path, body) as answer:
+            return json.load(answer)
+
+    def open(self, path: str, body: dict) -> http.client.HTTPResponse:
+        """An answer to read; a refusal of an overloaded service is tried again, any other is an error with its text."""
         request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
         for attempt in range(10):
             try:
-                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
-                    return json.load(answer)
+                return urllib.request.urlopen(request, timeout=self.timeout)
             except urllib.error.HTTPError as error:
                 text = error.read().decode(errors="replace")
                 if error.code != 503 or attempt == 9:
@@ -55,12 +62,29 @@ class API:
                 time.sleep(float(error.headers.get("Retry-After", 1)))
         raise AssertionError("unreachable")
 
-    def optimise(self, smiles: str, budget: tuple[int, int], similarity: float, name: str, seed: int) -> list[dict]:
-        """The molecules of one /generate request, with score and similarity."""
+    def optimise(self, smiles: str, budget: tuple[int, int], similarity: float, name: str, seed: int, enough: float = math.inf) -> tuple[list[dict], int]:
+        """The best molecule of a /generate request, with score and similarity, in a list that is empty if there is none, and
+        the evaluations that it took: a stream is left, and the search with it, once the score is `enough`."""
         particles, iterations = budget
-        return self.post("/generate", {
-            "smi": smiles, "algorithm": "CMA-ES", "property_name": name, "min_similarity": similarity, "particles": particles,
-            "iterations": iterations, "num_molecules": 1, "include_scores": True, "seed": seed})["generated"]
+        body = {"smi": smiles, "algorithm": "CMA-ES", "property_name": name, "min_similarity": similarity, "particles": particles,
+                "iterations": iterations, "num_molecules": 1, "include_scores": True, "seed": seed, "stream": True}
+        evaluations, best = 0, None
+        for event in self.events("/generate", body):
+            if "iteration" not in event:
+                if "generated" not in event:
+                    raise RuntimeError(f"/generate: {event}")
+                break
+            evaluations, best = event["evaluations"], event["best"]
+            if best and best["score"] >= enough:
+                break
+        return [best] if best else [], evaluations
+
+    def events(self, path: str, body: dict) -> Iterator[dict]:
+        """The server-sent events of a request."""
+        with self.open(path, body) as answer:
+            for line in answer:
+                if line.startswith(b"data: {"):
+                    yield json.loads(line[6:])
 
 
 class Log:
@@ -108,12 +132,13 @@ def qed(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
         chosen = drawn(starts, given.limit or (len(starts) if evaluations == 1500 else given.starts), given.seed)
 
         def work(start: str, budget: tuple[int, int] = budget) -> dict:
-            found = api.optimise(start, budget, 0.4, "QED", given.seed)
-            return molecules.compared(start, found, molecules.qed)
+            found, evaluations = api.optimise(start, budget, 0.4, "QED", given.seed, 0.9)
+            return {**molecules.compared(start, found, molecules.qed), "evaluations": evaluations}
 
         rows = each(log, f"qed {evaluations}", chosen, given.concurrency, work)
         success = [r for r in rows if r["found"] and r["score"] >= 0.9 and 0.4 <= r["similarity"] < 1]
-        yield {"evaluations": evaluations, "starts": len(rows), "success": len(success) / len(rows), **summary(rows)}
+        yield {"evaluations": evaluations, "starts": len(rows), "success": len(success) / len(rows),
+               "evaluations_median": statistics.median(r["evaluations"] for r in rows), **summary(rows)}
 
 
 def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
@@ -122,8 +147,8 @@ def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
     chosen = drawn([line.split("\t")[0] for line in lines], given.limit or given.starts, given.seed)
     for floor in (0.4, 0.6):
         def work(start: str, floor: float = floor) -> dict:
-            found = api.optimise(start, PLOGP_BUDGET, floor, "plogP", given.seed)
-            return molecules.compared(start, found, molecules.penalized_logp)
+            found, evaluations = api.optimise(start, PLOGP_BUDGET, floor, "plogP", given.seed)
+            return {**molecules.compared(start, found, molecules.penalized_logp), "evaluations": evaluations}
 
         rows = each(log, f"plogp {floor}", chosen, given.concurrency, work)
         kept = [r for r in rows if r["found"] and floor <= r["similarity"] < 1]

@@ -26,7 +26,8 @@ class Service(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Service.asked.append(body)
         found = [{"smiles": BETTER, "score": 0.5, "similarity": 0.5}] if body["smi"] == STARTS[0] else []
-        answer = json.dumps({"generated": found}).encode()
+        events = [{"seed": 0, "iteration": i + 1, "evaluations": 30 * (i + 1), "best": found[0] if found else None} for i in range(3)]
+        answer = "".join(f"data: {json.dumps(e)}\n\n" for e in [*events, {"generated": found}]).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()

@@ -8,7 +8,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("rdkit")
 
 from scripts.train import batches, graph, quantise  # noqa: E402
-from scripts.train.latent import decoder_graph, decoding, encoder_graph  # noqa: E402
+from scripts.train.latent import decoder_graph, decoding, encoder_graph, start  # noqa: E402
 from scripts.train.latent.model import PRESETS, Model, Shape  # noqa: E402
 from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split  # noqa: E402
 
@@ -84,6 +84,23 @@ def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
         log_p = torch.log_softmax(model.decoder(torch.cat([torch.ones(7, 1, dtype=torch.long), want[:, :-1]], 1), z), -1)
     total = log_p.gather(-1, want[..., None])[..., 0].masked_fill(((want == EOS).cumsum(1) > 0) & (want != EOS), 0).sum(1)
     np.testing.assert_allclose(score[:, 0], total.numpy(), rtol=1e-3)
+
+
+def test_training_starts_from_the_entries(model, vocabulary, tmp_path):
+    encoder_graph.write(model.encoder, tmp_path / "latent_encoder" / "1" / "model.onnx")
+    vocabulary.write(tmp_path / "latent_encoder" / "vocab.txt")
+    path = tmp_path / "latent_decoder" / "1" / "model.onnx"
+    ids = torch.from_numpy(batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD))
+    z = torch.randn(4, 64)
+    ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(ids, z))
+    for given, tolerance in (({}, 0.02), (ranges, 0.2)):
+        decoder_graph.write(model.decoder, path, given)
+        again, words = start.model(tmp_path)
+        assert again.shape == model.shape and words.tokens == vocabulary.tokens
+        with torch.no_grad():
+            for want, got in ((model.encoder(ids, (ids != PAD).long()), again.encoder(ids, (ids != PAD).long())),
+                              (model.decoder(ids, z), again.decoder(ids, z))):
+                np.testing.assert_allclose(got.numpy(), want.numpy(), atol=tolerance)
 
 
 def test_beam_graph_equals_the_plain_search(model, tmp_path):

@@ -26,6 +26,9 @@ OPSET, IR = 20, 9
 
 PRIME = 2**31 - 1
 
+STEP = ".step"
+"""Ending of the name of an integer weight's step sizes, one for every output."""
+
 Ranges = dict[nn.Module, tuple[float, float]]
 """The least and greatest input of linear maps: those that a graph computes in integers. See quantise.observe."""
 
@@ -39,6 +42,11 @@ class Graph:
         self.inputs: list[onnx.ValueInfoProto] = []
         self.outputs: list[onnx.ValueInfoProto] = []
         self.counter = parent.counter if parent else itertools.count()
+        self.names: dict[torch.Tensor, str] = parent.names if parent else {}
+
+    def named(self, model: nn.Module) -> None:
+        """Stores the model's weights under their own names, so that training can begin with them: see stored."""
+        self.names.update({parameter: name for name, parameter in model.named_parameters()})
 
     def name(self, hint: str) -> str:
         return f"{hint}_{next(self.counter)}"
@@ -49,19 +57,20 @@ class Graph:
         self.nodes.append(helper.make_node(kind, [i if isinstance(i, str) else self.constant(i) for i in inputs], names, **attributes))
         return names[0] if outputs == 1 else tuple(names)
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: Any, name: str = "") -> str:
         """A constant: Python integers are int64, floats float32, booleans bool; arrays keep their type."""
         array = value if isinstance(value, np.ndarray) else np.array(value)
         if array.dtype == np.float64:
             array = array.astype(np.float32)
-        name = self.name("constant")
+        name = name or self.name("constant")
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
 
-    def weight(self, value: torch.Tensor) -> str:
-        """A weight, stored in fp16 in the outermost graph, used in fp32."""
+    def weight(self, value: torch.Tensor, of: torch.Tensor | None = None) -> str:
+        """A weight, stored in fp16 in the outermost graph, used in fp32. `of` is the parameter that it was computed from."""
         root = self.root()
-        return root.op("Cast", root.constant(value.detach().cpu().numpy().astype(np.float16)), to=TensorProto.FLOAT)
+        name = self.names.get(value if of is None else of, "")
+        return root.op("Cast", root.constant(value.detach().cpu().numpy().astype(np.float16), name), to=TensorProto.FLOAT)
 
     def root(self) -> "Graph":
         return self.parent.root() if self.parent else self
@@ -88,14 +97,17 @@ class Graph:
 
     def linear(self, x: str, weight: torch.Tensor, bias: torch.Tensor, source: nn.Module | None = None) -> str:
         """x [..., in] times weight [out, in] transposed, plus bias; in integers if the range of source's input is known."""
+        own = (source.weight, source.bias) if isinstance(source, nn.Linear) else (None, None)
         if source not in self.ranges:
-            return self.op("Add", self.op("MatMul", x, self.weight(weight.T)), self.weight(bias))
+            return self.op("Add", self.op("MatMul", x, self.weight(weight.T, own[0])), self.weight(bias, own[1]))
         scale, zero = quantise.activation(*self.ranges[source])
         step, rounded = quantise.weight(weight)
         x = self.op("DequantizeLinear", self.op("QuantizeLinear", x, scale, zero), scale, zero)
-        matrix = self.op("DequantizeLinear", np.ascontiguousarray(rounded.T), step, np.zeros(len(step), np.int8), axis=1)
+        name = self.names.get(own[0], "")
+        stored, steps = self.constant(np.ascontiguousarray(rounded.T), name), self.constant(step, name and name + STEP)
+        matrix = self.op("DequantizeLinear", stored, steps, np.zeros(len(step), np.int8), axis=1)
         # Sub, not Add: MatMul and Add would be merged into Gemm, which ONNX Runtime does not turn into integers.
-        return self.op("Sub", self.op("MatMul", x, matrix), self.weight(-bias))
+        return self.op("Sub", self.op("MatMul", x, matrix), self.weight(-bias, own[1]))
 
     def layer(self, x: str, module: nn.Linear) -> str:
         return self.linear(x, module.weight, module.bias, module)
@@ -131,7 +143,7 @@ class Graph:
         at = self.op("Range", 0, length, 1)
         distance = self.op("Sub", self.op("Unsqueeze", at, np.array([0])), self.op("Unsqueeze", at, np.array([1])))
         row = self.op("Add", self.op("Clip", distance, -module.reach, module.reach), module.reach)
-        return self.op("Gather", self.weight(module.table.weight.T), row, axis=1)
+        return self.op("Gather", self.weight(module.table.weight.T, module.table.weight), row, axis=1)
 
     def loop(self, body: "Graph", limit: Any, carried: Sequence[str], scanned: int) -> tuple[str, ...]:
         """Runs body until its first output is false or `limit` rounds are over; returns carried values, then scanned ones.
@@ -170,6 +182,20 @@ class Graph:
     def uniform(self, key: str) -> str:
         """A float32 strictly between 0 and 1 for every key."""
         return self.op("Mul", self.op("Add", self.op("Cast", self.op("Div", key, 2**8), to=TensorProto.FLOAT), 0.5), float(2.0**-23))
+
+
+def stored(path: Path) -> dict[str, np.ndarray]:
+    """The named tensors of a file that Graph.save wrote, of the graphs inside too, as they are stored."""
+    found: dict[str, np.ndarray] = {}
+
+    def collect(graph: onnx.GraphProto) -> None:
+        found.update({tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer})
+        for attribute in (a for node in graph.node for a in node.attribute):
+            if attribute.HasField("g"):
+                collect(attribute.g)
+
+    collect(onnx.load(path).graph)
+    return found
 
 
 def key(*parts: np.ndarray) -> np.ndarray:

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from scripts.train import batches, training
-from scripts.train.latent import evaluation
-from scripts.train.latent.model import PRESETS, Model, Shape
+from scripts.train.latent import evaluation, start
+from scripts.train.latent.model import NOISE, PRESETS, Model, Shape
 from scripts.train.latent.tokens import BOS, EOS, PAD, Vocabulary, read_molecules
 
 
@@ -39,14 +39,22 @@ class Data:
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    training.add_arguments(parser, name="latent", batch=128, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
+    training.add_arguments(parser, name="latent", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
     parser.add_argument("--muv", action="store_true", help="train on muv_druglike too")
+    parser.add_argument("--start", type=Path, help="model repository whose latent entries the training starts from (default: from nothing)")
     parser.add_argument("--merges", type=int, default=300, help="tokens of more than one atom, bond or sign")
-    parser.add_argument("--lowest", type=float, default=-6.0, help="smallest log-variance of the latent noise")
-    parser.add_argument("--highest", type=float, default=0.0, help="largest log-variance of the latent noise")
+    parser.add_argument("--lowest", type=float, default=NOISE[0], help="smallest log-variance of the latent noise")
+    parser.add_argument("--highest", type=float, default=NOISE[1], help="largest log-variance of the latent noise")
     parser.add_argument("--evaluate", type=int, default=300, help="validation molecules at each evaluation")
     return parser
+
+
+def fresh(given: argparse.Namespace, options: training.Options, molecules: list[str]) -> tuple[Model, Vocabulary]:
+    """A model to train from nothing, with the vocabulary of the run if it has one."""
+    words = options.folder / "vocab.txt"
+    vocabulary = Vocabulary.read(words) if words.exists() else Vocabulary.build(molecules, given.merges)
+    return Model(Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])), vocabulary
 
 
 def main() -> None:
@@ -55,13 +63,10 @@ def main() -> None:
     data = Path(options.data)
     molecules = read_molecules(data / "zinc250k_train.smi.gz")
     molecules += read_molecules(data / "muv_druglike.smi.gz") if given.muv else []
-    words = options.folder / "vocab.txt"
-    vocabulary = Vocabulary.read(words) if words.exists() else Vocabulary.build(molecules, given.merges)
-    vocabulary.write(words)
-    shape = Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])
-    (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
     torch.manual_seed(options.seed)
-    model = Model(shape)
+    model, vocabulary = start.model(given.start) if given.start else fresh(given, options, molecules)
+    vocabulary.write(options.folder / "vocab.txt")
+    (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(model.shape), indent=1) + "\n")
     valid = read_molecules(data / "zinc250k_valid.smi.gz")
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(molecules)} molecules, {len(vocabulary)} tokens", flush=True)
     training.run(

@@ -23,6 +23,7 @@ class Step:
 
     def __init__(self, graph: Graph, decoder: Decoder, z: str) -> None:
         self.decoder, self.shape = decoder, decoder.shape
+        graph.named(decoder)
         self.size, self.group = self.shape.width // self.shape.heads, self.shape.heads // self.shape.key_heads
         memory = graph.op("Reshape", graph.layer(z, decoder.memory), np.array([0, self.shape.slots, self.shape.width]))
         memory = graph.norm(memory, decoder.memory_norm)
@@ -30,8 +31,8 @@ class Step:
         # Entry i of the bias is for a key i - (positions - 1) tokens away from the query: a round takes its last t + 1 entries.
         distance = torch.arange(1 - self.shape.positions, 1).clamp(min=-decoder.relative.reach) + decoder.relative.reach
         table = decoder.relative.table(distance).T
-        self.bias = graph.weight(table.unflatten(0, (1, self.shape.key_heads, -1)))
-        self.places = graph.weight(decoder.places(self.shape.positions).permute(2, 0, 1, 3))
+        self.bias = graph.weight(table.unflatten(0, (1, self.shape.key_heads, -1)), decoder.relative.table.weight)
+        self.places = graph.weight(decoder.places(self.shape.positions).permute(2, 0, 1, 3), decoder.places.table.weight)
 
     def _slots(self, graph: Graph, memory: str, module: torch.nn.Linear, perm: list[int]) -> str:
         return graph.op("Transpose", graph.op("Reshape", graph.layer(memory, module), np.array([0, 0, self.shape.key_heads, self.size])), perm=perm)

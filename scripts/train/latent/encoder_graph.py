@@ -15,6 +15,7 @@ from scripts.train.latent.model import Encoder
 def build(encoder: Encoder) -> Graph:
     """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent]."""
     graph = Graph()
+    graph.named(encoder)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
     mask = graph.input("attention_mask", TensorProto.INT64, ["batch", "length"])
     length = graph.op("Squeeze", graph.op("Shape", ids, start=1, end=2))
@@ -36,9 +37,9 @@ def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
     """The learned queries attend to x, each to tokens near its place first; all of them side by side, [B, slots * width]."""
     slots, width = encoder.queries.weight.shape
     rows = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), np.array([1, 1]), axis=0)
-    queries = graph.op("Tile", graph.weight(encoder.queries.weight[None]), rows)
+    queries = graph.op("Tile", graph.weight(encoder.queries.weight[None], encoder.queries.weight), rows)
     table = encoder.places(encoder.position.num_embeddings)[:, 0].transpose(-1, -2)
-    near = graph.op("Slice", graph.weight(table), np.array([0]), graph.op("Shape", ids, start=1, end=2), np.array([2]))
+    near = graph.op("Slice", graph.weight(table, encoder.places.table.weight), np.array([0]), graph.op("Shape", ids, start=1, end=2), np.array([2]))
     pooled = graph.op("Add", queries, graph.attention(queries, x, encoder.pool, graph.op("Add", near, padding)))
     return graph.op("Reshape", pooled, np.array([0, slots * width]))
 

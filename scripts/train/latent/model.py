@@ -5,6 +5,10 @@
     decoder   z [B, 512]         -> one linear map -> 16 memory vectors
               causal transformer over the tokens so far, each layer attending to the memory -> next token
 
+Training begins with a code that can be read: query i prefers the tokens near place i (Places), its result goes to 32 numbers
+of z of its own, and from there to memory vector i, which tokens near place i prefer (Model._couple). Everything is free to
+move from there. Without it most of the training is spent on finding any way through z at all.
+
 The 16 queries and memory vectors are inside the two halves; what travels between them is one vector (K = 1). Because z
 lies on the sphere of radius sqrt(512), where a standard normal variable in 512 dimensions lies too, the prior term of
 the MIM loss is constant, and a noise level means the same for every molecule: see `loss`.
@@ -42,6 +46,10 @@ class Shape:
     positions: int = 128
     dropout: float = 0.0
 
+
+NOISE = -3.0, 1.8
+"""Least and greatest log-variance of the latent noise in training: standard deviations 0.22 to 2.5. Noise below that range is
+taken away by what is learned above; the upper end is where a molecule can no longer be told from its neighbours."""
 
 PRESETS = {
     "tiny": dict(width=32, heads=4, key_heads=2, encoder_layers=1, decoder_layers=1, latent=64, slots=4),

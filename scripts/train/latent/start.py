@@ -1,0 +1,80 @@
+"""The model of the entries latent_encoder and latent_decoder of a model repository, to train on: its weights, out of its graphs.
+
+They come back rounded to fp16 or integers (see scripts.train.quantise), which some hundred steps of training make good.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from scripts.train import graph
+from scripts.train.latent.model import Decoder, Encoder, Model, Shape
+from scripts.train.latent.tokens import Vocabulary
+
+Held = dict[str, np.ndarray]
+
+
+def model(repository: Path) -> tuple[Model, Vocabulary]:
+    """ValueError if the graphs are none of scripts.train.latent.export."""
+    encoder, decoder = (graph.stored(repository / name / "1" / "model.onnx") for name in ("latent_encoder", "latent_decoder"))
+    if "token.weight" not in encoder or "places.table.weight" not in decoder:
+        raise ValueError(f"{repository}: the graphs do not name the weights; export them again")
+    network = Model(shape(encoder, decoder))
+    fill(network.encoder, {name: plain(encoder, name) for name in encoder if name in dict(network.encoder.named_parameters())})
+    fill(network.decoder, apart(network.decoder, {name: plain(decoder, name) for name in decoder if name in dict(network.decoder.named_parameters())}))
+    return network.eval(), Vocabulary.read(repository / "latent_encoder" / "vocab.txt")
+
+
+def shape(encoder: Held, decoder: Held) -> Shape:
+    """The sizes that the weights tell."""
+    vocabulary, width = encoder["token.weight"].shape
+    heads, slots, positions = encoder["places.table.weight"].shape
+    layers = [sum(name.endswith("feed.0.weight") for name in held) for held in (encoder, decoder)]
+    feeds = [held["layers.0.feed.0.weight"].shape[1] // width for held in (encoder, decoder)]
+    key_heads = decoder["layers.0.cross.k.weight"].shape[1] * heads // width
+    return Shape(vocabulary, width, heads, key_heads, *layers, *feeds, encoder["out.weight"].shape[1], slots, positions)
+
+
+def plain(held: Held, name: str) -> np.ndarray:
+    """A stored weight in floating point, as the graph multiplies by it."""
+    value = held[name].astype(np.float32)
+    owner, _, part = name.rpartition(".")
+    if part == "weight" and name + graph.STEP in held:
+        return value * held[name + graph.STEP]
+    # The bias after integers is subtracted: see Graph.linear.
+    return -value if part == "bias" and owner + ".weight" + graph.STEP in held else value
+
+
+def apart(decoder: Decoder, held: Held) -> Held:
+    """The decoder's weights, of which the graph joins some to one."""
+    out, size = dict(held), decoder.shape.key_heads * decoder.shape.width // decoder.shape.heads
+    cuts = np.cumsum([decoder.shape.width, size])
+    for layer in range(decoder.shape.decoder_layers):
+        for part in ("weight", "bias"):
+            joined = held[f"layers.{layer}.attention.q.{part}"]
+            for name, value in zip("qkv", np.split(joined, cuts, -1)):
+                out[f"layers.{layer}.attention.{name}.{part}"] = value
+    reach, bias = decoder.relative.reach, held["relative.table.weight"]
+    table = np.zeros(tuple(decoder.relative.table.weight.shape), np.float32)  # The decoder never looks ahead: that half stays zero.
+    table[: reach + 1] = bias.reshape(-1, bias.shape[-1])[:, -reach - 1 :].T
+    return {**out, "relative.table.weight": table.T}
+
+
+def fill(module: Encoder | Decoder, held: Held) -> None:
+    """Copies the weights in, turned and scaled back."""
+    modules = dict(module.named_modules())
+    for name, parameter in module.named_parameters():
+        owner, _, part = name.rpartition(".")
+        value = held[name]
+        if owner == "places.table":
+            value = value.reshape(len(value), -1) if isinstance(module, Decoder) else value.transpose(2, 0, 1).reshape(value.shape[2], -1)
+        elif part == "weight" and (isinstance(modules[owner], nn.Linear) or owner == "relative.table"):
+            value = value.T
+        if owner.endswith(".q"):
+            value = value * modules[owner.removesuffix(".q")].size ** 0.5
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(np.ascontiguousarray(value)).reshape(parameter.shape))
