@@ -127,7 +127,7 @@ type Molecule struct {
 type Progress struct {
 	Seed        int       `json:"seed"`        // index in smi
 	Iteration   int       `json:"iteration"`   // from 1
-	Evaluations int       `json:"evaluations"` // hidden states decoded so far
+	Evaluations int       `json:"evaluations"` // distinct texts evaluated so far
 	Best        *Molecule `json:"best"`        // null while none meets the constraint
 }
 

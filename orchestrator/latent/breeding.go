@@ -19,10 +19,10 @@ type noise struct {
 }
 
 var noises = [...]noise{
-	{0.8, 1, 0}, {1.2, 1, 0}, {1.6, 1, 0}, {2, 1, 0},
-	{0.8, 1, 1}, {1.2, 1, 1}, {1.6, 1, 1}, {2, 1, 1},
-	{2.5, 1. / 16, 0}, {2.5, 1. / 8, 0}, {2.5, 1. / 4, 0}, {2, 1. / 2, 0},
-	{2.5, 1. / 16, 1}, {2.5, 1. / 8, 1}, {2.5, 1. / 4, 1}, {2, 1. / 2, 1},
+	{0.7, 1, 0}, {0.9, 1, 0}, {1.1, 1, 0}, {1.35, 1, 0},
+	{0.5, 1, 1}, {0.7, 1, 1}, {0.9, 1, 1}, {1.2, 1, 1},
+	{2, 1. / 16, 0}, {2, 1. / 8, 0}, {1.75, 1. / 4, 0}, {1.4, 1. / 2, 0},
+	{2, 1. / 16, 1}, {1.75, 1. / 8, 1}, {1.5, 1. / 4, 1}, {1.2, 1. / 2, 1},
 }
 
 // breeders is how many molecules breed at most.
@@ -72,7 +72,7 @@ func (s *stock) choose() int {
 	var shares [len(noises)]float64
 	sum := 0.0
 	for k := range noises {
-		shares[k] = (s.gains[k] + 1) / (s.tries[k] + 10)
+		shares[k] = (s.gains[k] + 1) / (s.tries[k] + 5)
 		sum += shares[k]
 	}
 	rest := s.random.Float64() * sum
@@ -94,13 +94,21 @@ func (s *stock) disturb(space *Space, hidden []float32, by noise) []float32 {
 	return out
 }
 
+// newcomer is what a molecule counts for that is new but no better than its
+// parent, where a better one counts 1.
+const newcomer = 0.1
+
 // learn notes what became of points: fresh[i] is whether no earlier point gave
-// the same text. A neighbour at least as good as its parent is a gain.
+// the same text.
 func (s *stock) learn(births []birth, candidates []*candidate, fresh []bool, merit func(*candidate) float64) {
 	for i, b := range births {
 		s.tries[b.noise]++
-		if c := candidates[i]; c != nil && fresh[i] && merit(c) > b.parent {
+		switch c := candidates[i]; {
+		case c == nil || !fresh[i]:
+		case merit(c) > b.parent:
 			s.gains[b.noise]++
+		default:
+			s.gains[b.noise] += newcomer
 		}
 	}
 }

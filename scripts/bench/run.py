@@ -14,6 +14,8 @@ parts:
               under 6 minutes (infinity's start not counted), ARGS="-rounds 3 -period 1s" in less
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
   chem        the Go molecules against Python RDKit (Debian's python3-rdkit and rdkit-data)
+  latent      decoding against plain PyTorch, the gateway's share of a /generate, memory, ten searches at once; starts its own
+              Triton, and needs torch (make .venv-train/stamp)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
 
 ARGS go to the program of the one part named. A busy machine shows in the ranges; the share of other programs
@@ -45,15 +47,14 @@ MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--args", default="", help="for the program of the one part named")
-    parser.add_argument("--behind", action="store_true", help=argparse.SUPPRESS)  # this script, with a Triton running
+    parser.add_argument("--behind", choices=BEHIND, help=argparse.SUPPRESS)  # this script, with a Triton running
     parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="all by default")
     options = parser.parse_args()
     extra = shlex.split(options.args)
     if extra and len(options.part) != 1:
         parser.error("arguments need exactly one part")
     if options.behind:
-        behind = ranking_behind if options.part == ["ranking"] else embedding_behind
-        return guarded(lambda _: behind(os.environ["RETORT_TRITON_URL"], extra), extra)
+        return guarded(lambda _: BEHIND[options.behind](os.environ["RETORT_TRITON_URL"], extra), extra)
     print(machine(), flush=True)
     failed = []
     for name in options.part or PARTS:
@@ -93,9 +94,13 @@ def ranking(extra: list[str]) -> int:
     return around("ranking", extra)
 
 
+def latent(extra: list[str]) -> int:
+    return around("latent", extra)
+
+
 def around(part: str, extra: list[str]) -> int:
     """A Triton of its own, on free ports, around the rest of the part."""
-    again = [sys.executable, str(HERE / "run.py"), "--behind", f"--args={shlex.join(extra)}", part]
+    again = [sys.executable, str(HERE / "run.py"), f"--behind={part}", f"--args={shlex.join(extra)}", part]
     return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), "--", *again])
 
 
@@ -146,6 +151,15 @@ def embedding_behind(triton: str, extra: list[str]) -> int:
             return follow([*command, *extra])
 
 
+def latent_behind(triton: str, extra: list[str]) -> int:
+    interpreter = ROOT / ".venv-train" / "bin" / "python"
+    if not interpreter.exists():
+        raise RuntimeError("latent: torch is missing: make .venv-train/stamp")
+    with servers.gateway(triton, "latent") as gateway:
+        return follow([interpreter, HERE / "latent.py", "--url", gateway.url, "--log", str(gateway.log), "--gateway-pid", str(gateway.process.pid),
+                       "--triton-pid", Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(), *extra])
+
+
 def tokenizers(extra: list[str]) -> int:
     return script("tokenizers_bench.py", python(), extra)
 
@@ -185,7 +199,8 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes}
+PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "latent": latent}
+BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from scripts.eval.molecules import canonical
 
-RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 SEEDS, EACH, ROWS = 200, 5, 500
 
 Post = Callable[[str, dict], dict]

@@ -24,7 +24,7 @@ from scripts.train import entry, quantise
 from scripts.train.entry import Entry, Tensor
 from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation
-from scripts.train.latent.model import Model, Shape
+from scripts.train.latent.model import NOISE, Model, Shape
 from scripts.train.latent.report import load
 from scripts.train.latent.tokens import BOS, Vocabulary, read_molecules
 
@@ -32,9 +32,10 @@ CARD = """# retort/latent-v1
 
 A latent-variable model of SMILES: one vector of {latent} numbers a molecule (K = 1), root mean square 1, and back.
 {parameters:.1f} M parameters, in fp16 and (inside the decoder's loop) int8: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors
-made from the latent. Trained as an autoencoder under Gaussian noise of random size on the latent (standard deviation
-exp(lv / 2), lv uniform in [-6, 0] per molecule), the recipe of MolMIM (arXiv 2208.09016) with asymmetric mutual information
-machines (arXiv 2003.02645). A radius is in units of the largest training noise.
+made from the latent. {vocabulary} tokens: the simple ones (atoms, bonds, branches, ring numbers) and 300 frequent runs of them, so that a
+molecule has 11 tokens on average. Trained as an autoencoder under Gaussian noise of random size on the latent (standard deviation
+exp(lv / 2), lv uniform in [{lowest:g}, {highest:g}] per molecule), the recipe of MolMIM (arXiv 2208.09016) with asymmetric mutual information
+machines (arXiv 2003.02645). Decoding is greedy.
 
 ## Data
 ZINC250k, canonical SMILES with stereo: 220,010 training molecules, in the split of the junction-tree VAE; the 5,000 test
@@ -42,27 +43,29 @@ molecules of that split, among them the starting points of the optimisation benc
 weights: that of this repository. Cite Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757 for ZINC.
 
 ## Training
-{samples:,} samples in {steps:,} steps of {batch}, {hours:.1f} h on one thread of a shared CPU, seed {seed}; {state}.
-Continue with the same command and a larger budget, end with --finish 30:
+{samples:,} samples in {steps:,} steps of {batch}, {minutes:.0f} minutes on one core of a shared CPU, seed {seed}; {state}.
+{history}Train on from these weights, ending with --finish 30 (or a GPU from nothing: --preset gpu):
 
-    python -m scripts.train.latent --data DATA --minutes {minutes:g}
+    python -m scripts.train.latent --data DATA --start model_repository --name longer --minutes 600
 
 ## Figures
-Measured by `python -m scripts.train.latent.report --data DATA` on the first {molecules:,} molecules of zinc250k_valid.
+Measured by `python -m scripts.train.latent.report --data DATA` on {molecules:,} molecules of zinc250k_valid, in floating point;
+[EVALUATION.md](EVALUATION.md) has the figures through the API, searches included.
 
 | reconstruction | exact | ignoring chirality | valid |
 |---|---|---|---|
 | this model | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.2%} |
 
-Samples around {seeds} validation molecules, 5 each: z plus normal noise of the given standard deviation, greedy decoding.
+Samples around {seeds} validation molecules, 5 each: z plus normal noise of the given standard deviation, greedy decoding. `scaled_radius` 1
+of the API is the standard deviation {radius:g}.
 
-| radius | validity | uniqueness | non-identical |
+| noise | validity | uniqueness | non-identical |
 |---|---|---|---|
 {radii}
 
 ## Limits
-Drug-like molecules of up to about 72 tokens, as in the training data; longer ones are read but seldom come back. Tokens outside
-vocab.txt are unknown to the model.
+Drug-like molecules of up to about 72 atoms and signs, as in the training data; longer ones are read but seldom come back. Simple tokens
+that vocab.txt lacks are unknown to the model.
 """
 
 
@@ -70,10 +73,12 @@ def card(run: Path, shape: Shape, parameters: int) -> str:
     figures = json.loads((run / "figures.json").read_text())
     training, options = figures["training"], figures["training"]["options"]
     radii = "\n".join(f"| {r} | {f['validity']:.1%} | {f['uniqueness']:.1%} | {f['non_identical']:.1%} |" for r, f in figures["radius"].items())
+    space = json.loads((run / "latent.json").read_text())
+    history = (run / "history.txt").read_text() if (run / "history.txt").exists() else ""
     return CARD.format(
         **vars(shape), **figures["reconstruction"], radii=radii, parameters=parameters / 1e6, molecules=figures["molecules"], seeds=figures["seeds"],
-        samples=training["samples"], steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600,
-        seed=options["seed"], minutes=options["minutes"], state=entry.state(training))
+        samples=training["samples"], steps=training["step"], batch=options["batch"], minutes=training["seconds"] / 60, lowest=NOISE[0], highest=NOISE[1],
+        radius=space["radius"], seed=options["seed"], state=entry.state(training), history=history)
 
 
 def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
@@ -104,7 +109,7 @@ def observed(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> Rang
         for start in range(0, len(molecules), 250):
             part = molecules[start : start + 250]
             z = evaluation.encode(model, vocabulary, part)
-            z = z + 2 * torch.rand(len(z), 1) * torch.randn_like(z)
+            z = z + 2.5 * torch.rand(len(z), 1) * torch.randn_like(z)
             ids = decoding.cached(model.decoder, z)
             model.decoder(torch.cat([torch.full((len(z), 1), BOS), ids[:, :-1]], 1), z)
 

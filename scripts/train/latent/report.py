@@ -2,9 +2,9 @@
 
     python -m scripts.train.latent.report --run runs/latent --data DATA
 
-reconstruction of all of zinc250k_valid (or --molecules of it), samples around --seeds molecules at radii 0.25 to 2, and the mean
+reconstruction of all of zinc250k_valid (or --molecules of it), samples around --seeds molecules at radii 0.5 to 3, and the mean
 and standard deviation of every latent dimension over training molecules (latent.json, for optimisers that search in
-whitened coordinates).
+whitened coordinates), with --radius, the noise that the API calls scaled radius 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scripts.train.latent import evaluation
 from scripts.train.latent.model import Model, Shape
 from scripts.train.latent.tokens import Vocabulary, read_molecules
 
-RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 
 
 def load(run: Path) -> tuple[Model, Vocabulary]:
@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--molecules", type=int, default=0, help="validation molecules (0: all)")
     parser.add_argument("--seeds", type=int, default=200, help="molecules to sample around")
+    parser.add_argument("--radius", type=float, default=2.0, help="standard deviation of the noise that scaled_radius 1 stands for")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
     given = parser.parse_args()
     if given.threads:
@@ -59,7 +60,7 @@ def main() -> None:
     state = checkpoint.load(given.run / "checkpoint.pt")
     figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
     train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
-    (given.run / "latent.json").write_text(json.dumps(whitening(model, vocabulary, train[::50])) + "\n")
+    (given.run / "latent.json").write_text(json.dumps({**whitening(model, vocabulary, train[::100]), "radius": given.radius}) + "\n")
     (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(json.dumps(figures, indent=1))
 

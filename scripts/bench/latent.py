@@ -1,0 +1,127 @@
+"""The latent-space molecule API's speed, through HTTP on a Triton and a gateway of its own (see run.py):
+
+    decode        100 hidden states in one /decode, against the plain PyTorch greedy loop without a cache on the same weights
+                  and threads; the API's time has JSON and the gateway in it
+    share         the gateway's part (chemistry, CMA-ES, everything that is not waiting for Triton) of a /generate of 30 particles
+    memory        peak resident memory of gateway and Triton after a /generate of 1,000 particles in one iteration
+    together      ten /generate at once, of ten molecules, against one
+
+Needs torch: `make .venv-train/stamp`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT)]
+
+import torch  # noqa: E402  (the root is on the path only now)
+
+from scripts.train.latent import decoding, start  # noqa: E402
+
+STARTS = ["CC(=O)Nc1ccc(cc1)C(=O)NC", "Cc1ccc(S(=O)(=O)NCc2ccco2)cc1", "O=C(NCc1ccccc1)c1ccncc1", "COc1ccc(CN2CCOCC2)cc1", "CC(C)NC(=O)c1ccc(F)cc1",
+          "Cc1noc(C)c1CN1CCCC1", "O=C(Nc1ccccc1)N1CCCCC1", "CCOC(=O)c1ccc(N)cc1", "Clc1ccc(CNc2ncccn2)cc1", "CN(C)C(=O)c1ccc2[nH]ccc2c1"]
+
+
+class API:
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def post(self, path: str, body: dict) -> dict:
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=1200) as answer:
+            return json.load(answer)
+
+    def generate(self, smiles: str, particles: int, iterations: int) -> dict:
+        return self.post("/generate", {"smi": smiles, "particles": particles, "iterations": iterations, "min_similarity": 0.4, "seed": 1})
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def decode(api: API, rows: int, rounds: int) -> None:
+    states = torch.tensor([s[0] for s in api.post("/hidden", {"sequences": STARTS})["hiddens"]])
+    states = states.repeat(rows // len(STARTS), 1) + torch.randn(rows, states.shape[1], generator=torch.Generator().manual_seed(1)) * 1.5
+    model, _ = start.model(ROOT / "model_repository")
+    body = {"hiddens": states[:, None].tolist(), "mask": [[True]] * rows}
+    ways = {"/decode": lambda: api.post("/decode", body), "PyTorch, no cache": lambda: decoding.plain(model.decoder, states)}
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(rounds + 1):
+        for name, way in ways.items():
+            spent = seconds(way)
+            times[name] += [spent] if number else []  # the first round warms up
+    own, plain = (statistics.median(t) for t in times.values())
+    print(f"decode    {rows} hidden states: /decode {1000 * own:.0f} ms, PyTorch without cache {1000 * plain:.0f} ms: {plain / own:.1f} times (target 3)", flush=True)
+
+
+def share(api: API, log: Path) -> None:
+    for smiles in STARTS[:4]:
+        api.generate(smiles, 30, 50)
+    lines = [json.loads(line) for line in log.read_text().splitlines() if '"/generate"' in line and line.startswith("{")]
+    shares = [1 - line["triton_ms"] / line["ms"] for line in lines]
+    print(f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {statistics.median(line['ms'] for line in lines):.0f} ms each, the gateway's own part is "
+          f"{statistics.median(shares):.1%} (target: under 15 %)", flush=True)
+
+
+def memory(api: API, processes: dict[str, int]) -> None:
+    api.generate(STARTS[0], 1000, 1)
+    peaks = {name: peak(pid) for name, pid in processes.items()}
+    print(f"memory    after 1,000 particles in one iteration, peak resident: {', '.join(f'{n} {v:.0f} MiB' for n, v in peaks.items())}; "
+          f"together {sum(peaks.values()):.0f} MiB (target: 4,096)", flush=True)
+
+
+def peak(pid: int) -> float:
+    """Highest resident memory of a process and its children so far, MiB."""
+    family = [pid]
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        family += [int(status.parent.name)] if int(fields[1]) == pid else []
+    lines = [line for p in family for line in Path(f"/proc/{p}/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return sum(int(line.split()[1]) for line in lines) / 1024
+
+
+def together(api: API, rounds: int) -> None:
+    one, ten = [], []
+    with ThreadPoolExecutor(len(STARTS)) as pool:
+        for _ in range(rounds):
+            one.append(statistics.mean(seconds(lambda s=s: api.generate(s, 30, 20)) for s in STARTS[:3]))
+            ten.append(seconds(lambda: list(pool.map(lambda s: api.generate(s, 30, 20), STARTS))))
+    print(f"together  one /generate {1000 * statistics.median(one):.0f} ms, ten at once {1000 * statistics.median(ten):.0f} ms: "
+          f"{statistics.median(ten) / statistics.median(one):.1f} times one (target: clearly less than 10)", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", required=True, help="the API")
+    parser.add_argument("--log", type=Path, required=True, help="the gateway's log")
+    parser.add_argument("--gateway-pid", type=int, required=True)
+    parser.add_argument("--triton-pid", type=int, required=True)
+    parser.add_argument("--rows", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    api = API(given.url)
+    decode(api, given.rows, given.rounds)
+    share(api, given.log)
+    together(api, max(1, given.rounds // 2))
+    memory(api, {"gateway": given.gateway_pid, "Triton": given.triton_pid})
+
+
+if __name__ == "__main__":
+    main()
