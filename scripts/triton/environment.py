@@ -132,7 +132,7 @@ def digest(interpreter: Interpreter) -> str:
 
 
 def install(environment: Environment) -> None:
-    say(f"installing tritonserver and onnxruntime into {VENV.name}/ (about 90 MB to fetch, once)")
+    say(f"installing tritonserver, onnxruntime and rdkit into {VENV.name}/ (about 140 MB to fetch, once)")
     shutil.rmtree(VENV, ignore_errors=True)
     subprocess.run([environment.interpreter.path, "-m", "venv", str(VENV)], check=True)
     pip = [str(VENV / "bin" / "python3"), "-m", "pip", "install", "--disable-pip-version-check", "--no-deps",

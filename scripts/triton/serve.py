@@ -14,7 +14,7 @@ the same ports; RETORT_TEST_TRITON_PIDFILE names a file with its process id, so 
 test can kill it. --scratch serves a temporary copy of the
 repository, in which models can be added, changed and removed.
 
-The first start installs tritonserver and onnxruntime from PyPI, pinned and checked
+The first start installs tritonserver, onnxruntime and rdkit from PyPI, pinned and checked
 against hashes, into .venv-triton/ of the checkout. A second start takes seconds.
 
 environment:
