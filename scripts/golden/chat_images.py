@@ -4,7 +4,7 @@
     python scripts/golden/chat_images.py            needs: pip install pillow==13.0.0
 
 Writes orchestrator/chat/vision/testdata/: small files of every accepted kind, and golden.json with the
-RGB bytes of each, transparency laid on white, in base64. Also files that must be refused.
+RGB bytes of each, upright, transparency laid on white, in base64. Also files that must be refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import struct
 from pathlib import Path
 
 import PIL
-from PIL import Image
+from PIL import Image, ImageOps
 
 HERE = Path(__file__).resolve().parents[2] / "orchestrator" / "chat" / "vision" / "testdata"
 SIZE = (20, 14)
@@ -63,7 +63,15 @@ def taken() -> dict[str, bytes]:
         "lossy.webp": encoded(picture("RGB"), format="WEBP", quality=95),
         "lossless.webp": encoded(picture("RGB"), format="WEBP", lossless=True),
         "lossless-alpha.webp": encoded(picture("RGBA"), format="WEBP", lossless=True, exact=True),
+        **{f"turned-{n}.jpg": encoded(picture("RGB"), format="JPEG", quality=95, subsampling=0, exif=turned(n)) for n in range(2, 9)},
     }
+
+
+def turned(orientation: int) -> Image.Exif:
+    """What a camera writes beside a picture that must be turned."""
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return exif
 
 
 def refused() -> dict[str, bytes]:
@@ -90,7 +98,7 @@ def main() -> None:
     entries = {}
     for name, data in taken().items():
         (HERE / name).write_bytes(data)
-        flat = on_white(Image.open(io.BytesIO(data)))
+        flat = on_white(ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
         entries[name] = {"width": flat.width, "height": flat.height, "rgb": base64.b64encode(flat.tobytes()).decode()}
     for name, data in refused().items():
         (HERE / name).write_bytes(data)

@@ -31,7 +31,7 @@ func (i *Image) Base64() string { return base64.StdEncoding.EncodeToString(i.Fil
 // DataURL is the file as a data: URL.
 func (i *Image) DataURL() string { return "data:image/" + i.Format + ";base64," + i.Base64() }
 
-// open checks a file and makes it flat.
+// open checks a file and makes it flat and upright.
 func (l *Loader) open(ctx context.Context, file []byte) (*Image, error) {
 	f, err := sniff(file)
 	if err != nil {
@@ -50,15 +50,19 @@ func (l *Loader) open(ctx context.Context, file []byte) (*Image, error) {
 		}
 	}
 	img := &Image{File: file, Format: f.name, Width: config.Width, Height: config.Height}
+	turned := 1
+	if f.name == "jpeg" {
+		turned = orientation(file)
+	}
 	err = l.decoding(ctx, img, func(pixels image.Image) error {
-		if kept(f.name, file, pixels) {
+		if turned == 1 && kept(f.name, file, pixels) {
 			return nil
 		}
 		var b bytes.Buffer
 		encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-		img.Format = "png"
-		err := encoder.Encode(&b, flat(pixels))
-		img.File = b.Bytes()
+		whole := upright(flat(pixels), turned)
+		err := encoder.Encode(&b, whole)
+		img.File, img.Format, img.Width, img.Height = b.Bytes(), "png", whole.Rect.Dx(), whole.Rect.Dy()
 		return err
 	})
 	if err != nil {
