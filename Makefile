@@ -67,6 +67,10 @@ eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DAT
 eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the main address, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.retrieval --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8000}" $(ARGS)
 
+.PHONY: eval-chat
+eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(ARGS)
+
 .PHONY: test-train
 test-train: .venv-train/stamp ## tests of the training scripts, which need torch
 	@.venv-train/bin/python -m pytest -q --noconftest scripts/tests/test_train_*.py scripts/tests/test_retrieval.py

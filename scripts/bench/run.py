@@ -17,6 +17,8 @@ parts:
   latent      decoding against plain PyTorch, the gateway's share of a /generate, memory, ten searches at once; starts its own
               Triton, and needs torch (make .venv-train/stamp)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
+  chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's share of a
+              token; starts its own Triton
 
 ARGS go to the program of the one part named. A busy machine shows in the ranges; the share of other programs
 is printed where it matters.
@@ -104,12 +106,20 @@ def around(part: str, extra: list[str]) -> int:
     return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), "--", *again])
 
 
+def chat(extra: list[str]) -> int:
+    return around("chat", extra)
+
+
+def built(part: str) -> Path:
+    """A part's Go program."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["go", "build", "-trimpath", "-o", CACHE / part, f"./scripts/bench/{part}"], cwd=ROOT, check=True)
+    return CACHE / part
+
+
 def program(part: str, triton: str, model: str) -> list:
     """The command of a part's Go program, built now."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    binary = CACHE / part
-    subprocess.run(["go", "build", "-trimpath", "-o", binary, f"./scripts/bench/{part}"], cwd=ROOT, check=True)
-    command = [binary, "-triton", triton, "-model", model]
+    command = [built(part), "-triton", triton, "-model", model]
     if pidfile := os.environ.get("RETORT_TEST_TRITON_PIDFILE"):
         command += ["-triton-pid", Path(pidfile).read_text().strip()]
     return command
@@ -136,6 +146,11 @@ def ranking_behind(triton: str, extra: list[str]) -> int:
             print(f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; scores differ by at most {apart:.5f}", flush=True)
             command += ["-peer", peer.url, "-peer-model", servers.PEER_RANKER, "-peer-pid", str(peer.process.pid)]
             return follow([*command, *extra])
+
+
+def chat_behind(triton: str, extra: list[str]) -> int:
+    with servers.gateway(triton, "chat") as gateway:
+        return follow([built("chat"), "-triton", triton, "-gateway", gateway.url, *extra])
 
 
 def embedding_behind(triton: str, extra: list[str]) -> int:
@@ -199,8 +214,8 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "latent": latent}
-BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind}
+PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "latent": latent, "chat": chat}
+BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "chat": chat_behind}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the embedding and ranking benchmarks compare: a gateway on free ports, and infinity on one."""
+"""What the benchmarks of the APIs start: a gateway on free ports, and infinity on one."""
 
 from __future__ import annotations
 

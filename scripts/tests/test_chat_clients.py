@@ -6,13 +6,10 @@ Exact texts, errors and streams: against a scripted model, which says what the p
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
-import struct
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import openai
@@ -22,20 +19,10 @@ from conftest import ROOT, Gateway, Triton, eventually
 from langchain_core.messages import HumanMessage
 from langchain_nvidia_ai_endpoints import ChatNVIDIA
 from openai import BadRequestError, NotFoundError, OpenAI
+from pictures import drawing
 
 SCRIPTED = "test/scripted-vllm"
 STACK_CLIENTS = {version: ROOT / f".venv-stack-{version}" / "bin" / "python" for version in ("0.0.41", "0.2.12")}
-
-
-def drawing(width: int = 32, height: int = 24) -> str:
-    """A white PNG as a data URL."""
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    rows = b"".join(b"\0" + b"\xff" * width for _ in range(height))
-    png = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
-           + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-    return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
 def say(*pieces: str, **more: object) -> str:

@@ -1,0 +1,179 @@
+"""How well the chat API reads drawings and answers about them, through HTTP:
+
+    python -m scripts.eval.chat --data DATA --url http://127.0.0.1:8005 [--molecules 100 --questions 20 --styles default]
+
+reading     drawings of unseen molecules (ZINC250k validation), RDKit's default style and varied ones: exact SMILES, exact
+            without stereo, Tanimoto, and how both differ where the model says that it is not sure
+questions   counts, yes/no, formula of the first --questions drawings of each style, in wordings made for this
+follow-ups  second turns: about the same drawing, and about a new one
+pairs       two drawings: the same molecule or not
+refusals    pictures that are no molecules, and questions that a drawing does not answer
+
+Right answers are computed by Python RDKit from the molecule drawn. Writes OUT/results.json and, with --write, EVALUATION.md beside the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rdkit import Chem, DataStructs, RDLogger
+from rdkit.Chem import rdFingerprintGenerator
+
+from scripts.eval import chat_pictures, chat_questions, chat_report
+from scripts.eval.chat_questions import FOLLOWING, OUT_OF_SCOPE, QUESTIONS, SECOND, SMILES, right, smiles, wording
+
+MODEL = "retort/molecule-reader-v1"
+NOTHING = "does not look like a drawing of a molecule"
+BEYOND = "beyond me"
+ENTRY = Path(__file__).resolve().parents[2] / "model_repository" / "molecule_reader"
+
+
+class API:
+    """The service at a base address."""
+
+    def __init__(self, url: str, concurrency: int) -> None:
+        self.url, self.concurrency = url.rstrip("/"), concurrency
+
+    def talk(self, *turns: tuple[str, list[str]]) -> str:
+        """The answer to the last of some turns, each a text with pictures; those before are asked too."""
+        messages, answer = [], ""
+        for text, pictures in turns:
+            parts = [{"type": "image_url", "image_url": {"url": url}} for url in pictures]
+            messages.append({"role": "user", "content": [*parts, {"type": "text", "text": text}]})
+            answer = self.post({"model": MODEL, "messages": messages, "temperature": 0, "max_tokens": 512})
+            messages.append({"role": "assistant", "content": answer})
+        return answer
+
+    def post(self, body: dict) -> str:
+        request = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        for attempt in range(10):
+            try:
+                with urllib.request.urlopen(request, timeout=120) as answer:
+                    return json.load(answer)["choices"][0]["message"]["content"]
+            except urllib.error.HTTPError as error:
+                if error.code != 503 or attempt == 9:
+                    raise RuntimeError(f"{error.code} {error.read()[:500]!r}") from error
+                time.sleep(float(error.headers.get("Retry-After", 1)))
+        raise AssertionError("unreachable")
+
+    def each(self, work: Callable, items: Iterable) -> list:
+        with ThreadPoolExecutor(self.concurrency) as pool:
+            return list(pool.map(work, items))
+
+
+def flat(text: str) -> str:
+    """Canonical SMILES without stereochemistry."""
+    return Chem.MolToSmiles(Chem.MolFromSmiles(text), isomericSmiles=False)
+
+
+morgan = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+
+
+def tanimoto(a: str, b: str) -> float:
+    """Of Morgan fingerprints, radius 2, 2048 bits; 0 where nothing was read."""
+    return DataStructs.TanimotoSimilarity(*(morgan.GetFingerprint(Chem.MolFromSmiles(s)) for s in (a, b))) if a and b else 0.0
+
+
+def reading(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
+    """A row per drawing."""
+    def one(item: tuple[int, tuple[str, str]]) -> dict:
+        number, (truth, url) = item
+        answer = api.talk((SMILES[number % len(SMILES)], [url]))
+        got = smiles(answer)
+        return {"truth": truth, "got": got, "exact": got == truth, "flat": bool(got) and flat(got) == flat(truth),
+                "tanimoto": tanimoto(got, truth), "sure": bool(got) and "not sure" not in answer}
+
+    return api.each(one, enumerate(drawn))
+
+
+def questions(api: API, drawn: list[tuple[str, str]], rows: list[dict], seed: int) -> list[dict]:
+    """A row per question: right by the molecule that was drawn, and by the one that was read."""
+    def one(item) -> dict:
+        (truth, url), row, question = item
+        text = wording(question, f"{seed} {truth}")
+        answer = api.talk((text, [url]))
+        wanted = question.truth(Chem.MolFromSmiles(truth))
+        read = Chem.MolFromSmiles(row["got"]) if row["got"] else None
+        return {"kind": question.kind, "asked": text, "answer": answer, "right": right(answer, wanted),
+                "follows": read is not None and right(answer, question.truth(read))}
+
+    return api.each(one, [(d, r, q) for d, r in zip(drawn, rows) for q in QUESTIONS])
+
+
+def follow_ups(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
+    def same(item) -> dict:
+        (truth, url), ((first, second), wanted, kind) = item
+        answer = api.talk((first, [url]), (second, []))
+        return {"kind": kind, "answer": answer, "right": right(answer, wanted(Chem.MolFromSmiles(truth)))}
+
+    def other(item) -> dict:
+        (_, before), (truth, url) = item
+        answer = api.talk((SECOND[0], [before]), (SECOND[1], [url]))
+        return {"kind": "another drawing", "answer": answer, "right": right(answer, QUESTIONS[0].truth(Chem.MolFromSmiles(truth)))}
+
+    return api.each(same, [(d, f) for d in drawn for f in FOLLOWING]) + api.each(other, list(zip(drawn, drawn[1:])))
+
+
+def pairs(api: API, drawn: list[tuple[str, str]], style: str, seed: int) -> list[dict]:
+    """Each drawing beside another one of the same molecule, and beside the next molecule."""
+    def one(item) -> dict:
+        (_, url), other, wanted = item
+        answer = api.talk(("Do these two pictures show the same molecule?", [url, other]))
+        return {"kind": "the same molecule" if wanted else "different molecules", "answer": answer, "right": right(answer, wanted)}
+
+    again = [(d, chat_pictures.drawing(d[0], style, seed + 1), True) for d in drawn]
+    return api.each(one, again + [(a, b[1], False) for a, b in zip(drawn, drawn[1:])])
+
+
+def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
+    def picture(other: str) -> dict:
+        answer = api.talk(("Which molecule is this?", [other]))
+        return {"kind": "pictures that are no molecules", "answer": answer, "right": NOTHING in answer}
+
+    def question(text: str) -> dict:
+        answer = api.talk((text, [url]))
+        return {"kind": "questions beyond a drawing", "asked": text, "answer": answer, "right": BEYOND in answer}
+
+    return api.each(picture, chat_pictures.others(count, seed)) + api.each(question, OUT_OF_SCOPE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.eval.chat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", default="http://127.0.0.1:8005", help="base address of the API")
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
+    parser.add_argument("--out", type=Path, default=Path("runs/eval-chat"), help="folder of the results")
+    parser.add_argument("--molecules", type=int, default=1000, help="drawings of each style")
+    parser.add_argument("--questions", type=int, default=100, help="drawings of each style that questions are asked of")
+    parser.add_argument("--styles", default="default,varied", help="default, varied or both")
+    parser.add_argument("--concurrency", type=int, default=4, help="conversations at once")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="write EVALUATION.md beside the model")
+    given = parser.parse_args()
+    if given.data is None:
+        parser.error("--data or RETORT_DATA is needed")
+    RDLogger.DisableLog("rdApp.*")
+    api, results = API(given.url, given.concurrency), {"molecules": given.molecules, "questions": given.questions, "seed": given.seed, "styles": {}}
+    chosen = chat_pictures.molecules(Path(given.data), given.molecules, given.seed)
+    given.out.mkdir(parents=True, exist_ok=True)
+    for style in given.styles.split(","):
+        drawn = [(s, chat_pictures.drawing(s, style, given.seed)) for s in chosen]
+        rows, few = reading(api, drawn), drawn[:given.questions]
+        results["styles"][style] = {"reading": rows, "questions": questions(api, few, rows, given.seed), "follow-ups": follow_ups(api, few[:50]),
+                                    "pairs": pairs(api, few[:50], style, given.seed)}
+        results["refusals"] = results.get("refusals") or refusals(api, max(60, given.questions), drawn[0][1], given.seed)
+        (given.out / "results.json").write_text(json.dumps(results, indent=1))
+        print(chat_report.text(results), flush=True)
+    if given.write:
+        (ENTRY / "EVALUATION.md").write_text(chat_report.text(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Small pictures for tests of the chat API."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+
+
+def png(width: int = 32, height: int = 24, **texts: object) -> bytes:
+    """A white PNG with texts beside its pixels."""
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rows = b"".join(b"\0" + b"\xff" * width for _ in range(height))
+    said = b"".join(chunk(b"tEXt", f"{name}\0{value}".encode("latin-1")) for name, value in texts.items())
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) + said
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def data_url(file: bytes, kind: str = "png") -> str:
+    return f"data:image/{kind};base64," + base64.b64encode(file).decode()
+
+
+def drawing(width: int = 32, height: int = 24, **texts: object) -> str:
+    """Such a PNG as a data URL."""
+    return data_url(png(width, height, **texts))
+
+
+def content(text: str, *urls: str) -> list[dict]:
+    """The content of a user's message: pictures and a text."""
+    parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return [*parts, {"type": "text", "text": text}] if text else parts

@@ -1,0 +1,63 @@
+"""Trains the network that understands questions about drawings. One command, resumable, some minutes on one core:
+
+    python -m scripts.train.phrases --data DATA
+
+reads the questions of DATA/retrieval (as what is out of scope) and writes runs/phrases/. The texts about molecules are made
+on the fly from templates.py. Export with python -m scripts.train.phrases.export --data DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from scripts.train import training
+from scripts.train.phrases import evaluation, serving
+from scripts.train.phrases.examples import NAMES, Example, Maker, elsewhere
+from scripts.train.phrases.grammar import HEADS
+from scripts.train.phrases.model import Model, loss
+
+
+LONGEST = 36
+"""Words of a training text; longer ones are cut."""
+
+
+def tensors(examples: list[Example]) -> dict[str, torch.Tensor]:
+    """Rows padded to the longest, cut at LONGEST: numbers of words [B, L], 0 where there is none, buckets of the words that
+    differ [words, WIDTH], and labels [B, L], -1 where there is no word."""
+    length = min(LONGEST, max(len(e.words) for e in examples))
+    different = {word: i for i, word in enumerate(dict.fromkeys(w for e in examples for w in e.words[:length]), 1)}
+    words = np.zeros((len(examples), length), np.int64)
+    labels = {name: np.full((len(examples), length), -1, np.int64) for name in ("begins", "family", *HEADS)}
+    for i, e in enumerate(examples):
+        n = min(length, len(e.words))
+        words[i, :n] = [different[w] for w in e.words[:n]]
+        for name, values in (("begins", e.begins), ("family", e.families), *e.heads.items()):
+            labels[name][i, :n] = values[:n]
+    buckets = np.concatenate([np.zeros((1, serving.WIDTH), np.int64), serving.rows(list(different))])
+    return {"words": torch.from_numpy(words), "different": torch.from_numpy(buckets), **{k: torch.from_numpy(v) for k, v in labels.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.train.phrases", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    training.add_arguments(parser, name="phrases", batch=128, lr=4e-3, warmup=10_000, decay=0.5, samples=300_000, precision="fp32", threads=1)
+    options = training.from_arguments(parser.parse_args())
+    torch.manual_seed(options.seed)
+    model = Model(len(NAMES))
+    maker, held = Maker(elsewhere(Path(options.data), held=False)), elsewhere(Path(options.data), held=True)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e3:.0f} thousand parameters, {len(NAMES)} families", flush=True)
+
+    def batch(step: int) -> dict[str, torch.Tensor]:
+        draw = random.Random(options.seed * 1_000_003 + step)
+        made = [maker.make(draw) for _ in range(options.batch)]
+        return tensors([e for e in made if e.words])
+
+    training.run(options, model, batch, loss, lambda network, step: evaluation.brief(network, held))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""How many held-out questions are understood, through the very code that serves."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import torch
+
+from scripts.train.phrases import serving
+from scripts.train.phrases.examples import HELD, NAMES, WEIGHTS, Example, Maker, rough
+from scripts.train.phrases.grammar import HEADS, LABELS, Piece, parse, sample
+from scripts.train.phrases.model import Model
+
+
+def labels() -> dict[str, list[str]]:
+    """What the numbers of the heads mean: phrases.json."""
+    return {"family": NAMES, **LABELS}
+
+
+def wanted(example: Example) -> list[tuple]:
+    """The questions of an example as they should be understood."""
+    starts = [i for i, b in enumerate(example.begins) if b] + [len(example.words)]
+    out = []
+    for start, end in zip(starts, starts[1:]):
+        names = {h: frozenset(LABELS[h][k] for k in example.heads[h][start:end]) - {"none", "brief"} for h in HEADS}
+        out.append((NAMES[example.families[start]], names["element"], names["group"], names["drawing"], names["mode"]))
+    return out
+
+
+def understood(words: list[str], begins, heads) -> list[tuple]:
+    asked = serving.decode(words, begins, dict(zip(("family", *HEADS), heads)), labels()).asked
+    return [(a.family, frozenset(a.elements), frozenset(a.groups), frozenset(a.drawings), frozenset(a.modes)) for a in asked]
+
+
+def predict(model: Model, words: list[str]) -> list[tuple]:
+    with torch.no_grad():
+        different = np.concatenate([np.zeros((1, serving.WIDTH), np.int64), serving.rows(words)])
+        begins, heads = model(torch.arange(1, len(different))[None], torch.from_numpy(different))
+    return understood(words, begins[0].float().numpy(), [h[0].float().log_softmax(-1).numpy() for h in heads])
+
+
+def brief(model: Model, other: list[str], count: int = 400) -> dict[str, float]:
+    """Shares of right answers: family of held-out phrases as written, all of new texts from known templates, refusal of other questions."""
+    phrases = [(family, line) for family in NAMES for line in HELD[family]]
+    right = sum([a[0] for a in predict(model, serving.words(line))[:1]] == [family] for family, line in phrases)
+    draw, maker = random.Random(12345), Maker(other)
+    examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= serving.MOST_WORDS]
+    whole = sum(predict(model, e.words) == wanted(e) for e in examples)
+    beyond = [predict(model, serving.words(t)) for t in draw.sample(other, min(count, len(other)))]
+    return {"held_out_phrases": right / len(phrases), "new_texts": whole / len(examples),
+            "other_questions": sum(all(a[0] == "beyond" for a in b) for b in beyond) / max(1, len(beyond))}

@@ -1,0 +1,103 @@
+"""The network that labels the words of a question: hashed features of words, three convolutions over the text, linear heads."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from scripts.train.graph import Graph
+from scripts.train.phrases import serving
+from scripts.train.phrases.grammar import HEADS, LABELS
+
+EMBEDDING, HIDDEN, REACHES = 32, 96, (1, 2, 4)
+
+
+class Convolution(nn.Module):
+    """x + a map of each word and the words `reach` before and behind it, of x normed."""
+
+    def __init__(self, width: int, reach: int) -> None:
+        super().__init__()
+        self.reach, self.norm, self.inner = reach, nn.LayerNorm(width), nn.Linear(3 * width, width)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """x [B, L, width]; mask [B, L, 1] is 1 for words."""
+        padded = F.pad(self.norm(x) * mask, (0, 0, self.reach, self.reach))
+        beside = torch.cat([padded[:, i * self.reach:i * self.reach + x.shape[1]] for i in range(3)], -1)
+        return x + F.relu(self.inner(beside)) * mask
+
+
+class Model(nn.Module):
+    """Texts to logits: begins [B, L], and per head [B, L, labels]. A text is numbers of words, 0 where there is none, of which
+    `different` has the buckets: [words, serving.WIDTH], the first row all 0."""
+
+    def __init__(self, families: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(serving.BUCKETS, EMBEDDING, padding_idx=0)
+        with torch.no_grad():
+            self.embedding.weight.mul_(0.2)  # small beside what a step of the optimiser moves
+        self.enter = nn.Linear(EMBEDDING, HIDDEN)
+        self.layers = nn.ModuleList(Convolution(HIDDEN, d) for d in REACHES)
+        self.whole = nn.Linear(HIDDEN, HIDDEN)
+        self.norm = nn.LayerNorm(HIDDEN)
+        self.begins = nn.Linear(HIDDEN, 1)
+        self.heads = nn.ModuleList(nn.Linear(HIDDEN, n) for n in [families, *(len(LABELS[h]) for h in HEADS)])
+        self.drop = nn.Dropout(0.1)
+
+    def vectors(self, different: torch.Tensor) -> torch.Tensor:
+        """A vector for each word: that of the word itself, of its shape, and the mean of those of its n-grams."""
+        grams = different[:, 2:].gt(0).sum(1, keepdim=True).clamp(min=1)
+        rows = self.embedding(different)
+        return rows[:, 0] + rows[:, 1] + rows[:, 2:].sum(1) / grams
+
+    def forward(self, words: torch.Tensor, different: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        mask = (words > 0)[..., None].float()
+        x = F.embedding(words, self.enter(self.drop(self.vectors(different)))) * mask
+        x = self.layers[0](x, mask)
+        x = x + F.relu(self.whole(x.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))) * mask
+        for layer in self.layers[1:]:
+            x = layer(x, mask)
+        x = self.drop(self.norm(x))
+        return self.begins(x).squeeze(-1), [head(x) for head in self.heads]
+
+
+def loss(model: Model, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Cross entropy of every head, summed, averaged over words; labels are -1 where there is no word."""
+    begins, heads = model(batch["words"], batch["different"])
+    there = batch["family"] >= 0
+    start = F.binary_cross_entropy_with_logits(begins.float()[there], batch["begins"].float()[there])
+    parts = {name: F.cross_entropy(logits.float()[there], batch[name][there]) for name, logits in zip(("family", *HEADS), heads)}
+    return start + sum(parts.values()), {"begins": start.detach(), **{k: v.detach() for k, v in parts.items()}}
+
+
+def graph(model: Model) -> Graph:
+    """The network for one text: words int64 [L, WIDTH] to begins [L] and log-probabilities [L, labels] of each head."""
+    g = Graph()
+    words = g.input("words", 7, ["words", serving.WIDTH])
+    table = model.embedding.weight.detach().numpy()
+    step = np.maximum(np.abs(table).max(0), 1e-8).astype(np.float32) / 127  # [E]: the table is stored in int8
+    codes = g.op("Cast", g.op("Gather", np.rint(table / step).astype(np.int8), words), to=1)
+    rows = g.op("Mul", codes, step)  # [L, WIDTH, E]; row 0 is zero
+    first, second, rest = g.op("Split", rows, g.constant([1, 1, serving.WIDTH - 2]), outputs=3, axis=1)
+    grams = g.op("Slice", words, [2], [serving.WIDTH], [1])
+    count = g.op("ReduceSum", g.op("Cast", g.op("Greater", grams, 0), to=1), [1], keepdims=1)
+    mean = g.op("Div", g.op("ReduceSum", rest, [1], keepdims=0), g.op("Max", count, 1.0))
+    x = g.op("Add", g.op("Add", g.op("Squeeze", first, [1]), g.op("Squeeze", second, [1])), mean)
+    x = _convolve(g, g.layer(x, model.enter), model.layers[0])
+    whole = g.op("Relu", g.layer(g.op("ReduceMean", x, [0], keepdims=1), model.whole))
+    x = g.op("Add", x, whole)
+    for layer in model.layers[1:]:
+        x = _convolve(g, x, layer)
+    x = g.norm(x, model.norm)
+    g.output(g.op("Squeeze", g.layer(x, model.begins), [1]), 1, ["words"], "begins")
+    for name, head in zip(("family", *HEADS), model.heads):
+        g.output(g.op("LogSoftmax", g.layer(x, head), axis=1), 1, ["words", head.out_features], name)
+    return g
+
+
+def _convolve(g: Graph, x: str, layer: Convolution) -> str:
+    padded = g.op("Pad", g.norm(x, layer.norm), np.array([layer.reach, 0, layer.reach, 0]))
+    length = g.op("Shape", x, start=0, end=1)
+    beside = [g.op("Slice", padded, [i * layer.reach], g.op("Add", length, i * layer.reach), [0]) for i in range(3)]
+    return g.op("Add", x, g.op("Relu", g.layer(g.op("Concat", *beside, axis=1), layer.inner)))
