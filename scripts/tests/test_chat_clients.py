@@ -19,7 +19,7 @@ from conftest import ROOT, Gateway, Triton, eventually
 from langchain_core.messages import HumanMessage
 from langchain_nvidia_ai_endpoints import ChatNVIDIA
 from openai import BadRequestError, NotFoundError, OpenAI
-from pictures import drawing
+from pictures import data_url, drawing
 
 SCRIPTED = "test/scripted-vllm"
 STACK_CLIENTS = {version: ROOT / f".venv-stack-{version}" / "bin" / "python" for version in ("0.0.41", "0.2.12")}
@@ -142,17 +142,17 @@ def test_langchain_sees_errors(langchain: ChatNVIDIA) -> None:
 
 @pytest.mark.parametrize("version", STACK_CLIENTS)
 def test_stack_clients(scripted_url: str, version: str) -> None:
-    got = stack_client(version, scripted_url, SCRIPTED, say("Hel", "lo"))
+    got = stack_client(version, scripted_url, SCRIPTED, say("Hel", "lo"), drawing())
     assert got == {"whole": "Hello", "stop_reason": "end_of_turn", "types": ["start", "progress", "progress", "complete"],
                    "streamed": "Hello", "last_stop_reason": "end_of_turn"}
 
 
-def stack_client(version: str, url: str, model: str, question: str) -> dict:
+def stack_client(version: str, url: str, model: str, question: str, picture: str) -> dict:
     """What llama-stack-client of a version gets; each has an environment of its own (`make test` makes it)."""
     python = STACK_CLIENTS[version]
     if not python.exists():
         pytest.skip(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
-    run = subprocess.run([str(python), str(Path(__file__).with_name("stack_client.py")), url, model, drawing(), question],
+    run = subprocess.run([str(python), str(Path(__file__).with_name("stack_client.py")), url, model, picture, question],
                          capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
@@ -172,25 +172,48 @@ def model(chat_url: str) -> str:
 
 
 QUESTION = "Which molecule is this?"
+DRAWINGS = ROOT / "scripts/tests/testdata/drawings"
+CAFFEINE = data_url((DRAWINGS / "caffeine.png").read_bytes())
+ASPIRIN = data_url((DRAWINGS / "aspirin.png").read_bytes())
+READ = "The SMILES is Cn1c(=O)c2c(ncn2C)n(C)c1=O."
 
 
 def test_every_client_gets_an_answer(chat_url: str, model: str) -> None:
     client = OpenAI(base_url=f"{chat_url}/v1", api_key="not-needed", max_retries=0)
-    content = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": drawing(300, 300)}}]
+    content = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": CAFFEINE}}]
     whole = client.chat.completions.create(model=model, messages=user(content), temperature=0)
-    assert whole.choices[0].message.content and whole.usage.total_tokens > whole.usage.completion_tokens > 0
-    streamed = client.chat.completions.create(model=model, messages=user(content), temperature=0, stream=True)
-    text = "".join(c.choices[0].delta.content or "" for c in streamed)
-    assert text == whole.choices[0].message.content
+    assert whole.choices[0].message.content == READ and whole.usage.total_tokens > whole.usage.completion_tokens > 20
+    streamed = list(client.chat.completions.create(model=model, messages=user(content), temperature=0, stream=True))
+    assert "".join(c.choices[0].delta.content or "" for c in streamed) == READ
+    assert len(streamed) > 20
     langchain = ChatNVIDIA(base_url=f"{chat_url}/v1", model=model, temperature=0)
-    assert langchain.invoke([HumanMessage(content=content)]).content == text
-    assert "".join(p.content for p in langchain.stream([HumanMessage(content=content)])) == text
+    assert langchain.invoke([HumanMessage(content=content)]).content == READ
+    assert "".join(p.content for p in langchain.stream([HumanMessage(content=content)])) == READ
+
+
+def test_a_conversation_with_two_drawings(chat_url: str, model: str) -> None:
+    client = OpenAI(base_url=f"{chat_url}/v1", api_key="not-needed", max_retries=0)
+    messages: list[dict] = []
+
+    def say(text: str, *pictures: str) -> str:
+        messages.append({"role": "user", "content": [
+            *({"type": "image_url", "image_url": {"url": url}} for url in pictures), {"type": "text", "text": text}]})
+        answer = client.chat.completions.create(model=model, messages=messages, temperature=0).choices[0].message.content
+        messages.append({"role": "assistant", "content": answer})
+        return answer
+
+    assert say("What is its molecular formula?", CAFFEINE) == "Its molecular formula is C8H10N4O2."
+    assert say("And of this one?", ASPIRIN) == "Its molecular formula is C9H8O4."
+    assert say("Does it have an ester?") == "Yes, it has 1 ester."
+    assert say("Do both pictures show the same molecule?").startswith("No, they are different")
+    assert say("Is it poisonous?").startswith("That is beyond me.")
+    assert say("Which molecule is this?", drawing(300, 200)).startswith("This picture does not look like a drawing of a molecule")
 
 
 @pytest.mark.parametrize("version", STACK_CLIENTS)
 def test_every_stack_client_gets_an_answer(chat_url: str, model: str, version: str) -> None:
-    got = stack_client(version, chat_url, model, QUESTION)
-    assert got["whole"] and got["streamed"] == got["whole"] and got["types"][-1] == "complete"
+    got = stack_client(version, chat_url, model, QUESTION, CAFFEINE)
+    assert got["whole"] == got["streamed"] == READ and got["types"][-1] == "complete"
 
 
 if __name__ == "__main__":

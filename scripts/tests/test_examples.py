@@ -31,10 +31,15 @@ def run(command: list[str], script: str, server: Triton) -> str:
 
 
 def test_python_example(server):
-    (example,) = examples("python")
+    example, _ = examples("python")
     shape, cosine = re.fullmatch(r"(\(.*\)) (\S+)\n", run([sys.executable, "-c"], example, server)).groups()
     assert shape == "(2, 384)"
     assert -1 < float(cosine) < 0.9
+
+
+def test_chat_example(server):
+    _, example = examples("python")
+    assert run([sys.executable, "-c"], example, server) == "Its molecular formula is C8H10N4O2."
 
 
 def test_shell_examples(server):

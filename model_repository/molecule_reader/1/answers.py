@@ -13,7 +13,7 @@ import groups
 from conversation import COMPARING, PAIR, Wish, Wishes
 from phrases import Asked
 from pieces import Smiles
-from wording import capital, listed, number, plural
+from wording import capital, listed, lower, number, plural
 
 UNSURE = 0.7
 """A reading with less confidence is said to be unsure."""
@@ -94,7 +94,10 @@ class Answers:
             return [where + (UNREAD if is_drawing else NOTHING)]
         if not is_drawing:
             return [where + NOTHING]
-        return [where, *self.warning(drawing, reading), *self.told(wish.asked, reading)]
+        told = self.told(wish.asked, reading)
+        if several and not isinstance(told[0], Smiles):
+            told[0] = lower(told[0])
+        return [where, *(self.warning(drawing, reading) if family != "sure" else []), *told]
 
     def warning(self, drawing: int, reading) -> Parts:
         """Said once of a drawing whose reading is unsure."""
@@ -130,9 +133,9 @@ class Answers:
         return self.choose([f"It has {number(n, one, many)}.", f"There {verb} {number(n, one, many)}.", f"I count {number(n, one, many)}."])
 
     def measure(self, asked: Asked, molecule) -> str:
-        compute, name, form = facts.MEASURES[asked.family]
+        compute, name, _ = facts.MEASURES[asked.family]
         value = compute(molecule)
-        text = form.format(value) if value or asked.family != "charge" else "0"
+        text = facts.written(asked.family, value)
         bound = next((m for m in asked.modes if m in BOUNDS), None)
         if bound and asked.number is not None:
             return self.yes_no(BOUNDS[bound](value, asked.number), f"its {name} is {text}")
@@ -166,7 +169,7 @@ class Answers:
         molecule = reading.molecule
         if asked.family == "is_charged":
             charge = facts.MEASURES["charge"][0](molecule)
-            n, because = charge, f"its net charge is {charge:+d}" if charge else "its net charge is 0"
+            n, because = charge, f"its net charge is {facts.written('charge', charge)}"
         else:
             source = {"has_ring": "count_rings", "is_aromatic": "count_aromatic", "is_chiral": "count_stereo"}[asked.family]
             count, one, many = facts.COUNTS[source]

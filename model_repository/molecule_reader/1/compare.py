@@ -39,9 +39,9 @@ def told(asked: Asked, names: Sequence[str], readings: Sequence, brief: bool) ->
 def quantity(asked: Asked, molecules: Sequence) -> tuple[list[float], list[str], str] | None:
     """The numbers to compare, each as text, and what they are; None where the question names none."""
     if asked.family in facts.MEASURES:
-        compute, name, form = facts.MEASURES[asked.family]
+        compute, name, _ = facts.MEASURES[asked.family]
         values = [compute(m) for m in molecules]
-        return values, [form.format(v) for v in values], name
+        return values, [facts.written(asked.family, v) for v in values], name
     if asked.family in facts.COUNTS:
         count, one, many = facts.COUNTS[asked.family]
         values = [count(m) for m in molecules]

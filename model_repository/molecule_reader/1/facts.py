@@ -34,9 +34,16 @@ MEASURES: dict[str, tuple[Callable[[Chem.Mol], float], str, str]] = {
     "exact_mass": (rdMolDescriptors.CalcExactMolWt, "exact mass", "{:.4f}"),
     "logp": (Crippen.MolLogP, "logP, estimated by Crippen's method,", "{:.2f}"),
     "tpsa": (rdMolDescriptors.CalcTPSA, "polar surface area, estimated from the groups,", "{:.1f} Å²"),
-    "charge": (Chem.GetFormalCharge, "net charge", "{:+d}"),
+    "charge": (Chem.GetFormalCharge, "net charge", "{}"),
 }
 """Family to its number, what it is called, and how it is written."""
+
+
+def written(family: str, value: float) -> str:
+    """A value of MEASURES as text: no sign before 0."""
+    if family == "charge":
+        return f"{value:+d}" if value else "0"
+    return MEASURES[family][2].format(0.0 if abs(value) < 0.005 else value)
 
 
 def elements(molecule: Chem.Mol) -> Counter[str]:

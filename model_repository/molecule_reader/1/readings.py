@@ -9,8 +9,10 @@ import io
 import threading
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 from PIL import Image, ImageOps, UnidentifiedImageError
+from rdkit import Chem
 
 MOST_PIXELS = 64_000_000
 """Of a picture that comes past the gateway, which has limits of its own."""
@@ -52,7 +54,9 @@ class Readings:
                     del self.known[key]
 
     def _read(self, text: bytes):
-        return self.reader.read(opened(text))
+        reading = self.reader.read(opened(text))
+        # As parsed from SMILES, where RDKit marks all that may be asked for, such as stereocentres that were drawn without wedges.
+        return replace(reading, molecule=Chem.MolFromSmiles(reading.smiles) if reading.smiles else None)
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)

@@ -21,3 +21,8 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def lower(text: str) -> str:
+    """Within a sentence: Its mass becomes its mass; a formula and "I" stay."""
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text

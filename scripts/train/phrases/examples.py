@@ -108,7 +108,7 @@ def bare(pieces: list[Piece]) -> list[Piece]:
 def rough(example: Example, draw: random.Random) -> Example:
     """The text as people type it: case, typing errors, lost little words."""
     case = draw.random()
-    slips = draw.choice([0, 0, 0.04, 0.1])
+    slips = draw.choice([0, 0, 0, 0.04, 0.1, 0.3])
     for i, word in enumerate(example.words):
         if len(word) > 3 and draw.random() < slips:
             word = slip(word, draw)

@@ -10,7 +10,7 @@ PARTS = {
          "|the {I}|the {I}|my {THING}|{M2}]",
     "M2": "[what is [drawn|shown|depicted]|what you see|the thing|the attached image|the uploaded picture]",
     "I": "[<first:first> [one|{THING}|]|<second:second> [one|{THING}|]|<first:1st> {THING}|<second:2nd> {THING}|<first:image 1>|<second:image 2>|<first:picture 1>|<second:picture 2>|<second:number two>"
-         "|<third:third> [one|{THING}]|<last:last> [one|{THING}]|<last:latest> [one|{THING}]|<last:new> [one|{THING}]|<other:other> [one|{THING}]|<first:former>|<second:latter>|<first:left> [one|{THING}]|<second:right> [one|{THING}]]",
+         "|<third:third> [one|{THING}]|<last:last> [one|{THING}]|<last:latest> [one|{THING}]|<last:new> [one|{THING}]|<other:other> [one|{THING}]|<other:[previous|earlier|preceding]> [one|{THING}]|<first:former>|<second:latter>|<first:left> [one|{THING}]|<second:right> [one|{THING}]]",
     "BOTH": "[<both:both>|<both:both [drawings|molecules|of them|structures|images|pictures|compounds]>|<both:each of them>|<both:each [drawing|molecule|one]>|<both:the two>|<both:all [of them|drawings|molecules]>|<both:these two>]",
     "TWO": "[they|these|the two|both|these two|the [two|] [molecules|drawings|structures|compounds|images|pictures|ones]|these [two|] [molecules|drawings|structures|compounds|images|pictures]|<both:both> [molecules|drawings|]]",
     "WHICH": "<both:[which|which [one|molecule|compound|drawing|of them|of the two|of these|of these two|structure|picture|of both|image|ones]|what [molecule|compound|drawing]]>",
@@ -62,6 +62,7 @@ what is [displayed|pictured|drawn] [here|in {M}]
 <brief:[just|only] [the|] SMILES> [{OF}|, nothing else|]
 <brief:[answer|reply|respond] with [only|just] the SMILES [string|]>
 <brief:give [only|just] the SMILES , nothing else>
+<brief:[just|only] the SMILES [string|code|] , [no|without] [more|further|extra|additional|any] [words|text|explanation|comment|details]>
 {WHAT} the SMILES , <brief:[nothing else|no explanation|without explanation|no other text|only the string]>
 what are {BOTH}
 {WHAT} the SMILES of {BOTH}
@@ -291,7 +292,7 @@ Tell me its formal net charge.
 charge?
 """,
 "is_charged": """
-{IS} [charged|ionic|an ion|a cation|an anion|positively charged|negatively charged|a salt|electrically charged]
+{IS} [charged|ionic|an ion|a cation|an anion|positively charged|negatively charged|a salt|electrically charged] [|||or not|or not|or neutral|or uncharged|, yes or no|at all]
 {IS} [<absent:neutral>|<absent:uncharged>|<absent:not charged>|<absent:electrically neutral>]
 does {M} [carry|have|bear] [a|any] [net|positive|negative|] charge
 {HAS} [a|any] [formal|net|overall|electric|] [charges|charge]
@@ -364,6 +365,7 @@ Are there two or more carbonyl groups?
 """,
 "has_element": """
 {HAS} {ANY} {E}
+{HAS} {ANY} {E} [or not|, yes or no|or none]
 {HAS} {ANY} {Es} [in {M}|]
 {HAS} {ANY} {E} atom [in {M}|]
 is {E} [present|part of {M}|in {M}|found in {M}|contained in {M}]
@@ -395,6 +397,7 @@ any S?
 """,
 "has_group": """
 {HAS} {ANY} {G}
+{HAS} {ANY} {G} [or not|, yes or no|or none]
 {HAS} {ANY} {Gs} [in {M}|]
 is there {ANY} {G} [in {M}|]
 is {ANY} {G} [present|part of {M}|in {M}|found in {M}]
@@ -423,7 +426,7 @@ Do both structures carry a ketone?
 """,
 "has_ring": """
 {HAS} [a ring|any rings|rings|a cycle|any ring|a ring system|cycles|a closed ring]
-{IS} [cyclic|a ring|ring-shaped|polycyclic|a cyclic compound]
+{IS} [cyclic|a ring|ring-shaped|polycyclic|a cyclic compound] [|||or not|or not|or acyclic|or open-chain|or linear|, yes or no]
 {IS} [<absent:acyclic>|<absent:open-chain>|<absent:a chain>|<absent:not cyclic>|<absent:linear>|<absent:open chain>]
 is there a ring [in {M}|]
 does {M} <absent:lack> rings
@@ -435,7 +438,7 @@ Is the compound cyclic or open-chain?
 Is this an acyclic molecule?
 """,
 "is_aromatic": """
-{IS} [aromatic|an arene|an aromatic compound|aromatic at all]
+{IS} [aromatic|an arene|an aromatic compound|aromatic at all] [|||or not|or not|or aliphatic|, yes or no]
 [is|are] [any|one|some|at least one] of [the|its] rings aromatic
 {HAS} [an aromatic ring|aromatic rings|aromaticity|an aromatic system|any aromatic ring|aromatic atoms]
 {IS} [<absent:aliphatic>|<absent:non-aromatic>|<absent:not aromatic>]
@@ -449,7 +452,7 @@ Is at least one of the rings aromatic?
 Can you spot aromaticity here?
 """,
 "is_chiral": """
-{IS} [chiral|optically active|a chiral molecule|a stereoisomer|asymmetric|stereochemically defined]
+{IS} [chiral|optically active|a chiral molecule|a stereoisomer|asymmetric|stereochemically defined] [|||or not|or not|or achiral|, yes or no]
 {IS} [<absent:achiral>|<absent:not chiral>]
 {HAS} [a stereocenter|any stereocentres|a chiral centre|chirality|stereo centers|stereochemistry|any chiral center|an asymmetric carbon|stereo bonds|wedged bonds]
 is there [a|any] [stereocenter|chiral carbon|chirality|stereocentre] [in {M}|]
@@ -521,6 +524,9 @@ are {TWO} [<absent:different>|<absent:not the same>|the same|identical|equal|equ
 [do|does] {TWO} [match|agree|depict the same molecule|show the same molecule|represent the same compound]
 is [the {I}|this|it] the same [molecule|compound|] as [the {I}|before|the one before|the previous one|the earlier one]
 [same|identical] [molecule|compound|or different|]
+[are|aren't] {TWO} <absent:different> [molecules|compounds|structures|ones|]
+{TWO} are <absent:different> , [right|aren't they]
+[are|do] {TWO} [show|] <absent:different> [molecules|structures|compounds|]
 [compare|check] [whether|if] {TWO} are [the same|identical]
 [compare] {TWO}
 is {M} identical to the {I}
@@ -707,7 +713,10 @@ you are [a|an] [helpful|expert|] [assistant|chemist|chemistry assistant|AI|medic
 [speak|answer|reply|write] in [English|plain English|full sentences|complete sentences]
 you [answer questions about|analyse] [molecules|drawings|images]
 [look|look carefully|think] [at the image|step by step|carefully|]
-[here is|this is|see|I have|attached is|I drew|consider|take|use] [a|an|the|my|this|another|one more|a new] {THING} [.|:|]
+I [drew|found|made|sketched|have|uploaded|attached|scanned|saw] [a|this|the|my|another|one more] {THING} [for you|today|in a paper|in a book|myself|] [.|:|]
+[here's|here is|this is|that's] [a|the|another|one|my] {THING} [that I|which I|I] [drew|made|found|have|sketched|scanned|got] [.|:|]
+<brief:[no|without] [other|more|further|extra|additional] [words|text|comments|explanation|details]>
+[here is|here's|this is|see|I have|attached is|I drew|consider|take|use] [a|an|the|my|this|another|one more|a new] {THING} [.|:|]
 ---
 Use one word only.
 Please answer with a single number and nothing more.
@@ -754,6 +763,13 @@ how [old|tall|rich|far|long|fast|deep|warm] [are you|is it|is the moon|is the ri
 [how is|where is|why is|when was] {M} [administered|used|sold|metabolised|excreted|synthesised|important|coloured|produced|banned|toxic]
 [can|may|should] I [eat|drink|smell|touch|buy|burn|take|inhale|sell|use] {M}
 [make|draw|turn] {M} [more soluble|less toxic|smaller|blue|bigger|into a drug|better]
+{IS} [approved|allowed|recommended|listed|banned|regulated|restricted|prescribed|prohibited|registered|sold|known|taxed] [by|in|for|under|at] [the government|Europe|doctors|children|law|the authorities|athletes|the EMA|pharmacies]
+[does|will|would|can|did] {M} [cause|cure|prevent|treat|trigger|worsen|affect|help with] [cancer|headaches|allergies|pain|depression|sleep|the liver|memory|diabetes|infections]
+[is|was] {M} [invented|discovered|named|patented|first made|isolated] [by|in|after|from] [whom|1900|Germany|a plant|a chemist|Bayer]
+[what|which] [family of drugs|plant|animal|mineral|food|industry|field|vendor|century] [does {M} come from|is {M} from|uses {M}]
+how [strong|potent|dangerous|stable|popular|well known|common|rare|cheap|old|reactive|bitter|acidic|basic] is {M}
+who [sells|uses|takes|makes|invented|named|discovered|needs|owns|drew] {M}
+[where|when|why] [can I find|do people use|would I use|should I avoid|is|was|did they invent] {M}
 [predict|estimate|what is] the [activity|toxicity|bioactivity|potency|ADMET profile|permeability|metabolism|clearance|docking score] {OF}
 what is {M} [worth|dissolved in|metabolised to|derived from|similar to|better than]
 [are there|is there] [any|] [side effects|interactions|health risks|known hazards|antidote] [of {M}|]
