@@ -1,7 +1,8 @@
 """Questions about a drawing with their right answers, computed by RDKit from the molecule that was drawn.
 
-The wordings were written for the evaluation, after those that the reader's network of phrases was trained and chosen on
-(scripts/train/phrases/templates.py).
+The wordings were written for the evaluation and are not among those that the reader's network of phrases learns from
+(scripts/train/phrases/templates.py). What failed in a first trial led to templates of its kind there, not to its own words; the
+questions out of scope were written anew after that.
 """
 
 from __future__ import annotations
@@ -70,10 +71,10 @@ SECOND = ("How many rings does this molecule have?", "And this one?")
 """The second turn brings another drawing."""
 
 OUT_OF_SCOPE = (
-    "What does this taste like?", "Is it harmful if swallowed?", "Which receptor does it bind to?", "How would one make it in the lab?", "What is its boiling point?",
-    "How much does a gram cost?", "Write a story about this molecule.", "Who painted this?", "Which stock should I buy?", "What was the weather in Rome yesterday?",
-    "Can you colour the atoms green?", "Will it dissolve in oil?", "Suggest a better drug.", "Translate this into Italian.", "How do I cook rice?",
-    "Is it approved by the FDA?", "What's the capital of Norway?", "Which enzyme breaks it down?", "Show me its NMR spectrum.", "How many people live in Tokyo?",
+    "Would this kill a mouse?", "Does it smell like almonds?", "Is it on the list of controlled substances?", "Which step makes the yield so low?", "At how many degrees does it boil?",
+    "Where could I order ten grams?", "Tell me a bedtime story.", "Which of Bach's suites is this?", "Should I invest in gold?", "Will it rain tomorrow?",
+    "Please recolour the picture.", "Does water wash it out?", "Come up with something more active.", "Say that in Spanish.", "How long do I boil an egg?",
+    "Did the FDA ever approve it?", "Which river runs through Vienna?", "What breaks it down in the liver?", "Predict the proton NMR.", "How high is Mont Blanc?",
 )
 
 SMILES = ("What is the SMILES of this molecule?", "Which molecule do you see in this picture?", "Please write this structure as SMILES.", "What is this?",
