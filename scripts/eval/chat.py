@@ -31,7 +31,7 @@ from scripts.eval import chat_pictures, chat_questions, chat_report
 from scripts.eval.chat_questions import FOLLOWING, OUT_OF_SCOPE, QUESTIONS, SECOND, SMILES, right, smiles, wording
 
 MODEL = "retort/molecule-reader-v1"
-NOTHING = "does not look like a drawing of a molecule"
+NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
 BEYOND = "beyond me"
 ENTRY = Path(__file__).resolve().parents[2] / "model_repository" / "molecule_reader"
 
@@ -136,7 +136,7 @@ def pairs(api: API, drawn: list[tuple[str, str]], style: str, seed: int) -> list
 def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
     def picture(other: str) -> dict:
         answer = api.talk(("Which molecule is this?", [other]))
-        return {"kind": "pictures that are no molecules", "answer": answer, "right": NOTHING in answer}
+        return {"kind": "pictures that are no molecules", "answer": answer, "right": any(n in answer for n in NOTHING)}
 
     def question(text: str) -> dict:
         answer = api.talk((text, [url]))

@@ -91,7 +91,7 @@ def smiles(answer: str) -> str:
 
 def value(answer: str, kind: type) -> object:
     """What an answer says: a truth for bool, a number for int, else the first word that looks like a formula."""
-    text = re.sub(r"^I am not sure .*?%\)\. ", "", answer)
+    text = re.sub(r"^I am not sure that I read .*? right( \(about \d+%\))?\. ", "", answer)
     if kind is bool:
         return {"yes": True, "no": False}.get(re.split(r"\W", text.lower())[0])
     if kind is int:

@@ -2,6 +2,8 @@
 
 import random
 import sys
+from concurrent.futures import Executor, Future
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ sys.path.insert(0, str(serving.ENTRY))
 import answers  # noqa: E402
 import facts  # noqa: E402
 import groups  # noqa: E402
+import readings  # noqa: E402
 from conversation import TALK  # noqa: E402
 
 
@@ -77,6 +80,27 @@ def test_whatever_can_be_named_can_be_answered():
             "count_element", "has_element", "count_group", "has_group", "same", "difference", "size", "is_molecule"}
     assert set(examples.NAMES) == told | TALK | set(facts.COUNTS) | set(facts.MEASURES)
     assert set(answers.BOUNDS) <= set(LABELS["mode"])
+
+
+class AtOnce(Executor):
+    """Runs what it is given before submit returns."""
+
+    def submit(self, work, *arguments):
+        future = Future()
+        try:
+            future.set_result(work(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def test_a_reading_that_fails_at_once_is_forgotten():
+    kept = readings.Readings(SimpleNamespace(read=None), workers=1)
+    kept.pool = AtOnce()
+    for _ in range(2):
+        with pytest.raises(readings.Refused):
+            kept.start(b"%%%").result()
+    assert not kept.known
 
 
 @pytest.mark.parametrize(("smiles", "counts"), [

@@ -17,6 +17,8 @@ from wording import capital, listed, lower, number, plural
 
 UNSURE = 0.7
 """A reading with less confidence is said to be unsure."""
+UNREAD_BELOW = 0.05
+"""A reading with less is taken for none: what was seen does not make a molecule."""
 DRAWING = 0.5
 """A picture less likely to be a drawing of a molecule is said to be none."""
 UNDERSTOOD = 0.3
@@ -90,10 +92,10 @@ class Answers:
         if family == "is_molecule":
             yes = "Yes, it shows a drawing of a molecule." if is_drawing else "No, it does not look like a drawing of a molecule."
             return [where + (yes.partition(",")[0] if self.wishes.brief else yes)]
-        if reading.molecule is None:
-            return [where + (UNREAD if is_drawing else NOTHING)]
         if not is_drawing:
             return [where + NOTHING]
+        if unread(reading):
+            return [where + UNREAD]
         told = self.told(wish.asked, reading)
         if several and not isinstance(told[0], Smiles):
             told[0] = lower(told[0])
@@ -223,11 +225,15 @@ class Answers:
         a, b = wish.drawings[:2]
         names, readings = [self.wishes.names[n] for n in (a, b)], [self.read(n) for n in (a, b)]
         for name, reading in zip(names, readings):
-            if reading.drawing < DRAWING or reading.molecule is None:
+            if reading.drawing < DRAWING or unread(reading):
                 return [f"I cannot compare them: {name} " + ("could not be read." if reading.drawing >= DRAWING else "does not look like a drawing of a molecule.")]
         unsure = [n for n, r in zip(names, readings) if r.confidence < UNSURE]
         warning = [f"I am not sure that I read {listed(unsure)} right. "] if unsure and not self.wishes.brief else []
         return warning + compare.told(wish.asked, names, readings, self.wishes.brief)
+
+
+def unread(reading) -> bool:
+    return reading.molecule is None or reading.confidence < UNREAD_BELOW
 
 
 BOUNDS: dict[str, Callable[[float, float], bool]] = {

@@ -37,13 +37,14 @@ class Readings:
         key = hashlib.blake2b(text, digest_size=20).digest()
         with self.lock:
             future = self.known.get(key)
-            if future is None:
-                future = self.known[key] = self.pool.submit(self._read, text)
-                future.add_done_callback(lambda f: self._forget(key, f))
-                if len(self.known) > self.kept:
-                    self.known.popitem(last=False)
-            else:
+            if future is not None:
                 self.known.move_to_end(key)
+                return future
+            future = self.known[key] = self.pool.submit(self._read, text)
+            if len(self.known) > self.kept:
+                self.known.popitem(last=False)
+        # Outside of the lock: what has failed already is forgotten here and now.
+        future.add_done_callback(lambda f: self._forget(key, f))
         return future
 
     def _forget(self, key: bytes, future: Future) -> None:
