@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -87,15 +88,20 @@ def infinity() -> Server:
 def infinity_ranker(entry: Path) -> Server:
     """infinity-emb with its ONNX engine on the very graph of a ranking entry."""
     folder = CACHE / "peer" / PEER_RANKER
+    shutil.rmtree(kept(PEER_RANKER), ignore_errors=True)  # of another ranker, perhaps
     in_peer("ranker.py", entry, folder)
     return infinity_on(folder, PEER_RANKER)
 
 
-OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1",
-           "INFINITY_ANONYMOUS_USAGE_STATS": "0", "HF_HOME": str(CACHE / "huggingface")}
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1", "INFINITY_ANONYMOUS_USAGE_STATS": "0"}
 
 # How long infinity may take to start, in seconds: it imports PyTorch, which a busy machine reads for minutes.
 PEER_STARTS = 900
+
+
+def kept(name: str) -> Path:
+    """Where infinity keeps the graph it has optimised. It takes any that it finds there, so each model has a folder."""
+    return CACHE / "huggingface" / name
 
 
 def peer_python() -> Path:
@@ -111,7 +117,7 @@ def infinity_on(folder: Path, name: str, *more: str) -> Server:
     # It looks the graph up by the path it finds, optimum by a bare name: the two agree in the folder itself.
     command = [str(peer_python().parent / "infinity_emb"), "v2", "--model-id", ".", "--served-model-name", name,
                "--engine", "optimum", "--device", "cpu", "--no-bettertransformer", *more, "--host", "127.0.0.1", "--port", str(port)]
-    return Server("infinity", command, OFFLINE, f"http://127.0.0.1:{port}", "/health", PEER_STARTS, folder)
+    return Server("infinity", command, {**OFFLINE, "HF_HOME": str(kept(name))}, f"http://127.0.0.1:{port}", "/health", PEER_STARTS, folder)
 
 
 def check_same(ours: str, theirs: str, model: str, peer_model: str) -> float:

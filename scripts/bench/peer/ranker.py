@@ -3,7 +3,8 @@
     .venv-peer/bin/python scripts/bench/peer/ranker.py ENTRY FOLDER
 
 ONNX Runtime folds the stored int8 or fp16 weights to fp32, as it does when Triton loads the entry, and writes the
-graph down so; tokenizer.json is the entry's.
+graph down so; tokenizer.json is the entry's. infinity's cross-encoder gives a graph no segment ids, so this one
+counts them itself from the separators; the benchmark then checks that both servers give the same scores.
 """
 
 from __future__ import annotations
@@ -14,7 +15,29 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnx
 import onnxruntime
+from onnx import helper, numpy_helper
+
+
+def with_segments(model: onnx.ModelProto, sep: int) -> onnx.ModelProto:
+    """token_type_ids is no input any more: 0 up to the first separator, 1 behind it, 0 where the mask is."""
+    graph = model.graph
+    for i, tensor in enumerate(graph.input):
+        if tensor.name == "token_type_ids":
+            del graph.input[i]
+            break
+    for name, value in (("peer_sep", sep), ("peer_one", 1), ("peer_axis", 1)):
+        graph.initializer.append(numpy_helper.from_array(np.array(value, np.int64), name))
+    nodes = [helper.make_node("Equal", ["input_ids", "peer_sep"], ["peer_is_sep"]),
+             helper.make_node("Cast", ["peer_is_sep"], ["peer_counted"], to=onnx.TensorProto.INT64),
+             helper.make_node("CumSum", ["peer_counted", "peer_axis"], ["peer_before"], exclusive=1),
+             helper.make_node("Min", ["peer_before", "peer_one"], ["peer_segment"]),
+             helper.make_node("Mul", ["peer_segment", "attention_mask"], ["token_type_ids"])]
+    for node in reversed(nodes):
+        graph.node.insert(0, node)
+    return model
 
 
 def main() -> None:
@@ -26,9 +49,10 @@ def main() -> None:
     options.optimized_model_filepath = str(folder / "model.onnx")
     options.log_severity_level = 3
     onnxruntime.InferenceSession(str(entry / "1" / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    tokenizer = json.loads((entry / "tokenizer.json").read_text())
+    onnx.save(with_segments(onnx.load(str(folder / "model.onnx")), sep=tokenizer["model"]["vocab"]["[SEP]"]), str(folder / "model.onnx"))
     told = dict(re.findall(r'key:\s*"(\w+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"', (entry / "config.pbtxt").read_text()))
     longest = int(told.get("max_model_len", "512"))
-    tokenizer = json.loads((entry / "tokenizer.json").read_text())
     shutil.copy(entry / "tokenizer.json", folder)
     (folder / "tokenizer_config.json").write_text(json.dumps({
         "tokenizer_class": "BertTokenizerFast", "model_max_length": longest, "do_lower_case": True,
