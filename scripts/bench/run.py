@@ -143,7 +143,7 @@ def ranking_behind(triton: str, extra: list[str]) -> int:
             return follow([*command, *extra])
         with servers.infinity_ranker(entry) as peer:
             apart = servers.check_same_ranker(gateway.url, peer.url, told["model_id"])
-            print(f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; scores differ by at most {apart:.5f}", flush=True)
+            print(f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; logits differ by at most {apart:.5f}", flush=True)
             command += ["-peer", peer.url, "-peer-model", servers.PEER_RANKER, "-peer-pid", str(peer.process.pid)]
             return follow([*command, *extra])
 
