@@ -56,8 +56,8 @@ bench: bin/retort ## measure, and print the figures of the README; PART=embeddin
 	@$(PYTHON) scripts/bench/run.py --args="$(ARGS)" $(PART)
 
 .PHONY: eval-masked
-eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
-	@.venv-eval/bin/python -m scripts.eval.masked --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8002}" $(ARGS)
+eval-masked: .venv-eval/stamp ## measure the masked API through HTTP, into the model's EVALUATION.md: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+	@.venv-eval/bin/python -m scripts.eval.masked --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8002}" --report model_repository/masked/EVALUATION.md $(ARGS)
 
 .PHONY: eval-latent
 eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options

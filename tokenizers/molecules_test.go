@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -184,6 +185,45 @@ func TestSAFE(t *testing.T) {
 		if _, err := safe.Decode([]int32{5, id}); err == nil {
 			t.Errorf("id %d decoded", id)
 		}
+	}
+}
+
+// TestSAFERuns compares with what scripts/golden/safe_nested.py wrote: tokens that are runs of SMILES tokens.
+func TestSAFERuns(t *testing.T) {
+	v, err := LoadVocabulary("testdata/safe/vocab.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe, err := NewSAFE(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden, err := os.ReadFile("testdata/safe/pieces.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(golden)), "\n")
+	var whole strings.Builder
+	var all []string
+	for _, line := range lines {
+		text, want, _ := strings.Cut(line, "\t")
+		ids, err := safe.Encode(text)
+		if got := strings.Trim(fmt.Sprint(ids), "[]"); err != nil || got != want {
+			t.Errorf("%s: %s (%v), want %s", text, got, err, want)
+		}
+		if back, err := safe.Decode(ids); err != nil || back != text {
+			t.Errorf("%s came back as %s, %v", text, back, err)
+		}
+		if strings.HasPrefix(text, ".") { // no token crosses a dot
+			whole.WriteString(text)
+			all = append(all, want)
+		}
+	}
+	if ids, err := safe.Encode(whole.String()); err != nil || strings.Trim(fmt.Sprint(ids), "[]") != strings.Join(all, " ") {
+		t.Errorf("all pieces together are cut otherwise than one by one (%v)", err)
+	}
+	if len(lines) < 500 {
+		t.Errorf("only %d pieces", len(lines))
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <GraphMol/Descriptors/MolDescriptors.h>
 #include <GraphMol/MolOps.h>
 #include <GraphMol/SmilesParse/SmilesWrite.h>
+#include <RDGeneral/types.h>
 
 #include <tuple>
 
@@ -77,6 +78,27 @@ extern "C" retort_answer retort_halves(const char *smiles, size_t size, int32_t 
           RDKit::MolFragmenter::fragmentOnBonds(*mol, {bonds[i]}, true, &labels));
       retort::put(out, RDKit::MolToSmiles(*cut));
       bonds.erase(bonds.begin() + i);
+    }
+  });
+}
+
+extern "C" retort_answer retort_rooted(const char *smiles, size_t size) {
+  return answered([&](std::string &out) {
+    const auto mol = parse(std::string(smiles, size), false);
+    std::vector<unsigned> labels(mol->getNumAtoms());
+    for (auto atom : mol->atoms()) {
+      if (atom->getAtomicNum()) continue;
+      labels[atom->getIdx()] = atom->getIsotope();
+      atom->setIsotope(0);  // the order of the atoms must not depend on labels
+    }
+    for (unsigned root = 0; root < labels.size(); ++root) {
+      if (mol->getAtomWithIdx(root)->getAtomicNum()) continue;
+      retort::put(out, RDKit::MolToSmiles(*mol, true, false, root));
+      std::string order;
+      for (const auto atom : mol->getProp<std::vector<unsigned>>(RDKit::common_properties::_smilesAtomOutputOrder)) {
+        if (!mol->getAtomWithIdx(atom)->getAtomicNum()) order += std::to_string(labels[atom]) + " ";
+      }
+      retort::put(out, order);
     }
   });
 }

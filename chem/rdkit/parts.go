@@ -63,6 +63,35 @@ func Halves(smiles string, count int, seed uint64) ([]string, error) {
 	return fields(C.retort_halves(text, size, C.int32_t(count), C.uint64_t(seed)))
 }
 
+// Rooted is a fragment written from one of its dummies.
+type Rooted struct {
+	SMILES string // begins with that dummy; no dummy has its label
+	Labels []int  // of the dummies, in the order of the text
+}
+
+// RootedAll writes a fragment from each of its dummies.
+func RootedAll(smiles string) ([]Rooted, error) {
+	text, size := chars(smiles)
+	lines, err := fields(C.retort_rooted(text, size))
+	runtime.KeepAlive(smiles)
+	if err != nil {
+		return nil, err
+	}
+	var all []Rooted
+	for i := 0; i+1 < len(lines); i += 2 {
+		r := Rooted{SMILES: lines[i]}
+		for _, label := range strings.Fields(lines[i+1]) {
+			n, err := strconv.Atoi(label)
+			if err != nil {
+				return nil, err
+			}
+			r.Labels = append(r.Labels, n)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
 // Slicer says which bonds to cut.
 type Slicer int
 

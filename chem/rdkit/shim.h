@@ -106,6 +106,10 @@ retort_answer retort_open(const char *smiles, size_t size, int32_t count, uint64
  * canonical, with dummies [1*]. */
 retort_answer retort_halves(const char *smiles, size_t size, int32_t count, uint64_t seed);
 
+/* A fragment written from each of its dummies: its SMILES, which begins with that dummy, dummies
+ * without their labels; then the labels in the order of the text, separated by spaces. */
+retort_answer retort_rooted(const char *smiles, size_t size);
+
 /* A compiled pattern; read-only after it is made, so threads may share it. */
 typedef struct retort_query retort_query;
 

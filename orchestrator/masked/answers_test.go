@@ -16,7 +16,7 @@ func TestBadRequests(t *testing.T) {
 		`[1]`:                                    {"object"},
 		`{"smiles":"[*{9-3}]"}`:                  {"smiles: character 1: ", "above its most"},
 		`{"smiles":"nonsense!"}`:                 {"smiles: ", "not SMILES or SAFE"},
-		`{"smiles":"CC.[*{5-900}]"}`:             {"smiles: ", "up to 901", "126 tokens"},
+		`{"smiles":"CC.[*{5-900}]"}`:             {"smiles: ", "up to 900", "126 tokens"},
 		`{"smiles":"CC.[*{5-5000}]"}`:            {"at most 1000"},
 		`{"smiles":5}`:                           {"smiles: ", "valid string"},
 		`{"smiles":"[Se]C[*].[*{5-5}]"}`:         {"smiles: ", "does not know", "[Se]"},

@@ -37,7 +37,7 @@ type Request struct {
 	Scores wire.Bool `json:"scores"`
 	// Rounds of fragment remasking that follow the first generation.
 	Rounds wire.Int `json:"rounds"`
-	// Attempts bounds how often what is missing is drawn again.
+	// Attempts bounds how often is drawn: first, and again for what is missing.
 	Attempts wire.Int `json:"attempts"`
 	// Stream answers with server-sent events.
 	Stream wire.Bool `json:"stream"`
@@ -45,7 +45,7 @@ type Request struct {
 
 // SetDefaults is called before the body is decoded.
 func (r *Request) SetDefaults() {
-	r.NumMolecules, r.StepSize, r.MinAddLen, r.Attempts = 30, 1, 24, 1
+	r.NumMolecules, r.StepSize, r.MinAddLen, r.Attempts = 30, 1, 24, 5
 	r.Temperature, r.Scoring = 1, "QED"
 }
 
@@ -53,6 +53,7 @@ func (r *Request) SetDefaults() {
 type Response struct {
 	Status    string     `json:"status"` // "success"
 	Molecules []Molecule `json:"molecules"`
+	Drawn     int        `json:"drawn,omitempty"` // rows that the model filled; with Request.Scores
 }
 
 // Molecule is one molecule with the score it is ranked by.

@@ -3,8 +3,10 @@ package masked
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 
 	"retort/chem"
 	"retort/orchestrator/fault"
@@ -14,8 +16,13 @@ import (
 // draft is a row and what is needed to read the molecule that comes of it.
 type draft struct {
 	row   Row
-	given string // bracket SAFE of the given fragments, stereo kept
-	end   int    // tokens of the row before the first that may be masked
+	parts []part
+}
+
+// part is a stretch of a draft's row: its tokens from..to-1.
+type part struct {
+	given    string // the given fragments, stereo kept; "" for masks
+	from, to int
 }
 
 // maker draws drafts: everything random about a row but its unmasking.
@@ -23,6 +30,7 @@ type maker struct {
 	model     Model
 	settings  Settings
 	minAddLen int
+	cuts      sync.Map // given fragments, opened, to their []chem.End
 }
 
 // mostOpened is how many positions are opened on a lone fragment that has none
@@ -32,63 +40,64 @@ const mostOpened = 3
 // draft draws one molecule's row from a template. The same random numbers make
 // the same row.
 func (m *maker) draft(t *Template, random *rand.Rand) (*draft, error) {
+	strands, given, err := m.strands(t, random)
+	if err != nil {
+		return nil, err
+	}
+	masks, err := m.masks(t, given, strands, random)
+	if err != nil {
+		return nil, err
+	}
 	d := &draft{}
-	ids, err := m.given(d, t, random)
-	if err != nil {
-		return nil, err
-	}
-	runs, err := m.runs(t, len(ids), random)
-	if err != nil {
-		return nil, err
-	}
-	d.end = 1 + len(ids)
-	dot, err := m.model.Encode(".")
-	if err != nil {
-		return nil, err
-	}
-	for _, length := range runs {
-		if len(ids) > 0 {
-			ids = append(ids, dot...)
-		}
-		for range length {
+	var ids []int32
+	for i, s := range strands {
+		p := part{given: s.given, from: 1 + len(ids)} // after [BOS]
+		for range masks[i] {
 			ids = append(ids, m.model.Mask())
 		}
+		more, err := m.model.Encode(flat(s.given))
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, more...)
+		p.to = 1 + len(ids)
+		d.parts = append(d.parts, p)
 	}
 	d.row = Row{IDs: m.model.Frame(ids), Settings: m.settings, Seed: int64(random.Uint64() >> 2)}
 	return d, nil
 }
 
-// given writes the given fragments as the model reads them: cut at BRICS bonds,
-// pieces in random order, attachment numbers by first appearance.
-func (m *maker) given(d *draft, t *Template, random *rand.Rand) ([]int32, error) {
+// strands writes the given fragments as the model reads them, cut at BRICS
+// bonds, with the gaps between them, and counts their tokens.
+func (m *maker) strands(t *Template, random *rand.Rand) (strands []strand, given int, err error) {
 	if len(t.Given) == 0 {
-		return nil, nil
+		return []strand{{least: 1}}, 0, nil
 	}
 	smiles, err := opened(t.Given, random)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	options := chem.EncodeOptions{Brackets: true, ShuffleOrder: true, Seed: random.Uint64()}
-	for _, options.Slicer = range []chem.Slicer{chem.BRICS, chem.Whole} {
-		safe, err := chem.EncodeSAFE(smiles, options)
+	ends, ok := m.cuts.Load(smiles)
+	if !ok {
+		cut, err := chem.Ends(smiles, chem.BRICS)
 		if err != nil {
-			return nil, templateFault("%v", err)
+			return nil, 0, templateFault("%v", err)
 		}
-		d.given = renumbered(safe)
-		ids, err := m.model.Encode(flat(d.given))
-		var unknown *tokenizers.TokenError
-		switch {
-		case err == nil:
-			return ids, nil
-		case errors.As(err, &unknown) && strings.HasPrefix(unknown.Token, "<") && options.Slicer == chem.BRICS:
-			continue // more cuts than the model has numbers for
-		case errors.As(err, &unknown):
-			return nil, templateFault("the model does not know the token %q of the given fragments %s", unknown.Token, smiles)
-		default:
-			return nil, err
-		}
+		ends, _ = m.cuts.LoadOrStore(smiles, cut)
 	}
-	return nil, fault.New(fault.Internal, "no slicer is left")
+	strands = nest(ends.([]chem.End), random)
+	for _, s := range strands {
+		ids, err := m.model.Encode(flat(s.given))
+		var unknown *tokenizers.TokenError
+		if errors.As(err, &unknown) {
+			return nil, 0, templateFault("the model does not know the token %q of the given fragments %s", unknown.Token, smiles)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		given += len(ids)
+	}
+	return strands, given, nil
 }
 
 // opened joins the given fragments to one text and opens positions on those
@@ -114,32 +123,43 @@ func opened(given []string, random *rand.Rand) (string, error) {
 	return strings.Join(parts, "."), nil
 }
 
-// runs draws how many masks each run of a row has, beside that many given
-// tokens. A template without masks gets one run: to the length of a molecule
-// of the training data, or minAddLen, whichever is more.
-func (m *maker) runs(t *Template, given int, random *rand.Rand) ([]int, error) {
-	room := m.model.MaxTokens() - 2 - given
+// masks draws how many masks each gap has: together as many as the masks of the
+// template have, drawn one by one and turned into tokens of the model. A template
+// without masks gets as many as a molecule of the training data, less the given
+// tokens, or minAddLen, whichever is more. Every open position has at least one.
+func (m *maker) masks(t *Template, given int, strands []strand, random *rand.Rand) ([]int, error) {
+	room, total, most := m.model.MaxTokens()-2-given, 0, 1
 	if len(t.Masks) == 0 {
-		if given > 0 {
-			room-- // the dot
+		total = min(max(m.model.Length(random)-given, m.tokens(m.minAddLen, random)), max(room, 1))
+	}
+	for _, mask := range t.Masks {
+		total += m.tokens(mask.Least+random.IntN(mask.Most-mask.Least+1), random)
+		most += int(math.Ceil(float64(mask.Most) / m.model.MaskWorth()))
+	}
+	counts, least, gaps := make([]int, len(strands)), 0, []int{}
+	for i, s := range strands {
+		if s.given == "" {
+			counts[i], gaps = s.least, append(gaps, i)
+			least += s.least
 		}
-		if room < 1 {
-			return nil, templateFault("the given fragments take %d tokens, which leaves no room for a mask: the model takes %d", given, m.model.MaxTokens()-2)
-		}
-		return []int{min(max(m.model.Length(random)-given, m.minAddLen), room)}, nil
 	}
-	runs, longest := make([]int, len(t.Masks)), len(t.Masks)-1
-	if given > 0 {
-		longest++
+	if most = max(most-1, least); most > room {
+		return nil, templateFault("given fragments (%d tokens) and masks (up to %d) are longer than the %d tokens that the model takes", given, most, m.model.MaxTokens()-2)
 	}
-	for i, mask := range t.Masks {
-		runs[i] = mask.Least + mask.Ends + random.IntN(mask.Most-mask.Least+1)
-		longest += mask.Most + mask.Ends
+	for range total - least {
+		counts[gaps[random.IntN(len(gaps))]]++
 	}
-	if longest > room {
-		return nil, templateFault("given fragments (%d tokens) and masks (up to %d) are longer than the %d tokens that the model takes", given, longest, m.model.MaxTokens()-2)
+	return counts, nil
+}
+
+// tokens turns a number of mask tokens of the API into one of the model's,
+// rounded at random so that the mean stays.
+func (m *maker) tokens(masks int, random *rand.Rand) int {
+	worth := m.model.MaskWorth()
+	if worth == 1 {
+		return masks
 	}
-	return runs, nil
+	return max(1, int(float64(masks)/worth+random.Float64()))
 }
 
 func templateFault(format string, args ...any) error {

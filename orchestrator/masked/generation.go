@@ -25,6 +25,7 @@ type generation struct {
 	mu       sync.Mutex // of progress and report
 	progress Progress
 	turns    int // drawings made so far, so that no two use the same random numbers
+	drawn    int // rows of all of them
 }
 
 // run generates, and remasks as often as asked. The result is ranked.
@@ -44,23 +45,36 @@ func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	return found[:min(wanted, len(found))], nil
 }
 
-// first draws from the template of the request, and again for what is missing
-// where that is asked for.
-func (g *generation) first(ctx context.Context, wanted int) (found []*candidate, err error) {
+// first draws from the template of the request, and again, as often as asked,
+// for what is missing: rows that are no molecule as the model wrote them, and
+// doubles where they are not wanted. What had to be mended fills the places that
+// stay empty in the end.
+func (g *generation) first(ctx context.Context, wanted int) ([]*candidate, error) {
+	var whole, mended []*candidate
+	single := func(found []*candidate) []*candidate {
+		if g.request.Unique || g.request.Rounds > 0 {
+			return distinct(found)
+		}
+		return found
+	}
 	for range g.request.Attempts {
-		more, err := g.turn(ctx, slices.Repeat([]*Template{g.template}, wanted-len(found)))
+		more, err := g.turn(ctx, slices.Repeat([]*Template{g.template}, wanted-len(whole)))
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, more...)
-		if g.request.Unique || g.request.Rounds > 0 {
-			found = distinct(found)
+		for _, c := range more {
+			if c.asWritten {
+				whole = append(whole, c)
+			} else {
+				mended = append(mended, c)
+			}
 		}
-		if len(found) >= wanted {
+		if whole = single(whole); len(whole) == wanted {
 			break
 		}
 	}
-	return found, nil
+	found := single(append(whole, mended...))
+	return found[:min(wanted, len(found))], nil
 }
 
 // turn draws one row for each template and reads what comes of it.
@@ -70,7 +84,8 @@ func (g *generation) turn(ctx context.Context, templates []*Template) ([]*candid
 		return nil, err
 	}
 	g.turns++
-	g.progress.Generated, g.progress.Requested = 0, len(drafts)
+	g.drawn += len(drafts)
+	g.progress.Requested += len(drafts)
 	if err := g.tell(0, nil); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func marker(n int) string { return "[" + strconv.Itoa(n+1) + "U]" }
 
 var (
 	dummy     = regexp.MustCompile(`\[\d*\*(?::\d+)?\]|\*`)
-	markAlone = regexp.MustCompile(`^\[(\d+)U\]((?:<\d+>)*)$`)
+	markAlone = regexp.MustCompile(`^\[\d+U\](?:<\d+>)*$`)
 	// radical is an atom with an unpaired electron: one that RDKit writes in
 	// brackets though it has no charge, isotope or stereo, with the ring numbers
 	// that follow.
@@ -31,7 +31,7 @@ func (m *marked) given(t *Template) error {
 		return m.explain(err)
 	}
 	if m.inside {
-		if smiles, err = detached(smiles, t.Masks); err != nil {
+		if smiles, err = detached(smiles); err != nil {
 			return err
 		}
 	}
@@ -62,23 +62,20 @@ func (t *Template) keep(smiles string) error {
 }
 
 // detached cuts all bonds to markers: the rest keeps open positions in their
-// place, and a mask learns how many.
-func detached(smiles string, masks []Mask) (string, error) {
+// place.
+func detached(smiles string) (string, error) {
 	safe, err := chem.EncodeSAFE(dummy.ReplaceAllString(smiles, marker(0)), chem.EncodeOptions{Slicer: chem.SingleBonds, Brackets: true})
 	if err != nil {
 		return "", err
 	}
 	var kept []string
 	for piece := range strings.SplitSeq(safe, ".") {
-		mark := markAlone.FindStringSubmatch(piece)
+		mark := markAlone.MatchString(piece)
 		switch {
-		case mark == nil && strings.Contains(piece, "U]"):
+		case !mark && strings.Contains(piece, "U]"):
 			return "", errors.New("a mask among atoms must be joined to them by single bonds outside of rings")
-		case mark == nil:
+		case !mark:
 			kept = append(kept, piece)
-		case mark[1] != "1":
-			n, _ := strconv.Atoi(mark[1])
-			masks[n-2].Ends = strings.Count(mark[2], "<")
 		}
 	}
 	if len(kept) == 0 {

@@ -31,6 +31,7 @@ type tritonModel struct {
 	id      string
 	name    string
 	most    int
+	worth   float64
 	lengths *lengths
 	client  *triton.Client
 	batcher *triton.Batcher[Row, []int32]
@@ -40,7 +41,7 @@ type tritonModel struct {
 var versioned = regexp.MustCompile(`[-_.:@]v?\d[\w.]*$`)
 
 // Opener opens models over a client: an entry's parameters max_model_len,
-// vocab and lengths, and the files these name. batching bounds what is sent at
+// mask_worth, vocab and lengths, and the files these name. batching bounds what is sent at
 // once.
 func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
 	return func(entry *triton.Model) (Model, error) {
@@ -51,6 +52,9 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 		var err error
 		if m.most, err = strconv.Atoi(entry.Parameter("max_model_len", "256")); err != nil || m.most < 8 {
 			return nil, fmt.Errorf("parameter max_model_len is no length: %q", entry.Parameter("max_model_len", ""))
+		}
+		if m.worth, err = strconv.ParseFloat(entry.Parameter("mask_worth", "1"), 64); err != nil || m.worth < 1 || m.worth > 100 {
+			return nil, fmt.Errorf("parameter mask_worth is no number from 1 to 100: %q", entry.Parameter("mask_worth", ""))
 		}
 		if err := m.read(entry); err != nil {
 			return nil, err
@@ -86,6 +90,7 @@ func (m *tritonModel) read(entry *triton.Model) error {
 func (m *tritonModel) ID() string                   { return m.id }
 func (m *tritonModel) MaxTokens() int               { return m.most }
 func (m *tritonModel) Mask() int32                  { return m.MASK }
+func (m *tritonModel) MaskWorth() float64           { return m.worth }
 func (m *tritonModel) Length(random *rand.Rand) int { return m.lengths.draw(random) }
 
 func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error) {

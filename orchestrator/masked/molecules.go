@@ -20,8 +20,18 @@ type candidate struct {
 // text is the SAFE string of an unmasked row, the given fragments with their
 // stereo.
 func (d *draft) text(model Model, ids []int32) (string, error) {
-	made, err := model.Decode(ids[d.end:])
-	return d.given + made, err
+	var nested strings.Builder
+	for _, p := range d.parts {
+		nested.WriteString(p.given)
+		if p.given == "" {
+			made, err := model.Decode(ids[p.from:p.to])
+			if err != nil {
+				return "", err
+			}
+			nested.WriteString(made)
+		}
+	}
+	return numbered(nested.String()), nil
 }
 
 // decoded reads a SAFE string. Where the whole of it is not one molecule,

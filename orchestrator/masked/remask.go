@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ const (
 	cutsPerMolecule = 8
 	triesPerRow     = 8 // to find a pair that keeps the given fragments
 )
+
+var attachment = regexp.MustCompile(`<\d+>`)
 
 // fragments are scored halves of molecules, by canonical SMILES with one open
 // position.
@@ -72,7 +75,7 @@ func (g *generation) remask(ctx context.Context, found []*candidate, wanted int)
 	pool, fresh := fragments{}, found
 	for round := range int(g.request.Rounds) {
 		pool.add(fresh, g.seed)
-		g.progress.Round = round + 1
+		g.progress.Round, g.progress.Generated, g.progress.Requested = round+1, 0, 0
 		templates, err := g.remasked(ctx, pool.best(), wanted)
 		if err != nil {
 			return nil, err

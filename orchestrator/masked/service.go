@@ -64,7 +64,11 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
-	return Response{Status: "success", Molecules: answer(found, bool(r.Scores))}, nil
+	response := Response{Status: "success", Molecules: answer(found, bool(r.Scores))}
+	if r.Scores {
+		response.Drawn = g.drawn
+	}
+	return response, nil
 }
 
 // model is the one that the request names, or the default one: the published

@@ -2,28 +2,14 @@ package masked
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 )
 
 var (
-	attachment = regexp.MustCompile(`<\d+>`)
 	// chiral is a bracket atom with a stereo mark.
 	chiral = regexp.MustCompile(`\[(\d*)([A-Za-z][a-z]?)@+(?:[A-Z]{2}\d+)?(H\d*)?([+-]*\d*)(:\d+)?\]`)
 	bonds  = strings.NewReplacer("/", "", `\`, "")
 )
-
-// renumbered counts the attachment numbers of a SAFE string from 1 in the order
-// in which they appear, as in the training data.
-func renumbered(safe string) string {
-	numbers := map[string]string{}
-	return attachment.ReplaceAllStringFunc(safe, func(old string) string {
-		if numbers[old] == "" {
-			numbers[old] = "<" + strconv.Itoa(len(numbers)+1) + ">"
-		}
-		return numbers[old]
-	})
-}
 
 // flat takes the stereo marks out of a SAFE string and leaves everything else
 // where it is, so that the given fragments can be put back as they were written.

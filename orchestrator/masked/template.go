@@ -21,9 +21,8 @@ type Template struct {
 	queries []*chem.Query // the given fragments, to be found in every molecule
 }
 
-// Mask is a run of Least to Most mask tokens. Ends is the number of bonds that
-// the template draws to it; each is an attachment number, a token of its own.
-type Mask struct{ Least, Most, Ends int }
+// Mask is a run of Least to Most mask tokens.
+type Mask struct{ Least, Most int }
 
 // mostMasked bounds one mask; what fits a model is less.
 const mostMasked = 1000

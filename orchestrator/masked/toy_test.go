@@ -132,48 +132,53 @@ func toy(t testing.TB) tritontest.Model {
 	}
 }
 
-// fill makes each run of masks a chain of C, N and O. The first run takes all
-// open attachment numbers, one an atom; each run is joined to the next. Where
-// the masks are too few for that, numbers stay open.
+// fill makes each run of masks chains of C, N and O that take the open ends
+// that wait: a run with more masks behind it takes one, the last all but as many
+// as fragments follow. Where the masks are too few for that, ends stay open.
 func fill(v *tokenizers.Vocabulary, row []int64, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	token := func(text string) int64 { id, _ := v.ID(text); return int64(id) }
-	first, last := token("<1>"), token("<20>")
-	open, next := []int64{}, first
-	for _, id := range row {
-		if id < first || id > last {
-			continue
-		}
-		next = max(next, id+1)
-		if at := index(open, id); at >= 0 {
-			open = append(open[:at], open[at+1:]...)
-		} else {
-			open = append(open, id)
-		}
-	}
+	dot, star := token("."), token("*")
+	waiting := 0
 	for at := 0; at < len(row); at++ {
-		if row[at] != int64(v.MASK) {
-			continue
-		}
-		end := at
-		for end < len(row) && row[end] == int64(v.MASK) {
-			end++
-		}
-		var joint []int64
-		if more := index(row[end:], int64(v.MASK)) >= 0; more {
-			joint, open, next = []int64{next}, append(open, next), next+1
-		}
-		for before := false; at < end; at++ {
-			if before && len(open) > 0 {
-				row[at], open, before = open[0], open[1:], false
-				continue
+		switch row[at] {
+		case dot:
+			waiting--
+			if at == 1 {
+				waiting = 1
 			}
-			row[at], before = token([]string{"C", "C", "N", "O"}[random.IntN(4)]), true
-			if len(open) > 0 {
-				row[at] = token("C")
+		case star:
+			waiting++
+		case int64(v.MASK):
+			end := at
+			for end < len(row) && row[end] == int64(v.MASK) {
+				end++
 			}
+			chains, kept := 1, max(0, waiting-1)
+			if last := index(row[end:], int64(v.MASK)) < 0; last {
+				chains, kept = waiting, 0
+				for _, id := range row[end:] {
+					if id == dot {
+						kept++
+					} else if id == star {
+						kept--
+					}
+				}
+			}
+			for ; chains > 1 && end-at > 3; chains-- {
+				row[at], row[at+1], at = dot, token("C"), at+2
+			}
+			if at > 1 && end-at > 1 {
+				row[at], at = dot, at+1
+			}
+			for ; at < end; at++ {
+				row[at] = token([]string{"C", "C", "N", "O"}[random.IntN(4)])
+				if end-at <= kept && chains > 0 && end < len(row) && row[end] == dot {
+					row[at] = star
+				}
+			}
+			at, waiting = end-1, kept
 		}
-		open = append(open, joint...)
 	}
 }
 

@@ -27,7 +27,7 @@ type Model interface {
 	ID() string
 	// MaxTokens is the longest row, [BOS] and [EOS] included.
 	MaxTokens() int
-	// Encode gives the tokens of SAFE in the bracket form, without stereo. The
+	// Encode gives the tokens of SAFE in nested order, without stereo. The
 	// error of a token that the model does not know is a *tokenizers.TokenError.
 	Encode(safe string) ([]int32, error)
 	// Decode is the opposite, up to [EOS], without special tokens.
@@ -35,6 +35,9 @@ type Model interface {
 	// Mask is the token to be replaced; Frame puts [BOS] and [EOS] around a row.
 	Mask() int32
 	Frame(ids []int32) []int32
+	// MaskWorth is how many mask tokens of the API one token of the model stands
+	// for: those are tokens of published SAFE models, the model's are longer.
+	MaskWorth() float64
 	// Length draws the number of tokens of a new molecule from those of the
 	// training data.
 	Length(random *rand.Rand) int

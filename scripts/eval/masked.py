@@ -10,9 +10,11 @@ motif_extension, scaffold_decoration, superstructure, linker_one_step
 The protocol is GenMol's (arXiv 2501.06158, section 5): validity = molecules returned over requested, the given fragments in
 each; strict = those whose whole SAFE string was one molecule; uniqueness = distinct over returned; quality = distinct with
 QED >= 0.6 and SA <= 4 over requested; diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024
-bits); distance = mean Tanimoto distance to the drug. Fragment figures are means over the drugs. Everything is computed
-anew with Python RDKit, and each figure is a mean over --seeds with its standard deviation. Nothing is drawn again for what
-is missing. --set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json and OUT/masked.md.
+bits); distance = mean Tanimoto distance to the drug; draws = rows that the model filled over molecules requested. Fragment
+figures are means over the drugs. Everything is computed anew with Python RDKit, and each figure is a mean over --seeds with
+its standard deviation. Every task is done in two ways: "drawn once", the model alone, as published figures are (attempts 1),
+and "as served", with unique molecules wanted, where the API draws again for what is missing (attempts at its default).
+--set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json, OUT/masked.md and, with --report, that file.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import itertools
 import json
 import os
 import random
@@ -53,7 +56,10 @@ SETTINGS = {
 COLUMNS = {"motif_extension": "motif_extension", "scaffold_decoration": "scaffold_decoration",
            "superstructure": "superstructure_generation", "linker_one_step": "linker_design"}
 
-FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance")
+WAYS = {"drawn once": {"attempts": 1}, "as served": {"unique": True}}
+"""How each task is asked for."""
+
+FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance", "draws")
 
 PUBLISHED = {
     "de_novo": {"SAFE-GPT": (94.0, None, 100.0, 54.7, .879, None), "GenMol": (100.0, None, 99.7, 84.6, .818, None),
@@ -71,19 +77,36 @@ PUBLISHED = {
 there. The fragment rows are means over ten drugs."""
 
 
+REPORT = """# Evaluation of retort/masked-v1
+
+Measured through the HTTP API by `make eval-masked`: de novo {count:,} molecules a seed; each fragment task {prompts} molecules for
+each of the five drugs of genmol_fragments_dev.csv. Means of the seeds and their standard deviations.
+
+- **drawn once**: the model alone. Every row is drawn once, nothing is drawn again (`attempts` 1), as in the published figures.
+- **as served**: the API at its defaults, unique molecules wanted. What did not decode as the model wrote it, had lost a given
+  fragment or was a double is drawn again, in at most five turns; what had to be mended fills the places left empty. No molecule
+  is chosen by its score.
+
+validity: molecules returned over requested; strict: the whole SAFE string was one molecule; uniqueness: distinct over returned;
+quality: distinct with QED >= 0.6 and SA <= 4 over requested; diversity and distance (to the drug): Tanimoto, Morgan radius 2,
+1024 bits; draws: rows filled over molecules requested. Given fragments are in every molecule counted.
+
+"""
+
+
 class API:
     """The service at a base address."""
 
     def __init__(self, url: str, timeout: float, batch: int, workers: int) -> None:
         self.url, self.timeout, self.batch, self.workers = url.rstrip("/"), timeout, batch, workers
 
-    def post(self, body: dict) -> list[dict]:
-        """The molecules of one /generate request; a refusal of an overloaded service is tried again."""
+    def post(self, body: dict) -> dict:
+        """The answer to one /generate request; a refusal of an overloaded service is tried again."""
         request = urllib.request.Request(self.url + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
         for attempt in range(10):
             try:
                 with urllib.request.urlopen(request, timeout=self.timeout) as answer:
-                    return json.load(answer)["molecules"]
+                    return json.load(answer)
             except urllib.error.HTTPError as error:
                 text = error.read().decode(errors="replace")
                 if error.code != 503 or attempt == 9:
@@ -91,12 +114,13 @@ class API:
                 time.sleep(float(error.headers.get("Retry-After", 1)))
         raise AssertionError("unreachable")
 
-    def generate(self, count: int, seed: int, settings: dict, smiles: str | None) -> list[dict]:
-        """`count` molecules, in requests of a batch each, whose seeds follow from `seed`."""
+    def generate(self, count: int, seed: int, settings: dict, smiles: str | None) -> tuple[list[dict], int]:
+        """`count` molecules, in requests of a batch each, whose seeds follow from `seed`, and how many rows were drawn."""
         bodies = [{"smiles": smiles, "num_molecules": min(self.batch, count - at), "seed": 1_000_000 * seed + at, "scores": True, **settings}
                   for at in range(0, count, self.batch)]
         with ThreadPoolExecutor(self.workers) as pool:
-            return [m for molecules in pool.map(self.post, bodies) for m in molecules]
+            answers = list(pool.map(self.post, bodies))
+        return [m for answer in answers for m in answer["molecules"]], sum(answer["drawn"] for answer in answers)
 
 
 def good(molecule: Chem.Mol) -> bool:
@@ -112,7 +136,7 @@ def diversity(prints: list) -> float:
     return 1 - similar / (len(prints) * (len(prints) - 1) / 2)
 
 
-def figures(found: list[dict], requested: int, drug: str | None = None, fragments: str | None = None) -> dict[str, float | None]:
+def figures(found: list[dict], drawn: int, requested: int, drug: str | None = None, fragments: str | None = None) -> dict[str, float | None]:
     """The figures of the module's comment, shares in percent. RuntimeError: a returned molecule is none, or has lost a fragment."""
     for pattern in kept(fragments):
         for m in found:
@@ -124,7 +148,7 @@ def figures(found: list[dict], requested: int, drug: str | None = None, fragment
     row: dict[str, float | None] = {
         "validity": 100 * len(found) / requested, "strict": 100 * sum(m["scores"]["decoded_as_written"] for m in found) / requested,
         "uniqueness": 100 * len(distinct) / max(1, len(found)), "quality": 100 * sum(map(good, molecules)) / requested,
-        "diversity": diversity(prints), "distance": None}
+        "diversity": diversity(prints), "distance": None, "draws": drawn / requested}
     if drug and prints:
         origin = MORGAN.GetFingerprint(Chem.MolFromSmiles(drug))
         row["distance"] = 1 - float(np.mean(DataStructs.BulkTanimotoSimilarity(origin, prints)))
@@ -156,14 +180,14 @@ def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namesp
     """One task with one seed."""
     if task == "de_novo":
         count = options.limit or options.count
-        return figures(api.generate(count, seed, settings, None), count)
+        return figures(*api.generate(count, seed, settings, None), count)
     count = min(options.limit or 100, 100)
     with (options.data / "genmol_fragments_dev.csv").open() as file:
         drugs = list(csv.DictReader(file))
     rows = []
     for number, drug in enumerate(drugs):
         fragments = drug[COLUMNS[task]]
-        rows.append(figures(api.generate(count, 100 * seed + number, settings, fragments), count, drug["smiles"], fragments))
+        rows.append(figures(*api.generate(count, 100 * seed + number, settings, fragments), count, drug["smiles"], fragments))
     return mean(rows)
 
 
@@ -172,20 +196,19 @@ def zinc(data: Path, seed: int, count: int) -> dict[str, float | None]:
     with gzip.open(data / "zinc250k_train.smi.gz", "rt") as file:
         lines = file.read().split()
     sample = random.Random(seed).sample(lines, min(count, len(lines)))
-    return figures([{"smiles": s, "scores": {"decoded_as_written": True}} for s in sample], len(sample))
+    return figures([{"smiles": s, "scores": {"decoded_as_written": True}} for s in sample], len(sample), len(sample))
 
 
-def table(results: dict[str, list[dict]], settings: dict[str, dict], seeds: list[int]) -> str:
+def table(results: dict[str, dict[str, list[dict]]], zinc250k: list[dict], settings: dict[str, dict], seeds: list[int]) -> str:
     """Markdown: for each task its settings, its figures with their deviations, and the published ones."""
     lines = []
-    for task, rows in results.items():
-        if task == "zinc250k":
-            continue
+    for task, ways in results.items():
         lines += ["", f"### {task.replace('_', ' ')}", "", ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) + f"; seeds {', '.join(map(str, seeds))}",
-                  "", "| | " + " | ".join(FIGURES) + " |", "|---" * (len(FIGURES) + 1) + "|", line("**Retort**", rows)]
-        if task == "de_novo" and "zinc250k" in results:
-            lines.append(line("ZINC250k's own molecules", results["zinc250k"]))
-        lines += [f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, values)) + " |" for name, values in PUBLISHED[task].items()]
+                  "", "| | " + " | ".join(FIGURES) + " |", "|---" * (len(FIGURES) + 1) + "|"]
+        lines += [line(f"**Retort, {way}**", rows) for way, rows in ways.items()]
+        if task == "de_novo":
+            lines.append(line("ZINC250k's own molecules", zinc250k))
+        lines += [f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |" for name, values in PUBLISHED[task].items()]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -198,7 +221,7 @@ def shown(figure: str, values: list[float | None]) -> str:
     known = [v for v in values if v is not None]
     if not known:
         return ""
-    places = 3 if figure in ("diversity", "distance") else 1
+    places = {"diversity": 3, "distance": 3, "draws": 2}.get(figure, 1)
     text = f"{statistics.fmean(known):.{places}f}"
     return f"{text} ± {statistics.stdev(known):.{places}f}" if len(known) > 1 else text
 
@@ -223,17 +246,20 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--count", type=int, default=1000, help="molecules de novo")
     parser.add_argument("--limit", type=int, help="molecules of every task and prompt, for a short run")
-    parser.add_argument("--batch", type=int, default=50, help="molecules of one request")
-    parser.add_argument("--workers", type=int, default=2, help="requests at once")
+    parser.add_argument("--ways", default=",".join(WAYS), help="ways to ask, separated by commas")
+    parser.add_argument("--batch", type=int, default=1000, help="molecules of one request at most")
+    parser.add_argument("--workers", type=int, default=1, help="requests at once")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one request")
     parser.add_argument("--set", action="append", default=[], help="task.setting=value")
     parser.add_argument("--out", type=Path, default=Path("runs/eval"))
+    parser.add_argument("--report", type=Path, help="page to write the tables to, with what was measured")
     options = parser.parse_args(given)
     if options.data is None or not Path(options.data).is_dir():
         parser.error("--data, or RETORT_DATA, must name the folder with genmol_fragments_dev.csv and zinc250k_train.smi.gz")
     options.data, options.tasks, options.seeds = Path(options.data), options.tasks.split(","), [int(s) for s in options.seeds.split(",")]
-    if unknown := set(options.tasks) - set(SETTINGS):
-        parser.error(f"no such task: {', '.join(unknown)}")
+    options.ways = options.ways.split(",")
+    if unknown := {*options.tasks, *options.ways} - {*SETTINGS, *WAYS}:
+        parser.error(f"no such task or way: {', '.join(unknown)}")
     return options
 
 
@@ -241,19 +267,20 @@ def main(given: list[str] | None = None) -> None:
     options = arguments(given)
     settings = changed(options.set)
     api = API(options.url, options.timeout, options.batch, options.workers)
-    results: dict[str, list[dict]] = {}
+    results: dict[str, dict[str, list[dict]]] = {}
     options.out.mkdir(parents=True, exist_ok=True)
-    for task in options.tasks:
-        if task == "de_novo":
-            results["zinc250k"] = [zinc(options.data, seed, options.limit or options.count) for seed in options.seeds]
-        for seed in options.seeds:
-            began = time.monotonic()
-            row = run(api, task, seed, settings[task], options)
-            results.setdefault(task, []).append({**row, "seconds": time.monotonic() - began})
-            print(f"{task}, seed {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[task][-1].items() if v is not None), file=sys.stderr)
-            (options.out / "masked.json").write_text(json.dumps({"settings": settings, "seeds": options.seeds, "limit": options.limit, "results": results}, indent=1))
-    text = table(results, settings, options.seeds)
+    own = [zinc(options.data, seed, options.limit or options.count) for seed in options.seeds] if "de_novo" in options.tasks else []
+    for task, way, seed in itertools.product(options.tasks, options.ways, options.seeds):
+        began = time.monotonic()
+        row = run(api, task, seed, settings[task] | WAYS[way], options)
+        results.setdefault(task, {}).setdefault(way, []).append({**row, "seconds": time.monotonic() - began})
+        print(f"{task}, {way}, seed {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[task][way][-1].items() if v is not None), file=sys.stderr, flush=True)
+        (options.out / "masked.json").write_text(json.dumps(
+            {"settings": settings, "seeds": options.seeds, "limit": options.limit, "results": results, "zinc250k": own}, indent=1))
+    text = table(results, own, settings, options.seeds)
     (options.out / "masked.md").write_text(text)
+    if options.report:
+        options.report.write_text(REPORT.format(count=options.limit or options.count, prompts=min(options.limit or 100, 100)) + text)
     print(text)
 
 

@@ -25,7 +25,7 @@ class Service(BaseHTTPRequestHandler):
         Service.asked.append(body)
         count = body["num_molecules"] - 1  # one is not valid
         molecules = [{"smiles": Service.answers[i % len(Service.answers)], "score": 0.5, "scores": {"decoded_as_written": i > 0}} for i in range(count)]
-        answer = json.dumps({"status": "success", "molecules": molecules}).encode()
+        answer = json.dumps({"status": "success", "molecules": molecules, "drawn": count + 2}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -56,14 +56,16 @@ def data(tmp_path: Path) -> Path:
 
 def test_figures(service: str, data: Path) -> None:
     masked.main(["--data", str(data), "--url", service, "--tasks", "de_novo", "--limit", "4", "--seeds", "1,2", "--out", str(data / "out"),
-                 "--set", "de_novo.temperature=0.7"])
-    assert [a["smiles"] for a in Service.asked] == [None, None]
+                 "--set", "de_novo.temperature=0.7", "--report", str(data / "page.md")])
+    assert "de novo 4 molecules" in (data / "page.md").read_text()
+    assert [a["smiles"] for a in Service.asked] == [None] * 4
+    assert [a.get("attempts") for a in Service.asked] == [1, 1, None, None] and [a.get("unique") for a in Service.asked] == [None, None, True, True]
     assert {a["seed"] for a in Service.asked} == {1_000_000, 2_000_000} and {a["temperature"] for a in Service.asked} == {0.7}
-    row = json.loads((data / "out/masked.json").read_text())["results"]["de_novo"][0]
+    row = json.loads((data / "out/masked.json").read_text())["results"]["de_novo"]["drawn once"][0]
     assert row["validity"] == 75 and row["strict"] == 50 and row["uniqueness"] == pytest.approx(200 / 3) and row["quality"] == 25
-    assert 0.5 < row["diversity"] <= 1 and row["distance"] is None
+    assert 0.5 < row["diversity"] <= 1 and row["distance"] is None and row["draws"] == 1.25
     text = (data / "out/masked.md").read_text()
-    assert "| **Retort** | 75.0 ± 0.0 | 50.0 ± 0.0 |" in text and "GenMol V2, published" in text and "ZINC250k's own molecules" in text
+    assert "| **Retort, drawn once** | 75.0 ± 0.0 | 50.0 ± 0.0 |" in text and "GenMol V2, published" in text and "ZINC250k's own molecules" in text
 
 
 def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +76,7 @@ def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Service, "answers", [GOOD, "CC(=O)N1CCC(F)CC1"])
     masked.main(arguments)
     assert Service.asked[-1]["smiles"] == "[5*]C1CCNCC1" and Service.asked[-1]["gamma"] == 0.3
-    row = json.loads((data / "out/masked.json").read_text())["results"]["motif_extension"][0]
+    row = json.loads((data / "out/masked.json").read_text())["results"]["motif_extension"]["as served"][0]
     assert row["uniqueness"] == 100 and 0 < row["distance"] < 1
 
 

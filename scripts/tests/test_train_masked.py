@@ -7,38 +7,42 @@ torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 Chem = pytest.importorskip("rdkit.Chem")
 
-from scripts.train import training  # noqa: E402
-from scripts.train.masked import data, evaluation, model as masked, safe, sampler, unmask_graph  # noqa: E402
-from scripts.train.masked.data import BOS, EOS, MASK, PAD  # noqa: E402
+from scripts.train import quantise, training  # noqa: E402
+from scripts.train.masked import data, evaluation, model as masked, safe, sampler, start, unmask_graph, vocabulary  # noqa: E402
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary  # noqa: E402
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "Cc1nn(-c2nc3ccccc3[nH]2)c2c1C(c1cc(Br)ccc1F)CC(=O)N2", "COc1ccccc1-n1nnnc1SC(C)C(=O)Nc1cccc(Cl)c1C",
              "c1ccccc1", "CC=CC(=O)NCC[NH+](C)C", "CCOc1ccc(-c2nnn(C[NH+]3CCC(Cc4cnn(C)c4)C3)n2)cc1"]
 
 
 @pytest.fixture(scope="module")
-def pieces(tmp_path_factory):
-    return data.prepare(MOLECULES, tmp_path_factory.mktemp("masked") / "pieces.npz")
+def strings(tmp_path_factory):
+    path = tmp_path_factory.mktemp("masked") / "strings.npz"
+    data.write(data.cut(MOLECULES), path, 20, 1)
+    return data.read(path)
 
 
 @pytest.fixture(scope="module")
-def network(pieces):
+def network(strings):
     torch.manual_seed(0)
-    network = masked.Model(masked.Shape(vocabulary=len(pieces.vocabulary), **masked.PRESETS["tiny"])).eval()
+    network = masked.Model(masked.Shape(vocabulary=len(strings.vocabulary), **masked.PRESETS["tiny"])).eval()
     return network.half().float()  # The graph stores fp16 weights.
 
 
 @pytest.mark.parametrize("smiles", MOLECULES)
-@pytest.mark.parametrize("seed", [None, 1, 2])
-def test_strings_round_trip(smiles, seed):
-    text = safe.encode(smiles, seed and np.random.default_rng(seed))
-    assert "".join(safe.split(text)) == text
-    assert safe.decode(text) == safe.decode(text, lenient=True) == Chem.CanonSmiles(smiles)
+def test_strings_round_trip_from_every_end(smiles):
+    texts = {safe.encode(smiles, first) for first in range(max(1, len(safe.sides(smiles))))}
+    for text in texts:
+        assert "".join(safe.split(text)) == text and "<" not in text
+        assert safe.decode(text) == safe.decode(text, lenient=True) == Chem.CanonSmiles(smiles)
+    assert len(texts) > 1 or smiles == "c1ccccc1"
 
 
 @pytest.mark.parametrize("text, strict, lenient", [
-    ("Cc1nn<1>cc1.C", None, "Cc1cc[nH]n1"),  # an open bond becomes hydrogen; the largest molecule remains
-    ("c1<1>ccccc.C<1>CC", None, "CCC"),  # the first piece does not read
-    ("C<1>.C<1>.C<1>", None, "C"),
+    ("Cc1nn*cc1.C.C", None, "Cc1ccn(C)n1"),  # the last piece finds no open end; the largest molecule remains
+    (".c1ccccc.CCC", None, "CCC"),  # the first piece does not read
+    (".C.C.C", None, "CC"),
+    (".N**.C.C", None, "CNC"),  # one open end becomes hydrogen
     ("", None, None),
     (".", None, None),
 ])
@@ -46,47 +50,77 @@ def test_damaged_strings(text, strict, lenient):
     assert safe.decode(text) == strict and safe.decode(text, lenient=True) == lenient
 
 
-def test_cached_pieces_stand_for_their_molecules(pieces):
-    random = np.random.default_rng(0)
+def test_nested_order_as_numbers():
+    assert safe.numbered(".c1ccc*cc1.N**.C.CC") == "c<1>1ccc<2>cc1.N<2><3><4>.C<3>.C<4>C"
+    assert safe.numbered(".=C*.=C") == "C=<1><2>.C=<2>"
+
+
+def test_cached_strings_stand_for_their_molecules(strings):
+    assert len(strings) == data.WRITTEN * len(MOLECULES)
     seen = set()
-    for _ in range(5):
-        for number, smiles in enumerate(MOLECULES):
-            ids = pieces.string(number, random)
-            assert ids[0] == BOS and ids[-1] == EOS and len(ids) == pieces.lengths()[number] + 2
-            assert safe.decode(pieces.vocabulary.decode(ids.tolist())) == Chem.CanonSmiles(smiles)
-            seen.add(tuple(ids.tolist()))
-    assert len(seen) > 2 * len(MOLECULES)  # orders differ from pass to pass
+    for number in range(len(strings)):
+        ids = strings.string(number).tolist()
+        assert ids[0] == BOS and ids[-1] == EOS and len(ids) == strings.lengths()[number] + 2
+        assert safe.decode(strings.vocabulary.decode(ids)) == Chem.CanonSmiles(MOLECULES[number // data.WRITTEN])
+        seen.add(tuple(ids))
+    assert len(seen) > 4 * len(MOLECULES)
 
 
-def test_the_cache_file_is_read_back(tmp_path):
-    first = data.prepare(MOLECULES, tmp_path / "pieces.npz")
-    again = data.prepare([], tmp_path / "pieces.npz")
-    np.testing.assert_array_equal(first.ids, again.ids)
-    assert first.vocabulary.tokens == again.vocabulary.tokens
+def test_runs_of_tokens_shorten_the_strings_and_change_nothing(strings):
+    plain = Vocabulary([t for t in strings.vocabulary.tokens if t in vocabulary.SPECIALS or len(safe.split(t)) == 1])
+    assert len(strings.vocabulary) == len(plain) + 20
+    for smiles in MOLECULES:
+        text = safe.encode(smiles)
+        short, long = strings.vocabulary.encode(text), plain.encode(text)
+        assert len(short) <= len(long) and strings.vocabulary.decode(short.tolist()) == plain.decode(long.tolist()) == text
+    assert strings.vocabulary.encode(".C[Xe]")[-1] == vocabulary.UNK
 
 
-def test_a_batch_covers_all_levels(pieces):
-    options = training.Options(device="cpu", batch=6, samples=1)
-    ids, t = data.Batches(pieces, options).batch(3)
-    assert np.diff(np.sort(t.numpy())) == pytest.approx(np.full(5, 1 / 6), abs=2e-3)
-    assert torch.equal(ids, data.Batches(pieces, options).batch(3)[0])
+def test_drug_like_molecules_are_chosen_and_remembered(tmp_path):
+    chosen = data.drug_like([MOLECULES[2], "CCCCCCCCCCCC"], 0.6, 4, tmp_path / "scores")
+    assert chosen == [MOLECULES[2]] == data.drug_like([], 0.6, 4, tmp_path / "scores")
+    assert data.drug_like([], 0, 10, tmp_path / "scores") == [MOLECULES[2], "CCCCCCCCCCCC"]
 
 
-def test_the_loss_falls(pieces, network):
+def test_a_batch_covers_all_levels(strings):
+    options = training.Options(device="cpu", batch=12, samples=1)
+    batches = data.Batches(strings, options)
+    for step in range(4):
+        ids, chosen = batches.batch(step)
+        lengths, counts = (ids != PAD).sum(1) - 2, chosen.sum(1)
+        assert not chosen[(ids == PAD) | (ids == BOS) | (ids == EOS)].any() and (counts >= 1).all()
+        above = np.sort(((counts - 1) / lengths).numpy()) - np.arange(12) / 12
+        assert (above < 1 / 12 + 1e-6).all() and (above > -1 / lengths.min().item()).all()
+    again = data.Batches(strings, options).batch(3)
+    assert torch.equal(ids, again[0]) and torch.equal(chosen, again[1])
+
+
+def test_the_loss_falls(strings, network):
     import copy
 
     model = copy.deepcopy(network).train()
-    options = training.Options(device="cpu", batch=6, samples=1)
-    batches, optimiser = data.Batches(pieces, options), torch.optim.Adam(model.parameters(), 3e-3)
+    options = training.Options(device="cpu", batch=12, samples=1)
+    batches, optimiser = data.Batches(strings, options), torch.optim.Adam(model.parameters(), 3e-3)
     values = []
     for step in range(60):
-        torch.manual_seed(step)
         value, _ = masked.loss(model, batches.batch(step))
         optimiser.zero_grad()
         value.backward()
         optimiser.step()
         values.append(value.item())
     assert np.mean(values[-10:]) < 0.8 * np.mean(values[:10])
+
+
+def test_training_begins_with_the_weights_of_an_entry(network, strings, tmp_path):
+    unmask_graph.write(network, tmp_path / "1" / "model.onnx")
+    again = start.model(tmp_path)
+    assert again.shape == network.shape
+    for name, weight in network.state_dict().items():
+        torch.testing.assert_close(again.state_dict()[name], weight, rtol=2e-3, atol=1e-6)
+    ids = torch.from_numpy(strings.string(0))[None]
+    ranges = quantise.observe(unmask_graph.integer_layers(network), lambda: network(ids))
+    unmask_graph.write(network, tmp_path / "1" / "model.onnx", ranges)
+    torch.testing.assert_close(start.model(tmp_path)(ids), network(ids), rtol=0.1, atol=0.05)
 
 
 def rows(gamma):
@@ -125,7 +159,7 @@ def test_another_seed_gives_another_string(network):
 
 
 def test_figures_of_known_strings():
-    texts = [safe.encode(s) for s in MOLECULES[:3]] + [safe.encode(MOLECULES[0]), "C<1>C.O", "((("]
+    texts = [safe.encode(s) for s in MOLECULES[:3]] + [safe.encode(MOLECULES[0]), "C*C.O.O", "((("]
     figures = evaluation.figures(texts)
     assert figures["validity"] == 5 / 6 and figures["strict"] == 4 / 6 and figures["uniqueness"] == 4 / 5
     assert 0.8 < figures["diversity"] < 1 and 0 < figures["quality"] <= 0.5

@@ -64,6 +64,7 @@ void everything(const std::string &s, const std::string &before) {
   release(retort_murcko(s.data(), s.size()));
   release(retort_open(s.data(), s.size(), 3, 1));
   release(retort_halves(s.data(), s.size(), 3, 1));
+  release(retort_rooted(s.data(), s.size()));
 }
 
 std::string damaged(std::string s, const std::string &other) {

@@ -2,8 +2,9 @@
 
     python -m scripts.train.masked --data DATA --minutes 180
 
-reads DATA/zinc250k_train.smi.gz (with --muv also muv_druglike.smi.gz), cuts every molecule once (a few minutes; kept in
-runs/masked/pieces.npz) and writes runs/masked/. Continue, or train longer, with the same command and a larger budget.
+reads the drug-like molecules of DATA/zinc250k_train.smi.gz (with --muv also of muv_druglike.smi.gz), writes each as strings
+(once, about half an hour; kept in runs/masked/strings.npz) and trains in runs/masked/. Continue, or train longer, with
+the same command and a larger budget. --start ENTRY begins with the weights and tokens of an entry of the model repository.
 """
 
 from __future__ import annotations
@@ -17,36 +18,44 @@ import numpy as np
 import torch
 
 from scripts.train import training
-from scripts.train.latent.tokens import read_molecules
-from scripts.train.masked import data, evaluation
+from scripts.train.masked import data, evaluation, start
 from scripts.train.masked.model import PRESETS, Model, Shape, loss
+from scripts.train.masked.vocabulary import Vocabulary
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.masked", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    training.add_arguments(parser, name="masked", batch=96, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
+    training.add_arguments(parser, name="masked", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
+    parser.add_argument("--start", type=Path, help="entry of the model repository to begin with, such as model_repository/masked")
     parser.add_argument("--muv", action="store_true", help="train on muv_druglike too")
-    parser.add_argument("--evaluate", type=int, default=100, help="de novo samples at each evaluation")
+    parser.add_argument("--qed", type=float, default=0.6, help="least QED of a training molecule (default: 0.6)")
+    parser.add_argument("--sa", type=float, default=4.0, help="greatest SA score of a training molecule (default: 4)")
+    parser.add_argument("--runs-of-tokens", type=int, default=1200, help="tokens that are runs of SMILES tokens (default: 1200)")
+    parser.add_argument("--evaluate", type=int, default=200, help="de novo samples at each evaluation")
     return parser
 
 
 def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
-    molecules = read_molecules(Path(options.data) / "zinc250k_train.smi.gz")
-    molecules += read_molecules(Path(options.data) / "muv_druglike.smi.gz") if given.muv else []
-    pieces = data.prepare(molecules, options.folder / ("pieces_muv.npz" if given.muv else "pieces.npz"))
-    vocabulary, lengths = pieces.vocabulary, pieces.lengths()
+    tokens = Vocabulary.read(given.start / "vocab.txt") if given.start else None
+    strings = data.prepare(options, given.runs_of_tokens, given.muv, given.qed, given.sa, tokens)
+    vocabulary, lengths = strings.vocabulary, strings.lengths()
     (options.folder / "vocab.txt").write_text("".join(t + "\n" for t in vocabulary.tokens))
     (options.folder / "lengths.txt").write_text("".join(f"{n} {c}\n" for n, c in zip(*np.unique(lengths, return_counts=True))))
+    (options.folder / "mix.json").write_text(json.dumps({"qed": given.qed, "sa": given.sa}) + "\n")
     shape = Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])
-    (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
     torch.manual_seed(options.seed)
     model = Model(shape)
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(pieces)} molecules, {len(vocabulary)} tokens", flush=True)
-    training.run(options, model, data.Batches(pieces, options).batch, loss,
-                 evaluate=lambda network, step: evaluation.brief(network, vocabulary, lengths, given.evaluate))
+    if given.start:
+        model = start.model(given.start)
+        shape = model.shape
+    (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(strings)} strings of {lengths.mean():.1f} tokens, {len(vocabulary)} tokens", flush=True)
+    held = data.held(Path(options.data), options.folder, vocabulary)
+    training.run(options, model, data.Batches(strings, options).batch, loss,
+                 evaluate=lambda network, step: evaluation.brief(network, vocabulary, lengths, given.evaluate, held))
 
 
 if __name__ == "__main__":

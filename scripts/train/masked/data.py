@@ -1,122 +1,145 @@
-"""Training strings: pieces cut once and kept in a cache file, put in a fresh random order at every pass."""
+"""Training strings: drug-like molecules, every one written from several of its cut bonds, kept in a cache file."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import torch
+from rdkit import Chem, RDConfig
+from rdkit.Chem import QED
 
 from scripts.train import batches, training
-from scripts.train.masked import safe
+from scripts.train.latent.tokens import read_molecules
+from scripts.train.masked import safe, vocabulary
+from scripts.train.masked.vocabulary import BOS, EOS, PAD, Vocabulary
 
-PAD, BOS, EOS, UNK, MASK = range(5)
-SPECIALS = ("[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]")
-BONDS = 20
-"""Attachment numbers in the vocabulary, <1> to <20>; molecules with more cut bonds are left out."""
-_OPEN = 200
-"""In the cache, entry _OPEN + i stands for the open end of cut bond i."""
+sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
+import sascorer  # noqa: E402  (RDKit ships it as a script)
 
-
-class Vocabulary:
-    """Tokens and ids; vocab.txt holds one token a line, the line number from 0 is the id."""
-
-    def __init__(self, tokens: list[str]) -> None:
-        if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
-            raise ValueError(f"vocabulary: the first lines must be {' '.join(SPECIALS)}")
-        self.tokens, self.ids = tokens, {token: number for number, token in enumerate(tokens)}
-        self.dot, self.first = self.ids["."], self.ids["<1>"]
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    @classmethod
-    def build(cls, counts: Counter[str]) -> "Vocabulary":
-        plain = [t for t in counts if t != "." and not t.startswith("<")]
-        return cls([*SPECIALS, ".", *(f"<{i + 1}>" for i in range(BONDS)), *sorted(plain, key=lambda t: (-counts[t], t))])
-
-    @classmethod
-    def read(cls, path: Path) -> "Vocabulary":
-        return cls(path.read_text().splitlines())
-
-    def encode(self, text: str) -> np.ndarray:
-        """Ids without [BOS] and [EOS]; unknown tokens are [UNK]."""
-        return np.array([self.ids.get(token, UNK) for token in safe.split(text)], np.int64)
-
-    def decode(self, ids: list[int]) -> str:
-        """The text up to [EOS], without special tokens."""
-        ids = ids[: ids.index(EOS)] if EOS in ids else ids
-        return "".join(self.tokens[i] for i in ids if i >= len(SPECIALS))
+WRITTEN = 8
+"""Strings kept of a molecule, each from another end where it has so many."""
 
 
-class Pieces:
-    """All pieces of all molecules as one flat array of ids: piece p is ids[starts[p]:starts[p + 1]], and molecule m has the
-    pieces first[m] to first[m + 1] - 1."""
+class Strings:
+    """All strings of all molecules as one flat array of ids without [BOS] and [EOS]: string s is
+    ids[starts[s]:starts[s + 1]], and molecule m has the strings WRITTEN * m to WRITTEN * (m + 1) - 1."""
 
-    def __init__(self, ids: np.ndarray, starts: np.ndarray, first: np.ndarray, vocabulary: Vocabulary) -> None:
-        self.ids, self.starts, self.first, self.vocabulary = ids, starts, first, vocabulary
+    def __init__(self, ids: np.ndarray, starts: np.ndarray, tokens: Vocabulary) -> None:
+        self.ids, self.starts, self.vocabulary = ids, starts, tokens
 
     def __len__(self) -> int:
-        return len(self.first) - 1
+        return len(self.starts) - 1
 
     def lengths(self) -> np.ndarray:
-        """Tokens of every molecule's string, dots counted, [BOS] and [EOS] not."""
-        return self.starts[self.first[1:]] - self.starts[self.first[:-1]] + np.diff(self.first) - 1
+        """Tokens of every string."""
+        return np.diff(self.starts)
 
-    def string(self, molecule: int, random: np.random.Generator) -> np.ndarray:
-        """[BOS] the pieces in random order [EOS], int64."""
-        order = self.first[molecule] + random.permutation(self.first[molecule + 1] - self.first[molecule])
-        out: list[int] = [BOS]
-        for piece in order.tolist():
-            out += self.ids[self.starts[piece] : self.starts[piece + 1]].tolist()
-            out.append(self.vocabulary.dot)
-        out[-1] = EOS
-        seen: dict[int, int] = {}
-        first = self.vocabulary.first
-        return np.array([i if i < _OPEN else first + seen.setdefault(i, len(seen)) for i in out], np.int64)
+    def string(self, number: int) -> np.ndarray:
+        """[BOS] string [EOS], int64."""
+        ids = self.ids[self.starts[number] : self.starts[number + 1]].astype(np.int64)
+        return np.concatenate([[BOS], ids, [EOS]])
 
 
-def prepare(molecules: list[str], path: Path) -> Pieces:
-    """Reads the cache file, or cuts all molecules (about 1 ms each) and writes it."""
+def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[str]:
+    """Those with at least this QED and at most this SA score; both are computed once (a few ms each) and kept in `cache`,
+    a line for each molecule."""
+    if not cache.exists():
+        from tqdm import tqdm
+
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        partial = cache.with_suffix(".partial")
+        with partial.open("w") as file:
+            for smiles in tqdm(molecules, disable=None, desc="scoring"):
+                molecule = Chem.MolFromSmiles(smiles)
+                file.write(f"{smiles} {QED.qed(molecule):.4f} {sascorer.calculateScore(molecule):.4f}\n")
+        os.replace(partial, cache)
+    rows = (line.split() for line in cache.read_text().splitlines())
+    return [smiles for smiles, q, s in rows if float(q) >= qed and float(s) <= sa]
+
+
+def prepare(options: training.Options, runs: int, muv: bool, qed: float, sa: float, tokens: Vocabulary | None = None) -> Strings:
+    """Reads the cache file of a run, or makes it: some minutes, with the tokens given or with new ones."""
+    path = options.folder / "strings.npz"
     if not path.exists():
-        _cut(molecules, path)
+        chosen: list[str] = []
+        for name in ("zinc250k_train", "muv_druglike")[: 1 + muv]:
+            chosen += drug_like(read_molecules(Path(options.data) / f"{name}.smi.gz"), qed, sa, options.folder / f"{name}.scores")
+        write(cut(chosen), path, runs, options.seed, tokens)
+    return read(path)
+
+
+def read(path: Path) -> Strings:
     with np.load(path) as held:
-        return Pieces(held["ids"], held["starts"], held["first"], Vocabulary(held["tokens"].tolist()))
+        return Strings(held["ids"], held["starts"], Vocabulary(held["tokens"].tolist()))
 
 
-def _cut(molecules: list[str], path: Path) -> None:
+def cut(molecules: list[str]) -> list[list[safe.Side]]:
+    """The sides of all molecules' cuts; one side, of no bond, where there is nothing to cut. About 1 ms each."""
     from tqdm import tqdm
 
-    cut = [safe.fragments(smiles) for smiles in tqdm(molecules, disable=None, desc="cutting")]
-    split = [[safe.split(piece) for piece in pieces] for pieces in cut]
-    split = [pieces for pieces in split if sum(t[0] == "<" for piece in pieces for t in piece) <= 2 * BONDS]
-    vocabulary = Vocabulary.build(Counter(t for pieces in split for piece in pieces for t in piece))
-    ids = [[_OPEN + int(t[1:-1]) if t[0] == "<" else vocabulary.ids[t] for t in piece] for pieces in split for piece in pieces]
-    if len(vocabulary) > _OPEN:
-        raise ValueError(f"masked: {len(vocabulary)} tokens do not fit below {_OPEN}")
+    return [safe.sides(smiles) or [safe.Side(safe.whole(smiles), ())] for smiles in tqdm(molecules, disable=None, desc="cutting")]
+
+
+def write(cuts: list[list[safe.Side]], path: Path, runs: int, seed: int, tokens: Vocabulary | None = None) -> None:
+    """Writes the cache file."""
+    counts = Counter(side.text for sides in cuts for side in sides)
+    tokens = tokens or vocabulary.build(counts, runs)
+    known = {text: np.array(tokens.piece(text), np.uint16) for text in counts}
+    random = np.random.default_rng(seed)
+    strings = []
+    for sides in cuts:
+        first = random.permutation(len(sides)) if len(sides) > 1 else np.zeros(1, int)
+        for begin in np.resize(first, WRITTEN).tolist():
+            pieces = safe.nested(sides, begin) if len(sides) > 1 else [sides[0].text]
+            strings.append(np.concatenate([known[piece] for piece in pieces]))
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name("partial.npz")
-    np.savez_compressed(
-        partial, ids=np.array([i for piece in ids for i in piece], np.uint8), tokens=np.array(vocabulary.tokens),
-        starts=np.cumsum([0, *map(len, ids)]), first=np.cumsum([0, *map(len, split)]))
+    np.savez_compressed(partial, ids=np.concatenate(strings), starts=np.cumsum([0, *map(len, strings)]), tokens=np.array(tokens.tokens))
     os.replace(partial, path)
 
 
+def held(data: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> tuple[torch.Tensor, torch.Tensor]:
+    """A batch that is not trained on: strings of ZINC250k's validation molecules, masked once and for all."""
+    path = folder / "held.npz"
+    if not path.exists():
+        molecules = read_molecules(data / "zinc250k_valid.smi.gz")[::10]
+        good = [m for m in molecules[: 2 * count] if QED.qed(Chem.MolFromSmiles(m)) >= 0.6 and sascorer.calculateScore(Chem.MolFromSmiles(m)) <= 4]
+        write(cut(good[:count]), path, 0, 1, tokens)
+    strings = read(path)
+    options = training.Options(seed=1, batch=len(strings) // WRITTEN)
+    rows = Strings(strings.ids, strings.starts, tokens)
+    return Batches(rows, options).masked([rows.string(WRITTEN * m) for m in range(options.batch)], np.random.default_rng(1))
+
+
 class Batches:
-    """batch(step) is (ids [B, L], t [B]): whole strings, and the share of tokens to mask in each row."""
+    """batch(step) is (ids int64 [B, L], masked bool [B, L]): whole strings, and which of their tokens are to be masked."""
 
-    lowest = 1e-3
+    spans = 0.25
+    """Part of the rows whose masks are one run, as in a template with given fragments."""
 
-    def __init__(self, pieces: Pieces, options: training.Options) -> None:
-        self.pieces, self.seed = pieces, options.seed
-        self.buckets = batches.Buckets(pieces.lengths(), options.batch, options.seed)
+    def __init__(self, strings: Strings, options: training.Options) -> None:
+        self.strings, self.seed = strings, options.seed
+        self.buckets = batches.Buckets(strings.lengths(), options.batch, options.seed)
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """t is antithetic: one uniform number, shifted by 1/B from row to row, so that every batch covers all levels."""
         random = np.random.default_rng((self.seed, step, 1))
-        rows = [self.pieces.string(m, random) for m in self.buckets.rows(step)]
-        level = (random.random() + np.arange(len(rows)) / len(rows)) % 1.0
-        t = self.lowest + (1 - self.lowest) * random.permutation(level)
-        return torch.from_numpy(batches.pad(rows, PAD, 4)), torch.from_numpy(t.astype(np.float32))
+        return self.masked([self.strings.string(number) for number in self.buckets.rows(step)], random)
+
+    def masked(self, rows: list[np.ndarray], random: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """How many tokens of a row are masked is uniform from 1 to all, and spread evenly over the rows of a batch, so that
+        every batch covers all levels."""
+        ids = batches.pad(rows, PAD, 1)
+        lengths = np.array([len(row) - 2 for row in rows])
+        level = random.permutation((random.random() + np.arange(len(rows))) / len(rows) % 1.0)
+        count = 1 + (level * lengths).astype(np.int64)
+        places = np.arange(ids.shape[1])[None]
+        begin = 1 + (random.random(len(rows)) * (lengths - count + 1)).astype(np.int64)
+        run = random.random(len(rows)) < self.spans
+        order = np.where(run[:, None], (places - begin[:, None]) % 1000, random.random(ids.shape))
+        order[(places < 1) | (places > lengths[:, None])] = np.inf
+        chosen = order.argsort(1).argsort(1) < count[:, None]
+        return torch.from_numpy(ids), torch.from_numpy(chosen)

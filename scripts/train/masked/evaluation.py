@@ -12,12 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import torch
 from rdkit import Chem, DataStructs, RDConfig, RDLogger
 from rdkit.Chem import QED, rdFingerprintGenerator
 
 from scripts.train.masked import safe, sampler
-from scripts.train.masked.data import BOS, EOS, MASK, PAD, Vocabulary
-from scripts.train.masked.model import Model
+from scripts.train.masked.model import Model, loss
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary
 
 sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
 import sascorer  # noqa: E402  (RDKit ships it as a script)
@@ -39,7 +40,7 @@ Fill = Callable[[sampler.Rows], np.ndarray]
 
 
 def de_novo(fill: Fill, vocabulary: Vocabulary, lengths: np.ndarray, count: int, temperature: float = 0.5, noise: float = 0.5,
-            least: int = 40, step: int = 1, seed: int = 7, batch: int = 100) -> list[str]:
+            least: int = 1, step: int = 1, seed: int = 7, batch: int = 100) -> list[str]:
     """Strings of `count` samples; their lengths are drawn from the length table and are `least` or more."""
     drawn = np.random.default_rng(seed).choice(lengths, count).clip(least)
     order = np.argsort(drawn, kind="stable")
@@ -70,6 +71,8 @@ def diversity(molecules: list[Chem.Mol]) -> float:
     return float(np.average(rows, weights=weights)) if rows else 0.0
 
 
-def brief(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int) -> dict[str, float]:
-    """The figures reported during training."""
-    return figures(de_novo(lambda rows: sampler.unmask(model, rows).cpu().numpy(), vocabulary, lengths, count))
+def brief(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, held: tuple[torch.Tensor, torch.Tensor]) -> dict[str, float]:
+    """The figures reported during training, and those of loss on a batch that is not trained on."""
+    _, losses = loss(model, held)
+    return {**figures(de_novo(lambda rows: sampler.unmask(model, rows).cpu().numpy(), vocabulary, lengths, count)),
+            **{f"held_{name}": float(value) for name, value in losses.items()}}

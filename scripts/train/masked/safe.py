@@ -1,28 +1,47 @@
-"""SAFE strings with attachment numbers in angle brackets.
+"""SAFE strings in nested order, the model's language.
 
-A molecule is cut at its BRICS bonds; every piece is written as a SMILES of its own, whose open bonds carry `<1>`, `<2>` ...
-in the place of SAFE's ring numbers, and the pieces are joined by dots: `c1ccc<1>cc1.C<1><2>.N<2>`. The ring numbers of a
-piece start at 1 again, and pieces may stand in any order. Numbers count the bonds in the order in which they appear.
+A molecule is cut at its BRICS bonds. Cuts are never in a ring, so the pieces form a tree, and written depth first they need
+no attachment numbers: `*` is an open end, and a piece, from its dot on, bonds by its first atom to the open end that waits.
+
+    .c1ccc*cc1.C(=O)*.N(C)C.Cl
+
+reads: a benzene ring; on its open end the carbonyl, on whose open end the amine; and the last piece, the chlorine, bonds to
+the first atom of all, as if the string began with an open end. Any cut bond, seen from either side, may be that first bond:
+a molecule of n cuts has 2 n strings. `.=C` is bonded doubly, to `=*`. A molecule without cuts is a SMILES without a dot.
+
+For people and for RDKit the same is written as SAFE with attachment numbers in angle brackets, `c1<1>ccc<2>cc1.Cl<1>...`.
 
 Sources: SAFE (Noutahi et al. 2023, arXiv 2310.10773); the bracket form, GenMol (Lee et al. 2025, arXiv 2501.06158) version 2.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
-import numpy as np
 from rdkit import Chem
-from rdkit.Chem import BRICS
 
 TOKEN = re.compile(r"<\d+>|\[[^\]]+\]|Br|Cl|%\d\d|[BCNOSPFIbcnosp]|[().=#\-+\\/:~@?>*$]|\d")
-_OPEN = re.compile(r"\[(\d+)\*\]")
-_BRANCHED = re.compile(r"\(([=#\-]?)(<\d+>)\)")
+_END = re.compile(r"\(([=#\-]?)\*\)")
 _NUMBER = re.compile(r"<(\d+)>")
 
 
-def fragments(smiles: str) -> list[str]:
-    """The pieces of a molecule without stereo, largest first; the two ends of cut bond i read `<i>`, i from 0.
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """A cut bond seen from the piece on one side: that piece, written from the bond on, and its other cuts in the order of
+    its open ends, as indices of the sides across them."""
+
+    text: str
+    beyond: tuple[int, ...]
+
+
+_forms: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+"""For every piece met so far, by its canonical SMILES, and each of its dummies in the order of that SMILES: the piece
+written from there, and the other dummies in the order of that text."""
+
+
+def sides(smiles: str) -> list[Side]:
+    """The two sides of every cut bond without stereo; sides 2i and 2i + 1 are of the same bond. Empty: nothing to cut.
 
     ValueError if RDKit refuses the molecule.
     """
@@ -30,39 +49,103 @@ def fragments(smiles: str) -> list[str]:
     if molecule is None:
         raise ValueError(f"not a molecule: {smiles!r}")
     Chem.RemoveStereochemistry(molecule)
-    bonds = sorted(molecule.GetBondBetweenAtoms(*pair).GetIdx() for pair, _ in BRICS.FindBRICSBonds(molecule))
-    if bonds:
-        # Labels from 1: an isotope of 0 would be written as a plain [*].
-        molecule = Chem.FragmentOnBonds(molecule, bonds, dummyLabels=[(i + 1, i + 1) for i in range(len(bonds))])
-    pieces = sorted(Chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False), key=lambda m: -m.GetNumAtoms())
-    return [_write(piece) for piece in pieces]
+    atoms = molecule.GetNumAtoms()
+    cut = Chem.FragmentOnBRICSBonds(molecule)
+    ends = cut.GetNumAtoms() - atoms  # Two dummies for each cut, side by side after the molecule's own atoms.
+    for atom in range(atoms, atoms + ends):
+        cut.GetAtomWithIdx(atom).SetIsotope(0)
+    out: list[Side | None] = [None] * ends
+    places: list[list[int]] = []
+    for piece, place in zip(Chem.GetMolFrags(cut, asMols=True, sanitizeFrags=False, fragsMolAtomMapping=places), places) if ends else ():
+        canonical = Chem.MolToSmiles(piece)
+        own = [place[i] - atoms for i in _order(piece) if place[i] >= atoms]
+        if canonical not in _forms:
+            _forms[canonical] = _written(piece, [i for i in _order(piece) if place[i] >= atoms])
+        for end, (text, beyond) in zip(own, _forms[canonical]):
+            # The dummy stands for the piece across: the piece's own side is the other dummy of the cut.
+            out[end] = Side(text, tuple(own[i] ^ 1 for i in beyond))
+    return out
 
 
-def _write(piece: Chem.Mol) -> str:
-    root = next(a.GetIdx() for a in piece.GetAtoms() if a.GetAtomicNum())
-    text = _OPEN.sub(lambda m: f"<{int(m.group(1)) - 1}>", Chem.MolToSmiles(piece, rootedAtAtom=root))
-    return _BRANCHED.sub(r"\1\2", text)
+def _order(piece: Chem.Mol) -> list[int]:
+    """The atoms in the order in which they were written last."""
+    return [int(i) for i in piece.GetProp("_smilesAtomOutputOrder")[1:-1].split(",") if i.strip()]
 
 
-def join(pieces: list[str]) -> str:
-    """The pieces in the given order as one string, its attachment numbers counted from 1 by first appearance."""
-    seen: dict[str, int] = {}
-    return _NUMBER.sub(lambda m: f"<{seen.setdefault(m.group(1), len(seen) + 1)}>", ".".join(pieces))
+def _written(piece: Chem.Mol, dummies: list[int]) -> list[tuple[str, tuple[int, ...]]]:
+    forms = []
+    for dummy in dummies:
+        text = Chem.MolToSmiles(piece, rootedAtAtom=dummy)
+        beyond = tuple(dummies.index(i) for i in _order(piece) if i in dummies and i != dummy)
+        forms.append(("." + _END.sub(r"\1*", text[1:]), beyond))
+    return forms
 
 
-def encode(smiles: str, random: np.random.Generator | None = None) -> str:
-    """The string of a molecule, its pieces in random order if a generator is given, else largest first."""
-    pieces = fragments(smiles)
-    return join([pieces[i] for i in random.permutation(len(pieces))] if random is not None else pieces)
+def whole(smiles: str) -> str:
+    """A molecule in one piece, without stereo."""
+    molecule = Chem.MolFromSmiles(smiles)
+    Chem.RemoveStereochemistry(molecule)
+    return Chem.MolToSmiles(molecule)
+
+
+def nested(cuts: list[Side], first: int) -> list[str]:
+    """The pieces of the string that begins at side `first`."""
+    out, waiting = [], [first ^ 1, first]
+    while waiting:
+        side = cuts[waiting.pop()]
+        out.append(side.text)
+        waiting.extend(reversed(side.beyond))
+    return out
+
+
+def encode(smiles: str, first: int = 0) -> str:
+    """A string of a molecule."""
+    cuts = sides(smiles)
+    return "".join(nested(cuts, first)) if cuts else whole(smiles)
+
+
+def numbered(text: str) -> str:
+    """The same in the bracket form of SAFE. An open end that no piece takes, and a piece without an open end, keep a number
+    that occurs once."""
+    waiting: list[int] = []
+    pieces, count = [], 0
+    for index, piece in enumerate(text.split(".")):
+        if index == 0 and piece == "":
+            continue
+        tokens, own = split(piece), []
+        if index:
+            bond = tokens.pop(0) if tokens and tokens[0] in "=#-" else ""
+            if not pieces:
+                count += 1
+                waiting.append(count)
+                number = count
+            elif waiting:
+                number = waiting.pop()
+            else:
+                count += 1
+                number = count
+            tokens.insert(min(1, len(tokens)), f"{bond}<{number}>")
+        for at, token in enumerate(tokens):
+            if token == "*":
+                count += 1
+                own.append(count)
+                tokens[at] = f"<{count}>"
+        waiting.extend(reversed(own))
+        pieces.append("".join(tokens))
+    return ".".join(pieces)
 
 
 def decode(text: str, lenient: bool = False) -> str | None:
     """Canonical SMILES of the molecule that a string stands for, or None.
 
-    Strictly, every attachment number must occur twice and the string must be one molecule. Leniently (GenMol's way
-    of counting), pieces that do not read alone are dropped, unmatched numbers become hydrogen, and the largest molecule
-    remains.
+    Strictly, every open end must be taken and the string must be one molecule. Leniently (GenMol's way of counting), pieces
+    that do not read alone are dropped, open ends become hydrogen, and the largest molecule remains.
     """
+    return decode_numbered(numbered(text), lenient)
+
+
+def decode_numbered(text: str, lenient: bool = False) -> str | None:
+    """The same for the bracket form."""
     if lenient:
         text = ".".join(p for p in text.split(".") if p and _read(_close(p, _NUMBER.findall(p))) is not None)
     numbers = _NUMBER.findall(text)
@@ -110,7 +193,7 @@ def _read(smiles: str) -> Chem.Mol | None:
 
 
 def split(text: str) -> list[str]:
-    """The tokens of a string; ValueError names the first character that starts no token."""
+    """The tokens of SMILES in a string; ValueError names the first character that starts no token."""
     tokens, at = [], 0
     while at < len(text):
         match = TOKEN.match(text, at)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from scripts.train import graph
-from scripts.train.masked.data import BOS, EOS, MASK, PAD
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
 from scripts.train.masked.model import Model
 
 TOKEN, ORDER, CONTEXT = range(3)
@@ -75,7 +75,7 @@ def _logits(model: Model, ids: torch.Tensor, context: torch.Tensor, guided: bool
     logits = model(ids).float()
     if guided:
         logits = GUIDANCE * logits + (1 - GUIDANCE) * model(ids.masked_fill(context, MASK)).float()
-    logits[..., [PAD, BOS, EOS, 3, MASK]] = -torch.inf
+    logits[..., : len(SPECIALS)] = -torch.inf
     return logits
 
 

@@ -14,7 +14,7 @@ import torch
 from onnx import TensorProto
 
 from scripts.train.graph import Graph, Ranges
-from scripts.train.masked.data import BOS, EOS, MASK, PAD, SPECIALS
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
 from scripts.train.masked.model import Model
 from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
 
@@ -25,6 +25,7 @@ SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("
 def build(model: Model, ranges: Ranges | None = None) -> Graph:
     """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L]."""
     graph = Graph(ranges=ranges)
+    graph.named(model)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
     settings = {name: graph.input(name, kind, ["batch", 1]) for name, kind in SETTINGS}
     length = graph.op("Shape", ids, start=1, end=2)

@@ -1,0 +1,116 @@
+"""Tokens of the masked model: SMILES tokens, and frequent runs of them inside pieces.
+
+A piece such as `.c1ccccc1` or `.C(=O)*`, or a large part of one, is a single token, so that strings are short and few ring
+digits and branches must match across tokens. A token holds a dot at its start only. Runs are found by byte-pair merging
+(Sennrich et al. 2016, arXiv 1508.07909) over the pieces of the training data; a text is cut into the fewest tokens
+possible, at each step the longest token of the possible ones. tokenizers/safe.go does the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from scripts.train.masked import safe
+
+PAD, BOS, EOS, UNK, MASK = range(5)
+SPECIALS = ("[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]")
+ALWAYS = (".", "*", "(", ")", "=", "#", "-", *"123456789", *"BCNOSPFIbcnosp", "Br", "Cl")
+"""SMILES tokens that are in every vocabulary."""
+
+
+class Vocabulary:
+    """Tokens and ids; vocab.txt holds one token a line, the line number from 0 is the id."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
+            raise ValueError(f"vocabulary: the first lines must be {' '.join(SPECIALS)}")
+        self.tokens, self.ids = tokens, {token: number for number, token in enumerate(tokens)}
+        self.longest = max(len(safe.split(token)) for token in tokens[len(SPECIALS) :])
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @classmethod
+    def read(cls, path: Path) -> "Vocabulary":
+        return cls(path.read_text().splitlines())
+
+    def encode(self, text: str) -> np.ndarray:
+        """Ids without [BOS] and [EOS]; unknown tokens are [UNK]."""
+        dots = [i for i, c in enumerate(text) if c == "."]
+        starts = [0, *(i for i in dots if i), len(text)]
+        return np.array([i for a, b in zip(starts, starts[1:]) for i in self.piece(text[a:b])], np.int64)
+
+    def piece(self, text: str) -> list[int]:
+        """Ids of one piece: the fewest tokens, the longest first."""
+        tokens = safe.split(text)
+        count = len(tokens)
+        best: list[tuple[int, int, int]] = [(0, 0, 0)] * (count + 1)  # From each place: tokens needed, end of the first, its id.
+        for at in range(count - 1, -1, -1):
+            run, found = "", (count + 1, 0, UNK)
+            for end in range(at + 1, min(count, at + self.longest) + 1):
+                run += tokens[end - 1]
+                known = self.ids.get(run, UNK if end == at + 1 else None)
+                if known is not None and best[end][0] + 1 <= found[0]:
+                    found = (best[end][0] + 1, end, known)
+            best[at] = found
+        ids, at = [], 0
+        while at < count:
+            _, at, known = best[at]
+            ids.append(known)
+        return ids
+
+    def decode(self, ids: list[int]) -> str:
+        """The text up to [EOS], without special tokens."""
+        ids = ids[: ids.index(EOS)] if EOS in ids else ids
+        return "".join(self.tokens[i] for i in ids if i >= len(SPECIALS))
+
+
+def build(pieces: Counter[str], runs: int) -> Vocabulary:
+    """The vocabulary of pieces with their counts: all their SMILES tokens and `runs` runs of them."""
+    single: Counter[str] = Counter(dict.fromkeys(ALWAYS, 0))
+    for text, count in pieces.items():
+        for token in safe.split(text):
+            single[token] += count
+    base = sorted(single, key=lambda t: (-single[t], t))
+    merged = _merge(dict(pieces.most_common(12_000)), 2 * runs)
+    wide, used = Vocabulary([*SPECIALS, *base, *merged]), Counter()
+    for text, count in pieces.most_common(30_000):
+        for known in wide.piece(text):
+            used[wide.tokens[known]] += count
+    # What a run saves is its uses times the tokens it replaces but one.
+    kept = sorted(merged, key=lambda t: (-used[t] * (len(safe.split(t)) - 1), t))[:runs]
+    return Vocabulary([*SPECIALS, *base, *kept])
+
+
+def _merge(pieces: dict[str, int], count: int) -> list[str]:
+    """The first `count` merges, most frequent first."""
+    words = [safe.split(text) for text in pieces]
+    weights = list(pieces.values())
+    pairs: Counter[tuple[str, str]] = Counter()
+    where: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for number, word in enumerate(words):
+        for pair in zip(word, word[1:]):
+            pairs[pair] += weights[number]
+            where[pair].add(number)
+    out: list[str] = []
+    while len(out) < count and pairs:
+        best = max(pairs, key=lambda p: (pairs[p], p))
+        out.append("".join(best))
+        for number in where.pop(best):
+            word, weight = words[number], weights[number]
+            for pair in zip(word, word[1:]):
+                pairs[pair] -= weight
+            fresh, at = [], 0
+            while at < len(word):
+                joined = at + 1 < len(word) and (word[at], word[at + 1]) == best
+                fresh.append("".join(best) if joined else word[at])
+                at += 1 + joined
+            words[number] = fresh
+            for pair in zip(fresh, fresh[1:]):
+                pairs[pair] += weight
+                where[pair].add(number)
+        del pairs[best]
+    return list(dict.fromkeys(out))
