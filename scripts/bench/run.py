@@ -16,6 +16,8 @@ parts:
   chem        the Go molecules against Python RDKit (Debian's python3-rdkit and rdkit-data)
   latent      decoding against plain PyTorch, the gateway's share of a /generate, memory, ten searches at once; starts its own
               Triton, and needs torch (make .venv-train/stamp)
+  masked      one request for 100 molecules against the plain PyTorch loop, ten of 10 at once, and the gateway's share; starts
+              its own Triton, and needs torch (make .venv-train/stamp)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
   chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's share of a
               token; starts its own Triton
@@ -100,6 +102,10 @@ def latent(extra: list[str]) -> int:
     return around("latent", extra)
 
 
+def masked(extra: list[str]) -> int:
+    return around("masked", extra)
+
+
 def around(part: str, extra: list[str]) -> int:
     """A Triton of its own, on free ports, around the rest of the part."""
     again = [sys.executable, str(HERE / "run.py"), f"--behind={part}", f"--args={shlex.join(extra)}", part]
@@ -175,6 +181,14 @@ def latent_behind(triton: str, extra: list[str]) -> int:
                        "--triton-pid", Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(), *extra])
 
 
+def masked_behind(triton: str, extra: list[str]) -> int:
+    interpreter = ROOT / ".venv-train" / "bin" / "python"
+    if not interpreter.exists():
+        raise RuntimeError("masked: torch is missing: make .venv-train/stamp")
+    with servers.gateway(triton, "masked") as gateway:
+        return follow([interpreter, "-m", "scripts.bench.masked", "--url", gateway.url, *extra])
+
+
 def tokenizers(extra: list[str]) -> int:
     return script("tokenizers_bench.py", python(), extra)
 
@@ -214,8 +228,8 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "latent": latent, "chat": chat}
-BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "chat": chat_behind}
+PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "latent": latent, "masked": masked, "chat": chat}
+BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "masked": masked_behind, "chat": chat_behind}
 
 
 if __name__ == "__main__":
