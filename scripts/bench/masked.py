@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.train.masked import evaluation, sampler, start
+from scripts.train.masked import evaluation, sampler, start, structure
+from scripts.train.masked.vocabulary import Vocabulary
 
 COUNT, CLIENTS = 100, 10
 SETTINGS = {"temperature": 0.5, "noise": 0.5, "attempts": 1, "min_add_len": 40}
@@ -55,10 +56,11 @@ def plain(entry: Path) -> Callable[[], object]:
     model = start.model(entry).eval()
     table = np.loadtxt(entry / "lengths.txt", dtype=np.int64)
     lengths = np.random.default_rng(1).choice(np.repeat(table[:, 0], table[:, 1]), COUNT).clip(7)
+    barred = structure.table(Vocabulary.read(entry / "vocab.txt").tokens)
     full = lambda value, kind: np.full(COUNT, value, kind)  # noqa: E731
     rows = sampler.Rows(evaluation.blank(lengths), full(SETTINGS["temperature"], np.float32), full(SETTINGS["noise"], np.float32),
                         full(1, np.int64), full(0, np.float32), np.arange(COUNT))
-    return lambda: sampler.unmask(model, rows)
+    return lambda: sampler.unmask(model, rows, barred)
 
 
 def main() -> None:

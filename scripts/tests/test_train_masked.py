@@ -8,7 +8,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 Chem = pytest.importorskip("rdkit.Chem")
 
 from scripts.train import quantise, training  # noqa: E402
-from scripts.train.masked import data, evaluation, model as masked, safe, sampler, start, unmask_graph, vocabulary  # noqa: E402
+from scripts.train.masked import data, evaluation, model as masked, safe, sampler, start, structure, unmask_graph, vocabulary  # noqa: E402
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary  # noqa: E402
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "Cc1nn(-c2nc3ccccc3[nH]2)c2c1C(c1cc(Br)ccc1F)CC(=O)N2", "COc1ccccc1-n1nnnc1SC(C)C(=O)Nc1cccc(Cl)c1C",
@@ -138,12 +138,13 @@ def feeds(given, part=slice(None)):
 
 
 @pytest.mark.parametrize("gamma", [[0, 0, 0, 0], [0, 0.5, 1.0, 0.3], [0.3, 0.3, 0.3, 0.3]])
-def test_unmasking_graph_equals_torch(network, tmp_path, gamma):
-    unmask_graph.write(network, tmp_path / "model.onnx")
+def test_unmasking_graph_equals_torch(network, strings, tmp_path, gamma):
+    table = structure.table(strings.vocabulary.tokens)
+    unmask_graph.write(network, tmp_path / "model.onnx", table=table)
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     given = rows(gamma)
     got, = session.run(None, feeds(given))
-    np.testing.assert_array_equal(got, sampler.unmask(network, given).numpy())
+    np.testing.assert_array_equal(got, sampler.unmask(network, given, table).numpy())
     assert (got != MASK).all()
     kept = given.ids != MASK
     np.testing.assert_array_equal(got[kept], given.ids[kept])
@@ -156,6 +157,26 @@ def test_another_seed_gives_another_string(network):
     first = sampler.unmask(network, given)
     given.seed = given.seed + 1
     assert not torch.equal(first[:2], sampler.unmask(network, given)[:2])
+
+
+def test_the_last_token_makes_the_sums_even(network, strings):
+    tokens = strings.vocabulary
+    table = structure.table(tokens.tokens)
+    wanted = []
+    for smiles in MOLECULES:
+        ids = tokens.encode(safe.encode(smiles))
+        assert not ((table[ids].sum(0)[: structure.SUMS] + [2 * ("." in safe.encode(smiles)), *[0] * (structure.SUMS - 1)]) % structure.MODULI).any()
+        wanted.append((ids, len(ids) // 2))
+    width = max(len(ids) for ids, _ in wanted) + 2
+    rows = np.full((len(wanted), width), PAD, np.int64)
+    for row, (ids, at) in zip(rows, wanted):
+        row[: len(ids) + 2] = [BOS, *ids, EOS]
+        row[1 + at] = MASK
+    full = lambda value, kind: np.full(len(rows), value, kind)  # noqa: E731
+    given = sampler.Rows(rows, full(1, np.float32), full(0, np.float32), full(1, np.int64), full(0, np.float32), np.arange(len(rows)))
+    filled = sampler.unmask(network, given, table).numpy()
+    for row, (ids, at) in zip(filled, wanted):
+        assert ((table[row[1 + at]] - table[ids[at]])[: structure.SUMS] % structure.MODULI == 0).all()
 
 
 def test_figures_of_known_strings():

@@ -16,7 +16,7 @@ import torch
 from rdkit import Chem, DataStructs, RDConfig, RDLogger
 from rdkit.Chem import QED, rdFingerprintGenerator
 
-from scripts.train.masked import safe, sampler
+from scripts.train.masked import safe, sampler, structure
 from scripts.train.masked.model import Model, loss
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary
 
@@ -74,5 +74,6 @@ def diversity(molecules: list[Chem.Mol]) -> float:
 def brief(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, held: tuple[torch.Tensor, torch.Tensor]) -> dict[str, float]:
     """The figures reported during training, and those of loss on a batch that is not trained on."""
     _, losses = loss(model, held)
-    return {**figures(de_novo(lambda rows: sampler.unmask(model, rows).cpu().numpy(), vocabulary, lengths, count)),
+    table = structure.table(vocabulary.tokens)
+    return {**figures(de_novo(lambda rows: sampler.unmask(model, rows, table).cpu().numpy(), vocabulary, lengths, count)),
             **{f"held_{name}": float(value) for name, value in losses.items()}}

@@ -19,7 +19,7 @@ import numpy as np
 
 from scripts.train import entry
 from scripts.train.entry import Entry, Tensor
-from scripts.train.masked import unmask_graph
+from scripts.train.masked import structure, unmask_graph
 from scripts.train.masked.data import WRITTEN
 from scripts.train.masked.model import Shape
 from scripts.train.masked.report import load, observed
@@ -91,11 +91,12 @@ def main() -> None:
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
     parser.add_argument("--float", action="store_true", help="no integer arithmetic")
     given = parser.parse_args()
-    model, _, lengths = load(given.run)
+    model, vocabulary, lengths = load(given.run)
     ranges = {} if given.float else observed(model, given.run)
     text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()), lengths)
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
-    unmask_graph.write(model, described(model.shape, entry.created(given.run), PUBLISHED / lengths.mean()).write(given.repository, text, files), ranges)
+    unmask_graph.write(model, described(model.shape, entry.created(given.run), PUBLISHED / lengths.mean()).write(given.repository, text, files),
+                       ranges, structure.table(vocabulary.tokens))
 
 
 if __name__ == "__main__":

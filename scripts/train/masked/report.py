@@ -21,7 +21,7 @@ import torch
 from scripts.train import checkpoint, quantise, training
 from scripts.train.graph import Ranges
 from scripts.train.latent.tokens import read_molecules
-from scripts.train.masked import evaluation, unmask_graph
+from scripts.train.masked import evaluation, structure, unmask_graph
 from scripts.train.masked.data import Batches, read
 from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.vocabulary import MASK, Vocabulary
@@ -51,10 +51,10 @@ def observed(model: Model, run: Path) -> Ranges:
     return quantise.observe(unmask_graph.integer_layers(model), feed)
 
 
-def graph_fill(model: Model, threads: int, ranges: Ranges) -> evaluation.Fill:
+def graph_fill(model: Model, vocabulary: Vocabulary, threads: int, ranges: Ranges) -> evaluation.Fill:
     """Unmasking through the ONNX graph."""
     with tempfile.TemporaryDirectory() as folder:
-        unmask_graph.write(model, Path(folder) / "model.onnx", ranges)
+        unmask_graph.write(model, Path(folder) / "model.onnx", ranges, structure.table(vocabulary.tokens))
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)
@@ -73,7 +73,7 @@ def main() -> None:
     if given.threads:
         torch.set_num_threads(given.threads)
     model, vocabulary, lengths = load(given.run)
-    fill = graph_fill(model, given.threads, observed(model, given.run))
+    fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
     figures: dict[str, object] = {"samples": given.samples, "de_novo": []}
     for temperature, noise, least in SETTINGS[: given.settings]:
         texts = evaluation.de_novo(fill, vocabulary, lengths, given.samples, temperature, noise, least)

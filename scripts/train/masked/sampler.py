@@ -4,7 +4,7 @@ One round: every masked place of a row draws a token from softmax(logits / tempe
 of that token plus noise * (1 - round / (rounds - 1)) * Gumbel; the step_size most confident places keep their tokens. Rounds
 count per row: a row with k masks takes ceil(k / step_size), whatever rows share its batch. Molecular context
 guidance (GenMol, section 4.3) takes w * L(x) + (1 - w) * L(x with gamma of the given tokens masked too), w = 2.
-Random numbers are those of scripts.train.graph.key over (row's seed, round, purpose, place).
+Where one mask is left, tokens that cannot make a molecule are barred (scripts.train.masked.structure). Random numbers are those of scripts.train.graph.key over (row's seed, round, purpose, place).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from scripts.train import graph
+from scripts.train.masked import structure
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
 from scripts.train.masked.model import Model
 
@@ -43,8 +44,8 @@ def uniform(seed: np.ndarray, turn: int, purpose: int, length: int) -> torch.Ten
 
 
 @torch.no_grad()
-def unmask(model: Model, rows: Rows) -> torch.Tensor:
-    """Fills in all masks; int64 [B, L]."""
+def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.Tensor:
+    """Fills in all masks; int64 [B, L]. table: of structure.table, to bar tokens by."""
     device = next(model.parameters()).device
     ids = torch.from_numpy(rows.ids).to(device)
     temperature, noise, gamma = (torch.from_numpy(a.astype(np.float32))[:, None].to(device) for a in (rows.temperature, rows.noise, rows.gamma))
@@ -54,6 +55,8 @@ def unmask(model: Model, rows: Rows) -> torch.Tensor:
     for turn in range(int(rounds.max())):
         masked = ids == MASK
         logits = _logits(model, ids, context, bool((gamma > 0).any()))
+        if table is not None:
+            logits = logits + _barred(ids, torch.from_numpy(table).to(device))[:, None]
         log_p = torch.log_softmax(logits / temperature[..., None], -1)
         drawn = _draw(log_p, uniform(rows.seed, turn, TOKEN, ids.shape[1]).to(device))
         log_p = log_p.gather(-1, drawn[..., None])[..., 0]
@@ -77,6 +80,17 @@ def _logits(model: Model, ids: torch.Tensor, context: torch.Tensor, guided: bool
         logits = GUIDANCE * logits + (1 - GUIDANCE) * model(ids.masked_fill(context, MASK)).float()
     logits[..., : len(SPECIALS)] = -torch.inf
     return logits
+
+
+def _barred(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    """What is added to the logits of a row, [B, vocabulary]: 0 where more than one mask is left."""
+    sums = table[ids].sum(1)
+    cut = 2 * (sums[:, structure.SUMS :] > 0)  # The first two pieces bond to each other.
+    sums = sums[:, None, : structure.SUMS] + table[:, : structure.SUMS]
+    sums[..., 0] += cut
+    uneven = (sums % torch.from_numpy(structure.MODULI).to(ids.device) != 0).sum(-1)
+    last = (ids == MASK).sum(1) == 1
+    return structure.PENALTY * uneven * last[:, None]
 
 
 def _draw(log_p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,7 @@ from onnx import TensorProto
 
 from scripts.train.graph import Graph, Ranges
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
+from scripts.train.masked import structure
 from scripts.train.masked.model import Model
 from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
 
@@ -22,8 +23,8 @@ SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("
 """Inputs [B, 1] beside the ids."""
 
 
-def build(model: Model, ranges: Ranges | None = None) -> Graph:
-    """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L]."""
+def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None = None) -> Graph:
+    """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L]. table: of structure.table, to bar tokens by."""
     graph = Graph(ranges=ranges)
     graph.named(model)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
@@ -43,7 +44,7 @@ def build(model: Model, ranges: Ranges | None = None) -> Graph:
     active = body.op("Squeeze", body.op("NonZero", body.op("Squeeze", body.op("Greater", settings["rounds"], turn), np.array([1]))), np.array([0]))
     own = {name: body.op("Gather", value, active) for name, value in settings.items()}
     rows = body.op("Gather", held, active)
-    filled = _round(body, network, rows, own, turn, places)
+    filled = _round(body, network, rows, own, turn, places, table)
     after = body.op("ScatterND", held, body.op("Unsqueeze", active, np.array([1])), filled)
     body.output(body.op("Identity", go), TensorProto.BOOL, [])
     body.output(after, TensorProto.INT64, [None, None])
@@ -89,11 +90,13 @@ def _guided(body: Graph, network: _Network, rows: str, own: dict[str, str]) -> s
     return body.op("ScatterND", plain, body.op("Unsqueeze", guided, np.array([1])), change, reduction="add")
 
 
-def _round(body: Graph, network: _Network, rows: str, own: dict[str, str], turn: str, places: str) -> str:
+def _round(body: Graph, network: _Network, rows: str, own: dict[str, str], turn: str, places: str, table: np.ndarray | None) -> str:
     """Draws a token for every masked place and keeps the most confident ones; int64 [active rows, L]."""
     barred = np.zeros(network.model.shape.vocabulary, np.float32)
     barred[: len(SPECIALS)] = -1e9
     logits = body.op("Add", _guided(body, network, rows, own), barred)
+    if table is not None:
+        logits = _structured(body, logits, rows, table)
     log_p = body.op("LogSoftmax", body.op("Div", logits, body.op("Unsqueeze", own["temperature"], np.array([2]))), axis=-1)
     drawn = _draw(body, log_p, _uniform(body, own, turn, TOKEN, places))
     chosen = body.op("Squeeze", body.op("GatherElements", log_p, body.op("Unsqueeze", drawn, np.array([2])), axis=2), np.array([2]))
@@ -104,6 +107,22 @@ def _round(body: Graph, network: _Network, rows: str, own: dict[str, str], turn:
     masked = body.op("Equal", rows, MASK)
     confidence = body.op("Where", masked, confidence, -np.float32(np.inf))
     return body.op("Where", body.op("And", masked, _best(body, confidence, own["step_size"], rows)), drawn, rows)
+
+
+def _structured(body: Graph, logits: str, rows: str, table: np.ndarray) -> str:
+    """The logits with what is impossible barred in rows with one mask: see sampler._barred."""
+    masks = body.op("ReduceSum", body.op("Cast", body.op("Equal", rows, MASK), to=TensorProto.INT64), np.array([1]), keepdims=0)
+    last = body.op("Squeeze", body.op("NonZero", body.op("Equal", masks, 1)), np.array([0]))
+    sums = body.op("ReduceSum", body.op("Gather", body.root().constant(table), body.op("Gather", rows, last)), np.array([1]), keepdims=1)
+    sums, pieces = body.op("Split", sums, np.array([structure.SUMS, 1]), outputs=2, axis=2)
+    first = np.zeros(structure.SUMS, np.int64)
+    first[0] = 2
+    sums = body.op("Add", sums, body.op("Mul", body.op("Min", pieces, 1), first))
+    sums = body.op("Mod", body.op("Add", sums, np.ascontiguousarray(table[:, : structure.SUMS])), structure.MODULI)
+    uneven = body.op("ReduceSum", body.op("Cast", body.op("Not", body.op("Equal", sums, 0)), to=TensorProto.FLOAT), np.array([2]), keepdims=0)
+    change = body.op("Unsqueeze", body.op("Mul", uneven, structure.PENALTY), np.array([1]))
+    changed = body.op("Add", body.op("Gather", logits, last), change)
+    return body.op("ScatterND", logits, body.op("Unsqueeze", last, np.array([1])), changed)
 
 
 def _uniform(body: Graph, own: dict[str, str], turn: str, purpose: int, places: str) -> str:
@@ -131,6 +150,6 @@ def integer_layers(model: Model) -> list[torch.nn.Module]:
     return [m for layer in model.layers for m in layer.modules() if isinstance(m, torch.nn.Linear)]
 
 
-def write(model: Model, path: Path, ranges: Ranges | None = None) -> None:
+def write(model: Model, path: Path, ranges: Ranges | None = None, table: np.ndarray | None = None) -> None:
     with torch.no_grad():
-        build(model, ranges).save(path, "masked")
+        build(model, ranges, table).save(path, "masked")
