@@ -45,7 +45,7 @@ RDLogger.DisableLog("rdApp.*")
 MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
 
 SETTINGS = {
-    "de_novo": dict(temperature=0.85, noise=0.5, gamma=0.0, min_add_len=24),
+    "de_novo": dict(temperature=1.0, noise=0.5, gamma=0.0, min_add_len=24),
     "motif_extension": dict(temperature=1.1, noise=1.0, gamma=0.3, min_add_len=18),
     "scaffold_decoration": dict(temperature=1.4, noise=1.0, gamma=0.3, min_add_len=18),
     "superstructure": dict(temperature=1.0, noise=1.0, gamma=0.3, min_add_len=18),
