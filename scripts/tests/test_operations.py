@@ -15,7 +15,7 @@ import pytest
 import requests
 from conftest import ROOT, Gateway, Triton, eventually
 
-STAYS, COMES = "sentence-transformers/all-MiniLM-L6-v2", "retort/minilm-embedqa-v1"
+STAYS, COMES = "sentence-transformers/all-MiniLM-L6-v2", "retort/minilm-embedqa-v2"
 SHOWS_WITHIN = 5
 
 

@@ -11,18 +11,23 @@ import tritonclient.grpc as grpc
 from tritonclient.utils import InferenceServerException
 
 MODELS = ("minilm_embed", "minilm_embed_qa")
-REFERENCE = json.loads((Path(__file__).parent / "testdata" / "minilm.json").read_text())["cases"]
+TESTDATA = Path(__file__).parent / "testdata"
+# Vectors and logits of PyTorch in fp32, whose weights the models store as int8.
+REFERENCE = {m: json.loads((TESTDATA / f"{file}.json").read_text())["cases"] for m, file in zip(MODELS, ("minilm", "minilm_qa"))}
+PAIRS = json.loads((TESTDATA / "minilm_rank_qa.json").read_text())["cases"]
 
 
-def inputs(rows: list[list[int]]) -> list[grpc.InferInput]:
-    """Rows of token ids, padded to the longest: the three int64 tensors of a BERT model."""
+def inputs(rows: list[list[int]], firsts: list[int] | None = None) -> list[grpc.InferInput]:
+    """Rows of token ids, padded to the longest: the three int64 tensors of a BERT model. firsts: of pairs, the length
+    of each first segment."""
     width = max(map(len, rows))
-    ids, mask = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width), np.int64)
+    ids, mask, segments = (np.zeros((len(rows), width), np.int64) for _ in range(3))
     for i, row in enumerate(rows):
         ids[i, :len(row)] = row
         mask[i, :len(row)] = 1
+        segments[i, (firsts[i] if firsts else width):len(row)] = 1
     tensors = []
-    for name, array in (("input_ids", ids), ("attention_mask", mask), ("token_type_ids", np.zeros_like(ids))):
+    for name, array in (("input_ids", ids), ("attention_mask", mask), ("token_type_ids", segments)):
         tensors.append(grpc.InferInput(name, array.shape, "INT64"))
         tensors[-1].set_data_from_numpy(array)
     return tensors
@@ -33,8 +38,8 @@ def embed(client, model: str, rows: list[list[int]]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_vectors_are_those_of_the_published_weights(shipped, model):
-    for case in REFERENCE:
+def test_vectors_are_those_of_the_weights(shipped, model):
+    for case in REFERENCE[model]:
         vector = embed(shipped, model, [case["ids"]])[0]
         assert vector.shape == (384,)
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
@@ -43,10 +48,19 @@ def test_vectors_are_those_of_the_published_weights(shipped, model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_vector_does_not_depend_on_its_batch(shipped, model):
-    rows = [case["ids"] for case in REFERENCE]
+    rows = [case["ids"] for case in REFERENCE[model]]
     together = embed(shipped, model, rows + [list(range(2000, 2200))])
     for row, vector in zip(rows, together):
         assert float(embed(shipped, model, [row])[0] @ vector) > 0.99999
+
+
+def test_a_logit_is_that_of_the_weights_and_of_its_pair_alone(shipped):
+    rows, firsts, wanted = ([case[k] for case in PAIRS] for k in ("ids", "first", "logit"))
+    together = shipped.infer("minilm_rank_qa", inputs(rows, firsts)).as_numpy("logits")[:, 0]
+    assert np.argsort(together).tolist() == np.argsort(wanted).tolist()
+    assert np.abs(together - wanted).max() < 0.5, "int8 storage moved a logit too far"
+    for row, first, logit in zip(rows, firsts, together):
+        assert shipped.infer("minilm_rank_qa", inputs([row], [first])).as_numpy("logits")[0, 0] == pytest.approx(logit, abs=1e-4)
 
 
 def test_the_models_say_what_the_gateway_must_know(shipped):
@@ -56,9 +70,9 @@ def test_the_models_say_what_the_gateway_must_know(shipped):
         parameters = {name: value.string_value for name, value in config.parameters.items()}
         assert parameters["retort_api"] == "embedding"
         assert parameters["max_model_len"] == "256"
-        assert parameters["dimensions"] == {"one": "384", "two": "128-384"}[parameters["modes"]]
+        assert parameters["dimensions"] == {"one": "384", "two": "32-384"}[parameters["modes"]]
         modes[parameters["model_id"]] = parameters["modes"]
-    assert modes == {"sentence-transformers/all-MiniLM-L6-v2": "one", "retort/minilm-embedqa-v1": "two"}
+    assert modes == {"sentence-transformers/all-MiniLM-L6-v2": "one", "retort/minilm-embedqa-v2": "two"}
 
 
 def test_wrong_tensors_are_refused_by_name(shipped):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from scripts.train.embedding import bert, bm25, rotation, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
 from scripts.train.embedding.examples import Mined
 from scripts.train.embedding.export import INPUTS, blended, graph
-from scripts.train.ranking import pairs, ranker
+from scripts.train.ranking import metric, pairs, ranker
 from scripts.train.ranking.__main__ import loss as list_loss
 from scripts.train.ranking.export import trained_ranker
 
@@ -45,7 +46,7 @@ QUERY, PASSAGE = [1010, 1011], [1012, 1013, 1014]  # ids of the prefixes, of dif
 def model() -> ranker.Ranker:
     two = two_mode()
     prefixes = (torch.tensor(QUERY), torch.tensor(PASSAGE))
-    return ranker.Ranker(two.encoder, two.turn.weight.detach(), torch.rand(2048) * 5, prefixes, ranker.Reading(together=1)).eval()
+    return ranker.Ranker(two.encoder, two.turn.weight.detach(), torch.randn(384, 384), torch.rand(2048) * 5, prefixes, ranker.Reading(together=1)).eval()
 
 
 def test_a_pair_keeps_its_query_and_cuts_the_passage():
@@ -156,6 +157,19 @@ def test_of_easy_queries_every_fourth_is_asked():
     assert pairs.asked(made).queries == ["query 0", "query 3", "query 4"]
 
 
+def test_the_metric_draws_texts_of_one_intent_together():
+    torch.manual_seed(1)
+    groups = torch.arange(48) % 4
+    texts = torch.nn.functional.normalize(torch.eye(384)[groups] * 0.5 + torch.randn(48, 384) * 0.1, dim=-1)
+    before = torch.eye(384).requires_grad_(True)
+    loss = lambda of: metric.neighbours(of, texts, texts, groups, 48, 48)
+    loss(before).backward()
+    assert float(loss(before - 5 * before.grad)) < float(loss(before)) - 0.01
+    made = pairs.asked(mined())
+    found = metric.lists(torch.eye(384), made, np.random.default_rng(1), wrong=2)
+    assert float(found) == pytest.approx(math.log(1 + 2 * math.exp(-twomode.SCALE)), abs=1e-6)  # right ones equal, wrong ones orthogonal
+
+
 def test_lists_begin_with_what_is_right():
     sampler = pairs.Sampler([pairs.asked(mined()), pairs.asked(intents(), near=8)], {"made": 1, "intents": 3},
                             lambda texts, most: vectors.token_ids(Letters(), texts, most), 2, 4, 32, 32, 5)
@@ -179,7 +193,7 @@ def test_the_loss_falls_as_the_right_ones_rise():
 
 
 def test_alpha_0_is_the_ranker_before_training(tmp_path: Path):
-    read = ranker.Ranker(bert.Encoder(bert.Shape(num_hidden_layers=2, intermediate_size=32)), torch.eye(384), torch.rand(30522),
+    read = ranker.Ranker(bert.Encoder(bert.Shape(num_hidden_layers=2, intermediate_size=32)), torch.eye(384), torch.eye(384), torch.rand(30522),
                          (torch.tensor(QUERY), torch.tensor(PASSAGE)))
     state = {k: v.clone() for k, v in read.state_dict().items()}
     state["upper.0.up.weight"] += 1

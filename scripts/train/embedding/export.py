@@ -1,6 +1,6 @@
 """Writes a trained two-mode model as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --alpha 0.8 --out model_repository/minilm_embed_qa
+    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --out model_repository/minilm_embed_qa
 
 alpha is the share of the trained weights in the mix with MiniLM's own (Wortsman et al. 2022,
 https://arxiv.org/abs/2109.01903): it is chosen on the development splits and keeps what training forgot.
@@ -19,7 +19,7 @@ import onnx
 import torch
 from torch import nn
 
-from scripts.train.embedding import bert, twomode
+from scripts.train.embedding import bert, twomode, vectors
 from scripts.train.entry import Entry, Tensor, created
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
@@ -74,12 +74,33 @@ def write_entry(folder: Path, entry: Entry, model: onnx.ModelProto, tokenizer: P
     return file
 
 
+def write_reference(file: Path, cases: list[dict], made_by: str) -> None:
+    """What torch computes in fp32, for the tests to hold the served model against."""
+    file.write_text(json.dumps({"made_by": f"{made_by} --reference: PyTorch fp32", "cases": cases}, ensure_ascii=False) + "\n")
+
+
+def vectors_of(model: twomode.TwoMode, tokenizer, texts: tuple[tuple[str, str], ...]) -> list[dict]:
+    """Prefix and text, the ids of both, and the vector."""
+    cases = []
+    for prefix, text in texts:
+        ids = vectors.token_ids(tokenizer, [prefix + text], 256)[0]
+        with torch.inference_mode():
+            found = model(*vectors.padded([ids]))[0]
+        cases.append({"text": prefix + text, "ids": ids, "vector": [round(float(x), 6) for x in found]})
+    return cases
+
+
+EXAMPLES = ((twomode.QUERY_PREFIX, "What is a retort?"), (twomode.PASSAGE_PREFIX, "A retort is a vessel in which substances are distilled."),
+            (twomode.PASSAGE_PREFIX, "Wie löst man Natriumchlorid in Wasser?"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM")
     parser.add_argument("--run", type=Path, default=Path("runs/embedding"))
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_embed_qa"))
+    parser.add_argument("--reference", type=Path, help="also write torch's vectors of a few texts here")
     args = parser.parse_args()
     model = two_mode(args.weights, args.run, args.alpha)
     parameters = {
@@ -90,6 +111,9 @@ def main() -> None:
     output = Tensor("sentence_embedding", "FP32", (384,))
     entry = repository_entry(args.out, "Two-mode sentence embeddings for retrieval, trained from all-MiniLM-L6-v2.", output, parameters)
     write_entry(args.out, entry, graph(model, output.name), args.weights / "tokenizer.json")
+    if args.reference:
+        tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
+        write_reference(args.reference, vectors_of(model, tokenizer, EXAMPLES), "scripts.train.embedding.export")
 
 
 if __name__ == "__main__":

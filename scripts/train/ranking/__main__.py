@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from scripts.train import training
+from scripts.train import checkpoint, training
 from scripts.train.embedding import twomode, vectors
 from scripts.train.embedding.examples import load_sets
 from scripts.train.embedding.export import two_mode
-from scripts.train.ranking import pairs, ranker
+from scripts.train.ranking import metric, pairs, ranker
 
 PRESETS = {
     "cpu": dict(batch=10, lr=1e-4, warmup=300, ema=0.98, candidates=6, pair_tokens=160, query_tokens=48),
@@ -40,12 +40,21 @@ def loss(model: nn.Module, batch: pairs.Lists) -> tuple[Tensor, dict[str, Tensor
     return listwise + ABSOLUTE * absolute, {"listwise": listwise.detach(), "absolute": absolute.detach(), "first": first}
 
 
-def build(model: twomode.TwoMode, sets: list[pairs.Asked], tokenizer, dropout: float) -> ranker.Ranker:
+def fitted_metric(model: twomode.TwoMode, sets: list[pairs.Asked], tokenizer, options: training.Options) -> Tensor:
+    """The fitted map, kept in the run's folder so that a resumed run need not fit it again."""
+    file = options.folder / "metric.pt"
+    if not file.exists():
+        checkpoint.save({"metric": metric.fit(model, sets, tokenizer, options.seed)}, file)
+    return checkpoint.load(file)["metric"]
+
+
+def build(model: twomode.TwoMode, sets: list[pairs.Asked], tokenizer, dropout: float, options: training.Options) -> ranker.Ranker:
     """The untrained ranker; the rarity of tokens is that of the training passages."""
     rows = [r for s in sets for r in vectors.token_ids(tokenizer, s.mined.passages, 160)]
     rarity = ranker.rarity_of(rows, model.encoder.shape.vocab_size)
     prefixes = tuple(torch.tensor(tokenizer.encode(p, add_special_tokens=False).ids) for p in (twomode.QUERY_PREFIX, twomode.PASSAGE_PREFIX))
-    return ranker.Ranker(model.encoder, model.turn.weight.detach(), rarity, prefixes, dropout=dropout)
+    turned = fitted_metric(model, sets, tokenizer, options)
+    return ranker.Ranker(model.encoder, model.turn.weight.detach(), turned, rarity, prefixes, dropout=dropout)
 
 
 def main() -> None:
@@ -63,10 +72,12 @@ def main() -> None:
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     args = parser.parse_args()
     options = training.from_arguments(args)
+    if options.threads:
+        torch.set_num_threads(options.threads)  # before the metric is fitted: the loop would set it too late
     torch.manual_seed(options.seed)
     tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
     sets = [pairs.asked(mined) for mined in load_sets(args.examples)]
-    model = build(two_mode(args.weights, args.embedding, args.alpha), sets, tokenizer, 0.05)
+    model = build(two_mode(args.weights, args.embedding, args.alpha), sets, tokenizer, 0.05, options)
     cut = lambda texts, longest: vectors.token_ids(tokenizer, texts, longest)
     sampler = pairs.Sampler(sets, SHARES, cut, options.batch, args.candidates, args.pair_tokens, args.query_tokens, options.seed)
     device = options.torch_device()

@@ -1,6 +1,6 @@
 """Writes a trained ranker as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.ranking.export --weights DIR --run runs/ranking --alpha 0.8 --out model_repository/minilm_rank_qa
+    python -m scripts.train.ranking.export --weights DIR --run runs/ranking --out model_repository/minilm_rank_qa
 
 alpha is the share of the trained weights in the mix with the untrained ranker's, chosen on the development splits.
 """
@@ -15,8 +15,8 @@ import numpy as np
 import onnxruntime
 import torch
 
-from scripts.train.embedding import bert
-from scripts.train.embedding.export import INPUTS, blended, graph, repository_entry, write_entry
+from scripts.train.embedding import bert, vectors
+from scripts.train.embedding.export import INPUTS, blended, graph, repository_entry, write_entry, write_reference
 from scripts.train.entry import Tensor, created
 from scripts.train.ranking import pairs
 from scripts.train.ranking.ranker import Ranker
@@ -29,7 +29,7 @@ def trained_ranker(run: Path, alpha: float) -> Ranker:
     layers = 1 + max(int(k.split(".")[1]) for k in own if k.startswith("layers."))
     encoder = bert.Encoder(bert.Shape(num_hidden_layers=layers, intermediate_size=len(own["layers.0.up.weight"])))
     encoder.load_state_dict(own)
-    fresh = Ranker(encoder, trained["turn"], trained["rarity"], (trained["query_prefix"], trained["passage_prefix"]))
+    fresh = Ranker(encoder, trained["turn"], trained["metric"], trained["rarity"], (trained["query_prefix"], trained["passage_prefix"]))
     return blended(fresh, trained, alpha)
 
 
@@ -48,24 +48,44 @@ def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
     return float(np.abs(together - alone).max())
 
 
+EXAMPLES = [(query, passage) for query in ("What is a retort?", "Which drug eases pain?") for passage in (
+    "A retort is a vessel in which substances are distilled.", "Aspirin is an analgesic.", "Caffeine is a stimulant.")]
+
+
+def logits_of(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[dict]:
+    """Query and passage, the ids of the pair, the length of its first segment, and the logit."""
+    cases = []
+    for query, passage in texts:
+        row, first = pairs.paired(*vectors.token_ids(tokenizer, [query, passage], 256), 512)
+        with torch.inference_mode():
+            logit = float(model(*pairs.stacked([(row, first)]))[0, 0])
+        cases.append({"query": query, "passage": passage, "ids": row, "first": first, "logit": round(logit, 4)})
+    return cases
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM, for its tokenizer.json")
     parser.add_argument("--run", type=Path, default=Path("runs/ranking"))
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_rank_qa"))
+    parser.add_argument("--reference", type=Path, help="also write torch's logits of a few pairs here")
     args = parser.parse_args()
+    model = trained_ranker(args.run, args.alpha)
     parameters = {
         "retort_api": "ranking", "model_id": "retort/rankqa-minilm-v1", "owned_by": "retort", "created": created(args.run),
         "max_model_len": "512", "tokenizer": "tokenizer.json",
     }
     output = Tensor("logits", "FP32", (1,))
     entry = repository_entry(args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters)
-    file = write_entry(args.out, entry, graph(trained_ranker(args.run, args.alpha), output.name), args.weights / "tokenizer.json")
+    file = write_entry(args.out, entry, graph(model, output.name), args.weights / "tokenizer.json")
     error = batch_error(file)
     print(f"a pair alone and in a padded batch: logits differ by at most {error:.1e}")
     if error > 1e-4:
         sys.exit("a logit depends on what else is in the batch")
+    if args.reference:
+        tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
+        write_reference(args.reference, logits_of(model, tokenizer, EXAMPLES), "scripts.train.ranking.export")
 
 
 if __name__ == "__main__":

@@ -67,8 +67,10 @@ class Asked:
 
     mined: Mined
     queries: list[str]
+    query_vectors: np.ndarray
     right: list[list[int]]
     wrong: list[list[int]]
+    several: bool = False  # whether passages answer each other in large groups
 
 
 def asked(mined: Mined, near: int = 40) -> Asked:
@@ -80,17 +82,17 @@ def asked(mined: Mined, near: int = 40) -> Asked:
         members.setdefault(group, []).append(row)
     if len(mined.groups) < 8 * len(members):
         kept = [q for q in range(len(mined.queries)) if mined.negatives[q] and (q % 4 == 0 or lead(mined, q) < EASY)]
-        return Asked(mined, [mined.queries[q] for q in kept], [[mined.positives[q]] for q in kept], [mined.negatives[q] for q in kept])
+        return Asked(mined, [mined.queries[q] for q in kept], mined.query_vectors[kept], [[mined.positives[q]] for q in kept], [mined.negatives[q] for q in kept])
     of = [mined.groups[p] for p in mined.positives] + mined.groups
     itself = [-1] * len(mined.queries) + list(range(len(mined.passages)))
     right = [[m for m in members[g] if m != i] for g, i in zip(of, itself)]
     number = {g: n for n, g in enumerate(members)}
     groups = np.array([number[g] for g in mined.groups])
-    wrong = []
-    for vector, group in zip(np.concatenate([mined.query_vectors, mined.passage_vectors]), of):
+    wrong, vectors = [], np.concatenate([mined.query_vectors, mined.passage_vectors])
+    for vector, group in zip(vectors, of):
         score = np.where(groups == number[group], -2.0, mined.passage_vectors @ vector)
         wrong.append([int(r) for r in np.argpartition(-score, near)[:near]])
-    return Asked(mined, mined.queries + mined.passages, right, wrong)
+    return Asked(mined, mined.queries + mined.passages, vectors, right, wrong, several=True)
 
 
 def lead(mined: Mined, query: int) -> float:
@@ -123,8 +125,7 @@ class Sampler:
 
     def assemble(self, which: int, chosen: Sequence[int], random: np.random.Generator) -> Lists:
         """Lists of some queries. Short texts that have many right answers make lists twice as long, three of them right."""
-        several = min(len(self.sets[which].right[q]) for q in chosen) >= 3
-        right, candidates = (3, 2 * self.candidates) if several else (1, self.candidates)
+        right, candidates = (3, 2 * self.candidates) if self.sets[which].several else (1, self.candidates)
         rows = []
         for query in chosen:
             for passage in self.candidates_of(which, int(query), right, candidates, random):

@@ -9,7 +9,7 @@ and each segment gets the prefix of its mode and positions of its own, so that t
 read only themselves, gives exactly the token vectors of the two-mode model. The uppermost layers run a second time
 with weights of their own, over segments that read each other; what they read of the other segment starts at a small
 share (PreTTR: MacAvaney et al. 2020, https://arxiv.org/abs/2004.14255). The logit is a weighted sum of evidence that
-is good before any training: the two-mode cosine; for each query token its best passage token (ColBERT: Khattab &
+is good before any training: the two-mode cosine, and that of a map fitted to intents; for each query token its best passage token (ColBERT: Khattab &
 Zaharia 2020, https://arxiv.org/abs/2004.12832), also weighted by how rare the token is; the rare tokens found word for
 word (BM25); the same of the upper layers; and, learned from zero, what their [CLS] vector and the product of their
 means tell. How much each evidence counts may depend on the query: a paraphrase shares no words.
@@ -33,7 +33,7 @@ SWAY = 1.0  # a query may change the weight of an evidence by a factor of e to t
 
 # Evidence and what it counts before training: chosen on the development splits, where the sum is already 3 to 4 points
 # of nDCG@10 better than the cosine alone.
-EVIDENCE = {"cosine": 12.0, "best": 1.0, "rare_best": 8.0, "share_found": 0.5, "found": 0.1,
+EVIDENCE = {"cosine": 6.0, "metric": 12.0, "best": 1.0, "rare_best": 8.0, "share_found": 0.5, "found": 0.1,
             "upper_cosine": 2.0, "upper_best": 2.0, "upper_rare_best": 16.0}
 
 
@@ -51,17 +51,18 @@ class Reading:
 class Ranker(nn.Module):
     """ids, mask, segment_ids [B,L] int64 (segment 1 = passage) to logits [B,1]."""
 
-    def __init__(self, encoder: Encoder, turn: Tensor, rarity: Tensor, prefixes: tuple[Tensor, Tensor],
+    def __init__(self, encoder: Encoder, turn: Tensor, metric: Tensor, rarity: Tensor, prefixes: tuple[Tensor, Tensor],
                  reading: Reading = Reading(), dropout: float = 0.0):
-        """encoder and turn [H,H] of the two-mode model; rarity [vocabulary]: inverse document frequency of each token,
-        >= 0; the ids of the query's prefix and of the passage's."""
+        """encoder and turn [H,H] of the two-mode model; metric [H,H], see metric.py; rarity [vocabulary]: inverse document
+        frequency of each token, >= 0; the ids of the query's prefix and of the passage's."""
         super().__init__()
         self.encoder, self.reading = encoder.requires_grad_(False), reading
         width = encoder.shape.hidden_size
         self.upper = copy.deepcopy(encoder.layers[len(encoder.layers) - reading.together :]).requires_grad_(True)
         for layer in self.upper:
             layer.dropout = dropout
-        for name, value in {"turn": turn, "rarity": rarity.float(), "query_prefix": prefixes[0], "passage_prefix": prefixes[1]}.items():
+        stored = {"turn": turn, "metric": metric, "rarity": rarity.float(), "query_prefix": prefixes[0], "passage_prefix": prefixes[1]}
+        for name, value in stored.items():
             self.register_buffer(name, value)
         self.evidence = nn.Parameter(torch.tensor(list(EVIDENCE.values())) / LEVER)
         self.offset = nn.Parameter(torch.tensor(-sum(EVIDENCE.values()) / 2) / LEVER)
@@ -77,15 +78,14 @@ class Ranker(nn.Module):
         ids, mask, segment_ids = self.prefixed(ids, mask, segment_ids)
         asks, answers = mask * (1 - segment_ids), mask * segment_ids
         own, upper = self.read(ids, mask, segment_ids, asks)
-        asked = pooled(own, asks)
-        both = cosine(asked @ self.turn.T, pooled(own, answers) @ self.turn.T)
+        asked, answered = pooled(own, asks), pooled(own, answers)
         query, passage = pooled(upper, asks), pooled(upper, answers)
         typed = asks * (ids >= SPECIAL).long() * (torch.arange(ids.shape[1], device=ids.device) >= self.first).long()
         rarity = self.rarity[ids] * typed
         meant = (rarity + 1e-3 * asks) * torch.exp(self.weigh(upper).float().squeeze(-1).clamp(-3, 3))
         found = (literal(ids, answers) * rarity).sum(1)
         evidence = torch.stack([
-            both, *matches(own, asks, answers, meant),
+            *(cosine(asked @ m.T, answered @ m.T) for m in (self.turn, self.metric)), *matches(own, asks, answers, meant),
             found / rarity.sum(1).clamp(min=1e-3), found / 20.0,
             cosine(query, passage), *matches(upper, asks, answers, meant),
         ], -1)
