@@ -81,7 +81,8 @@ there. The fragment rows are means over ten drugs."""
 REPORT = """# Evaluation of retort/masked-v1
 
 Measured through the HTTP API by `make eval-masked`: de novo {count:,} molecules a seed; each fragment task {prompts} molecules for
-each of the five drugs of genmol_fragments_dev.csv. Means of the seeds and their standard deviations.
+each of the five drugs of genmol_fragments_dev.csv (the published fragment rows are means over ten drugs, these five among them).
+Means of the seeds and their standard deviations.
 
 - **drawn once**: the model alone. Every row is drawn once, nothing is drawn again (`attempts` 1), as in the published figures.
 - **as served**: the API at its defaults, unique molecules wanted. What did not decode as the model wrote it, had lost a given
