@@ -36,6 +36,9 @@ const question = "What is the SMILES of this molecule?"
 
 func main() {
 	flag.Parse()
+	if *lone < 1 || *rounds < 1 {
+		log.Fatal("-lone and -rounds must be at least 1")
+	}
 	if err := run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
