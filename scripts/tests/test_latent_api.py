@@ -80,7 +80,7 @@ def test_a_stream_ends_with_the_answer(url: str) -> None:
     body = {"smi": IBUPROFEN, "iterations": 3, "particles": 10, "min_similarity": 0.1, "seed": 3}
     with requests.post(f"{url}/generate", json={**body, "stream": True}, stream=True, timeout=300) as answer:
         events = [json.loads(line[6:]) for line in answer.iter_lines() if line.startswith(b"data: ")]
-    assert [e.get("evaluations") for e in events] == [10, 20, 30, None]
+    assert len(events) == 4 and all(0 < e["evaluations"] <= 10 * (i + 1) for i, e in enumerate(events[:3]))
     assert events[-1]["generated"] == generated(url, "/generate", **body)
 
 

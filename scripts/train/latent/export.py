@@ -50,7 +50,7 @@ weights: that of this repository. Cite Irwin et al., J. Chem. Inf. Model. 2012, 
 
 ## Figures
 Measured by `python -m scripts.train.latent.report --data DATA` on {molecules:,} molecules of zinc250k_valid, in floating point;
-[EVALUATION.md](EVALUATION.md) has the figures through the API, searches included.
+[EVALUATION.md](../latent_encoder/EVALUATION.md) has the figures through the API, searches included.
 
 | reconstruction | exact | ignoring chirality | valid |
 |---|---|---|---|

@@ -47,8 +47,8 @@ class Shape:
     dropout: float = 0.0
 
 
-NOISE = -3.0, 1.8
-"""Least and greatest log-variance of the latent noise in training: standard deviations 0.22 to 2.5. Noise below that range is
+NOISE = -1.0, 2.4
+"""Least and greatest log-variance of the latent noise in training: standard deviations 0.6 to 3.3. Noise below that range is
 taken away by what is learned above; the upper end is where a molecule can no longer be told from its neighbours."""
 
 PRESETS = {
