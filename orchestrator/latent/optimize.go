@@ -24,7 +24,7 @@ const (
 	ownPart = 0.25
 	// most is how many times particles a generation decodes at most, to make up
 	// for points that gave no new text in earlier ones.
-	most = 2
+	most = 4
 	// lastPart of the iterations goes to sampling around the best when fewer
 	// molecules have been found than were asked for.
 	lastPart = 0.2
