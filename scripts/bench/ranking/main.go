@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"retort/orchestrator/triton"
@@ -91,15 +93,15 @@ func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error
 	if err != nil {
 		return err
 	}
-	busy, stop := context.WithCancel(ctx)
+	var over atomic.Bool // no more lists are sent; those under way are waited for
 	var mu sync.Mutex
 	var took []float64
 	var workers sync.WaitGroup
 	for w := range 10 {
 		workers.Go(func() {
-			for i := w; busy.Err() == nil; i++ {
+			for i := w; !over.Load(); i++ {
 				lo, start := i%3*lists.Size, time.Now()
-				if gateway.Call(busy, lists.Texts, lo, lo+lists.Size) == nil {
+				if gateway.Call(ctx, lists.Texts, lo, lo+lists.Size) == nil {
 					mu.Lock()
 					took = append(took, milliseconds(start))
 					mu.Unlock()
@@ -109,10 +111,13 @@ func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error
 	}
 	time.Sleep(*period)
 	among, err := singles(ctx, gateway, one)
-	stop()
+	over.Store(true)
 	workers.Wait()
-	if err != nil || len(took) == 0 {
-		return fmt.Errorf("ten lists at once: %d were answered: %w", len(took), err)
+	if err == nil && len(took) == 0 {
+		err = errors.New("none of ten lists at once was answered")
+	}
+	if err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(out, "\nOne passage: %.1f ms alone, %.1f ms among ten requests of 100 passages, which take %.0f ms each (medians)\n",
 		comparison.Median(alone), comparison.Median(among), comparison.Median(took))
