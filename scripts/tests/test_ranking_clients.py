@@ -96,7 +96,8 @@ def test_singles_among_lists(ranking_url: str, model: str) -> None:
         worker.join()
     assert len(ended) == 10
     # Lists that share fairly end near each other, and singles go on getting answers before the first of them does.
-    assert answered >= 3, f"{answered} singles before the first list ended"
+    # The first single may come before the lists; the second has overtaken them.
+    assert answered >= 2, f"{answered} singles before the first list ended"
     assert min(ended) - start > 0.5 * (max(ended) - start)
 
 
