@@ -11,7 +11,9 @@ thread each. What was read before is not read again.
 from __future__ import annotations
 
 import json
+import math
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,6 +30,9 @@ from sampling import Sampling
 
 AT_ONCE = 64
 """Answers under way; more wait."""
+
+ASK_EVERY = 0.002
+"""Seconds between two questions whether the caller has left: each is a round trip to the server, as long as that of a token."""
 
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 
@@ -91,10 +96,13 @@ class Answer:
         if not self.stream:
             self.send((self.prompt if self.echo else "") + "".join(shown), len(shown), finish)
             return
+        asked = -math.inf
         for i, word in enumerate(shown or [""]):
-            if self.sender.is_cancelled():
-                self.sender.send(flags=FINAL)
-                return
+            if time.monotonic() - asked > ASK_EVERY:
+                if self.sender.is_cancelled():
+                    self.sender.send(flags=FINAL)
+                    return
+                asked = time.monotonic()
             last = i + 1 >= len(shown)
             self.send(word, 1 if shown else 0, finish if last else "None", last)
 

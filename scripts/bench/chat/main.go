@@ -72,6 +72,7 @@ func row(name string, values []float64, unit, wanted string) {
 // first measures a lone conversation, an answer after another.
 func first(ctx context.Context, drawings *album, _ *triton.Client) error {
 	var begins, ends []float64
+	drawings.prepare(*lone + 5)
 	for i := range *lone + 5 {
 		a, err := ask(ctx, question, drawings.next())
 		if err != nil {
@@ -110,6 +111,8 @@ func several(ctx context.Context, drawings *album, _ *triton.Client) error {
 
 // rate is the tokens a second of some conversations at once.
 func rate(ctx context.Context, drawings *album, conversations int) (float64, error) {
+	const fastest = 150 // answers a second
+	drawings.prepare(int(fastest * period.Seconds()))
 	var tokens atomic.Int64
 	var failed atomic.Value
 	var work sync.WaitGroup
@@ -137,6 +140,7 @@ func rate(ctx context.Context, drawings *album, conversations int) (float64, err
 // the image too, is counted among the tokens.
 func added(ctx context.Context, drawings *album, client *triton.Client) error {
 	const about = "Describe this molecule. What are its mass, logP, InChI and functional groups?"
+	drawings.prepare(1)
 	picture := drawings.next()
 	var through, straight, each []float64
 	for i := range *lone + 5 {
