@@ -67,9 +67,10 @@ type door struct {
 func build(config *Config, logger zerolog.Logger, stdout io.Writer) (h *house, err error) {
 	h = &house{config: config, logger: logger, stdout: stdout, metrics: telemetry.NewMetrics()}
 	h.life, h.end = context.WithCancel(context.Background())
+	begun := h // A failure returns nil in its place.
 	defer func() {
 		if err != nil {
-			h.close()
+			begun.close()
 		}
 	}()
 	h.tracing, err = telemetry.StartTracing(h.life, logger, config.OTLPEndpoint, config.OTLPProtocol, config.ServiceName, version)

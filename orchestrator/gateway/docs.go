@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/filesystem"
@@ -39,6 +41,9 @@ func (g *Gateway) docs(r fiber.Router) error {
 	description, err := yaml.YAMLToJSON(g.api.OpenAPI())
 	if err != nil {
 		return fmt.Errorf("openapi.yaml: %w", err)
+	}
+	if !jsontext.Value(description).IsValid() { // Members that occur twice, as merged ones do, break the page.
+		return errors.New("openapi.yaml: no valid JSON, or a member occurs twice")
 	}
 	var title struct {
 		Info struct {
