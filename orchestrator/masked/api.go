@@ -53,7 +53,7 @@ func (r *Request) SetDefaults() {
 type Response struct {
 	Status    string     `json:"status"` // "success"
 	Molecules []Molecule `json:"molecules"`
-	Drawn     int        `json:"drawn,omitempty"` // rows that the model filled; with Request.Scores
+	Drawn     int        `json:"drawn,omitzero"` // rows that the model filled; with Request.Scores
 }
 
 // Molecule is one molecule with the score it is ranked by.
