@@ -1,42 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
 
 	"retort/orchestrator/triton"
+	"retort/scripts/bench/comparison"
 	"retort/tokenizers"
 )
 
 // server is a server with OpenAI's interface.
 type server struct{ url, model string }
 
-var web = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-
 func (s *server) embed(ctx context.Context, texts []string, lo, hi int) error {
-	body, err := json.Marshal(map[string]any{"model": s.model, "input": texts[lo:hi]})
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := web.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %.200s", s.url, res.Status, answer)
-	}
-	return err
+	return comparison.Post(ctx, s.url, map[string]any{"model": s.model, "input": texts[lo:hi]})
 }
 
 // direct sends tensors made beforehand.

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"path/filepath"
 	"strings"
 
 	"retort/orchestrator/triton"
+	"retort/scripts/bench/comparison"
 	"retort/tokenizers"
 )
 
@@ -35,8 +31,6 @@ func passages(count int) []string {
 	return texts
 }
 
-var web = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-
 // documented asks the gateway.
 func documented(ctx context.Context, texts []string, lo, hi int) error {
 	type text struct {
@@ -46,34 +40,12 @@ func documented(ctx context.Context, texts []string, lo, hi int) error {
 	for i := range list {
 		list[i].Text = texts[lo+i]
 	}
-	return post(ctx, *gatewayURL+"/v1/ranking", map[string]any{"model": *publicID, "query": text{query}, "passages": list, "truncate": "END"})
+	return comparison.Post(ctx, *gatewayURL+"/v1/ranking", map[string]any{"model": *publicID, "query": text{query}, "passages": list, "truncate": "END"})
 }
 
 // cohere asks the peer.
 func cohere(ctx context.Context, texts []string, lo, hi int) error {
-	return post(ctx, *peerURL+"/rerank", map[string]any{"model": *peerModel, "query": query, "documents": texts[lo:hi]})
-}
-
-func post(ctx context.Context, url string, value any) error {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := web.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %.200s", url, res.Status, answer)
-	}
-	return err
+	return comparison.Post(ctx, *peerURL+"/rerank", map[string]any{"model": *peerModel, "query": query, "documents": texts[lo:hi]})
 }
 
 // direct sends tensors made beforehand.
