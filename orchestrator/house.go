@@ -86,7 +86,7 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (h *house, e
 	h.registry = triton.NewRegistry(h.client, triton.RegistryConfig{
 		Every: config.Discovery, Repository: config.ModelRepository, Logger: logger,
 	})
-	h.registry.OnChange(func(s *triton.Snapshot) { h.metrics.TritonUp(!s.Stale) })
+	h.registry.Follow(func(s *triton.Snapshot) { h.metrics.TritonUp(!s.Stale) })
 	if err := h.openTLS(); err != nil {
 		return nil, err
 	}

@@ -93,12 +93,10 @@ func NewSetCatalog[T any](r *Registry, api string, logger zerolog.Logger, observ
 func newCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(int), sets func([]*Model) [][]*Model, open func([]*Model) (T, error)) *Catalog[T] {
 	c := &Catalog[T]{api: api, sets: sets, open: open, logger: logger.With().Str("api", api).Logger()}
 	c.table.Store(&catalogTable[T]{})
-	follow := func(s *Snapshot) {
+	r.Follow(func(s *Snapshot) {
 		c.follow(s)
 		observe(len(c.IDs()))
-	}
-	r.OnChange(follow)
-	follow(r.Snapshot())
+	})
 	return c
 }
 

@@ -37,7 +37,8 @@ type Registry struct {
 
 	snapshot atomic.Pointer[Snapshot]
 	polling  sync.Mutex // one look at a time
-	mu       sync.Mutex
+	telling  sync.Mutex // held while a snapshot is stored and the watchers are told
+	mu       sync.Mutex // of the watchers
 	watchers map[int]func(*Snapshot)
 	next     int
 }
@@ -68,9 +69,13 @@ func (r *Registry) Models(api string) []*Model { return r.Snapshot().Of(api) }
 // Model returns a ready model.
 func (r *Registry) Model(name string) (*Model, bool) { return r.Snapshot().Model(name) }
 
-// OnChange calls f with every snapshot that differs from the one before it,
-// one at a time, until stop is called. f holds up discovery while it runs.
-func (r *Registry) OnChange(f func(*Snapshot)) (stop func()) {
+// Follow calls f with the present snapshot before it returns, and then with
+// every snapshot that differs from the one before it, in order and one at a
+// time, until stop is called. f holds up discovery while it runs.
+func (r *Registry) Follow(f func(*Snapshot)) (stop func()) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	f(r.Snapshot())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.next
@@ -84,10 +89,11 @@ func (r *Registry) OnChange(f func(*Snapshot)) (stop func()) {
 }
 
 // Wait returns the first snapshot, from the present one on, that fulfils a
-// condition.
+// condition. The condition is asked after those who followed before Wait have
+// been told of the snapshot, and so may be one on what they make of it.
 func (r *Registry) Wait(ctx context.Context, fulfils func(*Snapshot) bool) (*Snapshot, error) {
 	seen := make(chan *Snapshot, 1)
-	stop := r.OnChange(func(s *Snapshot) {
+	stop := r.Follow(func(s *Snapshot) {
 		if fulfils(s) {
 			select {
 			case seen <- s:
@@ -96,9 +102,6 @@ func (r *Registry) Wait(ctx context.Context, fulfils func(*Snapshot) bool) (*Sna
 		}
 	})
 	defer stop()
-	if s := r.Snapshot(); fulfils(s) {
-		return s, nil
-	}
 	select {
 	case s := <-seen:
 		return s, nil
@@ -116,6 +119,8 @@ func (r *Registry) Refresh(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fault.As(ctx.Err()) // the caller left, which says nothing of Triton
 	}
+	r.telling.Lock()
+	defer r.telling.Unlock()
 	r.snapshot.Store(now)
 	if !now.equal(old) {
 		r.announce(now, old)

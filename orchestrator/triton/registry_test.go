@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,7 +140,7 @@ func TestRegistryTellsOfChangesOnly(t *testing.T) {
 	wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
 	var mu sync.Mutex
 	var told []int
-	stop := r.OnChange(func(s *triton.Snapshot) { mu.Lock(); defer mu.Unlock(); told = append(told, len(s.Models)) })
+	stop := r.Follow(func(s *triton.Snapshot) { mu.Lock(); defer mu.Unlock(); told = append(told, len(s.Models)) })
 	time.Sleep(100 * time.Millisecond)
 	s.Unload("echo")
 	wait(t, r, "gone", func(s *triton.Snapshot) bool { return len(s.Models) == 0 })
@@ -150,6 +151,33 @@ func TestRegistryTellsOfChangesOnly(t *testing.T) {
 	wait(t, r, "gone again", func(s *triton.Snapshot) bool { return len(s.Models) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
+	if !slices.Equal(told, []int{1, 0, 1}) {
+		t.Errorf("told of snapshots with %v models, want 1, 0 and 1", told)
+	}
+}
+
+// A change that comes while a follower is still busy with its first snapshot
+// is told afterwards: told at the same time, the older one could win, and what
+// the follower made of it would stay until the next change.
+func TestFollowersAreToldInOrder(t *testing.T) {
+	s := tritontest.Start(t)
+	r := watch(t, s.Client(), "")
+	wait(t, r, "empty", func(s *triton.Snapshot) bool { return !s.Stale })
+	var busy atomic.Bool
+	var told []int
+	stop := r.Follow(func(seen *triton.Snapshot) {
+		if !busy.CompareAndSwap(false, true) {
+			t.Error("told of two snapshots at a time")
+		}
+		defer busy.Store(false)
+		if len(told) == 0 {
+			s.Load(s.Put(echo(t)))
+			time.Sleep(200 * time.Millisecond) // several looks
+		}
+		told = append(told, len(seen.Models))
+	})
+	wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
+	stop()
 	if !slices.Equal(told, []int{0, 1}) {
 		t.Errorf("told of snapshots with %v models, want 0 and 1", told)
 	}
