@@ -223,7 +223,7 @@ func TestTheFormsOfAGeneratedAnswer(t *testing.T) {
 	objects.Generated = "objects"
 	r = start(t, objects, toyModels(t, 0)...)
 	for _, algorithm := range []string{"CMA-ES", "none"} {
-		status, text := r.post("/generate", `{"smi": "`+plain+`", "algorithm": "`+algorithm+`", "num_molecules": 2}`)
+		status, text := r.post("/generate", `{"smi": "`+plain+`", "algorithm": "`+algorithm+`", "num_molecules": 2, "min_similarity": 0.2, "seed": 7}`)
 		if status != 200 || strings.Count(text, `{"smiles":"`) != 2 || strings.Count(text, `"score":`) != 2 || strings.Contains(text, "similarity") {
 			t.Errorf("objects: %d %s", status, text)
 		}
