@@ -53,6 +53,17 @@ func ParseVocabulary(text string) (*Vocabulary, error) {
 	return v, nil
 }
 
+// Words are the ids of all tokens but the special ones.
+func (v *Vocabulary) Words() []int32 {
+	var words []int32
+	for id, special := range v.isSpecial {
+		if !special {
+			words = append(words, int32(id))
+		}
+	}
+	return words
+}
+
 // Size is the number of tokens, special ones included.
 func (v *Vocabulary) Size() int { return len(v.tokens) }
 

@@ -266,3 +266,13 @@ func FuzzSMILES(f *testing.F) {
 		}
 	})
 }
+
+func TestWordsAreTheTokensThatAreNotSpecial(t *testing.T) {
+	v, err := ParseVocabulary("[PAD]\nC\n[BOS]\n[EOS]\n[UNK]\nCl\n[MASK]\n[nH]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := v.Words(), []int32{1, 5, 7}; !slices.Equal(got, want) {
+		t.Errorf("words %v, not %v", got, want)
+	}
+}

@@ -18,6 +18,8 @@ func (m instant) Space() *Space { return m.space }
 
 func (instant) Tokens(smiles string) ([]int32, *fault.Error) { return make([]int32, len(smiles)), nil }
 
+func (instant) Words() []int32 { return []int32{0} }
+
 func (m instant) Encode(_ context.Context, rows [][]int32) ([][]float32, error) {
 	out := make([][]float32, len(rows))
 	for i := range out {

@@ -11,6 +11,7 @@ import (
 type seed struct {
 	smiles string // canonical
 	print  chem.Fingerprint
+	ids    []int32
 	hidden []float32
 }
 
@@ -19,6 +20,7 @@ type candidate struct {
 	smiles     string // canonical
 	score      float64
 	similarity float64
+	print      chem.Fingerprint
 }
 
 // mostKnown bounds the memory of a run: what is decoded after so many texts is
@@ -83,7 +85,7 @@ func (j *jury) evaluate(ctx context.Context, texts []string) error {
 			continue
 		}
 		print := molecules[k].Fingerprint()
-		j.known[texts[i]] = &candidate{smiles: molecules[k].SMILES(), score: scores[k], similarity: print.Tanimoto(&j.seed.print)}
+		j.known[texts[i]] = &candidate{smiles: molecules[k].SMILES(), score: scores[k], similarity: print.Tanimoto(&j.seed.print), print: print}
 	}
 	return nil
 }

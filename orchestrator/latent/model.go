@@ -21,6 +21,8 @@ type Model interface {
 	// Tokens are the ids of a canonical SMILES. The error is Invalid and has no
 	// path: the caller knows which field the text came from.
 	Tokens(smiles string) ([]int32, *fault.Error)
+	// Words are the ids that a text is made of: all but the special ones.
+	Words() []int32
 	// Encode gives one hidden state of Space().Size() numbers per row of ids.
 	Encode(ctx context.Context, rows [][]int32) ([][]float32, error)
 	// Decode gives one SMILES per point. It may not be a valid one.
@@ -60,6 +62,7 @@ type network struct {
 	space      *Space
 	vocabulary *tokenizers.Vocabulary
 	tokenizer  *tokenizers.SMILES
+	words      []int32
 	maxTokens  int
 	client     *triton.Client
 	encoder    string
@@ -132,6 +135,7 @@ func (n *network) read(entry *triton.Model) (err error) {
 	if n.tokenizer, err = tokenizers.NewSMILES(n.vocabulary); err != nil {
 		return err
 	}
+	n.words = n.vocabulary.Words()
 	if file, err = entry.File(entry.Parameter("statistics", "latent.json")); err != nil {
 		return err
 	}
@@ -179,6 +183,8 @@ func (n *network) Tokens(smiles string) ([]int32, *fault.Error) {
 	}
 	return ids, nil
 }
+
+func (n *network) Words() []int32 { return n.words }
 
 func (n *network) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	return n.encoding.Do(ctx, rows)

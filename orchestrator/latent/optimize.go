@@ -21,10 +21,10 @@ const (
 	elite = 8
 	// ownPart of a generation is drawn by CMA-ES, the rest is bred from the best
 	// molecules so far; the best of them is injected into CMA-ES.
-	ownPart = 0.25
+	ownPart = 0.1
 	// most is how many times particles a generation decodes at most, to make up
 	// for points that gave no new text in earlier ones.
-	most = 4
+	most = 6
 	// lastPart of the iterations goes to sampling around the best when fewer
 	// molecules have been found than were asked for.
 	lastPart = 0.2
@@ -59,10 +59,11 @@ func (s *search) optimize(ctx context.Context, watch func(iteration, evaluations
 	if err != nil {
 		return nil, err
 	}
-	s.origin = parent{candidate: &candidate{smiles: s.jury.seed.smiles}, merit: math.Inf(-1), hidden: s.jury.seed.hidden}
+	s.origin = parent{candidate: &candidate{smiles: s.jury.seed.smiles}, merit: math.Inf(-1), ids: s.jury.seed.ids, hidden: s.jury.seed.hidden}
 	if own[0] != nil {
 		s.origin.candidate, s.origin.merit = own[0], s.merit(own[0])
 	}
+	s.stock.parents = []parent{s.origin}
 	if err := s.start(s.origin, firstSigma); err != nil {
 		return nil, err
 	}
@@ -90,13 +91,12 @@ func (s *search) optimize(ctx context.Context, watch func(iteration, evaluations
 // merit is that of a candidate.
 func (s *search) merit(c *candidate) float64 { return s.jury.goal.merit(c.score, c.similarity) }
 
-// start begins a run of CMA-ES, and breeding, at a molecule. At the size of
+// start begins a run of CMA-ES at a molecule. At the size of
 // a latent space the full covariance would learn nothing in so few generations.
 // Decoding is a step function, so equal values say nothing about the end of a
 // search: the criteria that look for them are off.
 func (s *search) start(at parent, sigma float64) (err error) {
 	s.best, s.idle = math.Inf(-1), 0
-	s.stock.begin(at)
 	own := max(2, int(ownPart*float64(s.request.Particles)))
 	s.run, err = cmaes.New(s.model.Space().whiten(at.hidden), sigma, cmaes.Separable(), cmaes.Population(own),
 		cmaes.Seed(s.random.Uint64()), cmaes.StopAt(cmaes.Criteria{Flat: -1, Fun: -1, FunHistory: -1, Stagnation: -1, Iterations: -1}))
@@ -109,7 +109,10 @@ func (s *search) start(at parent, sigma float64) (err error) {
 func (s *search) generation(ctx context.Context, iteration int) error {
 	population := s.run.Ask()
 	own, wanted := len(population), iteration*s.request.Particles-s.jury.evaluations
-	bred, births := s.stock.breed(s.model.Space(), max(0, min(wanted, most*s.request.Particles)-own))
+	bred, births, err := s.stock.breed(ctx, s.model, max(0, min(wanted, most*s.request.Particles)-own))
+	if err != nil {
+		return err
+	}
 	points := make([]Point, own, own+len(bred))
 	for i, x := range population {
 		points[i].Hidden = s.model.Space().colour(x)
@@ -202,7 +205,7 @@ func (s *search) centre(ctx context.Context) (parent, error) {
 	if err != nil {
 		return parent{}, err
 	}
-	return parent{candidate: chosen, merit: s.merit(chosen), hidden: hiddens[0]}, nil
+	return parent{candidate: chosen, merit: s.merit(chosen), ids: ids, hidden: hiddens[0]}, nil
 }
 
 // wanting reports whether iteration i is one of the last, and too few

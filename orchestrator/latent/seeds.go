@@ -37,7 +37,7 @@ func (s *Service) encode(ctx context.Context, smiles []string, most int, path fu
 		return nil, nil, err
 	}
 	for i, h := range hiddens {
-		seeds[i].hidden = h
+		seeds[i].ids, seeds[i].hidden = rows[i], h
 	}
 	return model, seeds, nil
 }

@@ -7,7 +7,7 @@ qed    qed_opt_*.smi, a molecule a line: success = a molecule with QED >= 0.9 an
 plogp  plogp_opt_*.tsv: gain in normalised penalised logP over the start, 0 where nothing better was found, at 8,080
        evaluations and similarity 0.4 and 0.6; mean, deviation, median, and the share that gains 2 or more. --starts of them.
 space  zinc250k_valid.smi.gz: reconstruction through /hidden and /decode, and molecules decoded from points around 200
-       of them at several radii (normal noise added here, no filter).
+       of them at several radii (normal noise added here, no filter); and what /sampling serves around them.
 
 Scores and similarities are computed anew with Python RDKit: Morgan fingerprints, radius 2, 2048 bits, no chirality. A run that
 was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots. --split tune takes the tuning files.
@@ -128,7 +128,8 @@ def drawn(starts: list[str], count: int, seed: int) -> list[str]:
 def qed(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
     """A row of figures per budget."""
     starts = (given.data / f"qed_opt_{given.split}.smi").read_text().split()
-    for evaluations, budget in QED_BUDGETS.items():
+    for evaluations in map(int, given.budgets.split(",")):
+        budget = QED_BUDGETS[evaluations]
         chosen = drawn(starts, given.limit or (len(starts) if evaluations == 1500 else given.starts), given.seed)
 
         def work(start: str, budget: tuple[int, int] = budget) -> dict:
@@ -145,7 +146,7 @@ def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
     """A row of figures per similarity."""
     lines = (given.data / f"plogp_opt_{given.split}.tsv").read_text().splitlines()[1:]
     chosen = drawn([line.split("\t")[0] for line in lines], given.limit or given.starts, given.seed)
-    for floor in (0.4, 0.6):
+    for floor in map(float, given.floors.split(",")):
         def work(start: str, floor: float = floor) -> dict:
             found, evaluations = api.optimise(start, PLOGP_BUDGET, floor, "plogP", given.seed)
             return {**molecules.compared(start, found, molecules.penalized_logp), "evaluations": evaluations}
@@ -185,6 +186,8 @@ def main() -> None:
     parser.add_argument("--split", default="dev", choices=("dev", "tune"), help="measure on dev, tune on tune")
     parser.add_argument("--limit", type=int, default=0, help="starts of each task, for a quick look (0: as described)")
     parser.add_argument("--starts", type=int, default=100, help="starts of the larger budgets")
+    parser.add_argument("--floors", default="0.4,0.6", help="least similarities of the task plogp")
+    parser.add_argument("--budgets", default=",".join(map(str, QED_BUDGETS)), help="evaluations of the task qed")
     parser.add_argument("--molecules", type=int, default=1000, help="molecules of the task space")
     parser.add_argument("--concurrency", type=int, default=8, help="requests at once")
     parser.add_argument("--seed", type=int, default=7)

@@ -56,9 +56,17 @@ def text(results: dict) -> list[str]:
         lines += [f"## The space, on {row['molecules']:,} molecules of zinc250k_valid", "",
                   f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, valid {row['valid']:.2%}.", "",
                   "| radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |"]
-        lines += [f"| {r['radius']} | {r['validity']:.1%} | {r['uniqueness']:.1%} | {r['non_identical']:.1%} |" for r in row["radii"]]
+        lines += [f"| {r['radius']} | {shares(r)} |" for r in row["radii"]]
+        lines += ["", "As `/sampling` serves them, which draws again where a draw is no molecule, the seed or a repeat:", "",
+                  "| scaled_radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |"]
+        lines += [f"| {r['scaled_radius']} | {shares(r)} |" for r in row["served"]]
         lines.append("")
     return lines
+
+
+def shares(row: dict[str, float]) -> str:
+    """Three cells."""
+    return " | ".join(f"{row[name]:.1%}" for name in ("validity", "uniqueness", "non_identical"))
 
 
 def scores(axes: pyplot.Axes, rows: list[dict]) -> None:

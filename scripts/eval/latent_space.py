@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from scripts.eval.molecules import canonical
 
-RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
+RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0)
+SCALED_RADII = (0.7, 1.0, 1.5, 2.0)
 SEEDS, EACH, ROWS = 200, 5, 500
 
 Post = Callable[[str, dict], dict]
@@ -47,10 +48,20 @@ def around(post: Post, smiles: list[str], states: list[list[float]], radius: flo
     """EACH samples around each molecule: its state plus normal noise."""
     noise = random.Random(seed)
     points = [[v + radius * noise.gauss(0, 1) for v in state] for state in states for _ in range(EACH)]
-    found = [canonical(text) for text in decode(post, points)]
-    starts = [canonical(s) for s in smiles for _ in range(EACH)]
-    valid = [(m, s) for m, s in zip(found, starts) if m is not None]
-    return {"radius": radius, "validity": len(valid) / len(found), "uniqueness": len({m for m, _ in valid}) / max(1, len(valid)),
+    return {"radius": radius, **quality(smiles, decode(post, points))}
+
+
+def served(post: Post, smiles: list[str], scaled_radius: float, seed: int) -> dict[str, float]:
+    """EACH molecules around each molecule as /sampling gives them: it draws again where a draw is none, or not new."""
+    body = {"sequences": smiles, "num_molecules": EACH, "scaled_radius": scaled_radius, "seed": seed}
+    return {"scaled_radius": scaled_radius, **quality(smiles, [text for texts in post("/sampling", body)["generated"] for text in texts])}
+
+
+def quality(smiles: list[str], texts: list[str]) -> dict[str, float]:
+    """Validity, uniqueness and non-identical share of EACH texts around each molecule."""
+    found, starts = [canonical(text) for text in texts], [canonical(s) for s in smiles for _ in range(EACH)]
+    valid = [(m, s) for m, s in zip(found, starts, strict=True) if m is not None]
+    return {"validity": len(valid) / len(found), "uniqueness": len({m for m, _ in valid}) / max(1, len(valid)),
             "non_identical": sum(m != s for m, s in valid) / max(1, len(valid))}
 
 
@@ -59,4 +70,5 @@ def measure(post: Post, smiles: list[str], seed: int) -> dict:
     states = hidden(post, smiles)
     seeds = slice(0, SEEDS)
     return {"molecules": len(smiles), **reconstruction(smiles, decode(post, states)),
-            "radii": [around(post, smiles[seeds], states[seeds], radius, seed) for radius in RADII]}
+            "radii": [around(post, smiles[seeds], states[seeds], radius, seed) for radius in RADII],
+            "served": [served(post, smiles[seeds], radius, seed) for radius in SCALED_RADII]}

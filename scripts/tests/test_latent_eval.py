@@ -58,3 +58,18 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
     at_04, at_06 = results["plogp"]["rows"]
     assert at_04["gains"][1] == 0 and at_06["mean"] <= at_04["mean"]
     assert (tmp_path / "out/qed.png").stat().st_size > 1000 and "no result" in (tmp_path / "out/results.md").read_text()
+
+
+def test_what_sampling_serves_is_counted_by_seed() -> None:
+    from scripts.eval import latent_space
+
+    asked = []
+
+    def post(path: str, body: dict) -> dict:
+        asked.append((path, body))
+        return {"generated": [["OCC", "CCN", "CCN", "C1CC", "CCCl"], [STARTS[0], "CO", "CN", "CF", "CBr"]]}
+
+    row = latent_space.served(post, ["CCO", STARTS[0]], 1.5, 7)
+    assert asked == [("/sampling", {"sequences": ["CCO", STARTS[0]], "num_molecules": 5, "scaled_radius": 1.5, "seed": 7})]
+    # Nine are molecules; two of those are their seeds, one in another spelling, and one is there twice.
+    assert row == {"scaled_radius": 1.5, "validity": 0.9, "uniqueness": pytest.approx(8 / 9), "non_identical": pytest.approx(7 / 9)}

@@ -1,5 +1,7 @@
 """The latent model and its graphs. Run by `make test-train`; skipped where torch or onnxruntime is not installed."""
 
+import argparse
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,9 @@ torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("rdkit")
 
-from scripts.train import batches, graph, quantise  # noqa: E402
-from scripts.train.latent import decoder_graph, decoding, encoder_graph, start  # noqa: E402
+from scripts.train import batches, checkpoint, graph, quantise, training  # noqa: E402
+from scripts.train.latent import decoder_graph, decoding, encoder_graph, rejection, start  # noqa: E402
+from scripts.train.latent.__main__ import Data, Own, both  # noqa: E402
 from scripts.train.latent.model import PRESETS, Model, Shape  # noqa: E402
 from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split  # noqa: E402
 
@@ -164,3 +167,39 @@ def test_rounded_weights_and_inputs():
     np.testing.assert_allclose(rounded * step[:, None], matrix.numpy(), atol=0.02)
     scale, zero = quantise.activation(-0.2, 5.0)
     assert zero == 10 and (255 - zero) * scale == pytest.approx(5.0, abs=0.02)
+
+
+def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch):
+    torch.manual_seed(3)
+    small = Model(Shape(vocabulary=len(vocabulary), **PRESETS["tiny"])).eval()
+    with torch.no_grad():  # Mostly the token C, and the end after some: chains are molecules, the rest is not.
+        small.decoder.head.bias[vocabulary.ids["C"]] += 3
+        small.decoder.head.bias[EOS] += 3
+    monkeypatch.setattr(rejection, "EASY", 1.0)
+    asked = []
+    decode = decoding.cached
+    monkeypatch.setattr(decoding, "cached", lambda decoder, z, limit, temperature: asked.append((len(z), temperature)) or decode(decoder, z, limit, temperature))
+    z, ids, counts = rejection.texts(small, vocabulary, MOLECULES * 20)
+    assert len(z) == len(ids) == sum(counts) > 0
+    assert all(EOS in row for row in ids.tolist())
+    assert all(rejection.evaluation.canonical(vocabulary.decode(row)) for row in ids.tolist())
+    rows = [80 - sum(counts[:n]) for n in range(len(asked))]  # A point with a molecule is not drawn from again.
+    assert asked == list(zip(rows, rejection.TEMPERATURES))
+
+
+def test_training_learns_own_texts_beside_molecules(model, vocabulary, tmp_path):
+    rows = [torch.tensor([*vocabulary.encode(s), EOS], dtype=torch.int16) for s in MOLECULES]
+    checkpoint.save({"z": torch.randn(4, 64).half(), "ids": rows}, tmp_path / "own.pt")
+    options = training.Options(batch=4, samples=4)
+    own = Own(tmp_path / "own.pt", options)
+    z, target = own.batch(0)
+    assert z.shape == (2, 64) and z.dtype == torch.float32
+    for row in target.tolist():
+        assert vocabulary.decode(row[1 : row.index(EOS)]) in MOLECULES
+    molecules = Data(MOLECULES, vocabulary, options).batch(0)
+    noise = argparse.Namespace(lowest=-2.0, highest=0.0)
+    torch.manual_seed(0)
+    alone, _ = both(model, molecules, noise)
+    torch.manual_seed(0)
+    together, figures = both(model, (*molecules, z, target), noise)
+    assert together.item() == pytest.approx(alone.item() + figures["own"].item(), rel=1e-5)

@@ -83,7 +83,9 @@ def sampled(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     """
     graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
-    settings = graph.input("temperature", TensorProto.FLOAT, ["batch", 1]), graph.input("seed", TensorProto.INT64, ["batch", 1])
+    temperature, seed = graph.input("temperature", TensorProto.FLOAT, ["batch", 1]), graph.input("seed", TensorProto.INT64, ["batch", 1])
+    # All rounds' numbers at once: inside the loop their many small operators would take longer than the layers.
+    settings = temperature, graph.uniform(graph.key(seed, graph.op("Range", 0, shape.positions, 1)))
     step = Step(graph, decoder, graph.op("Squeeze", hiddens, np.array([1])))
     batch = graph.op("Shape", hiddens, start=0, end=1)
     token = graph.op("Expand", BOS, batch)
@@ -131,7 +133,7 @@ def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) ->
 
 def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str, str]], start: str) -> Graph:
     """Body of the inner Loop: one token more for every row at work; ends when a third of them is done."""
-    temperature, seed = settings
+    temperature, uniform = settings
     hot, divisor = graph.op("Greater", temperature, 0.0), graph.op("Max", temperature, 1e-4)
     body = Graph(graph)
     number, _ = body.input("round", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
@@ -139,7 +141,7 @@ def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str,
     cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(step.decoder.layers))]
     turn = body.op("Add", number, start)
     logits, cache = step.logits(body, turn, token, cache, cross)
-    picked = _pick(body, logits, hot, divisor, body.uniform(body.key(seed, turn)))
+    picked = _pick(body, logits, hot, divisor, body.op("Gather", uniform, body.op("Unsqueeze", turn, np.array([0])), axis=1))
     gained = body.op("Squeeze", body.op("GatherElements", body.op("LogSoftmax", logits, axis=-1), picked, axis=1), np.array([1]))
     score = body.op("Where", done, score, body.op("Add", score, gained))
     token = body.op("Where", done, PAD, body.op("Squeeze", picked, np.array([1])))

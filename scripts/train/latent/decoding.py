@@ -26,8 +26,8 @@ def plain(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
 
 
 @torch.no_grad()
-def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
-    """Greedy decoding with a key/value cache; the same ids as `plain`, in less time."""
+def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: float = 0.0) -> torch.Tensor:
+    """Decoding with a key/value cache; greedy, at temperature 0, the same ids as `plain` in less time."""
     memory, reach, heads = decoder.slots(z), decoder.relative.reach, decoder.shape.key_heads
     cross = [layer.cross.keys(memory) for layer in decoder.layers]
     shape = (len(z), heads, limit, decoder.shape.width // decoder.shape.heads)
@@ -42,7 +42,9 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
         x = (decoder.token(token) + decoder.position.weight[step])[:, None]
         for layer, (k, v), (ck, cv) in zip(decoder.layers, past, cross):
             x = _layer(layer, x, step, k, v, ck, cv, bias, places[:, :, step : step + 1])
-        token = decoder.head(decoder.norm(x))[:, 0].argmax(-1).masked_fill(done, PAD)
+        logits = decoder.head(decoder.norm(x))[:, 0]
+        picked = torch.multinomial((logits / temperature).softmax(-1), 1)[:, 0] if temperature > 0 else logits.argmax(-1)
+        token = picked.masked_fill(done, PAD)
         out.append(token)
         done = done | (token == EOS)
         if done.all():

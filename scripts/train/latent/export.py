@@ -28,14 +28,14 @@ from scripts.train.latent.model import NOISE, Model, Shape
 from scripts.train.latent.report import load
 from scripts.train.latent.tokens import BOS, Vocabulary, read_molecules
 
-CARD = """# retort/latent-v1
+CARD = """# retort/latent-v2
 
 A latent-variable model of SMILES: one vector of {latent} numbers a molecule (K = 1), root mean square 1, and back.
 {parameters:.1f} M parameters, in fp16 and (inside the decoder's loop) int8: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors
 made from the latent. {vocabulary} tokens: the simple ones (atoms, bonds, branches, ring numbers) and 300 frequent runs of them, so that a
 molecule has 11 tokens on average. Trained as an autoencoder under Gaussian noise of random size on the latent (standard deviation
 exp(lv / 2), lv uniform in [{lowest:g}, {highest:g}] per molecule), the recipe of MolMIM (arXiv 2208.09016) with asymmetric mutual information
-machines (arXiv 2003.02645). Decoding is greedy.
+machines (arXiv 2003.02645); at the end also on texts of its own that are molecules (scripts/train/latent/rejection.py). Decoding is greedy.
 
 ## Data
 ZINC250k, canonical SMILES with stereo: 220,010 training molecules, in the split of the junction-tree VAE; the 5,000 test
@@ -44,9 +44,11 @@ weights: that of this repository. Cite Irwin et al., J. Chem. Inf. Model. 2012, 
 
 ## Training
 {samples:,} samples in {steps:,} steps of {batch}, {minutes:.0f} minutes on one core of a shared CPU, seed {seed}; {state}.
-{history}Train on from these weights, ending with --finish 30 (or a GPU from nothing: --preset gpu):
+{history}Train on from these weights, and end with texts of the model's own (or on a GPU from nothing: --preset gpu):
 
     python -m scripts.train.latent --data DATA --start model_repository --name longer --minutes 600
+    python -m scripts.train.latent.rejection --data DATA --run runs/longer
+    python -m scripts.train.latent --data DATA --start model_repository --name longer --minutes 600 --own runs/longer/own.pt --finish 30
 
 ## Figures
 Measured by `python -m scripts.train.latent.report --data DATA` on {molecules:,} molecules of zinc250k_valid, in floating point;
@@ -87,7 +89,7 @@ def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
 
     def one(name: str, role: str, comment: str, batch: int, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Entry:
         return Entry(name, comment, batch, inputs, outputs, {
-            "retort_api": "latent", "role": role, "model_id": "retort/latent-v1", "owned_by": "retort", "created": created,
+            "retort_api": "latent", "role": role, "model_id": "retort/latent-v2", "owned_by": "retort", "created": created,
             "latent_dim": str(shape.latent), "max_model_len": str(shape.positions), "vocab": "vocab.txt"})
 
     return (
@@ -102,14 +104,14 @@ def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
 
 
 def observed(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> Ranges:
-    """Input ranges of the decoder's linear maps: its own tokens at every level of latent noise up to twice the training's."""
+    """Input ranges of the decoder's linear maps: its own tokens at every level of latent noise up to the training's largest."""
 
     def run() -> None:
         torch.manual_seed(0)
         for start in range(0, len(molecules), 250):
             part = molecules[start : start + 250]
             z = evaluation.encode(model, vocabulary, part)
-            z = z + 2.5 * torch.rand(len(z), 1) * torch.randn_like(z)
+            z = z + 4 * torch.rand(len(z), 1) * torch.randn_like(z)
             ids = decoding.cached(model.decoder, z)
             model.decoder(torch.cat([torch.full((len(z), 1), BOS), ids[:, :-1]], 1), z)
 

@@ -47,8 +47,8 @@ class Shape:
     dropout: float = 0.0
 
 
-NOISE = -1.0, 2.4
-"""Least and greatest log-variance of the latent noise in training: standard deviations 0.6 to 3.3. Noise below that range is
+NOISE = 0.0, 2.6
+"""Least and greatest log-variance of the latent noise in training: standard deviations 1 to 3.7. Noise below that range is
 taken away by what is learned above; the upper end is where a molecule can no longer be told from its neighbours."""
 
 PRESETS = {
@@ -176,8 +176,11 @@ class Model(nn.Module):
         """
         z = self.encoder(ids, (ids != PAD).long())
         deviation = torch.exp(0.5 * (lowest + (highest - lowest) * torch.rand(len(z), 1, device=z.device)))
-        logits = self.decoder(target[:, :-1], z + deviation * torch.randn_like(z))
-        wanted = target[:, 1:]
+        return self.decoded(z + deviation * torch.randn_like(z), target)
+
+    def decoded(self, z: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Cross-entropy per token of decoding z [B, latent] to target [B, L] ([BOS] tokens [EOS] padding)."""
+        logits, wanted = self.decoder(target[:, :-1], z), target[:, 1:]
         losses = functional.cross_entropy(logits.float().flatten(0, 1), wanted.flatten(), ignore_index=PAD, reduction="none").view_as(wanted)
         tokens = (wanted != PAD).sum()
         right = ((logits.argmax(-1) == wanted) | (wanted == PAD)).all(1).float()

@@ -2,7 +2,7 @@
 
     python -m scripts.train.latent.report --run runs/latent --data DATA
 
-reconstruction of all of zinc250k_valid (or --molecules of it), samples around --seeds molecules at radii 0.5 to 3, and the mean
+reconstruction of all of zinc250k_valid (or --molecules of it), samples around --seeds molecules at radii 0.5 to 4, and the mean
 and standard deviation of every latent dimension over training molecules (latent.json, for optimisers that search in
 whitened coordinates), with --radius, the noise that the API calls scaled radius 1.
 """
@@ -21,7 +21,7 @@ from scripts.train.latent import evaluation
 from scripts.train.latent.model import Model, Shape
 from scripts.train.latent.tokens import Vocabulary, read_molecules
 
-RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
+RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0)
 
 
 def load(run: Path) -> tuple[Model, Vocabulary]:
