@@ -6,7 +6,8 @@
 
 For each set: plain MiniLM (the baseline), our embedding, queries embedded in the wrong mode, the first 128 numbers of each
 vector, and, of the first --ranked queries, our embedding before and after its best 50 are ranked. The graded lists are
-whole candidate lists, ordered by the embedding, then by the ranker. Queries, and passages beside those that answer
+whole candidate lists, ordered by the embedding, then, all of them, by the ranker; those of their development part are
+measured with --split dev only. Queries, and passages beside those that answer
 them, are drawn by --seed. Writes OUT.json and OUT.md; a set that OUT.json has with the same settings is not measured again.
 """
 
@@ -94,7 +95,7 @@ def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, arg
     if baseline:
         values["baseline"] = by(baseline.vectors(asked, "query"), baseline.vectors(texts, "passage"))
     if ranker:
-        values["ranked"] = measure(ranker.logits([(g.query, g.texts) for g in lists[: args.ranked or None]]))
+        values["ranked"] = measure(ranker.logits([(g.query, g.texts) for g in lists]))
     return {"queries": len(lists), "passages": len(texts), **figures_of(values)}
 
 
@@ -166,7 +167,7 @@ def report(figures: dict[str, dict[str, float]], args: argparse.Namespace) -> st
 
 nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its queries, over the passages that answer them
 and {count(args.distractors, -1)} of the set's other passages. *Before* and *after*: of {count(args.ranked, 0)} of these queries a set, the embedding's order and that of the ranker over
-the embedding's best {args.top}; the gain with its standard error. `{GRADED}` is whole candidate lists with graded answers.
+the embedding's best {args.top}; the gain with its standard error. `{GRADED}` is whole candidate lists with graded answers, all of them ranked.
 {", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}: nothing of theirs was trained on.
 
 | what | source |
@@ -217,7 +218,8 @@ def main() -> None:
             continue
         begun = time.monotonic()
         if name == GRADED:
-            figures[name] = graded_set(corpora.graded(args.data), baseline, embedding, ranker, args)
+            # The file calls what is not for development "train"; nothing of it is trained on.
+            figures[name] = graded_set(corpora.graded(args.data, "dev" if args.split == "dev" else "train"), baseline, embedding, ranker, args)
         else:
             collection = corpora.load(args.data, name, args.split)
             if not collection.queries:

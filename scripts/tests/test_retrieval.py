@@ -10,11 +10,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="scripts/train/requirements.txt is not installed here")
 
-from scripts.train.embedding import bert, bm25, rotation, twomode, vectors
+from scripts.train.embedding import bert, bm25, rotation, start, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
 from scripts.train.embedding.examples import Mined
 from scripts.train.embedding.export import INPUTS, blended, graph
-from scripts.train.ranking import metric, pairs, ranker
+from scripts.train.ranking import kept, metric, pairs, ranker
+from scripts.train.ranking import start as ranking_start
 from scripts.train.ranking.__main__ import loss as list_loss
 from scripts.train.ranking.export import trained_ranker
 
@@ -122,6 +123,20 @@ def test_the_ranker_reads_the_embeddings_own_cosine():
             assert float(logit) == pytest.approx(float((query * passage).sum()), abs=1e-5)
 
 
+def test_kept_vectors_score_as_the_whole_ranker():
+    read = model()
+    rows = pairs.stacked([([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3), ([101, 1700, 102, 1500, 1600, 102], 3)])
+    reader = kept.Kept(read, 40)
+    found = reader(*rows)
+    with torch.no_grad():
+        assert torch.allclose(found, read(*rows), atol=0.03)  # kept in bfloat16
+    assert len(reader.held) == 4  # two queries and two passages
+    found.sum().backward()
+    assert read.upper[0].up.weight.grad.abs().sum() > 0
+    reader(*rows)
+    assert len(reader.held) == 4
+
+
 def test_a_pair_may_be_as_long_as_the_positions_go():
     with torch.no_grad():
         logit = model()(*pairs.stacked([([101, 1500, 102, *[1600] * 508, 102], 3)]))
@@ -131,7 +146,7 @@ def test_a_pair_may_be_as_long_as_the_positions_go():
 def test_only_what_lies_above_the_embedding_is_trained():
     read = model()
     trained = {name.split(".")[0] for name, p in read.named_parameters() if p.requires_grad}
-    assert trained == {"upper", "evidence", "offset", "sway", "weigh", "summary", "product"}
+    assert trained == {"upper", "offset", "weigh", "summary", "product"}
     read(*pairs.stacked([([101, 1500, 102, 1600, 102], 3)])).sum().backward()
     assert read.upper[0].up.weight.grad.abs().sum() > 0 and read.encoder.layers[-1].up.weight.grad is None
 
@@ -147,6 +162,14 @@ def test_texts_of_one_intent_answer_each_other():
     assert made.queries == ["a", "b", *(f"text {i}" for i in range(40))]
     assert made.right[0] == list(range(10)) and made.right[2 + 11] == [10, *range(12, 20)]
     assert all(len(w) == 5 and not set(w) & set(r) for r, w in zip(made.right, made.wrong))
+
+
+def test_another_kind_of_answer_about_the_subject_is_wrong():
+    made = mined()
+    made.name, made.groups = "medquad", [f"subject {i // 4}|kind {i % 2}" for i in range(12)]
+    assert pairs.related(made)[5] == [4, 6] and pairs.related(mined())[5] == []
+    asked = pairs.asked(made)
+    assert asked.wrong[asked.queries.index("query 4")] == [5, 6, 7]
 
 
 def test_of_easy_queries_every_fourth_is_asked():
@@ -209,7 +232,7 @@ def test_the_graph_gives_what_torch_gives(tmp_path: Path):
 
     read = model()
     with torch.no_grad():
-        read.sway.weight.normal_(0, 0.05), read.summary.weight.normal_(0, 0.1), read.weigh.weight.normal_(0, 0.05)
+        read.summary.weight.normal_(0, 0.1), read.weigh.weight.normal_(0, 0.05)
     onnx.save(graph(read, "logits"), str(tmp_path / "model.onnx"))
     session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))
     rows = [([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3), ([101, 1500, 102, 102], 3)]
@@ -228,11 +251,69 @@ def test_rare_words_found_in_the_passage_raise_the_logit():
     assert logits[0] > logits[1]
 
 
-def test_literal_matches_saturate_and_count_only_the_passage():
-    ids = torch.tensor([[101, 1500, 1500, 102, 1500, 1500, 102]])
-    answers = torch.tensor([[0, 0, 0, 0, 1, 1, 1]])
-    found = ranker.literal(ids, answers)[0]
-    assert found[1] == pytest.approx(2 * 2.2 / 3.2) and found[0] == 0
+def test_a_word_is_found_in_the_passage_only():
+    ids = torch.tensor([[101, 1500, 1501, 1502, 102, 1501, 1400, 1501, 102]])
+    answers = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1, 1]])
+    assert ranker.held(ids, answers)[0, 1:4].tolist() == [0, 1, 0]
+
+
+def test_the_upper_layers_say_nothing_of_a_long_query():
+    """Other upper layers, another logit for a short query; the same one for a query of 90 tokens."""
+    one, other = model(), model()
+    with torch.no_grad():
+        other.upper[0].up.weight += torch.randn_like(other.upper[0].up.weight)
+        for row, same in ((([101, 1500, 102, 1500, 1600, 102], 3), False), (([101, *range(1100, 1190), 102, 1500, 1600, 102], 92), True)):
+            assert torch.allclose(one(*pairs.stacked([row])), other(*pairs.stacked([row])), atol=1e-4) == same
+
+
+def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    import onnx
+
+    from scripts.convert.w8 import store_int8
+
+    (tmp_path / "1").mkdir()
+    two = two_mode()
+    with torch.no_grad():  # the graph stores equal weights once, as those of untrained norms
+        for parameter in two.encoder.parameters():
+            parameter += 0.02 * torch.randn_like(parameter)
+    onnx.save(store_int8(graph(two, "sentence_embedding")), str(tmp_path / "1" / "model.onnx"))
+    ids, mask = vectors.padded([[101, 1500, 1501, 102], [101, *range(1100, 1150), 102]])
+    session = onnxruntime.InferenceSession(str(tmp_path / "1" / "model.onnx"))
+    wanted = session.run(None, dict(zip(INPUTS, (t.numpy() for t in (ids, mask, torch.zeros_like(ids))))))[0]
+    with torch.no_grad():
+        found = start.model(tmp_path)(ids, mask).numpy()
+    assert np.abs(found - wanted).max() < 1e-5
+
+    onnx.save(graph(model(), "logits"), str(tmp_path / "1" / "model.onnx"))
+    with pytest.raises(ValueError, match="two-mode"):
+        start.model(tmp_path)
+
+
+def test_a_ranker_reads_back_from_its_entry(tmp_path: Path, monkeypatch):
+    import onnx
+
+    from scripts.convert.w8 import store_int8
+
+    (tmp_path / "1").mkdir()
+    made, two = model(), two_mode()
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            if not name.startswith("encoder."):
+                parameter += 0.02 * torch.randn_like(parameter)
+    onnx.save(store_int8(graph(made, "logits")), str(tmp_path / "1" / "model.onnx"))
+    monkeypatch.setattr(ranking_start, "prefixes", lambda _: (torch.tensor(QUERY), torch.tensor(PASSAGE)))
+    monkeypatch.setattr(ranker.Ranker.__init__, "__defaults__", (ranker.Reading(together=1), 0.0))
+    again = ranking_start.model(tmp_path, two, None).eval()
+    rows = pairs.stacked([([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3)])
+    with torch.no_grad():
+        assert (again(*rows) - made(*rows)).abs().max() < 0.05 * made(*rows).abs().max()  # of numbers rounded to int8
+    for (name, one), other in zip(made.state_dict().items(), again.state_dict().values()):
+        assert torch.allclose(one, other, atol=0.02 * float(one.abs().max())), name
+
+    onnx.save(graph(two, "sentence_embedding"), str(tmp_path / "1" / "model.onnx"))
+    with pytest.raises(ValueError, match="ranker"):
+        ranking_start.model(tmp_path, two, None)
 
 
 def test_alpha_mixes_the_weights():

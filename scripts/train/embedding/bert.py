@@ -66,12 +66,14 @@ class Layer(nn.Module):
         batch, length, width = hidden.shape
         parts = (batch, length, self.heads, width // self.heads)
         q, k, v = (f(hidden).view(parts).transpose(1, 2) for f in (self.query, self.key, self.value))
-        if torch.onnx.is_in_onnx_export():  # plain operators: they fuse in every runtime
+        bias = bias.to(q.dtype)
+        # Plain operators fuse in every runtime; and torch's fused ones are slow backward on a CPU (twice, in bfloat16).
+        if torch.onnx.is_in_onnx_export() or (q.requires_grad and q.device.type == "cpu"):
             scores = q @ k.transpose(2, 3) * (1 / math.sqrt(parts[3])) + bias
-            seen = scores.softmax(-1) @ v
+            seen = self.drop(scores.softmax(-1)) @ v
         else:
             drop = self.dropout if self.training else 0.0
-            seen = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype), dropout_p=drop)
+            seen = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=drop)
         return seen.transpose(1, 2).reshape(batch, length, width)
 
     def drop(self, x: Tensor) -> Tensor:

@@ -2,7 +2,8 @@
 
     python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mined examples
     python -m scripts.train.embedding --weights DIR --minutes 30            # the embedding model
-    python -m scripts.train.ranking --weights DIR --minutes 30              # again to resume
+    python -m scripts.train.ranking --minutes 30                            # again to resume
+    python -m scripts.train.ranking --start model_repository/minilm_rank_qa --run runs/further --minutes 30     # the ranker that is served, trained on
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from scripts.train import checkpoint, training
+from scripts.train.embedding import start as embedding_start
 from scripts.train.embedding import twomode, vectors
 from scripts.train.embedding.examples import load_sets
-from scripts.train.embedding.export import two_mode
-from scripts.train.ranking import metric, pairs, ranker
+from scripts.train.ranking import kept, metric, pairs, ranker, start
 
 PRESETS = {
-    "cpu": dict(batch=10, lr=1e-4, warmup=300, ema=0.98, candidates=6, pair_tokens=160, query_tokens=48),
-    "gpu": dict(batch=64, lr=1e-4, warmup=4000, ema=0.999, candidates=12, pair_tokens=256, query_tokens=96),
+    "cpu": dict(batch=10, lr=1e-4, warmup=300, ema=0.98, candidates=6, passage_tokens=384, query_tokens=48),
+    "gpu": dict(batch=64, lr=1e-4, warmup=4000, ema=0.999, candidates=12, passage_tokens=384, query_tokens=96),
 }
 # Shares of the steps. Every kind of question needs its own; those that the embedding does worst gain most.
 SHARES = {"squadshifts_new_wiki": 0.30, "nq_gold": 0.16, "medquad": 0.22, "banking77": 0.16, "chebi20": 0.11, "pubmedqa": 0.05}
 ABSOLUTE = 0.2  # weight of the pairwise part: it gives a logit a meaning across lists (above 0: rather right)
 
 
-def loss(model: nn.Module, batch: pairs.Lists) -> tuple[Tensor, dict[str, Tensor]]:
+def loss(model: pairs.Logits, batch: pairs.Lists) -> tuple[Tensor, dict[str, Tensor]]:
     """Softmax over each right passage and all wrong ones of its list, and a binary part a pair."""
     scores = model(*batch.rows).float().view(-1, batch.candidates)
     right, wrong = scores[:, : batch.right], scores[:, batch.right :]
@@ -48,13 +49,12 @@ def fitted_metric(model: twomode.TwoMode, sets: list[pairs.Asked], tokenizer, op
     return checkpoint.load(file)["metric"]
 
 
-def build(model: twomode.TwoMode, sets: list[pairs.Asked], tokenizer, dropout: float, options: training.Options) -> ranker.Ranker:
+def build(model: twomode.TwoMode, sets: list[pairs.Asked], tokenizer, options: training.Options) -> ranker.Ranker:
     """The untrained ranker; the rarity of tokens is that of the training passages."""
     rows = [r for s in sets for r in vectors.token_ids(tokenizer, s.mined.passages, 160)]
     rarity = ranker.rarity_of(rows, model.encoder.shape.vocab_size)
-    prefixes = tuple(torch.tensor(tokenizer.encode(p, add_special_tokens=False).ids) for p in (twomode.QUERY_PREFIX, twomode.PASSAGE_PREFIX))
     turned = fitted_metric(model, sets, tokenizer, options)
-    return ranker.Ranker(model.encoder, model.turn.weight.detach(), turned, rarity, prefixes, dropout=dropout)
+    return ranker.Ranker(model.encoder, model.turn.weight.detach(), turned, rarity, start.prefixes(tokenizer))
 
 
 def main() -> None:
@@ -64,29 +64,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, parents=[first], formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = {k: v for k, v in preset.items() if k in ("batch", "lr", "warmup", "ema")}
     training.add_arguments(parser, name="ranking", decay=0.4, **shared)
-    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM (config.json, model.safetensors)")
-    parser.add_argument("--embedding", type=Path, default=Path("runs/embedding"), help="run of the two-mode model to begin from")
-    parser.add_argument("--alpha", type=float, default=1.0, help="its share in the blend with MiniLM, as exported")
+    parser.add_argument("--embedding", type=Path, default=Path("model_repository/minilm_embed_qa"), help="repository entry of the two-mode model to begin from")
+    parser.add_argument("--start", type=Path, help="repository entry of a ranker on that model, to train on; without it a fresh one")
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
-    for key, text in {"candidates": "passages a query", "pair_tokens": "longest pair", "query_tokens": "longest query"}.items():
+    for key, text in {"candidates": "passages a query", "passage_tokens": "longest passage", "query_tokens": "longest query"}.items():
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     args = parser.parse_args()
     options = training.from_arguments(args)
     if options.threads:
         torch.set_num_threads(options.threads)  # before the metric is fitted: the loop would set it too late
     torch.manual_seed(options.seed)
-    tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
+    tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
     sets = [pairs.asked(mined) for mined in load_sets(args.examples)]
-    model = build(two_mode(args.weights, args.embedding, args.alpha), sets, tokenizer, 0.05, options)
-    cut = lambda texts, longest: vectors.token_ids(tokenizer, texts, longest)
-    sampler = pairs.Sampler(sets, SHARES, cut, options.batch, args.candidates, args.pair_tokens, args.query_tokens, options.seed)
+    base = embedding_start.model(args.embedding)
+    model = start.model(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
     device = options.torch_device()
+    reader = kept.Kept(model, vectors.CPU_TOKENS if device.type == "cpu" else vectors.GPU_TOKENS)
+    cut = lambda texts, longest: vectors.token_ids(tokenizer, texts, longest)
+    sampler = pairs.Sampler(sets, SHARES, cut, options.batch, args.candidates, args.passage_tokens, args.query_tokens, options.seed)
+
+    def listed(_, batch):  # the reader holds the network
+        return loss(reader, batch.to(device))
 
     def evaluate(network, step):
-        watched = [loss(network, sampler.assemble(s, range(options.batch), np.random.default_rng(1)).to(device))[1] for s in range(len(sets))]
+        watched = [listed(network, sampler.assemble(s, range(options.batch), np.random.default_rng(1)))[1] for s in range(len(sets))]
         return {f"watched_{k}": float(torch.stack([f[k] for f in watched]).mean()) for k in watched[0]}
 
-    training.run(options, model, sampler, lambda network, batch: loss(network, batch.to(device)), evaluate)
+    training.run(options, model, sampler, listed, evaluate)
 
 
 if __name__ == "__main__":

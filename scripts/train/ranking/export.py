@@ -1,6 +1,6 @@
 """Writes a trained ranker as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.ranking.export --weights DIR --run runs/ranking --out model_repository/minilm_rank_qa
+    python -m scripts.train.ranking.export --run runs/ranking --out model_repository/minilm_rank_qa
 
 alpha is the share of the trained weights in the mix with the untrained ranker's, chosen on the development splits.
 """
@@ -65,7 +65,7 @@ def logits_of(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[di
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM, for its tokenizer.json")
+    parser.add_argument("--embedding", type=Path, default=Path("model_repository/minilm_embed_qa"), help="repository entry, for its tokenizer.json")
     parser.add_argument("--run", type=Path, default=Path("runs/ranking"))
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_rank_qa"))
@@ -78,13 +78,13 @@ def main() -> None:
     }
     output = Tensor("logits", "FP32", (1,))
     entry = repository_entry(args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters)
-    file = write_entry(args.out, entry, graph(model, output.name), args.weights / "tokenizer.json")
+    file = write_entry(args.out, entry, graph(model, output.name), args.embedding / "tokenizer.json")
     error = batch_error(file)
     print(f"a pair alone and in a padded batch: logits differ by at most {error:.1e}")
     if error > 1e-4:
         sys.exit("a logit depends on what else is in the batch")
     if args.reference:
-        tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
+        tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
         write_reference(args.reference, logits_of(model, tokenizer, EXAMPLES), "scripts.train.ranking.export")
 
 

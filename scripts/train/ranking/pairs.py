@@ -59,6 +59,8 @@ class Lists:
 
 EASY = 0.12  # how much nearer the right passage is than any wrong one, by MiniLM's cosine, where a list teaches little
 
+SUBJECTS = ("medquad",)  # sets that ask several kinds of question of a subject
+
 
 @dataclass
 class Asked:
@@ -81,8 +83,9 @@ def asked(mined: Mined, near: int = 40) -> Asked:
     for row, group in enumerate(mined.groups):
         members.setdefault(group, []).append(row)
     if len(mined.groups) < 8 * len(members):
-        kept = [q for q in range(len(mined.queries)) if mined.negatives[q] and (q % 4 == 0 or lead(mined, q) < EASY)]
-        return Asked(mined, [mined.queries[q] for q in kept], mined.query_vectors[kept], [[mined.positives[q]] for q in kept], [mined.negatives[q] for q in kept])
+        wrong = [list(dict.fromkeys([*n, *kin])) for n, kin in zip(mined.negatives, related(mined))]
+        kept = [q for q in range(len(mined.queries)) if mined.negatives[q] and (q % 4 == 0 or lead(mined, q, wrong[q]) < EASY)]
+        return Asked(mined, [mined.queries[q] for q in kept], mined.query_vectors[kept], [[mined.positives[q]] for q in kept], [wrong[q] for q in kept])
     of = [mined.groups[p] for p in mined.positives] + mined.groups
     itself = [-1] * len(mined.queries) + list(range(len(mined.passages)))
     right = [[m for m in members[g] if m != i] for g, i in zip(of, itself)]
@@ -95,9 +98,21 @@ def asked(mined: Mined, near: int = 40) -> Asked:
     return Asked(mined, mined.queries + mined.passages, vectors, right, wrong, several=True)
 
 
-def lead(mined: Mined, query: int) -> float:
+def related(mined: Mined, most: int = 8) -> list[list[int]]:
+    """For each query what its set says of the same subject in answer to another kind of question: however near it is,
+    it is wrong, and words tell it least. Only where passages have a subject and a kind, as the topics of corpora.py."""
+    if mined.name not in SUBJECTS:
+        return [[] for _ in mined.queries]
+    subjects: dict[str, list[int]] = {}
+    for row, group in enumerate(mined.groups):
+        subjects.setdefault(group.rpartition("|")[0], []).append(row)
+    of = lambda p: [r for r in subjects[mined.groups[p].rpartition("|")[0]] if mined.groups[r] != mined.groups[p]][:most]
+    return [of(p) for p in mined.positives]
+
+
+def lead(mined: Mined, query: int, wrong: list[int]) -> float:
     """How much nearer the right passage is to a query than the nearest of its wrong ones."""
-    near = mined.passage_vectors[[mined.positives[query], *mined.negatives[query]]] @ mined.query_vectors[query]
+    near = mined.passage_vectors[[mined.positives[query], *wrong]] @ mined.query_vectors[query]
     return float(near[0] - near[1:].max())
 
 
@@ -107,10 +122,11 @@ class Sampler:
 
     PASS = 100  # steps after which every set has had its share
 
-    def __init__(self, sets: list[Asked], shares: dict[str, float], cut: Callable, batch: int, candidates: int, pair_tokens: int, query_tokens: int, seed: int):
-        self.sets, self.batch, self.candidates, self.longest, self.seed = sets, batch, candidates, pair_tokens, seed
+    def __init__(self, sets: list[Asked], shares: dict[str, float], cut: Callable, batch: int, candidates: int, passage_tokens: int, query_tokens: int, seed: int):
+        self.sets, self.batch, self.candidates, self.seed = sets, batch, candidates, seed
+        self.longest = passage_tokens + query_tokens  # so that no cut of a passage depends on the query
         self.queries = [cut(s.queries, query_tokens) for s in sets]
-        self.passages = [cut(s.mined.passages, pair_tokens) for s in sets]
+        self.passages = [cut(s.mined.passages, passage_tokens) for s in sets]
         total = sum(shares.get(s.mined.name, 0.0) for s in sets)
         self.steps = [max(1, round(self.PASS * shares.get(s.mined.name, 0.0) / total)) for s in sets]
         self.plan = [(s, i) for s, count in enumerate(self.steps) for i in range(count)]

@@ -10,14 +10,16 @@ read only themselves, gives exactly the token vectors of the two-mode model. The
 with weights of their own, over segments that read each other; what they read of the other segment starts at a small
 share (PreTTR: MacAvaney et al. 2020, https://arxiv.org/abs/2004.14255). The logit is a weighted sum of evidence that
 is good before any training: the two-mode cosine, and that of a map fitted to intents; for each query token its best passage token (ColBERT: Khattab &
-Zaharia 2020, https://arxiv.org/abs/2004.12832), also weighted by how rare the token is; the rare tokens found word for
-word (BM25); the same of the upper layers; and, learned from zero, what their [CLS] vector and the product of their
-means tell. How much each evidence counts may depend on the query: a paraphrase shares no words.
+Zaharia 2020, https://arxiv.org/abs/2004.12832), also weighted by how rare the token is; the share of its rare tokens found word for
+word; the same of the upper layers; and, learned from zero, what their [CLS] vector and the product of their
+means tell. The weights of the evidence are not trained: what training made of them, and a factor on them that it could
+learn for each query, were good on its own questions only.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass
 
 import torch
@@ -27,14 +29,15 @@ from torch.nn import functional as F
 from scripts.train.embedding.bert import Encoder, padding_bias
 
 SPECIAL = 1000  # ids below are [PAD], [CLS], [SEP] and unused ones in the BERT vocabulary: they carry no evidence
-LEVER = 300.0  # the few evidence weights move this much faster than the encoder's many, at one learning rate
-TF_HALF = 1.2  # BM25's k1 without the length part: a passage here is short
-SWAY = 1.0  # a query may change the weight of an evidence by a factor of e to this power, up or down
+LEVER = 300.0  # the offset moves this much faster than the encoder's many weights, at one learning rate
 
-# Evidence and what it counts before training: chosen on the development splits, where the sum is already 3 to 4 points
-# of nDCG@10 better than the cosine alone.
-EVIDENCE = {"cosine": 6.0, "metric": 12.0, "best": 1.0, "rare_best": 8.0, "share_found": 0.5, "found": 0.1,
-            "upper_cosine": 2.0, "upper_best": 2.0, "upper_rare_best": 16.0}
+# Evidence and its weight, chosen on the development splits (model_repository/RETRIEVAL.md).
+EVIDENCE = {"cosine": 1.0, "metric": 17.0, "best": 5.0, "rare_best": 5.0, "lower_rare_best": 3.0, "cover": 0.5,
+            "upper_best": 3.0, "upper_rare_best": 32.0, "length": 2.0}
+# The upper layers learned from questions. Of what is longer they say less: their evidence fades between these two
+# lengths of a query in tokens, evenly in their logarithm, until nothing is left of it.
+FADING, FADED = 20, 90
+OFFSET = -50.0  # about half way from the wrong to the right ones among the embedding's best
 
 
 @dataclass(frozen=True)
@@ -64,34 +67,40 @@ class Ranker(nn.Module):
         stored = {"turn": turn, "metric": metric, "rarity": rarity.float(), "query_prefix": prefixes[0], "passage_prefix": prefixes[1]}
         for name, value in stored.items():
             self.register_buffer(name, value)
-        self.evidence = nn.Parameter(torch.tensor(list(EVIDENCE.values())) / LEVER)
-        self.offset = nn.Parameter(torch.tensor(-sum(EVIDENCE.values()) / 2) / LEVER)
-        self.sway = nn.Linear(width, len(EVIDENCE), bias=False)  # how a query changes the weights of the evidence
+        # Like the offset by LEVER too small: so both are added up before, and the graph keeps the offset by its name.
+        self.register_buffer("evidence", torch.tensor(list(EVIDENCE.values())) / LEVER)
+        self.register_buffer("upper_share", torch.tensor([float(name.startswith("upper")) for name in EVIDENCE]))
+        self.offset = nn.Parameter(torch.tensor(OFFSET) / LEVER)
         self.weigh = nn.Linear(width, 1)  # corrects the rarity of a query token by what it means here
         self.summary = nn.Linear(width, 1, bias=False)
         self.product = nn.Linear(width, 1, bias=False)
-        for part in (self.sway, self.weigh, self.summary, self.product):
+        for part in (self.weigh, self.summary, self.product):
             nn.init.zeros_(part.weight)
         nn.init.zeros_(self.weigh.bias)
 
     def forward(self, ids: Tensor, mask: Tensor, segment_ids: Tensor) -> Tensor:
-        ids, mask, segment_ids = self.prefixed(ids, mask, segment_ids)
+        rows = self.prefixed(ids, mask, segment_ids)
+        return self.judge(*rows, *self.apart(*rows))
+
+    def judge(self, ids: Tensor, mask: Tensor, segment_ids: Tensor, lower: Tensor, own: Tensor) -> Tensor:
+        """Logits of rows with prefixes and what `apart` reads of them."""
         asks, answers = mask * (1 - segment_ids), mask * segment_ids
-        own, upper = self.read(ids, mask, segment_ids, asks)
-        asked, answered = pooled(own, asks), pooled(own, answers)
-        query, passage = pooled(upper, asks), pooled(upper, answers)
+        upper = self.together(lower, mask, segment_ids)
         typed = asks * (ids >= SPECIAL).long() * (torch.arange(ids.shape[1], device=ids.device) >= self.first).long()
         rarity = self.rarity[ids] * typed
         meant = (rarity + 1e-3 * asks) * torch.exp(self.weigh(upper).float().squeeze(-1).clamp(-3, 3))
-        found = (literal(ids, answers) * rarity).sum(1)
+        asked, answered = pooled(own, asks), pooled(own, answers)
         evidence = torch.stack([
-            *(cosine(asked @ m.T, answered @ m.T) for m in (self.turn, self.metric)), *matches(own, asks, answers, meant),
-            found / rarity.sum(1).clamp(min=1e-3), found / 20.0,
-            cosine(query, passage), *matches(upper, asks, answers, meant),
+            *(cosine(asked @ m.T, answered @ m.T) for m in (self.turn, self.metric)),
+            *matches(own, asks, answers, meant), matches(lower.float(), asks, answers, meant)[1],
+            (held(ids, answers) * rarity).sum(1) / rarity.sum(1).clamp(min=1e-3),
+            *matches(upper, asks, answers, meant),
+            mask.sum(1).float().log(),  # what averages over tokens holds against a long passage
         ], -1)
-        sway = torch.exp(self.sway(F.layer_norm(asked, (self.turn.shape[0],))).float().clamp(-SWAY, SWAY))
-        learned = (self.summary(upper[:, self.first]) + self.product(query * passage)).float()
-        return LEVER * ((evidence * sway) @ self.evidence + self.offset)[:, None] + learned
+        tokens = asks.sum(1, keepdim=True) - len(self.query_prefix)
+        fade = ((tokens.float() / FADING).log() / math.log(FADED / FADING)).clamp(0, 1)
+        learned = (self.summary(upper[:, self.first]) + self.product(pooled(upper, asks) * pooled(upper, answers))).float()
+        return LEVER * ((evidence * self.evidence * (1 - fade * self.upper_share)).sum(-1, keepdim=True) + self.offset) + learned
 
     @property
     def first(self) -> int:
@@ -115,20 +124,39 @@ class Ranker(nn.Module):
         whole = torch.cat([front.to(ids.device)[None].expand(ids.shape[0], -1), text], 1)
         return whole.clamp(0, self.encoder.shape.max_position_embeddings - 1)
 
-    def read(self, ids: Tensor, mask: Tensor, segment_ids: Tensor, asks: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden [B,L,H] of the segments apart, which is the two-mode model's, and of those that read each other."""
-        encoder, together = self.encoder, self.reading.together
+    def apart(self, ids: Tensor, mask: Tensor, segment_ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden [B,L,H] of segments that read only themselves: below the layers that run twice, and the uppermost,
+        which is the two-mode model's."""
+        places = self.positions(ids, mask * (1 - segment_ids), segment_ids)
+        return self.frozen(ids, places, padding_bias(mask) + others(segment_ids) * -1e9)
+
+    def alone(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The same of one text a row, its prefix after the [CLS]: what `apart` gives of its segment."""
+        return self.frozen(ids, None, padding_bias(mask))
+
+    def frozen(self, ids: Tensor, places: Tensor | None, bias: Tensor) -> tuple[Tensor, Tensor]:
+        encoder = self.encoder
         # Both segments as segment 0: the only one that the bi-encoder was trained with.
-        hidden = encoder.norm(encoder.embed(ids, torch.zeros_like(ids), self.positions(ids, asks, segment_ids)))
-        padding = padding_bias(mask)
-        other = (segment_ids[:, :, None] != segment_ids[:, None, :]).float()[:, None]
-        apart = padding + other * -1e9
-        for layer in encoder.layers[: len(encoder.layers) - together]:
-            hidden = layer(hidden, apart)
-        own = upper = hidden
-        for alone, joined in zip(encoder.layers[len(encoder.layers) - together :], self.upper):
-            own, upper = alone(own, apart), joined(upper, padding + other * self.reading.share)
-        return own.float(), upper.float()
+        hidden = encoder.norm(encoder.embed(ids, torch.zeros_like(ids), places))
+        shared = len(encoder.layers) - self.reading.together
+        for layer in encoder.layers[:shared]:
+            hidden = layer(hidden, bias)
+        own = hidden
+        for layer in encoder.layers[shared:]:
+            own = layer(own, bias)
+        return hidden, own.float()
+
+    def together(self, lower: Tensor, mask: Tensor, segment_ids: Tensor) -> Tensor:
+        """Uppermost hidden [B,L,H] of segments that read each other in the last layers."""
+        bias = padding_bias(mask) + others(segment_ids) * self.reading.share
+        for layer in self.upper:
+            lower = layer(lower, bias)
+        return lower.float()
+
+
+def others(segment_ids: Tensor) -> Tensor:
+    """[B,1,L,L]: 1 where a token would look at the other segment."""
+    return (segment_ids[:, :, None] != segment_ids[:, None, :]).float()[:, None]
 
 
 def pooled(hidden: Tensor, chosen: Tensor) -> Tensor:
@@ -155,11 +183,10 @@ def best_match(hidden: Tensor, answers: Tensor) -> Tensor:
     return (cosines - 4.0 * (1 - answers[:, None].to(cosines.dtype))).amax(-1)
 
 
-def literal(ids: Tensor, answers: Tensor) -> Tensor:
-    """For each token how often the passage holds it, saturated as in BM25: [B,L] from 0 to 1 + k1."""
-    same = (ids[:, :, None] == ids[:, None, :]).float()
-    times = (same * answers[:, None].float()).sum(-1)
-    return times * (1 + TF_HALF) / (times + TF_HALF)
+def held(ids: Tensor, answers: Tensor) -> Tensor:
+    """For each token whether the passage holds it: [B,L] of 0 and 1."""
+    same = (ids[:, :, None] == ids[:, None, :]).float() * answers[:, None].float()
+    return same.amax(-1)
 
 
 def rarity_of(rows: list[list[int]], vocabulary: int) -> Tensor:
