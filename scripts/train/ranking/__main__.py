@@ -3,7 +3,7 @@
     python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mined examples
     python -m scripts.train.embedding --weights DIR --minutes 30            # the embedding model
     python -m scripts.train.ranking --minutes 30                            # again to resume
-    python -m scripts.train.ranking --start model_repository/minilm_rank_qa --run runs/further --minutes 30     # the ranker that is served, trained on
+    python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --minutes 30     # the ranker that is served, trained on
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ from scripts.train.ranking.ranker import Ranker
 
 MAPS = ("MatMul.weight", "MatMul_2.weight")  # of the pooled vectors, the embedding's own and the fitted one, each used twice
 
-FIXED = ("evidence", "upper_share")  # as ranker.py says, not as the graph does
-
 
 def prefixes(tokenizer) -> tuple[Tensor, Tensor]:
     """Ids of the query's prefix and of the passage's."""
@@ -27,9 +25,12 @@ def prefixes(tokenizer) -> tuple[Tensor, Tensor]:
 def model(entry: Path, base: twomode.TwoMode, tokenizer) -> Ranker:
     """base: the two-mode model that the entry stands on. ValueError if the graph is none of scripts.train.ranking.export."""
     held = {k: torch.from_numpy(v) for k, v in start.weights(onnx.load(str(entry / "1" / "model.onnx")).graph).items()}
-    if not {*MAPS, "rarity", "offset"} <= held.keys():
-        raise ValueError(f"{entry}: the graph does not name the weights of a ranker")
+    nameless = ValueError(f"{entry}: the graph does not name the weights of a ranker")
+    if not {*MAPS, "rarity"} <= held.keys():
+        raise nameless
     ranker = Ranker(base.encoder, held[MAPS[0]], held[MAPS[1]], held["rarity"], prefixes(tokenizer))
-    above = {k: v for k, v in ranker.state_dict().items() if not k.startswith("encoder.") and k not in FIXED}
-    ranker.load_state_dict({k: held.get(k, v).reshape(v.shape) for k, v in above.items()}, strict=False)
+    trained = {k: v for k, v in ranker.named_parameters() if v.requires_grad}
+    if not trained.keys() <= held.keys():
+        raise nameless
+    ranker.load_state_dict({k: held[k].reshape(v.shape) for k, v in trained.items()}, strict=False)  # without the encoder
     return ranker
