@@ -14,8 +14,11 @@ import (
 	"retort/orchestrator/fault"
 )
 
+// parameterID is the parameter with the id that clients use.
+const parameterID = "model_id"
+
 // PublicID is the id that clients use: the parameter model_id, or the name.
-func (m *Model) PublicID() string { return m.Parameter("model_id", m.Name) }
+func (m *Model) PublicID() string { return m.Parameter(parameterID, m.Name) }
 
 // Parameter returns a parameter of the model's configuration, or a default
 // where it is absent.
