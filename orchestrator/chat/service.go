@@ -74,13 +74,11 @@ func (s *Service) prepare(ctx context.Context, c Conversation) (*Model, Prompt, 
 }
 
 func (s *Service) find(id string) (*Model, error) {
-	if err := s.models.Ready(); err != nil {
-		return nil, err
+	m, err := s.models.Find(id)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, fault.As(err).Under("model")
 	}
-	if m, ok := s.models.Find(id); ok {
-		return m, nil
-	}
-	return nil, &fault.Error{Kind: fault.NotFound, Path: []any{"model"}, Message: fmt.Sprintf("The model `%s` does not exist.", id)}
+	return m, err
 }
 
 // placed is an image with its place in the request.

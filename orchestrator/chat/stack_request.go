@@ -187,7 +187,7 @@ func (r *StackRequest) Validate() error {
 	if r.Model == "" && r.ModelID == "" {
 		checks = append(checks, fault.Field("missing", nil, []any{"model"}, "Field required"))
 	}
-	checks = append(checks, fault.Items(len(r.Messages), 1, 1<<20, "messages"))
+	checks = append(checks, fault.NotEmpty(len(r.Messages), "messages"))
 	for i, m := range r.Messages {
 		checks = append(checks, m.validate().at("messages", i))
 	}

@@ -14,7 +14,7 @@ func refuse(input any, path []any, format string, args ...any) *fault.Error {
 
 // Validate checks what needs no model to be known.
 func (r *CompletionRequest) Validate() error {
-	checks := []*fault.Error{fault.Text(r.Model, "model"), fault.Items(len(r.Messages), 1, 1<<20, "messages")}
+	checks := []*fault.Error{fault.Text(r.Model, "model"), fault.NotEmpty(len(r.Messages), "messages")}
 	for i, m := range r.Messages {
 		checks = append(checks, m.validate().at("messages", i))
 	}

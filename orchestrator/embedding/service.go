@@ -75,20 +75,18 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 // choose finds the model that a request names and the mode it asks for,
 // through input_type or through the suffix of the name.
 func (s *Service) choose(r Request) (*Encoder, string, error) {
-	if err := s.models.Ready(); err != nil {
-		return nil, "", err
-	}
 	mode := ""
 	if r.InputType != nil {
 		mode = *r.InputType
 	}
-	if e, ok := s.models.Find(r.Model); ok {
-		return e, mode, e.accepts(r.InputType)
+	named, err := s.models.Find(r.Model)
+	if err == nil {
+		return named, mode, named.accepts(r.InputType)
 	}
 	id, suffix := split(r.Model)
-	e, ok := s.models.Find(id)
-	if !ok || suffix == "" || !e.TwoModes {
-		return nil, "", fault.New(fault.NotFound, "The model `%s` does not exist.", r.Model)
+	e, unknown := s.models.Find(id)
+	if suffix == "" || unknown != nil || !e.TwoModes {
+		return nil, "", err
 	}
 	if mode != "" && mode != suffix {
 		return nil, "", &fault.Error{

@@ -4,15 +4,11 @@ import "retort/orchestrator/fault"
 
 // Validate checks what needs no model to be known.
 func (r *Request) Validate() error {
-	problems := []*fault.Error{
-		fault.Text(r.Model, "model"),
-		fault.Items(len(r.Input), 1, len(r.Input)+1, "input"),
-	}
+	var problems fault.Problems
+	problems.Add(fault.Text(r.Model, "model"), fault.NotEmpty(len(r.Input), "input"))
 	if r.Dimensions != nil {
-		problems = append(problems, fault.AtLeast(*r.Dimensions, 1, "dimensions"))
+		problems.Add(fault.AtLeast(*r.Dimensions, 1, "dimensions"))
 	}
-	for i, text := range r.Input {
-		problems = append(problems, fault.Text(text, "input", i))
-	}
-	return fault.Join(problems...)
+	problems.AddEach(len(r.Input), func(i int) *fault.Error { return fault.Text(r.Input[i], "input", i) })
+	return problems.Err()
 }

@@ -122,22 +122,7 @@ func (e *Encoder) infer(ctx context.Context, rows []*tokenizers.Encoding) ([][]f
 	if err != nil {
 		return nil, err
 	}
-	output, err := response.Output(e.output)
-	if err != nil {
-		return nil, err
-	}
-	values, err := output.Float32s()
-	if err != nil {
-		return nil, err
-	}
-	if len(values) != len(rows)*e.Width {
-		return nil, fault.New(fault.Internal, "model %s answered %d numbers for %d rows of %d", e.name, len(values), len(rows), e.Width)
-	}
-	out := make([][]float32, len(rows))
-	for i := range out {
-		out[i] = values[i*e.Width : (i+1)*e.Width : (i+1)*e.Width]
-	}
-	return out, nil
+	return response.FloatRows(e.output, len(rows), e.Width)
 }
 
 // TooLong words a row above the model's length as the published services do:

@@ -77,3 +77,30 @@ func TestJoin(t *testing.T) {
 		t.Error("Join changed the fault it was given")
 	}
 }
+
+// However much is wrong with a request, no more than MaxProblems are made.
+func TestProblemsAreBounded(t *testing.T) {
+	var problems Problems
+	problems.Add(nil, Text("", "model"), NotEmpty(0, "input"))
+	checked := 0
+	problems.AddEach(1_000_000, func(i int) *Error {
+		checked++
+		return Text("", "input", i)
+	})
+	all := As(problems.Err()).All()
+	if len(all) != MaxProblems || problems.Len() != MaxProblems {
+		t.Errorf("%d problems, want %d", len(all), MaxProblems)
+	}
+	if want := MaxProblems - 2; checked != want {
+		t.Errorf("%d rows were checked, want %d", checked, want)
+	}
+	if got := all[len(all)-1].Field(); got != "input[17]" {
+		t.Errorf("the last problem is about %s", got)
+	}
+	if joined := As(Join(As(problems.Err()), As(problems.Err()))); len(joined.All()) != MaxProblems {
+		t.Errorf("%d joined problems", len(joined.All()))
+	}
+	if err := new(Problems).Err(); err != nil {
+		t.Errorf("no problems gave %v", err)
+	}
+}

@@ -1,8 +1,8 @@
 package fault
 
-// Join returns one error that carries every given one, nils left out, in
-// order: the first is what a door that shows one problem shows, All has the
-// rest. It returns nil when nothing is left.
+// Join returns one error that carries the given ones in order, nils left out
+// and MaxProblems at most: the first is what an API that shows one problem
+// shows, All has the rest. It returns nil when nothing is left.
 func Join(errs ...*Error) error {
 	var first *Error
 	for _, e := range errs {
@@ -12,7 +12,9 @@ func Join(errs ...*Error) error {
 			head := *e
 			first = &head
 		default:
-			first.more = append(first.more, e.All()...)
+			room := max(0, MaxProblems-1-len(first.more))
+			all := e.All()
+			first.more = append(first.more, all[:min(len(all), room)]...)
 		}
 	}
 	if first == nil {

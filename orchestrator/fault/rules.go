@@ -3,6 +3,7 @@ package fault
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -40,6 +41,9 @@ func Between[N cmp.Ordered](value, least, most N, path ...any) *Error {
 	}
 	return limited(Field("less_than_equal", value, path, "Input should be less than or equal to %v", most), "le", most)
 }
+
+// NotEmpty is a list that has at least one item.
+func NotEmpty(count int, path ...any) *Error { return Items(count, 1, math.MaxInt, path...) }
 
 // Items is a list with bounds on its length.
 func Items(count, least, most int, path ...any) *Error {

@@ -2,7 +2,6 @@ package latent
 
 import (
 	"context"
-	"time"
 
 	"retort/chem"
 	"retort/orchestrator/fault"
@@ -42,17 +41,7 @@ func (s *Service) List(context.Context) (Models, error) {
 
 // model is the one that requests, which name none, get.
 func (s *Service) model() (Model, error) {
-	if err := s.models.Ready(); err != nil {
-		return nil, err
-	}
-	if s.config.Model != "" {
-		if m, ok := s.models.Find(s.config.Model); ok {
-			return m, nil
-		}
-	} else if all := s.models.All(); len(all) > 0 {
-		return all[0], nil
-	}
-	return nil, &fault.Error{Kind: fault.Unavailable, Message: "Service is not ready: model " + s.config.Model + " is not loaded.", RetryAfter: time.Second}
+	return s.models.Default(s.config.Model)
 }
 
 // Embedding returns one vector per sequence: its hidden state, which is

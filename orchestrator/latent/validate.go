@@ -11,7 +11,7 @@ func (r *Sequences) Validate() error { return fault.Join(texts(r.Sequences, "seq
 // Validate checks that hiddens and mask agree. The size of a hidden state is
 // the model's to check.
 func (r *Hidden) Validate() error {
-	problems := []*fault.Error{fault.Items(len(r.Hiddens), 1, len(r.Hiddens)+1, "hiddens")}
+	problems := []*fault.Error{fault.NotEmpty(len(r.Hiddens), "hiddens")}
 	if len(r.Mask) != len(r.Hiddens) {
 		problems = append(problems, fault.Field("value_error", len(r.Mask), []any{"mask"},
 			"Value error, mask should have one row for each of the %d hiddens, not %d", len(r.Hiddens), len(r.Mask)))
@@ -54,7 +54,7 @@ func (r *Sampling) Validate() error {
 // Validate checks the documented bounds. Members of the other algorithm are
 // checked too, though they have no effect.
 func (r *Generate) Validate() error {
-	problems := []*fault.Error{fault.Items(len(r.Smi.Smiles), 1, len(r.Smi.Smiles)+1, "smi")}
+	problems := []*fault.Error{fault.NotEmpty(len(r.Smi.Smiles), "smi")}
 	for i, s := range r.Smi.Smiles {
 		problems = append(problems, fault.Text(s, r.Smi.path(i)...))
 	}
@@ -69,7 +69,7 @@ func (r *Generate) Validate() error {
 }
 
 func texts(smiles []string, field string) []*fault.Error {
-	problems := []*fault.Error{fault.Items(len(smiles), 1, len(smiles)+1, field)}
+	problems := []*fault.Error{fault.NotEmpty(len(smiles), field)}
 	for i, s := range smiles {
 		problems = append(problems, fault.Text(s, field, i))
 	}

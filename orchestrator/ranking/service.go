@@ -40,12 +40,9 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	if f := fault.Items(len(r.Passages), 1, s.config.MaxPassages, "passages"); f != nil {
 		return Response{}, f
 	}
-	if err := s.models.Ready(); err != nil {
+	ranker, err := s.models.Find(r.Model)
+	if err != nil {
 		return Response{}, err
-	}
-	ranker, ok := s.models.Find(r.Model)
-	if !ok {
-		return Response{}, fault.New(fault.NotFound, "The model `%s` does not exist.", r.Model)
 	}
 	rows, err := ranker.tokenize(ctx, r)
 	if err != nil {

@@ -4,13 +4,12 @@ import "retort/orchestrator/fault"
 
 // Validate checks what needs no model to be known.
 func (r *Request) Validate() error {
-	problems := []*fault.Error{
+	var problems fault.Problems
+	problems.Add(
 		fault.Text(r.Model, "model"),
 		fault.Text(r.Query.Text, "query", "text"),
-		fault.Items(len(r.Passages), 1, len(r.Passages)+1, "passages"),
-	}
-	for i, p := range r.Passages {
-		problems = append(problems, fault.Text(p.Text, "passages", i, "text"))
-	}
-	return fault.Join(problems...)
+		fault.NotEmpty(len(r.Passages), "passages"),
+	)
+	problems.AddEach(len(r.Passages), func(i int) *fault.Error { return fault.Text(r.Passages[i].Text, "passages", i, "text") })
+	return problems.Err()
 }

@@ -156,10 +156,40 @@ func (c *Catalog[T]) made(old *catalogTable[T], set []*Model) opened[T] {
 	return made
 }
 
-// Find returns the model with a public id.
-func (c *Catalog[T]) Find(id string) (T, bool) {
+// Find returns the model with a public id. The error is that of Ready, or
+// NotFound where other models can be served.
+func (c *Catalog[T]) Find(id string) (item T, err error) {
+	if err := c.Ready(); err != nil {
+		return item, err
+	}
 	item, ok := c.table.Load().items[id]
-	return item, ok
+	if !ok {
+		return item, fault.New(fault.NotFound, "The model `%s` does not exist.", id)
+	}
+	return item, nil
+}
+
+// Default returns the model that serves requests which name none: the one
+// configured, or the first by public id where configured is "". It never puts
+// another model in the place of a configured one that is absent: that is
+// Unavailable, as is an API without models.
+func (c *Catalog[T]) Default(configured string) (item T, err error) {
+	if err := c.Ready(); err != nil {
+		return item, err
+	}
+	table := c.table.Load()
+	if configured == "" && len(table.ids) > 0 {
+		configured = table.ids[0]
+	}
+	item, ok := table.items[configured]
+	if !ok {
+		return item, &fault.Error{
+			Kind:       fault.Unavailable,
+			Message:    "Service is not ready: model " + configured + " is not loaded.",
+			RetryAfter: time.Second,
+		}
+	}
+	return item, nil
 }
 
 // IDs lists the public ids that can be served, in order.

@@ -40,14 +40,20 @@ func TestCatalog(t *testing.T) {
 			return m.Name, nil
 		})
 	eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
-	if name, ok := catalog.Find("lab/a"); name != "a" || !ok {
-		t.Errorf("of two models with an id the first serves, got %q", name)
+	if name, err := catalog.Find("lab/a"); name != "a" || err != nil {
+		t.Errorf("of two models with an id the first serves, got %q, %v", name, err)
 	}
 	if ids := catalog.IDs(); len(ids) != 1 || ready.Load() != 1 {
 		t.Errorf("ids %v, observed %d", ids, ready.Load())
 	}
-	if _, ok := catalog.Find("lab/d"); ok {
-		t.Error("a model of another API is served")
+	if _, err := catalog.Find("lab/d"); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a model of another API: %v", err)
+	}
+	if name, err := catalog.Default(""); name != "a" || err != nil {
+		t.Errorf("the first model serves where none is configured, got %q, %v", name, err)
+	}
+	if _, err := catalog.Default("lab/d"); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("a configured model that is absent: %v", err)
 	}
 	before := opened.Load()
 	server.Unload("a")
@@ -61,7 +67,10 @@ func TestCatalog(t *testing.T) {
 	eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
 	server.Stop()
 	eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable })
-	if _, ok := catalog.Find("lab/a"); !ok {
+	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("a model while Triton is away: %v", err)
+	}
+	if len(catalog.IDs()) != 1 {
 		t.Error("what Triton served is forgotten while it is away")
 	}
 }
