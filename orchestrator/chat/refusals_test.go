@@ -14,13 +14,14 @@ import (
 	"retort/orchestrator/gateway"
 )
 
-func fixture(t *testing.T, label, name string) string {
+// dataURL is a file of vision/testdata.
+func dataURL(t testing.TB, name string) string {
 	t.Helper()
 	file, err := os.ReadFile("vision/testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "data:" + label + ";base64," + base64.StdEncoding.EncodeToString(file)
+	return "data:image/any;base64," + base64.StdEncoding.EncodeToString(file)
 }
 
 func many[T any](n int, one T) (all []T) {
@@ -75,9 +76,9 @@ func TestRefusals(t *testing.T) {
 		"broken base64":        {completions, picture("data:image/png;base64,iVBORw0KGgo!!!!"), "messages[0].content[1]", "base64 is broken"},
 		"1 pixel":              {completions, picture(drawing(1, 1, color.Black)), "messages[0].content[1]", "1 × 1 pixels"},
 		"30000 pixels":         {completions, picture(drawing(30000, 9, color.Black)), "messages[0].content[1]", "30000 × 9 pixels"},
-		"animated GIF":         {completions, picture(fixture(t, "image/gif", "animated.gif")), "messages[0].content[1]", "is animated"},
-		"animated WebP":        {completions, picture(fixture(t, "image/webp", "animated.webp")), "messages[0].content[1]", "is animated"},
-		"bomb":                 {completions, picture(fixture(t, "image/webp", "bomb.webp")), "messages[0].content[1]", "broken"},
+		"animated GIF":         {completions, picture(dataURL(t, "animated.gif")), "messages[0].content[1]", "is animated"},
+		"animated WebP":        {completions, picture(dataURL(t, "animated.webp")), "messages[0].content[1]", "is animated"},
+		"bomb":                 {completions, picture(dataURL(t, "bomb.webp")), "messages[0].content[1]", "broken"},
 		"HTML":                 {completions, picture("data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte("<html>"))), "messages[0].content[1]", "looks like text/html"},
 		"file URL":             {completions, picture("file:///etc/passwd"), "messages[0].content[1]", "data, http and https URLs"},
 		"metadata service":     {completions, picture("http://169.254.169.254/latest/meta-data/"), "messages[0].content[1]", "not fetched from"},

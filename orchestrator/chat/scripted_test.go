@@ -61,7 +61,7 @@ func (s *scripted) stream(ctx context.Context, r *triton.Request, send func(*tri
 	if most := maxTokens(r); len(plan.Say) > most {
 		plan.Say, plan.Finish = plan.Say[:most], "length"
 	}
-	stream := flag(r, "stream") || flag(r, "streaming")
+	stream := truth(r, "stream") || truth(r, "streaming")
 	shown, waiting := "", []string{}
 	for i, piece := range plan.Say {
 		select {
@@ -105,16 +105,16 @@ func (s *scripted) response(r *triton.Request, text string, pieces []string, fin
 	}
 	res := &triton.Response{Outputs: []triton.Tensor{triton.Strings("text_output", shape, []string{text})}}
 	add := func(t triton.Tensor) { res.Outputs = append(res.Outputs, t) }
-	if flag(r, "return_finish_reason") {
+	if truth(r, "return_finish_reason") {
 		add(triton.Strings("finish_reason", []int64{1}, []string{finish}))
 	}
-	if flag(r, "return_num_input_tokens") {
+	if truth(r, "return_num_input_tokens") {
 		add(triton.New("num_input_tokens", []int64{}, []uint32{uint32(words)}))
 	}
-	if flag(r, "return_num_output_tokens") {
+	if truth(r, "return_num_output_tokens") {
 		add(triton.New("num_output_tokens", []int64{1}, []uint32{uint32(len(pieces))}))
 	}
-	if flag(r, "return_logprobs") {
+	if truth(r, "return_logprobs") {
 		var tokens []string
 		for _, p := range pieces {
 			quoted, _ := json.Marshal(p)
@@ -153,7 +153,7 @@ func firstText(r *triton.Request, name string) string {
 	return values[0]
 }
 
-func flag(r *triton.Request, name string) bool {
+func truth(r *triton.Request, name string) bool {
 	t, ok := r.Input(name)
 	if !ok {
 		return false
