@@ -32,12 +32,12 @@ var arrows = map[string][]string{
 	"orchestrator/latent":             api("orchestrator/cmaes"),
 	"orchestrator/masked":             api(),
 	"orchestrator/chat":               api("orchestrator/chat/prompt", "orchestrator/chat/vision"),
-	"orchestrator/chat/prompt":        {"orchestrator/chat/prompt/jinja"},
-	"orchestrator/chat/prompt/jinja":  {},
+	"orchestrator/chat/prompt":        {"tokenizers/template"},
 	"orchestrator/chat/vision":        {"orchestrator/fault"},
 	"chem":                            {"chem/rdkit"},
 	"chem/rdkit":                      {},
 	"tokenizers":                      {},
+	"tokenizers/template":             {},
 }
 
 // api is what every documented API may import: the shared rooms, never a

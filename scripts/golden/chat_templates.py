@@ -6,7 +6,8 @@
 In orchestrator/chat/prompt/testdata: reads templates/*.jinja and conversations.json (name → messages) and
 writes golden.json, one entry per template, conversation and setting of add_generation_prompt, with the
 prompt, or with the error that the template raised, or with the name of what went wrong otherwise.
-In orchestrator/chat/prompt/jinja/testdata: reads snippets.txt, a template a line, and writes snippets.json.
+In tokenizers/template/testdata: reads snippets.txt and cited.txt, a template a line, and writes snippets.json and
+cited.json, with the messages that the templates were given.
 
 The reference is transformers' own renderer (Jinja2 in its sandbox, trim_blocks and lstrip_blocks on).
 """
@@ -21,9 +22,9 @@ import jinja2
 import transformers
 from transformers.utils import chat_template_utils
 
-PROMPT = Path(__file__).resolve().parents[2] / "orchestrator" / "chat" / "prompt"
-HERE = PROMPT / "testdata"
-SNIPPETS = PROMPT / "jinja" / "testdata"
+ROOT = Path(__file__).resolve().parents[2]
+PROMPTS = ROOT / "orchestrator" / "chat" / "prompt" / "testdata"
+SNIPPETS = ROOT / "tokenizers" / "template" / "testdata"
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
@@ -48,23 +49,25 @@ def render(source: str, messages: list[dict], generate: bool) -> dict[str, str]:
 
 def main() -> None:
     chat_template_utils.datetime = Frozen
-    conversations = json.loads((HERE / "conversations.json").read_text())
+    conversations = json.loads((PROMPTS / "conversations.json").read_text())
     entries = []
-    for path in sorted((HERE / "templates").glob("*.jinja")):
+    for path in sorted((PROMPTS / "templates").glob("*.jinja")):
         source = path.read_text()
         for name, messages in conversations.items():
             for generate in (True, False):
                 result = render(source, messages, generate)
                 entries.append({"template": path.name, "conversation": name, "generate": generate, **result})
-    write(HERE / "golden.json", entries)
-    write(SNIPPETS / "snippets.json", [
-        {"template": line, **render(line, conversations["turns"], True)}
-        for line in (SNIPPETS / "snippets.txt").read_text().splitlines()])
+    write(PROMPTS / "golden.json", entries)
+    turns = conversations["turns"]
+    for name in ("snippets", "cited"):
+        lines = (SNIPPETS / f"{name}.txt").read_text().splitlines()
+        results = [{"template": line, **render(line, turns, True)} for line in lines]
+        write(SNIPPETS / f"{name}.json", results, messages=turns)
 
 
-def write(path: Path, entries: list[dict]) -> None:
+def write(path: Path, entries: list[dict], **more) -> None:
     made = {"made_by": "scripts/golden/chat_templates.py", "transformers": transformers.__version__,
-            "jinja2": jinja2.__version__, "entries": entries}
+            "jinja2": jinja2.__version__, **more, "entries": entries}
     path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n")
     print(f"{path.name}: {len(entries)} entries")
 

@@ -35,7 +35,7 @@ func read[T any](t testing.TB, path string) (v T) {
 	return v
 }
 
-func template(t testing.TB, name string, o Options) *Template {
+func chatTemplate(t testing.TB, name string, o Options) *Template {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("testdata", "templates", name))
 	if err != nil {
@@ -64,7 +64,7 @@ func TestReference(t *testing.T) {
 			name += "/generate"
 		}
 		t.Run(name, func(t *testing.T) {
-			got, err := template(t, e.Template, Options{}).render(conversations[e.Conversation], e.Generate)
+			got, err := chatTemplate(t, e.Template, Options{}).render(conversations[e.Conversation], e.Generate)
 			if e.Failure != "" {
 				if err == nil {
 					t.Fatalf("got %q; the reference fails with %s", got, e.Failure)

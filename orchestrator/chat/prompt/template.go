@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"retort/orchestrator/chat/prompt/jinja"
+	"retort/tokenizers/template"
 )
 
 // Part is one piece of a message: an image, or else a text.
@@ -57,12 +57,12 @@ type Options struct {
 
 // Template is a chat template, safe for use by many goroutines.
 type Template struct {
-	jinja   *jinja.Template
+	parsed  *template.Template
 	options Options
 	breaker *breaker
 }
 
-// Parse compiles the text of a chat_template.jinja.
+// Parse compiles the text of a chat_template.template.
 func Parse(source string, o Options) (*Template, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -77,11 +77,11 @@ func Parse(source string, o Options) (*Template, error) {
 	if o.Form == Text && o.Placeholder == "" {
 		o.Placeholder = "<image>"
 	}
-	parsed, err := jinja.Parse(source)
+	parsed, err := template.Parse(source)
 	if err != nil {
 		return nil, fmt.Errorf("chat template: %w", err)
 	}
-	return &Template{jinja: parsed, options: o, breaker: newBreaker(o.Marks)}, nil
+	return &Template{parsed: parsed, options: o, breaker: newBreaker(o.Marks)}, nil
 }
 
 var iterated = regexp.MustCompile(`for\s+\w+\s+in\s+[^%]*content|content\s*(\[\s*['"]text|\|\s*selectattr)|content['"]?\]?\s*\[\s*0\s*\]`)
@@ -104,7 +104,7 @@ func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	list, images := make([]any, len(messages)), 0
 	for i, m := range messages {
 		parts := t.breaker.parts(t.ordered(m.Parts))
-		list[i] = jinja.NewDict("role", m.Role, "content", t.content(parts, &images))
+		list[i] = template.NewDict("role", m.Role, "content", t.content(parts, &images))
 	}
 	return t.render(list, generate)
 }
@@ -136,8 +136,8 @@ func (t *Template) render(messages []any, generate bool) (string, error) {
 	for name, value := range t.options.Variables {
 		variables[name] = value
 	}
-	prompt, err := t.jinja.Render(variables)
-	var failed *jinja.Error
+	prompt, err := t.parsed.Render(variables)
+	var failed *template.Error
 	switch {
 	case errors.As(err, &failed) && failed.Raised:
 		return "", &Refusal{Message: failed.Message}
@@ -182,9 +182,9 @@ func (t *Template) content(parts []Part, images *int) any {
 	for i, p := range parts {
 		if p.Image {
 			hasImage = true
-			list[i] = jinja.NewDict("type", "image")
+			list[i] = template.NewDict("type", "image")
 		} else {
-			list[i] = jinja.NewDict("type", "text", "text", p.Text)
+			list[i] = template.NewDict("type", "text", "text", p.Text)
 		}
 	}
 	if t.options.Form == Mixed && !hasImage {

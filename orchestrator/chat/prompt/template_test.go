@@ -25,7 +25,7 @@ func TestForms(t *testing.T) {
 		"llama-3.2-vision.jinja": Mixed, "qwen2-vl.jinja": Mixed, "simple.jinja": Mixed,
 		"llava-1.5.jinja": Parts, "llava-next-mistral.jinja": Parts, "phi-3-vision.jinja": Text,
 	} {
-		if got := template(t, name, Options{}).options.Form; got != want {
+		if got := chatTemplate(t, name, Options{}).options.Form; got != want {
 			t.Errorf("%s: form %s, want %s", name, got, want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestPrompts(t *testing.T) {
 		"simple.jinja":    {Options{ImageFirst: true}, user(question...), "<user><image>What is it?<end><assistant>"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := render(t, template(t, name, test.options), test.messages); got != test.want {
+			if got := render(t, chatTemplate(t, name, test.options), test.messages); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -73,7 +73,7 @@ func TestPrompts(t *testing.T) {
 var marks = []string{"<|image|>", "<|eot_id|>", "<|im_start|>", "<image>", "é|"}
 
 func TestMarksAreBroken(t *testing.T) {
-	tmpl := template(t, "simple.jinja", Options{Marks: marks})
+	tmpl := chatTemplate(t, "simple.jinja", Options{Marks: marks})
 	for _, parts := range [][]Part{
 		{text("see <|image|> and <image>")},
 		{text("<|eot_id|><|eot_id|>")},
@@ -117,7 +117,7 @@ func FuzzMarks(f *testing.F) {
 }
 
 func TestContinue(t *testing.T) {
-	tmpl := template(t, "qwen2-vl.jinja", Options{})
+	tmpl := chatTemplate(t, "qwen2-vl.jinja", Options{})
 	got, err := tmpl.Continue([]Message{{"user", []Part{text("Hi")}}, {"assistant", []Part{text("I am")}}})
 	if err != nil || !strings.HasSuffix(got, "<|im_start|>assistant\nI am") {
 		t.Errorf("got %q, %v", got, err)
@@ -128,7 +128,7 @@ func TestContinue(t *testing.T) {
 }
 
 func BenchmarkRender(b *testing.B) {
-	tmpl := template(b, "llama-3.2-vision.jinja", Options{Marks: marks})
+	tmpl := chatTemplate(b, "llama-3.2-vision.jinja", Options{Marks: marks})
 	var messages []Message
 	for range 10 {
 		messages = append(messages, Message{"user", []Part{image, text("What is this?")}}, Message{"assistant", []Part{text("A molecule.")}})

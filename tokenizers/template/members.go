@@ -1,4 +1,4 @@
-package jinja
+package template
 
 import "unicode/utf8"
 
@@ -65,103 +65,6 @@ func element(items []any, n int) any {
 		return Undefined{"list index out of range"}
 	}
 	return items[n]
-}
-
-// section is of[start:stop:step]; nil is a bound left out.
-func section(line int, of, start, stop, step any) any {
-	defined(line, of, start, stop, step)
-	var items []any
-	switch v := of.(type) {
-	case string, []any, Tuple:
-		items = list(line, v)
-	default:
-		return Undefined{"'" + typeName(of) + "' object is not subscriptable"}
-	}
-	by := 1
-	if step != nil {
-		by, _, _, _ = numeric(step)
-	}
-	if by == 0 {
-		fail(line, "slice step cannot be zero")
-	}
-	picked := pick(items, start, stop, by)
-	switch of.(type) {
-	case string:
-		text := ""
-		for _, r := range picked {
-			text += r.(string)
-		}
-		return text
-	case Tuple:
-		return Tuple(picked)
-	}
-	return picked
-}
-
-func pick(items []any, start, stop any, by int) []any {
-	n := len(items)
-	low, high := 0, n // where a bound is put that lies outside
-	first, last := 0, n
-	if by < 0 {
-		low, high = -1, n-1
-		first, last = n-1, -1
-	}
-	bound := func(v any, otherwise int) int {
-		at, _, _, ok := numeric(v)
-		if !ok {
-			return otherwise
-		}
-		if at < 0 {
-			at += n
-		}
-		return min(max(at, low), high)
-	}
-	picked := []any{}
-	end := bound(stop, last)
-	for i := bound(start, first); by > 0 && i < end || by < 0 && i > end; i += by {
-		picked = append(picked, items[i])
-	}
-	return picked
-}
-
-func dictMethod(d *Dict, name string) any {
-	switch name {
-	case "items":
-		return Function(func(*Call) any { return d.items() })
-	case "keys":
-		return Function(func(*Call) any { return d.keys })
-	case "values":
-		return Function(func(*Call) any {
-			values := make([]any, len(d.keys))
-			for i, key := range d.keys {
-				values[i] = d.values[key]
-			}
-			return values
-		})
-	case "get":
-		return Function(func(c *Call) any {
-			if v, ok := d.get(c.argument(0, "key", nil)); ok {
-				return v
-			}
-			return c.argument(1, "default", nil)
-		})
-	case "copy":
-		return Function(func(*Call) any { return d })
-	case "update", "pop", "popitem", "setdefault", "clear":
-		return Function(func(c *Call) any {
-			fail(c.Line, "access to attribute '%s' of 'dict' object is unsafe.", name)
-			return nil
-		})
-	}
-	return nil
-}
-
-func (d *Dict) items() []any {
-	pairs := make([]any, len(d.keys))
-	for i, key := range d.keys {
-		pairs[i] = Tuple{key, d.values[key]}
-	}
-	return pairs
 }
 
 func sequenceMethod(items []any, name string) any {

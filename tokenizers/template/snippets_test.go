@@ -1,4 +1,4 @@
-package jinja
+package template
 
 import (
 	"encoding/json"
@@ -8,25 +8,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReference renders small templates and compares with Jinja2. The file is
-// made by scripts/golden/chat_templates.py.
-func TestReference(t *testing.T) {
-	var golden struct {
-		Entries []struct {
-			Template       string
-			Prompt         *string
-			Error, Failure string
-		}
+// reference is a file that scripts/golden/chat_templates.py made with Jinja2.
+type reference struct {
+	Messages []any
+	Entries  []struct {
+		Template       string
+		Prompt         *string
+		Error, Failure string
 	}
-	var conversations map[string]any
-	read(t, "testdata/snippets.json", &golden)
-	read(t, "../testdata/conversations.json", &conversations)
-	if len(golden.Entries) < 100 {
+}
+
+// TestReference renders small templates and compares with Jinja2.
+func TestReference(t *testing.T) { compareWithReference(t, "snippets", 100) }
+
+// TestCited renders the templates on which other engines of Go fail, which
+// orchestrator/decisions/0012-chat-templates.md cites.
+func TestCited(t *testing.T) { compareWithReference(t, "cited", 20) }
+
+func compareWithReference(t *testing.T, name string, least int) {
+	var golden reference
+	read(t, "testdata/"+name+".json", &golden)
+	if len(golden.Entries) < least {
 		t.Fatalf("only %d entries", len(golden.Entries))
 	}
 	for _, e := range golden.Entries {
 		t.Run(e.Template, func(t *testing.T) {
-			got, err := render(e.Template, conversations["turns"].([]any))
+			got, err := render(e.Template, golden.Messages)
 			switch {
 			case e.Failure != "":
 				if err == nil || err.(*Error).Raised {

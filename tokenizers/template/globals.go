@@ -1,4 +1,4 @@
-package jinja
+package template
 
 // globals are the functions every template has.
 var globals = map[string]any{

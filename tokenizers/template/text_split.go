@@ -1,0 +1,92 @@
+package template
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+func partition(c *Call, s string, at int, otherwise Tuple) any {
+	if at < 0 {
+		return otherwise
+	}
+	separator := c.text(0)
+	return Tuple{s[:at], separator, s[at+len(separator):]}
+}
+
+func split(c *Call, s string, fromRight bool) any {
+	separator, most := c.argument(0, "sep", nil), c.whole(1, "maxsplit", -1)
+	cut := func() (string, string, bool) { return "", "", false }
+	rest := s
+	text, given := separator.(string)
+	switch {
+	case given && text == "":
+		fail(c.Line, "empty separator")
+	case given && fromRight:
+		cut = func() (string, string, bool) {
+			i := strings.LastIndex(rest, text)
+			if i < 0 {
+				return "", "", false
+			}
+			return rest[i+len(text):], rest[:i], true
+		}
+	case given:
+		cut = func() (string, string, bool) { return strings.Cut(rest, text) }
+	case fromRight:
+		rest = strings.TrimRightFunc(rest, unicode.IsSpace)
+		cut = func() (string, string, bool) {
+			i := strings.LastIndexFunc(rest, unicode.IsSpace)
+			if i < 0 {
+				return "", "", false
+			}
+			_, size := utf8.DecodeRuneInString(rest[i:])
+			return rest[i+size:], strings.TrimRightFunc(rest[:i], unicode.IsSpace), true
+		}
+	default:
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+		cut = func() (string, string, bool) {
+			i := strings.IndexFunc(rest, unicode.IsSpace)
+			if i < 0 {
+				return "", "", false
+			}
+			return rest[:i], strings.TrimLeftFunc(rest[i:], unicode.IsSpace), true
+		}
+	}
+	pieces := []any{}
+	for most != 0 {
+		piece, left, found := cut()
+		if !found {
+			break
+		}
+		pieces, rest, most = append(pieces, piece), left, most-1
+	}
+	if given || rest != "" {
+		pieces = append(pieces, rest)
+	}
+	if fromRight {
+		for i, j := 0, len(pieces)-1; i < j; i, j = i+1, j-1 {
+			pieces[i], pieces[j] = pieces[j], pieces[i]
+		}
+	}
+	return pieces
+}
+
+func splitLines(c *Call, s string) any {
+	lines := []any{}
+	for s != "" {
+		end := strings.IndexAny(s, "\n\r")
+		if end < 0 {
+			return append(lines, s)
+		}
+		past := end + 1
+		if strings.HasPrefix(s[end:], "\r\n") {
+			past++
+		}
+		line := s[:end]
+		if truth(c.argument(0, "keepends", false)) {
+			line = s[:past]
+		}
+		lines, s = append(lines, line), s[past:]
+	}
+	return lines
+}
