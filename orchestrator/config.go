@@ -11,13 +11,16 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/goccy/go-yaml"
+	"github.com/rs/zerolog"
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
+	"retort/orchestrator/memory"
 	"retort/orchestrator/ranking"
+	"retort/orchestrator/triton"
 )
 
 // Config is every setting of the program, composed of the rooms' own. Each
@@ -40,6 +43,10 @@ type Config struct {
 	BatchTokens      int `default:"512" help:"Tokens of one call to Triton, padding counted: about 512 on a CPU, thousands on a GPU."`
 	BatchConcurrency int `default:"2" help:"Calls to Triton under way at once for one model."`
 
+	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Memory for the bodies and pictures of all requests together, in bytes; more wait, then are refused. 0: an eighth of the machine's or the container's, between 256 MiB and 2 GiB."`
+	MaxConnections int           `default:"4096" help:"Open connections of one port; for the next one, a connection whose client is waited for is closed."`
+	WriteTimeout   time.Duration `default:"30s" help:"How long a client may take to read each 256 KiB of an answer."`
+
 	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn or error."`
 	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal."`
 	KeysFile     string        `type:"path" placeholder:"FILE" help:"Bearer keys, one a line; without it no key is asked for."`
@@ -53,46 +60,30 @@ type Config struct {
 	OTLPProtocol string `name:"otlp-protocol" env:"RETORT_OTLP_PROTOCOL,OTEL_EXPORTER_OTLP_PROTOCOL" enum:"grpc,http/protobuf" default:"grpc" help:"grpc or http/protobuf."`
 	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"The service's name in traces."`
 
-	Latent    Latent    `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
-	Masked    Masked    `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
-	Embedding Embedding `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
-	Ranking   Ranking   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
-	Chat      Chat      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
+	Latent    Service[latent.Config]    `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
+	Masked    Service[masked.Config]    `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
+	Embedding Service[embedding.Config] `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
+	Ranking   Service[ranking.Config]   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
+	Chat      Service[chat.Config]      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
 }
 
-// API are the settings of an API that has none beyond its listener and limits.
-type API struct {
-	gateway.Config `embed:""`
+// Service are the settings of one API: those of every API, and its room's own.
+type Service[Room any] struct {
+	Limits gateway.Config `embed:""`
+	Room   Room           `embed:""`
 }
 
-// Latent are the settings of the latent-space API.
-type Latent struct {
-	API  `embed:""`
-	Room latent.Config `embed:""`
+// memoryBudget is MemoryBudget in bytes, or the default for this machine.
+func (c *Config) memoryBudget() int64 {
+	if c.MemoryBudget > 0 {
+		return c.MemoryBudget
+	}
+	return memory.Default()
 }
 
-// Masked are the settings of the masked-template molecule API.
-type Masked struct {
-	API  `embed:""`
-	Room masked.Config `embed:""`
-}
-
-// Embedding are the settings of the embedding API.
-type Embedding struct {
-	API  `embed:""`
-	Room embedding.Config `embed:""`
-}
-
-// Ranking are the settings of the ranking API.
-type Ranking struct {
-	API  `embed:""`
-	Room ranking.Config `embed:""`
-}
-
-// Chat are the settings of the chat API.
-type Chat struct {
-	API  `embed:""`
-	Room chat.Config `embed:""`
+// triton is where Triton is.
+func (c *Config) triton() triton.Config {
+	return triton.Config{URLs: c.TritonURL, TLS: triton.TLS{Enabled: c.TritonTLS, CA: c.TritonCA}}
 }
 
 // Validate is called by kong after every setting has its value.
@@ -118,6 +109,15 @@ func (c *Config) Validate() error {
 		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
 			errs = append(errs, fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
 		}
+	}
+	if _, err := zerolog.ParseLevel(c.LogLevel); err != nil {
+		errs = append(errs, fmt.Errorf("log-level: %q is no level", c.LogLevel))
+	}
+	if err := c.triton().Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("triton-url: %w", err))
+	}
+	if c.MemoryBudget < 0 || c.MaxConnections < 1 || c.WriteTimeout <= 0 {
+		errs = append(errs, errors.New("max-connections and write-timeout must be positive, memory-budget not negative"))
 	}
 	if err := c.Chat.Room.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("chat: %w", err))

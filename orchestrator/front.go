@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/gateway"
 )
@@ -20,25 +21,20 @@ var frontPage = template.Must(template.New("front").Parse(frontHTML))
 
 // front is the app of the main port: the page for people, the process' own
 // health and metrics, and every API under its name.
-func (h *house) front() *fiber.App {
-	largest := 0
-	for _, s := range services {
-		largest = max(largest, s.limits(h.config).BodyLimit)
-	}
-	app := gateway.NewApp(largest)
+func (a *application) front() fasthttp.RequestHandler {
+	app := gateway.NewApp()
 	for i, s := range services {
-		app.Use("/"+s.name, behind("/"+s.name, h.gateways[i].App()))
+		app.Use("/"+s.name, behind("/"+s.name, a.gateways[i].Handler()))
 	}
-	app.Get("/", h.page)
+	app.Get("/", a.page)
 	app.Get("/v1/health/live", func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) })
-	app.Get("/v1/health/ready", h.ready)
-	app.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(h.metrics.Registry, promhttp.HandlerOpts{})))
-	return app
+	app.Get("/v1/health/ready", a.ready)
+	app.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{})))
+	return gateway.Guard(app.Handler(), gateway.RefusePlainly)
 }
 
-// behind serves app under a prefix, as if the prefix were not there.
-func behind(prefix string, app *fiber.App) fiber.Handler {
-	serve := app.Handler()
+// behind serves an API under a prefix, as if the prefix were not there.
+func behind(prefix string, serve fasthttp.RequestHandler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		uri := string(c.Request().RequestURI())
 		rest, found := strings.CutPrefix(uri, prefix)
@@ -55,9 +51,9 @@ func behind(prefix string, app *fiber.App) fiber.Handler {
 }
 
 // ready says which APIs can serve: 200 when all can, 503 otherwise.
-func (h *house) ready(c *fiber.Ctx) error {
+func (a *application) ready(c *fiber.Ctx) error {
 	status, apis := fiber.StatusOK, fiber.Map{}
-	for _, g := range h.gateways {
+	for _, g := range a.gateways {
 		err := g.Ready()
 		apis[g.API().Name()] = err == nil
 		if err != nil {
@@ -75,18 +71,18 @@ type card struct {
 	Models              []string
 }
 
-func (h *house) page(c *fiber.Ctx) error {
+func (a *application) page(c *fiber.Ctx) error {
 	var cards []card
 	for i, s := range services {
-		g := h.gateways[i]
-		entry := card{Name: s.name, Title: s.title, Port: s.limits(h.config).Port, Models: g.API().Models(), Ready: true}
+		g := a.gateways[i]
+		entry := card{Name: s.name, Title: s.title, Port: s.limits(a.config).Port, Models: g.API().Models(), Ready: true}
 		if err := g.Ready(); err != nil {
 			entry.Ready, entry.Reason = false, err.Error()
 		}
 		cards = append(cards, entry)
 	}
 	var html bytes.Buffer
-	if err := frontPage.Execute(&html, map[string]any{"Version": version, "APIs": cards}); err != nil {
+	if err := frontPage.Execute(&html, map[string]any{"Version": version, "APIs": cards, "OpenToAll": a.openToAll()}); err != nil {
 		return err
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)

@@ -62,14 +62,14 @@ type program struct {
 	t      *testing.T
 	triton *tritontest.Server
 	out    console
-	doors  map[string]string // URL by door: "main", "embedding", …
+	ports  map[string]string // URL by listener: "main", "embedding", …
 }
 
 // start runs the program with the embedding models of the real repository and
 // a toy in the place of their graphs.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, doors: map[string]string{}}
+	p := &program{t: t, ports: map[string]string{}}
 	p.triton = tritontest.Start(t, entry(t, "minilm_embed"), entry(t, "minilm_embed_qa"))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -96,13 +96,13 @@ func start(t *testing.T, args ...string) *program {
 	return p
 }
 
-var opened = regexp.MustCompile(`"door":"(\w+)","address":"([^"]+)"`)
+var opened = regexp.MustCompile(`"listener":"(\w+)","address":"([^"]+)"`)
 
-// secureDoors says that the program under test speaks TLS.
-var secureDoors bool
+// secure says that the program under test speaks TLS.
+var secure bool
 
 func scheme() string {
-	if secureDoors {
+	if secure {
 		return "https://"
 	}
 	return "http://"
@@ -110,9 +110,9 @@ func scheme() string {
 
 func (p *program) listening() bool {
 	for _, m := range opened.FindAllStringSubmatch(p.out.String(), -1) {
-		p.doors[m[1]] = scheme() + m[2]
+		p.ports[m[1]] = scheme() + m[2]
 	}
-	return len(p.doors) == 1+len(services)
+	return len(p.ports) == 1+len(services)
 }
 
 func (p *program) eventually(what string, holds func() bool) {
@@ -124,9 +124,9 @@ func (p *program) eventually(what string, holds func() bool) {
 	}
 }
 
-func (p *program) get(door, path string) (int, string) {
+func (p *program) get(port, path string) (int, string) {
 	p.t.Helper()
-	res, err := http.Get(p.doors[door] + path)
+	res, err := http.Get(p.ports[port] + path)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -138,9 +138,9 @@ func (p *program) get(door, path string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-func (p *program) post(door, path, body string) (int, string) {
+func (p *program) post(port, path, body string) (int, string) {
 	p.t.Helper()
-	res, err := http.Post(p.doors[door]+path, "application/json", strings.NewReader(body))
+	res, err := http.Post(p.ports[port]+path, "application/json", strings.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// converse replays a file: blocks of "> door METHOD path", the body, and the
+// converse replays a file: blocks of "> port METHOD path", the body, and the
 // answer after "<".
 func (p *program) converse(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
@@ -221,15 +221,15 @@ func (p *program) converse(t *testing.T, file string) {
 	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
 		said, _, _ := strings.Cut(block, "\n< ")
 		head, body, _ := strings.Cut(said, "\n")
-		var door, method, path string
-		if _, err := fmt.Sscanf(head, "> %s %s %s", &door, &method, &path); err != nil {
+		var port, method, path string
+		if _, err := fmt.Sscanf(head, "> %s %s %s", &port, &method, &path); err != nil {
 			t.Fatalf("%q: %v", head, err)
 		}
 		status, answer := 0, ""
 		if method == "GET" {
-			status, answer = p.get(door, path)
+			status, answer = p.get(port, path)
 		} else {
-			status, answer = p.post(door, path, body)
+			status, answer = p.post(port, path, body)
 		}
 		fmt.Fprintf(&now, "%s\n< %d %s\n\n", said, status, shortened(answer))
 	}
@@ -400,9 +400,9 @@ func TestAPageForPeople(t *testing.T) {
 		if status, _ := p.get("main", "/"+s.name+"/openapi.json"); status != 200 {
 			t.Errorf("/%s/openapi.json: %d", s.name, status)
 		}
-		for door, path := range map[string]string{"main": "/" + s.name, s.name: "/"} {
-			if status, text := p.get(door, path); status != 200 || !strings.Contains(text, "SwaggerUIBundle") {
-				t.Errorf("%s %s does not lead to the documentation: %d", door, path, status)
+		for port, path := range map[string]string{"main": "/" + s.name, s.name: "/"} {
+			if status, text := p.get(port, path); status != 200 || !strings.Contains(text, "SwaggerUIBundle") {
+				t.Errorf("%s %s does not lead to the documentation: %d", port, path, status)
 			}
 		}
 	}
@@ -419,7 +419,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	}
 	server := tritontest.Start(t, slow)
 	ctx, stop := context.WithCancel(context.Background())
-	p := &program{t: t, doors: map[string]string{}}
+	p := &program{t: t, ports: map[string]string{}}
 	ended := make(chan error, 1)
 	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--log-format=json"}
 	for _, s := range services {
@@ -442,7 +442,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, err := http.Get(p.doors["embedding"] + "/v1/health/live"); err == nil {
+	if _, err := http.Get(p.ports["embedding"] + "/v1/health/live"); err == nil {
 		t.Error("it still listens")
 	}
 }

@@ -17,54 +17,54 @@ type service struct {
 	name   string
 	title  string
 	limits func(*Config) gateway.Config
-	open   func(*house) gateway.API
+	open   func(*application) gateway.API
 }
 
 // services is the list: one line per documented API.
 var services = []service{
-	{"latent", "Latent-space molecules", func(c *Config) gateway.Config { return c.Latent.API.Config }, (*house).latent},
-	{"masked", "Masked-template molecules", func(c *Config) gateway.Config { return c.Masked.API.Config }, (*house).masked},
-	{"embedding", "Text embedding", func(c *Config) gateway.Config { return c.Embedding.API.Config }, (*house).embedding},
-	{"ranking", "Passage ranking", func(c *Config) gateway.Config { return c.Ranking.API.Config }, (*house).ranking},
-	{"chat", "Vision-language chat", func(c *Config) gateway.Config { return c.Chat.API.Config }, (*house).chat},
+	{name: "latent", title: "Latent-space molecules", limits: func(c *Config) gateway.Config { return c.Latent.Limits }, open: (*application).latent},
+	{name: "masked", title: "Masked-template molecules", limits: func(c *Config) gateway.Config { return c.Masked.Limits }, open: (*application).masked},
+	{name: "embedding", title: "Text embedding", limits: func(c *Config) gateway.Config { return c.Embedding.Limits }, open: (*application).embedding},
+	{name: "ranking", title: "Passage ranking", limits: func(c *Config) gateway.Config { return c.Ranking.Limits }, open: (*application).ranking},
+	{name: "chat", title: "Vision-language chat", limits: func(c *Config) gateway.Config { return c.Chat.Limits }, open: (*application).chat},
 }
 
-func (h *house) latent() gateway.API {
-	models := triton.NewSetCatalog(h.registry, "latent", h.logger, func(n int) { h.metrics.ModelsReady("latent", n) },
-		latent.Opener(h.client, h.batching("latent")))
-	oracles := catalog(h, latent.OracleAPI, latent.OracleOpener(h.client, h.batching(latent.OracleAPI)))
-	return latent.New(h.config.Latent.Room, models, oracles)
+func (a *application) latent() gateway.API {
+	models := triton.NewSetCatalog(a.registry, "latent", a.logger, func(n int) { a.metrics.ModelsReady("latent", n) },
+		latent.Opener(a.client, a.batching("latent")))
+	oracles := catalog(a, latent.OracleAPI, latent.OracleOpener(a.client, a.batching(latent.OracleAPI)))
+	return latent.New(a.config.Latent.Room, models, oracles)
 }
 
-func (h *house) masked() gateway.API {
-	batching := h.batching("masked")
-	batching.MaxTokens = h.config.Masked.Room.BatchTokens
-	return masked.New(h.config.Masked.Room, catalog(h, "masked", masked.Opener(h.client, batching)))
+func (a *application) masked() gateway.API {
+	batching := a.batching("masked")
+	batching.MaxTokens = a.config.Masked.Room.BatchTokens
+	return masked.New(a.config.Masked.Room, catalog(a, "masked", masked.Opener(a.client, batching)))
 }
 
-func (h *house) embedding() gateway.API {
-	return embedding.New(h.config.Embedding.Room, catalog(h, "embedding", embedding.Opener(h.client, h.batching("embedding"))))
+func (a *application) embedding() gateway.API {
+	return embedding.New(a.config.Embedding.Room, catalog(a, "embedding", embedding.Opener(a.client, a.batching("embedding"))))
 }
 
-func (h *house) ranking() gateway.API {
-	return ranking.New(h.config.Ranking.Room, catalog(h, "ranking", ranking.Opener(h.client, h.batching("ranking"))))
+func (a *application) ranking() gateway.API {
+	return ranking.New(a.config.Ranking.Room, catalog(a, "ranking", ranking.Opener(a.client, a.batching("ranking"))))
 }
 
-func (h *house) chat() gateway.API {
-	images := vision.NewLoader(h.config.Chat.Room.Image)
-	return chat.New(h.config.Chat.Room, images, catalog(h, "chat", chat.Opener(h.client, images)))
+func (a *application) chat() gateway.API {
+	images := vision.NewLoader(a.config.Chat.Room.Image)
+	return chat.New(a.config.Chat.Room, images, catalog(a, "chat", chat.Opener(a.client, images)))
 }
 
 // catalog follows the models of an API.
-func catalog[T any](h *house, api string, open func(*triton.Model) (T, error)) *triton.Catalog[T] {
-	return triton.NewCatalog(h.registry, api, h.logger, func(n int) { h.metrics.ModelsReady(api, n) }, open)
+func catalog[T any](a *application, api string, open func(*triton.Model) (T, error)) *triton.Catalog[T] {
+	return triton.NewCatalog(a.registry, api, a.logger, func(n int) { a.metrics.ModelsReady(api, n) }, open)
 }
 
 // batching is how the rows of an API's requests share calls to Triton.
-func (h *house) batching(api string) triton.BatchOptions {
+func (a *application) batching(api string) triton.BatchOptions {
 	return triton.BatchOptions{
-		MaxTokens:   h.config.BatchTokens,
-		Concurrency: h.config.BatchConcurrency,
-		Observe:     func(b triton.Batch) { h.metrics.Batch(api, b.Rows, b.Padded) },
+		MaxTokens:   a.config.BatchTokens,
+		Concurrency: a.config.BatchConcurrency,
+		Observe:     func(b triton.Batch) { a.metrics.Batch(api, b.Rows, b.Padded) },
 	}
 }

@@ -119,10 +119,11 @@ func serve(t testing.TB, tritonURL, repository string, change func(*Config, *gat
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = g.App().Listener(listener) }()
+	server := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() {
 		end()
-		_ = g.App().ShutdownWithTimeout(time.Second)
+		_ = server.Shutdown(time.Second)
 		registry.Close()
 		client.Close()
 	})

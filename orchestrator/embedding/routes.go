@@ -20,7 +20,7 @@ func (s *Service) OpenAPI() []byte { return openAPI }
 
 // Routes are the API's own endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post("/v1/embeddings", gateway.JSON(s.Embed))
+	r.Post("/v1/embeddings", gateway.JSON(s.Embed, gateway.AtMost("input", s.config.MaxInputs)))
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 

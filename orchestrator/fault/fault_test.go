@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestKinds(t *testing.T) {
@@ -102,5 +104,31 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 	if err := new(Problems).Err(); err != nil {
 		t.Errorf("no problems gave %v", err)
+	}
+}
+
+// What a caller sent is repeated in part only, also in joined errors.
+func TestClipped(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	joined := As(Join(New(NotFound, "no model %s", long), Field("extra_forbidden", long, []any{long, 3}, "not %s", long)))
+	for _, f := range joined.Clipped().All() {
+		if n := len(f.Message); n > maxMessage+len("…") {
+			t.Errorf("a message of %d bytes", n)
+		}
+		if f.Rule == "" {
+			continue
+		}
+		if n := len(f.Input.(string)); n > MaxEcho+len("…") {
+			t.Errorf("an input of %d bytes", n)
+		}
+		if n := len(f.Field()); n > MaxEcho+len("…[3]") {
+			t.Errorf("a path of %d bytes", n)
+		}
+	}
+	if got := Clip("short"); got != "short" {
+		t.Errorf("%q", got)
+	}
+	if got := Clip(long); !utf8.ValidString(got) {
+		t.Errorf("a character is cut in two: %q", got)
 	}
 }

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"sync"
 	"syscall"
@@ -96,8 +95,12 @@ func (d *departures) check(fds []unix.PollFd) []unix.PollFd {
 }
 
 func socket(conn net.Conn) (fd int, ok bool) {
-	if t, secure := conn.(*tls.Conn); secure {
-		conn = t.NetConn()
+	for {
+		outer, wrapped := conn.(interface{ NetConn() net.Conn })
+		if !wrapped {
+			break
+		}
+		conn = outer.NetConn()
 	}
 	s, ok := conn.(syscall.Conn)
 	if !ok {

@@ -1,8 +1,8 @@
 // Package gateway holds what is true of every documented API and of none in
-// particular: bind → validate → call → encode, limits, deadlines, streams,
+// particular: read → admit → bind → validate → use case → encode, limits, deadlines, streams,
 // health, documentation, and one log line, metric and span per request.
 //
-// A request: the API's own Fiber app → a [call] (id, deadline, departure of
+// A request: the API's own Fiber app → an [exchange] (id, deadline, departure of
 // the client) → [JSON] or [Stream] takes a permit, decodes and validates →
 // the use case of the room → the answer, or the fault as the room words it.
 package gateway
@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -19,8 +18,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/cors"
 	"github.com/rs/zerolog"
+	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/memory"
 	"retort/orchestrator/telemetry"
 )
 
@@ -47,9 +48,10 @@ type API interface {
 // Options are one API's limits and what all APIs share.
 type Options struct {
 	Config
-	Keys        *Keys  // nil: no authentication
-	CORSOrigins string // comma-separated; empty: no CORS
-	Version     string // of this program
+	Keys        *Keys          // nil: no authentication
+	Memory      *memory.Budget // of all APIs, for large bodies; nil: no bound
+	CORSOrigins string         // comma-separated; empty: no CORS
+	Version     string         // of this program
 	Logger      zerolog.Logger
 	Metrics     *telemetry.Metrics
 }
@@ -78,7 +80,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 		routes:     map[string]bool{},
 		draining:   draining,
 	}
-	g.app = NewApp(opts.BodyLimit)
+	g.app = NewApp()
 	g.app.Use(g.serve)
 	if opts.CORSOrigins != "" {
 		g.app.Use(cors.New(cors.Config{AllowOrigins: opts.CORSOrigins, ExposeHeaders: RequestIDHeader + ",Retry-After"}))
@@ -97,58 +99,45 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	return g, nil
 }
 
-// NewApp returns a Fiber app with the settings that all listeners share. A
-// body above bodyLimit reaches the handler as a stream, so that it can be
-// refused in the API's own words.
-func NewApp(bodyLimit int) *fiber.App {
-	return fiber.New(fiber.Config{
-		AppName:               "retort",
-		DisableStartupMessage: true,
-		BodyLimit:             bodyLimit,
-		StreamRequestBody:     true,
-		ReadBufferSize:        16 << 10,
-		ReadTimeout:           2 * time.Minute,
-		IdleTimeout:           2 * time.Minute,
-		ErrorHandler:          unparsable,
-	})
+// NewApp returns a Fiber app for a Server.
+func NewApp() *fiber.App {
+	return fiber.New(fiber.Config{AppName: "retort", DisableStartupMessage: true, StreamRequestBody: true})
 }
 
-// unparsable answers what never became a request: a broken request line or
-// headers above the read buffer.
-func unparsable(c *fiber.Ctx, err error) error {
-	status := fiber.StatusBadRequest
-	var known *fiber.Error
-	if errors.As(err, &known) {
-		status = known.Code
-	}
-	return c.Status(status).JSON(fiber.Map{"error": http.StatusText(status)})
-}
+// Handler serves the API, on a port of its own or behind a prefix.
+func (g *Gateway) Handler() fasthttp.RequestHandler { return Guard(g.app.Handler(), g.refuse) }
 
-// App is the Fiber app, for a listener of its own or behind a prefix.
-func (g *Gateway) App() *fiber.App { return g.app }
+// refuse answers a request that reaches no route in the words of the API.
+func (g *Gateway) refuse(ctx *fasthttp.RequestCtx, f *fault.Error) {
+	c := g.app.AcquireCtx(ctx)
+	defer g.app.ReleaseCtx(c)
+	x := g.begin(c)
+	x.render(c, f)
+	x.end(c.Response().StatusCode(), len(c.Response().Body()))
+}
 
 // API is the API that this gateway serves.
 func (g *Gateway) API() API { return g.api }
 
 // serve wraps every request of the API.
 func (g *Gateway) serve(c *fiber.Ctx) error {
-	call := g.begin(c)
-	err := call.guard(c.Next)
-	if err == nil && call.stream {
-		return nil // the call ends with its stream
+	x := g.begin(c)
+	err := x.guard(c.Next)
+	if err == nil && x.stream {
+		return nil // the exchange ends with its stream
 	}
 	if err != nil {
-		call.render(c, err)
+		x.render(c, err)
 	}
-	call.end(c.Response().StatusCode(), len(c.Response().Body()))
+	x.end(c.Response().StatusCode(), len(c.Response().Body()))
 	return nil
 }
 
 // guard turns a panic of next into an error.
-func (l *call) guard(next func() error) (err error) {
+func (x *exchange) guard(next func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.log.Error().Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
+			x.log.Error().Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
 			err = fault.New(fault.Internal, "panic: %v", p)
 		}
 	}()
@@ -156,20 +145,20 @@ func (l *call) guard(next func() error) (err error) {
 }
 
 // render answers with err in the words of the API.
-func (l *call) render(c *fiber.Ctx, err error) {
-	f := l.gateway.classify(err)
-	l.err = f
+func (x *exchange) render(c *fiber.Ctx, err error) {
+	f := x.gateway.classify(err)
+	x.err = f
 	if f.RetryAfter > 0 || f.Kind == fault.Overloaded || f.Kind == fault.Unavailable {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(max(1, int(f.RetryAfter.Round(time.Second)/time.Second))))
 	}
 	if f.Kind == fault.Unauthorized {
 		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
 	}
-	status, body := l.gateway.api.RenderFault(f)
+	status, body := x.gateway.api.RenderFault(f)
 	c.Response().ResetBody()
 	c.Status(status)
 	if err := send(c, body); err != nil {
-		l.log.Error().Err(err).Msg("fault not encoded")
+		x.log.Error().Err(err).Msg("fault not encoded")
 	}
 }
 
@@ -179,7 +168,7 @@ func (g *Gateway) classify(err error) *fault.Error {
 	if errors.As(err, &known) {
 		return fromFiber(known)
 	}
-	f := fault.As(err)
+	f := fault.As(err).Clipped()
 	if f.Kind != fault.Internal {
 		return f
 	}

@@ -29,6 +29,7 @@ type order struct {
 	Fail   string  `json:"fail"`
 	Stream bool    `json:"stream"`
 	Events int     `json:"events"`
+	Size   int     `json:"size"`
 }
 
 func (o *order) SetDefaults() { o.Events = 3 }
@@ -75,7 +76,7 @@ func (k *kitchen) cook(ctx context.Context, o order) (map[string]string, error) 
 	}
 	select {
 	case <-time.After(time.Duration(o.Wait * float64(time.Second))):
-		return map[string]string{"dish": "soup"}, nil
+		return map[string]string{"dish": "soup" + strings.Repeat("p", o.Size)}, nil
 	case <-ctx.Done():
 		k.canceled.Add(1)
 		return nil, ctx.Err()
@@ -101,6 +102,12 @@ func (k *kitchen) serve(ctx context.Context, o order, e *Events) error {
 // open serves k on a port of its own and returns its address.
 func open(t *testing.T, k *kitchen, change func(*Options)) (url string, log *lines) {
 	t.Helper()
+	return openServer(t, k, change, ServerConfig{})
+}
+
+// openServer is open with bounds on the port.
+func openServer(t *testing.T, k *kitchen, change func(*Options), config ServerConfig) (url string, log *lines) {
+	t.Helper()
 	log = &lines{}
 	opts := Options{
 		Config: Config{Concurrency: 4, Queue: 2, BodyLimit: 1 << 16, Timeout: 10 * time.Second}, Version: "test",
@@ -118,12 +125,13 @@ func open(t *testing.T, k *kitchen, change func(*Options)) (url string, log *lin
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := NewServer(g.Handler(), config)
 	served := make(chan error, 1)
-	go func() { served <- g.App().Listener(listener) }()
+	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
 		end()
 		http.DefaultClient.CloseIdleConnections()
-		if err := g.App().ShutdownWithTimeout(5 * time.Second); err != nil {
+		if err := server.Shutdown(5 * time.Second); err != nil {
 			t.Error(err)
 		}
 		<-served

@@ -77,7 +77,7 @@ func (k *Keys) Open(key string) bool {
 
 // authorize refuses requests without a key. Probes and scrapers need none.
 func (g *Gateway) authorize(c *fiber.Ctx) error {
-	if path := c.Path(); strings.HasPrefix(path, "/v1/health/") || path == "/metrics" {
+	if path := c.Path(); strings.HasPrefix(path, "/v1/health/") || path == "/metrics" || path == "/v1/metrics" {
 		return c.Next()
 	}
 	scheme, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")

@@ -67,9 +67,10 @@ func JSONOrStream[Req, Res any](
 	wants func(Req) bool,
 	whole func(context.Context, Req) (Res, error),
 	stream func(context.Context, Req, *Events) error,
+	bounds ...Bound,
 ) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		req, err := receive[Req](c)
+		req, err := receive[Req](c, bounds)
 		if err != nil {
 			return err
 		}
@@ -85,15 +86,15 @@ func JSONOrStream[Req, Res any](
 }
 
 // events runs produce beside the connection. The body is written by fasthttp
-// after this handler has returned, so the call stays open until then.
+// after this handler has returned, so the exchange stays open until then.
 func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
-	l := callOf(c)
+	x := exchangeOf(c)
 	ctx, stop := context.WithCancel(c.UserContext())
-	l.atEnd(stop)
+	x.atEnd(stop)
 	e := &Events{ctx: ctx, next: make(chan []byte, 16)}
 	ended := make(chan error, 1)
 	go func() {
-		err := l.guard(func() error { return produce(ctx, e) })
+		err := x.guard(func() error { return produce(ctx, e) })
 		close(e.next)
 		ended <- err
 	}()
@@ -106,20 +107,20 @@ func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
 	c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
 	c.Set(fiber.HeaderCacheControl, "no-cache")
 	c.Set("X-Accel-Buffering", "no")
-	l.stream = true
+	x.stream = true
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		written := l.write(w, first, e.next, stop)
+		written := x.write(w, first, e.next, stop)
 		if more {
-			written += l.finish(w, <-ended)
+			written += x.finish(w, <-ended)
 		}
-		l.end(fiber.StatusOK, written)
+		x.end(fiber.StatusOK, written)
 	})
 	return nil
 }
 
 // write copies events to the client until there are no more. After a failed
 // flush it stops the producer and only drains.
-func (l *call) write(w *bufio.Writer, first []byte, next <-chan []byte, stop func()) (written int) {
+func (x *exchange) write(w *bufio.Writer, first []byte, next <-chan []byte, stop func()) (written int) {
 	idle := time.NewTicker(pulse)
 	defer idle.Stop()
 	put := func(event []byte) {
@@ -156,13 +157,13 @@ func (g *Gateway) lastEvents(err error, f *fault.Error) []any {
 }
 
 // finish tells the client of a stream that failed.
-func (l *call) finish(w *bufio.Writer, err error) (written int) {
+func (x *exchange) finish(w *bufio.Writer, err error) (written int) {
 	if err == nil {
 		return 0
 	}
-	f := l.gateway.classify(err)
-	l.err = f
-	for _, event := range l.gateway.lastEvents(err, f) {
+	f := x.gateway.classify(err)
+	x.err = f
+	for _, event := range x.gateway.lastEvents(err, f) {
 		data, isText := event.(string)
 		if !isText {
 			encoded, err := json.Marshal(event)

@@ -315,8 +315,9 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	if err != nil {
 		tb.Fatal(err)
 	}
-	go func() { _ = g.App().Listener(listener) }()
-	tb.Cleanup(func() { _ = g.App().Shutdown() })
+	apiServer := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	go func() { _ = apiServer.Serve(listener) }()
+	tb.Cleanup(func() { _ = apiServer.Shutdown(time.Minute) })
 	return &room{tb: tb, url: "http://" + listener.Addr().String(), triton: server, config: config}
 }
 

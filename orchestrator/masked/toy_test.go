@@ -59,11 +59,12 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = g.App().Listener(listener) }()
+	apiServer := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	go func() { _ = apiServer.Serve(listener) }()
 	t.Cleanup(func() {
 		end()
 		http.DefaultClient.CloseIdleConnections()
-		_ = g.App().ShutdownWithTimeout(5 * time.Second)
+		_ = apiServer.Shutdown(5 * time.Second)
 	})
 	return &house{t: t, triton: server, service: service, url: "http://" + listener.Addr().String()}
 }

@@ -21,8 +21,9 @@ func (s *Service) OpenAPI() []byte { return openAPI }
 // Routes are the API's own endpoints. The second spelling is that of hosted
 // copies of the service.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post("/v1/ranking", gateway.JSON(s.Rank))
-	r.Post("/v1/reranking", gateway.JSON(s.Rank))
+	rank := gateway.JSON(s.Rank, gateway.AtMost("passages", s.config.MaxPassages))
+	r.Post("/v1/ranking", rank)
+	r.Post("/v1/reranking", rank)
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 

@@ -164,7 +164,7 @@ func (c *Catalog[T]) Find(id string) (item T, err error) {
 	}
 	item, ok := c.table.Load().items[id]
 	if !ok {
-		return item, fault.New(fault.NotFound, "The model `%s` does not exist.", id)
+		return item, fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id))
 	}
 	return item, nil
 }

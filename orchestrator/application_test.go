@@ -64,11 +64,11 @@ func TestTLS(t *testing.T) {
 	old := http.DefaultTransport.(*http.Transport).TLSClientConfig
 	http.DefaultTransport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
 	t.Cleanup(func() { http.DefaultTransport.(*http.Transport).TLSClientConfig = old })
-	secureDoors = true
-	t.Cleanup(func() { secureDoors = false })
+	secure = true
+	t.Cleanup(func() { secure = false })
 	p := start(t, "--tls-cert="+cert, "--tls-key="+key)
 	p.embed([]string{"a"}, "float")
-	if res, err := http.Get(strings.Replace(p.doors["embedding"], "https", "http", 1) + "/v1/models"); err == nil {
+	if res, err := http.Get(strings.Replace(p.ports["embedding"], "https", "http", 1) + "/v1/models"); err == nil {
 		res.Body.Close()
 		if res.StatusCode == 200 {
 			t.Error("the port answers without TLS")
@@ -76,7 +76,7 @@ func TestTLS(t *testing.T) {
 	}
 	// A client that leaves is seen through TLS too: the socket is below it.
 	if err := run(t.Context(), []string{
-		"healthcheck", "--api=embedding", "--host=127.0.0.1", "--port=" + port(p.doors["main"]), "--tls-cert=" + cert, "--tls-key=" + key,
+		"healthcheck", "--api=embedding", "--host=127.0.0.1", "--port=" + port(p.ports["main"]), "--tls-cert=" + cert, "--tls-key=" + key,
 	}, io.Discard); err != nil {
 		t.Error(err)
 	}
@@ -84,7 +84,7 @@ func TestTLS(t *testing.T) {
 	_, _, renewed := writeKeyPair(t, folder, 2)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: renewed}, DisableKeepAlives: true}}
 	p.eventually("the renewed certificate is used", func() bool {
-		res, err := client.Get(p.doors["embedding"] + "/v1/health/live")
+		res, err := client.Get(p.ports["embedding"] + "/v1/health/live")
 		if err != nil {
 			return false
 		}
@@ -97,7 +97,7 @@ func port(url string) string { return url[strings.LastIndexByte(url, ':')+1:] }
 
 func TestHealthcheck(t *testing.T) {
 	p := start(t)
-	at := []string{"--host=127.0.0.1", "--port=" + port(p.doors["main"])}
+	at := []string{"--host=127.0.0.1", "--port=" + port(p.ports["main"])}
 	for _, test := range []struct {
 		args  []string
 		ready bool
@@ -121,7 +121,7 @@ func TestKeysOpenEveryAPI(t *testing.T) {
 			t.Errorf("%s without a key: %d %s", path, status, text)
 		}
 	}
-	req, _ := http.NewRequest("GET", p.doors["main"]+"/embedding/v1/models", nil)
+	req, _ := http.NewRequest("GET", p.ports["main"]+"/embedding/v1/models", nil)
 	req.Header.Set("Authorization", "Bearer alpha")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -135,7 +135,7 @@ func TestKeysOpenEveryAPI(t *testing.T) {
 
 func TestCORSOnlyWhenAsked(t *testing.T) {
 	ask := func(p *program) (allowed string) {
-		req, _ := http.NewRequest("OPTIONS", p.doors["embedding"]+"/v1/embeddings", nil)
+		req, _ := http.NewRequest("OPTIONS", p.ports["embedding"]+"/v1/embeddings", nil)
 		req.Header.Set("Origin", "https://lab.example")
 		req.Header.Set("Access-Control-Request-Method", "POST")
 		res, err := http.DefaultClient.Do(req)
@@ -167,7 +167,7 @@ func TestTraces(t *testing.T) {
 	defer collector.Close()
 	p := start(t, "--otlp-endpoint="+collector.URL+"/v1/traces", "--otlp-protocol=http/protobuf", "--service-name=retort-test")
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	req, _ := http.NewRequest("POST", p.doors["embedding"]+"/v1/embeddings",
+	req, _ := http.NewRequest("POST", p.ports["embedding"]+"/v1/embeddings",
 		strings.NewReader(`{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`))
 	req.Header.Set("traceparent", "00-"+trace+"-00f067aa0ba902b7-01")
 	res, err := http.DefaultClient.Do(req)

@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strconv"
+
+	"retort/orchestrator/wire"
+)
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// value decodes what is under the decoder into v.
+func (b *binder) value(v reflect.Value, nullable bool) error {
+	kind := b.dec.PeekKind()
+	if kind == 'n' && nullable {
+		return b.dec.SkipValue()
+	}
+	if v.Kind() == reflect.Pointer {
+		return b.pointer(v, nullable)
+	}
+	if v.Addr().Type().Implements(unmarshaler) {
+		return b.self(v.Addr().Interface().(json.Unmarshaler))
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return b.object(v)
+	case reflect.Slice:
+		return b.list(v)
+	case reflect.String:
+		return b.text(v)
+	case reflect.Bool:
+		return b.boolean(v)
+	case reflect.Int, reflect.Int64:
+		return b.integer(v)
+	case reflect.Float32, reflect.Float64:
+		return b.float(v)
+	default: // any and json.RawMessage-like types take what comes
+		raw, err := b.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(raw, v.Addr().Interface())
+	}
+}
+
+// pointer sets v to a new value unless that did not fit.
+func (b *binder) pointer(v reflect.Value, nullable bool) error {
+	target := reflect.New(v.Type().Elem())
+	before := b.problems.Len()
+	err := b.value(target.Elem(), nullable)
+	if err == nil && b.problems.Len() == before {
+		v.Set(target)
+	}
+	return err
+}
+
+// self lets a type decode itself. A list that cannot be within its bound is
+// not given to it.
+func (b *binder) self(into json.Unmarshaler) error {
+	raw, err := b.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if long, err := b.tooLong(raw); long || err != nil {
+		return err
+	}
+	var m *wire.Mismatch
+	switch err := into.UnmarshalJSON(raw); {
+	case err == nil:
+	case errors.As(err, &m):
+		b.report(m, raw)
+	default:
+		b.report(&wire.Mismatch{Rule: "value_error", Message: err.Error()}, raw)
+	}
+	return nil
+}
+
+func (b *binder) text(v reflect.Value) error {
+	if b.dec.PeekKind() != '"' {
+		return b.mismatch(wire.NotString.At())
+	}
+	token, err := b.dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	v.SetString(token.String())
+	return nil
+}
+
+func (b *binder) boolean(v reflect.Value) error {
+	if kind := b.dec.PeekKind(); kind != 't' && kind != 'f' {
+		return b.mismatch(wire.NotBoolean.At())
+	}
+	token, err := b.dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	v.SetBool(token.Bool())
+	return nil
+}
+
+func (b *binder) integer(v reflect.Value) error {
+	if b.dec.PeekKind() != '0' {
+		return b.mismatch(wire.NotInteger.At())
+	}
+	raw, err := b.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err == nil {
+		v.SetInt(n)
+		return nil
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	switch {
+	case err != nil || math.Abs(f) >= 1<<63:
+		b.report(wire.NotInteger.At(), raw)
+	case f != math.Trunc(f):
+		b.report(wire.NotWhole.At(), raw)
+	default:
+		v.SetInt(int64(f))
+	}
+	return nil
+}
+
+func (b *binder) float(v reflect.Value) error {
+	if b.dec.PeekKind() != '0' {
+		return b.mismatch(wire.NotNumber.At())
+	}
+	raw, err := b.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	f, err := strconv.ParseFloat(string(raw), v.Type().Bits())
+	if err != nil {
+		b.report(&wire.Mismatch{Rule: "finite_number", Message: "Input should be a finite number"}, raw)
+		return nil
+	}
+	v.SetFloat(f)
+	return nil
+}

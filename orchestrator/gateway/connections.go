@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// connections are those of one port: at most a given number, of which the one
+// whose client has been waited for longest makes room for the next. A client is
+// waited for while it has no request, sends one, or does not take its answer;
+// so clients that hold connections and send or read nothing keep nobody out.
+type connections struct {
+	most         int
+	writeTimeout time.Duration
+
+	mu     sync.Mutex
+	free   *sync.Cond // signalled when a connection closes
+	open   map[*connection]struct{}
+	closed bool
+}
+
+func newConnections(most int, writeTimeout time.Duration) *connections {
+	c := &connections{most: most, writeTimeout: writeTimeout, open: map[*connection]struct{}{}}
+	c.free = sync.NewCond(&c.mu)
+	return c
+}
+
+// limit returns a listener whose connections are counted and guarded.
+func (c *connections) limit(listener net.Listener) net.Listener {
+	return &limited{Listener: listener, connections: c}
+}
+
+// close lets whoever waits for room go on.
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.free.Broadcast()
+}
+
+// add counts a connection. Where there is no room it closes one whose client is
+// waited for, or else waits until any closes.
+func (c *connections) add(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.open) >= c.most && !c.closed {
+		if slowest := c.longestAwaited(); slowest != nil {
+			delete(c.open, slowest)
+			_ = slowest.Conn.Close()
+			break
+		}
+		c.free.Wait()
+	}
+	c.open[conn] = struct{}{}
+}
+
+// longestAwaited is the connection whose client has been waited for longest,
+// nil where all are at work.
+func (c *connections) longestAwaited() *connection {
+	var longest *connection
+	var least int64
+	for conn := range c.open {
+		since := conn.awaited.Load()
+		if since != 0 && (longest == nil || since < least) {
+			longest = conn
+			least = since
+		}
+	}
+	return longest
+}
+
+func (c *connections) remove(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, conn)
+	c.free.Signal()
+}
+
+// state is told by fasthttp when a connection waits for its next request.
+func (c *connections) state(conn net.Conn, state fasthttp.ConnState) {
+	if known, ok := conn.(*connection); ok && state == fasthttp.StateIdle {
+		known.await()
+	}
+}
+
+// serving marks that the whole request of ctx is there: its client is not
+// waited for any longer.
+func serving(ctx *fasthttp.RequestCtx) {
+	if known, ok := ctx.Conn().(*connection); ok {
+		known.awaited.Store(0)
+	}
+}
+
+// limited is a listener that outlives errors which pass.
+type limited struct {
+	net.Listener
+	connections *connections
+}
+
+// Accept waits through a lack of descriptors or memory, which would otherwise
+// end the server. The pause grows from 5 ms to a second.
+func (l *limited) Accept() (net.Conn, error) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		accepted, err := l.Listener.Accept()
+		if err == nil {
+			conn := &connection{Conn: accepted, owner: l.connections}
+			conn.await()
+			l.connections.add(conn)
+			return conn, nil
+		}
+		if !passes(err) {
+			return nil, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// passes reports whether accepting may work again later.
+func passes(err error) bool {
+	for _, number := range []syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR, syscall.EPERM,
+	} {
+		if errors.Is(err, number) {
+			return true
+		}
+	}
+	return false
+}
+
+// connection is one client's, with a deadline for every piece that is written
+// and a memory of its end.
+type connection struct {
+	net.Conn
+	owner   *connections
+	awaited atomic.Int64 // since when the client is waited for, Unix time in ns; 0 while it is not
+	ended   atomic.Bool  // the client has closed its sending half
+	once    sync.Once
+}
+
+func (c *connection) await() { c.awaited.Store(time.Now().UnixNano()) }
+
+// NetConn is the connection below, as tls.Conn has it.
+func (c *connection) NetConn() net.Conn { return c.Conn }
+
+// Read remembers the end of what the client sends.
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n == 0 && err != nil {
+		c.ended.Store(true)
+	}
+	return n, err
+}
+
+// piece is how many bytes a client must take within the write timeout.
+const piece = 256 << 10
+
+// Write gives each piece a deadline of its own: a client that reads slowly gets
+// all of a large answer, one that has stopped reading is left.
+func (c *connection) Write(p []byte) (written int, err error) {
+	for len(p) > 0 {
+		next := p[:min(len(p), piece)]
+		if err := c.SetWriteDeadline(time.Now().Add(c.owner.writeTimeout)); err != nil {
+			return written, err
+		}
+		c.await()
+		n, err := c.Conn.Write(next)
+		c.awaited.Store(0)
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[n:]
+	}
+	return written, nil
+}
+
+// Close gives the place to the next connection.
+func (c *connection) Close() error {
+	c.once.Do(func() { c.owner.remove(c) })
+	return c.Conn.Close()
+}

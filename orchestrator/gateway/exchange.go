@@ -1,0 +1,163 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+)
+
+// RequestIDHeader carries a request's id in both directions.
+const RequestIDHeader = "X-Request-Id"
+
+// exchange is one HTTP request from its arrival to the end of its answer.
+type exchange struct {
+	gateway *Gateway
+	request *telemetry.Request
+	log     zerolog.Logger
+	span    trace.Span
+	started time.Time
+	method  string
+	path    string
+	route   string
+	bytesIn int
+	stream  bool  // the answer outlives the handler
+	err     error // what was answered, if not success
+
+	cleanups []func()
+	once     sync.Once
+}
+
+type exchangeKey struct{}
+
+// exchangeOf returns the exchange that c belongs to.
+func exchangeOf(c *fiber.Ctx) *exchange { return c.Context().UserValue(exchangeKey{}).(*exchange) }
+
+// begin gives the request its id, deadline, span and place in the metrics.
+// Strings that Fiber lends are copied: a stream outlives the handler.
+func (g *Gateway) begin(c *fiber.Ctx) *exchange {
+	id := requestID(c.Get(RequestIDHeader))
+	x := &exchange{
+		gateway: g,
+		request: &telemetry.Request{ID: id, API: g.api.Name()},
+		log:     g.opts.Logger.With().Str("api", g.api.Name()).Str("request", id).Logger(),
+		started: time.Now(),
+		method:  fault.Clip(utils.CopyString(c.Method())),
+		path:    fault.Clip(utils.CopyString(c.Path())),
+		bytesIn: max(0, c.Request().Header.ContentLength()),
+	}
+	c.Set(RequestIDHeader, id)
+	g.opts.Metrics.InFlight(g.api.Name(), 1)
+
+	ctx := otel.GetTextMapPropagator().Extract(g.life, propagation.MapCarrier{
+		"traceparent": utils.CopyString(c.Get("traceparent")),
+		"tracestate":  utils.CopyString(c.Get("tracestate")),
+	})
+	ctx, x.span = telemetry.Tracer().Start(ctx, x.method+" "+g.api.Name()+x.path, trace.WithSpanKind(trace.SpanKindServer))
+	ctx = telemetry.WithRequest(ctx, x.request)
+	ctx, stop := context.WithTimeout(ctx, g.opts.Timeout)
+	ctx, gone := context.WithCancelCause(ctx)
+	x.atEnd(stop)
+	x.atEnd(func() { gone(nil) })
+	x.atEnd(g.departures.add(c.Context().Conn(), gone))
+	c.SetUserContext(ctx)
+	c.Context().SetUserValue(exchangeKey{}, x)
+	return x
+}
+
+// atEnd adds what must happen when the exchange ends.
+func (x *exchange) atEnd(f func()) { x.cleanups = append(x.cleanups, f) }
+
+// admit takes a permit for the exchange.
+func (x *exchange) admit(ctx context.Context) error {
+	release, err := x.gateway.permits.acquire(ctx)
+	if err == nil {
+		x.atEnd(release)
+	}
+	return err
+}
+
+// named remembers the route, while Fiber's context is at hand.
+func (x *exchange) named(route string) { x.route = utils.CopyString(route) }
+
+// end closes the exchange: permits, span, metrics and the log line.
+func (x *exchange) end(status, bytesOut int) {
+	x.once.Do(func() {
+		for i := len(x.cleanups) - 1; i >= 0; i-- {
+			x.cleanups[i]()
+		}
+		took := time.Since(x.started)
+		if x.route == "" {
+			x.route = "other"
+			if x.gateway.routes[x.path] {
+				x.route = x.path
+			}
+		}
+		m := x.gateway.opts.Metrics
+		m.InFlight(x.request.API, -1)
+		m.Answered(x.request, x.route, x.method, status, took)
+		x.endSpan(status)
+		x.report(status, bytesOut, took)
+	})
+}
+
+func (x *exchange) endSpan(status int) {
+	x.span.SetAttributes(
+		attribute.String("http.request.method", x.method),
+		attribute.String("http.route", x.route),
+		attribute.Int("http.response.status_code", status),
+		attribute.String("retort.request_id", x.request.ID))
+	if status >= 500 {
+		x.span.SetStatus(codes.Error, "")
+	}
+	if x.err != nil {
+		x.span.RecordError(x.err)
+	}
+	x.span.End()
+}
+
+func (x *exchange) report(status, bytesOut int, took time.Duration) {
+	event := x.log.Info()
+	switch {
+	case status >= 500 && fault.KindOf(x.err) == fault.Internal:
+		event = x.log.Error()
+	case status >= 400:
+		event = x.log.Warn()
+	case x.method == fiber.MethodGet && x.request.Triton() == 0:
+		event = x.log.Debug() // probes and scrapes
+	}
+	if x.err != nil {
+		event = event.AnErr("error", x.err)
+	}
+	triton := min(x.request.Triton(), took)
+	event.Str("method", x.method).Str("path", x.path).Int("status", status).
+		Float64("ms", milliseconds(took)).Float64("triton_ms", milliseconds(triton)).
+		Int64("rows", x.request.Rows()).Int64("tokens", x.request.Tokens()).
+		Int("bytes_in", x.bytesIn).Int("bytes_out", bytesOut).
+		Msg("request")
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// requestID takes a caller's id if it is short and printable, else makes one.
+func requestID(given string) string {
+	const most = 128
+	clean := given != "" && len(given) <= most && strings.IndexFunc(given, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+	if clean {
+		return utils.CopyString(given)
+	}
+	return rand.Text()
+}

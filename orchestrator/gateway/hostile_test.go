@@ -1,0 +1,312 @@
+package gateway
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/memory"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// talk sends bytes over one connection and returns the status lines of what is
+// answered until the server closes it or answers nothing more.
+func talk(t *testing.T, url, text string) (statuses []string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		_, _ = io.WriteString(conn, text) // the server may close before all is sent
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}()
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	answers := bufio.NewReader(conn)
+	for {
+		res, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return statuses
+			}
+			t.Fatalf("%.60q: %v", text, err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		statuses = append(statuses, res.Status[:3])
+	}
+}
+
+// A body that no route reads never runs as the next request.
+func TestNothingIsSmuggled(t *testing.T) {
+	url, log := open(t, &kitchen{}, nil)
+	inner := "\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
+	for _, size := range []int{len(inner), 20_000, 2 << 20} {
+		body := inner + strings.Repeat("\r\n", (size-len(inner))/2)
+		for _, line := range []string{"POST /none", "POST /v1/health/ready", "GET /docs", "GET /metrics", "HEAD /docs", "PUT /cook", "BREW /cook", "POST /docs/assets/none"} {
+			text := fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", line, len(body), body)
+			if got := talk(t, url, text); len(got) > 1 {
+				t.Errorf("%s with a body of %d bytes is answered %v", line, len(body), got)
+			}
+			chunked := fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", line, len(body), body)
+			if got := talk(t, url, chunked); len(got) > 1 {
+				t.Errorf("%s with a chunked body of %d bytes is answered %v", line, len(body), got)
+			}
+		}
+	}
+	if strings.Contains(log.String(), "/v1/version") {
+		t.Error("a body ran as a request")
+	}
+}
+
+// A connection that is kept goes on after a body that was not wanted.
+func TestConnectionsAreKept(t *testing.T) {
+	url, _ := open(t, &kitchen{}, nil)
+	text := "POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" +
+		"GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n" +
+		"POST /cook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" +
+		"BREW /cook HTTP/1.1\r\nHost: x\r\n\r\n" +
+		"GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
+	if got := fmt.Sprint(talk(t, url, text)); got != "[404 200 200 405 200]" {
+		t.Errorf("answered %s", got)
+	}
+}
+
+// Requests whose end two programs could see in different places are refused,
+// and their connection is closed.
+func TestAmbiguousRequestsAreRefused(t *testing.T) {
+	url, _ := open(t, &kitchen{}, nil)
+	next := "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, text := range map[string]string{
+		"both lengths":        "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next,
+		"two lengths":         "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} " + next,
+		"other encoding":      "POST /cook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + next,
+		"chunks in HTTP/1.0":  "POST /cook HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" + next,
+		"no last chunk":       "POST /cook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
+		"body cut off":        "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{}",
+		"no host":             "POST /cook HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}" + next,
+		"two hosts":           "POST /cook HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 2\r\n\r\n{}" + next,
+		"NUL":                 "POST /cook HTTP/1.1\r\nHost: x\r\nX-A: a\x00b\r\nContent-Length: 2\r\n\r\n{}" + next,
+		"folded header":       "POST /cook HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\nContent-Length: 2\r\n\r\n{}" + next,
+		"unknown version":     "POST /cook HTTP/3.7\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" + next,
+		"length of no number": "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 0x2\r\n\r\n{}" + next,
+	} {
+		if got := fmt.Sprint(talk(t, url, text)); got != "[400]" {
+			t.Errorf("%s: answered %s, want [400]", name, got)
+		}
+	}
+}
+
+// Listening goes on after the system had no descriptor left.
+func TestAcceptOutlivesErrorsThatPass(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	poor := &poorListener{Listener: inner}
+	poor.failures.Store(3)
+	server := NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("ok") }, ServerConfig{})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(poor) }()
+	if status, text := get(t, "http://"+inner.Addr().String()); status != 200 || text != "ok" {
+		t.Errorf("%d %s", status, text)
+	}
+	if left := poor.failures.Load(); left > 0 {
+		t.Errorf("%d failures were not met", left)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := server.Shutdown(patience); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+type poorListener struct {
+	net.Listener
+	failures atomic.Int64
+}
+
+func (l *poorListener) Accept() (net.Conn, error) {
+	if l.failures.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+// Clients that hold connections without a whole request keep nobody out.
+func TestConnectionsAreBounded(t *testing.T) {
+	url, _ := openServer(t, &kitchen{}, nil, ServerConfig{MaxConnections: 4})
+	for _, sent := range []string{"", "POST /cook HTTP/1.1\r\nHo", "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"} {
+		var held []net.Conn
+		for range 8 {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, conn)
+			if _, err := io.WriteString(conn, sent); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := fmt.Sprint(talk(t, url, "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")); got != "[200]" {
+			t.Errorf("beside connections that sent %.30q: answered %s", sent, got)
+		}
+		for _, conn := range held {
+			conn.Close()
+		}
+	}
+}
+
+// A client that does not read gets its permit taken back.
+func TestClientThatDoesNotRead(t *testing.T) {
+	for _, body := range []string{`{"stream":true,"events":10000000}`, `{"size":100000000}`} {
+		url, _ := openServer(t, &kitchen{}, func(o *Options) {
+			o.Concurrency = 1
+			o.Timeout = time.Hour
+		}, ServerConfig{WriteTimeout: 100 * time.Millisecond})
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		time.Sleep(100 * time.Millisecond) // the next request should not come first; if it does, nothing is shown but all holds
+		if status, text, _ := post(t, url+"/cook", `{}`); status != 200 {
+			t.Errorf("after %s: %d %s", body, status, text)
+		}
+		conn.Close()
+	}
+}
+
+// Large bodies wait for memory while small ones pass.
+func TestLargeBodiesShareABudget(t *testing.T) {
+	const size = 1 << 20
+	budget := memory.NewBudget(bodyWeight*size, 200*time.Millisecond)
+	url, _ := open(t, &kitchen{}, func(o *Options) {
+		o.BodyLimit = 2 * size
+		o.Memory = budget
+	})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat(" ", size-1))
+	waitUntil(t, "the first body holds the budget", func() bool { return budget.Held() > 0 })
+	large := "{" + strings.Repeat(" ", size) + "}"
+	if status, text, header := post(t, url+"/cook", large); status != 503 || header.Get("Retry-After") == "" {
+		t.Errorf("beyond the budget: %d %s", status, text)
+	}
+	if status, text, _ := post(t, url+"/cook", `{}`); status != 200 {
+		t.Errorf("a small body: %d %s", status, text)
+	}
+	conn.Close()
+	waitUntil(t, "the memory is given back", func() bool { return budget.Held() == 0 })
+	if status, text, _ := post(t, url+"/cook", large); status != 200 {
+		t.Errorf("within the budget: %d %s", status, text)
+	}
+}
+
+func waitUntil(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for until := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("waited %v in vain until %s", patience, what)
+		}
+	}
+}
+
+// What is wrong with a body costs no more memory the more of it is wrong.
+func TestProblemsTakeNoMemory(t *testing.T) {
+	type item struct {
+		Text string   `json:"text" bind:"required"`
+		More []string `json:"more"`
+		Pad  [16]int64
+	}
+	const size = 16 << 20
+	for name, body := range map[string]string{
+		"empty objects":    `{"items":[` + repeated(`{}`, size) + `]}`,
+		"empty lists":      `{"items":[` + repeated(`[]`, size) + `]}`,
+		"wrong values":     `{"texts":[` + repeated(`1`, size) + `]}`,
+		"unknown members":  `{"` + strings.Repeat("x", size) + `":1}`,
+		"a long text":      `{"kind":"` + strings.Repeat("x", size) + `"}`,
+		"nested too deep":  `{"texts":` + strings.Repeat("[", size),
+		"beyond the bound": `{"few":[` + repeated(`{"text":"a"}`, size) + `]}`,
+	} {
+		var into struct {
+			Items []item   `json:"items"`
+			Few   []item   `json:"few"`
+			Texts []string `json:"texts"`
+			Kind  string   `json:"kind" oneof:"a b"`
+		}
+		var before, after runtime.MemStats
+		raw := []byte(body)
+		runtime.ReadMemStats(&before)
+		err := Bind(raw, &into, AtMost("few", 100))
+		runtime.ReadMemStats(&after)
+		all := fault.As(err).All()
+		if len(all) > fault.MaxProblems {
+			t.Errorf("%s: %d problems", name, len(all))
+		}
+		for _, f := range all {
+			if n := len(fmt.Sprint(f.Input, f.Path, f.Message)); n > 2000 {
+				t.Errorf("%s: a problem of %d bytes", name, n)
+			}
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 10*size {
+			t.Errorf("%s: %d MiB for %d MiB of body", name, taken>>20, size>>20)
+		}
+	}
+}
+
+func repeated(item string, size int) string {
+	return strings.TrimSuffix(strings.Repeat(item+",", size/(len(item)+1)), ",")
+}
+
+func TestBoundsAndBrokenLiterals(t *testing.T) {
+	for _, test := range []struct{ body, want string }{
+		{`{"name":"a","aliases":["x","y","z"]}`, "too_long @ aliases"},
+		{`{"name":"a","aliases":["x","y"]}`, ""},
+		{`{"name":"a","rows":[[1],[2],[3]]}`, "too_long @ rows"},
+		{`{"name":"a","rows":[[1,2,3,4]]}`, ""},
+		{`{"name":"a","flag":tru}`, "json_invalid @ flag"},
+		{`{"name":"a","flag":tr`, "json_invalid @ flag"},
+		{`{"name":"a`, "json_invalid @ name"},
+	} {
+		var into struct {
+			person
+			Name    string      `json:"name"`
+			Flag    bool        `json:"flag"`
+			Rows    [][]float64 `json:"rows"`
+			Aliases any         `json:"-"`
+			Texts   texts       `json:"aliases"`
+		}
+		if got := describe(Bind([]byte(test.body), &into, AtMost("aliases", 2), AtMost("rows", 2))); got != test.want {
+			t.Errorf("Bind(%s) = %s, want %s", test.body, got, test.want)
+		}
+	}
+}
+
+// texts decodes itself, as lists that may also be one text do.
+type texts []string
+
+func (s *texts) UnmarshalJSON(data []byte) error {
+	*s = texts{string(data)}
+	return nil
+}

@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"retort/orchestrator/fault"
+)
+
+// ServerConfig bounds what one port takes. Zero values are the defaults said.
+type ServerConfig struct {
+	// MaxConnections is how many connections are open at once. At the limit
+	// the one whose client has been waited for longest (for a request, the rest
+	// of one, or the taking of an answer) is closed for the next; where all are
+	// at work, the next waits to be accepted. Default 4096.
+	MaxConnections int
+	// WriteTimeout is how long a client may take for each piece (256 KiB) of
+	// an answer. Default 30 s.
+	WriteTimeout time.Duration
+	// TLS is the certificate; nil for plain HTTP.
+	TLS *tls.Config
+}
+
+func (c ServerConfig) withDefaults() ServerConfig {
+	if c.MaxConnections == 0 {
+		c.MaxConnections = 4096
+	}
+	if c.WriteTimeout == 0 {
+		c.WriteTimeout = 30 * time.Second
+	}
+	return c
+}
+
+// Server serves one port over HTTP/1.1. It is fasthttp's server, as Fiber's
+// own listener sets it up, with bounds on connections and writes.
+type Server struct {
+	http        *fasthttp.Server
+	connections *connections
+	config      ServerConfig
+}
+
+// maxHead is the largest request line with headers, in bytes.
+const maxHead = 16 << 10
+
+// NewServer returns a server of handler, which is that of a Gateway or one
+// made by Guard.
+func NewServer(handler fasthttp.RequestHandler, config ServerConfig) *Server {
+	config = config.withDefaults()
+	s := &Server{config: config, connections: newConnections(config.MaxConnections, config.WriteTimeout)}
+	s.http = &fasthttp.Server{
+		Handler:      handler,
+		ErrorHandler: unparsable,
+		Logger:       silent{},
+		// One body at a time is read by its handler: see exchange.body.
+		StreamRequestBody:            true,
+		DisablePreParseMultipartForm: true,
+		NoDefaultServerHeader:        true,
+		ReadBufferSize:               maxHead,
+		ReadTimeout:                  2 * time.Minute,
+		IdleTimeout:                  2 * time.Minute,
+		CloseOnShutdown:              true,
+		ConnState:                    s.connections.state,
+	}
+	return s
+}
+
+// Serve answers on a listener until Shutdown. Errors of the system that pass,
+// such as too many open files, do not end it.
+func (s *Server) Serve(listener net.Listener) error {
+	if s.config.TLS != nil {
+		listener = tls.NewListener(listener, s.config.TLS)
+	}
+	err := s.http.Serve(s.connections.limit(listener))
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Shutdown takes no more connections and returns when all requests have been
+// answered, or with an error after timeout.
+func (s *Server) Shutdown(timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	s.connections.close()
+	return s.http.ShutdownWithContext(ctx)
+}
+
+// silent takes what fasthttp logs of single connections: broken requests are
+// answered and departed clients are no events.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// unparsable answers what never became a request: a broken request line, or
+// headers above maxHead. The connection is closed after it.
+func unparsable(ctx *fasthttp.RequestCtx, err error) {
+	status := fiber.StatusBadRequest
+	var small *fasthttp.ErrSmallBuffer
+	switch {
+	case errors.As(err, &small):
+		status = fiber.StatusRequestHeaderFieldsTooLarge
+	case errors.Is(err, fasthttp.ErrTimeout):
+		status = fiber.StatusRequestTimeout
+	}
+	plain(ctx, status, http.StatusText(status))
+}
+
+// plain answers outside of any API.
+func plain(ctx *fasthttp.RequestCtx, status int, message string) {
+	ctx.Response.Reset()
+	ctx.SetStatusCode(status)
+	ctx.SetContentType(fiber.MIMEApplicationJSON)
+	ctx.SetBodyString(`{"error":"` + message + `"}`)
+	ctx.SetConnectionClose()
+}
+
+// RefusePlainly is the refusal of a port that belongs to no API: see Guard.
+func RefusePlainly(ctx *fasthttp.RequestCtx, f *fault.Error) {
+	plain(ctx, StatusOf(f.Kind), f.Message)
+}
