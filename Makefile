@@ -14,7 +14,11 @@ GO ?= go
 PYTHON = $(or $(RETORT_PYTHON),$(shell for p in /usr/bin/python3 python3 python3.11 python3.12; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done))
 TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
-PYTEST := .venv-tests/bin/python -m pytest
+# How long all Go tests and all Python tests may take, each; what is reached only by a test that hangs. The stacks of all threads are
+# printed then: go test does so by itself, pytest when it is sent SIGABRT.
+TEST_LIMIT ?= 40m
+LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
+PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
 # Two generations of a client, which need different versions of the same packages.
 STACK_CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp
 
@@ -45,11 +49,11 @@ test: deps tools .venv-tests/stamp $(STACK_CLIENTS) ## run every test, with a re
 
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
-	@$(GO) test -race ./...
+	@$(GO) test -trimpath -race -timeout $(TEST_LIMIT) ./...
 
 .PHONY: test-python
 test-python: bin/retort .venv-tests/stamp $(STACK_CLIENTS) ## Python tests: the local Triton, its backend, raw tensors, real clients
-	@$(PYTEST) -q scripts/tests
+	@$(PYTEST) -q --ignore scripts/tests/train scripts/tests
 
 .PHONY: bench
 bench: bin/retort ## measure, and print the figures of the README; PART=embedding for one part
@@ -72,8 +76,8 @@ eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA na
 	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(ARGS)
 
 .PHONY: test-train
-test-train: .venv-train/stamp ## tests of the training scripts, which need torch
-	@.venv-train/bin/python -m pytest -q --noconftest scripts/tests/test_train_*.py scripts/tests/test_retrieval.py
+test-train: .venv-train/stamp ## tests of the training scripts, which need torch (5.7 GB, installed once)
+	@$(LIMITED) .venv-train/bin/python -m pytest -q --noconftest scripts/tests/train
 
 .PHONY: generate
 generate: tools ## make generated code again
@@ -81,12 +85,15 @@ generate: tools ## make generated code again
 
 .PHONY: fmt
 fmt: tools ## format the Go code
-	@gofmt -l -w chem orchestrator tokenizers 2>/dev/null || gofmt -l -w orchestrator
+	@gofmt -l -w chem orchestrator scripts tokenizers
 
 .PHONY: lint
-lint: tools ## what must be clean before a commit
+lint: deps tools .venv-lint/stamp ## what must be clean before a commit: gofmt, go vet, staticcheck, ruff, mypy
+	@test -z "$$(gofmt -l chem orchestrator scripts tokenizers)" || { echo 'not formatted:'; gofmt -l chem orchestrator scripts tokenizers; exit 1; }
 	@$(GO) vet -trimpath ./...
-	@test -z "$$(gofmt -l .)" || { echo 'not formatted:'; gofmt -l .; exit 1; }
+	@GOFLAGS=-trimpath $(GO) tool staticcheck ./...
+	@.venv-lint/bin/ruff check --quiet --config scripts/pyproject.toml scripts model_repository
+	@.venv-lint/bin/mypy --config-file scripts/pyproject.toml
 
 .PHONY: models
 models: ## make the plain MiniLM embedding model again from its published weights
@@ -126,8 +133,8 @@ deps: ## install the system packages that are missing (apt)
 	@.venv-stack-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
-# Environments of the evaluations and of training, as the tests' own.
-.venv-eval/stamp .venv-train/stamp: .venv-%/stamp: scripts/%/requirements.txt
+# Environments of the evaluations, of training and of the checks, as the tests' own.
+.venv-eval/stamp .venv-lint/stamp .venv-train/stamp: .venv-%/stamp: scripts/%/requirements.txt
 	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<

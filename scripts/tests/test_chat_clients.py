@@ -15,11 +15,12 @@ from pathlib import Path
 import openai
 import pytest
 import requests
-from conftest import ROOT, Gateway, Triton, eventually
 from langchain_core.messages import HumanMessage
 from langchain_nvidia_ai_endpoints import ChatNVIDIA
 from openai import BadRequestError, NotFoundError, OpenAI
 from pictures import data_url, drawing
+from servers import ROOT, Gateway, Triton
+from waiting import PATIENCE
 
 SCRIPTED = "test/scripted-vllm"
 STACK_CLIENTS = {version: ROOT / f".venv-stack-{version}" / "bin" / "python" for version in ("0.0.41", "0.2.12")}
@@ -37,12 +38,9 @@ def scripted_url(tmp_path_factory) -> str:
     shutil.copytree(source / "models/scripted_vllm", folder / "scripted_vllm")
     (folder / "scripted_vllm/1").mkdir()
     shutil.copy(source / "scripted/model.py", folder / "scripted_vllm/1/model.py")
-    triton = Triton(folder, control="explicit")
-    gateway = Gateway(triton.url, folder)
-    assert eventually(lambda: gateway.ready("chat"), 60), "".join(gateway.log)
-    yield gateway.urls["chat"]
-    gateway.stop()
-    triton.stop()
+    with Triton(folder, control="explicit") as triton, Gateway(triton.url, folder) as gateway:
+        gateway.wait_ready("chat")
+        yield gateway.urls["chat"]
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +151,7 @@ def stack_client(version: str, url: str, model: str, question: str, picture: str
     if not python.exists():
         pytest.skip(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
     run = subprocess.run([str(python), str(Path(__file__).with_name("stack_client.py")), url, model, picture, question],
-                         capture_output=True, text=True, timeout=120)
+                         capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
@@ -162,9 +160,7 @@ def stack_client(version: str, url: str, model: str, question: str, picture: str
 
 @pytest.fixture(scope="module")
 def model(chat_url: str) -> str:
-    listed = requests.get(f"{chat_url}/v1/models", timeout=10)
-    if listed.status_code == 503:
-        pytest.skip("no model of the chat API is in the repository")
+    listed = requests.get(f"{chat_url}/v1/models", timeout=PATIENCE)
     card = listed.json()["data"][0]
     assert card["object"] == "model" and card["max_model_len"] > 0
     assert card["permission"][0]["object"] == "model_permission"

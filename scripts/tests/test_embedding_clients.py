@@ -9,6 +9,7 @@ import pytest
 import requests
 from langchain_nvidia_ai_endpoints import NVIDIAEmbeddings
 from openai import BadRequestError, NotFoundError, OpenAI
+from waiting import PATIENCE
 
 TWO_MODES = "retort/minilm-embedqa-v2"
 ONE_MODE = "sentence-transformers/all-MiniLM-L6-v2"
@@ -79,7 +80,7 @@ def test_truncation_keeps_the_end_asked_for(embedding_url: str) -> None:
     words = " ".join(f"word{i}" for i in range(600))
 
     def embed(text: str, truncate: str) -> list[float]:
-        answer = requests.post(f"{embedding_url}/v1/embeddings", timeout=30,
+        answer = requests.post(f"{embedding_url}/v1/embeddings", timeout=PATIENCE,
                                json={"model": ONE_MODE, "input": text, "truncate": truncate})
         assert answer.status_code == 200, answer.text
         assert answer.json()["usage"]["total_tokens"] == 256
@@ -90,6 +91,6 @@ def test_truncation_keeps_the_end_asked_for(embedding_url: str) -> None:
 
 
 def test_base64_is_little_endian_float32(embedding_url: str) -> None:
-    answer = requests.post(f"{embedding_url}/v1/embeddings", timeout=30,
+    answer = requests.post(f"{embedding_url}/v1/embeddings", timeout=PATIENCE,
                            json={"model": ONE_MODE, "input": "a", "encoding_format": "base64"}).json()
     assert len(np.frombuffer(base64.b64decode(answer["data"][0]["embedding"]), "<f4")) == 384

@@ -8,14 +8,14 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, Triton
+from servers import ROOT, Triton
+from waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
 def server():
-    running = Triton(ROOT / "model_repository", control="explicit")
-    yield running
-    running.stop()
+    with Triton(ROOT / "model_repository", control="explicit") as running:
+        yield running
 
 
 def examples(language: str) -> list[str]:
@@ -25,7 +25,7 @@ def examples(language: str) -> list[str]:
 
 def run(command: list[str], script: str, server: Triton) -> str:
     script = script.replace("127.0.0.1:8701", server.url).replace("127.0.0.1:8700", server.http)
-    ended = subprocess.run([*command, script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run([*command, script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

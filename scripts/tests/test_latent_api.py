@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import requests
 import tritonclient.grpc as grpc
-
-from conftest import ROOT, eventually
+from waiting import PATIENCE, at_once
 
 IBUPROFEN, CAFFEINE = "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"
-
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "model_repository/latent_decoder").exists(), reason="model_repository has no latent_decoder: the latent model is not shipped")
 
 
 @pytest.fixture(scope="module")
 def url(stack) -> str:
-    assert eventually(lambda: stack.ready("latent"), 60), "".join(stack.log)
     return stack.urls["latent"]
 
 
 def post(url: str, path: str, **body):
-    return requests.post(url + path, json=body, timeout=300)
+    return requests.post(url + path, json=body, timeout=PATIENCE)
 
 
 def generated(url: str, path: str, **body) -> list:
@@ -36,7 +30,7 @@ def generated(url: str, path: str, **body) -> list:
 
 
 def test_ready_says_what_the_service_says(url: str) -> None:
-    assert requests.get(f"{url}/v1/health/ready", timeout=10).json() == {"status": "ready"}
+    assert requests.get(f"{url}/v1/health/ready", timeout=PATIENCE).json() == {"status": "ready"}
 
 
 def test_embeddings_are_512_numbers_that_tell_molecules_apart(url: str) -> None:
@@ -78,7 +72,7 @@ def test_generate_with_all_nine_fields_as_the_sample_client_sends_them(url: str)
 
 def test_a_stream_ends_with_the_answer(url: str) -> None:
     body = {"smi": IBUPROFEN, "iterations": 3, "particles": 10, "min_similarity": 0.1, "seed": 3}
-    with requests.post(f"{url}/generate", json={**body, "stream": True}, stream=True, timeout=300) as answer:
+    with requests.post(f"{url}/generate", json={**body, "stream": True}, stream=True, timeout=PATIENCE) as answer:
         events = [json.loads(line[6:]) for line in answer.iter_lines() if line.startswith(b"data: ")]
     assert len(events) == 4 and all(0 < e["evaluations"] <= 10 * (i + 1) for i, e in enumerate(events[:3]))
     assert events[-1]["generated"] == generated(url, "/generate", **body)
@@ -88,7 +82,7 @@ def test_errors_name_the_field_and_the_row(url: str) -> None:
     answer = post(url, "/hidden", sequences=[CAFFEINE, "c1ccccc"])
     assert answer.status_code == 422
     assert [d["loc"] for d in answer.json()["detail"]] == [["body", "sequences", 1]]
-    answer = requests.post(f"{url}/decode", data='{"hiddens": [[[NaN]]], "mask": [[true]]}', timeout=30)
+    answer = requests.post(f"{url}/decode", data='{"hiddens": [[[NaN]]], "mask": [[true]]}', timeout=PATIENCE)
     assert answer.status_code == 422 and answer.json()["detail"][0]["loc"][:3] == ["body", "hiddens", 0]
 
 
@@ -107,6 +101,5 @@ def test_ten_optimisations_at_once_share_the_decoder(stack, url: str) -> None:
     for number in range(3):
         run(number)
     one, before = (executions() - before) / 3, executions()
-    with ThreadPoolExecutor(10) as pool:
-        list(pool.map(run, range(3, 13)))
+    at_once(*(lambda number=number: run(number) for number in range(3, 13)))
     assert executions() - before < 8 * one

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from servers import ROOT, serving
+from waiting import PATIENCE
 
-pytest.importorskip("rdkit", reason="scripts/eval/requirements.txt is not installed here")
-pytest.importorskip("matplotlib", reason="scripts/eval/requirements.txt is not installed here")
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 STARTS = ["Cc1cc(CNC(=O)Nc2cc(-c3ccccc3)on2)no1", "CCN(C[C@@H]1CCOC1)C(=O)c1ccnc(Cl)c1"]
 BETTER = "COc1ccc(CNC(=O)Nc2cc(-c3ccccc3)on2)cc1"
 
@@ -40,14 +37,12 @@ class Service(BaseHTTPRequestHandler):
 def test_figures_and_resumption(tmp_path: Path) -> None:
     (tmp_path / "qed_opt_dev.smi").write_text("\n".join(STARTS) + "\n")
     (tmp_path / "plogp_opt_dev.tsv").write_text("smiles\tplogp\n" + "".join(f"{s}\t0\n" for s in STARTS))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    command = [sys.executable, "-m", "scripts.eval.latent", "--url", f"http://127.0.0.1:{server.server_port}", "--data", str(tmp_path),
-               "--out", str(tmp_path / "out"), "--tasks", "qed,plogp"]
-    for _ in range(2):  # the second run finds everything done
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr
-    server.shutdown()
+    with serving(Service) as url:
+        command = [sys.executable, "-m", "scripts.eval.latent", "--url", url, "--data", str(tmp_path), "--out", str(tmp_path / "out"),
+                   "--tasks", "qed,plogp"]
+        for _ in range(2):  # the second run finds everything done
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2 * PATIENCE)
+            assert done.returncode == 0, done.stderr
     assert len(Service.asked) == 8
     budgets = {(b["property_name"], b["min_similarity"], b["particles"] * b["iterations"]) for b in Service.asked}
     assert budgets == {("QED", 0.4, 1500), ("QED", 0.4, 10000), ("plogP", 0.4, 8080), ("plogP", 0.6, 8080)}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from servers import serving
 
-pytest.importorskip("rdkit", reason="scripts/eval/requirements.txt is not installed here")
-from scripts.eval import masked  # noqa: E402
+from scripts.eval import masked
 
 GOOD, PLAIN = "O=C(Nc1ccccc1)C1CCNCC1", "CCCCCCCCCCCC"  # the first has QED >= 0.6 and SA <= 4
 
@@ -37,11 +36,9 @@ class Service(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def service():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     Service.asked = []
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with serving(Service) as url:
+        yield url
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ import numpy as np
 import onnx
 import pytest
 import requests
-from conftest import ROOT, Gateway, Triton, eventually
 from onnx import TensorProto, helper, numpy_helper
+from servers import ROOT, Gateway, Triton
+from waiting import PATIENCE, wait_for
+
 from tokenizers import Tokenizer
 
 TESTDATA = Path(__file__).parent / "testdata"
@@ -26,7 +28,7 @@ EXACT, HALF = 5e-5, 5e-3
 
 
 def retort(*arguments: object) -> subprocess.CompletedProcess:
-    return subprocess.run([ROOT / "bin/retort", "model", "import", *map(str, arguments)], capture_output=True, text=True)
+    return subprocess.run([ROOT / "bin/retort", "model", "import", *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def token_states(folder: Path) -> Path:
@@ -47,8 +49,20 @@ def token_states(folder: Path) -> Path:
 def imported(tmp_path_factory):
     """A gateway and a Triton that serve entries imported while they run; nothing else is in the repository."""
     repository, source = tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("source")
-    triton = Triton(repository)
-    gateway = Gateway(triton.url, repository)
+    with Triton(repository) as triton, Gateway(triton.url, repository) as gateway:
+        wanted = import_all(repository, source)
+
+        def served(api: str) -> bool:
+            answer = requests.get(f"{gateway.urls[api]}/v1/models", timeout=PATIENCE)
+            return answer.ok and sorted(m["id"] for m in answer.json()["data"]) == sorted(wanted[api])
+
+        wait_for("the imported models are served", lambda: all(map(served, wanted)), lambda: gateway.output() + triton.output())
+        yield gateway
+        assert gateway.stop() == 0, gateway.output()
+
+
+def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
+    """Imports a model of every kind; the ids of the models by API."""
     wanted = {"embedding": ["tests/minilm", "tests/onnx", "tests/half"], "ranking": []}
     made = [
         retort(minilm(), "--api", "embedding", "--id", "tests/minilm", "--repository", repository),
@@ -60,15 +74,7 @@ def imported(tmp_path_factory):
             made.append(retort(folder, "--api", api, "--id", f"tests/{family}", "--name", f"{family}_{api}", "--fp32", "--repository", repository))
             wanted[api].append(f"tests/{family}")
     assert [m.stderr for m in made if m.returncode] == []
-
-    def served(api):
-        answer = requests.get(f"{gateway.urls[api]}/v1/models", timeout=5)
-        return answer.ok and sorted(m["id"] for m in answer.json()["data"]) == sorted(wanted[api])
-
-    assert eventually(lambda: all(map(served, wanted)), 60), "".join(gateway.log + triton.lines)
-    yield gateway
-    assert gateway.stop() == 0
-    triton.stop()
+    return wanted
 
 
 def minilm() -> Path:
@@ -78,14 +84,14 @@ def minilm() -> Path:
 
 
 def embed(gateway: Gateway, model: str, texts: list[str], **more: object) -> np.ndarray:
-    answer = requests.post(f"{gateway.urls['embedding']}/v1/embeddings", json={"model": model, "input": texts, **more}, timeout=60)
+    answer = requests.post(f"{gateway.urls['embedding']}/v1/embeddings", json={"model": model, "input": texts, **more}, timeout=PATIENCE)
     assert answer.ok, answer.text
     return np.array([row["embedding"] for row in answer.json()["data"]])
 
 
 def rank(gateway: Gateway, model: str, passages: list[str]) -> np.ndarray:
     body = {"model": model, "query": {"text": folders.QUERY}, "passages": [{"text": p} for p in passages]}
-    answer = requests.post(f"{gateway.urls['ranking']}/v1/ranking", json=body, timeout=60)
+    answer = requests.post(f"{gateway.urls['ranking']}/v1/ranking", json=body, timeout=PATIENCE)
     assert answer.ok, answer.text
     logits = {r["index"]: r["logit"] for r in answer.json()["rankings"]}
     return np.array([logits[i] for i in range(len(passages))])

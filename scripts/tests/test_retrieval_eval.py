@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from servers import serving
 
 from scripts.eval import retrieval
 from scripts.eval.retrieval import ndcg, reranked
@@ -39,10 +39,8 @@ def served():
         def log_message(self, *_):
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}", asked=asked)
-    server.shutdown()
+    with serving(Handler) as url:
+        yield SimpleNamespace(url=url, asked=asked)
 
 
 def test_ndcg_is_that_of_a_worked_example():
@@ -91,6 +89,7 @@ def test_passages_are_those_that_answer_and_so_many_others():
     passages = {f"p{i}": str(i) for i in range(50)}
     chosen = [Query("q", "q", frozenset(["p7", "p9"]))]
     made = Collection("made", passages, chosen)
-    of = lambda distractors: retrieval.passages_of(made, chosen, SimpleNamespace(seed=1, distractors=distractors))
+    def of(distractors):
+        return retrieval.passages_of(made, chosen, SimpleNamespace(seed=1, distractors=distractors))
     assert of(0) == ["p7", "p9"] and of(-1) == list(passages) == of(48)
     assert len(of(10)) == 12 and {"p7", "p9"} <= set(of(10)) and of(10) == of(10)

@@ -6,14 +6,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
 
 import graphs
 import numpy as np
 import pytest
 import tritonclient.grpc as grpc
-from conftest import ROOT, eventually
+from servers import ROOT, kill
+from waiting import PATIENCE, at_once, traffic, wait_for
 
 DELAY = "TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS"
 CONFIG = (graphs.LOOKUP % "").replace("200000", "100")
@@ -22,7 +23,7 @@ CONFIG = (graphs.LOOKUP % "").replace("200000", "100")
 def ask(client, model: str, value: int, **options) -> float:
     index = grpc.InferInput("index", [1, 1], "INT64")
     index.set_data_from_numpy(np.array([[value]], np.int64))
-    return float(client.infer(model, [index], **options).as_numpy("value")[0, 0])
+    return float(client.infer(model, [index], **{"client_timeout": PATIENCE, **options}).as_numpy("value")[0, 0])
 
 
 def delay(client, model: str) -> int:
@@ -30,12 +31,8 @@ def delay(client, model: str) -> int:
 
 
 def largest_batch(client, model: str, requests: int = 24) -> int:
-    """The largest batch Triton made of requests sent from as many threads."""
-    threads = [threading.Thread(target=ask, args=(client, model, 1)) for _ in range(requests)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    """The largest batch Triton ever made of requests, after sending some at once."""
+    at_once(*[lambda: ask(client, model, 1)] * requests)
     return max(batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats)
 
 
@@ -45,10 +42,10 @@ def test_the_queue_delay_of_the_environment_is_live(triton, tmp_path, prefix):
     text = (tmp_path / "lookup" / "config.pbtxt").read_text()
     client = triton(tmp_path, **{prefix + DELAY: "300000"}).client
     assert delay(client, "lookup") == 300000
-    assert largest_batch(client, "lookup") >= 12
+    wait_for("twelve requests are batched", lambda: largest_batch(client, "lookup") >= 12)
     assert (tmp_path / "lookup" / "config.pbtxt").read_text() == text
     graphs.place(tmp_path, "later", graphs.lookup(), CONFIG)
-    assert eventually(lambda: client.is_model_ready("later") and delay(client, "later") == 300000)
+    wait_for("the delay is in a model that came later", lambda: client.is_model_ready("later") and delay(client, "later") == 300000)
 
 
 def test_without_a_setting_the_files_delay_is_live(shipped):
@@ -58,31 +55,9 @@ def test_without_a_setting_the_files_delay_is_live(shipped):
 def test_a_wrong_setting_is_named(tmp_path):
     ended = subprocess.run(
         [sys.executable, str(ROOT / "scripts/triton/serve.py"), "--empty", "--ports", "free"],
-        env={"PATH": "/usr/bin:/bin", "RETORT_" + DELAY: "soon"}, capture_output=True, text=True, timeout=120)
+        env={"PATH": "/usr/bin:/bin", "RETORT_" + DELAY: "soon"}, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 1
     assert f"RETORT_{DELAY}=soon: a whole number" in ended.stderr
-
-
-class Traffic:
-    """Steady requests to one model from a thread, and the errors they met."""
-
-    def __init__(self, client, model: str) -> None:
-        self.errors, self.answered, self.ended = [], 0, threading.Event()
-        self.thread = threading.Thread(target=self._send, args=(client, model))
-        self.thread.start()
-
-    def _send(self, client, model: str) -> None:
-        while not self.ended.is_set():
-            try:
-                ask(client, model, 1)
-                self.answered += 1
-            except Exception as error:
-                self.errors.append(str(error))
-
-    def stop(self) -> list[str]:
-        self.ended.set()
-        self.thread.join()
-        return self.errors
 
 
 def test_files_are_followed_and_models_that_stay_never_fail(triton, tmp_path):
@@ -90,47 +65,47 @@ def test_files_are_followed_and_models_that_stay_never_fail(triton, tmp_path):
     graphs.place(tmp_path, "changes", graphs.lookup(), CONFIG)
     server = triton(tmp_path)
     client = server.client
-    traffic = [Traffic(client, "stays"), Traffic(client, "changes")]
-
-    graphs.place(tmp_path, "added", graphs.lookup(), CONFIG)
-    assert eventually(lambda: client.is_model_ready("added"), 5)
-    graphs.place(tmp_path, "changes", graphs.lookup(), CONFIG, version=2)
-    assert eventually(lambda: server.states().get("changes/2") == "READY", 5)
-    shutil.rmtree(tmp_path / "changes" / "1")
-    (tmp_path / "changes" / "2" / "model.onnx").write_bytes(b"broken")
-    assert eventually(lambda: any("changes was not loaded" in line for line in server.lines), 10)
-    assert ask(client, "changes", 4) == 40
-    shutil.rmtree(tmp_path / "added")
-    assert eventually(lambda: not client.is_model_ready("added"), 5)
-
-    assert [t.stop() for t in traffic] == [[], []]
-    assert all(t.answered > 20 for t in traffic)
+    with traffic(lambda: ask(client, "stays", 1)) as stays, traffic(lambda: ask(client, "changes", 1)) as changes:
+        graphs.place(tmp_path, "added", graphs.lookup(), CONFIG)
+        wait_for("a new folder is loaded", lambda: client.is_model_ready("added"), server.output)
+        graphs.place(tmp_path, "changes", graphs.lookup(), CONFIG, version=2)
+        wait_for("a new version is loaded", lambda: server.states().get("changes/2") == "READY", server.output)
+        shutil.rmtree(tmp_path / "changes" / "1")
+        (tmp_path / "changes" / "2" / "model.onnx").write_bytes(b"broken")
+        wait_for("a broken version is refused", lambda: "changes was not loaded" in server.output(), server.output)
+        assert ask(client, "changes", 4) == 40
+        shutil.rmtree(tmp_path / "added")
+        wait_for("a folder that is gone is unloaded", lambda: not client.is_model_ready("added"), server.output)
+        wait_for("both were asked all the while", lambda: min(stays.answers[10], changes.answers[10]) > 20)
+    assert set(stays.answers) == set(changes.answers) == {10}, [*stays.notes, *changes.notes]
 
 
 def test_what_an_operator_loads_and_unloads_stays_until_the_files_change(triton, tmp_path):
     folder = graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
     client = triton(tmp_path).client
     client.unload_model("lookup")
-    assert eventually(lambda: not client.is_model_ready("lookup"))
-    assert not eventually(lambda: client.is_model_ready("lookup"), 4)
+    wait_for("the model is unloaded", lambda: not client.is_model_ready("lookup"))
+    time.sleep(4)  # several looks at the files, which have not changed
+    assert not client.is_model_ready("lookup")
     client.load_model("lookup")
     assert client.is_model_ready("lookup")
     client.unload_model("lookup")
     (folder / "config.pbtxt").write_text((folder / "config.pbtxt").read_text() + "# changed\n")
-    assert eventually(lambda: client.is_model_ready("lookup"))
+    wait_for("a changed folder is loaded again", lambda: client.is_model_ready("lookup"))
 
 
 def test_a_server_that_dies_is_started_again(triton, tmp_path):
     graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
     server = triton(tmp_path)
-    assert not eventually(lambda: False, 6)  # younger servers are taken for broken ones
-    children = parents_of(server, "tritonserver")
-    subprocess.run(["kill", "-9", *map(str, children)], check=True)
-    assert eventually(lambda: any("ready again" in line for line in server.lines), 60)
-    assert ask(server.client, "lookup", 2, client_timeout=20) == 20
+    time.sleep(6)  # supervisor.SHORTEST_LIFE: a server that dies sooner is taken for a broken one
+    for pid in named(server, "tritonserver"):
+        kill(pid)
+    wait_for("Triton is ready again", lambda: "ready again" in server.output(), server.output)
+    wait_for("the model answers again", lambda: ask(server.client, "lookup", 2) == 20)
 
 
-def parents_of(server, name: str) -> list[int]:
+def named(server, name: str) -> list[int]:
+    """The processes of a server whose program has a name."""
     return [pid for pid in server.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == name]
 
 
@@ -150,11 +125,11 @@ def test_killing_the_launcher_ends_the_server(triton, tmp_path):
     server = triton(tmp_path)
     processes = server.processes()
     server.stop(signal.SIGKILL)
-    assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes), 40)
+    wait_for("the server and its stubs are gone", lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes))
 
 
 def test_a_command_gets_a_server_and_its_status_is_kept():
     script = 'curl -sf "http://$RETORT_TEST_TRITON_HTTP/v2/health/ready" && test -d "$RETORT_TEST_TRITON_REPOSITORY" && exit 7'
     ended = subprocess.run([sys.executable, str(ROOT / "scripts/triton/serve.py"), "--empty", "--", "sh", "-c", script],
-                           capture_output=True, text=True, timeout=300)
+                           capture_output=True, text=True, timeout=2 * PATIENCE)
     assert ended.returncode == 7, ended.stderr

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
+import graphs
 import numpy as np
 import onnx
-from conftest import ROOT
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-
-import graphs
+from servers import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts" / "convert"))
 import w8  # noqa: E402

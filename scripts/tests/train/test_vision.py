@@ -1,5 +1,5 @@
 """The molecule reader: drawings and their labels, networks over inked cells, molecules built from what is seen. Run by
-`make test-train`; skipped where torch, onnxruntime or RDKit is not installed."""
+`make test-train`."""
 
 import dataclasses
 import io
@@ -7,20 +7,20 @@ from random import Random
 
 import numpy as np
 import pytest
+import torch
+from PIL import Image
+from rdkit import Chem
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("onnxruntime")
-Chem = pytest.importorskip("rdkit.Chem")
-Image = pytest.importorskip("PIL.Image")
+from scripts.train import training
+from scripts.train.vision import calibration, data, drawing, evaluation, graphs, labels, negatives
+from scripts.train.vision import model as vision
 
-from scripts.train import training  # noqa: E402
-from scripts.train.vision import calibration, data, drawing, evaluation, graphs, labels, model as vision, negatives  # noqa: E402
-import cells  # noqa: E402
-import graph  # noqa: E402
-import ink  # noqa: E402
-import look  # noqa: E402
-import networks  # noqa: E402
-import reader  # noqa: E402
+import cells
+import graph
+import ink
+import look
+import networks
+import reader
 
 MOLECULES = ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "C[C@H](N)C(=O)[O-]", "C[C@@H]1CC[C@H]2CCCC[C@@H]2[NH2+]1", "C/C=C/C(=O)Nc1ccc(Cl)cc1", "C/C=C\\C#N",
              "O=[N+]([O-])c1ccc(Br)cc1", "CC(C)(C)OC(=O)N1CC[C@@H](CO)C1", "Cc1nn(C)c(S)c1C(F)(F)F"]
@@ -101,7 +101,8 @@ def test_sparse_convolution_is_the_dense_one_on_inked_cells():
     plane[:, level.rows, level.columns] = x.detach().t()
     dense = torch.nn.functional.conv2d(plane[None], weight.detach().view(3, 3, 5, 3).permute(3, 2, 0, 1), padding=1)[0]
     assert torch.allclose(y, dense[:, level.rows, level.columns].t())
-    assert torch.autograd.gradcheck(lambda x, w: vision.Square.apply(x, w, neighbours), (x[:, :2].detach().requires_grad_(), weight[:18, :2].detach().requires_grad_()))
+    inputs = x[:, :2].detach().requires_grad_(), weight[:18, :2].detach().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, w: vision.Square.apply(x, w, neighbours), inputs)
 
 
 def test_levels_fit_into_each_other():
@@ -196,7 +197,8 @@ def test_a_caption_is_wiped_away():
     assert (clean[:100] == page[:100]).all() and clean[160:].max() == 0
 
 
-@pytest.mark.parametrize("atoms, bond, factors", [(20, 24.0, reader.LOOKS), (4, 24.0, reader.SMALLER), (4, 76.0, (0.5,)), (30, 12.0, (2.0,)), (0, 0.0, reader.SMALLER)])
+@pytest.mark.parametrize("atoms, bond, factors", [
+    (20, 24.0, reader.LOOKS), (4, 24.0, reader.SMALLER), (4, 76.0, (0.5,)), (30, 12.0, (2.0,)), (0, 0.0, reader.SMALLER)])
 def test_sizes_of_further_looks(atoms, bond, factors):
     built = graph.Built(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
     view = reader.View(built, np.zeros(5), bond, np.zeros(2), np.ones(2))

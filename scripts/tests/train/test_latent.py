@@ -1,19 +1,17 @@
-"""The latent model and its graphs. Run by `make test-train`; skipped where torch or onnxruntime is not installed."""
+"""The latent model and its graphs. Run by `make test-train`."""
 
 import argparse
 
 import numpy as np
+import onnxruntime
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-onnxruntime = pytest.importorskip("onnxruntime")
-pytest.importorskip("rdkit")
-
-from scripts.train import batches, checkpoint, graph, quantise, training  # noqa: E402
-from scripts.train.latent import decoder_graph, decoding, encoder_graph, rejection, start  # noqa: E402
-from scripts.train.latent.__main__ import Data, Own, both  # noqa: E402
-from scripts.train.latent.model import PRESETS, Model, Shape  # noqa: E402
-from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split  # noqa: E402
+from scripts.train import batches, checkpoint, graph, quantise, training
+from scripts.train.latent import decoder_graph, decoding, encoder_graph, rejection, start
+from scripts.train.latent.__main__ import Data, Own, both
+from scripts.train.latent.model import PRESETS, Model, Shape
+from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "C[C@H]([NH3+])c1cc(Br)nc(Cl)c1", "C1CC2CCC1%12CC2%12", "F/C=C\\C#N"]
 
@@ -178,7 +176,11 @@ def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch)
     monkeypatch.setattr(rejection, "EASY", 1.0)
     asked = []
     decode = decoding.cached
-    monkeypatch.setattr(decoding, "cached", lambda decoder, z, limit, temperature: asked.append((len(z), temperature)) or decode(decoder, z, limit, temperature))
+    def noted(decoder, z, limit, temperature):
+        asked.append((len(z), temperature))
+        return decode(decoder, z, limit, temperature)
+
+    monkeypatch.setattr(decoding, "cached", noted)
     z, ids, counts = rejection.texts(small, vocabulary, MOLECULES * 20)
     assert len(z) == len(ids) == sum(counts) > 0
     assert all(EOS in row for row in ids.tolist())

@@ -1,20 +1,23 @@
 """The network that understands questions: its texts, its graph, and that what it can name can be answered. Run by `make test-train`."""
 
+import gzip
+import json
 import random
 import sys
 from concurrent.futures import Executor, Future
 from types import SimpleNamespace
 
 import numpy as np
+import onnxruntime
 import pytest
+import torch
+from rdkit import Chem
 
-torch = pytest.importorskip("torch")
-Chem = pytest.importorskip("rdkit.Chem")
-
-from scripts.train.phrases import evaluation, examples, serving  # noqa: E402
-from scripts.train.phrases.__main__ import tensors  # noqa: E402
-from scripts.train.phrases.grammar import LABELS, parse, sample  # noqa: E402
-from scripts.train.phrases.model import Model, graph, loss  # noqa: E402
+from scripts.train.phrases import evaluation, examples, serving
+from scripts.train.phrases.__main__ import tensors
+from scripts.train.phrases.grammar import LABELS, parse, sample
+from scripts.train.phrases.model import Model, graph, loss
+from scripts.train.phrases.templates import HELD, TRAIN
 
 sys.path.insert(0, str(serving.ENTRY))
 import answers  # noqa: E402
@@ -27,11 +30,51 @@ from conversation import TALK  # noqa: E402
 def test_held_out_phrases_are_held_out():
     draw = random.Random(1)
     for family in examples.NAMES:
-        assert len(examples.HELD[family]) >= 1 and not set(examples.HELD[family]) & set(examples.TRAIN[family]), family
-        for template in examples.TRAIN[family]:
+        assert len(HELD[family]) >= 1 and not set(HELD[family]) & set(TRAIN[family]), family
+        for template in TRAIN[family]:
             assert sample(parse(template), draw), template
-    other = {held: {f"{i} {held}" for i in range(3)} for held in (True, False)}
-    assert not other[True] & other[False]
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    """A data folder with thirty questions in each corpus, and lines that are none, under the names that the published files have."""
+    (tmp_path / "retrieval").mkdir()
+    for name in examples.ELSEWHERE:
+        key = "text" if name == "banking77" else "query"
+        rows = [{"qid": str(i), key: f"question {i} of {name}?", "lang": "en"} for i in range(30)]
+        rows += [{key: "wie geht es?", "lang": "de"}, {key: "long " * 100}, {key: rows[0][key]}, {key: "asked by every corpus?"}]
+        write(tmp_path, name, rows)
+    return tmp_path
+
+
+def write(data, name, rows):
+    with gzip.open(data / "retrieval" / f"{name}.jsonl.gz", "wt") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_every_corpus_gives_questions_and_holds_a_tenth_of_them_out(corpora):
+    learnt, held = examples.elsewhere(corpora, held=False), examples.elsewhere(corpora, held=True)
+    assert list(learnt) == list(held) == list(examples.ELSEWHERE)
+    for name in examples.ELSEWHERE:
+        assert len(held[name]) in (3, 4) and len(learnt[name]) == 27, name
+        assert all(name in text or text == "asked by every corpus?" for text in learnt[name] + held[name])
+    texts = [text for corpus in (*learnt.values(), *held.values()) for text in corpus]
+    assert len(texts) == len(set(texts)) == 30 * len(examples.ELSEWHERE) + 1
+
+
+def test_a_corpus_without_questions_is_an_error(corpora):
+    write(corpora, "pubmedqa.queries", [{"qid": "1", "question": "Does it?"}])
+    with pytest.raises(ValueError, match=r"pubmedqa\.queries.*query, text"):
+        examples.elsewhere(corpora, held=False)
+
+
+def test_questions_of_every_corpus_are_learnt_from(corpora):
+    learnt = examples.elsewhere(corpora, held=False)
+    maker, draw = examples.Maker(learnt), random.Random(3)
+    made = [" ".join(maker.make(draw).words).lower() for _ in range(4000)]
+    for name in examples.ELSEWHERE:
+        asked = " ".join(serving.words(f"of {name}?"))
+        assert any(asked in text for text in made), name
 
 
 def test_labels_follow_the_words():
@@ -43,15 +86,14 @@ def test_labels_follow_the_words():
 
 
 def test_the_same_seed_makes_the_same_texts():
-    maker = examples.Maker(["who wrote this?"])
+    maker = examples.Maker({"made": ["who wrote this?"]})
     first, second = ([maker.make(random.Random(7)).words for _ in range(3)] for _ in range(2))
     assert first == second
 
 
 def test_it_learns_and_the_graph_computes_the_same(tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
     torch.manual_seed(1)
-    model, maker, draw = Model(len(examples.NAMES)), examples.Maker([]), random.Random(2)
+    model, maker, draw = Model(len(examples.NAMES)), examples.Maker({}), random.Random(2)
     batch = tensors([maker.make(draw) for _ in range(64)])
     optimiser = torch.optim.Adam(model.parameters(), 5e-3)
     losses = []

@@ -1,13 +1,12 @@
-"""The shared training loop. Run by `make test-train`; skipped where torch is not installed."""
+"""The shared training loop. Run by `make test-train`."""
 
 import json
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from scripts.train import batches, checkpoint, training  # noqa: E402
+from scripts.train import batches, checkpoint, training
 
 
 class Line(torch.nn.Module):

@@ -1,15 +1,15 @@
-"""The masked model, its strings and its graph. Run by `make test-train`; skipped where torch or onnxruntime is not installed."""
+"""The masked model, its strings and its graph. Run by `make test-train`."""
 
 import numpy as np
+import onnxruntime
 import pytest
+import torch
+from rdkit import Chem
 
-torch = pytest.importorskip("torch")
-onnxruntime = pytest.importorskip("onnxruntime")
-Chem = pytest.importorskip("rdkit.Chem")
-
-from scripts.train import quantise, training  # noqa: E402
-from scripts.train.masked import data, evaluation, model as masked, safe, sampler, start, structure, unmask_graph, vocabulary  # noqa: E402
-from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary  # noqa: E402
+from scripts.train import quantise, training
+from scripts.train.masked import data, evaluation, safe, sampler, start, structure, unmask_graph, vocabulary
+from scripts.train.masked import model as masked
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "Cc1nn(-c2nc3ccccc3[nH]2)c2c1C(c1cc(Br)ccc1F)CC(=O)N2", "COc1ccccc1-n1nnnc1SC(C)C(=O)Nc1cccc(Cl)c1C",
              "c1ccccc1", "CC=CC(=O)NCC[NH+](C)C", "CCOc1ccc(-c2nnn(C[NH+]3CCC(Cc4cnn(C)c4)C3)n2)cc1"]

@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
-
-torch = pytest.importorskip("torch", reason="scripts/train/requirements.txt is not installed here")
+import torch
 
 from scripts.train.embedding import bert, bm25, rotation, start, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
@@ -70,7 +70,8 @@ def test_bm25_prefers_the_rare_word():
 
 
 def test_the_batch_of_a_step_depends_on_seed_and_step_only():
-    sampler = lambda seed: Sampler([mined()], Letters(), 4, 1, 12, 6, 32, 32, seed)
+    def sampler(seed):
+        return Sampler([mined()], Letters(), 4, 1, 12, 6, 32, 32, seed)
     one, other = sampler(5), sampler(5)
     other(0)
     assert torch.equal(one(3).queries[0], other(3).queries[0]) and torch.equal(one(3).live[0], other(3).live[0])
@@ -96,7 +97,8 @@ def test_the_mode_part_asks_nothing_beyond_its_margin():
     torch.manual_seed(1)
     two = twomode.TwoMode(bert.Encoder(SHAPE))
     batch = Sampler([mined()], Letters(), 4, 1, 12, 6, 32, 32, 1)(0)
-    loss = lambda mode, margin: float(twomode.loss(two, batch, twomode.Weights(0.0, mode, margin))[0].detach())
+    def loss(mode, margin):
+        return float(twomode.loss(two, batch, twomode.Weights(0.0, mode, margin))[0].detach())
     assert loss(1.0, -100.0) == pytest.approx(loss(0.0, 0.0))
     assert loss(1.0, 5.0) > loss(0.0, 0.0) + 1
 
@@ -185,7 +187,8 @@ def test_the_metric_draws_texts_of_one_intent_together():
     groups = torch.arange(48) % 4
     texts = torch.nn.functional.normalize(torch.eye(384)[groups] * 0.5 + torch.randn(48, 384) * 0.1, dim=-1)
     before = torch.eye(384).requires_grad_(True)
-    loss = lambda of: metric.neighbours(of, texts, texts, groups, 48, 48)
+    def loss(of):
+        return metric.neighbours(of, texts, texts, groups, 48, 48)
     loss(before).backward()
     assert float(loss(before - 5 * before.grad)) < float(loss(before)) - 0.01
     made = pairs.asked(mined())
@@ -209,8 +212,10 @@ def test_lists_begin_with_what_is_right():
 
 
 def test_the_loss_falls_as_the_right_ones_rise():
-    batch = lambda: pairs.Lists((torch.zeros(0),) * 3, 4, 2)
-    at = lambda *scores: float(list_loss(lambda *rows: torch.tensor(scores), batch())[0])
+    def batch():
+        return pairs.Lists((torch.zeros(0),) * 3, 4, 2)
+    def at(*scores):
+        return float(list_loss(lambda *rows: torch.tensor(scores), batch())[0])
     assert at(3.0, 3, 0, 0) < at(1.0, 1, 0, 0) < at(0.0, 0, 0, 0)
     assert at(3.0, 3, 0, 0) < at(3.0, -3, 0, 0)
 
@@ -227,7 +232,6 @@ def test_alpha_0_is_the_ranker_before_training(tmp_path: Path):
 
 
 def test_the_graph_gives_what_torch_gives(tmp_path: Path):
-    onnxruntime = pytest.importorskip("onnxruntime")
     import onnx
 
     read = model()
@@ -267,7 +271,6 @@ def test_the_upper_layers_say_nothing_of_a_long_query():
 
 
 def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Path):
-    onnxruntime = pytest.importorskip("onnxruntime")
     import onnx
 
     from scripts.convert.w8 import store_int8

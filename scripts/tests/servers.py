@@ -1,0 +1,189 @@
+"""Real servers for the tests: Triton as scripts/triton/serve.py starts it, and the gateway of this checkout.
+
+Each ends with its `with` block. Should the tests themselves be killed, Linux ends what they started (setpriv --pdeathsig).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import requests
+import tritonclient.grpc as grpc
+from waiting import PATIENCE, wait_for
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+READY = re.compile(r"ready in [\d.]+ s on grpc (\S+), http (\S+), metrics")
+MOST_LINES = 20_000
+"""Lines of a server's output that are kept: the last ones."""
+
+
+class Process:
+    """A process whose lines are collected, and which ends, with all that it started, at the end of a `with` block."""
+
+    def __init__(self, command: list[str], variables: dict[str, str]) -> None:
+        self.lines: deque[str] = deque(maxlen=MOST_LINES)
+        leash = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+        self.process = subprocess.Popen([*leash, *command], env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            self.heard(line)
+        self.heard("")
+
+    def heard(self, line: str) -> None:
+        """Called with each line, and with an empty one at the end."""
+
+    def output(self) -> str:
+        """The lines so far, as one text."""
+        return "\n".join(list(self.lines))
+
+    def processes(self) -> list[int]:
+        """This process and all that it started, as long as their parents live."""
+        parent_of, found = parents(), [self.process.pid]
+        for pid in found:
+            found += [child for child, parent in parent_of.items() if parent == pid]
+        return found
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        """The exit status; what does not end when it is asked to is killed, and that is an error."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            return self.process.wait(PATIENCE)
+        except BaseException:
+            for pid in reversed(self.processes()):
+                kill(pid)
+            self.process.wait()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class Triton(Process):
+    """A tritonserver of its own, started by the launcher as an operator would."""
+
+    url = http = ""
+
+    def __init__(self, repository: Path, control: str = "watch", address: str = "", **variables: str) -> None:
+        """address: the gRPC address of an earlier server whose place this one takes."""
+        self.repository = repository
+        self.started = threading.Event()
+        if address:
+            variables |= {"RETORT_TRITON_GRPC_PORT": address.rpartition(":")[2],
+                          "RETORT_TRITON_HTTP_PORT": "0", "RETORT_TRITON_METRICS_PORT": "0"}
+        super().__init__([sys.executable, str(ROOT / "scripts/triton/serve.py"), "--ports", "set" if address else "free",
+                          "--repository", str(repository), "--control", control],
+                         {"RETORT_TRITON_READY_SECONDS": str(PATIENCE), **variables})
+        try:
+            assert self.started.wait(2 * PATIENCE) and self.url, f"the launcher did not start Triton:\n{self.output()}"
+        except BaseException:
+            self.stop()
+            raise
+        self.client = grpc.InferenceServerClient(self.url)
+
+    def heard(self, line: str) -> None:
+        found = READY.search(line)
+        if found:
+            self.url, self.http = found.groups()
+        if found or not line:
+            self.started.set()
+
+    def states(self) -> dict[str, str]:
+        """State by `model/version`, of what the repository index shows."""
+        index = self.client.get_model_repository_index()
+        return {f"{m.name}/{m.version}": m.state for m in index.models}
+
+
+def parents() -> dict[int, int]:
+    """The parent of every process of this machine."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+    return found
+
+
+def kill(pid: int) -> None:
+    """Kill a process that may be gone already."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+@contextlib.contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of an HTTP server in this process, for the length of a with block."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+APIS = ("latent", "masked", "embedding", "ranking", "chat")
+
+
+class Gateway(Process):
+    """The program of this checkout on free ports, in front of a Triton."""
+
+    def __init__(self, triton: str, repository: Path, **variables: str) -> None:
+        main, *own = free_ports(1 + len(APIS))
+        self.triton = triton
+        self.repository = repository
+        self.url = f"http://127.0.0.1:{main}"
+        self.urls = {api: f"http://127.0.0.1:{port}" for api, port in zip(APIS, own)}
+        ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
+        super().__init__([str(ROOT / "bin/retort"), "serve"],
+                         {"RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, "RETORT_TRITON_URL": triton,
+                          "RETORT_MODEL_REPOSITORY": str(repository), **variables})
+        try:
+            wait_for("the gateway answers, or has ended", lambda: self.process.poll() is not None or self.live(), self.output)
+            assert self.process.poll() is None, f"the gateway did not start:\n{self.output()}"
+        except BaseException:
+            self.stop()
+            raise
+
+    def live(self) -> bool:
+        return requests.get(f"{self.url}/v1/health/live", timeout=PATIENCE).ok
+
+    def ready(self, api: str) -> bool:
+        return requests.get(f"{self.url}/{api}/v1/health/ready", timeout=PATIENCE).status_code == 200
+
+    def wait_ready(self, *apis: str) -> None:
+        """Until the APIs can serve."""
+        for api in apis:
+            wait_for(f"the {api} API is ready", lambda api=api: self.ready(api), self.output)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on now, all different."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
