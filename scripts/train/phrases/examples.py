@@ -10,21 +10,25 @@ from pathlib import Path
 
 from scripts.train.phrases import serving
 from scripts.train.phrases.grammar import HEADS, LABELS, Piece, parse, sample
-from scripts.train.phrases.templates import FAMILIES, NOUNS, PARTS
+from scripts.train.phrases.templates import NOUNS, PARTS, TRAIN
 
-NAMES = list(FAMILIES)
+NAMES = list(TRAIN)
 """The families, in the order of the labels."""
 
-TRAIN, HELD = {}, {}
-for _family, _text in FAMILIES.items():
-    _train, _held = (part.strip().splitlines() for part in _text.split("\n---\n"))
-    TRAIN[_family], HELD[_family] = _train, _held
-
-WEIGHTS = {"beyond": 6, "again": 3, "count_element": 3, "has_element": 3, "count_group": 3, "has_group": 3, "smiles": 2, "style": 2}
+WEIGHTS = {"beyond": 10, "again": 3, "count_element": 3, "has_element": 3, "count_group": 3, "has_group": 3, "smiles": 2, "style": 2}
 
 ELSEWHERE = ("nq_gold.queries", "banking77", "medquad.queries", "pubmedqa.queries", "xquad.queries", "squadshifts_reddit.queries",
              "squadshifts_amazon.queries", "squadshifts_new_wiki.queries")
 """Questions of the retrieval data that are about anything but drawings: the family beyond."""
+
+TEXT_FIELDS = ("query", "text")
+"""What a row of those files calls its question: Banking77 `text`, the others `query`."""
+
+LONGEST_QUESTION = 300
+"""Letters; a longer text of those files is a story and not a question."""
+
+FROM_ELSEWHERE = 0.6
+"""The share of the family beyond that comes from those files; the rest is made from templates."""
 
 
 @dataclass
@@ -50,22 +54,38 @@ class Example:
                 first = False
 
 
-def elsewhere(data: Path, held: bool) -> list[str]:
-    """English questions of other kinds; every tenth is held out."""
-    texts: list[str] = []
+def elsewhere(data: Path, held: bool) -> dict[str, list[str]]:
+    """English questions of other kinds, by corpus; every tenth of a corpus is held out, and none of those is among the others.
+
+    ValueError names a corpus in which no question was found.
+    """
+    found: dict[str, list[str]] = {}
+    before: set[str] = set()
     for name in ELSEWHERE:
-        with gzip.open(data / "retrieval" / f"{name}.jsonl.gz", "rt") as file:
-            rows = [json.loads(line) for line in file]
-        texts += [row["text"] for row in rows if isinstance(row.get("text"), str) and row.get("lang", "en") in ("en", "")]
-    texts = sorted({t for t in texts if len(t) < 300})
-    return [t for i, t in enumerate(texts) if (i % 10 == 0) == held]
+        texts = questions(data / "retrieval" / f"{name}.jsonl.gz")
+        if not texts:
+            raise ValueError(f"no question was found in {name}: a row has its text in one of {', '.join(TEXT_FIELDS)}")
+        texts = [text for text in texts if text not in before]  # what two corpora ask stays with the first
+        before.update(texts)
+        found[name] = [text for number, text in enumerate(texts) if (number % 10 == 0) == held]
+    return found
+
+
+def questions(file: Path) -> list[str]:
+    """The different English texts of a corpus that are short enough for a question, sorted."""
+    with gzip.open(file, "rt") as lines:
+        rows = [json.loads(line) for line in lines]
+    english = [row for row in rows if row.get("lang", "en") in ("en", "")]
+    texts = {next((row[name] for name in TEXT_FIELDS if name in row), "") for row in english}
+    return sorted(text for text in texts if 0 < len(text) < LONGEST_QUESTION)
 
 
 class Maker:
     """Makes examples; the same random numbers make the same ones."""
 
-    def __init__(self, other: list[str]) -> None:
-        self.other = other
+    def __init__(self, other: dict[str, list[str]]) -> None:
+        """other: questions out of scope by corpus, each corpus drawn from equally often; without any, templates alone."""
+        self.other = list(other.values())
         self.weights = [WEIGHTS.get(name, 1) for name in NAMES]
 
     def make(self, draw: random.Random) -> Example:
@@ -81,8 +101,8 @@ class Maker:
 
     def _question(self, example: Example, draw: random.Random, number: int) -> None:
         family = draw.choices(NAMES, self.weights)[0]
-        if family == "beyond" and self.other and draw.random() < 0.5:
-            pieces = [Piece(draw.choice(self.other))]
+        if family == "beyond" and self.other and draw.random() < FROM_ELSEWHERE:
+            pieces = [Piece(draw.choice(draw.choice(self.other)))]
         else:
             pieces = sample(parse(draw.choice(TRAIN[family])), draw) + sample(parse(PARTS["END"]), draw)
         lead = "ALSO" if number else "LEAD"

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from scripts.train import checkpoint
 from scripts.train.phrases import evaluation, serving
-from scripts.train.phrases.examples import HELD, NAMES, Maker, elsewhere
+from scripts.train.phrases.examples import NAMES, Maker, elsewhere
 from scripts.train.phrases.model import Model, graph
+from scripts.train.phrases.templates import HELD
 
 
-def figures(network: serving.Phrases, other: list[str], count: int) -> tuple[dict[str, float], list[str]]:
+def figures(network: serving.Phrases, other: dict[str, list[str]], count: int) -> tuple[dict[str, float], list[str]]:
     """Shares of right answers through the exported graph, and the held-out phrases that go wrong."""
     def families(text: str) -> list[str]:
         return [asked.family for asked in network.understand(text).asked]
@@ -32,9 +33,11 @@ def figures(network: serving.Phrases, other: list[str], count: int) -> tuple[dic
     for e in examples:
         begins, *heads = network.session.run(None, {"words": serving.rows(e.words)})
         whole += evaluation.understood(e.words, begins, heads) == evaluation.wanted(e)
-    refused = sum(all(f == "beyond" for f in families(text)) for text in other)
+    refused = {name: [all(f == "beyond" for f in families(text)) for text in texts] for name, texts in other.items()}
+    every = [one for corpus in refused.values() for one in corpus]
     return {"held_out_phrases": round(1 - len(wrong) / len(phrases), 4), "phrases": len(phrases), "new_texts": round(whole / len(examples), 4),
-            "texts": len(examples), "other_questions_refused": round(refused / len(other), 4), "other_questions": len(other)}, wrong
+            "texts": len(examples), "other_questions_refused": round(sum(every) / len(every), 4), "other_questions": len(every),
+            "refused_by_corpus": {name: [sum(corpus), len(corpus)] for name, corpus in refused.items()}}, wrong
 
 
 def main() -> None:
