@@ -32,13 +32,21 @@ var arrows = map[string][]string{
 	"orchestrator/modelimport/onnxpb": {},
 	"orchestrator/latent":             api("orchestrator/cmaes"),
 	"orchestrator/masked":             api(),
-	"orchestrator/chat":               api("orchestrator/chat/prompt", "orchestrator/chat/vision"),
+	"orchestrator/chat":               api("orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/chat/vision"),
+	"orchestrator/chat/engine":        {"orchestrator/chat/vision", "orchestrator/fault", "orchestrator/triton"},
+	"orchestrator/chat/openai":        chatInterface,
+	"orchestrator/chat/stack":         chatInterface,
 	"orchestrator/chat/prompt":        {"tokenizers/template"},
 	"orchestrator/chat/vision":        {"orchestrator/fault"},
 	"chem":                            {"chem/rdkit"},
 	"chem/rdkit":                      {},
 	"tokenizers":                      {},
 	"tokenizers/template":             {},
+}
+
+// chatInterface is what each documented interface of the chat API may import.
+var chatInterface = []string{
+	"orchestrator/chat", "orchestrator/chat/engine", "orchestrator/fault", "orchestrator/gateway", "orchestrator/wire",
 }
 
 // api is what every documented API may import: the shared rooms, never a

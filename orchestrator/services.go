@@ -2,6 +2,8 @@ package main
 
 import (
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/openai"
+	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
@@ -52,7 +54,9 @@ func (a *application) ranking() gateway.API {
 
 func (a *application) chat() gateway.API {
 	images := vision.NewLoader(a.config.Chat.Room.Image)
-	return chat.New(a.config.Chat.Room, images, catalog(a, "chat", chat.Opener(a.client, images)))
+	service := chat.New(a.config.Chat.Room, images, catalog(a, "chat", chat.Opener(a.client, images)))
+	service.Mount(openai.New(service), stack.New(service))
+	return service
 }
 
 // catalog follows the models of an API.

@@ -1,4 +1,4 @@
-package chat
+package chat_test
 
 import (
 	"bufio"
@@ -28,12 +28,12 @@ func BenchmarkStream(b *testing.B) {
 		}
 		defer client.Close()
 		request := &triton.Request{Model: "scripted_vllm", Inputs: []triton.Tensor{
-			triton.Strings(vllmText, []int64{1}, []string{plan}),
-			triton.Strings(vllmSampling, []int64{1}, []string{`{"max_tokens": 512}`}),
-			triton.Bools(vllmStream, []int64{1}, []bool{true}),
-			triton.Bools(vllmWantFinish, []int64{1}, []bool{true}),
-			triton.Bools(vllmWantInput, []int64{1}, []bool{true}),
-			triton.Bools(vllmWantOutput, []int64{1}, []bool{true}),
+			triton.Strings("text_input", []int64{1}, []string{plan}),
+			triton.Strings("sampling_parameters", []int64{1}, []string{`{"max_tokens": 512}`}),
+			triton.Bools("stream", []int64{1}, []bool{true}),
+			triton.Bools("return_finish_reason", []int64{1}, []bool{true}),
+			triton.Bools("return_num_input_tokens", []int64{1}, []bool{true}),
+			triton.Bools("return_num_output_tokens", []int64{1}, []bool{true}),
 		}}
 		spent := begin()
 		for b.Loop() {
@@ -113,14 +113,4 @@ func processor() time.Duration {
 func (m meter) report(b *testing.B, tokens int) {
 	b.ReportMetric(float64(time.Since(m.at).Microseconds())/float64(tokens), "µs/token")
 	b.ReportMetric(float64((processor()-m.cpu).Microseconds())/float64(tokens), "cpu-µs/token")
-}
-
-// BenchmarkChunk is the encoding of one event.
-func BenchmarkChunk(b *testing.B) {
-	s := &stopper{stops: []string{"END", "\n\n"}}
-	b.ReportAllocs()
-	for b.Loop() {
-		show, _ := s.feed(" token")
-		_ = show
-	}
 }

@@ -10,25 +10,9 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Content is the content of a message of /v1/chat/completions: a string, or
-// parts of text and images.
-type Content []Part
-
-// UnmarshalJSON decodes "text" or [{"type": "text", …}, …].
-func (c *Content) UnmarshalJSON(data []byte) error {
-	value := jsontext.Value(data)
-	if value.Kind() == '"' {
-		text, err := stringOf(value)
-		*c = Content{{Text: text}}
-		return err
-	}
-	parts, err := partsOf(value, openAIPart)
-	*c = parts
-	return err
-}
-
-// partsOf decodes each element of an array.
-func partsOf(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
+// ReadParts decodes the content of a message that is a list, each element with
+// decode. The error is a *wire.Mismatch for what is not of the documented form.
+func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
 	if value.Kind() != '[' {
 		return nil, &wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string or a list of content parts"}
 	}
@@ -52,55 +36,11 @@ func partsOf(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mism
 	return parts, nil
 }
 
-// openAIPart decodes {"type": "text", "text": …} or {"type": "image_url",
-// "image_url": {"url": …}}. Some clients send the URL in place of the object.
-func openAIPart(value jsontext.Value) (Part, *wire.Mismatch) {
-	members, mismatch := membersOf(value)
-	if mismatch != nil {
-		return Part{}, mismatch
-	}
-	kind, mismatch := textOf(members, "type")
-	switch {
-	case mismatch != nil:
-		return Part{}, mismatch
-	case kind == "text":
-		text, mismatch := textOf(members, "text")
-		return Part{Text: text}, mismatch
-	case kind != "image_url":
-		return Part{}, notOneOf("type", "'text' or 'image_url'")
-	}
-	if members["image_url"].Kind() == '"' {
-		url, mismatch := textOf(members, "image_url")
-		return Part{Image: &Source{URL: url}}, mismatch
-	}
-	inner, mismatch := membersOf(members["image_url"])
-	if mismatch == nil {
-		if detail, given := inner["detail"]; given && !known(detail, "auto", "low", "high", "original") {
-			mismatch = notOneOf("detail", "'auto', 'low' or 'high'")
-		}
-	}
-	url := ""
-	if mismatch == nil {
-		url, mismatch = textOf(inner, "url")
-	}
-	if mismatch != nil {
-		mismatch.Path = append([]any{"image_url"}, mismatch.Path...)
-		return Part{}, mismatch
-	}
-	return Part{Image: &Source{URL: url}}, nil
-}
+// Object is a JSON object of a part, by the names of its members.
+type Object map[string]jsontext.Value
 
-func notOneOf(member, expected string) *wire.Mismatch {
-	m := wire.Mismatch{Rule: "literal_error", Message: "Input should be " + expected}
-	return m.At(member)
-}
-
-func known(value jsontext.Value, texts ...string) bool {
-	text, err := stringOf(value)
-	return value.Kind() == 'n' || err == nil && slices.Contains(texts, text)
-}
-
-func membersOf(value jsontext.Value) (map[string]jsontext.Value, *wire.Mismatch) {
+// ReadObject decodes an object that must be there.
+func ReadObject(value jsontext.Value) (Object, *wire.Mismatch) {
 	switch value.Kind() {
 	case '{':
 	case 0:
@@ -108,32 +48,43 @@ func membersOf(value jsontext.Value) (map[string]jsontext.Value, *wire.Mismatch)
 	default:
 		return nil, wire.NotObject.At()
 	}
-	members := map[string]jsontext.Value{}
-	if err := json.Unmarshal(value, &members); err != nil {
+	object := Object{}
+	if err := json.Unmarshal(value, &object); err != nil {
 		return nil, &wire.Mismatch{Rule: "value_error", Message: err.Error()}
 	}
-	return members, nil
+	return object, nil
 }
 
-// textOf is a member that must be a string.
-func textOf(members map[string]jsontext.Value, name string) (string, *wire.Mismatch) {
-	value, given := members[name]
+// Text returns a member that must be a string.
+func (o Object) Text(name string) (string, *wire.Mismatch) {
+	value, given := o[name]
 	if !given {
 		m := wire.Mismatch{Rule: "missing", Message: "Field required"}
 		return "", m.At(name)
 	}
-	if value.Kind() != '"' {
-		return "", wire.NotString.At(name)
-	}
-	text, err := stringOf(value)
-	if err != nil {
+	text, ok := ReadText(value)
+	if !ok {
 		return "", wire.NotString.At(name)
 	}
 	return text, nil
 }
 
-func stringOf(value jsontext.Value) (string, error) {
-	var text string
-	err := json.Unmarshal(value, &text)
-	return text, err
+// Has reports whether a member is there with a value other than null.
+func (o Object) Has(name string) bool { return o[name].Kind() != 0 && o[name].Kind() != 'n' }
+
+// Is reports whether a member is null or one of some texts.
+func (o Object) Is(name string, texts ...string) bool {
+	text, ok := ReadText(o[name])
+	return o[name].Kind() == 'n' || ok && slices.Contains(texts, text)
+}
+
+// ReadText decodes a string.
+func ReadText(value jsontext.Value) (text string, ok bool) {
+	return text, value.Kind() == '"' && json.Unmarshal(value, &text) == nil
+}
+
+// NotOneOf is a member that is not one of the texts expected.
+func NotOneOf(member, expected string) *wire.Mismatch {
+	m := wire.Mismatch{Rule: "literal_error", Message: "Input should be " + expected}
+	return m.At(member)
 }

@@ -1,4 +1,4 @@
-package chat
+package chat_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,9 @@ import (
 	"image/color"
 	"net/http"
 	"net/http/httptest"
+	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/openai"
+	"retort/orchestrator/chat/stack"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,7 +40,7 @@ func contracts(t *testing.T, s *stand) {
 	for name, trial := range map[string]func(*testing.T, *stand){
 		"what vllm is sent": sentVLLM, "what the ensemble is sent": sentEnsemble, "what llmapi is sent": sentLLMAPI,
 		"answers": answers, "streams": streams, "choices": choices, "stops": stopStrings, "logprobs": logprobs,
-		"stack": stack, "newer stack": newerStack, "errors of models": modelErrors, "departed": departed,
+		"stack": olderStack, "newer stack": newerStack, "errors of models": modelErrors, "departed": departed,
 		"images": images, "prompt too long": tooLongPrompt,
 	} {
 		t.Run(name, func(t *testing.T) { trial(t, &stand{t: t, url: s.url}) })
@@ -47,7 +50,7 @@ func contracts(t *testing.T, s *stand) {
 // seen is what a model says it was sent.
 func seen(s *stand, body object) (got map[string]any) {
 	s.t.Helper()
-	res := answered[Completion](s, "/v1/chat/completions", body)
+	res := answered[openai.Completion](s, "/v1/chat/completions", body)
 	if err := json.Unmarshal([]byte(res.Choices[0].Message.Content), &got); err != nil {
 		s.t.Fatalf("%v: %s", err, res.Choices[0].Message.Content)
 	}
@@ -124,7 +127,7 @@ func answers(t *testing.T, s *stand) {
 		"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "logprobs": null, "finish_reason": "stop", "stop_reason": null}],
 		"usage": {"prompt_tokens": 2, "completion_tokens": 2, "total_tokens": 4}}`)
 	for _, model := range []string{vllmModel, ensembleModel, llmapiModel} {
-		res := answered[Completion](s, "/v1/chat/completions", said(model, object{"max_tokens": 2}, "a", "b", "c"))
+		res := answered[openai.Completion](s, "/v1/chat/completions", said(model, object{"max_tokens": 2}, "a", "b", "c"))
 		c := res.Choices[0]
 		// An engine that neither counts nor says why it ended gives no hint in one piece.
 		want := map[string]string{vllmModel: "length", ensembleModel: "stop", llmapiModel: "length"}[model]
@@ -147,10 +150,10 @@ func steps(t *testing.T, events []string) (short []string) {
 			ID, Object string
 			Choices    []struct {
 				Index        int
-				Delta        Delta
+				Delta        openai.Delta
 				FinishReason *string `json:"finish_reason"`
 			}
-			Usage *Usage
+			Usage *openai.Usage
 		}
 		if err := json.Unmarshal([]byte(e), &chunk); err != nil {
 			t.Fatalf("%v: %s", err, e)
@@ -206,15 +209,15 @@ func streams(t *testing.T, s *stand) {
 }
 
 func choices(t *testing.T, s *stand) {
-	res := answered[Completion](s, "/v1/chat/completions", said(vllmModel, object{"n": 3, "seed": 5}, "x", "y"))
+	res := answered[openai.Completion](s, "/v1/chat/completions", said(vllmModel, object{"n": 3, "seed": 5}, "x", "y"))
 	if len(res.Choices) != 3 || res.Choices[2].Index != 2 || res.Choices[1].Message.Content != "xy" {
 		t.Errorf("%+v", res)
 	}
-	if res.Usage == nil || *res.Usage != (Usage{PromptTokens: 2, CompletionTokens: 6, TotalTokens: 8}) {
+	if res.Usage == nil || *res.Usage != (openai.Usage{PromptTokens: 2, CompletionTokens: 6, TotalTokens: 8}) {
 		t.Errorf("usage %+v", res.Usage)
 	}
 	seeds := map[string]bool{}
-	for _, c := range answered[Completion](s, "/v1/chat/completions", asked(vllmModel, "Hi", object{"n": 2, "seed": 5})).Choices {
+	for _, c := range answered[openai.Completion](s, "/v1/chat/completions", asked(vllmModel, "Hi", object{"n": 2, "seed": 5})).Choices {
 		var got struct {
 			Sampling struct{ Seed int } `json:"sampling_parameters"`
 		}
@@ -249,7 +252,7 @@ func stopStrings(t *testing.T, s *stand) {
 		{object{}, []string{"caf", "é 🧪"}, "café 🧪", nil},
 	} {
 		for _, model := range []string{vllmModel, ensembleModel} {
-			c := answered[Completion](s, "/v1/chat/completions", said(model, test.extra, test.pieces...)).Choices[0]
+			c := answered[openai.Completion](s, "/v1/chat/completions", said(model, test.extra, test.pieces...)).Choices[0]
 			var reason any
 			if c.StopReason != nil {
 				reason = *c.StopReason
@@ -279,20 +282,20 @@ func with(o object, name string, value any) object {
 }
 
 func logprobs(t *testing.T, s *stand) {
-	res := answered[Completion](s, "/v1/chat/completions", said(vllmModel, object{"logprobs": true, "top_logprobs": 2}, "é", "b"))
+	res := answered[openai.Completion](s, "/v1/chat/completions", said(vllmModel, object{"logprobs": true, "top_logprobs": 2}, "é", "b"))
 	same(t, res.Choices[0].Logprobs, `{"content": [
 		{"token": "é", "logprob": -0.5, "bytes": [195, 169], "top_logprobs": [
 			{"token": "é", "logprob": -0.5, "bytes": [195, 169]}, {"token": "other", "logprob": -1.5, "bytes": [111, 116, 104, 101, 114]}]},
 		{"token": "b", "logprob": -0.5, "bytes": [98], "top_logprobs": [
 			{"token": "b", "logprob": -0.5, "bytes": [98]}, {"token": "other", "logprob": -1.5, "bytes": [111, 116, 104, 101, 114]}]}]}`)
-	bare := answered[Completion](s, "/v1/chat/completions", said(vllmModel, object{"logprobs": true}, "b"))
+	bare := answered[openai.Completion](s, "/v1/chat/completions", said(vllmModel, object{"logprobs": true}, "b"))
 	same(t, bare.Choices[0].Logprobs, `{"content": [{"token": "b", "logprob": -0.5, "bytes": [98], "top_logprobs": []}]}`)
 	if status, text := s.post("/v1/chat/completions", said(ensembleModel, object{"logprobs": true}, "b")); status != 400 || !strings.Contains(text, "`logprobs` is not supported by this model") {
 		t.Errorf("%d %s", status, text)
 	}
 }
 
-func stack(t *testing.T, s *stand) {
+func olderStack(t *testing.T, s *stand) {
 	for _, path := range []string{"/inference/chat_completion", "/experimental/ls/inference/chat_completion"} {
 		_, text := s.post(path, said(vllmModel, nil, "Hel", "lo"))
 		want := `{"completion_message":{"role":"assistant","content":"Hello","stop_reason":"end_of_turn","tool_calls":[]},"logprobs":null}`
@@ -309,7 +312,7 @@ func stack(t *testing.T, s *stand) {
 		}
 	}
 	content := []any{object{"image": object{"uri": drawing(30, 20, color.Black)}}, "What is it?"}
-	res := answered[StackResponse](s, "/inference/chat_completion", asked(vllmModel, content, nil))
+	res := answered[stack.Response](s, "/inference/chat_completion", asked(vllmModel, content, nil))
 	var got map[string]any
 	if err := json.Unmarshal([]byte(res.CompletionMessage.Content), &got); err != nil {
 		t.Fatal(err)
@@ -317,7 +320,7 @@ func stack(t *testing.T, s *stand) {
 	same(t, got["text_input"], `["<user><image>What is it?<end><assistant>"]`)
 	same(t, got["image"], `[[30, 20]]`)
 	same(t, got["sampling_parameters"], `{"max_tokens": 512, "temperature": 0}`)
-	probs := answered[StackResponse](s, "/inference/chat_completion", said(vllmModel, object{"logprobs": object{"top_k": 2}}, "a"))
+	probs := answered[stack.Response](s, "/inference/chat_completion", said(vllmModel, object{"logprobs": object{"top_k": 2}}, "a"))
 	same(t, probs.Logprobs, `[{"logprobs_by_token": {"a": -0.5, "other": -1.5}}]`)
 }
 
@@ -336,7 +339,7 @@ func newerStack(t *testing.T, s *stand) {
 		delete(body, "model")
 		for _, path := range []string{"/v1/inference/chat-completion", "/alpha/inference/chat-completion"} {
 			var got map[string]any
-			text := answered[StackResponse](s, path, body).CompletionMessage.Content
+			text := answered[stack.Response](s, path, body).CompletionMessage.Content
 			if err := json.Unmarshal([]byte(text), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -380,7 +383,7 @@ func modelErrors(t *testing.T, s *stand) {
 	if last < 2 || got[last] != "[DONE]" {
 		t.Fatalf("%q", got)
 	}
-	var failed Error
+	var failed chat.Error
 	if err := json.Unmarshal([]byte(got[last-1]), &failed); err != nil || failed.Error.Object != "error" || failed.Error.Message != "Internal server error" || failed.Code != 500 {
 		t.Errorf("%v %s", err, got[last-1])
 	}
@@ -393,7 +396,7 @@ func modelErrors(t *testing.T, s *stand) {
 // departed holds that the model stops when the client has left.
 func departed(t *testing.T, s *stand) {
 	canceled := func() int {
-		res := answered[Completion](s, "/v1/chat/completions", told(vllmModel, `{"canceled": true}`, nil))
+		res := answered[openai.Completion](s, "/v1/chat/completions", told(vllmModel, `{"canceled": true}`, nil))
 		n, err := strconv.Atoi(res.Choices[0].Message.Content)
 		if err != nil {
 			t.Fatal(err)

@@ -1,28 +1,21 @@
 // Package chat is the vision-language chat API: messages of text and images
-// in, an answer out, whole or as it is written. It has two documented
-// interfaces over the same models:
+// in, an answer out, whole or as it is written. Two documented interfaces
+// speak to the same models, each a room of its own:
 //
-//	POST /v1/chat/completions                            completions.go
-//	POST /inference/chat_completion                      stack.go
-//	POST /experimental/ls/inference/chat_completion      the same
-//	POST /alpha/inference/chat-completion                stack.go, newer form
-//	POST /v1/inference/chat-completion                   the same
+//	chat/openai    POST /v1/chat/completions
+//	chat/stack     POST /inference/chat_completion and its other paths
+//
+// This package has what they share: the use case, and the endpoints
+//
 //	GET  /v1/models
 //	GET  /v1/health/ready, /v1/health/live
 //
-// The first is that of NVIDIA NIM for vision-language models, which serves
-// vLLM's (https://docs.vllm.ai/en/stable/serving/openai_compatible_server/),
-// which follows OpenAI's (https://platform.openai.com/docs/api-reference/chat).
-// The second is Llama Stack's of autumn 2024, with the changes of form that
-// its clients made until summer 2025. Where we knowingly differ:
-// DIVERGENCES.md.
+// Where the API knowingly differs from the published one: DIVERGENCES.md.
 //
-// A request: both interfaces make a [Conversation] of it. The [Service] finds
-// the [Model], loads the images (package vision), renders the prompt (package
-// prompt) and has the model's [Generator] write. A Generator speaks one of
-// three tensor contracts, found in the model's input names: that of Triton's
-// vLLM backend (vllm.go), TensorRT-LLM's ensemble and its llmapi model
-// (tensorrt.go).
+// A request: an interface makes a [Conversation] of it. The [Service] finds
+// the [Model], renders the prompt through its chat template (package prompt),
+// counts it (length.go), loads the images (package vision), and has the model's
+// engine write (package engine). The interface words what it writes.
 //
 // What a model's entry in the model repository says, as parameters (strings) of
 // its config.pbtxt beside retort_api = "chat":
@@ -49,11 +42,8 @@
 //
 // Special tokens of tokenizer.json beside the configuration count as well.
 //
-// An engine of our own answers what is wrong with a request with an error that
-// begins with "InvalidRequest: ", which is shown to the client with status 400;
-// for a prompt that is too long it may use vLLM's words (explain.go).
-//
-// Words: a choice is one of n answers to a request. A piece is what a model
-// has written since the piece before. A chunk is a piece on its way to the
-// client. Usage counts tokens of prompt and completion.
+// A model of Retort's own answers what is wrong with a request with an error
+// that begins with "InvalidRequest: ", which is shown to the client with status
+// 400; for a prompt that is too long it may use vLLM's words
+// (engine/refusal.go).
 package chat

@@ -1,8 +1,10 @@
-package chat
+package chat_test
 
 import (
 	"encoding/json"
 	"reflect"
+	"retort/orchestrator/chat/openai"
+	"retort/orchestrator/chat/stack"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +47,7 @@ func TestOpenAPI(t *testing.T) {
 	// What is only there to be refused is not advertised.
 	refused := strings.Fields("best_of functions function_call guided_json guided_regex guided_choice guided_grammar structured_outputs nvext logit_bias prompt_logprobs echo modalities")
 	for name, request := range map[string]reflect.Type{
-		"ChatCompletionRequest": reflect.TypeFor[CompletionRequest](), "StackRequest": reflect.TypeFor[StackRequest](),
+		"ChatCompletionRequest": reflect.TypeFor[openai.Request](), "StackRequest": reflect.TypeFor[stack.Request](),
 	} {
 		described := description.Components.Schemas[name].Properties
 		for i := range request.NumField() {

@@ -1,4 +1,4 @@
-package chat
+package chat_test
 
 import (
 	"encoding/base64"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/gateway"
 )
 
@@ -130,7 +132,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, text := s.post(test.path, test.body)
-			var e Error
+			var e chat.Error
 			if err := json.Unmarshal([]byte(text), &e); err != nil {
 				t.Fatalf("%d %v: %s", status, err, text)
 			}
@@ -149,7 +151,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	if res := answered[Completion](s, completions, said(vllmModel, nil, "still here")); res.Choices[0].Message.Content != "still here" {
+	if res := answered[openai.Completion](s, completions, said(vllmModel, nil, "still here")); res.Choices[0].Message.Content != "still here" {
 		t.Error("the service does not answer any more")
 	}
 }
@@ -230,7 +232,7 @@ func TestService(t *testing.T) {
 // TestPressure holds limits of time, load and size.
 func TestPressure(t *testing.T) {
 	url, repository := fakeTriton(t)
-	s := serve(t, url, repository, func(_ *Config, limits *gateway.Config) {
+	s := serve(t, url, repository, func(_ *chat.Config, limits *gateway.Config) {
 		limits.Timeout, limits.Concurrency, limits.Queue, limits.BodyLimit = 1500*time.Millisecond, 1, 0, 100_000
 	})
 	slow := `{"say": ["a", "b", "c", "d", "e", "f", "g", "h"], "delay_ms": 300}`

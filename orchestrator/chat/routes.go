@@ -19,15 +19,17 @@ func (s *Service) Name() string { return "chat" }
 // OpenAPI is the API's description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Routes are the API's own endpoints.
+// Interface is one documented way to ask: it adds endpoints of its own.
+type Interface interface{ Routes(r fiber.Router) }
+
+// Mount has the service answer to interfaces. It is called before Routes.
+func (s *Service) Mount(interfaces ...Interface) { s.interfaces = append(s.interfaces, interfaces...) }
+
+// Routes adds the endpoints of the interfaces and those that they share.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post("/v1/chat/completions", gateway.JSONOrStream(CompletionRequest.Streams, s.Complete, s.StreamCompletion))
-	older := gateway.JSONOrStream(StackRequest.Streams, s.Stack, s.StreamStack(false))
-	newer := gateway.JSONOrStream(StackRequest.Streams, s.Stack, s.StreamStack(true))
-	r.Post("/inference/chat_completion", older)
-	r.Post("/experimental/ls/inference/chat_completion", older)
-	r.Post("/alpha/inference/chat-completion", newer)
-	r.Post("/v1/inference/chat-completion", newer)
+	for _, i := range s.interfaces {
+		i.Routes(r)
+	}
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 
@@ -36,7 +38,7 @@ func (s *Service) Health() (ready, live any) {
 	return Health{"health.response", "Service is ready."}, Health{"health.response", "Service is live."}
 }
 
-// types are the names of errors in the style of vLLM.
+// types are the names of errors in vLLM.
 var types = map[fault.Kind]string{
 	fault.Invalid:      "BadRequestError",
 	fault.TooLarge:     "RequestEntityTooLargeError",
@@ -54,7 +56,7 @@ var types = map[fault.Kind]string{
 // clients read it, in one body.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	status = gateway.StatusOf(f.Kind)
-	e := Error{Object: "error", Message: message(f), Type: types[f.Kind], Code: status}
+	e := Error{Object: "error", Message: Wording(f), Type: types[f.Kind], Code: status}
 	if field := f.Field(); field != "" {
 		e.Param = &field
 	}
@@ -62,9 +64,9 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	return status, e
 }
 
-// message is the text of all problems, each with its field where a rule of
-// the body's form is broken.
-func message(f *fault.Error) string {
+// Wording is the text of all problems, each with its field where a rule of the
+// body's form is broken.
+func Wording(f *fault.Error) string {
 	var texts []string
 	for _, one := range f.All() {
 		text := one.Message
@@ -76,8 +78,11 @@ func message(f *fault.Error) string {
 	return strings.Join(texts, "; ")
 }
 
+// EndOfStream is the last event of a stream of chat completions.
+const EndOfStream = "[DONE]"
+
 // RenderStreamFault words a failure within a stream of chat completions.
 func (s *Service) RenderStreamFault(f *fault.Error) []any {
 	_, body := s.RenderFault(f)
-	return []any{body, doneMark}
+	return []any{body, EndOfStream}
 }

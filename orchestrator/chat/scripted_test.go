@@ -1,8 +1,9 @@
-package chat
+package chat_test
 
 import (
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,7 +136,7 @@ func maxTokens(r *triton.Request) int {
 	}
 	for _, name := range []string{"max_tokens", "sampling_param_max_tokens"} {
 		if t, ok := r.Input(name); ok {
-			return count(t)
+			return whole(t)
 		}
 	}
 	return math.MaxInt
@@ -206,7 +207,7 @@ func describedTensor(t triton.Tensor) any {
 		}
 		return rounded
 	}
-	return []int{count(t)}
+	return []int{whole(t)}
 }
 
 func sizeOf(file []byte) any {
@@ -215,4 +216,14 @@ func sizeOf(file []byte) any {
 	}
 	at := func(i int) int { return int(file[i])<<24 | int(file[i+1])<<16 | int(file[i+2])<<8 | int(file[i+3]) }
 	return []int{at(16), at(20)}
+}
+
+// whole is the one number of an integer tensor.
+func whole(t triton.Tensor) int {
+	switch values := t.Raw(); t.Datatype.Size() {
+	case 4:
+		return int(int32(binary.LittleEndian.Uint32(values)))
+	default:
+		return int(binary.LittleEndian.Uint64(values))
+	}
 }

@@ -1,4 +1,4 @@
-package chat
+package chat_test
 
 import (
 	"bufio"
@@ -21,6 +21,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/openai"
+	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/telemetry"
@@ -91,9 +94,9 @@ func install(t *testing.T, name, folder string, code []byte) {
 }
 
 // serve puts the API in front of a Triton.
-func serve(t testing.TB, tritonURL, repository string, change func(*Config, *gateway.Config)) *stand {
+func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config, *gateway.Config)) *stand {
 	t.Helper()
-	config := DefaultConfig()
+	config := chat.DefaultConfig()
 	config.Image.FetchAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	limits := gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 32 << 20, Timeout: 30 * time.Second}
 	if change != nil {
@@ -106,8 +109,9 @@ func serve(t testing.TB, tritonURL, repository string, change func(*Config, *gat
 	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 20 * time.Millisecond, Repository: repository})
 	images := vision.NewLoader(config.Image)
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
-	models := triton.NewCatalog(registry, "chat", log, func(int) {}, Opener(client, images))
-	service := New(config, images, models)
+	models := triton.NewCatalog(registry, "chat", log, func(int) {}, chat.Opener(client, images))
+	service := chat.New(config, images, models)
+	service.Mount(openai.New(service), stack.New(service))
 	life, end := context.WithCancel(context.Background())
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
 		Config: limits, Version: "test", Logger: zerolog.Nop(), Metrics: telemetry.NewMetrics(),

@@ -1,7 +1,9 @@
-package chat
+package engine
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,22 +11,16 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Logprob is a token that was written, its natural log probability, and the
-// likeliest tokens in its place, likeliest first.
-type Logprob struct {
-	Token   string
-	Logprob float64
-	Top     []Logprob
-}
-
-// parseLogprobs reads the output logprobs of the vLLM backend: per new token
-// an object of token ids, each {"logprob", "rank", "decoded_token"}. The first
-// is the token that was chosen; it is there twice over in rank when it is
-// among the top ones too, but only once in the object.
+// parseLogprobs reads the log probabilities that the vLLM backend sends with a
+// piece: a JSON list with one object for each new token. An object's members
+// are named by token ids, and each holds {"logprob", "rank", "decoded_token"}.
+// The first member is the token that was chosen, the others are the top ones.
+// Where the chosen token is among the top ones, it has no second member: its
+// rank tells. null is no log probabilities for this piece.
 func parseLogprobs(text []byte, top int) ([]Logprob, error) {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
 	if decoder.PeekKind() != '[' {
-		return nil, nil // null: none for this piece
+		return nil, nil
 	}
 	if _, err := decoder.ReadToken(); err != nil {
 		return nil, badLogprobs(err)
@@ -44,7 +40,8 @@ func badLogprobs(err error) error {
 	return fault.Wrap(fault.Internal, err, "the model's logprobs cannot be read")
 }
 
-// parseAlternatives reads the object of one token, in its own order.
+// parseAlternatives reads the object of one token. The order of its members is
+// what counts, so it is read member by member.
 func parseAlternatives(decoder *jsontext.Decoder, top int) (chosen Logprob, err error) {
 	if _, err := decoder.ReadToken(); err != nil {
 		return chosen, err
@@ -76,14 +73,10 @@ func parseAlternatives(decoder *jsontext.Decoder, top int) (chosen Logprob, err 
 	return ordered(chosen, top), err
 }
 
-// ordered puts the alternatives in order of their probability and leaves out
-// what was not asked for.
+// ordered sorts the alternatives, likeliest first, and keeps as many as were
+// asked for.
 func ordered(l Logprob, top int) Logprob {
-	for i := 1; i < len(l.Top); i++ {
-		for j := i; j > 0 && l.Top[j].Logprob > l.Top[j-1].Logprob; j-- {
-			l.Top[j], l.Top[j-1] = l.Top[j-1], l.Top[j]
-		}
-	}
+	slices.SortStableFunc(l.Top, func(a, b Logprob) int { return cmp.Compare(b.Logprob, a.Logprob) })
 	l.Top = l.Top[:min(top, len(l.Top))]
 	return l
 }

@@ -1,4 +1,4 @@
-package chat
+package engine
 
 import (
 	"strings"

@@ -1,10 +1,9 @@
-package chat
+package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -12,8 +11,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// vllm speaks the contract of Triton's vLLM backend, which is also that of our
-// own models: https://github.com/triton-inference-server/vllm_backend
+// vllm speaks the contract of Triton's vLLM backend, which Retort's own models
+// speak too: https://github.com/triton-inference-server/vllm_backend
 //
 //	text_input               BYTES [1]   the finished prompt
 //	image                    BYTES [n]   files in base64, in the prompt's order
@@ -28,7 +27,7 @@ import (
 //	num_input_tokens         UINT32      of the prompt; also without dimensions
 //	num_output_tokens        UINT32 [1]  new tokens
 //	logprobs                 BYTES [1]   JSON, see parseLogprobs
-type vllm struct{ engine }
+type vllm struct{ model }
 
 // Tensor names of the contract.
 const (
@@ -49,15 +48,23 @@ const (
 	vllmOutLogs   = "logprobs"
 )
 
-// Generate streams one answer.
+// vllmSettings are the settings that a model of this contract knows: all, but
+// log probabilities only where it declares them.
+func (m *model) vllmSettings() []string {
+	return slices.DeleteFunc(slices.Clone(settingNames), func(name string) bool {
+		return name == "logprobs" && !m.has(vllmWantLogs)
+	})
+}
+
+// Generate has one answer written.
 func (v *vllm) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error], error) {
 	sampling, err := v.sampling(p.Sampling)
 	if err != nil {
 		return nil, err
 	}
 	inputs := []triton.Tensor{
-		v.text(vllmText, p.Text),
-		v.text(vllmSampling, sampling),
+		v.texts(vllmText, p.Text),
+		v.texts(vllmSampling, sampling),
 		v.flag(vllmStream, p.Stream),
 		v.flag(vllmExclude, true),
 	}
@@ -66,7 +73,7 @@ func (v *vllm) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error],
 		for i, img := range p.Images {
 			files[i] = img.Base64()
 		}
-		inputs = append(inputs, v.text(vllmImage, files...))
+		inputs = append(inputs, v.texts(vllmImage, files...))
 	}
 	for _, name := range []string{vllmWantFinish, vllmWantInput, vllmWantOutput, vllmWantLogs} {
 		if v.has(name) && (name != vllmWantLogs || p.Sampling.Logprobs != nil) {
@@ -79,7 +86,7 @@ func (v *vllm) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error],
 // sampling writes sampling_parameters: only what is set, since the backend
 // answers what it does not know, and nulls, with an error about itself.
 func (v *vllm) sampling(s Sampling) (string, error) {
-	all := s.set()
+	all := s.settings()
 	all["max_tokens"] = *s.MaxTokens
 	if len(s.Stop) > 0 {
 		all["stop"] = s.Stop
@@ -95,20 +102,20 @@ func (v *vllm) piece(r *triton.Response, p Prompt) (piece Piece, err error) {
 	if err != nil {
 		return piece, err
 	}
-	if piece.Text, err = only(texts); err != nil {
+	if piece.Text, err = oneText(texts); err != nil {
 		return piece, err
 	}
 	for _, out := range r.Outputs {
 		switch out.Name {
 		case vllmOutFinish:
-			piece.Finish, err = only(out)
+			piece.Finish, err = oneText(out)
 		case vllmOutInput:
-			piece.InputTokens = count(out)
+			piece.InputTokens = oneWhole(out)
 		case vllmOutOutput:
-			piece.Tokens = count(out)
+			piece.Tokens = oneWhole(out)
 		case vllmOutLogs:
 			var text string
-			if text, err = only(out); err == nil && p.Sampling.Logprobs != nil {
+			if text, err = oneText(out); err == nil && p.Sampling.Logprobs != nil {
 				piece.Logprobs, err = parseLogprobs([]byte(text), *p.Sampling.Logprobs)
 			}
 		}
@@ -131,29 +138,4 @@ func (v *vllm) finish(piece *Piece) error {
 		piece.Finish = "stop"
 	}
 	return nil
-}
-
-// only is the one text of a tensor.
-func only(t triton.Tensor) (string, error) {
-	values, err := t.Bytes()
-	if err != nil {
-		return "", err
-	}
-	if len(values) == 0 {
-		return "", fault.New(fault.Internal, "tensor %s is empty", t.Name)
-	}
-	return string(bytes.Clone(values[0])), nil
-}
-
-// count is the first whole number of a tensor, whatever its width and shape;
-// the vLLM backend sends num_input_tokens without dimensions.
-func count(t triton.Tensor) int {
-	raw := t.Raw()
-	switch {
-	case t.Datatype.Size() == 8 && len(raw) >= 8:
-		return int(binary.LittleEndian.Uint64(raw))
-	case t.Datatype.Size() == 4 && len(raw) >= 4:
-		return int(binary.LittleEndian.Uint32(raw))
-	}
-	return 0
 }

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"retort/orchestrator/fault"
+)
+
+// tooLong are the words in which engines refuse a prompt that is too long,
+// with its length and the limit where they tell them: vLLM's, TensorRT-LLM's,
+// and those of Retort's own models, which are the documented ones.
+var tooLong = []*regexp.Regexp{
+	regexp.MustCompile(`prompt \(length (?P<prompt>\d+)\) is longer than the maximum model length of (?P<most>\d+)`),
+	regexp.MustCompile(`[Pp]rompt length \((?P<prompt>\d+)\) exceeds maximum input length \((?P<most>\d+)\)`),
+	regexp.MustCompile(`maximum context length is (?P<most>\d+) tokens\. However, (?:you requested|your request has|your messages resulted in) (?P<prompt>\d+)`),
+	regexp.MustCompile(`longer than the maximum model length|exceeds maximum input length|maximum context length`),
+}
+
+// refusals are beginnings of what engines say about the request itself, as
+// opposed to themselves. Retort's own models use the first.
+var refusals = regexp.MustCompile(`(?s)(?:InvalidRequest: (?P<retort>.+)|(?P<vllm>At most \d+ image\(s\) may be provided in one (?:prompt|request)\.?)|(?P<pil>cannot identify image file))`)
+
+// explain finds out whose fault an engine's error is. Engines answer bad
+// requests and failures of their own alike, with a text: where its words are
+// about the request, the error becomes an Invalid fault of the messages.
+func explain(err error, p Prompt) error {
+	f := fault.As(err)
+	if f.Kind != fault.Internal && f.Kind != fault.Invalid {
+		return err
+	}
+	if long := tooLongPrompt(f.Message, p); long != nil {
+		long.Err = err
+		return long
+	}
+	if found := refusals.FindStringSubmatch(f.Message); found != nil {
+		text := strings.Join(found[1:], "") // one of them was found
+		return &fault.Error{Kind: fault.Invalid, Path: []any{"messages"}, Message: strings.TrimSpace(text), Err: err}
+	}
+	if f.Kind == fault.Invalid { // the tensors did not fit: a fault of this program or of the model's entry
+		return &fault.Error{Kind: fault.Internal, Message: f.Message, Err: err}
+	}
+	return err
+}
+
+// tooLongPrompt returns the documented fault where an engine's words say that
+// the prompt is too long, with its numbers where it tells them.
+func tooLongPrompt(text string, p Prompt) *fault.Error {
+	for _, pattern := range tooLong {
+		found := pattern.FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		most := p.MaxLength
+		prompt := p.InputTokens
+		for i, name := range pattern.SubexpNames() {
+			n, _ := strconv.Atoi(found[i])
+			switch name {
+			case "most":
+				most = n
+			case "prompt":
+				prompt = n
+			}
+		}
+		return TooLong(most, prompt, 0)
+	}
+	return nil
+}
+
+// TooLong is the documented answer to a conversation that is too long: most is
+// the model's limit, prompt and answer are what was asked for, all in tokens.
+// An answer of 0 is one of any length.
+func TooLong(most, prompt, answer int) *fault.Error {
+	text := fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). "+
+		"Please reduce the length of the messages or completion.", most, prompt+answer, prompt, answer)
+	if answer == 0 {
+		text = fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens in the messages. "+
+			"Please reduce the length of the messages.", most, prompt)
+	}
+	return &fault.Error{Kind: fault.Invalid, Path: []any{"messages"}, Message: text}
+}

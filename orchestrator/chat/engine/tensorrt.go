@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"retort/orchestrator/chat/vision"
+	"retort/orchestrator/triton"
+)
+
+// tensorrt speaks the two contracts of TensorRT-LLM's backend, in which each
+// setting is a tensor of its own: https://github.com/triton-inference-server/tensorrtllm_backend
+//
+// The ensemble (or bls model) takes images as pixels, the llmapi model as
+// data: URLs. Neither counts tokens; only llmapi says why an answer ended.
+type tensorrt struct {
+	model
+	names   tensorrtNames
+	images  *vision.Loader
+	width   int // in pixels, of images sent as pixels; 0 is that of the largest
+	height  int
+	growing bool // each response holds the whole text so far
+}
+
+func newTensorRT(m model, names tensorrtNames, images *vision.Loader, width, height int, growing bool) *tensorrt {
+	if m.known == nil {
+		for setting, input := range names.settings {
+			if m.has(input) {
+				m.known = append(m.known, setting)
+			}
+		}
+	}
+	return &tensorrt{model: m, names: names, images: images, width: width, height: height, growing: growing}
+}
+
+// Generate has one answer written.
+func (t *tensorrt) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error], error) {
+	inputs, err := t.inputs(p)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Images) > 0 {
+		image, err := t.image(ctx, p.Images)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, image)
+	}
+	shown := "" // the text of the response before, where responses grow
+	return t.stream(ctx, inputs, func(r *triton.Response) (Piece, error) {
+		piece, err := t.piece(r)
+		piece.Text = strings.TrimPrefix(piece.Text, p.Text) // deployments that echo the prompt
+		if t.growing {
+			piece.Text, shown = strings.TrimPrefix(piece.Text, shown), piece.Text
+		}
+		return piece, err
+	})
+}
+
+func (t *tensorrt) inputs(p Prompt) ([]triton.Tensor, error) {
+	most, err := t.number(t.names.maxTokens, *p.Sampling.MaxTokens)
+	if err != nil {
+		return nil, err
+	}
+	inputs := []triton.Tensor{t.texts(tensorrtText, p.Text), most}
+	settings := p.Sampling.settings()
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		input := t.names.settings[name]
+		if input == "" || !t.has(input) || name == "top_k" && *p.Sampling.TopK < 1 {
+			continue // Check has let through only what may be left out
+		}
+		tensor, err := t.number(input, settings[name])
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, tensor)
+	}
+	if len(p.Sampling.Stop) > 0 && t.has(t.names.stop) {
+		inputs = append(inputs, t.texts(t.names.stop, p.Sampling.Stop...))
+	}
+	return append(inputs, t.flags(p)...), nil
+}
+
+// flags are the switches of the contract, where the model declares them.
+func (t *tensorrt) flags(p Prompt) (inputs []triton.Tensor) {
+	add := func(name string, value bool) {
+		if t.has(name) {
+			inputs = append(inputs, t.flag(name, value))
+		}
+	}
+	add(t.names.stream, p.Stream && t.config.Decoupled)
+	add(t.names.exclude, true)
+	for _, want := range t.names.wants {
+		add(want, true)
+	}
+	return inputs
+}
+
+// piece reads one response.
+func (t *tensorrt) piece(r *triton.Response) (piece Piece, err error) {
+	text, err := r.Output(tensorrtOutText)
+	if err != nil {
+		return piece, err
+	}
+	if piece.Text, err = oneText(text); err != nil {
+		return piece, err
+	}
+	if finish, err := r.Output(tensorrtOutFinish); err == nil {
+		if piece.Finish, err = oneText(finish); err != nil {
+			return piece, err
+		}
+	}
+	switch piece.Finish {
+	case "", "None", "not_finished", "NOT_FINISHED":
+		piece.Finish = ""
+	case "length", "LENGTH":
+		piece.Finish = "length"
+	default:
+		piece.Finish = "stop"
+	}
+	return piece, nil
+}

@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"context"
+
+	"retort/orchestrator/chat/vision"
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+)
+
+// image is the one tensor with all images: pixels [1, n, h, w, 3], which the
+// backend advises for gRPC, where the model takes them, else URLs.
+func (t *tensorrt) image(ctx context.Context, images []*vision.Image) (triton.Tensor, error) {
+	if t.names.pixels == "" || !t.has(t.names.pixels) {
+		if !t.has(t.names.url) {
+			return triton.Tensor{}, fault.New(fault.Internal, "model %s declares no input for images that is known", t.config.Name)
+		}
+		urls := make([]string, len(images))
+		for i, img := range images {
+			urls[i] = img.DataURL()
+		}
+		return t.texts(t.names.url, urls...), nil
+	}
+	pixels, width, height, err := t.images.RGB(ctx, images, t.width, t.height)
+	if err != nil {
+		return triton.Tensor{}, err
+	}
+	shape := t.shape(int64(len(images)), int64(height), int64(width), 3)
+	return triton.New(t.names.pixels, shape, pixels), nil
+}

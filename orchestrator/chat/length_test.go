@@ -1,0 +1,51 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+
+	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/fault"
+	"retort/tokenizers"
+)
+
+// TestFit holds how long a prompt and its answer may be, for a model whose
+// tokens the gateway can count.
+func TestFit(t *testing.T) {
+	tokenizer, err := tokenizers.Load("../../model_repository/minilm_embed/tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ten := strings.TrimSpace(strings.Repeat("word ", 10)) // 12 tokens with the model's own two
+	for name, test := range map[string]struct {
+		model  Model
+		text   string
+		images int
+		want   *int
+		most   int
+		err    string
+	}{
+		"room left":       {Model{MaxLength: 20}, ten, 0, nil, 8, ""},
+		"asked":           {Model{MaxLength: 20}, ten, 0, new(5), 5, ""},
+		"model's default": {Model{MaxLength: 20, DefaultAnswer: 3}, ten, 0, nil, 3, ""},
+		"images count":    {Model{MaxLength: 20, ImageTokens: 4}, ten, 1, nil, 4, ""},
+		"answer too long": {Model{MaxLength: 20}, ten, 0, new(9), 0,
+			"This model's maximum context length is 20 tokens. However, you requested 21 tokens (12 in the messages, 9 in the completion). Please reduce the length of the messages or completion."},
+		"shortened": {Model{MaxLength: 20, Clamp: true}, ten, 0, new(1024), 8, ""},
+		"prompt too long": {Model{MaxLength: 12}, ten, 0, nil, 0,
+			"This model's maximum context length is 12 tokens. However, you requested 12 tokens in the messages. Please reduce the length of the messages."},
+		"prompt too long, clamped": {Model{MaxLength: 12, Clamp: true}, ten, 0, new(5), 0, "you requested 17 tokens (12 in the messages, 5 in the completion)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.model.tokenizer = tokenizer
+			p := engine.Prompt{Text: test.text, Sampling: engine.Sampling{MaxTokens: test.want}}
+			err := test.model.fit(&p, test.images)
+			switch {
+			case test.err == "" && (err != nil || *p.Sampling.MaxTokens != test.most):
+				t.Errorf("%v, %v", err, p.Sampling.MaxTokens)
+			case test.err != "" && (err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.err)):
+				t.Errorf("got %v, want %s", err, test.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,24 @@
+package openai
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/chat"
+	"retort/orchestrator/gateway"
+)
+
+// Routes adds the endpoint.
+func (s *Service) Routes(r fiber.Router) {
+	r.Post("/v1/chat/completions", gateway.JSONOrStream(Request.Streams, s.Complete, s.stream))
+}
+
+// stream is Stream as server-sent events, with the mark that OpenAI's streams
+// end with.
+func (s *Service) stream(ctx context.Context, r Request, events *gateway.Events) error {
+	if err := s.Stream(ctx, r, events.Send); err != nil {
+		return err
+	}
+	return events.SendText(chat.EndOfStream)
+}

@@ -1,0 +1,99 @@
+package stack
+
+import (
+	"encoding/json"
+
+	"retort/orchestrator/wire"
+)
+
+// Request is the body of the stack-style interface, in the form of autumn
+// 2024 and in the newer one, which renames model and types the parts.
+type Request struct {
+	Model    string    `json:"model"`
+	ModelID  string    `json:"model_id"` // newer name of model
+	Messages []Message `json:"messages" bind:"required"`
+	Sampling *Sampling `json:"sampling_params" bind:"nullable"`
+	Stream   *bool     `json:"stream" bind:"nullable"`
+	Logprobs *Logprobs `json:"logprobs" bind:"nullable"`
+
+	Tools            []json.RawMessage `json:"tools" bind:"nullable"`
+	ToolChoice       json.RawMessage   `json:"tool_choice" bind:"nullable"`        // means nothing without tools
+	ToolPromptFormat json.RawMessage   `json:"tool_prompt_format" bind:"nullable"` // the same
+	ToolConfig       json.RawMessage   `json:"tool_config" bind:"nullable"`        // the same
+	ResponseFormat   json.RawMessage   `json:"response_format" bind:"nullable"`
+}
+
+// Message is one turn. Roles: system, user, assistant.
+type Message struct {
+	Role       string            `json:"role" bind:"required"`
+	Content    Content           `json:"content" bind:"required"`
+	Context    Content           `json:"context" bind:"nullable"`     // of a user message: put behind it
+	StopReason *string           `json:"stop_reason" bind:"nullable"` // of an answer sent back; ignored
+	ToolCalls  []json.RawMessage `json:"tool_calls" bind:"nullable"`
+	CallID     *string           `json:"call_id" bind:"nullable"`
+	ToolName   json.RawMessage   `json:"tool_name" bind:"nullable"`
+}
+
+// Sampling says how the answer is chosen.
+type Sampling struct {
+	Strategy          Strategy `json:"strategy" bind:"nullable"`
+	Temperature       *float64 `json:"temperature" bind:"nullable"`
+	TopP              *float64 `json:"top_p" bind:"nullable"`
+	TopK              *int     `json:"top_k" bind:"nullable"`
+	MaxTokens         *int     `json:"max_tokens" bind:"nullable"` // 0 is no limit
+	RepetitionPenalty *float64 `json:"repetition_penalty" bind:"nullable"`
+	Stop              Stops    `json:"stop" bind:"nullable"`
+}
+
+// Logprobs asks for log probabilities: of the token chosen and of the TopK
+// likeliest ones in its place.
+type Logprobs struct {
+	TopK *int `json:"top_k" bind:"nullable"`
+}
+
+// Response is an answer in one piece.
+type Response struct {
+	CompletionMessage Written    `json:"completion_message"`
+	Logprobs          *[]Logprob `json:"logprobs"` // null unless asked for
+}
+
+// Written is what the model wrote.
+type Written struct {
+	Role       string     `json:"role"` // "assistant"
+	Content    string     `json:"content"`
+	StopReason string     `json:"stop_reason"` // "end_of_turn" or "out_of_tokens"
+	ToolCalls  []struct{} `json:"tool_calls"`  // always empty
+}
+
+// Logprob is the log probability of each token that was likely at one
+// place.
+type Logprob struct {
+	ByToken map[string]float64 `json:"logprobs_by_token"`
+}
+
+// Event is one event of a streamed answer.
+type Event struct {
+	Event Progress `json:"event"`
+}
+
+// Progress is one step of a stream: "start", then "progress" with text, then "complete" with a
+// stop reason. Delta is a string, and {"type": "text", "text": …} in the newer
+// form.
+type Progress struct {
+	Type       string     `json:"event_type"`
+	Delta      any        `json:"delta"`
+	Logprobs   *[]Logprob `json:"logprobs"`
+	StopReason *string    `json:"stop_reason"`
+}
+
+// TypedDelta is new text in the newer form.
+type TypedDelta struct {
+	Type string `json:"type"` // "text"
+	Text string `json:"text"`
+}
+
+// Stops is one stop string or several.
+type Stops wire.Strings
+
+// UnmarshalJSON decodes "a" or ["a", "b"].
+func (s *Stops) UnmarshalJSON(data []byte) error { return (*wire.Strings)(s).UnmarshalJSON(data) }

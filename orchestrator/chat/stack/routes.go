@@ -1,0 +1,36 @@
+package stack
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/chat"
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+)
+
+// Routes adds the endpoints.
+func (s *Service) Routes(r fiber.Router) {
+	older := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(false))
+	newer := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(true))
+	r.Post("/inference/chat_completion", older)
+	r.Post("/experimental/ls/inference/chat_completion", older)
+	r.Post("/alpha/inference/chat-completion", newer)
+	r.Post("/v1/inference/chat-completion", newer)
+}
+
+// stream is Stream as server-sent events. They have no mark at their end.
+func (s *Service) stream(typed bool) func(context.Context, Request, *gateway.Events) error {
+	return func(ctx context.Context, r Request, events *gateway.Events) error {
+		if err := s.Stream(ctx, r, typed, events.Send); err != nil {
+			return &gateway.Ending{Err: err, Events: lastEvents}
+		}
+		return nil
+	}
+}
+
+// lastEvents word a failure within a stream.
+func lastEvents(f *fault.Error) []any {
+	return []any{map[string]any{"error": map[string]string{"message": chat.Wording(f)}}}
+}

@@ -1,0 +1,77 @@
+package stack
+
+import (
+	"encoding/json"
+
+	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/fault"
+)
+
+// Validate checks what needs no model to be known.
+func (r *Request) Validate() error {
+	var problems fault.Problems
+	if r.Model == "" && r.ModelID == "" {
+		problems.Add(fault.Field("missing", nil, []any{"model"}, "Field required"))
+	}
+	problems.Add(fault.NotEmpty(len(r.Messages), "messages"))
+	problems.AddEach(len(r.Messages), func(i int) *fault.Error {
+		if f := r.Messages[i].check(); f != nil {
+			return f.Under("messages", i)
+		}
+		return nil
+	})
+	if len(r.Tools) > 0 {
+		problems.Add(chat.Refuse(nil, []any{"tools"}, "tools are not supported by this service"))
+	}
+	if given(r.ResponseFormat) {
+		problems.Add(chat.Refuse(nil, []any{"response_format"}, "response_format is not supported: guided decoding is not enabled for this service"))
+	}
+	if r.Logprobs != nil && r.Logprobs.TopK != nil {
+		problems.Add(fault.Between(*r.Logprobs.TopK, 0, 20, "logprobs", "top_k"))
+	}
+	r.Sampling.check(&problems)
+	return problems.Err()
+}
+
+// given reports whether a member is there with a value other than null.
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+func (m *Message) check() *fault.Error {
+	switch {
+	case m.Role == "ipython" || m.Role == "tool":
+		return chat.Refuse(m.Role, []any{"role"}, "messages of role %q are not supported: this service calls no tools", m.Role)
+	case len(m.ToolCalls) > 0:
+		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are not supported by this service")
+	}
+	if f := fault.OneOf(m.Role, []string{"system", "user", "assistant"}, "role"); f != nil {
+		return f
+	}
+	return chat.CheckContent(m.Role, m.Content)
+}
+
+// check holds all settings that are given to their bounds, also those that the
+// strategy makes no use of.
+func (s *Sampling) check(problems *fault.Problems) {
+	if s == nil {
+		return
+	}
+	add := func(found ...*fault.Error) {
+		for _, f := range found {
+			if f != nil {
+				problems.Add(f.Under("sampling_params"))
+			}
+		}
+	}
+	chat.CheckSampling(add, &engine.Sampling{
+		N:                 1,
+		Temperature:       s.temperature(),
+		TopP:              s.topP(),
+		TopK:              s.topK(),
+		RepetitionPenalty: s.RepetitionPenalty,
+	})
+	add(chat.CheckStop(s.Stop), chat.AtLeast(s.MaxTokens, 0, "max_tokens"))
+	if s.Strategy.Type == "top_k" && s.topK() == nil {
+		add(fault.Field("missing", nil, []any{"top_k"}, "Field required"))
+	}
+}

@@ -1,0 +1,91 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"retort/orchestrator/chat/prompt"
+	"retort/orchestrator/triton"
+)
+
+// readTemplate reads a model's chat template and what belongs to it. It is nil
+// for a model whose engine applies its own.
+func readTemplate(r *triton.EntryReader) *prompt.Template {
+	tokens := readSpecialTokens(r)
+	options := prompt.Options{
+		Form:        prompt.Form(r.OneOf("content_format", "auto", "text", "parts", "mixed")),
+		Placeholder: r.Text("image_placeholder", "<image>"),
+		Marks:       tokens.all,
+		Variables:   tokens.named,
+		StripBOS:    r.OneOf("strip_bos", "false", "true") == "true",
+		ImageFirst:  r.OneOf("image_first", "true", "false") == "true",
+	}
+	const parameter, otherwise = "chat_template", "chat_template.jinja"
+	if r.Text(parameter, otherwise) == "server" {
+		return nil
+	}
+	return triton.ReadFile(r, parameter, otherwise, func(path string) (*prompt.Template, error) {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return prompt.Parse(string(source), options)
+	})
+}
+
+// specialTokens are the strings that a model's tokenizer reads as one token
+// each.
+type specialTokens struct {
+	named map[string]string // those that a template may use, such as bos_token
+	all   []string          // those that a message must not bring into a prompt
+}
+
+// readSpecialTokens reads them from the parameters bos_token, eos_token,
+// unk_token, pad_token, image_token and special_tokens (a JSON list), and from
+// tokenizer.json and tokenizer_config.json where these lie beside the
+// configuration.
+func readSpecialTokens(r *triton.EntryReader) specialTokens {
+	t := specialTokens{named: map[string]string{}}
+	var file struct {
+		Added []struct {
+			Content string
+			Special bool
+		} `json:"added_tokens"`
+	}
+	var config map[string]json.RawMessage
+	r.ReadJSON("tokenizer.json", &file)
+	r.ReadJSON("tokenizer_config.json", &config)
+	for _, added := range file.Added {
+		if added.Special {
+			t.all = append(t.all, added.Content)
+		}
+	}
+	for _, name := range []string{"bos_token", "eos_token", "unk_token", "pad_token", "image_token"} {
+		inFile, err := tokenText(config[name])
+		if err != nil {
+			r.Check(fmt.Errorf("tokenizer_config.json: %s: %w", name, err))
+		}
+		if token := r.Text(name, inFile); token != "" {
+			t.named[name] = token
+			t.all = append(t.all, token)
+		}
+	}
+	t.all = append(t.all, r.List("special_tokens")...)
+	return t
+}
+
+// tokenText reads a token of tokenizer_config.json: "</s>", {"content": "</s>",
+// …}, or null and nothing at all for no such token.
+func tokenText(raw json.RawMessage) (text string, err error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	if raw[0] == '"' {
+		err = json.Unmarshal(raw, &text)
+		return text, err
+	}
+	var token struct{ Content string }
+	err = json.Unmarshal(raw, &token)
+	return token.Content, err
+}
