@@ -324,7 +324,18 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 // post sends a body and returns status and answer.
 func (r *room) post(path, body string) (int, string) {
 	r.tb.Helper()
-	response, err := http.Post(r.url+path, "application/json", strings.NewReader(body))
+	request, err := http.NewRequest(http.MethodPost, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	return r.answer(request)
+}
+
+// answer sends a request and returns status and answer.
+func (r *room) answer(request *http.Request) (int, string) {
+	r.tb.Helper()
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		r.tb.Fatal(err)
 	}
