@@ -2,11 +2,11 @@ package latent
 
 import (
 	"context"
-	"hash/fnv"
 	"math/rand/v2"
-	"strconv"
 
 	"golang.org/x/sync/errgroup"
+
+	"retort/orchestrator/latent/search"
 )
 
 // Generate returns molecules from each seed, best first.
@@ -23,85 +23,66 @@ func (s *Service) Watch(ctx context.Context, r Generate, send func(any) error) e
 	return send(answer)
 }
 
-// seedsAtOnce is how many seeds of one request are worked on side by side: they
-// share calls, and each holds a population in memory.
-const seedsAtOnce = 32
+// maxSearches is how many seeds of one request are worked on side by side. They share calls to the model, and each holds
+// a few hundred points in memory.
+const maxSearches = 16
 
 func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) error) (Generated, error) {
 	goal, err := goalOf(r, s.oracles.All())
 	if err != nil {
 		return Generated{}, err
 	}
-	model, seeds, err := s.encode(ctx, r.Smi.Smiles, s.config.MaxSeeds, r.Smi.path)
+	model, seeds, err := s.seeds(ctx, r.Smi.Smiles, r.Smi.path)
 	if err != nil {
 		return Generated{}, err
 	}
-	streams := newStreams(r.Seed)
-	found := make([][]*candidate, len(seeds))
-	work, together := errgroup.WithContext(ctx)
-	work.SetLimit(seedsAtOnce)
+	random := randomOf(r.Seed, seeds)
+	found := make([][]*search.Molecule, len(seeds))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxSearches)
 	for i, seed := range seeds {
-		random := streams.of(seed.smiles)
-		work.Go(func() (err error) {
-			watch := func(iteration, evaluations int, best *candidate) error {
-				return send(Progress{Seed: i, Iteration: iteration, Evaluations: evaluations, Best: best.molecule(true)})
-			}
+		one := search.Search{
+			Model: model, Goal: goal, Seed: seed, Random: random[i],
+			Molecules: r.NumMolecules, Particles: r.Particles, Iterations: r.Iterations, ScaledRadius: r.ScaledRadius,
+			Watch: func(p search.Progress) error { return send(progressOf(i, p)) },
+		}
+		group.Go(func() (err error) {
 			if r.Algorithm == guided {
-				found[i], err = newSearch(model, r, goal, seed, random).optimize(together, watch)
+				found[i], err = one.Optimize(ctx)
 			} else {
-				found[i], err = around(together, model, r, goal, seed, random, watch)
+				found[i], err = one.Around(ctx)
 			}
 			return err
 		})
 	}
-	if err := work.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return Generated{}, err
 	}
 	return s.answer(r, found), nil
 }
 
-// around is the algorithm "none": molecules drawn around a seed, best first.
-func around(ctx context.Context, model Model, r Generate, g *goal, s seed, random *rand.Rand, watch func(int, int, *candidate) error) ([]*candidate, error) {
-	around := newSampler(s, random, r.NumMolecules, r.Particles)
-	judges, podium := jury{goal: g, seed: s}, podium{goal: g, most: r.NumMolecules}
-	evaluations, judged := 0, 0
-	err := explore(ctx, model, []*sampler{around}, r.ScaledRadius, 1, func(round, drawn int) error {
-		candidates, _, err := judges.judge(ctx, around.found[judged:])
-		if err != nil {
-			return err
-		}
-		evaluations, judged = evaluations+drawn, len(around.found)
-		for _, c := range candidates {
-			if c != nil {
-				podium.add(c)
-			}
-		}
-		var best *candidate
-		if len(podium.best) > 0 {
-			best = podium.best[0]
-		}
-		return watch(round, evaluations, best)
-	})
-	return podium.best, err
+// randomOf gives each seed random numbers of its own. With the number of a request they are the same each time.
+func randomOf(number *int64, seeds []search.Seed) []*rand.Rand {
+	streams := search.NewStreams(rand.Uint64())
+	if number != nil {
+		streams = search.NewStreams(uint64(*number))
+	}
+	random := make([]*rand.Rand, len(seeds))
+	for i, seed := range seeds {
+		random[i] = streams.Next(seed.SMILES)
+	}
+	return random
 }
 
 // answer writes what was found in the form that was asked for.
-func (s *Service) answer(r Generate, found [][]*candidate) Generated {
+func (s *Service) answer(r Generate, found [][]*search.Molecule) Generated {
 	lists := make([]any, len(found))
-	for i, candidates := range found {
-		if !r.IncludeScores && s.config.Generated != "objects" {
-			smiles := make([]string, len(candidates))
-			for k, c := range candidates {
-				smiles[k] = c.smiles
-			}
-			lists[i] = smiles
-			continue
+	for i, molecules := range found {
+		if r.IncludeScores || s.config.Generated == "objects" {
+			lists[i] = moleculesOf(molecules, r.IncludeScores)
+		} else {
+			lists[i] = smilesOf(molecules)
 		}
-		molecules := make([]*Molecule, len(candidates))
-		for k, c := range candidates {
-			molecules[k] = c.molecule(r.IncludeScores)
-		}
-		lists[i] = molecules
 	}
 	if r.Smi.List {
 		return Generated{lists}
@@ -109,37 +90,34 @@ func (s *Service) answer(r Generate, found [][]*candidate) Generated {
 	return Generated{lists[0]}
 }
 
-// molecule is c on the wire, nil for none.
-func (c *candidate) molecule(similarity bool) *Molecule {
-	if c == nil {
-		return nil
+func smilesOf(molecules []*search.Molecule) []string {
+	smiles := make([]string, len(molecules))
+	for i, m := range molecules {
+		smiles[i] = m.SMILES
 	}
-	m := &Molecule{Smiles: c.smiles, Score: c.score}
+	return smiles
+}
+
+func moleculesOf(molecules []*search.Molecule, similarity bool) []*Molecule {
+	out := make([]*Molecule, len(molecules))
+	for i, m := range molecules {
+		out[i] = moleculeOf(m, similarity)
+	}
+	return out
+}
+
+func progressOf(seed int, p search.Progress) Progress {
+	event := Progress{Seed: seed, Iteration: p.Iteration, Evaluations: p.Evaluations}
+	if p.Best != nil {
+		event.Best = moleculeOf(p.Best, true)
+	}
+	return event
+}
+
+func moleculeOf(m *search.Molecule, similarity bool) *Molecule {
+	out := &Molecule{Smiles: m.SMILES, Score: m.Score}
 	if similarity {
-		m.Similarity = &c.similarity
+		out.Similarity = &m.Similarity
 	}
-	return m
-}
-
-// streams hands out random streams. With a seed they are the same each time,
-// and depend only on the molecule and on how often it came before, so that a
-// molecule's result does not depend on its neighbours in a request.
-type streams struct {
-	seed  uint64
-	times map[string]int
-}
-
-func newStreams(seed *int64) *streams {
-	s := &streams{seed: rand.Uint64(), times: map[string]int{}}
-	if seed != nil {
-		s.seed = uint64(*seed)
-	}
-	return s
-}
-
-func (s *streams) of(smiles string) *rand.Rand {
-	hash := fnv.New64a()
-	hash.Write([]byte(smiles + "\n" + strconv.Itoa(s.times[smiles])))
-	s.times[smiles]++
-	return rand.New(rand.NewPCG(s.seed, hash.Sum64()))
+	return out
 }

@@ -21,11 +21,16 @@ func (s *Service) OpenAPI() []byte { return openAPI }
 
 // Routes are the API's own endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post("/embedding", gateway.JSON(s.Embedding))
-	r.Post("/hidden", gateway.JSON(s.Hidden))
-	r.Post("/decode", gateway.JSON(s.Decode))
-	r.Post("/sampling", gateway.JSON(s.Sampling))
-	r.Post("/generate", gateway.JSONOrStream(func(r Generate) bool { return r.Stream }, s.Generate, s.stream))
+	sequences := gateway.AtMost("sequences", s.config.MaxSequences)
+	hiddens := gateway.AtMost("hiddens", s.config.MaxHiddens)
+	mask := gateway.AtMost("mask", s.config.MaxHiddens)
+	seeds := gateway.AtMost("sequences", s.config.MaxSeeds)
+	smi := gateway.AtMost("smi", s.config.MaxSeeds)
+	r.Post("/embedding", gateway.JSON(s.Embedding, sequences))
+	r.Post("/hidden", gateway.JSON(s.Hidden, sequences))
+	r.Post("/decode", gateway.JSON(s.Decode, hiddens, mask))
+	r.Post("/sampling", gateway.JSON(s.Sampling, seeds))
+	r.Post("/generate", gateway.JSONOrStream(func(r Generate) bool { return r.Stream }, s.Generate, s.stream, smi))
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 

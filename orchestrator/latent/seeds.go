@@ -4,68 +4,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"retort/chem"
 	"retort/orchestrator/fault"
+	"retort/orchestrator/latent/search"
 	"retort/orchestrator/telemetry"
 )
 
-// encode reads SMILES and encodes them: what every endpoint but /decode begins
-// with. All that cannot be read are reported, each with its place in
-// the body, path.
-func (s *Service) encode(ctx context.Context, smiles []string, most int, path func(i int) []any) (Model, []seed, error) {
-	if f := fault.Items(len(smiles), 1, most, path(0)[0]); f != nil {
-		return nil, nil, f
-	}
+// sequencePath is where row i of sequences stands in the body.
+func sequencePath(i int) []any { return []any{"sequences", i} }
+
+// seeds reads the SMILES of a request and encodes them: what every endpoint but /decode begins with. The error names all
+// that cannot be read, each with its place in the body, path.
+func (s *Service) seeds(ctx context.Context, smiles []string, path func(i int) []any) (Model, []search.Seed, error) {
 	model, err := s.model()
 	if err != nil {
 		return nil, nil, err
 	}
-	seeds, rows, err := read(ctx, model, smiles, path)
+	seeds, err := read(ctx, model, smiles, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	request, tokens := telemetry.FromContext(ctx), 0
-	for _, row := range rows {
-		tokens += len(row)
+	rows := make([][]int32, len(seeds))
+	tokens := 0
+	for i, seed := range seeds {
+		rows[i] = seed.Tokens
+		tokens += len(seed.Tokens)
 	}
+	request := telemetry.FromContext(ctx)
 	request.AddRows(len(rows))
 	request.AddTokens(tokens)
 	hiddens, err := model.Encode(ctx, rows)
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, h := range hiddens {
-		seeds[i].ids, seeds[i].hidden = rows[i], h
+	for i := range seeds {
+		seeds[i].Hidden = hiddens[i]
 	}
 	return model, seeds, nil
 }
 
-// read makes canonical SMILES, which the model was trained on, and token ids.
-func read(ctx context.Context, model Model, smiles []string, path func(i int) []any) ([]seed, [][]int32, error) {
+// read makes seeds without their hidden states: canonical SMILES, which the model was trained on, and token ids.
+func read(ctx context.Context, model Model, smiles []string, path func(i int) []any) ([]search.Seed, error) {
 	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: chem.FactFingerprint})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	seeds, rows := make([]seed, len(smiles)), make([][]int32, len(smiles))
-	var problems []*fault.Error
-	for i, result := range results {
-		if len(problems) == mostProblems {
-			break
+	seeds := make([]search.Seed, len(smiles))
+	var problems fault.Problems
+	problems.AddEach(len(smiles), func(i int) *fault.Error {
+		if err := results[i].Err; err != nil {
+			return unreadable(smiles[i], err).Under(path(i)...)
 		}
-		if result.Err != nil {
-			problems = append(problems, unreadable(smiles[i], result.Err).Under(path(i)...))
-			continue
+		molecule := results[i].Molecule
+		tokens, err := model.Tokens(molecule.SMILES())
+		if err != nil {
+			f := fault.As(err).Under(path(i)...)
+			f.Input = fault.Clip(smiles[i])
+			return f
 		}
-		seeds[i] = seed{smiles: result.Molecule.SMILES(), print: result.Molecule.Fingerprint()}
-		var f *fault.Error
-		if rows[i], f = model.Tokens(seeds[i].smiles); f != nil {
-			f.Input = shortened(smiles[i])
-			problems = append(problems, f.Under(path(i)...))
-		}
-	}
-	return seeds, rows, fault.Join(problems...)
+		seeds[i] = search.Seed{SMILES: molecule.SMILES(), Fingerprint: molecule.Fingerprint(), Tokens: tokens}
+		return nil
+	})
+	return seeds, problems.Err()
 }
 
 // unreadable words why a text is no molecule, and at which byte.
@@ -85,17 +86,5 @@ func unreadable(smiles string, err error) *fault.Error {
 	if position >= 0 {
 		reason += fmt.Sprintf(" (byte %d)", position)
 	}
-	return fault.Field("value_error", shortened(smiles), nil, "Value error, not a valid SMILES: %s", reason)
+	return fault.Field("value_error", fault.Clip(smiles), nil, "Value error, not a valid SMILES: %s", reason)
 }
-
-// shortened is a text as an error may repeat it.
-func shortened(text string) string {
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
-
-// sequence is where row i of sequences stands in the body.
-func sequence(i int) []any { return []any{"sequences", i} }

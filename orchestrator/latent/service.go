@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"retort/chem"
-	"retort/orchestrator/fault"
+	"retort/orchestrator/latent/search"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
@@ -39,54 +39,48 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, s.models.Ready()
 }
 
-// model is the one that requests, which name none, get.
-func (s *Service) model() (Model, error) {
-	return s.models.Default(s.config.Model)
-}
+// model is the model of all requests, since they name none.
+func (s *Service) model() (Model, error) { return s.models.Default(s.config.Model) }
 
-// Embedding returns one vector per sequence: its hidden state, which is
-// pooled by the encoder.
+// Embedding returns one vector per sequence: its hidden state, which the encoder pools to one vector.
 func (s *Service) Embedding(ctx context.Context, r Sequences) (Embeddings, error) {
-	_, seeds, err := s.encode(ctx, r.Sequences, s.config.MaxSequences, sequence)
+	_, seeds, err := s.seeds(ctx, r.Sequences, sequencePath)
 	if err != nil {
 		return Embeddings{}, err
 	}
 	answer := Embeddings{Embeddings: make([][]float32, len(seeds))}
-	for i := range seeds {
-		answer.Embeddings[i] = seeds[i].hidden
+	for i, seed := range seeds {
+		answer.Embeddings[i] = seed.Hidden
 	}
 	return answer, nil
 }
 
 // Hidden returns the hidden states and their mask, as Decode takes them.
 func (s *Service) Hidden(ctx context.Context, r Sequences) (Hidden, error) {
-	_, seeds, err := s.encode(ctx, r.Sequences, s.config.MaxSequences, sequence)
+	_, seeds, err := s.seeds(ctx, r.Sequences, sequencePath)
 	if err != nil {
 		return Hidden{}, err
 	}
 	answer := Hidden{Hiddens: make([][][]float32, len(seeds)), Mask: make([][]bool, len(seeds))}
-	for i := range seeds {
-		answer.Hiddens[i], answer.Mask[i] = [][]float32{seeds[i].hidden}, []bool{true}
+	for i, seed := range seeds {
+		answer.Hiddens[i] = [][]float32{seed.Hidden}
+		answer.Mask[i] = []bool{true}
 	}
 	return answer, nil
 }
 
-// Decode returns one SMILES per hidden state, in order: canonical, or as the
-// model wrote it where it is no molecule.
+// Decode returns one SMILES per hidden state, in order: canonical, or as the model wrote it where it is no molecule.
 func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
-	if f := fault.Items(len(r.Hiddens), 1, s.config.MaxHiddens, "hiddens"); f != nil {
-		return Decoded{}, f
-	}
 	model, err := s.model()
 	if err != nil {
 		return Decoded{}, err
 	}
-	if err := sized(r.Hiddens, model.Space().Size()); err != nil {
+	if err := checkSize(r.Hiddens, model.Space().Size()); err != nil {
 		return Decoded{}, err
 	}
-	points := make([]Point, len(r.Hiddens))
-	for i, states := range r.Hiddens {
-		points[i].Hidden = states[0]
+	points := make([]search.Point, len(r.Hiddens))
+	for i, vectors := range r.Hiddens {
+		points[i].Hidden = vectors[0]
 	}
 	telemetry.FromContext(ctx).AddRows(len(points))
 	texts, err := model.Decode(ctx, points)
@@ -105,39 +99,16 @@ func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
 	return Decoded{Generated: texts}, nil
 }
 
-// sized checks the shape that the model wants: [N][1][size].
-func sized(hiddens [][][]float32, size int) error {
-	var problems []*fault.Error
-	for i, states := range hiddens {
-		if len(problems) == mostProblems {
-			break
-		}
-		if f := fault.Items(len(states), 1, 1, "hiddens", i); f != nil {
-			problems = append(problems, f)
-		} else if f := fault.Items(len(states[0]), size, size, "hiddens", i, 0); f != nil {
-			problems = append(problems, f)
-		}
-	}
-	return fault.Join(problems...)
-}
-
 // Sampling returns molecules around each seed.
 func (s *Service) Sampling(ctx context.Context, r Sampling) (Sampled, error) {
-	model, seeds, err := s.encode(ctx, r.Sequences, s.config.MaxSeeds, sequence)
+	model, seeds, err := s.seeds(ctx, r.Sequences, sequencePath)
 	if err != nil {
 		return Sampled{}, err
 	}
-	streams := newStreams(r.Seed)
-	samplers := make([]*sampler, len(seeds))
-	for i, seed := range seeds {
-		samplers[i] = newSampler(seed, streams.of(seed.smiles), r.NumMolecules, 1)
+	sampling := search.Sampling{
+		Model: model, Seeds: seeds, Random: randomOf(r.Seed, seeds),
+		Molecules: r.NumMolecules, ScaledRadius: r.ScaledRadius, BeamSize: r.BeamSize,
 	}
-	if err := explore(ctx, model, samplers, r.ScaledRadius, r.BeamSize, func(int, int) error { return nil }); err != nil {
-		return Sampled{}, err
-	}
-	answer := Sampled{Generated: make([][]string, len(samplers))}
-	for i, sampler := range samplers {
-		answer.Generated[i] = sampler.result()
-	}
-	return answer, nil
+	found, err := sampling.Draw(ctx)
+	return Sampled{Generated: found}, err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"retort/chem"
+	"retort/orchestrator/latent/search/toy"
 	"retort/orchestrator/triton"
 )
 
@@ -33,9 +34,9 @@ type scored = struct {
 
 func TestHiddenGoesThroughDecode(t *testing.T) {
 	r := start(t, standard, toyModels(t, 0)...)
-	seeds := []string{toyMolecule([4]int{1, 2, 3, 4}), plain, "c1(C)ccc(C)c(c1)-c1ccc(C)cc1", toyMolecule([4]int{5, 5, 5, 5})}
+	seeds := []string{toy.Molecule([4]int{1, 2, 3, 4}), plain, "c1(C)ccc(C)c(c1)-c1ccc(C)cc1", toy.Molecule([4]int{5, 5, 5, 5})}
 	hidden := ask[Hidden](r, "/hidden", body{"sequences": seeds})
-	if len(hidden.Hiddens) != 4 || len(hidden.Hiddens[0]) != 1 || len(hidden.Hiddens[0][0]) != toySize || !reflect.DeepEqual(hidden.Mask, [][]bool{{true}, {true}, {true}, {true}}) {
+	if len(hidden.Hiddens) != 4 || len(hidden.Hiddens[0]) != 1 || len(hidden.Hiddens[0][0]) != toy.Size || !reflect.DeepEqual(hidden.Mask, [][]bool{{true}, {true}, {true}, {true}}) {
 		t.Fatalf("shape %d %v", len(hidden.Hiddens), hidden.Mask)
 	}
 	back := ask[Decoded](r, "/decode", body{"hiddens": hidden.Hiddens, "mask": hidden.Mask})
@@ -52,7 +53,7 @@ func TestHiddenGoesThroughDecode(t *testing.T) {
 		t.Error("an embedding is not the pooled hidden state")
 	}
 	// A point that is no molecule comes back as the model wrote it.
-	broken := make([]float32, toySize)
+	broken := make([]float32, toy.Size)
 	broken[4] = 9
 	if got := ask[Decoded](r, "/decode", body{"hiddens": [][][]float32{{broken}}, "mask": [][]bool{{true}}}); got.Generated[0] != "C(=C" {
 		t.Errorf("got %q", got.Generated)
@@ -98,18 +99,18 @@ func TestSamplingStaysWithinTheRadius(t *testing.T) {
 	for _, radius := range []float64{0, 0.1, 0.7, 2} {
 		before := len(r.triton.Calls())
 		ask[Sampled](r, "/sampling", body{"sequences": []string{plain}, "scaled_radius": radius, "num_molecules": 10})
-		centre, farthest, points := toyEncode(parse(t, plain).SMILES()), 0.0, 0
+		centre, farthest, points := toy.Encode(parse(t, plain).SMILES()), 0.0, 0
 		for _, call := range r.triton.Calls()[before:] {
 			if call.Model != "latent_decoder" {
 				continue
 			}
 			hiddens := tensor[float32](call, "hiddens")
-			for at := 0; at < len(hiddens); at += toySize {
+			for at := 0; at < len(hiddens); at += toy.Size {
 				square := 0.0
 				for i, c := range centre {
 					square += math.Pow(float64(hiddens[at+i]-c), 2)
 				}
-				farthest, points = max(farthest, math.Sqrt(square/toySize)), points+1
+				farthest, points = max(farthest, math.Sqrt(square/toy.Size)), points+1
 			}
 		}
 		if points < 10 || farthest > radius+1e-5 || farthest < 0.9*radius {
@@ -150,7 +151,7 @@ func TestTheSeedOfTheRandomNumbers(t *testing.T) {
 
 func TestGenerateRaisesTheProperty(t *testing.T) {
 	r := start(t, standard, append(toyModels(t, 0), oracleModel(t))...)
-	seed := parse(t, toyMolecule([4]int{3, 5, 4, 5}))
+	seed := parse(t, toy.Molecule([4]int{3, 5, 4, 5}))
 	bits := func(m *chem.Molecule) float64 {
 		print, n := m.Fingerprint(), 0.0
 		for i := range 2048 {
@@ -311,8 +312,8 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 		"an encoder and a decoder are needed": {entry("latent_encoder", nil)},
 		"are both the encoder":                {entry("latent_encoder", nil), entry("latent_encoder", nil)},
 		"no such file":                        {entry("latent_encoder", nil), entry("latent_decoder", nil)},
-		"is no length":                        {entry("latent_encoder", func(m *triton.Model) { m.Config.Parameters["max_model_len"] = "x" }), entry("latent_decoder", nil)},
-		"is no Unix time":                     {entry("latent_encoder", func(m *triton.Model) { m.Config.Parameters["created"] = "x" }), entry("latent_decoder", nil)},
+		"max_model_len must be":               {entry("latent_encoder", func(m *triton.Model) { m.Config.Parameters["max_model_len"] = "x" }), entry("latent_decoder", nil)},
+		"created must be":                     {entry("latent_encoder", func(m *triton.Model) { m.Config.Parameters["created"] = "x" }), entry("latent_decoder", nil)},
 	} {
 		if _, err := opened(entries); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,94 +18,15 @@ import (
 
 	"retort/chem"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/latent/search/toy"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
 	"retort/tokenizers"
 )
 
-// The toy model is a latent space that can be looked through: the first four
-// coordinates choose the parts of a molecule, each in steps of half a unit, and
-// the fifth, far from zero, breaks it. Noise below a quarter changes nothing.
-const toySize = 64
-
-var toyParts = [4][6]string{
-	{"C", "CC", "F", "O", "N", "N#C"},
-	{"", "C(=O)N", "CO", "CC", "S(=O)(=O)N", "CCCCC"},
-	{"C", "CC", "F", "O", "N", "C#N"},
-	{"C", "OC", "Cl", "O", "C(=O)O", "CCCC"},
-}
-
-// toyVocabulary has what the toy writes and a little more; no silicon.
-var toyVocabulary = append([]string{"[PAD]", "[BOS]", "[EOS]", "[UNK]"},
-	strings.Fields("C c N n O o S s F Cl Br ( ) = # - / \\ 1 2 3 [nH] [O-] [N+] [C@H] [C@@H]")...)
-
-// toyMolecule is the SMILES that stands at four steps.
-func toyMolecule(step [4]int) string {
-	return fmt.Sprintf("%sc1ccc(%s)c(%sc2ccc(%s)cc2)c1", toyParts[0][step[0]], toyParts[2][step[2]], toyParts[1][step[1]], toyParts[3][step[3]])
-}
-
-// toySteps maps canonical SMILES to their steps.
-var toySteps = sync.OnceValue(func() map[string][4]int {
-	var texts []string
-	var steps [][4]int
-	for n := range 6 * 6 * 6 * 6 {
-		step := [4]int{n % 6, n / 6 % 6, n / 36 % 6, n / 216}
-		texts, steps = append(texts, toyMolecule(step)), append(steps, step)
-	}
-	results, err := chem.Evaluate(context.Background(), texts, chem.Options{})
-	if err != nil {
-		panic(err)
-	}
-	found := make(map[string][4]int, len(texts))
-	for i, r := range results {
-		if r.Err != nil {
-			panic(r.Err)
-		}
-		if _, twice := found[r.Molecule.SMILES()]; !twice {
-			found[r.Molecule.SMILES()] = steps[i]
-		}
-	}
-	return found
-})
-
-// toyEncode is the code of a canonical SMILES: its steps, or for a molecule
-// that is not the toy's a place that its letters choose.
-func toyEncode(smiles string) []float32 {
-	hidden := make([]float32, toySize)
-	step, known := toySteps()[smiles]
-	if !known {
-		hash := fnv.New64a()
-		hash.Write([]byte(smiles))
-		sum := hash.Sum64()
-		for i := range step {
-			step[i] = int(sum>>(8*i)) & 0xff % 6
-		}
-	}
-	for i, s := range step {
-		hidden[i] = float32(s)*0.5 - 1.25
-	}
-	return hidden
-}
-
-// toyDecode is its inverse. Drawn tokens change one of the four steps.
-func toyDecode(hidden []float32, temperature float32, seed int64) string {
-	if math.Abs(float64(hidden[4])) > 2 {
-		return "C(=C" // no molecule
-	}
-	var step [4]int
-	for i := range step {
-		step[i] = min(5, max(0, int(math.Floor(float64(hidden[i])/0.5+3))))
-	}
-	if temperature > 0 {
-		random := rand.New(rand.NewPCG(uint64(seed), 1))
-		step[random.IntN(4)] = random.IntN(6)
-	}
-	return toyMolecule(step)
-}
-
 func toyIDs(tb testing.TB, texts []string) (flat []int64, length int) {
-	v, err := tokenizers.ParseVocabulary(strings.Join(toyVocabulary, "\n"))
+	v, err := tokenizers.ParseVocabulary(strings.Join(toy.Vocabulary, "\n"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -142,7 +60,7 @@ parameters { key: "role" value { string_value: %q } }
 parameters { key: "model_id" value { string_value: "retort/toy" } }
 parameters { key: "max_model_len" value { string_value: "64" } }`, role)
 	}
-	hiddens := fmt.Sprintf(`{ name: "hiddens" data_type: TYPE_FP32 dims: [ 1, %d ] }`, toySize)
+	hiddens := fmt.Sprintf(`{ name: "hiddens" data_type: TYPE_FP32 dims: [ 1, %d ] }`, toy.Size)
 	return []tritontest.Model{
 		{Config: tritontest.Config(tb, `name: "latent_encoder" max_batch_size: 256
 input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] } ]
@@ -169,24 +87,24 @@ func toyEncoder(_ context.Context, r *triton.Request) (*triton.Response, error) 
 	ids, mask := tensor[int64](r, "input_ids"), tensor[int64](r, "attention_mask")
 	rows := int(r.Inputs[0].Shape[0])
 	length := len(ids) / rows
-	out := make([]float32, 0, rows*toySize)
+	out := make([]float32, 0, rows*toy.Size)
 	for i := range rows {
 		var text strings.Builder
 		for j := range length {
 			if mask[i*length+j] == 1 {
-				text.WriteString(toyVocabulary[ids[i*length+j]])
+				text.WriteString(toy.Vocabulary[ids[i*length+j]])
 			}
 		}
-		out = append(out, toyEncode(text.String())...)
+		out = append(out, toy.Encode(text.String())...)
 	}
-	return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("hiddens", []int64{int64(rows), 1, toySize}, out)}}, nil
+	return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("hiddens", []int64{int64(rows), 1, toy.Size}, out)}}, nil
 }
 
 func toyDecoder(tb testing.TB, r *triton.Request) (*triton.Response, error) {
 	hiddens, temperatures, seeds := tensor[float32](r, "hiddens"), tensor[float32](r, "temperature"), tensor[int64](r, "seed")
 	texts := make([]string, len(seeds))
 	for i := range texts {
-		texts[i] = toyDecode(hiddens[i*toySize:(i+1)*toySize], temperatures[i], seeds[i])
+		texts[i] = toy.Decode(hiddens[i*toy.Size:(i+1)*toy.Size], temperatures[i], seeds[i])
 	}
 	ids, length := toyIDs(tb, texts)
 	rows := int64(len(texts))
@@ -194,33 +112,25 @@ func toyDecoder(tb testing.TB, r *triton.Request) (*triton.Response, error) {
 		triton.Float32s("score", []int64{rows, 1}, make([]float32, rows))}}, nil
 }
 
-// toyBeam answers the molecule at the point, then with other parts in the
-// first place, in order.
 func toyBeam(tb testing.TB, r *triton.Request) (*triton.Response, error) {
 	hiddens, sizes := tensor[float32](r, "hiddens"), tensor[int64](r, "beam_size")
-	width := int64(0)
-	for _, size := range sizes {
-		width = max(width, size)
-	}
+	width := int(slices.Max(sizes))
 	var texts []string
 	var scores []float32
 	for i, size := range sizes {
-		point := append([]float32(nil), hiddens[i*toySize:(i+1)*toySize]...)
+		texts = append(texts, toy.Beams(hiddens[i*toy.Size:(i+1)*toy.Size], width)...)
 		for k := range width {
 			score := float32(-k)
-			if k >= size {
+			if k >= int(size) {
 				score = -1e9
 			}
-			if k > 0 {
-				point[0] = float32(k%6)*0.5 - 1.25
-			}
-			texts, scores = append(texts, toyDecode(point, 0, 0)), append(scores, score)
+			scores = append(scores, score)
 		}
 	}
 	ids, length := toyIDs(tb, texts)
 	return &triton.Response{Outputs: []triton.Tensor{
-		triton.Int64s("token_ids", []int64{int64(len(sizes)), width, int64(length)}, ids),
-		triton.Float32s("score", []int64{int64(len(sizes)), width}, scores)}}, nil
+		triton.Int64s("token_ids", []int64{int64(len(sizes)), int64(width), int64(length)}, ids),
+		triton.Float32s("score", []int64{int64(len(sizes)), int64(width)}, scores)}}, nil
 }
 
 func tensor[T triton.Element](r *triton.Request, name string) []T {
@@ -262,7 +172,7 @@ var standard = Config{MaxSequences: 100, MaxHiddens: 100, MaxSeeds: 20, Generate
 // start serves the API until the test ends.
 func start(tb testing.TB, config Config, models ...tritontest.Model) *room {
 	tb.Helper()
-	toySteps()
+	toy.Steps()
 	for i := range models {
 		models[i].Name = models[i].Config.Name
 	}
@@ -277,14 +187,14 @@ func start(tb testing.TB, config Config, models ...tritontest.Model) *room {
 			tb.Fatal(err)
 		}
 	}
-	write("vocab.txt", strings.Join(toyVocabulary, "\n")+"\n")
+	write("vocab.txt", strings.Join(toy.Vocabulary, "\n")+"\n")
 	write("latent.json", toyStatistics())
 	client := server.Client()
 	return serve(tb, config, client, server, repository)
 }
 
 func toyStatistics() string {
-	ones, zeros := make([]float64, toySize), make([]float64, toySize)
+	ones, zeros := make([]float64, toy.Size), make([]float64, toy.Size)
 	for i := range ones {
 		ones[i] = 1
 	}

@@ -1,77 +1,108 @@
 package latent
 
-import "retort/orchestrator/fault"
+import (
+	"retort/orchestrator/fault"
+)
 
-// mostProblems bounds how many rows of one body are reported.
-const mostProblems = 20
+// Where a field of a request is checked:
+//
+//   - its JSON type, and whether it is there: gateway.Bind, from the types in api.go; property.go for property_name
+//   - the greatest length of a list, which is a setting (config.go): gateway.Bind, from routes.go
+//   - its documented bounds: here
+//   - whether a SMILES can be read: seeds.go; the size of a hidden state: checkSize; the name of a property: objective.go
+
+// The documented bounds.
+const (
+	maxBeamSize      = 10
+	maxSamples       = 10 // num_molecules of /sampling
+	maxMolecules     = 100
+	minParticles     = 2
+	maxParticles     = 1000
+	maxIterations    = 1000
+	maxMinSimilarity = 0.7
+	maxScaledRadius  = 2
+)
 
 // Validate checks the documented bounds of POST /embedding and POST /hidden.
-func (r *Sequences) Validate() error { return fault.Join(texts(r.Sequences, "sequences")...) }
-
-// Validate checks that hiddens and mask agree. The size of a hidden state is
-// the model's to check.
-func (r *Hidden) Validate() error {
-	problems := []*fault.Error{fault.NotEmpty(len(r.Hiddens), "hiddens")}
-	if len(r.Mask) != len(r.Hiddens) {
-		problems = append(problems, fault.Field("value_error", len(r.Mask), []any{"mask"},
-			"Value error, mask should have one row for each of the %d hiddens, not %d", len(r.Hiddens), len(r.Mask)))
-		return fault.Join(problems...)
-	}
-	for i, states := range r.Hiddens {
-		if len(problems) > mostProblems {
-			break
-		}
-		problems = append(problems, masked(states, r.Mask[i], i)...)
-	}
-	return fault.Join(problems...)
+func (r *Sequences) Validate() error {
+	var problems fault.Problems
+	checkTexts(&problems, r.Sequences, sequencePath)
+	return problems.Err()
 }
 
-// masked checks row i: as many truths as states, and none of them false, which
+// Validate checks that hiddens and mask agree.
+func (r *Hidden) Validate() error {
+	var problems fault.Problems
+	problems.Add(fault.NotEmpty(len(r.Hiddens), "hiddens"))
+	if len(r.Mask) != len(r.Hiddens) {
+		problems.Add(fault.Field("value_error", len(r.Mask), []any{"mask"},
+			"Value error, mask should have one row for each of the %d hiddens, not %d", len(r.Hiddens), len(r.Mask)))
+		return problems.Err()
+	}
+	for i := 0; i < len(r.Mask) && !problems.Full(); i++ {
+		checkMask(&problems, r.Mask[i], len(r.Hiddens[i]), i)
+	}
+	return problems.Err()
+}
+
+// checkMask checks row i of a mask: one value for each of the vectors of the hidden state, and none of them false, which
 // would leave nothing to decode.
-func masked(states [][]float32, mask []bool, i int) (problems []*fault.Error) {
-	if len(mask) != len(states) {
-		return []*fault.Error{fault.Field("value_error", len(mask), []any{"mask", i},
-			"Value error, mask should have %d values as the hidden state has vectors, not %d", len(states), len(mask))}
+func checkMask(problems *fault.Problems, mask []bool, vectors, i int) {
+	if len(mask) != vectors {
+		problems.Add(fault.Field("value_error", len(mask), []any{"mask", i},
+			"Value error, mask should have %d values as the hidden state has vectors, not %d", vectors, len(mask)))
+		return
 	}
-	for k, present := range mask {
-		if !present {
-			problems = append(problems, fault.Field("value_error", false, []any{"mask", i, k},
-				"Value error, mask should be true: without its hidden state a molecule cannot be decoded"))
+	problems.AddEach(len(mask), func(k int) *fault.Error {
+		if mask[k] {
+			return nil
 		}
-	}
-	return problems
+		return fault.Field("value_error", false, []any{"mask", i, k},
+			"Value error, mask should be true: without its hidden state a molecule cannot be decoded")
+	})
+}
+
+// checkSize checks that hidden states have the shape that the model takes: [N][1][size].
+func checkSize(hiddens [][][]float32, size int) error {
+	var problems fault.Problems
+	problems.AddEach(len(hiddens), func(i int) *fault.Error {
+		if f := fault.Items(len(hiddens[i]), 1, 1, "hiddens", i); f != nil {
+			return f
+		}
+		return fault.Items(len(hiddens[i][0]), size, size, "hiddens", i, 0)
+	})
+	return problems.Err()
 }
 
 // Validate checks the documented bounds.
 func (r *Sampling) Validate() error {
-	return fault.Join(append(texts(r.Sequences, "sequences"),
-		fault.Between(r.BeamSize, 1, 10, "beam_size"),
-		fault.Between(r.NumMolecules, 1, 10, "num_molecules"),
-		fault.Between(r.ScaledRadius, 0, 2, "scaled_radius"),
-	)...)
+	var problems fault.Problems
+	checkTexts(&problems, r.Sequences, sequencePath)
+	problems.Add(
+		fault.Between(r.BeamSize, 1, maxBeamSize, "beam_size"),
+		fault.Between(r.NumMolecules, 1, maxSamples, "num_molecules"),
+		fault.Between(r.ScaledRadius, 0, maxScaledRadius, "scaled_radius"),
+	)
+	return problems.Err()
 }
 
-// Validate checks the documented bounds. Members of the other algorithm are
-// checked too, though they have no effect.
+// Validate checks the documented bounds. Fields of the other algorithm are checked too, though they have no effect.
 func (r *Generate) Validate() error {
-	problems := []*fault.Error{fault.NotEmpty(len(r.Smi.Smiles), "smi")}
-	for i, s := range r.Smi.Smiles {
-		problems = append(problems, fault.Text(s, r.Smi.path(i)...))
-	}
-	return fault.Join(append(problems,
+	var problems fault.Problems
+	checkTexts(&problems, r.Smi.Smiles, r.Smi.path)
+	problems.Add(
 		fault.OneOf(r.Algorithm, []string{guided, unguided}, "algorithm"),
-		fault.Between(r.NumMolecules, 1, 100, "num_molecules"),
-		fault.Between(r.Particles, 2, 1000, "particles"),
-		fault.Between(r.Iterations, 1, 1000, "iterations"),
-		fault.Between(r.MinSimilarity, 0, 0.7, "min_similarity"),
-		fault.Between(r.ScaledRadius, 0, 2, "scaled_radius"),
-	)...)
+		fault.Between(r.NumMolecules, 1, maxMolecules, "num_molecules"),
+		fault.Between(r.Particles, minParticles, maxParticles, "particles"),
+		fault.Between(r.Iterations, 1, maxIterations, "iterations"),
+		fault.Between(r.MinSimilarity, 0, maxMinSimilarity, "min_similarity"),
+		fault.Between(r.ScaledRadius, 0, maxScaledRadius, "scaled_radius"),
+	)
+	return problems.Err()
 }
 
-func texts(smiles []string, field string) []*fault.Error {
-	problems := []*fault.Error{fault.NotEmpty(len(smiles), field)}
-	for i, s := range smiles {
-		problems = append(problems, fault.Text(s, field, i))
-	}
-	return problems
+// checkTexts checks that there are texts and that none is empty. path says where text i stands in the body.
+func checkTexts(problems *fault.Problems, texts []string, path func(i int) []any) {
+	problems.Add(fault.NotEmpty(len(texts), path(0)[0]))
+	problems.AddEach(len(texts), func(i int) *fault.Error { return fault.Text(texts[i], path(i)...) })
 }

@@ -1,0 +1,66 @@
+package latent
+
+import (
+	"context"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+)
+
+// beamRow is a hidden state to decode by beam search.
+type beamRow struct {
+	hidden []float32
+	size   int // beams wanted
+}
+
+// noBeam is below the score of any beam, a sum of log-probabilities. The beam decoder scores lower than that the beams that
+// a row did not ask for, which it has in an inference with rows that asked for more.
+const noBeam = -5e8
+
+// search is one inference of the beam decoder. It answers as many beams for each row as the row that asked for most.
+func (n *network) search(ctx context.Context, rows []beamRow) ([][]string, error) {
+	sizes := make([]int64, len(rows))
+	for i, row := range rows {
+		sizes[i] = int64(row.size)
+	}
+	response, err := n.client.Infer(ctx, &triton.Request{
+		Model: n.beamDecoder, Outputs: []string{tensorTokens, tensorScore},
+		Inputs: []triton.Tensor{
+			hiddenStates(rows, n.space.Size(), func(row beamRow) []float32 { return row.hidden }),
+			triton.Int64s(tensorBeamSize, []int64{int64(len(rows)), 1}, sizes),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	scores, err := triton.Rows[float32](response, tensorScore, len(rows), -1)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := triton.Rows[int64](response, tensorTokens, len(rows)*len(scores[0]), -1)
+	if err != nil {
+		return nil, err
+	}
+	return n.beamTexts(rows, scores, tokens)
+}
+
+// beamTexts cuts the answer of a beam search into the texts of its rows. tokens has a row per beam, those of one row of the
+// search next to each other.
+func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64) ([][]string, error) {
+	found := make([][]string, len(rows))
+	for i, row := range rows {
+		count := 0
+		for count < min(row.size, len(scores[i])) && scores[i][count] >= noBeam {
+			count++
+		}
+		if count == 0 {
+			return nil, fault.New(fault.Internal, "model %s answered no beam for a row", n.beamDecoder)
+		}
+		first := i * len(scores[i])
+		var err error
+		if found[i], err = n.texts(n.beamDecoder, tokens[first:first+count]); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,25 @@
+// Package search looks for molecules with a better score than a given one in the latent space of a molecule model. It
+// knows neither HTTP nor Triton: a [Model] encodes and decodes, an [Objective] scores, and the rest is here.
+//
+//	found, err := search.Search{Model: m, Goal: goal, Seed: seed, Random: random, Molecules: 10, Particles: 30,
+//		Iterations: 10}.Optimize(ctx)
+//
+// A guided search ([Search.Optimize], optimizer.go) runs in generations:
+//
+//  1. CMA-ES is asked for a tenth of the points; the rest are offspring of the best molecules so far
+//     (population.go), made by mutation and crossover operators (operators.go, reproduction.go), each chosen as often
+//     as it has paid so far (selection.go).
+//  2. All points are decoded, and every text that is new is read as a molecule and scored (evaluator.go). Molecules
+//     that meet the constraint on similarity enter the hall of fame (halloffame.go), from which the answer is taken.
+//  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES is told the values of its
+//     own points ([cmaes.Optimizer.Tell], called in optimizer.go), and restarts at an elite molecule when it has
+//     found nothing better for a while.
+//
+// An unguided search ([Search.Around], [Sampling]; sampling.go) draws points around its seeds.
+//
+// Why the search is built like this, and what was measured: orchestrator/decisions/0009-latent-search.md.
+//
+// The words: a hidden state is a point of the latent space; a text is what the decoder writes for a point, which need not
+// be a molecule; a score is what the objective gives, and the fitness of a molecule its score in the objective's unit with
+// a penalty below the least similarity. The elite is the first few molecules of the hall of fame.
+package search

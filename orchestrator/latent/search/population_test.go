@@ -1,0 +1,93 @@
+package search
+
+import (
+	"slices"
+	"testing"
+
+	"retort/chem"
+)
+
+// An operator that pays is soon taken most of the time, and given up when it pays no more.
+func TestTheSearchLearnsWhichOperatorPays(t *testing.T) {
+	p := newPopulation(newRandom(), parent{fitness: 1})
+	fitter := &Molecule{Score: 2}
+	fitness := func(m *Molecule) float64 { return m.Score }
+	generation := func(paying int) (share float64) {
+		children, molecules, fresh := make([]offspring, 100), make([]*Molecule, 100), make([]bool, 100)
+		for i := range children {
+			children[i] = offspring{operator: p.selection.choose(), parent: &p.parents[0]}
+			fresh[i] = true
+			if children[i].operator == paying {
+				share += 0.01
+				if i%3 == 0 {
+					molecules[i] = fitter
+				}
+			}
+		}
+		p.learn(children, molecules, fresh, fitness)
+		return share
+	}
+	for _, paying := range []int{3, 11} {
+		var share float64
+		for range 150 {
+			share = generation(paying)
+		}
+		if share < 0.5 {
+			t.Errorf("operator %d paid and was taken for %.0f%% of the points", paying, 100*share)
+		}
+	}
+}
+
+// What is only a repetition costs less than what was evaluated in vain, and a new parent pays less than a fitter one.
+func TestRewards(t *testing.T) {
+	p := newPopulation(newRandom(), parent{fitness: 5})
+	children := make([]offspring, 4)
+	for i := range children {
+		children[i] = offspring{operator: i, parent: &p.parents[0]}
+	}
+	molecules := []*Molecule{{Score: 6}, {Score: 4}, nil, {Score: 6}}
+	p.learn(children, molecules, []bool{true, true, true, false}, func(m *Molecule) float64 { return m.Score })
+	if got := p.selection.rewards[:4]; !slices.Equal(got, []float64{1, newParentReward, 0, 0}) {
+		t.Errorf("rewards %v", got)
+	}
+	if got := p.selection.trials[:4]; !slices.Equal(got, []float64{1, 1, 1, repeatedTrial}) {
+		t.Errorf("trials %v", got)
+	}
+}
+
+func TestOfMoleculesAlikeTheFittestIsAParent(t *testing.T) {
+	p := newPopulation(newRandom(), parent{})
+	p.parents = nil
+	for i, smiles := range []string{"CCCCCCCCc1ccccc1", "CCCCCCCCCc1ccccc1", "OC(=O)C1CC1", "CCCCCCCCCCc1ccccc1"} {
+		m, err := chem.Parse(smiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.parents = append(p.parents, parent{smiles: smiles, fingerprint: m.Fingerprint(), fitness: float64(-i)})
+	}
+	var got []string
+	for _, one := range p.distinct() {
+		got = append(got, one.smiles)
+	}
+	if want := []string{"CCCCCCCCc1ccccc1", "OC(=O)C1CC1"}; !slices.Equal(got, want) {
+		t.Errorf("the parents are %v, not %v", got, want)
+	}
+}
+
+func TestTheFitterAreParentsMoreOften(t *testing.T) {
+	p := newPopulation(newRandom(), parent{})
+	p.parents = make([]parent, 4)
+	var drawn [4]int
+	for i := range p.parents {
+		p.parents[i].fitness = float64(i)
+	}
+	for range 4000 {
+		drawn[int(p.draw().fitness)]++
+	}
+	// The share of rank i of n is root((i+1)/n) - root(i/n): 50, 21, 16 and 13 %.
+	for i, share := range []int{2000, 828, 636, 536} {
+		if drawn[i] < share-150 || drawn[i] > share+150 {
+			t.Errorf("rank %d was drawn %d times in 4000, expected %d", i, drawn[i], share)
+		}
+	}
+}

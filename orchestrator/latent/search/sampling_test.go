@@ -1,0 +1,97 @@
+package search_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"retort/orchestrator/latent/search"
+	"retort/orchestrator/latent/search/toy"
+)
+
+func TestUnguidedSearchSortsWhatItDraws(t *testing.T) {
+	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s.ScaledRadius, s.Molecules = 0.5, 20
+	rounds := 0
+	s.Watch = func(p search.Progress) error {
+		if rounds++; p.Iteration != rounds {
+			t.Errorf("round %d is told as %d", rounds, p.Iteration)
+		}
+		return nil
+	}
+	found, err := s.Around(t.Context())
+	if err != nil || len(found) != 20 {
+		t.Fatalf("%d molecules, %v", len(found), err)
+	}
+	if !slices.IsSortedFunc(found, func(a, b *search.Molecule) int { return int(math.Copysign(1, b.Score-a.Score)) }) || rounds == 0 {
+		t.Error("the best is not first")
+	}
+}
+
+// Around many seeds, few points are held at once, and what a seed gives does not depend on the others.
+func TestSamplingAroundManySeeds(t *testing.T) {
+	model := toy.New()
+	one := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seed
+	sampling := func(count int) ([][]string, error) {
+		s := search.Sampling{Model: model, Molecules: 10, ScaledRadius: 0.1, BeamSize: 1}
+		for range count {
+			s.Seeds = append(s.Seeds, one)
+			s.Random = append(s.Random, rand.New(rand.NewPCG(uint64(len(s.Seeds)), 2)))
+		}
+		return s.Draw(t.Context())
+	}
+	many, err := sampling(100)
+	if err != nil || len(many) != 100 {
+		t.Fatal(len(many), err)
+	}
+	if most := model.Largest.Load(); most > 4096 || model.Decoded.Load() < 4*4096 {
+		t.Errorf("of %d points %d were decoded at once", model.Decoded.Load(), most)
+	}
+	few, err := sampling(2)
+	if err != nil || !reflect.DeepEqual(few, many[:2]) {
+		t.Errorf("two of the seeds alone give %v, %v; among others %v", few, err, many[:2])
+	}
+	for _, list := range many {
+		if len(list) != 10 {
+			t.Errorf("%d molecules", len(list))
+		}
+	}
+}
+
+// Where nothing new is to be found, repeated molecules and at last the seed fill the places.
+func TestSamplingFillsThePlaces(t *testing.T) {
+	model := &stubborn{Model: toy.New()}
+	seed := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seed
+	for text, want := range map[string][]string{
+		toy.Broken: {seed.SMILES, seed.SMILES},
+		"OCC":      {"CCO", "CCO"},
+	} {
+		model.text = text
+		s := search.Sampling{Model: model, Seeds: []search.Seed{seed}, Random: []*rand.Rand{rand.New(rand.NewPCG(1, 2))}, Molecules: 2, BeamSize: 1}
+		if found, err := s.Draw(t.Context()); err != nil || !slices.Equal(found[0], want) {
+			t.Errorf("%s: %v, %v", text, found, err)
+		}
+	}
+}
+
+func TestASpaceWithoutUse(t *testing.T) {
+	for name, c := range map[string]struct {
+		mean, sd []float64
+		radius   float64
+	}{
+		"no coordinates":       {nil, nil, 1},
+		"different sizes":      {[]float64{1, 2}, []float64{1}, 1},
+		"deviation 0":          {[]float64{1, 2}, []float64{1, 0}, 1},
+		"deviation NaN":        {[]float64{1, 2}, []float64{1, math.NaN()}, 1},
+		"deviation infinite":   {[]float64{1}, []float64{math.Inf(1)}, 1},
+		"radius 0":             {[]float64{1}, []float64{1}, 0},
+		"radius not a number":  {[]float64{1}, []float64{1}, math.NaN()},
+		"radius without bound": {[]float64{1}, []float64{1}, math.Inf(1)},
+	} {
+		if _, err := search.NewSpace(c.mean, c.sd, c.radius); err == nil {
+			t.Errorf("%s: a space was made", name)
+		}
+	}
+}

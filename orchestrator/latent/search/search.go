@@ -1,0 +1,64 @@
+package search
+
+import (
+	"context"
+	"math/rand/v2"
+)
+
+// Search is one search from one seed. Its value can be used once, since its random numbers go on.
+type Search struct {
+	Model  Model
+	Goal   Goal
+	Seed   Seed
+	Random *rand.Rand // of this search alone: the same numbers give the same result
+
+	Molecules  int // how many to return at most; at least 1
+	Particles  int // evaluations an iteration, at least 2; for Around, the fewest points of a round
+	Iterations int // of Optimize; at least 1
+	// ScaledRadius is the radius of Around: the standard deviation of the noise per coordinate, in units of the space's
+	// radius.
+	ScaledRadius float64
+
+	// Watch is told of every iteration or round as it ends; nil for no one. Its error ends the search.
+	Watch func(Progress) error
+}
+
+// Progress is how far a search has come.
+type Progress struct {
+	Iteration   int       // from 1
+	Evaluations int       // texts evaluated so far; with Optimize distinct ones
+	Best        *Molecule // nil while none meets the constraint
+}
+
+func (s *Search) watch(iteration, evaluations int, best *Molecule) error {
+	if s.Watch == nil {
+		return nil
+	}
+	return s.Watch(Progress{Iteration: iteration, Evaluations: evaluations, Best: best})
+}
+
+// Around is the unguided search: it draws molecules around the seed, at least Particles points a round and eight rounds
+// at most, until there are Molecules of them. They are returned best first, distinct, and none of them is the seed.
+func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
+	draws := newSampler(s.Seed, s.Random, s.Molecules, s.Particles)
+	evaluator := newEvaluator(s.Goal, &s.Seed)
+	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
+	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
+	evaluations := 0
+	evaluated := 0 // of what was found
+	err := sampling.explore(ctx, []*sampler{draws}, func(round, drawn int) error {
+		molecules, _, err := evaluator.evaluate(ctx, draws.found[evaluated:])
+		if err != nil {
+			return err
+		}
+		evaluations += drawn
+		evaluated = len(draws.found)
+		for _, m := range molecules {
+			if m != nil {
+				hallOfFame.add(m)
+			}
+		}
+		return s.watch(round, evaluations, hallOfFame.top())
+	})
+	return hallOfFame.best, err
+}

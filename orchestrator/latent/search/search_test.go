@@ -1,0 +1,199 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"retort/chem"
+	"retort/orchestrator/latent/search"
+	"retort/orchestrator/latent/search/toy"
+)
+
+// from is a search in the test space from a molecule, with the defaults of the API.
+func from(t testing.TB, model search.Model, smiles string, number uint64) search.Search {
+	t.Helper()
+	m, err := chem.Parse(smiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := model.Tokens(m.SMILES())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden, err := model.Encode(t.Context(), [][]int32{tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return search.Search{
+		Model: model, Random: rand.New(rand.NewPCG(number, 1)),
+		Goal:      search.Goal{Objective: search.Sum{{Property: search.Properties[0], Weight: 1}}, MinSimilarity: 0.7},
+		Seed:      search.Seed{SMILES: m.SMILES(), Fingerprint: m.Fingerprint(), Tokens: tokens, Hidden: hidden[0]},
+		Molecules: 10, Particles: 30, Iterations: 10, ScaledRadius: 1,
+	}
+}
+
+// reachable are the scores of all molecules of the test space that are similar enough to the seed, best first.
+func reachable(t testing.TB, s search.Search) (scores []float64) {
+	t.Helper()
+	var similar []*chem.Molecule
+	for _, m := range everything() {
+		fingerprint := m.Fingerprint()
+		if m.SMILES() != s.Seed.SMILES && fingerprint.Tanimoto(&s.Seed.Fingerprint) >= s.Goal.MinSimilarity {
+			similar = append(similar, m)
+		}
+	}
+	scores, err := s.Goal.Objective.Score(t.Context(), similar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(scores)
+	slices.Reverse(scores)
+	return scores
+}
+
+// everything are all molecules of the test space, with what reachable asks of them.
+var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
+	smiles := slices.Sorted(maps.Keys(toy.Steps()))
+	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: chem.FactFingerprint | chem.FactQED})
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range results {
+		molecules = append(molecules, r.Molecule)
+	}
+	return molecules
+})
+
+func TestALongSearchFindsTheBest(t *testing.T) {
+	for _, floor := range []float64{0.2, 0.4, 0.6} {
+		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+		s.Goal.MinSimilarity, s.Iterations = floor, 100
+		found, err := s.Optimize(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := reachable(t, s)
+		if len(found) == 0 || found[0].Score < want[0]-1e-9 {
+			t.Errorf("floor %v: the best of %d has %v, the best there is %v", floor, len(found), found[0], want[0])
+		}
+	}
+}
+
+func TestResultsAreDistinctSortedAndWithinTheConstraint(t *testing.T) {
+	for _, minimize := range []bool{false, true} {
+		s := from(t, toy.New(), toy.Molecule([4]int{3, 5, 4, 5}), 3)
+		s.Goal.Minimize, s.Goal.MinSimilarity = minimize, 0.3
+		found, err := s.Optimize(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{s.Seed.SMILES: true}
+		for i, m := range found {
+			if seen[m.SMILES] || m.Similarity < 0.3 {
+				t.Errorf("%+v is the seed, there twice or below the floor", m)
+			}
+			seen[m.SMILES] = true
+			if i > 0 && found[i-1].Score != m.Score && (found[i-1].Score > m.Score) == minimize {
+				t.Errorf("minimize %v: %v comes before %v", minimize, found[i-1].Score, m.Score)
+			}
+		}
+	}
+}
+
+// Particles bound the evaluations of each iteration, and few points are held at once however many are decoded.
+func TestASearchStaysWithinItsBudget(t *testing.T) {
+	model := toy.New()
+	s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s.Particles, s.Iterations = 400, 6
+	iterations := 0
+	s.Watch = func(p search.Progress) error {
+		iterations++
+		if p.Iteration != iterations || p.Evaluations > p.Iteration*s.Particles {
+			t.Errorf("%+v after %d iterations of %d particles", p, iterations, s.Particles)
+		}
+		return nil
+	}
+	if _, err := s.Optimize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if iterations != 6 || model.Decoded.Load() < 3000 || model.Largest.Load() > 256 {
+		t.Errorf("%d iterations decoded %d points, at most %d at once", iterations, model.Decoded.Load(), model.Largest.Load())
+	}
+}
+
+func TestTheSameRandomNumbersGiveTheSameResult(t *testing.T) {
+	find := func(number uint64) []*search.Molecule {
+		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", number)
+		s.Goal.MinSimilarity = 0.2
+		found, err := s.Optimize(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if first := find(1); !reflect.DeepEqual(first, find(1)) || reflect.DeepEqual(first, find(2)) {
+		t.Error("one number gives different results, or two numbers the same")
+	}
+}
+
+// A watcher's error, the end of the context and an objective that fails end a search with that error.
+func TestAnErrorEndsTheSearch(t *testing.T) {
+	left := errors.New("left")
+	failed := errors.New("failed")
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, c := range map[string]struct {
+		change func(*search.Search)
+		want   error
+	}{
+		"watcher": {func(s *search.Search) { s.Watch = func(search.Progress) error { return left } }, left},
+		"context": {func(s *search.Search) { s.Watch = func(search.Progress) error { cancel(); return nil } }, context.Canceled},
+		"objective": {func(s *search.Search) {
+			s.Goal.Objective = search.Sum{{Property: search.Property{Unit: 1, Values: func(context.Context, []*chem.Molecule) ([]float64, error) {
+				return nil, failed
+			}}, Weight: 1}}
+		}, failed},
+	} {
+		for algorithm, run := range map[string]func(search.Search, context.Context) ([]*search.Molecule, error){
+			"guided": search.Search.Optimize, "unguided": search.Search.Around,
+		} {
+			s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+			s.Molecules = 100
+			c.change(&s)
+			if _, err := run(s, ctx); !errors.Is(err, c.want) && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, %s: %v", name, algorithm, err)
+			}
+		}
+	}
+}
+
+// A seed without a score can be searched from, and molecules without one are no results.
+func TestMoleculesWithoutAScore(t *testing.T) {
+	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s.Goal.MinSimilarity = 0
+	s.Goal.Objective = search.Sum{{Weight: 1, Property: search.Property{Unit: 1, Values: func(_ context.Context, molecules []*chem.Molecule) ([]float64, error) {
+		values := make([]float64, len(molecules))
+		for i, m := range molecules {
+			values[i] = m.Weight()
+			if m.SMILES() == s.Seed.SMILES || m.Weight() > 300 {
+				values[i] = values[i] - values[i]
+				values[i] /= values[i] // NaN
+			}
+		}
+		return values, nil
+	}}}}
+	found, err := s.Optimize(t.Context())
+	if err != nil || len(found) != 10 {
+		t.Fatalf("%d molecules, %v", len(found), err)
+	}
+	for _, m := range found {
+		if !(m.Score <= 300) {
+			t.Errorf("%+v has no score", m)
+		}
+	}
+}

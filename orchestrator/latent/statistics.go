@@ -1,0 +1,30 @@
+package latent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"retort/orchestrator/latent/search"
+)
+
+// loadSpace reads the statistics file of a model: {"mean": [...], "sd": [...]} with a number for each of size coordinates,
+// over the training molecules, and optionally "radius", the standard deviation of the noise that scaled_radius 1 stands
+// for (1 by default).
+func loadSpace(file string, size int) (*search.Space, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	statistics := struct {
+		Mean, SD []float64
+		Radius   float64
+	}{Radius: 1}
+	if err := json.Unmarshal(data, &statistics); err != nil {
+		return nil, err
+	}
+	if len(statistics.Mean) != size {
+		return nil, fmt.Errorf("the hidden state has %d coordinates, the statistics %d", size, len(statistics.Mean))
+	}
+	return search.NewSpace(statistics.Mean, statistics.SD, statistics.Radius)
+}
