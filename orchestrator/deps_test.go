@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"orchestrator/chat/openai":        chatInterface,
 	"orchestrator/chat/stack":         chatInterface,
 	"orchestrator/chat/prompt":        {"tokenizers/template"},
-	"orchestrator/chat/vision":        {"orchestrator/fault"},
+	"orchestrator/chat/vision":        {"orchestrator/fault", "orchestrator/memory"},
 	"chem":                            {"chem/rdkit"},
 	"chem/rdkit":                      {},
 	"tokenizers":                      {},

@@ -53,8 +53,8 @@ func (a *application) ranking() gateway.API {
 }
 
 func (a *application) chat() gateway.API {
-	images := vision.NewLoader(a.config.Chat.Room.Image)
-	service := chat.New(a.config.Chat.Room, images, catalog(a, "chat", chat.Opener(a.client, images)))
+	images := vision.NewLoader(a.config.Chat.Room.Image, a.memory)
+	service := chat.New(a.config.Chat.Room, images, catalog(a, "chat", chat.Opener(a.client)))
 	service.Mount(openai.New(service), stack.New(service))
 	return service
 }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -10,18 +11,26 @@ import (
 	"retort/orchestrator/wire"
 )
 
+// maxParts is how many parts a message may have: each becomes a Go struct,
+// many times the bytes of its text.
+const maxParts = 1024
+
 // ReadParts decodes the content of a message that is a list, each element with
-// decode. The error is a *wire.Mismatch for what is not of the documented form.
+// decode. The error is a *wire.Mismatch for what is not of the documented form,
+// and for a list that is too long.
 func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
 	if value.Kind() != '[' {
 		return nil, &wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string or a list of content parts"}
 	}
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(value))
+	decoder := newDecoder(value)
 	if _, err := decoder.ReadToken(); err != nil {
 		return nil, err
 	}
 	parts := []Part{}
 	for i := 0; decoder.PeekKind() != ']'; i++ {
+		if i == maxParts {
+			return nil, &wire.Mismatch{Rule: "too_long", Message: fmt.Sprintf("List should have at most %d items after validation", maxParts)}
+		}
 		item, err := decoder.ReadValue()
 		if err != nil {
 			return nil, err
@@ -36,8 +45,17 @@ func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mi
 	return parts, nil
 }
 
-// Object is a JSON object of a part, by the names of its members.
+// newDecoder returns a decoder of a value that the binder has read already, so
+// that names of members need not be compared again.
+func newDecoder(value jsontext.Value) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
+}
+
+// Object is a JSON object of a part, by the names of its members: those that
+// either interface knows.
 type Object map[string]jsontext.Value
+
+var members = []string{"type", "text", "image_url", "url", "detail", "image", "uri", "data"}
 
 // ReadObject decodes an object that must be there.
 func ReadObject(value jsontext.Value) (Object, *wire.Mismatch) {
@@ -49,10 +67,35 @@ func ReadObject(value jsontext.Value) (Object, *wire.Mismatch) {
 		return nil, wire.NotObject.At()
 	}
 	object := Object{}
-	if err := json.Unmarshal(value, &object); err != nil {
+	if err := object.read(newDecoder(value)); err != nil {
 		return nil, &wire.Mismatch{Rule: "value_error", Message: err.Error()}
 	}
 	return object, nil
+}
+
+func (o Object) read(decoder *jsontext.Decoder) error {
+	if _, err := decoder.ReadToken(); err != nil {
+		return err
+	}
+	for decoder.PeekKind() != '}' {
+		token, err := decoder.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		if !slices.Contains(members, name) {
+			if err := decoder.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := decoder.ReadValue()
+		if err != nil {
+			return err
+		}
+		o[name] = value.Clone()
+	}
+	return nil
 }
 
 // Text returns a member that must be a string.

@@ -1,6 +1,9 @@
 package chat
 
-import "retort/orchestrator/chat/engine"
+import (
+	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/vision"
+)
 
 // Conversation is what a request asks for, whichever interface it came by.
 type Conversation struct {
@@ -27,9 +30,5 @@ type Part struct {
 	Image *Source // nil for a text
 }
 
-// Source is where an image comes from: a data:, http: or https: URL, or a file
-// in base64.
-type Source struct {
-	URL    string
-	Base64 string
-}
+// Source is where an image comes from.
+type Source = vision.Source

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"strings"
+
 	"retort/orchestrator/chat/engine"
 	"retort/tokenizers"
 )
@@ -11,6 +13,10 @@ func (m *Model) fit(p *engine.Prompt, images int) error {
 	wanted := p.Sampling.MaxTokens
 	room := m.MaxLength
 	if m.tokenizer != nil {
+		if m.surelyTooLong(p.Text) {
+			return Refuse(nil, []any{"messages"}, "This model's maximum context length is %d tokens. However, you requested more than %d tokens in the messages. "+
+				"Please reduce the length of the messages.", m.MaxLength, m.MaxLength)
+		}
 		p.InputTokens = m.count(p.Text) + images*m.ImageTokens
 		room -= p.InputTokens
 	}
@@ -29,6 +35,20 @@ func (m *Model) fit(p *engine.Prompt, images int) error {
 	}
 	p.Sampling.MaxTokens = &most
 	return nil
+}
+
+// mostBytesPerToken is above what tokens of any natural text have.
+const mostBytesPerToken = 64
+
+// surelyTooLong reports whether the beginning of a very long text alone is too
+// long for the model. Tokenising 15 MB would take 700 MB of memory, to count
+// tokens of which only "too many" is of interest.
+func (m *Model) surelyTooLong(text string) bool {
+	most := m.MaxLength * mostBytesPerToken
+	if len(text) <= most {
+		return false
+	}
+	return m.count(strings.ToValidUTF8(text[:most], "")) > m.MaxLength
 }
 
 // count is the number of tokens of a text, special ones included; 0 without a

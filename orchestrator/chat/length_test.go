@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -34,6 +35,9 @@ func TestFit(t *testing.T) {
 		"shortened": {Model{MaxLength: 20, Clamp: true}, ten, 0, new(1024), 8, ""},
 		"prompt too long": {Model{MaxLength: 12}, ten, 0, nil, 0,
 			"This model's maximum context length is 12 tokens. However, you requested 12 tokens in the messages. Please reduce the length of the messages."},
+		"far too long": {Model{MaxLength: 20}, strings.Repeat("word ", 100_000), 0, nil, 0,
+			"This model's maximum context length is 20 tokens. However, you requested more than 20 tokens in the messages."},
+		"long, and yet few tokens": {Model{MaxLength: 20}, ten + strings.Repeat(" ", 5000), 0, nil, 8, ""},
 		"prompt too long, clamped": {Model{MaxLength: 12, Clamp: true}, ten, 0, new(5), 0, "you requested 17 tokens (12 in the messages, 5 in the completion)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,5 +51,24 @@ func TestFit(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.err)
 			}
 		})
+	}
+}
+
+// TestLongTextIsNotTokenisedWhole: of 15 MB only the beginning is.
+func TestLongTextIsNotTokenisedWhole(t *testing.T) {
+	tokenizer, err := tokenizers.Load("../../model_repository/minilm_embed/tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Model{MaxLength: 4096, tokenizer: tokenizer}
+	p := engine.Prompt{Text: strings.Repeat("words of a text ", 1<<20)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := m.fit(&p, 0); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("got %v", err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
+		t.Errorf("%d MB were used", used>>20)
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/prompt"
-	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/tokenizers"
@@ -29,13 +28,12 @@ type Model struct {
 	engine    engine.Engine
 }
 
-// Opener returns what opens an entry of the model repository. images turns
-// pictures into pixels for the engines that take these.
-func Opener(client *triton.Client, images *vision.Loader) func(*triton.Model) (*Model, error) {
-	return func(entry *triton.Model) (*Model, error) { return open(client, images, entry.Read()) }
+// Opener returns what opens an entry of the model repository.
+func Opener(client *triton.Client) func(*triton.Model) (*Model, error) {
+	return func(entry *triton.Model) (*Model, error) { return open(client, entry.Read()) }
 }
 
-func open(client *triton.Client, images *vision.Loader, r *triton.EntryReader) (*Model, error) {
+func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 	m := &Model{
 		ID:            r.PublicID(),
 		OwnedBy:       r.OwnedBy(),
@@ -47,7 +45,7 @@ func open(client *triton.Client, images *vision.Loader, r *triton.EntryReader) (
 		Clamp:         r.OneOf("completion_overflow", "refuse", "clamp") == "clamp",
 		imageMark:     r.Text("image_token", ""),
 		template:      readTemplate(r),
-		engine:        engine.Open(client, r, images),
+		engine:        engine.Open(client, r),
 	}
 	if r.Text("tokenizer", "") != "" {
 		m.tokenizer = triton.ReadFile(r, "tokenizer", "", tokenizers.Load)

@@ -33,6 +33,12 @@ func many[T any](n int, one T) (all []T) {
 	return all
 }
 
+// Paths of the two interfaces.
+const (
+	completions = "/v1/chat/completions"
+	older       = "/inference/chat_completion"
+)
+
 // TestRefusals holds that bad input is refused in the documented form, names
 // the field, and leaves the service as it was.
 func TestRefusals(t *testing.T) {
@@ -41,7 +47,6 @@ func TestRefusals(t *testing.T) {
 	picture := func(url string) object { return asked(vllmModel, []any{textPart("?"), imagePart(url)}, nil) }
 	option := func(name string, value any) object { return asked(vllmModel, "Hi", object{name: value}) }
 	message := func(m any) object { return object{"model": vllmModel, "messages": []any{m}} }
-	const completions, older = "/v1/chat/completions", "/inference/chat_completion"
 	for name, test := range map[string]struct {
 		path  string
 		body  any

@@ -30,6 +30,9 @@ func (s *Service) Ready() error { return s.models.Ready() }
 // Models lists the public ids of the models served now.
 func (s *Service) Models() []string { return s.models.IDs() }
 
+// MaxMessages is the most messages of one conversation.
+func (s *Service) MaxMessages() int { return s.config.MaxMessages }
+
 // Answer begins the answer to a conversation. An error from here means that no
 // engine was asked.
 func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
@@ -69,7 +72,7 @@ func (s *Service) prompt(ctx context.Context, m *Model, c Conversation) (p engin
 	if err := m.fit(&p, len(images)); err != nil {
 		return p, err
 	}
-	p.Images, err = s.load(ctx, images)
+	p.Images, err = s.images.Load(ctx, images)
 	request := telemetry.FromContext(ctx)
 	request.AddRows(1)
 	request.AddTokens(p.InputTokens)

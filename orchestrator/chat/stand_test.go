@@ -107,9 +107,9 @@ func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config,
 		t.Fatal(err)
 	}
 	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 20 * time.Millisecond, Repository: repository})
-	images := vision.NewLoader(config.Image)
+	images := vision.NewLoader(config.Image, nil)
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
-	models := triton.NewCatalog(registry, "chat", log, func(int) {}, chat.Opener(client, images))
+	models := triton.NewCatalog(registry, "chat", log, func(int) {}, chat.Opener(client))
 	service := chat.New(config, images, models)
 	service.Mount(openai.New(service), stack.New(service))
 	life, end := context.WithCancel(context.Background())

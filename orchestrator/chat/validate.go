@@ -86,22 +86,3 @@ func inside(value *float64, name, bounds string, fits func(float64) bool) *fault
 	}
 	return Refuse(*value, []any{name}, "%s must be in %s, got %v.", name, bounds, *value)
 }
-
-// CheckStop bounds the stop strings: looking for them costs time for each
-// token.
-func CheckStop(all []string) *fault.Error {
-	const most = 16
-	const longest = 1024 // bytes
-	if f := fault.Items(len(all), 0, most, "stop"); f != nil {
-		return f
-	}
-	for i, stop := range all {
-		switch {
-		case stop == "":
-			return Refuse(stop, []any{"stop", i}, "stop cannot contain an empty string.")
-		case len(stop) > longest:
-			return Refuse(nil, []any{"stop", i}, "a stop string must not be longer than %d bytes.", longest)
-		}
-	}
-	return nil
-}

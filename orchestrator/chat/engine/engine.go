@@ -29,7 +29,7 @@ type Prompt struct {
 	// Text is the prompt with the chat template applied, or the plain question
 	// for a model that applies its own.
 	Text   string
-	Images []*vision.Image
+	Images *vision.Set
 	// Sampling has its MaxTokens set.
 	Sampling Sampling
 	// Stream asks for pieces as they are written; else one piece may come.

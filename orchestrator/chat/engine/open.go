@@ -5,15 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/triton"
 )
 
 // Open returns the engine that a model's entry describes, by the names of its
 // inputs. It reads the parameters sampling_parameters, cumulative_text and
-// image_size; what is wrong is left with the reader. images turns pictures
-// into pixels for the engines that take these.
-func Open(client *triton.Client, r *triton.EntryReader, images *vision.Loader) Engine {
+// image_size; what is wrong is left with the reader.
+func Open(client *triton.Client, r *triton.EntryReader) Engine {
 	m := model{client: client, config: r.Config, known: settingsOf(r)}
 	growing := r.OneOf("cumulative_text", "false", "true") == "true"
 	width, height := imageSize(r)
@@ -24,9 +22,9 @@ func Open(client *triton.Client, r *triton.EntryReader, images *vision.Loader) E
 		}
 		return &vllm{m}
 	case m.has(llmapi.maxTokens):
-		return newTensorRT(m, llmapi, images, width, height, growing)
+		return newTensorRT(m, llmapi, width, height, growing)
 	case m.has(ensemble.maxTokens) && m.has(tensorrtText):
-		return newTensorRT(m, ensemble, images, width, height, growing)
+		return newTensorRT(m, ensemble, width, height, growing)
 	}
 	r.Check(fmt.Errorf("the inputs of model %s fit none of the contracts: vLLM's has %s, TensorRT-LLM's %s or %s",
 		r.Name, vllmSampling, ensemble.maxTokens, llmapi.maxTokens))

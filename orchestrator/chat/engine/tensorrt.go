@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/triton"
 )
 
@@ -19,13 +18,12 @@ import (
 type tensorrt struct {
 	model
 	names   tensorrtNames
-	images  *vision.Loader
 	width   int // in pixels, of images sent as pixels; 0 is that of the largest
 	height  int
 	growing bool // each response holds the whole text so far
 }
 
-func newTensorRT(m model, names tensorrtNames, images *vision.Loader, width, height int, growing bool) *tensorrt {
+func newTensorRT(m model, names tensorrtNames, width, height int, growing bool) *tensorrt {
 	if m.known == nil {
 		for setting, input := range names.settings {
 			if m.has(input) {
@@ -33,7 +31,7 @@ func newTensorRT(m model, names tensorrtNames, images *vision.Loader, width, hei
 			}
 		}
 	}
-	return &tensorrt{model: m, names: names, images: images, width: width, height: height, growing: growing}
+	return &tensorrt{model: m, names: names, width: width, height: height, growing: growing}
 }
 
 // Generate has one answer written.
@@ -42,7 +40,7 @@ func (t *tensorrt) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, err
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Images) > 0 {
+	if len(p.Images.All()) > 0 {
 		image, err := t.image(ctx, p.Images)
 		if err != nil {
 			return nil, err

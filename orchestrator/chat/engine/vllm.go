@@ -68,9 +68,9 @@ func (v *vllm) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error],
 		v.flag(vllmStream, p.Stream),
 		v.flag(vllmExclude, true),
 	}
-	if len(p.Images) > 0 {
-		files := make([]string, len(p.Images))
-		for i, img := range p.Images {
+	if images := p.Images.All(); len(images) > 0 {
+		files := make([]string, len(images))
+		for i, img := range images {
 			files[i] = img.Base64()
 		}
 		inputs = append(inputs, v.texts(vllmImage, files...))

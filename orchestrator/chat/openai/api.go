@@ -3,7 +3,7 @@ package openai
 import (
 	"encoding/json"
 
-	"retort/orchestrator/wire"
+	"retort/orchestrator/chat"
 )
 
 // Request is the body of POST /v1/chat/completions.
@@ -29,11 +29,11 @@ type Request struct {
 	RepetitionPenalty *float64 `json:"repetition_penalty" bind:"nullable"` // above 0, 1 is none
 	Seed              *int64   `json:"seed" bind:"nullable"`
 
-	Stop              Stops `json:"stop" bind:"nullable"`
-	StopTokenIDs      []int `json:"stop_token_ids" bind:"nullable"`
-	IgnoreEOS         *bool `json:"ignore_eos" bind:"nullable"`
-	IncludeStop       *bool `json:"include_stop_str_in_output" bind:"nullable"`
-	SkipSpecialTokens *bool `json:"skip_special_tokens" bind:"nullable"`
+	Stop              chat.Stops `json:"stop" bind:"nullable"`
+	StopTokenIDs      []int      `json:"stop_token_ids" bind:"nullable"`
+	IgnoreEOS         *bool      `json:"ignore_eos" bind:"nullable"`
+	IncludeStop       *bool      `json:"include_stop_str_in_output" bind:"nullable"`
+	SkipSpecialTokens *bool      `json:"skip_special_tokens" bind:"nullable"`
 
 	Logprobs    *bool `json:"logprobs" bind:"nullable"`
 	TopLogprobs *int  `json:"top_logprobs" bind:"nullable"` // 0 to 20
@@ -45,21 +45,21 @@ type Request struct {
 	ContinueFinalMessage *bool `json:"continue_final_message" bind:"nullable"`
 
 	// What this service cannot do is refused where it would change the answer.
-	Tools             []json.RawMessage `json:"tools" bind:"nullable"`
-	ToolChoice        json.RawMessage   `json:"tool_choice" bind:"nullable"`
-	Functions         []json.RawMessage `json:"functions" bind:"nullable"`
-	FunctionCall      json.RawMessage   `json:"function_call" bind:"nullable"`
-	ResponseFormat    *ResponseFormat   `json:"response_format" bind:"nullable"`
-	GuidedJSON        json.RawMessage   `json:"guided_json" bind:"nullable"`
-	GuidedRegex       json.RawMessage   `json:"guided_regex" bind:"nullable"`
-	GuidedChoice      json.RawMessage   `json:"guided_choice" bind:"nullable"`
-	GuidedGrammar     json.RawMessage   `json:"guided_grammar" bind:"nullable"`
-	StructuredOutputs json.RawMessage   `json:"structured_outputs" bind:"nullable"`
-	NVExt             json.RawMessage   `json:"nvext" bind:"nullable"`
-	LogitBias         map[string]any    `json:"logit_bias" bind:"nullable"`
-	PromptLogprobs    *int              `json:"prompt_logprobs" bind:"nullable"`
-	Echo              *bool             `json:"echo" bind:"nullable"`
-	Modalities        []string          `json:"modalities" bind:"nullable"`
+	Tools             chat.HasItems   `json:"tools" bind:"nullable"`
+	ToolChoice        json.RawMessage `json:"tool_choice" bind:"nullable"`
+	Functions         chat.HasItems   `json:"functions" bind:"nullable"`
+	FunctionCall      json.RawMessage `json:"function_call" bind:"nullable"`
+	ResponseFormat    *ResponseFormat `json:"response_format" bind:"nullable"`
+	GuidedJSON        json.RawMessage `json:"guided_json" bind:"nullable"`
+	GuidedRegex       json.RawMessage `json:"guided_regex" bind:"nullable"`
+	GuidedChoice      json.RawMessage `json:"guided_choice" bind:"nullable"`
+	GuidedGrammar     json.RawMessage `json:"guided_grammar" bind:"nullable"`
+	StructuredOutputs json.RawMessage `json:"structured_outputs" bind:"nullable"`
+	NVExt             json.RawMessage `json:"nvext" bind:"nullable"`
+	LogitBias         chat.HasMembers `json:"logit_bias" bind:"nullable"`
+	PromptLogprobs    *int            `json:"prompt_logprobs" bind:"nullable"`
+	Echo              *bool           `json:"echo" bind:"nullable"`
+	Modalities        []string        `json:"modalities" bind:"nullable"`
 
 	// Accepted and ignored: they concern nothing that this service has.
 	User              json.RawMessage `json:"user" bind:"nullable"`
@@ -74,16 +74,16 @@ type Request struct {
 // Message is one turn. Roles: system (or developer), user,
 // assistant.
 type Message struct {
-	Role      string            `json:"role" bind:"required"`
-	Content   Content           `json:"content" bind:"nullable"`
-	Name      *string           `json:"name" bind:"nullable"`      // ignored
-	Refusal   json.RawMessage   `json:"refusal" bind:"nullable"`   // of an answer sent back; ignored
-	Reasoning json.RawMessage   `json:"reasoning" bind:"nullable"` // ignored
-	Thinking  json.RawMessage   `json:"reasoning_content" bind:"nullable"`
-	Audio     json.RawMessage   `json:"audio" bind:"nullable"`
-	Notes     json.RawMessage   `json:"annotations" bind:"nullable"`
-	Function  json.RawMessage   `json:"function_call" bind:"nullable"`
-	ToolCalls []json.RawMessage `json:"tool_calls" bind:"nullable"` // refused unless empty
+	Role      string          `json:"role" bind:"required"`
+	Content   Content         `json:"content" bind:"nullable"`
+	Name      *string         `json:"name" bind:"nullable"`      // ignored
+	Refusal   json.RawMessage `json:"refusal" bind:"nullable"`   // of an answer sent back; ignored
+	Reasoning json.RawMessage `json:"reasoning" bind:"nullable"` // ignored
+	Thinking  json.RawMessage `json:"reasoning_content" bind:"nullable"`
+	Audio     json.RawMessage `json:"audio" bind:"nullable"`
+	Notes     json.RawMessage `json:"annotations" bind:"nullable"`
+	Function  json.RawMessage `json:"function_call" bind:"nullable"`
+	ToolCalls chat.HasItems   `json:"tool_calls" bind:"nullable"` // refused unless empty
 }
 
 // StreamOptions ask for usage in a stream.
@@ -99,9 +99,3 @@ type ResponseFormat struct {
 	Schema json.RawMessage `json:"json_schema" bind:"nullable"`
 	_      struct{}        `bind:"open"`
 }
-
-// Stops is one stop string or several.
-type Stops wire.Strings
-
-// UnmarshalJSON decodes "a" or ["a", "b"].
-func (s *Stops) UnmarshalJSON(data []byte) error { return (*wire.Strings)(s).UnmarshalJSON(data) }

@@ -9,9 +9,19 @@ import (
 	"retort/orchestrator/gateway"
 )
 
+// Bounds of lists that no model would have longer.
+const (
+	maxStopTokens = 1024
+	maxModalities = 16
+)
+
 // Routes adds the endpoint.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post("/v1/chat/completions", gateway.JSONOrStream(Request.Streams, s.Complete, s.stream))
+	r.Post("/v1/chat/completions", gateway.JSONOrStream(Request.Streams, s.Complete, s.stream,
+		gateway.AtMost("messages", s.chat.MaxMessages()),
+		gateway.AtMost("stop_token_ids", maxStopTokens),
+		gateway.AtMost("modalities", maxModalities),
+	))
 }
 
 // stream is Stream as server-sent events, with the mark that OpenAI's streams

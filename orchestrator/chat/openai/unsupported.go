@@ -32,7 +32,7 @@ func (r *Request) checkUnsupported(problems *fault.Problems) {
 	} {
 		refuse(guided.asked, guided.name, "%s is not supported: guided decoding is not enabled for this service", guided.name)
 	}
-	refuse(len(r.LogitBias) > 0, "logit_bias", "logit_bias is not supported by this service")
+	refuse(bool(r.LogitBias), "logit_bias", "logit_bias is not supported by this service")
 	refuse(r.PromptLogprobs != nil, "prompt_logprobs", "prompt_logprobs is not supported by this service")
 	refuse(isTrue(r.Echo), "echo", "echo is not supported by this service")
 	bestOf := r.BestOf != nil && *r.BestOf > 1 && (r.N == nil || *r.BestOf != *r.N)
@@ -46,11 +46,11 @@ func (r *Request) checkUnsupported(problems *fault.Problems) {
 func (r *Request) checkTools(refuse func(asked bool, name, format string, args ...any)) {
 	choice := strings.Trim(string(r.ToolChoice), `"`)
 	switch {
-	case choice == "none" || choice == "auto" && len(r.Tools) == 0:
+	case choice == "none" || choice == "auto" && !bool(r.Tools):
 	case choice == "" || choice == "null" || choice == "auto":
-		refuse(len(r.Tools) > 0, "tool_choice", "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
+		refuse(bool(r.Tools), "tool_choice", "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
 	default:
 		refuse(true, "tool_choice", "tool_choice = %s is not supported!", r.ToolChoice)
 	}
-	refuse(len(r.Functions) > 0 || given(r.FunctionCall), "functions", "functions are not supported: this service calls no tools")
+	refuse(bool(r.Functions) || given(r.FunctionCall), "functions", "functions are not supported: this service calls no tools")
 }

@@ -35,7 +35,7 @@ func (r *Request) checkSampling(problems *fault.Problems) {
 	}
 	sampling := r.sampling()
 	chat.CheckSampling(problems.Add, &sampling)
-	problems.Add(r.checkLogprobs(), chat.CheckStop(r.Stop))
+	problems.Add(r.checkLogprobs(), r.Stop.Check())
 }
 
 func (r *Request) checkLogprobs() *fault.Error {
@@ -58,7 +58,7 @@ func (m *Message) check() *fault.Error {
 	switch {
 	case m.Role == "tool" || m.Role == "function":
 		return chat.Refuse(m.Role, []any{"role"}, "messages of role %q are not supported: this service calls no tools", m.Role)
-	case len(m.ToolCalls) > 0 || given(m.Function):
+	case bool(m.ToolCalls) || given(m.Function):
 		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are not supported by this service")
 	case given(m.Audio):
 		return chat.Refuse(nil, []any{"audio"}, "audio is not supported by this service")

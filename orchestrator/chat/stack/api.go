@@ -3,7 +3,7 @@ package stack
 import (
 	"encoding/json"
 
-	"retort/orchestrator/wire"
+	"retort/orchestrator/chat"
 )
 
 // Request is the body of the stack-style interface, in the form of autumn
@@ -16,33 +16,33 @@ type Request struct {
 	Stream   *bool     `json:"stream" bind:"nullable"`
 	Logprobs *Logprobs `json:"logprobs" bind:"nullable"`
 
-	Tools            []json.RawMessage `json:"tools" bind:"nullable"`
-	ToolChoice       json.RawMessage   `json:"tool_choice" bind:"nullable"`        // means nothing without tools
-	ToolPromptFormat json.RawMessage   `json:"tool_prompt_format" bind:"nullable"` // the same
-	ToolConfig       json.RawMessage   `json:"tool_config" bind:"nullable"`        // the same
-	ResponseFormat   json.RawMessage   `json:"response_format" bind:"nullable"`
+	Tools            chat.HasItems   `json:"tools" bind:"nullable"`
+	ToolChoice       json.RawMessage `json:"tool_choice" bind:"nullable"`        // means nothing without tools
+	ToolPromptFormat json.RawMessage `json:"tool_prompt_format" bind:"nullable"` // the same
+	ToolConfig       json.RawMessage `json:"tool_config" bind:"nullable"`        // the same
+	ResponseFormat   json.RawMessage `json:"response_format" bind:"nullable"`
 }
 
 // Message is one turn. Roles: system, user, assistant.
 type Message struct {
-	Role       string            `json:"role" bind:"required"`
-	Content    Content           `json:"content" bind:"required"`
-	Context    Content           `json:"context" bind:"nullable"`     // of a user message: put behind it
-	StopReason *string           `json:"stop_reason" bind:"nullable"` // of an answer sent back; ignored
-	ToolCalls  []json.RawMessage `json:"tool_calls" bind:"nullable"`
-	CallID     *string           `json:"call_id" bind:"nullable"`
-	ToolName   json.RawMessage   `json:"tool_name" bind:"nullable"`
+	Role       string          `json:"role" bind:"required"`
+	Content    Content         `json:"content" bind:"required"`
+	Context    Content         `json:"context" bind:"nullable"`     // of a user message: put behind it
+	StopReason *string         `json:"stop_reason" bind:"nullable"` // of an answer sent back; ignored
+	ToolCalls  chat.HasItems   `json:"tool_calls" bind:"nullable"`
+	CallID     *string         `json:"call_id" bind:"nullable"`
+	ToolName   json.RawMessage `json:"tool_name" bind:"nullable"`
 }
 
 // Sampling says how the answer is chosen.
 type Sampling struct {
-	Strategy          Strategy `json:"strategy" bind:"nullable"`
-	Temperature       *float64 `json:"temperature" bind:"nullable"`
-	TopP              *float64 `json:"top_p" bind:"nullable"`
-	TopK              *int     `json:"top_k" bind:"nullable"`
-	MaxTokens         *int     `json:"max_tokens" bind:"nullable"` // 0 is no limit
-	RepetitionPenalty *float64 `json:"repetition_penalty" bind:"nullable"`
-	Stop              Stops    `json:"stop" bind:"nullable"`
+	Strategy          Strategy   `json:"strategy" bind:"nullable"`
+	Temperature       *float64   `json:"temperature" bind:"nullable"`
+	TopP              *float64   `json:"top_p" bind:"nullable"`
+	TopK              *int       `json:"top_k" bind:"nullable"`
+	MaxTokens         *int       `json:"max_tokens" bind:"nullable"` // 0 is no limit
+	RepetitionPenalty *float64   `json:"repetition_penalty" bind:"nullable"`
+	Stop              chat.Stops `json:"stop" bind:"nullable"`
 }
 
 // Logprobs asks for log probabilities: of the token chosen and of the TopK
@@ -91,9 +91,3 @@ type TypedDelta struct {
 	Type string `json:"type"` // "text"
 	Text string `json:"text"`
 }
-
-// Stops is one stop string or several.
-type Stops wire.Strings
-
-// UnmarshalJSON decodes "a" or ["a", "b"].
-func (s *Stops) UnmarshalJSON(data []byte) error { return (*wire.Strings)(s).UnmarshalJSON(data) }

@@ -12,8 +12,9 @@ import (
 
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	older := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(false))
-	newer := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(true))
+	messages := gateway.AtMost("messages", s.chat.MaxMessages())
+	older := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(false), messages)
+	newer := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(true), messages)
 	r.Post("/inference/chat_completion", older)
 	r.Post("/experimental/ls/inference/chat_completion", older)
 	r.Post("/alpha/inference/chat-completion", newer)

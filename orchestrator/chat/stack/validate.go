@@ -21,7 +21,7 @@ func (r *Request) Validate() error {
 		}
 		return nil
 	})
-	if len(r.Tools) > 0 {
+	if r.Tools {
 		problems.Add(chat.Refuse(nil, []any{"tools"}, "tools are not supported by this service"))
 	}
 	if given(r.ResponseFormat) {
@@ -41,7 +41,7 @@ func (m *Message) check() *fault.Error {
 	switch {
 	case m.Role == "ipython" || m.Role == "tool":
 		return chat.Refuse(m.Role, []any{"role"}, "messages of role %q are not supported: this service calls no tools", m.Role)
-	case len(m.ToolCalls) > 0:
+	case bool(m.ToolCalls):
 		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are not supported by this service")
 	}
 	if f := fault.OneOf(m.Role, []string{"system", "user", "assistant"}, "role"); f != nil {
@@ -70,7 +70,7 @@ func (s *Sampling) check(problems *fault.Problems) {
 		TopK:              s.topK(),
 		RepetitionPenalty: s.RepetitionPenalty,
 	})
-	add(chat.CheckStop(s.Stop), chat.AtLeast(s.MaxTokens, 0, "max_tokens"))
+	add(s.Stop.Check(), chat.AtLeast(s.MaxTokens, 0, "max_tokens"))
 	if s.Strategy.Type == "top_k" && s.topK() == nil {
 		add(fault.Field("missing", nil, []any{"top_k"}, "Field required"))
 	}

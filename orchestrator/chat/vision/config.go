@@ -12,8 +12,9 @@ type Config struct {
 	MaxPixels    int            `default:"33554432" help:"Most pixels of one image, width times height."`
 	MaxSide      int            `default:"16384" help:"Longest side of an image in pixels."`
 	MinSide      int            `default:"8" help:"Shortest side of an image in pixels."`
-	DecodePixels int            `default:"134217728" help:"Pixels being decoded at once, of all requests; more wait."`
+	DecodePixels int            `default:"33554432" help:"Pixels being decoded at once, of all requests; more wait. Also the most pixels of all images of a request, for models that take pixels."`
 	Fetch        bool           `default:"true" negatable:"" help:"Fetch images from http and https URLs."`
+	FetchTotal   int            `default:"67108864" help:"Largest sum of the image files fetched for one request, in bytes."`
 	FetchTimeout time.Duration  `default:"10s" help:"Longest time to fetch one image."`
 	FetchHops    int            `default:"3" help:"Redirects followed for one image."`
 	FetchAllow   []netip.Prefix `placeholder:"CIDR,…" help:"Private, loopback or link-local networks that images may be fetched from; none by default."`
@@ -23,8 +24,8 @@ type Config struct {
 // command line.
 func DefaultConfig() Config {
 	return Config{
-		MaxBytes: 20 << 20, MaxPixels: 32 << 20, MaxSide: 16384, MinSide: 8, DecodePixels: 128 << 20,
-		Fetch: true, FetchTimeout: 10 * time.Second, FetchHops: 3,
+		MaxBytes: 20 << 20, MaxPixels: 32 << 20, MaxSide: 16384, MinSide: 8, DecodePixels: 32 << 20,
+		Fetch: true, FetchTotal: 64 << 20, FetchTimeout: 10 * time.Second, FetchHops: 3,
 	}
 }
 
@@ -37,8 +38,8 @@ func (c Config) Validate() error {
 	if c.DecodePixels < c.MaxPixels {
 		errs = append(errs, errors.New("pixels decoded at once must be enough for one image"))
 	}
-	if c.Fetch && (c.FetchTimeout <= 0 || c.FetchHops < 0) {
-		errs = append(errs, errors.New("the time to fetch an image must be positive and the redirects not negative"))
+	if c.Fetch && (c.FetchTimeout <= 0 || c.FetchHops < 0 || c.FetchTotal < c.MaxBytes) {
+		errs = append(errs, errors.New("the time to fetch an image must be positive, the redirects not negative, and all images of a request at least as large as one"))
 	}
 	return errors.Join(errs...)
 }

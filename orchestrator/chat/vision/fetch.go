@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -62,9 +63,10 @@ func acceptable(u *url.URL) error {
 	return nil
 }
 
-// fetch returns the bytes at u. Its errors are faults of the caller's request
-// and tell nothing about networks that the caller cannot see.
-func (f *fetcher) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
+// fetch returns the bytes at u. hold is asked before bytes are taken into
+// memory, and may refuse. Other errors are faults of the caller's request and
+// tell nothing about networks that the caller cannot see.
+func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) error) ([]byte, error) {
 	within, cancel := context.WithTimeout(ctx, f.within)
 	defer cancel()
 	request, err := http.NewRequestWithContext(within, http.MethodGet, u.String(), nil)
@@ -84,14 +86,40 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	if response.ContentLength > int64(f.most) {
 		return nil, tooManyBytes(f.most)
 	}
-	file, err := io.ReadAll(io.LimitReader(response.Body, int64(f.most)+1))
+	file, err := f.read(response, hold)
 	if err != nil {
 		return nil, f.failed(ctx, err)
 	}
-	if len(file) > f.most {
-		return nil, tooManyBytes(f.most)
-	}
 	return file, nil
+}
+
+// firstPiece is how many bytes of a file without a length are read before more
+// memory is asked for; every later piece is as large as all before it.
+const firstPiece = 64 << 10
+
+// read reads a file piece by piece. One whose length is said is one piece.
+func (f *fetcher) read(response *http.Response, hold func(bytes int64) error) ([]byte, error) {
+	var file bytes.Buffer
+	piece := int64(firstPiece)
+	if response.ContentLength >= 0 {
+		piece = response.ContentLength
+	}
+	for {
+		if err := hold(piece); err != nil {
+			return nil, err
+		}
+		_, err := io.CopyN(&file, response.Body, piece)
+		if file.Len() > f.most {
+			return nil, tooManyBytes(f.most)
+		}
+		if err == io.EOF || err == nil && int64(file.Len()) == response.ContentLength {
+			return file.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		piece = int64(min(file.Len(), f.most+1-file.Len()))
+	}
 }
 
 // failed words an error. ctx is the request's own, without the time limit of

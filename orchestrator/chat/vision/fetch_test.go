@@ -92,7 +92,7 @@ func TestFetch(t *testing.T) {
 		"/html":                               "it looks like text/html",
 		"/gone":                               "its server answered 404",
 	} {
-		_, err := l.Load(t.Context(), s.URL+path)
+		_, err := one(t.Context(), l, Source{URL: s.URL + path})
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", path, err)
@@ -109,16 +109,16 @@ func TestPrivateIsNotFetched(t *testing.T) {
 	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
 	l := loader(t, nil)
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f000001", "0177.0.0.1", "127.1"} {
-		_, err := l.Load(t.Context(), "http://"+host+port+"/image")
+		_, err := one(t.Context(), l, Source{URL: "http://" + host + port + "/image"})
 		if fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
-	if _, err := l.Load(t.Context(), "http://localhost"+port+"/image"); err == nil || !strings.Contains(err.Error(), "not fetched from") {
+	if _, err := one(t.Context(), l, Source{URL: "http://localhost" + port + "/image"}); err == nil || !strings.Contains(err.Error(), "not fetched from") {
 		t.Errorf("localhost: %v", err)
 	}
 	off := loader(t, func(c *Config) { c.Fetch, c.FetchAllow = false, prefixes("127.0.0.0/8") })
-	if _, err := off.Load(t.Context(), s.URL+"/image"); err == nil || !strings.Contains(err.Error(), "send a data URL") {
+	if _, err := one(t.Context(), off, Source{URL: s.URL + "/image"}); err == nil || !strings.Contains(err.Error(), "send a data URL") {
 		t.Errorf("fetching is off, and yet: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/memory"
 )
 
 // Loader gets images from their sources. It is safe for use by many
@@ -16,34 +17,24 @@ import (
 type Loader struct {
 	config  Config
 	fetcher *fetcher
-	pixels  *semaphore.Weighted // of all decoding under way
+	pixels  *semaphore.Weighted // pixels of all decoding under way
+	memory  *memory.Budget      // of the process
 }
 
-// NewLoader returns a loader with these limits, which must be valid.
-func NewLoader(c Config) *Loader {
-	return &Loader{config: c, fetcher: newFetcher(c), pixels: semaphore.NewWeighted(int64(c.DecodePixels))}
+// NewLoader returns a loader with these limits, which must be valid. Files that
+// are fetched or rewritten, and tensors of pixels, count against the process's
+// memory budget; nil is no such bound.
+func NewLoader(c Config, budget *memory.Budget) *Loader {
+	return &Loader{config: c, fetcher: newFetcher(c), pixels: semaphore.NewWeighted(int64(c.DecodePixels)), memory: budget}
 }
 
-// Load returns the image at a data, http or https URL, checked, whole and
-// flat. What is wrong with it is an Invalid fault without a path.
-func (l *Loader) Load(ctx context.Context, source string) (*Image, error) {
-	file, err := l.file(ctx, source)
-	if err != nil {
-		return nil, err
+// file returns the file at a source.
+func (s *Set) file(ctx context.Context, from Source) ([]byte, error) {
+	l := s.loader
+	if from.Base64 != "" && from.URL == "" {
+		return l.decoded(from.Base64)
 	}
-	return l.open(ctx, file)
-}
-
-// LoadBase64 returns the image whose file is given in base64.
-func (l *Loader) LoadBase64(ctx context.Context, text string) (*Image, error) {
-	file, err := l.decoded(text)
-	if err != nil {
-		return nil, err
-	}
-	return l.open(ctx, file)
-}
-
-func (l *Loader) file(ctx context.Context, source string) ([]byte, error) {
+	source := from.URL
 	scheme, rest, found := strings.Cut(source, ":")
 	switch {
 	case !found:
@@ -61,7 +52,7 @@ func (l *Loader) file(ctx context.Context, source string) ([]byte, error) {
 	if !l.config.Fetch {
 		return nil, fault.New(fault.Invalid, "images are not fetched from URLs here: send a data URL")
 	}
-	return l.fetcher.fetch(ctx, u)
+	return l.fetcher.fetch(ctx, u, func(bytes int64) error { return s.holdFetched(ctx, bytes) })
 }
 
 // inline reads what follows data: (RFC 2397). The media type is not looked at.

@@ -29,7 +29,16 @@ func loader(t testing.TB, change func(*Config)) *Loader {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return NewLoader(c)
+	return NewLoader(c, nil)
+}
+
+// one loads one image.
+func one(ctx context.Context, l *Loader, from Source) (*Image, error) {
+	set, err := l.Load(ctx, []Source{from})
+	if err != nil {
+		return nil, err
+	}
+	return set.All()[0], nil
 }
 
 func dataURL(label string, file []byte) string {
@@ -69,11 +78,11 @@ func TestReference(t *testing.T) {
 	l := loader(t, nil)
 	for name, want := range golden.Entries {
 		t.Run(name, func(t *testing.T) {
-			img, err := l.Load(t.Context(), dataURL("text/html", fixture(t, name))) // the label is wrong on purpose
+			img, err := one(t.Context(), l, Source{URL: dataURL("text/html", fixture(t, name))}) // the label is wrong on purpose
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, w, h, err := l.RGB(t.Context(), []*Image{img}, 0, 0)
+			got, w, h, err := (&Set{loader: l, images: []*Image{img}, request: t.Context()}).RGB(t.Context(), 0, 0)
 			if err != nil || w != want.Width || h != want.Height {
 				t.Fatalf("%d × %d, %v; want %d × %d", w, h, err, want.Width, want.Height)
 			}
@@ -111,7 +120,7 @@ func TestOpaqueFilesStayAsTheyAre(t *testing.T) {
 		"rgb.png": true, "rgb.jpg": true, "lossy.webp": true, "rgba.png": false, "cmyk.jpg": false, "palette-transparent.png": false,
 	} {
 		file := fixture(t, name)
-		img, err := loader(t, nil).Load(t.Context(), dataURL("image/png", file))
+		img, err := one(t.Context(), loader(t, nil), Source{URL: dataURL("image/png", file)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +173,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := loader(t, nil).Load(t.Context(), test.source)
+			_, err := one(t.Context(), loader(t, nil), Source{URL: test.source})
 			runtime.ReadMemStats(&after)
 			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an Invalid fault with %q", err, test.want)
@@ -180,7 +189,7 @@ func TestLoadBase64(t *testing.T) {
 	file := fixture(t, "rgb.png")
 	text := base64.StdEncoding.EncodeToString(file)
 	for _, form := range []string{text, strings.TrimRight(text, "="), text[:40] + "\n" + text[40:]} {
-		img, err := loader(t, nil).LoadBase64(t.Context(), form)
+		img, err := one(t.Context(), loader(t, nil), Source{Base64: form})
 		if err != nil || img.Width != 20 || !strings.HasPrefix(img.DataURL(), "data:image/png;base64,") {
 			t.Errorf("%v, %v", img, err)
 		}
@@ -195,14 +204,15 @@ func TestRGB(t *testing.T) {
 		for i := range w * h {
 			img.Set(i%w, i/w, c)
 		}
-		opened, err := l.open(t.Context(), encodePNG(t, img))
+		opened, _, err := l.open(t.Context(), encodePNG(t, img))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return opened
 	}
+	set := func(images ...*Image) *Set { return &Set{loader: l, images: images, request: t.Context()} }
 	red, blue := open(10, 8, color.RGBA{255, 0, 0, 255}), open(8, 12, color.RGBA{0, 0, 255, 255})
-	pixels, w, h, err := l.RGB(t.Context(), []*Image{red, blue}, 0, 0)
+	pixels, w, h, err := set(red, blue).RGB(t.Context(), 0, 0)
 	if err != nil || w != 10 || h != 12 || len(pixels) != 2*10*12*3 {
 		t.Fatalf("%d × %d, %d bytes, %v", w, h, len(pixels), err)
 	}
@@ -211,7 +221,7 @@ func TestRGB(t *testing.T) {
 	if at(0, 9, 7) != [3]byte{255, 0, 0} || at(0, 0, 8) != white || at(1, 7, 11) != [3]byte{0, 0, 255} || at(1, 8, 0) != white {
 		t.Error("smaller images are not laid on white")
 	}
-	pixels, w, h, err = l.RGB(t.Context(), []*Image{red}, 4, 4)
+	pixels, w, h, err = set(red).RGB(t.Context(), 4, 4)
 	if err != nil || w != 4 || h != 4 || at(0, 3, 3) != [3]byte{255, 0, 0} {
 		t.Errorf("scaled to %d × %d: %v, %v", w, h, pixels, err)
 	}
@@ -220,7 +230,7 @@ func TestRGB(t *testing.T) {
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := loader(t, nil).Load(ctx, dataURL("image/png", fixture(t, "rgb.png")))
+	_, err := one(ctx, loader(t, nil), Source{URL: dataURL("image/png", fixture(t, "rgb.png"))})
 	if fault.KindOf(err) != fault.Canceled {
 		t.Errorf("got %v", err)
 	}
@@ -234,7 +244,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	l := loader(f, func(c *Config) { c.MaxPixels = 1 << 16; c.DecodePixels = 1 << 16 })
 	f.Fuzz(func(t *testing.T, file []byte) {
-		img, err := l.open(t.Context(), file)
+		img, _, err := l.open(t.Context(), file)
 		if err == nil && (img.Width*img.Height > 1<<16 || img.Format == "gif") {
 			t.Errorf("%s %d × %d", img.Format, img.Width, img.Height)
 		}
@@ -247,7 +257,7 @@ func BenchmarkLoad(b *testing.B) {
 	l := loader(b, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := l.Load(b.Context(), source); err != nil {
+		if _, err := one(b.Context(), l, Source{URL: source}); err != nil {
 			b.Fatal(err)
 		}
 	}

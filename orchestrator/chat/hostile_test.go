@@ -1,0 +1,73 @@
+package chat_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"retort/orchestrator/chat"
+	"retort/orchestrator/gateway"
+)
+
+// TestLongLists sends bodies of 4 MiB that are all one list. The answer is
+// short, and what is beyond a bound takes no memory worth telling beyond the
+// body itself.
+func TestLongLists(t *testing.T) {
+	url, repository := fakeTriton(t)
+	s := serve(t, url, repository, func(_ *chat.Config, limits *gateway.Config) { limits.BodyLimit = 32 << 20 })
+	const size = 4 << 20
+	long := func(before, item, after string) string {
+		var b strings.Builder
+		b.WriteString(before + item)
+		for b.Len() < size {
+			b.WriteString("," + item)
+		}
+		return b.String() + after
+	}
+	const model = `{"model":"test/scripted-vllm","messages":[{"role":"user","content":"a"}],`
+	for name, test := range map[string]struct{ path, body, want string }{
+		"messages":        {completions, long(`{"model":"m","messages":[`, `{}`, `]}`), "messages[0].role: Field required"},
+		"messages, stack": {older, long(`{"model":"m","messages":[`, `{}`, `]}`), "messages[0].role: Field required"},
+		"parts":           {completions, long(`{"model":"m","messages":[{"role":"user","content":[`, `{"type":"text","text":""}`, `]}]}`), "at most 1024 items"},
+		"parts, stack":    {older, long(`{"model":"m","messages":[{"role":"user","content":[`, `""`, `]}]}`), "at most 1024 items"},
+		"members of a part": {completions, `{"model":"m","messages":[{"role":"user","content":[{` + numbered(size) + `}]}]}`,
+			"messages[0].content[0].type: Field required"},
+		"stop strings": {completions, long(model+`"stop":[`, `""`, `]}`), "stop"},
+		"stop tokens":  {completions, long(model+`"stop_token_ids":[`, `0`, `]}`), "at most 1024 items"},
+		"tools":        {completions, long(model+`"tools":[`, `0`, `]}`), "tool_choice"},
+		"tool calls":   {completions, long(`{"model":"m","messages":[{"role":"assistant","content":"a","tool_calls":[`, `0`, `]}]}`), "tool calls"},
+		"biases":       {completions, model + `"logit_bias":{` + numbered(size) + `}}`, "logit_bias"},
+		"modalities":   {completions, long(model+`"modalities":[`, `""`, `]}`), "at most 16 items"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			status, text := (&stand{t: t, url: s.url}).post(test.path, test.body)
+			runtime.ReadMemStats(&after)
+			if status != 400 || !strings.Contains(text, test.want) || len(text) > 8192 {
+				t.Errorf("%d, %d bytes: %.500s", status, len(text), text)
+			}
+			// The client's copy, the server's, and a few of the decoder's.
+			if used := after.TotalAlloc - before.TotalAlloc; used > 24*size {
+				t.Errorf("%d MB were used", used>>20)
+			}
+		})
+	}
+}
+
+// numbered is a list of members of so many bytes.
+func numbered(size int) string {
+	var b strings.Builder
+	b.WriteString(`"#":0`)
+	for i := 0; b.Len() < size; i++ {
+		b.WriteString(`,"#`)
+		for n := i; ; n /= 36 {
+			b.WriteByte("0123456789abcdefghijklmnopqrstuvwxyz"[n%36])
+			if n < 36 {
+				break
+			}
+		}
+		b.WriteString(`":0`)
+	}
+	return b.String()
+}

@@ -1,0 +1,102 @@
+package vision
+
+import (
+	"context"
+	"image"
+	"image/color"
+	"image/draw"
+
+	xdraw "golang.org/x/image/draw"
+
+	"retort/orchestrator/fault"
+)
+
+// RGB returns the images as one tensor [n, height, width, 3] of bytes, for
+// engines that take pixels. Each is scaled to width and height; both 0 means
+// the size of the largest, on which smaller ones are laid, white around them.
+// Images that would take more pixels together than are decoded at once are
+// refused, with the image that is to blame.
+func (s *Set) RGB(ctx context.Context, width, height int) (pixels []byte, w, h int, err error) {
+	images := s.All()
+	scaled := width > 0 && height > 0
+	if !scaled {
+		width, height = canvas(images)
+	}
+	if err := s.fitsCanvas(width, height); err != nil {
+		return nil, 0, 0, err
+	}
+	size := len(images) * width * height * 3
+	if err := s.hold(ctx, tensorWeight*int64(size)); err != nil {
+		return nil, 0, 0, err
+	}
+	pixels = make([]byte, 0, size)
+	for _, img := range images {
+		err := s.loader.decoding(ctx, img, width*height, func(decoded image.Image) error {
+			pixels = appendRGB(pixels, sized(flat(decoded), width, height, scaled))
+			return nil
+		})
+		if err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return pixels, width, height, nil
+}
+
+// canvas is the size that all images fit on: the widest by the tallest.
+func canvas(images []*Image) (width, height int) {
+	for _, img := range images {
+		width = max(width, img.Width)
+		height = max(height, img.Height)
+	}
+	return width, height
+}
+
+// fitsCanvas refuses images that are small each, but one wide and another one
+// tall. To blame is the first that makes the canvas of those before it too
+// large.
+func (s *Set) fitsCanvas(width, height int) error {
+	most := s.loader.config.DecodePixels
+	images := s.All()
+	if len(images)*width*height <= most {
+		return nil
+	}
+	for i, img := range images {
+		w, h := canvas(images[:i+1])
+		if pixels := len(images) * w * h; pixels > most {
+			return fault.New(fault.Invalid, "image %d of %d (%d × %d) is too large: this model takes all images in one size, "+
+				"here %d × %d, which makes %d pixels; at most %d are taken",
+				i+1, len(images), img.Width, img.Height, w, h, pixels, most).Under(img.place...)
+		}
+	}
+	return fault.New(fault.Invalid, "%d images of %d × %d, as this model takes them, are more than %d pixels", len(images), width, height, most)
+}
+
+// mostScaling bounds the memory of scaling, in bytes: the filter holds a row of
+// the image's height for each column of the result, at 32 bytes a pixel.
+const mostScaling = 256 << 20
+
+func sized(img *image.RGBA, width, height int, scaled bool) *image.RGBA {
+	if img.Rect.Dx() == width && img.Rect.Dy() == height {
+		return img
+	}
+	out := image.NewRGBA(image.Rect(0, 0, width, height))
+	if scaled {
+		for 32*width*img.Rect.Dy() > mostScaling && img.Rect.Dy() > 2*height {
+			half := image.NewRGBA(image.Rect(0, 0, img.Rect.Dx(), img.Rect.Dy()/2))
+			xdraw.ApproxBiLinear.Scale(half, half.Rect, img, img.Rect, draw.Src, nil)
+			img = half
+		}
+		xdraw.CatmullRom.Scale(out, out.Rect, img, img.Rect, draw.Src, nil)
+		return out
+	}
+	draw.Draw(out, out.Rect, image.NewUniform(color.White), image.Point{}, draw.Src)
+	draw.Draw(out, img.Rect, img, image.Point{}, draw.Src)
+	return out
+}
+
+func appendRGB(pixels []byte, img *image.RGBA) []byte {
+	for i := 0; i < len(img.Pix); i += 4 {
+		pixels = append(pixels, img.Pix[i], img.Pix[i+1], img.Pix[i+2])
+	}
+	return pixels
+}
