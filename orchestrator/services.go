@@ -69,6 +69,6 @@ func (a *application) batching(api string) triton.BatchOptions {
 	return triton.BatchOptions{
 		MaxTokens:   a.config.BatchTokens,
 		Concurrency: a.config.BatchConcurrency,
-		Observe:     func(b triton.Batch) { a.metrics.Batch(api, b.Rows, b.Padded) },
+		Observe:     func(b triton.BatchStats) { a.metrics.Batch(api, b.Rows, b.Padded) },
 	}
 }

@@ -68,12 +68,12 @@ func realTriton(t *testing.T) (url, repository string) {
 		folder := filepath.Join(repository, name)
 		install(t, name, folder, code)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		if err := client.Load(ctx, name, nil); err != nil {
+		if err := client.Admin().Load(ctx, name, nil); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
 		t.Cleanup(func() {
-			_ = client.Unload(context.Background(), name)
+			_ = client.Admin().Unload(context.Background(), name)
 			os.RemoveAll(folder)
 		})
 	}

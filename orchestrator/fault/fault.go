@@ -20,6 +20,11 @@ const (
 	Internal Kind = iota
 	// Invalid is a request that will fail however often it is sent.
 	Invalid
+	// Rejected is a request of ours that the inference server refused: the model
+	// is not the one that its entry describes, or the code is wrong. Like
+	// Internal it is logged, not shown, unless a room knows that a value of the
+	// client's led to it.
+	Rejected
 	// TooLarge is a body above the size limit of its API.
 	TooLarge
 	// NotFound names a model or a route that does not exist.
@@ -39,7 +44,7 @@ const (
 )
 
 var kindNames = [...]string{
-	"internal", "invalid", "too large", "not found", "method", "unauthorized",
+	"internal", "invalid", "rejected", "too large", "not found", "method", "unauthorized",
 	"overloaded", "unavailable", "timeout", "canceled",
 }
 

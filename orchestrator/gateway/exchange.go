@@ -144,7 +144,7 @@ func (x *exchange) report(status, bytesOut int, took time.Duration) {
 	}
 	triton := min(x.request.Triton(), took)
 	event.Str("method", x.method).Str("path", x.path).Int("status", status).
-		Float64("ms", milliseconds(took)).Float64("triton_ms", milliseconds(triton)).
+		Float64("ms", milliseconds(took)).Float64("triton_ms", milliseconds(triton)).Float64("queued_ms", milliseconds(x.request.Queued())).
 		Int64("rows", x.request.Rows()).Int64("tokens", x.request.Tokens()).
 		Int("bytes_in", x.bytesIn).Int("bytes_out", bytesOut).
 		Msg("request")

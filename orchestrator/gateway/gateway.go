@@ -169,7 +169,7 @@ func (g *Gateway) classify(err error) *fault.Error {
 		return fromFiber(known)
 	}
 	f := fault.As(err).Clipped()
-	if f.Kind != fault.Internal {
+	if f.Kind != fault.Internal && f.Kind != fault.Rejected {
 		return f
 	}
 	return &fault.Error{Kind: fault.Internal, Message: "Internal server error", Err: err}

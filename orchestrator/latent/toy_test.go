@@ -211,7 +211,7 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 		triton.NewCatalog(registry, OracleAPI, zerolog.Nop(), silent, OracleOpener(client, batching)))
 	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := registry.Wait(ctx, func(*triton.Snapshot) bool { return service.Ready() == nil }); err != nil {
+	if _, err := tritontest.Wait(ctx, registry, func(*triton.Snapshot) bool { return service.Ready() == nil }); err != nil {
 		tb.Fatal(service.Ready())
 	}
 	life, end := context.WithCancel(context.Background())

@@ -24,7 +24,7 @@ func TestRealModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if err := client.Load(t.Context(), "masked", nil); err != nil {
+	if err := client.Admin().Load(t.Context(), "masked", nil); err != nil {
 		t.Fatal(err)
 	}
 	h := serve(t, Config{}, nil, client, folder)

@@ -15,6 +15,7 @@ type Metrics struct {
 	requests  *prometheus.CounterVec
 	latency   *prometheus.HistogramVec
 	triton    *prometheus.HistogramVec
+	queued    *prometheus.HistogramVec
 	own       *prometheus.HistogramVec
 	inFlight  *prometheus.GaugeVec
 	waiting   *prometheus.GaugeVec
@@ -39,7 +40,8 @@ func NewMetrics() *Metrics {
 			Name: "retort_http_requests_total", Help: "Requests answered, by API, route, method and status.",
 		}, []string{"api", "route", "method", "status"}),
 		latency: histogram("retort_http_request_duration_seconds", "Time from the request's arrival to the end of its answer.", seconds, "api", "route"),
-		triton:  histogram("retort_http_triton_seconds", "The part of a request's time spent waiting for Triton.", seconds, "api", "route"),
+		triton:  histogram("retort_http_triton_seconds", "The part of a request's time during which Triton worked on its rows.", seconds, "api", "route"),
+		queued:  histogram("retort_http_queued_seconds", "The part of a request's time during which its rows waited for their turn.", seconds, "api", "route"),
 		own:     histogram("retort_http_own_seconds", "The part of a request's time spent in the gateway itself.", seconds, "api", "route"),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "retort_http_in_flight", Help: "Requests being served.",
@@ -65,7 +67,7 @@ func NewMetrics() *Metrics {
 			Name: "retort_triton_up", Help: "1 while Triton's repository index can be read.",
 		}),
 	}
-	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.own, m.inFlight, m.waiting, m.refused, m.tokens, m.rows,
+	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.queued, m.own, m.inFlight, m.waiting, m.refused, m.tokens, m.rows,
 		m.batchRows, m.batchPad, m.models, m.tritonUp,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -78,12 +80,14 @@ func histogram(name, help string, buckets []float64, labels ...string) *promethe
 // Answered records the end of a request. Requests that matched no route share
 // the route "other", so that scanners cannot grow the registry.
 func (m *Metrics) Answered(r *Request, route, method string, status int, took time.Duration) {
-	waited := min(r.Triton(), took)
+	triton := min(r.Triton(), took)
+	queued := min(r.Queued(), took-triton)
 	m.requests.WithLabelValues(r.API, route, method, strconv.Itoa(status)).Inc()
 	m.latency.WithLabelValues(r.API, route).Observe(took.Seconds())
 	if r.Triton() > 0 {
-		m.triton.WithLabelValues(r.API, route).Observe(waited.Seconds())
-		m.own.WithLabelValues(r.API, route).Observe((took - waited).Seconds())
+		m.triton.WithLabelValues(r.API, route).Observe(triton.Seconds())
+		m.queued.WithLabelValues(r.API, route).Observe(queued.Seconds())
+		m.own.WithLabelValues(r.API, route).Observe((took - triton - queued).Seconds())
 	}
 	if n := r.Tokens(); n > 0 {
 		m.tokens.WithLabelValues(r.API).Add(float64(n))

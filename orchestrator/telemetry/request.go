@@ -16,6 +16,8 @@ type Request struct {
 	API string
 
 	triton atomic.Int64
+	queued atomic.Int64
+	turns  atomic.Int64
 	tokens atomic.Int64
 	rows   atomic.Int64
 }
@@ -33,6 +35,36 @@ func (r *Request) Triton() time.Duration {
 		return 0
 	}
 	return time.Duration(r.triton.Load())
+}
+
+// AddQueued adds time spent waiting for a turn among the rows of other requests.
+func (r *Request) AddQueued(d time.Duration) {
+	if r != nil {
+		r.queued.Add(int64(d))
+	}
+}
+
+// Queued returns the time spent waiting for turns so far.
+func (r *Request) Queued() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return time.Duration(r.queued.Load())
+}
+
+// AddTurn counts a batch that was made around a row of the request.
+func (r *Request) AddTurn() {
+	if r != nil {
+		r.turns.Add(1)
+	}
+}
+
+// Turns returns the turns counted so far.
+func (r *Request) Turns() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.turns.Load()
 }
 
 // AddTokens counts tokens given to a model, special tokens included and

@@ -68,6 +68,7 @@ type catalogTable[T any] struct {
 	made   []opened[T]
 	stale  error
 	faults []string
+	sick   map[string]string // public ids of models that do not answer, with the reason
 }
 
 // opened is what was made of a set of entries.
@@ -119,7 +120,7 @@ func byPublicID(models []*Model) [][]*Model {
 
 func (c *Catalog[T]) follow(s *Snapshot) {
 	old := c.table.Load()
-	now := &catalogTable[T]{items: map[string]T{}}
+	now := &catalogTable[T]{items: map[string]T{}, sick: map[string]string{}}
 	if s.Stale {
 		now.stale = s.Err
 	}
@@ -128,7 +129,11 @@ func (c *Catalog[T]) follow(s *Snapshot) {
 		made := c.made(old, set)
 		now.made = append(now.made, made)
 		_, taken := now.items[id]
+		sick := sickness(s, set)
 		switch {
+		case sick != "":
+			now.faults = append(now.faults, sick)
+			now.sick[id] = sick
 		case made.err != nil:
 			now.faults = append(now.faults, fmt.Sprintf("%s: %v", name, made.err))
 		case taken:
@@ -140,6 +145,16 @@ func (c *Catalog[T]) follow(s *Snapshot) {
 	}
 	slices.SortFunc(now.ids, cmp.Compare)
 	c.table.Store(now)
+}
+
+// sickness says which of the models does not answer, and why; "" when all do.
+func sickness(s *Snapshot, set []*Model) string {
+	for _, m := range set {
+		if reason, sick := s.Sick[m.Name]; sick {
+			return fmt.Sprintf("model %s does not answer: %s", m.Name, reason)
+		}
+	}
+	return ""
 }
 
 // made returns what the old table made of the same entries, or opens them.
@@ -156,13 +171,18 @@ func (c *Catalog[T]) made(old *catalogTable[T], set []*Model) opened[T] {
 	return made
 }
 
-// Find returns the model with a public id. The error is that of Ready, or
-// NotFound where other models can be served.
+// Find returns the model with a public id. The error is that of Ready,
+// Unavailable where the model does not answer at present, or NotFound where
+// other models can be served.
 func (c *Catalog[T]) Find(id string) (item T, err error) {
 	if err := c.Ready(); err != nil {
 		return item, err
 	}
-	item, ok := c.table.Load().items[id]
+	table := c.table.Load()
+	item, ok := table.items[id]
+	if reason, sick := table.sick[id]; sick {
+		return item, &fault.Error{Kind: fault.Unavailable, Message: "Service is not ready: " + reason + ".", RetryAfter: time.Second}
+	}
 	if !ok {
 		return item, fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id))
 	}

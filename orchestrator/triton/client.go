@@ -17,7 +17,6 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
-	pb "retort/orchestrator/triton/inferencepb"
 )
 
 // Client calls one or more replicas of Triton. It is safe for use by many
@@ -25,7 +24,7 @@ import (
 // reach the server.
 type Client struct {
 	pool    *pool
-	observe func(Call)
+	observe func(RPC)
 }
 
 // Dial returns a client. It waits for no server: one that is not there yet is
@@ -72,21 +71,35 @@ func errNoReplica() error {
 	return &fault.Error{Kind: fault.Unavailable, Message: "the inference server is not available", RetryAfter: retryAfter}
 }
 
-// call runs f against a replica that serves the model (any one for ""), and,
-// when that one turned out to be unavailable and the call may be repeated,
-// once more against another. model is also the name on the trace span.
-func (c *Client) call(ctx context.Context, name, model string, repeat bool, f func(context.Context, pb.GRPCInferenceServiceClient) error) error {
-	request, start := telemetry.FromContext(ctx), time.Now()
+// question says what a call to one replica is about.
+type question struct {
+	// name is the call's in traces and metrics, such as "infer".
+	name string
+	// model is the one it is about, "" for none: any replica can answer.
+	model string
+	// inference is set where the model itself must answer, and not only Triton.
+	inference bool
+	// steady asks the same replica each time, as long as it can answer.
+	steady bool
+	// once forbids a second try on another replica.
+	once bool
+}
+
+// ask runs f against a replica that serves the model, and, when that one turned
+// out to be unavailable and the call may be repeated, once more against another.
+func (c *Client) ask(ctx context.Context, q question, f func(context.Context, *replica) error) error {
+	request := telemetry.FromContext(ctx)
+	start := time.Now()
 	defer func() { request.AddTriton(time.Since(start)) }()
-	ctx, end := c.begin(ctx, name, model)
-	first := c.pool.pick(model, nil)
+	ctx, end := c.begin(ctx, q.name, q.model)
+	first := c.pool.pick(q, nil)
 	if first == nil {
 		return end(errNoReplica())
 	}
-	err := c.on(first, func() error { return f(ctx, first.service) })
-	if repeat && elsewhere(ctx, err) {
-		if second := c.pool.pick(model, first); second != nil {
-			err = c.on(second, func() error { return f(ctx, second.service) })
+	err := c.on(first, func() error { return f(ctx, first) })
+	if !q.once && elsewhere(ctx, err) {
+		if second := c.pool.pick(q, first); second != nil {
+			err = c.on(second, func() error { return f(ctx, second) })
 		}
 	}
 	return end(translate(ctx, err))
@@ -138,7 +151,7 @@ func (c *Client) begin(ctx context.Context, name, model string) (_ context.Conte
 		}
 		span.End()
 		if c.observe != nil {
-			c.observe(Call{Name: name, Model: model, Took: time.Since(start), Err: err})
+			c.observe(RPC{Name: name, Model: model, Took: time.Since(start), Err: err})
 		}
 		return err
 	}

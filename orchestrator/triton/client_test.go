@@ -147,7 +147,7 @@ func TestOneRetryElsewhere(t *testing.T) {
 		kind    fault.Kind
 	}{
 		{codes.Unavailable, ask(), 2, fault.Unavailable},
-		{codes.InvalidArgument, ask(), 1, fault.Invalid},
+		{codes.InvalidArgument, ask(), 1, fault.Rejected},
 		{codes.Internal, ask(), 1, fault.Internal},
 		{codes.Unavailable, &triton.Request{Model: "echo", Inputs: ask().Inputs, Once: true}, 1, fault.Unavailable},
 	} {
@@ -199,10 +199,10 @@ func TestModelOnOneReplicaOnly(t *testing.T) {
 		}
 	}
 	a.Put(echo(t))
-	if err := c.Load(t.Context(), "echo", nil); err != nil {
+	if err := c.Admin().Load(t.Context(), "echo", nil); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := c.Statistics(t.Context(), "echo", ""); err != nil || len(all) != 2 {
+	if all, err := c.Admin().Statistics(t.Context(), "echo", ""); err != nil || len(all) != 2 {
 		t.Errorf("loaded on %d replicas, want 2: %v", len(all), err)
 	}
 }
@@ -316,8 +316,8 @@ func TestTimeWithTritonIsCounted(t *testing.T) {
 
 func TestCallsAreObserved(t *testing.T) {
 	s := tritontest.Start(t, echo(t))
-	calls := make(chan triton.Call, 10)
-	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(c triton.Call) { calls <- c }})
+	calls := make(chan triton.RPC, 10)
+	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(c triton.RPC) { calls <- c }})
 	seen := func(name, model string, kind *fault.Kind) {
 		t.Helper()
 		select {
@@ -329,11 +329,11 @@ func TestCallsAreObserved(t *testing.T) {
 			t.Errorf("no call %s was observed", name)
 		}
 	}
-	invalid, canceled := fault.Invalid, fault.Canceled
+	rejected, canceled := fault.Rejected, fault.Canceled
 	_, _ = c.Infer(t.Context(), ask())
 	seen("infer", "echo", nil)
 	_, _ = c.Infer(t.Context(), &triton.Request{Model: "echo"})
-	seen("infer", "echo", &invalid)
+	seen("infer", "echo", &rejected)
 	_, _ = c.Index(t.Context())
 	seen("repository_index", "", nil)
 	responses, _ := c.Stream(t.Context(), ask())
@@ -468,6 +468,33 @@ func BenchmarkInfer(b *testing.B) {
 	for b.Loop() {
 		if _, err := c.Infer(context.Background(), request); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A name that cannot be looked up costs no other replica, and an address that
+// is given twice is one replica.
+func TestAddressesApart(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{"dns:///nowhere.invalid:8001", s.URL(), s.URL()}, ResolveEvery: 10 * time.Millisecond})
+	if n := len(c.Replicas()); n != 1 {
+		t.Fatalf("%d replicas, want 1", n)
+	}
+	for range 10 {
+		if _, err := c.Infer(t.Context(), ask()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n := len(c.Replicas()); n != 1 {
+		t.Errorf("%d replicas after looking up again, want 1", n)
+	}
+}
+
+func TestWrongAddresses(t *testing.T) {
+	for _, url := range []string{"", "host", "host:", ":8001", "ftp://host:1", " host:8001", "host:8001 ", "host:0", "host:70000", "host:grpc", "dns:///host:x"} {
+		if err := (triton.Config{URLs: []string{url}}).Validate(); err == nil {
+			t.Errorf("the address %q was taken", url)
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/credentials"
@@ -32,15 +34,15 @@ type Config struct {
 	ProbeTimeout time.Duration
 	// ResolveEvery is how often dns:/// names are looked up. Default 5 s.
 	ResolveEvery time.Duration
-	// Observe is told of every call when it has ended.
-	Observe func(Call)
+	// Observe is told of every RPC when it has ended.
+	Observe func(RPC)
 	// Logger gets a line when a replica comes or goes. The zero Logger is silent.
 	Logger zerolog.Logger
 }
 
-// Call is one call to Triton, for metrics. A stream is one call, a call to all
+// RPC is one call to Triton, for metrics. A stream is one RPC, a call to all
 // replicas too, and so is one that needed a second try.
-type Call struct {
+type RPC struct {
 	// Name is "infer", "stream", "model_config", … .
 	Name string
 	// Model is "" for a call that is about no model, or about all.
@@ -112,6 +114,12 @@ func parse(url string) (target, error) {
 	var err error
 	if t.host, t.port, err = net.SplitHostPort(strings.TrimSuffix(rest, "/")); err != nil || t.host == "" || t.port == "" {
 		return t, fmt.Errorf("Triton address %q is not host:port", url)
+	}
+	if strings.ContainsFunc(url, unicode.IsSpace) {
+		return t, fmt.Errorf("Triton address %q holds a space", url)
+	}
+	if port, err := strconv.ParseUint(t.port, 10, 16); err != nil || port == 0 {
+		return t, fmt.Errorf("Triton address %q: %q is no port from 1 to 65535", url, t.port)
 	}
 	return t, nil
 }

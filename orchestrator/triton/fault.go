@@ -19,7 +19,7 @@ const retryAfter = time.Second
 // codeKinds says what a gRPC code of Triton's means to a caller. Codes that
 // are missing are Internal and keep the model's own message.
 var codeKinds = map[codes.Code]fault.Kind{
-	codes.InvalidArgument:  fault.Invalid,
+	codes.InvalidArgument:  fault.Rejected,
 	codes.NotFound:         fault.NotFound,
 	codes.Unavailable:      fault.Unavailable,
 	codes.DeadlineExceeded: fault.Timeout,
@@ -46,14 +46,14 @@ var texts = []text{
 	{"requested model '", fault.NotFound}, // ModelStatistics: "requested model 'x' is not available"
 	{"failed to poll from model repository", fault.NotFound},
 	{"trying to send message larger than max", fault.TooLarge},
-	{"unexpected inference input", fault.Invalid},
-	{"unexpected inference output", fault.Invalid},
-	{"unexpected shape for input", fault.Invalid},
-	{"input byte size mismatch", fault.Invalid},
-	{"but missing required input", fault.Invalid},
-	{"inference request batch-size must be", fault.Invalid},
-	{"string data for inference input", fault.Invalid},
-	{"string elements for inference input", fault.Invalid},
+	{"unexpected inference input", fault.Rejected},
+	{"unexpected inference output", fault.Rejected},
+	{"unexpected shape for input", fault.Rejected},
+	{"input byte size mismatch", fault.Rejected},
+	{"but missing required input", fault.Rejected},
+	{"inference request batch-size must be", fault.Rejected},
+	{"string data for inference input", fault.Rejected},
+	{"string elements for inference input", fault.Rejected},
 }
 
 // translate makes a fault of what a call to Triton returned. It is the only
@@ -98,6 +98,14 @@ func kindOfText(message string, otherwise fault.Kind) fault.Kind {
 func newFault(kind fault.Kind, message string, cause error) error {
 	// Triton puts the request's id in front, or says that there is none.
 	message = strings.TrimSpace(strings.TrimPrefix(message, "[request id: <id_unknown>] "))
+	if deadProcess(message) {
+		return &fault.Error{
+			Kind:       fault.Unavailable,
+			Message:    "the model is not available",
+			RetryAfter: retryAfter,
+			Err:        errors.New(message),
+		}
+	}
 	f := &fault.Error{Kind: kind, Message: message}
 	if kind == fault.Unavailable && known(message) == nil {
 		f.Message, f.Err = "the inference server is not available", cause

@@ -2,8 +2,6 @@ package triton
 
 import (
 	"context"
-
-	pb "retort/orchestrator/triton/inferencepb"
 )
 
 // Infer returns the one response to a request. A decoupled model refuses it:
@@ -14,8 +12,12 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Response, error) {
 		return nil, err
 	}
 	var response *Response
-	err = c.call(ctx, "infer", r.Model, !r.Once, func(ctx context.Context, s pb.GRPCInferenceServiceClient) error {
-		answer, err := s.ModelInfer(ctx, m)
+	q := question{name: "infer", model: r.Model, inference: true, once: r.Once}
+	err = c.ask(ctx, q, func(ctx context.Context, replica *replica) error {
+		answer, err := replica.service.ModelInfer(ctx, m)
+		if replica.learn(m, err) {
+			c.pool.suspect()
+		}
 		if err != nil {
 			return err
 		}

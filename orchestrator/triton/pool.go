@@ -16,6 +16,7 @@ type pool struct {
 	targets []target
 
 	mu       sync.Mutex // held while the list changes
+	found    [][]string // the addresses of each target when it was last looked up
 	replicas atomic.Pointer[[]*replica]
 	turn     atomic.Uint64
 
@@ -34,6 +35,7 @@ func newPool(c Config) (*pool, error) {
 		}
 		p.targets = append(p.targets, t)
 	}
+	p.found = make([][]string, len(p.targets))
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	first, stop := context.WithTimeout(ctx, p.config.ProbeTimeout)
@@ -78,9 +80,9 @@ func (p *pool) lookup(ctx context.Context) {
 	}
 }
 
-// resolve makes the list of replicas that of the addresses. A name that cannot
-// be looked up changes nothing: the resolver may be what is broken. The error
-// is one of settings.
+// resolve makes the list of replicas that of the addresses, each of them once.
+// A name that cannot be looked up keeps the replicas it had: the resolver may be
+// what is broken. The error is one of settings.
 func (p *pool) resolve(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,19 +91,26 @@ func (p *pool) resolve(ctx context.Context) error {
 		old[r.address] = r
 	}
 	var now []*replica
-	for _, t := range p.targets {
+	listed := make(map[string]bool)
+	for i, t := range p.targets {
 		addresses, err := t.addresses(ctx)
 		if err != nil {
 			p.config.Logger.Warn().Err(err).Str("name", t.host).Msg("Triton's name cannot be looked up")
-			return nil
+			addresses = p.found[i]
 		}
+		p.found[i] = addresses
 		for _, address := range addresses {
+			if listed[address] {
+				continue
+			}
+			listed[address] = true
 			r := old[address]
-			if delete(old, address); r == nil {
+			if r == nil {
 				if r, err = dial(address, t, p.config); err != nil {
 					return err
 				}
 			}
+			delete(old, address)
 			now = append(now, r)
 		}
 	}
@@ -127,6 +136,7 @@ func (p *pool) probe(ctx context.Context) {
 }
 
 func (p *pool) probeOne(ctx context.Context, r *replica) {
+	defer p.probeModels(ctx, r)
 	if !r.probe(ctx, p.config.ProbeTimeout) || ctx.Err() != nil {
 		return
 	}
@@ -147,16 +157,25 @@ func (p *pool) suspect() {
 
 // pick returns the live replica with the fewest calls in flight among those
 // that serve the model, leaving one out; nil when none lives. Equal ones take
-// turns.
-func (p *pool) pick(model string, except *replica) *replica {
+// turns, unless the call is steady: then it is the first that serves the model,
+// in the order of the addresses, so that repeated questions are answered by the
+// same replica while models change on one after the other.
+func (p *pool) pick(q question, except *replica) *replica {
 	replicas := *p.replicas.Load()
 	var best *replica
 	var bestRank int
 	var bestLoad int64
-	start := p.turn.Add(1)
+	start := uint64(0)
+	if !q.steady {
+		start = p.turn.Add(1)
+	}
 	for i := range replicas {
 		r := replicas[(uint64(i)+start)%uint64(len(replicas))]
-		rank, load := r.rank(model), r.inflight.Load()
+		rank := r.rank(q.model, q.inference)
+		load := r.inflight.Load()
+		if q.steady {
+			load = 0
+		}
 		if r == except || rank == 2 {
 			continue
 		}

@@ -88,28 +88,6 @@ func (r *Registry) Follow(f func(*Snapshot)) (stop func()) {
 	}
 }
 
-// Wait returns the first snapshot, from the present one on, that fulfils a
-// condition. The condition is asked after those who followed before Wait have
-// been told of the snapshot, and so may be one on what they make of it.
-func (r *Registry) Wait(ctx context.Context, fulfils func(*Snapshot) bool) (*Snapshot, error) {
-	seen := make(chan *Snapshot, 1)
-	stop := r.Follow(func(s *Snapshot) {
-		if fulfils(s) {
-			select {
-			case seen <- s:
-			default:
-			}
-		}
-	})
-	defer stop()
-	select {
-	case s := <-seen:
-		return s, nil
-	case <-ctx.Done():
-		return nil, fault.As(ctx.Err())
-	}
-}
-
 // Refresh looks now. Its error is that of the snapshot it leaves behind.
 func (r *Registry) Refresh(ctx context.Context) error {
 	r.polling.Lock()
@@ -169,6 +147,12 @@ func (r *Registry) look(ctx context.Context, old *Snapshot) *Snapshot {
 	asked.Wait()
 	slices.SortFunc(found, func(a, b *Model) int { return strings.Compare(a.Name, b.Name) })
 	now.Models = found
+	now.Sick = make(map[string]string)
+	for _, m := range found {
+		if reason := r.client.sick(m.Name); reason != "" {
+			now.Sick[m.Name] = reason
+		}
+	}
 	return now
 }
 

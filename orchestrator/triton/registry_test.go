@@ -25,7 +25,7 @@ func wait(t *testing.T, r *triton.Registry, what string, is func(*triton.Snapsho
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	s, err := r.Wait(ctx, is)
+	s, err := tritontest.Wait(ctx, r, is)
 	if err != nil {
 		t.Fatalf("%s: %v; last seen %+v", what, err, r.Snapshot())
 	}

@@ -3,6 +3,7 @@ package triton
 import (
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,8 @@ type replica struct {
 	// down is why the replica gets no calls, nil while it lives. A new one is
 	// taken to live until a probe fails.
 	down atomic.Pointer[string]
+	// models is what calls have told of each model: name → *health.
+	models sync.Map
 	// serves is the set of models that were ready there when last listed, nil
 	// when it has not been listed.
 	serves atomic.Pointer[map[string]bool]
@@ -89,11 +92,12 @@ func (r *replica) probe(ctx context.Context, timeout time.Duration) (changed boo
 	return (r.down.Swap(reason) == nil) != (reason == nil)
 }
 
-// rank orders replicas for calls to a model; the lowest is the best. A live
-// replica that is not known to serve the model may still do so: it may have
-// loaded it since it was listed.
-func (r *replica) rank(model string) int {
-	if r.down.Load() != nil {
+// rank orders replicas for calls to a model; the lowest is the best, 2 gets
+// none. A live replica that is not known to serve the model may still do so: it
+// may have loaded it since it was listed. One where the model is sick gets no
+// inferences.
+func (r *replica) rank(model string, inference bool) int {
+	if r.down.Load() != nil || inference && r.sickness(model) != "" {
 		return 2
 	}
 	if serves := r.serves.Load(); model != "" && serves != nil && !(*serves)[model] {

@@ -3,6 +3,7 @@ package triton
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,9 @@ func (m *Model) Version() string { return m.Versions[len(m.Versions)-1] }
 type Snapshot struct {
 	// Models are those that are ready, by name.
 	Models []*Model
+	// Sick are ready models that no replica can answer at present, with the
+	// reason. They are among Models too.
+	Sick map[string]string
 	// Entries are the lines of all replicas' indexes: why a model is missing.
 	Entries []Entry
 	// Stale is set while no replica answers: the rest is of the time before.
@@ -82,7 +86,7 @@ func (s *Snapshot) Known(name string) bool {
 
 // equal compares what watchers are told of: everything but the time.
 func (s *Snapshot) equal(o *Snapshot) bool {
-	return s.Stale == o.Stale && slices.Equal(s.Models, o.Models) && slices.Equal(s.Entries, o.Entries)
+	return s.Stale == o.Stale && slices.Equal(s.Models, o.Models) && slices.Equal(s.Entries, o.Entries) && maps.Equal(s.Sick, o.Sick)
 }
 
 // readyVersions returns the ready versions of each model on any replica.

@@ -29,9 +29,9 @@ type Duration struct {
 // Statistics returns them for a model ("" for all) and version ("" for all),
 // replica by replica. A replica that does not have the model is left out; it is
 // an error when none has it.
-func (c *Client) Statistics(ctx context.Context, name, version string) ([]Statistics, error) {
+func (a Admin) Statistics(ctx context.Context, name, version string) ([]Statistics, error) {
 	var all []Statistics
-	err := c.each(ctx, "model_statistics", func(ctx context.Context, r *replica, done func(func())) error {
+	err := a.client.each(ctx, "model_statistics", func(ctx context.Context, r *replica, done func(func())) error {
 		answer, err := r.service.ModelStatistics(ctx, &pb.ModelStatisticsRequest{Name: name, Version: version})
 		done(func() {
 			for _, m := range answer.GetModelStats() {

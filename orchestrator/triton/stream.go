@@ -59,16 +59,17 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 
 // open starts a stream on a replica that gives a first response, trying two.
 func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, repeat bool) (*stream, *Response, error) {
-	replica := c.pool.pick(m.ModelName, nil)
+	q := question{name: "stream", model: m.ModelName, inference: true}
+	replica := c.pool.pick(q, nil)
 	if replica == nil {
 		return nil, nil, errNoReplica()
 	}
 	s := c.stream(ctx, replica)
-	first, err := s.start(m)
+	first, err := s.begin(m)
 	if repeat && elsewhere(ctx, err) {
-		if other := c.pool.pick(m.ModelName, replica); other != nil {
+		if other := c.pool.pick(q, replica); other != nil {
 			s = c.stream(ctx, other)
-			first, err = s.start(m)
+			first, err = s.begin(m)
 		}
 	}
 	return s, first, err
@@ -91,6 +92,19 @@ func (c *Client) stream(ctx context.Context, r *replica) *stream {
 	r.inflight.Add(1)
 	context.AfterFunc(s.ctx, func() { r.inflight.Add(-1) }) // also when nobody reads the stream
 	return s
+}
+
+// begin is start, and tells the replica how it went.
+func (s *stream) begin(m *pb.ModelInferRequest) (*Response, error) {
+	first, err := s.start(m)
+	answered := err
+	if errors.Is(err, io.EOF) {
+		answered = nil // a request without responses
+	}
+	if s.replica.learn(m, answered) {
+		s.client.pool.suspect()
+	}
+	return first, err
 }
 
 // start sends the request and returns the first response. On any error, io.EOF

@@ -28,7 +28,7 @@ var refusals = regexp.MustCompile(`(?s)(?:InvalidRequest: (?P<retort>.+)|(?P<vll
 // about the request, the error becomes an Invalid fault of the messages.
 func explain(err error, p Prompt) error {
 	f := fault.As(err)
-	if f.Kind != fault.Internal && f.Kind != fault.Invalid {
+	if f.Kind != fault.Internal && f.Kind != fault.Rejected {
 		return err
 	}
 	if long := tooLongPrompt(f.Message, p); long != nil {
@@ -39,7 +39,7 @@ func explain(err error, p Prompt) error {
 		text := strings.Join(found[1:], "") // one of them was found
 		return &fault.Error{Kind: fault.Invalid, Path: []any{"messages"}, Message: strings.TrimSpace(text), Err: err}
 	}
-	if f.Kind == fault.Invalid { // the tensors did not fit: a fault of this program or of the model's entry
+	if f.Kind == fault.Rejected { // the tensors did not fit: a fault of this program or of the model's entry
 		return &fault.Error{Kind: fault.Internal, Message: f.Message, Err: err}
 	}
 	return err

@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 	if fault.KindOf(explain(defect, p)) != fault.Internal {
 		t.Error("a defect is shown to the client")
 	}
-	if fault.KindOf(explain(fault.New(fault.Invalid, "unexpected inference input"), p)) != fault.Internal {
+	if fault.KindOf(explain(fault.New(fault.Rejected, "unexpected inference input"), p)) != fault.Internal {
 		t.Error("tensors that do not fit are the client's fault")
 	}
 }

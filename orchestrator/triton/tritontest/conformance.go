@@ -112,11 +112,11 @@ func (x *trial) ctx(t *testing.T) context.Context {
 func (x *trial) load(t *testing.T, name string) {
 	t.Helper()
 	x.Install(t, name)
-	if err := x.client.Load(x.ctx(t), name, nil); err != nil {
+	if err := x.client.Admin().Load(x.ctx(t), name, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := x.client.Unload(context.Background(), name); err != nil {
+		if err := x.client.Admin().Unload(context.Background(), name); err != nil {
 			t.Error(err)
 		}
 		x.Remove(t, name)

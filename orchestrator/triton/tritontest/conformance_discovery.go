@@ -29,14 +29,14 @@ func (x *trial) discovery(t *testing.T) {
 		m, ok := s.Model("conformance_slow")
 		return ok && m.Config.Batching != nil && m.Config.Batching.MaxQueueDelay == 7*time.Millisecond && m.Config.Parameters["pooling"] == "mean"
 	})
-	if err := x.client.Unload(x.ctx(t), "conformance_count"); err != nil {
+	if err := x.client.Admin().Unload(x.ctx(t), "conformance_count"); err != nil {
 		t.Fatal(err)
 	}
 	x.within5s(t, registry, "an unloaded model", func(s *triton.Snapshot) bool {
 		_, ok := s.Model("conformance_count")
 		return !ok && s.Known("conformance_count") && !s.Stale
 	})
-	if err := x.client.Load(x.ctx(t), "conformance_count", nil); err != nil {
+	if err := x.client.Admin().Load(x.ctx(t), "conformance_count", nil); err != nil {
 		t.Fatal(err)
 	}
 	s := x.within5s(t, registry, "a loaded model", func(s *triton.Snapshot) bool {
@@ -53,7 +53,7 @@ func (x *trial) within5s(t *testing.T, registry *triton.Registry, what string, s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(x.ctx(t), 5*time.Second)
 	defer cancel()
-	s, err := registry.Wait(ctx, shows)
+	s, err := Wait(ctx, registry, shows)
 	if err != nil {
 		t.Fatalf("%s does not show: %+v", what, registry.Snapshot())
 	}

@@ -94,7 +94,7 @@ func (x *trial) requests(t *testing.T) {
 		t.Errorf("response: %+v", r)
 	}
 	_, err = x.client.Infer(x.ctx(t), &triton.Request{Model: "conformance_identity", Parameters: map[string]any{"mine": uint64(1)}})
-	refused(t, err, fault.Invalid, "invalid value type for 'mine' parameter, expected int64_param, bool_param, or string_param.")
+	refused(t, err, fault.Rejected, "invalid value type for 'mine' parameter, expected int64_param, bool_param, or string_param.")
 	if _, err := r.Output("FP32"); fault.KindOf(err) != fault.Internal {
 		t.Errorf("an output that was not asked for: %v", err)
 	}

@@ -36,7 +36,7 @@ func (x *trial) refusals(t *testing.T) {
 		{"slow", []triton.Tensor{row(5)}, nil, "inference request batch-size must be <= 4 for 'conformance_slow'"},
 	} {
 		_, err := x.client.Infer(x.ctx(t), &triton.Request{Model: "conformance_" + c.model, Inputs: c.inputs, Outputs: c.outputs})
-		refused(t, err, fault.Invalid, c.message)
+		refused(t, err, fault.Rejected, c.message)
 	}
 	_, err := x.client.Infer(x.ctx(t), &triton.Request{Model: "conformance_count", Inputs: []triton.Tensor{number("N", 1)}})
 	refused(t, err, fault.Internal, "ModelInfer RPC doesn't support models with decoupled transaction policy")
@@ -50,7 +50,7 @@ func number(name string, value int32) triton.Tensor {
 // modelErrors are what a model says itself.
 func (x *trial) modelErrors(t *testing.T) {
 	for code, kind := range map[string]fault.Kind{
-		"INVALID_ARG": fault.Invalid, "NOT_FOUND": fault.NotFound, "INTERNAL": fault.Internal, "UNKNOWN": fault.Internal,
+		"INVALID_ARG": fault.Rejected, "NOT_FOUND": fault.NotFound, "INTERNAL": fault.Internal, "UNKNOWN": fault.Internal,
 		"UNSUPPORTED": fault.Internal, "ALREADY_EXISTS": fault.Internal,
 	} {
 		_, err := x.client.Infer(x.ctx(t), &triton.Request{Model: "conformance_fail",

@@ -11,7 +11,7 @@ import (
 )
 
 func (x *trial) server(t *testing.T) {
-	info, err := x.client.ServerMetadata(x.ctx(t))
+	info, err := x.client.Admin().ServerMetadata(x.ctx(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,35 +27,35 @@ func (x *trial) server(t *testing.T) {
 func (x *trial) lifecycle(t *testing.T) {
 	const name = "conformance_identity"
 	ctx := x.ctx(t)
-	if err := x.client.Unload(ctx, name); err != nil { // a run before this one may have been cut short
+	if err := x.client.Admin().Unload(ctx, name); err != nil { // a run before this one may have been cut short
 		t.Fatal(err)
 	}
 	_, err := x.client.Infer(ctx, &triton.Request{Model: "no_such_model"})
 	refused(t, err, fault.NotFound, "Request for unknown model: 'no_such_model' is not found")
-	refused(t, x.client.Load(ctx, "no_such_model", nil), fault.NotFound,
+	refused(t, x.client.Admin().Load(ctx, "no_such_model", nil), fault.NotFound,
 		"failed to load 'no_such_model', failed to poll from model repository")
-	if err := x.client.Unload(ctx, "no_such_model"); err != nil {
+	if err := x.client.Admin().Unload(ctx, "no_such_model"); err != nil {
 		t.Errorf("unloading what is not there: %v", err)
 	}
-	_, err = x.client.Statistics(ctx, "no_such_model", "")
+	_, err = x.client.Admin().Statistics(ctx, "no_such_model", "")
 	refused(t, err, fault.NotFound, "requested model 'no_such_model' is not available")
 
 	x.Install(t, name)
 	x.state(t, name, false)
-	if err := x.client.Load(ctx, name, nil); err != nil {
+	if err := x.client.Admin().Load(ctx, name, nil); err != nil {
 		t.Fatal(err)
 	}
 	x.state(t, name, true)
 	// Readiness of the server is not compared: a real one that has seen failed
 	// loads or deleted models says no although all it serves is ready.
-	if _, err := x.client.ServerReady(ctx); err != nil {
+	if _, err := x.client.Admin().ServerReady(ctx); err != nil {
 		t.Error(err)
 	}
 	x.described(t, name)
 
 	_, err = x.client.Infer(ctx, &triton.Request{Model: name, Version: "9"})
 	refused(t, err, fault.NotFound, "Request for unknown model: 'conformance_identity' version 9 is not found")
-	if err := x.client.Unload(ctx, name); err != nil {
+	if err := x.client.Admin().Unload(ctx, name); err != nil {
 		t.Fatal(err)
 	}
 	x.state(t, name, false)
@@ -81,7 +81,7 @@ func (x *trial) state(t *testing.T, name string, ready bool) {
 		t.Errorf("index says listed %v, ready %v; want ready %v: %+v", listed, readyThere, ready, entries)
 	}
 	for _, version := range []string{"", "1"} {
-		if got, err := x.client.ModelReady(x.ctx(t), name, version); err != nil || got != ready {
+		if got, err := x.client.Admin().ModelReady(x.ctx(t), name, version); err != nil || got != ready {
 			t.Errorf("ModelReady(%q) = %v, %v; want %v", version, got, err, ready)
 		}
 	}
@@ -127,9 +127,9 @@ func (x *trial) override(t *testing.T) {
 	if config.Batching == nil || config.Batching.MaxQueueDelay != 2500*time.Microsecond || config.Parameters["pooling"] != "mean" {
 		t.Errorf("after the override: %+v, batching %+v", config, config.Batching)
 	}
-	refused(t, x.client.Load(x.ctx(t), name, &triton.LoadOptions{Config: "{"}), fault.NotFound,
+	refused(t, x.client.Admin().Load(x.ctx(t), name, &triton.LoadOptions{Config: "{"}), fault.NotFound,
 		"failed to load 'conformance_slow', failed to poll from model repository")
-	refused(t, x.client.Load(x.ctx(t), name, &triton.LoadOptions{Files: map[string][]byte{"1/model.py": nil}}), fault.NotFound,
+	refused(t, x.client.Admin().Load(x.ctx(t), name, &triton.LoadOptions{Files: map[string][]byte{"1/model.py": nil}}), fault.NotFound,
 		"failed to load 'conformance_slow', failed to poll from model repository")
 	x.infer(t, name, triton.Int32s("MILLISECONDS", []int64{1, 1}, []int32{0}))
 }
@@ -149,7 +149,7 @@ func (x *trial) reconfigure(t *testing.T, batching map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.client.Load(x.ctx(t), "conformance_slow", &triton.LoadOptions{Config: string(config)}); err != nil {
+	if err := x.client.Admin().Load(x.ctx(t), "conformance_slow", &triton.LoadOptions{Config: string(config)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -172,7 +172,7 @@ func (x *trial) statistics(t *testing.T) {
 
 func (x *trial) counted(t *testing.T) triton.Statistics {
 	t.Helper()
-	all, err := x.client.Statistics(x.ctx(t), "conformance_slow", "")
+	all, err := x.client.Admin().Statistics(x.ctx(t), "conformance_slow", "")
 	if err != nil || len(all) != 1 {
 		t.Fatalf("statistics: %+v, %v", all, err)
 	}

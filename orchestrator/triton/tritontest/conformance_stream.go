@@ -65,7 +65,7 @@ func (x *trial) streamErrors(t *testing.T) {
 	_, err := x.client.Stream(x.ctx(t), &triton.Request{Model: "no_such_model"})
 	refused(t, err, fault.NotFound, "Request for unknown model: 'no_such_model' is not found")
 	_, err = x.client.Stream(x.ctx(t), &triton.Request{Model: "conformance_count"})
-	refused(t, err, fault.Invalid, "expected number of inputs between 1 and 3 but got 0 inputs for model 'conformance_count'. "+
+	refused(t, err, fault.Rejected, "expected number of inputs between 1 and 3 but got 0 inputs for model 'conformance_count'. "+
 		"Got input(s) [], but missing required input(s) ['N']. Please provide all required input(s).")
 	_, err = x.client.Stream(x.ctx(t), &triton.Request{Model: "conformance_count", Inputs: []triton.Tensor{number("N", 3), number("FAIL", 0)}})
 	refused(t, err, fault.Internal, "told to fail at 0")

@@ -56,7 +56,7 @@ func repeated(row, n int) []int { return slices.Repeat([]int{row}, n) }
 func TestBatcherAnswersEveryRowOnceWithinItsBounds(t *testing.T) {
 	var rows, calls atomic.Int64
 	o := triton.BatchOptions{MaxRows: 8, MaxTokens: 300, Concurrency: 3, MaxWaiting: 1 << 20}
-	o.Observe = func(b triton.Batch) {
+	o.Observe = func(b triton.BatchStats) {
 		calls.Add(1)
 		rows.Add(int64(b.Rows))
 		if b.Rows > 8 || (b.Padded > 300 && b.Rows > 1) || b.Tokens > b.Padded || b.Requests > b.Rows || b.Requests < 1 {
@@ -138,7 +138,7 @@ func TestBatcherPadsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var padded, tokens int
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 32, MaxTokens: 512, Concurrency: 1, Observe: func(b triton.Batch) {
+		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 32, MaxTokens: 512, Concurrency: 1, Observe: func(b triton.BatchStats) {
 			padded, tokens = padded+b.Padded, tokens+b.Tokens
 		}})
 		random := rand.New(rand.NewPCG(1, 2))
@@ -397,5 +397,87 @@ func BenchmarkBatcherBusy(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+	})
+}
+
+// Beside requests of any number of rows, a new short one is in the next batch
+// or the one after it, and none of the long ones starves.
+func TestBatcherServesShortRequestsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{takes: time.Second}
+		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1, Concurrency: 1})
+		var clients sync.WaitGroup
+		ended := make([]time.Duration, 64)
+		start := time.Now()
+		for i := range ended {
+			clients.Go(func() {
+				if _, err := b.Do(t.Context(), repeated(100, 40)); err != nil {
+					t.Error(err)
+				}
+				ended[i] = time.Since(start)
+			})
+		}
+		synctest.Wait()
+		for at := range 20 {
+			time.Sleep(time.Duration(at)*time.Second/2 + time.Millisecond)
+			asked := time.Now()
+			if _, err := b.Do(t.Context(), []int{5}); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(asked); waited > 4*time.Second {
+				t.Errorf("a short request waited %v, want at most the batch in flight, one fair turn and its own", waited)
+			}
+		}
+		clients.Wait()
+		if fastest, slowest := slices.Min(ended), slices.Max(ended); slowest > 2*fastest+20*time.Second {
+			t.Errorf("equal requests ended between %v and %v", fastest, slowest)
+		}
+	})
+}
+
+// The rows that a search submits generation by generation are one request's.
+func TestBatcherCountsTurnsPerRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{takes: time.Second}
+		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 1, Concurrency: 1})
+		search := telemetry.WithRequest(t.Context(), &telemetry.Request{})
+		ctx, stop := context.WithCancel(search)
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = b.Do(ctx, []int{3})
+				}
+			})
+		}
+		time.Sleep(30 * time.Second)
+		asked := time.Now()
+		if _, err := b.Do(telemetry.WithRequest(t.Context(), &telemetry.Request{}), []int{7, 7}); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(asked); waited > 5*time.Second {
+			t.Errorf("two rows waited %v behind the rows of a search", waited)
+		}
+		stop()
+		clients.Wait()
+	})
+}
+
+// Time in the queue is not time with Triton.
+func TestBatcherTellsQueueFromTriton(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{takes: time.Second}
+		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 2, Concurrency: 1})
+		var clients sync.WaitGroup
+		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })
+		synctest.Wait()
+		request := &telemetry.Request{}
+		if _, err := b.Do(telemetry.WithRequest(t.Context(), request), []int{2, 2, 2}); err != nil {
+			t.Error(err)
+		}
+		if request.Triton() != 2*time.Second || request.Queued() != time.Second {
+			t.Errorf("%v with Triton, %v in the queue; want 2s and 1s", request.Triton(), request.Queued())
+		}
+		clients.Wait()
 	})
 }

@@ -1,0 +1,234 @@
+package triton
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"retort/orchestrator/fault"
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+// A server can be live, and say that a model is ready, while every inference of
+// that model fails: the process of a model of the Python backend may have been
+// killed. So the answers themselves are watched, per model and replica. A small
+// request that was answered is kept; when a later one fails by no fault of the
+// client's, or none came for a while, the kept one is asked again. If that
+// fails, the model is sick there: no calls go to it until the kept request is
+// answered again.
+type health struct {
+	mu       sync.Mutex
+	kept     *pb.ModelInferRequest // asked again by a probe; nil before the first small answer
+	keptAt   time.Time
+	answered time.Time // the last answer
+	doubtful bool      // an inference failed since then
+	sick     string    // why no calls go there, "" while it is well
+	since    time.Time // since when it is sick
+	probing  bool
+}
+
+const (
+	// maxKept is the largest request that is kept for probes, in bytes.
+	maxKept = 64 << 10
+	// keepEvery is how often a newer request takes the place of the kept one.
+	keepEvery = 10 * time.Second
+	// idleProbe is how long a model may have answered nothing before it is
+	// probed, so that a model which nobody uses does not die unseen.
+	idleProbe = 15 * time.Second
+	// sickUnprobed is how long a model without a kept request stays sick: then
+	// the next call finds out.
+	sickUnprobed = 5 * time.Second
+	// healthProbeTimeout is how long a probe may wait behind other work.
+	healthProbeTimeout = 10 * time.Second
+)
+
+// deadProcess reports whether an error says that the process of a model of the
+// Python backend is gone.
+func deadProcess(message string) bool {
+	return strings.Contains(message, "Stub process") && strings.Contains(message, "is not healthy")
+}
+
+func isFault(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f)
+}
+
+func (r *replica) health(model string) *health {
+	h, known := r.models.Load(model)
+	if !known {
+		h, _ = r.models.LoadOrStore(model, &health{})
+	}
+	return h.(*health)
+}
+
+// learn draws conclusions from the end of an inference. It reports whether the
+// model should be probed now.
+func (r *replica) learn(m *pb.ModelInferRequest, err error) (probe bool) {
+	h := r.health(m.ModelName)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	message := ""
+	if err != nil {
+		message = err.Error()
+	}
+	switch {
+	case err == nil:
+		h.well(m)
+	case deadProcess(message):
+		h.fall("its process has ended")
+		return true
+	case status.Code(err) == codes.Internal || isFault(err) && fault.KindOf(err) == fault.Internal:
+		h.doubtful = true
+		return h.kept != nil
+	}
+	return false
+}
+
+// well notes an answer to m. The caller holds the lock.
+func (h *health) well(m *pb.ModelInferRequest) {
+	now := time.Now()
+	h.answered = now
+	h.doubtful = false
+	h.sick = ""
+	if now.Sub(h.keptAt) < keepEvery {
+		return
+	}
+	size := 0
+	for _, raw := range m.RawInputContents {
+		size += len(raw)
+	}
+	if size <= maxKept {
+		h.kept = proto.Clone(m).(*pb.ModelInferRequest) // its tensors' memory is used again
+		h.keptAt = now
+	}
+}
+
+// fall notes that the model is sick. The caller holds the lock.
+func (h *health) fall(reason string) {
+	if h.sick == "" {
+		h.since = time.Now()
+	}
+	h.sick = reason
+}
+
+// sickness says why a model gets no inferences here, "" when it does.
+func (r *replica) sickness(model string) string {
+	known, ok := r.models.Load(model)
+	if !ok {
+		return ""
+	}
+	h := known.(*health)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kept == nil && time.Since(h.since) > sickUnprobed {
+		return ""
+	}
+	return h.sick
+}
+
+// due returns the request to probe a model with, nil when it needs no probe.
+// A probe that is due is taken to be under way until ended is called.
+func (h *health) due() *pb.ModelInferRequest {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kept == nil || h.probing {
+		return nil
+	}
+	if h.sick == "" && !h.doubtful && time.Since(h.answered) < idleProbe {
+		return nil
+	}
+	h.probing = true
+	return h.kept
+}
+
+// ended notes the result of a probe with m and reports whether the model's
+// state changed.
+func (h *health) ended(m *pb.ModelInferRequest, err error) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.probing = false
+	before := h.sick
+	switch status.Code(err) {
+	case codes.OK:
+		h.well(m)
+	case codes.Internal, codes.Unknown:
+		h.fall("it fails what it answered before")
+	case codes.InvalidArgument, codes.NotFound:
+		// Another version takes other requests, or the model is gone: what is
+		// kept says nothing any more.
+		h.kept = nil
+		h.keptAt = time.Time{}
+		h.sick = ""
+		h.doubtful = false
+	}
+	return before != h.sick
+}
+
+// probeModels asks the kept requests of the models that need it again.
+func (p *pool) probeModels(ctx context.Context, r *replica) {
+	if r.down.Load() != nil {
+		return
+	}
+	r.models.Range(func(name, known any) bool {
+		h := known.(*health)
+		if m := h.due(); m != nil {
+			p.done.Go(func() { p.probeModel(ctx, r, name.(string), h, m) })
+		}
+		return true
+	})
+}
+
+func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *health, m *pb.ModelInferRequest) {
+	ctx, cancel := context.WithTimeout(ctx, healthProbeTimeout)
+	defer cancel()
+	changed := h.ended(m, r.ask(ctx, m))
+	if !changed {
+		return
+	}
+	if reason := r.sickness(name); reason != "" {
+		p.config.Logger.Warn().Str("replica", r.address).Str("model", name).Str("reason", reason).Msg("model is sick and left out")
+	} else {
+		p.config.Logger.Info().Str("replica", r.address).Str("model", name).Msg("model is well again")
+	}
+}
+
+// ask sends one request, as a stream where its model answers only to those, and
+// returns how the first answer went.
+func (r *replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
+	if _, streamed := m.Parameters[emptyFinal]; !streamed {
+		_, err := r.service.ModelInfer(ctx, m)
+		return err
+	}
+	call, err := r.service.ModelStreamInfer(ctx)
+	if err != nil {
+		return err
+	}
+	if err := call.Send(m); err != nil {
+		return err
+	}
+	answer, err := call.Recv()
+	if err == nil && answer.ErrorMessage != "" {
+		err = status.Error(codes.Internal, answer.ErrorMessage)
+	}
+	return err
+}
+
+// sick says why no replica that is live and serves a model can answer it, ""
+// where one can or none serves it.
+func (c *Client) sick(model string) (reason string) {
+	for _, r := range *c.pool.replicas.Load() {
+		if r.rank(model, false) != 0 {
+			continue
+		}
+		if reason = r.sickness(model); reason == "" {
+			return ""
+		}
+	}
+	return reason
+}

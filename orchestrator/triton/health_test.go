@@ -1,0 +1,134 @@
+package triton_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/grpc/codes"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// killed is what Triton answers for a model whose process is gone.
+func killed(*triton.Request) error {
+	return tritontest.Refuse(codes.Internal, "Stub process 'echo_0_0' is not healthy.")
+}
+
+// A model that died on one of two replicas costs no request, gets no more of
+// them, and is used again once it answers.
+func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
+	a, b := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
+	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	for range 4 {
+		if _, err := c.Infer(t.Context(), ask()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var asked atomic.Int64
+	a.Fail(func(r *triton.Request) error {
+		asked.Add(1)
+		return killed(r)
+	})
+	for range 20 {
+		if _, err := c.Infer(t.Context(), ask()); err != nil {
+			t.Errorf("beside a replica that answers: %v", err)
+		}
+		responses, err := c.Stream(t.Context(), ask())
+		if err != nil {
+			t.Fatalf("a stream: %v", err)
+		}
+		for range responses {
+			break
+		}
+	}
+	if probes := asked.Load(); probes > 10 {
+		t.Errorf("the sick replica was asked %d times for 40 requests", probes)
+	}
+	a.Fail(nil)
+	before := len(a.Calls())
+	eventually(t, "the model is used again", func() bool {
+		_, err := c.Infer(t.Context(), ask())
+		return err == nil && len(a.Calls()) > before+2
+	})
+}
+
+// Readiness and the list of models tell of a model that no replica can answer,
+// and requests for it are refused at once.
+func TestSickModelEverywhere(t *testing.T) {
+	s := tritontest.Start(t, embedder(t, "a", "lab/a"), embedder(t, "b", "lab/b"))
+	client := s.Client()
+	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 10 * time.Millisecond})
+	t.Cleanup(registry.Close)
+	catalog := triton.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (string, error) { return m.Name, nil })
+	eventually(t, "both models are found", func() bool { return len(catalog.IDs()) == 2 })
+	request := func() *triton.Request {
+		return &triton.Request{Model: "a", Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 2}, []float32{1, 2})}}
+	}
+	if _, err := client.Infer(t.Context(), request()); err != nil {
+		t.Fatal(err)
+	}
+	s.Fail(func(r *triton.Request) error {
+		if r.Model == "a" {
+			return killed(r)
+		}
+		return nil
+	})
+	if _, err := client.Infer(t.Context(), request()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("the request that finds it: %v", err)
+	}
+	eventually(t, "the model is not listed", func() bool { return len(catalog.IDs()) == 1 && catalog.Ready() == nil })
+	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("the sick model: %v", err)
+	}
+	if name, err := catalog.Find("lab/b"); err != nil || name != "b" {
+		t.Errorf("the other model: %q, %v", name, err)
+	}
+	s.Fail(nil)
+	eventually(t, "the model is well again", func() bool { _, err := catalog.Find("lab/a"); return err == nil })
+}
+
+// A request that a healthy model cannot answer does not make it sick.
+func TestBadRequestsMakeNoModelSick(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	c := s.Client()
+	if _, err := c.Infer(t.Context(), ask()); err != nil {
+		t.Fatal(err)
+	}
+	var bad atomic.Bool
+	s.Fail(func(r *triton.Request) error {
+		if bad.Load() && r.ID == "bad" {
+			return tritontest.Refuse(codes.Internal, "index out of range")
+		}
+		return nil
+	})
+	bad.Store(true)
+	until := time.Now().Add(300 * time.Millisecond)
+	for time.Now().Before(until) {
+		request := ask()
+		request.ID = "bad"
+		if _, err := c.Infer(context.Background(), request); fault.KindOf(err) != fault.Internal {
+			t.Fatalf("the bad request: %v", err)
+		}
+		if _, err := c.Infer(context.Background(), ask()); err != nil {
+			t.Fatalf("a good request beside bad ones: %v", err)
+		}
+	}
+}
+
+// embedder is an entry of the embedding API with a public id.
+func embedder(t *testing.T, name, id string) tritontest.Model {
+	return tritontest.Model{
+		Config: tritontest.Config(t, `
+			name: "`+name+`" backend: "python" max_batch_size: 8
+			input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
+			output { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
+			parameters { key: "retort_api" value { string_value: "embedding" } }
+			parameters { key: "model_id" value { string_value: "`+id+`" } }`),
+		Infer: echo(t).Infer,
+	}
+}
