@@ -12,3 +12,6 @@ func (r *Request) Validate() error {
 	problems.AddEach(len(r.Input), func(i int) *fault.Error { return fault.Text(r.Input[i], "input", i) })
 	return problems.Err()
 }
+
+// Heavy says that a request takes the models for longer than a moment.
+func (r *Request) Heavy() bool { return len(r.Input) > 64 }

@@ -14,8 +14,8 @@ type Validator interface{ Validate() error }
 type Defaulter interface{ SetDefaults() }
 
 // JSON is an endpoint that answers a JSON object with a JSON value: it reads
-// the body, takes a permit, decodes within the bounds, validates, calls the use
-// case and encodes. *Req may be a Defaulter and a Validator.
+// the body, decodes it within the bounds, validates, takes a permit, calls the
+// use case and encodes. *Req may be a Defaulter, a Validator and Heavy.
 func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...Bound) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		req, err := receive[Req](c, bounds)
@@ -42,15 +42,15 @@ func Get[Res any](use func(context.Context) (Res, error)) fiber.Handler {
 	}
 }
 
-// receive admits a request and returns its decoded and validated body.
+// receive returns a request's decoded and validated body once it is admitted.
+// A permit comes last, since only then is it known what the request asks for;
+// what is held until then is bounded by the size of a small body and by the
+// memory budget.
 func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
 	x := exchangeOf(c)
 	x.named(c.Route().Path)
 	body, err := x.body(c)
 	if err != nil {
-		return req, err
-	}
-	if err := x.admit(c.UserContext()); err != nil {
 		return req, err
 	}
 	if d, ok := any(&req).(Defaulter); ok {
@@ -60,9 +60,12 @@ func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
 		return req, err
 	}
 	if v, ok := any(&req).(Validator); ok {
-		return req, v.Validate()
+		if err := v.Validate(); err != nil {
+			return req, err
+		}
 	}
-	return req, nil
+	heavy, _ := any(&req).(Heavy)
+	return req, x.admit(c.UserContext(), heavy != nil && heavy.Heavy())
 }
 
 // send encodes body as the answer.

@@ -82,8 +82,8 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 func (x *exchange) atEnd(f func()) { x.cleanups = append(x.cleanups, f) }
 
 // admit takes a permit for the exchange.
-func (x *exchange) admit(ctx context.Context) error {
-	release, err := x.gateway.permits.acquire(ctx)
+func (x *exchange) admit(ctx context.Context, heavy bool) error {
+	release, err := x.gateway.permits.acquire(ctx, heavy)
 	if err == nil {
 		x.atEnd(release)
 	}

@@ -1,10 +1,12 @@
 // Package gateway holds what is true of every documented API and of none in
-// particular: read → admit → bind → validate → use case → encode, limits, deadlines, streams,
-// health, documentation, and one log line, metric and span per request.
+// particular: the server of a port, limits, deadlines, streams, health,
+// documentation, and one log line, metric and span per request.
 //
-// A request: the API's own Fiber app → an [exchange] (id, deadline, departure of
-// the client) → [JSON] or [Stream] takes a permit, decodes and validates →
-// the use case of the room → the answer, or the fault as the room words it.
+// A request: [Guard] refuses what two programs could read differently → the
+// API's own Fiber app → an exchange (id, deadline, departure of the client) →
+// [JSON] or [JSONOrStream] reads the body, decodes it, validates, and takes a
+// permit → the use case of the room → the answer, or the fault as the room
+// words it.
 package gateway
 
 import (

@@ -176,7 +176,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // A client that does not read gets its permit taken back.
 func TestClientThatDoesNotRead(t *testing.T) {
-	for _, body := range []string{`{"stream":true,"events":10000000}`, `{"size":100000000}`} {
+	for _, body := range []string{`{"stream":true,"events":10000000}`, `{"size":20000000}`} {
 		url, _ := openServer(t, &kitchen{}, func(o *Options) {
 			o.Concurrency = 1
 			o.Timeout = time.Hour
@@ -239,7 +239,7 @@ func TestProblemsTakeNoMemory(t *testing.T) {
 		More []string `json:"more"`
 		Pad  [16]int64
 	}
-	const size = 16 << 20
+	const size = 2 << 20
 	for name, body := range map[string]string{
 		"empty objects":    `{"items":[` + repeated(`{}`, size) + `]}`,
 		"empty lists":      `{"items":[` + repeated(`[]`, size) + `]}`,

@@ -13,3 +13,6 @@ func (r *Request) Validate() error {
 	problems.AddEach(len(r.Passages), func(i int) *fault.Error { return fault.Text(r.Passages[i].Text, "passages", i, "text") })
 	return problems.Err()
 }
+
+// Heavy says that a request takes the models for longer than a moment.
+func (r *Request) Heavy() bool { return len(r.Passages) > 64 }

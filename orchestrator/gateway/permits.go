@@ -1,0 +1,158 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"retort/orchestrator/fault"
+)
+
+// Heavy is a request that can tell whether it asks for so much work that short
+// requests must not wait for it: thousands of texts, a long search.
+type Heavy interface{ Heavy() bool }
+
+// permits bound the work of one API: so many requests are served at once, so
+// many more wait, and the rest are refused at once. Nothing queues without
+// bound, and one slow API takes no place of another. Heavy requests take at
+// most three quarters of the permits and of the places to wait, so that light
+// ones are served beside any number of them.
+type permits struct {
+	concurrency, queue int
+	api                string
+	metrics            meter
+
+	mu      sync.Mutex
+	serving load
+	waiting load
+	light   []*waiter // by arrival
+	heavy   []*waiter
+}
+
+// load is a number of requests.
+type load struct{ all, heavy int }
+
+func (l *load) add(n int, heavy bool) {
+	l.all += n
+	if heavy {
+		l.heavy += n
+	}
+}
+
+// waiter is a request that waits for a permit.
+type waiter struct {
+	granted chan struct{} // closed with the permit
+	gone    bool
+}
+
+// meter is what permits report to.
+type meter interface {
+	Waiting(api string, n int)
+	Refused(api string)
+}
+
+func newPermits(api string, concurrency, queue int, metrics meter) *permits {
+	return &permits{concurrency: concurrency, queue: queue, api: api, metrics: metrics}
+}
+
+// share is the part of n that heavy requests may take: all of it where there is
+// only one.
+func share(n int) int { return max(min(n, 1), n*3/4) }
+
+// acquire waits for a permit and returns what gives it back.
+func (p *permits) acquire(ctx context.Context, heavy bool) (release func(), err error) {
+	p.mu.Lock()
+	if p.free(heavy) && p.next(heavy) == nil {
+		p.serving.add(1, heavy)
+		p.mu.Unlock()
+		return func() { p.release(heavy) }, nil
+	}
+	if p.waiting.all >= p.queue || heavy && p.waiting.heavy >= share(p.queue) {
+		p.mu.Unlock()
+		p.metrics.Refused(p.api)
+		return nil, &fault.Error{
+			Kind:       fault.Overloaded,
+			Message:    "The service is at its capacity, try again later.",
+			RetryAfter: time.Second,
+		}
+	}
+	w := &waiter{granted: make(chan struct{})}
+	p.waiting.add(1, heavy)
+	if heavy {
+		p.heavy = append(p.heavy, w)
+	} else {
+		p.light = append(p.light, w)
+	}
+	p.mu.Unlock()
+	return p.wait(ctx, w, heavy)
+}
+
+func (p *permits) wait(ctx context.Context, w *waiter, heavy bool) (release func(), err error) {
+	p.metrics.Waiting(p.api, 1)
+	defer p.metrics.Waiting(p.api, -1)
+	select {
+	case <-w.granted:
+		return func() { p.release(heavy) }, nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-w.granted: // just then
+		return func() { p.release(heavy) }, nil
+	default:
+	}
+	w.gone = true
+	p.waiting.add(-1, heavy)
+	return nil, ctx.Err()
+}
+
+// release gives a permit back and grants what has become free.
+func (p *permits) release(heavy bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.serving.add(-1, heavy)
+	// Heavy requests that wait get half of the permits before light ones get
+	// more: light ones that keep coming do not shut them out.
+	first := p.serving.heavy < p.concurrency/2
+	for p.grant(first) || p.grant(!first) {
+	}
+}
+
+// free reports whether a request of that weight may be served.
+func (p *permits) free(heavy bool) bool {
+	return p.serving.all < p.concurrency && (!heavy || p.serving.heavy < share(p.concurrency))
+}
+
+// next is the request of that weight which has waited longest, nil when none
+// waits.
+func (p *permits) next(heavy bool) *waiter {
+	list := &p.light
+	if heavy {
+		list = &p.heavy
+	}
+	for len(*list) > 0 && (*list)[0].gone {
+		*list = (*list)[1:]
+	}
+	if len(*list) == 0 {
+		return nil
+	}
+	return (*list)[0]
+}
+
+// grant gives a permit to a waiting request of that weight, if there are both.
+func (p *permits) grant(heavy bool) bool {
+	w := p.next(heavy)
+	if w == nil || !p.free(heavy) {
+		return false
+	}
+	if heavy {
+		p.heavy = p.heavy[1:]
+	} else {
+		p.light = p.light[1:]
+	}
+	p.waiting.add(-1, heavy)
+	p.serving.add(1, heavy)
+	close(w.granted)
+	return true
+}
