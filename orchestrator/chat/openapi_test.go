@@ -3,8 +3,11 @@ package chat_test
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
+	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/chat/stack"
+	"retort/orchestrator/chat/vision"
 	"slices"
 	"strings"
 	"testing"
@@ -61,4 +64,75 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("%s.%s is described and not taken", name, field)
 		}
 	}
+}
+
+// TestExamples holds the examples of the description to the code: requests
+// are bound, their pictures are loaded, and answers have the members that the
+// service writes.
+func TestExamples(t *testing.T) {
+	url, repository := fakeTriton(t)
+	s := serve(t, url, repository, nil)
+	_, text := s.get("/openapi.json")
+	var description struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct{ Content map[string]media }
+			Responses   map[string]struct{ Content map[string]media }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &description); err != nil {
+		t.Fatal(err)
+	}
+	images := vision.NewLoader(vision.DefaultConfig(), nil)
+	for path, methods := range description.Paths {
+		for method, operation := range methods {
+			answers := operation.Responses["200"].Content["application/json"].examples()
+			requests := operation.RequestBody.Content["application/json"].examples()
+			if len(answers) == 0 || method == "post" && len(requests) == 0 {
+				t.Errorf("%s %s lacks an example of its request or answer", method, path)
+			}
+			for _, request := range requests {
+				for _, source := range regexp.MustCompile(`data:image/[^"]+`).FindAllString(string(request), -1) {
+					if set, err := images.Load(t.Context(), []vision.Source{{URL: source}}); err != nil || set.All()[0].Width < 200 {
+						t.Errorf("%s: the example's picture: %v", path, err)
+					}
+				}
+				asked := strings.ReplaceAll(string(request), "retort/molecule-reader-v1", vllmModel)
+				if status, text := s.post(path, asked); status != 200 {
+					t.Errorf("%s: the example is answered with %d %s", path, status, text)
+				}
+			}
+			for _, answer := range answers {
+				var into any = &chat.Models{}
+				switch {
+				case strings.Contains(path, "health"):
+					into = &chat.Health{}
+				case path == completions:
+					into = &openai.Completion{}
+				case method == "post":
+					into = &stack.Response{}
+				}
+				decoder := json.NewDecoder(strings.NewReader(string(answer)))
+				decoder.DisallowUnknownFields()
+				if err := decoder.Decode(into); err != nil {
+					t.Errorf("%s: the example of an answer: %v", path, err)
+				}
+			}
+		}
+	}
+}
+
+// media is a media type with its examples.
+type media struct {
+	Example  json.RawMessage
+	Examples map[string]struct{ Value json.RawMessage }
+}
+
+func (m media) examples() (all []json.RawMessage) {
+	if m.Example != nil {
+		all = append(all, m.Example)
+	}
+	for _, example := range m.Examples {
+		all = append(all, example.Value)
+	}
+	return all
 }
