@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
-	"hash/crc32"
 	"image"
 	"image/color"
-	"image/gif"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -130,15 +127,6 @@ func TestOpaqueFilesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// header returns a PNG whose header states a size that its data do not have.
-func header(width, height uint32) []byte {
-	file := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
-	file = binary.BigEndian.AppendUint32(file, width)
-	file = binary.BigEndian.AppendUint32(file, height)
-	file = append(file, 8, 2, 0, 0, 0)
-	return binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(file[12:]))
-}
-
 func TestRefusals(t *testing.T) {
 	gray := image.NewGray(image.Rect(0, 0, 40, 40))
 	whole := encodePNG(t, gray)
@@ -196,37 +184,6 @@ func TestLoadBase64(t *testing.T) {
 	}
 }
 
-// TestRGB holds how images of different sizes become one tensor.
-func TestRGB(t *testing.T) {
-	l := loader(t, nil)
-	open := func(w, h int, c color.Color) *Image {
-		img := image.NewRGBA(image.Rect(0, 0, w, h))
-		for i := range w * h {
-			img.Set(i%w, i/w, c)
-		}
-		opened, _, err := l.open(t.Context(), encodePNG(t, img))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return opened
-	}
-	set := func(images ...*Image) *Set { return &Set{loader: l, images: images, request: t.Context()} }
-	red, blue := open(10, 8, color.RGBA{255, 0, 0, 255}), open(8, 12, color.RGBA{0, 0, 255, 255})
-	pixels, w, h, err := set(red, blue).RGB(t.Context(), 0, 0)
-	if err != nil || w != 10 || h != 12 || len(pixels) != 2*10*12*3 {
-		t.Fatalf("%d × %d, %d bytes, %v", w, h, len(pixels), err)
-	}
-	at := func(n, x, y int) [3]byte { return [3]byte(pixels[((n*h+y)*w+x)*3:]) }
-	white := [3]byte{255, 255, 255}
-	if at(0, 9, 7) != [3]byte{255, 0, 0} || at(0, 0, 8) != white || at(1, 7, 11) != [3]byte{0, 0, 255} || at(1, 8, 0) != white {
-		t.Error("smaller images are not laid on white")
-	}
-	pixels, w, h, err = set(red).RGB(t.Context(), 4, 4)
-	if err != nil || w != 4 || h != 4 || at(0, 3, 3) != [3]byte{255, 0, 0} {
-		t.Errorf("scaled to %d × %d: %v, %v", w, h, pixels, err)
-	}
-}
-
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -234,21 +191,6 @@ func TestCanceled(t *testing.T) {
 	if fault.KindOf(err) != fault.Canceled {
 		t.Errorf("got %v", err)
 	}
-}
-
-// FuzzOpen looks for files that crash a decoder or our walks over them.
-func FuzzOpen(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.*")
-	for _, path := range files {
-		f.Add(fixture(f, filepath.Base(path)))
-	}
-	l := loader(f, func(c *Config) { c.MaxPixels = 1 << 16; c.DecodePixels = 1 << 16 })
-	f.Fuzz(func(t *testing.T, file []byte) {
-		img, _, err := l.open(t.Context(), file)
-		if err == nil && (img.Width*img.Height > 1<<16 || img.Format == "gif") {
-			t.Errorf("%s %d × %d", img.Format, img.Width, img.Height)
-		}
-	})
 }
 
 func BenchmarkLoad(b *testing.B) {
@@ -260,20 +202,5 @@ func BenchmarkLoad(b *testing.B) {
 		if _, err := one(b.Context(), l, Source{URL: source}); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-func TestGIFWalk(t *testing.T) {
-	var b bytes.Buffer
-	palette := color.Palette{color.White, color.Black}
-	frame := image.NewPaletted(image.Rect(0, 0, 16, 16), palette)
-	if err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}}); err != nil {
-		t.Fatal(err)
-	}
-	for cut := range b.Len() {
-		_ = oneFrame(b.Bytes()[:cut]) // must not run past the end
-	}
-	if err := oneFrame(b.Bytes()); err != nil {
-		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ The prompt may hold "script {…}", a JSON object on one line:
     finish    reason of the end: stop (default) or length
     fail      an error with this text, at piece number fail_at (default 0)
     canceled  true: say how many callers have left before the end of their answer
+    begun     true: say how many answers with a pause between their pieces have begun
 
 Without a script the answer is one JSON object with what the model was sent. scripted_test.go has the same in Go.
 """
@@ -33,6 +34,7 @@ class TritonPythonModel:
         self.batched = config["max_batch_size"] > 0
         self.growing = config["parameters"].get("cumulative_text", {}).get("string_value") == "true"
         self.canceled = 0
+        self.begun = 0
         self.lock = threading.Lock()
 
     def execute(self, requests):
@@ -56,6 +58,11 @@ class TritonPythonModel:
         script = json.loads(found.group(1)) if found else {"say": [json.dumps(described(given), sort_keys=True)]}
         if script.get("canceled"):
             script["say"] = [str(self.canceled)]
+        if script.get("begun"):
+            script["say"] = [str(self.begun)]
+        if script.get("delay_ms"):
+            with self.lock:
+                self.begun += 1
         most = self.max_tokens(given)
         pieces = script.get("say", [])
         finish = script.get("finish", "stop")
