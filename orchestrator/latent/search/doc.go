@@ -15,6 +15,8 @@
 //     own points ([cmaes.Optimizer.Tell], called in optimizer.go), and restarts at an elite molecule when it has
 //     found nothing better for a while.
 //
+// While fewer molecules have been found than were asked for, the last iterations look for more of them (fill.go).
+//
 // An unguided search ([Search.Around], [Sampling]; sampling.go) draws points around its seeds.
 //
 // Why the search is built like this, and what was measured: orchestrator/decisions/0009-latent-search.md.

@@ -19,9 +19,6 @@ const (
 	patience = 8
 	// eliteSize is how many of the best molecules a restart chooses from.
 	eliteSize = 8
-	// fillShare is the share of the iterations, at the end, that look for more molecules instead of better ones when
-	// fewer have been found than were asked for.
-	fillShare = 0.2
 )
 
 // optimizer is the state of a guided search.
@@ -46,7 +43,7 @@ func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 	}
 	for iteration := 1; iteration <= s.Iterations; iteration++ {
 		if o.fills(iteration) {
-			err = o.fill(ctx)
+			err = o.fill(ctx, iteration)
 		} else {
 			err = o.generation(ctx, iteration)
 		}

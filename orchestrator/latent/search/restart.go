@@ -29,34 +29,3 @@ func (o *optimizer) elite(ctx context.Context) ([]float32, error) {
 	}
 	return hiddens[0], nil
 }
-
-// fills reports whether an iteration is one of the last, while fewer molecules have been found than were asked for.
-func (o *optimizer) fills(iteration int) bool {
-	last := float64(iteration) > float64(o.Iterations)*(1-fillShare)
-	return iteration > 1 && last && len(o.hallOfFame.best) < o.Molecules
-}
-
-// fill draws Particles points around an elite molecule or the seed, near ones and far ones, every other with tokens drawn:
-// not to improve, but to find more molecules that meet the constraint.
-func (o *optimizer) fill(ctx context.Context) error {
-	centre, err := o.elite(ctx)
-	if err != nil {
-		return err
-	}
-	points := make([]Point, 0, pointsAtOnce)
-	for i := range o.Particles {
-		point := Point{Hidden: o.Model.Space().near(centre, o.Random.Float64(), o.Random)}
-		if i%2 == 1 {
-			point.Temperature = 1
-			point.Seed = o.Random.Int64()
-		}
-		points = append(points, point)
-		if len(points) == pointsAtOnce || i == o.Particles-1 {
-			if _, _, err := o.evaluate(ctx, points); err != nil {
-				return err
-			}
-			points = points[:0]
-		}
-	}
-	return nil
-}

@@ -70,6 +70,42 @@ var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	return molecules
 })
 
+// With the documented defaults, a least similarity of 0.7 included, starts of the test space that have at least fifteen
+// molecules within that similarity give ten almost always, and never fewer than eight.
+func TestTheDefaultsFindTenMolecules(t *testing.T) {
+	searches, all, ten := 0, 0, 0
+	for _, smiles := range slices.Sorted(maps.Keys(toy.Steps())) {
+		if len(reachable(t, from(t, toy.New(), smiles, 1))) < 15 {
+			continue
+		}
+		for number := range uint64(4) {
+			found, err := from(t, toy.New(), smiles, number).Optimize(t.Context())
+			if err != nil || len(found) < 8 {
+				t.Errorf("%s, random numbers %d: %d molecules, %v", smiles, number, len(found), err)
+			}
+			searches++
+			all += len(found)
+			if len(found) == 10 {
+				ten++
+			}
+		}
+	}
+	if searches < 20 || float64(ten) < 0.85*float64(searches) {
+		t.Errorf("of %d searches %d found ten molecules, %d molecules in all", searches, ten, all)
+	}
+}
+
+// Where there are fewer than ten, all of them are found.
+func TestTheDefaultsFindAllThereAre(t *testing.T) {
+	for number := range uint64(4) {
+		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", number)
+		found, err := s.Optimize(t.Context())
+		if want := len(reachable(t, s)); err != nil || want != 2 || len(found) != want {
+			t.Errorf("random numbers %d: %d molecules of %d, %v", number, len(found), want, err)
+		}
+	}
+}
+
 func TestALongSearchFindsTheBest(t *testing.T) {
 	for _, floor := range []float64{0.2, 0.4, 0.6} {
 		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
