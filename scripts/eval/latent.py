@@ -1,6 +1,6 @@
 """How well the latent-space molecule API optimises and samples, through HTTP:
 
-    python -m scripts.eval.latent --data DATA --url http://127.0.0.1:8001 [--tasks qed,plogp,space] [--limit 20]
+    python -m scripts.eval.latent --data DATA --url http://127.0.0.1:8001 [--tasks qed,plogp,space,drugs] [--limit 20]
 
 qed    qed_opt_*.smi, a molecule a line: success = a molecule with QED >= 0.9 and 0.4 <= similarity < 1. All starts at
        at most 1,500 evaluations each, and --starts of them, drawn by --seed, at 10,000. A search is left once it succeeded.
@@ -8,6 +8,9 @@ plogp  plogp_opt_*.tsv: gain in normalised penalised logP over the start, 0 wher
        evaluations and similarity 0.4 and 0.6; mean, deviation, median, and the share that gains 2 or more. --starts of them.
 space  zinc250k_valid.smi.gz: reconstruction through /hidden and /decode, and molecules decoded from points around 200
        of them at several radii (normal noise added here, no filter); and what /sampling serves around them.
+drugs  what people bring, see scripts.eval.latent_drugs: round trips of ZINC250k's, broad_valid's and everyday_valid's molecules; the
+       documented defaults of /generate and /sampling on 100 molecules of the latter two, chosen by --seed; the scale of the
+       hidden states; interpolation; the embeddings' neighbours.
 
 Scores and similarities are computed anew with Python RDKit: Morgan fingerprints, radius 2, 2048 bits, no chirality. A run that
 was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots. --split tune takes the tuning files.
@@ -31,7 +34,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from scripts.eval import latent_report, latent_space, molecules
+from scripts.eval import latent_drugs, latent_report, latent_space, molecules
 
 QED_BUDGETS = {1500: (30, 50), 10000: (100, 100)}
 """Evaluations (distinct decoded texts): particles, iterations."""
@@ -144,8 +147,8 @@ def qed(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
 
 def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
     """A row of figures per similarity."""
-    lines = (given.data / f"plogp_opt_{given.split}.tsv").read_text().splitlines()[1:]
-    chosen = drawn([line.split("\t")[0] for line in lines], given.limit or given.starts, given.seed)
+    rows = (given.data / f"plogp_opt_{given.split}.tsv").read_text().splitlines()[1:]
+    chosen = drawn([row.split("\t")[0] for row in rows], given.limit or given.starts, given.seed)
     for floor in map(float, given.floors.split(",")):
         def work(start: str, floor: float = floor) -> dict:
             found, evaluations = api.optimise(start, PLOGP_BUDGET, floor, "plogP", given.seed)
@@ -166,15 +169,36 @@ def summary(rows: list[dict]) -> dict:
             "scores": [round(r["score"], 4) for r in found]}
 
 
+def lines(file: Path) -> list[str]:
+    """The molecules of a .smi or .smi.gz file."""
+    return (gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()).decode().split()
+
+
 def space(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
     """One row: reconstruction, and samples by radius."""
-    with gzip.open(given.data / "zinc250k_valid.smi.gz", "rt") as file:
-        valid = file.read().split()
-    chosen = drawn(valid, given.limit or given.molecules, given.seed)
+    chosen = drawn(lines(given.data / "zinc250k_valid.smi.gz"), given.limit or given.molecules, given.seed)
     yield latent_space.measure(api.post, chosen, given.seed)
 
 
-TASKS = {"qed": qed, "plogp": plogp, "space": space}
+def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
+    """One row: a list of figures by what was measured."""
+    sets = {name: lines(given.data / name) for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi")}
+    broad, everyday = (latent_drugs.drug_like(sets[name]) for name in ("broad_valid.smi.gz", "everyday_valid.smi"))
+    count = given.limit or 100
+    seeds = [*drawn(everyday, count // 2, given.seed), *drawn(broad, count - count // 2, given.seed)]
+    named = list(latent_drugs.NAMED.values())
+    yield {
+        "round_trip": [{"set": name, **latent_drugs.round_trip(api.post, drawn(rows, given.limit or given.molecules, given.seed))} for name, rows in sets.items()],
+        "defaults": [latent_drugs.defaults(api.post, seeds)],
+        "unguided": [latent_drugs.unguided(api.post, seeds[: min(count, 20)])],
+        "sampled": [latent_drugs.sampled(api.post, seeds, radius) for radius in (0.1, 0.7)],
+        "scale": [latent_drugs.scale(api.post, latent_drugs.IMATINIB, deviation, given.seed) for deviation in (0.75, 1.0, 1.5)],
+        "interpolated": [latent_drugs.interpolated(api.post, list(zip(named, named[1:])))],
+        "embedding": [latent_drugs.embedding(api.post, drawn([*everyday, *broad[: len(everyday)]], 2 * count, given.seed))],
+    }
+
+
+TASKS = {"qed": qed, "plogp": plogp, "space": space, "drugs": drugs}
 
 
 def main() -> None:
@@ -182,7 +206,7 @@ def main() -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8001", help="base address of the API")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--out", type=Path, default=Path("runs/eval-latent"), help="folder of the results")
-    parser.add_argument("--tasks", default="qed,plogp,space", help="some of qed, plogp, space")
+    parser.add_argument("--tasks", default=",".join(TASKS), help="some of " + ", ".join(TASKS))
     parser.add_argument("--split", default="dev", choices=("dev", "tune"), help="measure on dev, tune on tune")
     parser.add_argument("--limit", type=int, default=0, help="starts of each task, for a quick look (0: as described)")
     parser.add_argument("--starts", type=int, default=100, help="starts of the larger budgets")

@@ -61,7 +61,24 @@ def text(results: dict) -> list[str]:
                   "| scaled_radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |"]
         lines += [f"| {r['scaled_radius']} | {shares(r)} |" for r in row["served"]]
         lines.append("")
+    for row in results.get("drugs", {}).get("rows", []):
+        for name, rows in row.items():
+            lines += [f"## {DRUGS[name]}", "", *table(rows), ""]
     return lines
+
+
+DRUGS = {
+    "round_trip": "Round trip through /hidden and /decode", "defaults": "/generate with nothing but smi",
+    "unguided": "/generate with the algorithm none, 30 particles", "sampled": "/sampling, ten molecules a seed",
+    "scale": "Points around imatinib, normal noise on its hidden state", "interpolated": "Points between two drugs",
+    "embedding": "/embedding: cosine beside Tanimoto similarity"}
+"""Headings of the tables of scripts.eval.latent_drugs."""
+
+
+def table(rows: list[dict]) -> list[str]:
+    """Rows of figures with the same names as one table, a column a name."""
+    cells = [[f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
+    return ["| " + " | ".join(line) + " |" for line in ([name.replace("_", " ") for name in rows[0]], ["---"] * len(rows[0]), *cells)]
 
 
 def shares(row: dict[str, float]) -> str:

@@ -10,6 +10,7 @@ import torch
 from scripts.train import batches, checkpoint, graph, quantise, training
 from scripts.train.latent import decoder_graph, decoding, encoder_graph, rejection, start
 from scripts.train.latent.__main__ import Data, Own, both
+from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import PRESETS, Model, Shape
 from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split
 
@@ -102,6 +103,22 @@ def test_training_starts_from_the_entries(model, vocabulary, tmp_path):
             for want, got in ((model.encoder(ids, (ids != PAD).long()), again.encoder(ids, (ids != PAD).long())),
                               (model.decoder(ids, z), again.decoder(ids, z))):
                 np.testing.assert_allclose(got.numpy(), want.numpy(), atol=tolerance)
+
+
+def test_a_grown_vocabulary_keeps_what_the_model_does(model, vocabulary):
+    molecules = [*MOLECULES, "C[Se]C", "CC(=O)OCC(=O)O", "[Na+].[Cl-]"]
+    words = vocabulary.grown(molecules, 3)
+    assert words.tokens[: len(vocabulary)] == vocabulary.tokens and len(words) == len(vocabulary) + 4 + 3
+    assert all(UNK not in words.encode(smiles) for smiles in molecules)
+    bigger = start.grown(model, vocabulary, words)
+    ids, z = torch.from_numpy(batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)), torch.randn(4, 64)
+    with torch.no_grad():
+        torch.testing.assert_close(bigger.encoder(ids, (ids != PAD).long()), model.encoder(ids, (ids != PAD).long()))
+        torch.testing.assert_close(bigger.decoder(ids, z)[..., : len(vocabulary)], model.decoder(ids, z))
+    run = len(words) - 1
+    made = vocabulary.encode(words.tokens[run])
+    torch.testing.assert_close(bigger.encoder.token.weight[run], model.encoder.token.weight[made].mean(0))
+    torch.testing.assert_close(bigger.decoder.head.weight[run], model.decoder.head.weight[made[0]])
 
 
 def test_beam_graph_equals_the_plain_search(model, tmp_path):
@@ -198,7 +215,7 @@ def test_training_learns_own_texts_beside_molecules(model, vocabulary, tmp_path)
     assert z.shape == (2, 64) and z.dtype == torch.float32
     for row in target.tolist():
         assert vocabulary.decode(row[1 : row.index(EOS)]) in MOLECULES
-    molecules = Data(MOLECULES, vocabulary, options).batch(0)
+    molecules = Data(Corpus.build(MOLECULES, vocabulary), options).batch(0)
     noise = argparse.Namespace(lowest=-2.0, highest=0.0)
     torch.manual_seed(0)
     alone, _ = both(model, molecules, noise)

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 
 from scripts.train import batches, checkpoint, training
-from scripts.train.latent import evaluation, start
+from scripts.train.latent import corpus, evaluation, start
+from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import NOISE, PRESETS, Model, Shape
 from scripts.train.latent.tokens import BOS, EOS, PAD, Vocabulary, read_molecules
 
@@ -25,13 +26,12 @@ from scripts.train.latent.tokens import BOS, EOS, PAD, Vocabulary, read_molecule
 class Data:
     """Training molecules as rows of ids; batch(step) is (encoder ids, [BOS] ids [EOS])."""
 
-    def __init__(self, molecules: list[str], vocabulary: Vocabulary, options: training.Options) -> None:
-        self.rows = [vocabulary.encode(smiles) for smiles in molecules]
-        lengths = np.array([len(row) for row in self.rows])
-        self.buckets = batches.Buckets(lengths, options.batch, options.seed)
+    def __init__(self, corpus: Corpus, options: training.Options) -> None:
+        self.corpus = corpus
+        self.buckets = batches.Buckets(corpus.lengths(), options.batch, options.seed)
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = [self.rows[i] for i in self.buckets.rows(step)]
+        rows = [self.corpus[i] for i in self.buckets.rows(step)]
         source = batches.pad(rows, PAD, 4)
         target = batches.pad([np.concatenate(([BOS], row, [EOS])) for row in rows], PAD, 4)
         return torch.from_numpy(source), torch.from_numpy(target)
@@ -64,40 +64,64 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     training.add_arguments(parser, name="latent", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
-    parser.add_argument("--muv", action="store_true", help="train on muv_druglike too")
     parser.add_argument("--start", type=Path, help="model repository whose latent entries the training starts from (default: from nothing)")
     parser.add_argument("--own", type=Path, help="texts of the decoder's own to learn as well, see rejection.py")
-    parser.add_argument("--merges", type=int, default=300, help="tokens of more than one atom, bond or sign")
+    parser.add_argument("--merges", type=int, default=600, help="new tokens of more than one atom, bond or sign")
     parser.add_argument("--lowest", type=float, default=NOISE[0], help="smallest log-variance of the latent noise")
     parser.add_argument("--highest", type=float, default=NOISE[1], help="largest log-variance of the latent noise")
-    parser.add_argument("--evaluate", type=int, default=300, help="validation molecules at each evaluation")
+    parser.add_argument("--evaluate", type=int, default=300, help="validation molecules of each set at each evaluation")
     return parser
 
 
-def fresh(given: argparse.Namespace, options: training.Options, molecules: list[str]) -> tuple[Model, Vocabulary]:
-    """A model to train from nothing, with the vocabulary of the run if it has one."""
-    words = options.folder / "vocab.txt"
-    vocabulary = Vocabulary.read(words) if words.exists() else Vocabulary.build(molecules, given.merges)
-    return Model(Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])), vocabulary
+def begun(given: argparse.Namespace, molecules: list[str]) -> tuple[Model, Vocabulary]:
+    """The model to train, with a vocabulary for the molecules: that of --start with new tokens, or from nothing."""
+    if not given.start:
+        vocabulary = Vocabulary.build(molecules, given.merges)
+        return Model(Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])), vocabulary
+    model, words = start.model(given.start)
+    vocabulary = words.grown(molecules, given.merges)
+    return start.grown(model, words, vocabulary), vocabulary
+
+
+def prepare(given: argparse.Namespace, options: training.Options) -> tuple[Model, Vocabulary, Corpus]:
+    """What a run trains and learns from; made by its first call, read again by the others."""
+    folder, kept = options.folder, options.folder / "corpus.npz"
+    if kept.exists():
+        vocabulary = Vocabulary.read(folder / "vocab.txt")
+        return Model(Shape(**json.loads((folder / "shape.json").read_text()))), vocabulary, Corpus.load(kept)
+    molecules, times = corpus.mixed(corpus.sources(Path(options.data), corpus.SHARES, options.seed), options.seed)
+    model, vocabulary = begun(given, [m for m, n in zip(molecules, times) for _ in range(n)])
+    vocabulary.write(folder / "vocab.txt")
+    (folder / "shape.json").write_text(json.dumps(dataclasses.asdict(model.shape), indent=1) + "\n")
+    checkpoint.save(model.state_dict(), folder / "begun.pt")
+    rows = Corpus.build(molecules, vocabulary, times)
+    rows.save(kept)
+    return model, vocabulary, rows
+
+
+VALID = {"zinc": "zinc250k_valid.smi.gz", "broad": "broad_valid.smi.gz", "everyday": "everyday_valid.smi"}
+"""What is measured while training."""
+
+
+def evaluated(model: Model, vocabulary: Vocabulary, valid: dict[str, list[str]]) -> dict[str, float]:
+    """evaluation.brief of every set, <set>_<figure>."""
+    return {f"{name}_{figure}": value for name, molecules in valid.items() for figure, value in evaluation.brief(model, vocabulary, molecules).items()}
 
 
 def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
-    folder = Path(options.data)
-    molecules = read_molecules(folder / "zinc250k_train.smi.gz")
-    molecules += read_molecules(folder / "muv_druglike.smi.gz") if given.muv else []
     torch.manual_seed(options.seed)
-    model, vocabulary = start.model(given.start) if given.start else fresh(given, options, molecules)
-    vocabulary.write(options.folder / "vocab.txt")
-    (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(model.shape), indent=1) + "\n")
-    valid = read_molecules(folder / "zinc250k_valid.smi.gz")
-    data, own = Data(molecules, vocabulary, options), Own(given.own, options) if given.own else None
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(molecules)} molecules, {len(vocabulary)} tokens", flush=True)
+    model, vocabulary, rows = prepare(given, options)
+    begun_at = options.folder / "begun.pt"
+    model.load_state_dict(checkpoint.load(begun_at))
+    valid = {name: read_molecules(Path(options.data) / file)[: given.evaluate] for name, file in VALID.items()}
+    data, own = Data(rows, options), Own(given.own, options) if given.own else None
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(rows)} rows a pass, {len(vocabulary)} tokens", flush=True)
     training.run(
         options, model, lambda step: (*data.batch(step), *(own.batch(step) if own else ())),
         loss=lambda network, batch: both(network, batch, given),
-        evaluate=lambda network, step: evaluation.brief(network, vocabulary, valid[: given.evaluate]),
+        evaluate=lambda network, step: evaluated(network, vocabulary, valid),
     )
 
 

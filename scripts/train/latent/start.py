@@ -5,6 +5,7 @@ They come back rounded to fp16 or integers (see scripts.train.quantise), which s
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import nn
 
 from scripts.train import graph
 from scripts.train.latent.model import Decoder, Encoder, Model, Shape
-from scripts.train.latent.tokens import Vocabulary
+from scripts.train.latent.tokens import UNK, Vocabulary
 
 Held = dict[str, np.ndarray]
 
@@ -27,6 +28,24 @@ def model(repository: Path) -> tuple[Model, Vocabulary]:
     fill(network.encoder, {name: plain(encoder, name) for name in encoder if name in dict(network.encoder.named_parameters())})
     fill(network.decoder, apart(network.decoder, {name: plain(decoder, name) for name in decoder if name in dict(network.decoder.named_parameters())}))
     return network.eval(), Vocabulary.read(repository / "latent_encoder" / "vocab.txt")
+
+
+def grown(old: Model, words: Vocabulary, vocabulary: Vocabulary) -> Model:
+    """The model with rows for the tokens that `vocabulary` has after those of `words`. A run of tokens begins as the mean of
+    what it is made of where it is read, and as its first part where it is written."""
+    new = Model(dataclasses.replace(old.shape, vocabulary=len(vocabulary)))
+    held, shared = new.state_dict(), len(words)
+    parts = [words.encode(token) for token in vocabulary.tokens[shared:]]
+    for name, value in old.state_dict().items():
+        if len(value) != shared or not name.endswith(("token.weight", "head.weight", "head.bias")):
+            held[name] = value
+            continue
+        held[name][:shared] = value
+        for row, ids in enumerate(parts, shared):
+            if UNK not in ids:
+                held[name][row] = value[ids[0]] if "head" in name else value[ids].mean(0)
+    new.load_state_dict(held)
+    return new
 
 
 def shape(encoder: Held, decoder: Held) -> Shape:

@@ -26,6 +26,9 @@ PATTERN = re.compile(r"\[[^\]]+\]|Br|Cl|%\d\d|[BCNOSPFIbcnosp]|[().=#\-+\\/:~@?>
 
 def split(smiles: str) -> list[str]:
     """The tokens of a SMILES; ValueError names the first character that starts no token."""
+    tokens = PATTERN.findall(smiles)
+    if sum(map(len, tokens)) == len(smiles):
+        return tokens
     tokens, at = [], 0
     while at < len(smiles):
         match = PATTERN.match(smiles, at)
@@ -57,6 +60,14 @@ class Vocabulary:
         counts = Counter(token for row in rows for token in row)
         simple = sorted(counts, key=lambda t: (-counts[t], t))
         return cls([*SPECIALS, *simple, *runs(rows[:: max(1, len(rows) // sample)], simple, merges)])
+
+    def grown(self, molecules: list[str], merges: int, sample: int = 25_000) -> "Vocabulary":
+        """This vocabulary, then the simple tokens of the molecules that it lacks, then `merges` runs of what it has, found on
+        about `sample` of the molecules."""
+        counts = Counter(token for smiles in molecules for token in split(smiles) if token not in self.ids)
+        simple = Vocabulary([*self.tokens, *sorted(counts, key=lambda t: (-counts[t], t))])
+        rows = [[simple.tokens[i] for i in simple.encode(smiles)] for smiles in molecules[:: max(1, len(molecules) // sample)]]
+        return Vocabulary([*simple.tokens, *runs(rows, simple.tokens, merges)])
 
     @classmethod
     def read(cls, path: Path) -> "Vocabulary":

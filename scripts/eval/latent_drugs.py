@@ -1,0 +1,179 @@
+"""The latent-space API on the molecules that people bring: drugs, reagents, salts, common chemicals.
+
+Every function asks the service by HTTP and counts with Python RDKit; post(path, body) is the answer to a body. A sequence that the
+model cannot spell counts as not returned: /hidden is asked with "skip_invalid", which answers null at its place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+from collections.abc import Sequence
+
+from rdkit import Chem, DataStructs
+
+from scripts.eval import latent_space, molecules
+from scripts.eval.latent_space import Post
+
+IMATINIB = "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
+NAMED = {
+    "imatinib": IMATINIB, "erlotinib": "C#Cc1cccc(Nc2ncnc3cc(OCCOC)c(OCCOC)cc23)c1", "gefitinib": "COc1cc2ncnc(Nc3ccc(F)c(Cl)c3)c2cc1OCCCN1CCOCC1",
+    "ibuprofen": "CC(C)Cc1ccc(C(C)C(=O)O)cc1", "caffeine": "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "sildenafil": "CCCc1nn(C)c2c(=O)[nH]c(-c3cc(S(=O)(=O)N4CCN(C)CC4)ccc3OCC)nc12",
+    "celecoxib": "Cc1ccc(-c2cc(C(F)(F)F)nn2-c2ccc(S(N)(=O)=O)cc2)cc1", "omeprazole": "COc1ccc2[nH]c(S(=O)Cc3ncc(C)c(OC)c3C)nc2c1",
+    "diazepam": "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21", "fluoxetine": "CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1",
+}
+"""Drugs for the figures that name their molecules."""
+VARIANTS = [("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"), ("CC(C)Cc1ccc([C@@H](C)C(=O)O)cc1", "CC(C)Cc1ccc([C@H](C)C(=O)O)cc1"),
+            ("CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1", "CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1.Cl"), ("COc1ccc2cc(ccc2c1)[C@H](C)C(=O)O", "COc1ccc2cc(ccc2c1)[C@H](C)C(=O)[O-].[Na+]"),
+            ("CN1C2CCC1CC(OC(=O)C(CO)c1ccccc1)C2", "CN1[C@H]2CC[C@@H]1C[C@H](OC(=O)C(CO)c1ccccc1)C2"), ("Cn1c(=O)c2c(ncn2C)n(C)c1=O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O.OC(=O)CC(O)(CC(=O)O)C(=O)O")]
+"""Stereo and salt variants of one drug, which should be nearest neighbours of each other."""
+POINTS, STEPS, EACH = 50, 50, 10
+FLOOR = 0.7
+"""min_similarity that /generate documents as its default."""
+
+
+def drug_like(smiles: list[str], least: int = 10, most: int = 45) -> list[str]:
+    """Molecules of one component with this many heavy atoms."""
+    return [s for s in smiles if "." not in s and least <= Chem.MolFromSmiles(s).GetNumHeavyAtoms() <= most]
+
+
+def round_trip(post: Post, smiles: list[str]) -> dict[str, float]:
+    """Shares of the molecules that are read at all, come back exactly, ignoring chirality, and valid."""
+    states = [row and row[0] for row in _rows(post, "/hidden", "hiddens", smiles)]
+    read = [(s, state) for s, state in zip(smiles, states, strict=True) if state]
+    figures = latent_space.reconstruction([s for s, _ in read], latent_space.decode(post, [state for _, state in read]))
+    share = len(read) / len(smiles)
+    return {"molecules": len(smiles), "read": share, **{name: value * share for name, value in figures.items()}}
+
+
+def _rows(post: Post, path: str, name: str, smiles: list[str], size: int = latent_space.ROWS) -> list:
+    """The rows of the answer, null where the service does not read a molecule."""
+    parts = (smiles[start : start + size] for start in range(0, len(smiles), size))
+    return [row for part in parts for row in post(path, {"sequences": part, "skip_invalid": True})[name]]
+
+
+def faults(molecule: Chem.Mol) -> tuple[int, int]:
+    """Radical electrons, and atoms with a valence that RDKit does not allow."""
+    problems = [p for p in Chem.DetectChemistryProblems(molecule) if p.GetType() == "AtomValenceException"]
+    return sum(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms()), len(problems)
+
+
+def worse(smiles: str, seed: str) -> bool:
+    """Whether a molecule has radicals or impossible valences that its seed has not."""
+    found, start = (Chem.MolFromSmiles(text, sanitize=False) for text in (smiles, seed))
+    if found is None:
+        return True
+    for molecule in (found, start):
+        molecule.UpdatePropertyCache(strict=False)
+        Chem.AssignRadicals(molecule)
+    return any(a > b for a, b in zip(faults(found), faults(start), strict=True))
+
+
+def answer(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int]:
+    """How many of the texts count: molecules at or above the floor, distinct, not the seed; and how many are new faults."""
+    origin, good, bad = Chem.MolFromSmiles(seed), set(), 0
+    start = Chem.MolToSmiles(origin)
+    for text in texts:
+        molecule = Chem.MolFromSmiles(text) if text else None
+        bad += worse(text, seed)
+        # The service's similarity is a double as this one; equal sums may differ in the last digit.
+        if molecule is not None and Chem.MolToSmiles(molecule) != start and molecules.similar(molecule, origin) >= floor - 1e-9:
+            good.add(Chem.MolToSmiles(molecule))
+    return {"returned": len(texts), "good": len(good), "faults": bad}
+
+
+def defaults(post: Post, seeds: list[str]) -> dict[str, float]:
+    """/generate with nothing but `smi`: molecules that count of the ten asked for, in the mean and in all answers."""
+    rows = [answer(seed, post("/generate", {"smi": seed})["generated"], FLOOR) for seed in seeds]
+    return {"seeds": len(seeds), "asked": EACH, **_shares(rows, EACH)}
+
+
+def unguided(post: Post, seeds: list[str], wanted: int = 100) -> dict[str, float]:
+    """`none` asked for more molecules than it has particles."""
+    rows = [answer(s, post("/generate", {"smi": s, "algorithm": "none", "num_molecules": wanted, "particles": 30})["generated"]) for s in seeds]
+    return {"seeds": len(seeds), "asked": wanted, **_shares(rows, wanted)}
+
+
+def _shares(rows: list[dict[str, int]], asked: int) -> dict[str, float]:
+    returned = sum(row["returned"] for row in rows)
+    return {"returned": returned / asked / len(rows), "good": sum(row["good"] for row in rows) / asked / len(rows),
+            "full_answers": sum(row["good"] == asked for row in rows) / len(rows), "faults": sum(row["faults"] for row in rows) / max(1, returned)}
+
+
+def sampled(post: Post, seeds: list[str], radius: float) -> dict[str, float]:
+    """/sampling at a scaled radius, EACH molecules a seed: shares that count and that /embedding reads, and their similarity."""
+    texts = post("/sampling", {"sequences": seeds, "num_molecules": EACH, "scaled_radius": radius})["generated"]
+    rows = [answer(seed, found) for seed, found in zip(seeds, texts, strict=True)]
+    flat = [(seed, text) for seed, found in zip(seeds, texts, strict=True) for text in found]
+    read = _rows(post, "/embedding", "embeddings", [text for _, text in flat])
+    pairs = [(Chem.MolFromSmiles(seed), Chem.MolFromSmiles(text)) for seed, text in flat]
+    near = [molecules.similar(a, b) for a, b in pairs if b is not None]
+    return {"scaled_radius": radius, "seeds": len(seeds), **_shares(rows, EACH), "read": sum(row is not None for row in read) / len(read),
+            "similarity_median": statistics.median(near)}
+
+
+def scale(post: Post, seed: str, deviation: float, noise: int) -> dict[str, float]:
+    """POINTS points of this standard deviation around a molecule, as the published client-side loops draw them."""
+    state, draw = latent_space.hidden(post, [seed])[0], random.Random(noise)
+    texts = latent_space.decode(post, [[v + deviation * draw.gauss(0, 1) for v in state] for _ in range(POINTS)])
+    valid = [m for m in map(molecules.canonical, texts) if m]
+    return {"deviation": deviation, "points": POINTS, "valid": len(valid) / POINTS, "distinct": len(set(valid))}
+
+
+def interpolated(post: Post, pairs: list[tuple[str, str]]) -> dict[str, float]:
+    """STEPS points on the line between two molecules: distinct molecules in the mean over the pairs, and how steadily they turn
+    from the one into the other: rank correlation of the step with the similarity to the beginning (falling) and the end."""
+    rows = []
+    for first, last in pairs:
+        a, b = latent_space.hidden(post, [first, last])
+        points = [[(1 - t) * x + t * y for x, y in zip(a, b)] for t in (step / (STEPS - 1) for step in range(STEPS))]
+        found = [(step, Chem.MolFromSmiles(text)) for step, text in enumerate(latent_space.decode(post, points)) if molecules.canonical(text)]
+        ends = [[molecules.similar(m, Chem.MolFromSmiles(end)) for _, m in found] for end in (first, last)]
+        steps = [step for step, _ in found]
+        rows.append((len({Chem.MolToSmiles(m) for _, m in found}), *(spearman(steps, end) for end in ends)))
+    return {"pairs": len(pairs), "steps": STEPS, **dict(zip(("distinct", "to_first", "to_last"), map(statistics.fmean, zip(*rows))))}
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float:
+    """Rank correlation, ties at their mean rank; 0 where one side has one value only."""
+    x, y = _ranks(a), _ranks(b)
+    return statistics.correlation(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else 0.0
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order, ranks = sorted(range(len(values)), key=values.__getitem__), [0.0] * len(values)
+    for _, group in itertools.groupby(enumerate(order), key=lambda pair: values[pair[1]]):
+        members = list(group)
+        for _, index in members:
+            ranks[index] = statistics.fmean(place for place, _ in members)
+    return ranks
+
+
+def embedding(post: Post, drugs: list[str]) -> dict[str, float]:
+    """Rank correlation over all pairs of drugs of the vectors' cosine with the Tanimoto similarity; and the share of VARIANTS
+    that have each other as nearest neighbour among the drugs."""
+    known = [(s, v) for s, v in zip(drugs, _rows(post, "/embedding", "embeddings", drugs), strict=True) if v]
+    prints = [molecules.MORGAN.GetFingerprint(Chem.MolFromSmiles(s)) for s, _ in known]
+    units = [_unit(v) for _, v in known]
+    pairs = list(itertools.combinations(range(len(known)), 2))
+    cosines = [_dot(units[i], units[j]) for i, j in pairs]
+    near = []
+    for pair in VARIANTS:
+        vectors = _rows(post, "/embedding", "embeddings", list(pair))
+        if all(vectors):
+            a, b = map(_unit, vectors)
+            apart = {molecules.canonical(s, False) for text in pair for s in text.split(".")}
+            others = [u for u, (s, _) in zip(units, known) if molecules.canonical(s, False) not in apart]
+            near.append(all(_dot(a, b) >= _dot(own, u) for own in (a, b) for u in others))
+    return {"drugs": len(known), "rank_correlation": spearman(cosines, [DataStructs.TanimotoSimilarity(prints[i], prints[j]) for i, j in pairs]),
+            "variants_nearest": sum(near) / len(VARIANTS)}
+
+
+def _unit(vector: Sequence[float]) -> list[float]:
+    size = sum(v * v for v in vector) ** 0.5
+    return [v / size for v in vector]
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b))
