@@ -88,6 +88,22 @@ def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
     np.testing.assert_allclose(score[:, 0], total.numpy(), rtol=1e-3)
 
 
+def test_the_unit_of_hidden_states_is_that_of_both_halves(model, vocabulary, tmp_path):
+    ids = batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)
+    feeds = {"input_ids": ids, "attention_mask": (ids != PAD).astype(np.int64)}
+    plain, = session(tmp_path, encoder_graph.write, model.encoder).run(None, feeds)
+    scaled, = session(tmp_path, lambda m, p: encoder_graph.write(m, p, 2.5), model.encoder).run(None, feeds)
+    np.testing.assert_allclose(scaled * 2.5, plain, atol=1e-5)
+    zeros = {"temperature": np.zeros((4, 1), np.float32), "seed": np.zeros((4, 1), np.int64)}
+    texts = [session(tmp_path, lambda m, p: decoder_graph.write(m, p, None, unit), model.decoder).run(None, {"hiddens": z, **zeros})[0]
+             for unit, z in ((1.0, plain), (2.5, scaled))]
+    np.testing.assert_array_equal(*texts)
+    size = {"beam_size": np.full((4, 1), 2)}
+    beams = [session(tmp_path, lambda m, p: decoder_graph.write_beam(m, p, None, unit), model.decoder).run(None, {"hiddens": z, **size})[0]
+             for unit, z in ((1.0, plain), (2.5, scaled))]
+    np.testing.assert_array_equal(*beams)
+
+
 def test_training_starts_from_the_entries(model, vocabulary, tmp_path):
     encoder_graph.write(model.encoder, tmp_path / "latent_encoder" / "1" / "model.onnx")
     vocabulary.write(tmp_path / "latent_encoder" / "vocab.txt")

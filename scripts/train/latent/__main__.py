@@ -1,9 +1,13 @@
 """Trains the latent model on SMILES. One command, resumable:
 
-    python -m scripts.train.latent --data DATA --minutes 180
+    python -m scripts.train.latent --data DATA --start model_repository --minutes 180
 
-reads DATA/zinc250k_train.smi.gz (with --muv also muv_druglike.smi.gz) and writes runs/latent/. Continue, or train
-longer, with the same command and a larger budget.
+mixes the molecules of DATA (scripts.train.latent.corpus) and writes runs/latent/. Continue, or train longer, with the same command
+and a larger budget; end with --finish 20, which lets the learning rate fall. --start begins with the weights of the entries of a
+model repository, whose vocabulary grows by what the molecules need; without it the training begins from nothing.
+
+The latent noise may change from call to call: little of it (--lowest -2 --highest 1.2) is learned fastest, and more at the end
+makes the space around a molecule smooth.
 """
 
 from __future__ import annotations
@@ -99,10 +103,6 @@ def prepare(given: argparse.Namespace, options: training.Options) -> tuple[Model
     return model, vocabulary, rows
 
 
-VALID = {"zinc": "zinc250k_valid.smi.gz", "broad": "broad_valid.smi.gz", "everyday": "everyday_valid.smi"}
-"""What is measured while training."""
-
-
 def evaluated(model: Model, vocabulary: Vocabulary, valid: dict[str, list[str]]) -> dict[str, float]:
     """evaluation.brief of every set, <set>_<figure>."""
     return {f"{name}_{figure}": value for name, molecules in valid.items() for figure, value in evaluation.brief(model, vocabulary, molecules).items()}
@@ -115,7 +115,7 @@ def main() -> None:
     model, vocabulary, rows = prepare(given, options)
     begun_at = options.folder / "begun.pt"
     model.load_state_dict(checkpoint.load(begun_at))
-    valid = {name: read_molecules(Path(options.data) / file)[: given.evaluate] for name, file in VALID.items()}
+    valid = {name: read_molecules(Path(options.data) / file)[: given.evaluate] for name, file in evaluation.VALID.items()}
     data, own = Data(rows, options), Own(given.own, options) if given.own else None
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(rows)} rows a pass, {len(vocabulary)} tokens", flush=True)
     training.run(

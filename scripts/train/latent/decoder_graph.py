@@ -76,8 +76,9 @@ class Step:
         return body.layer(body.op("Reshape", mixed, np.array([0, self.shape.width])), module.o)
 
 
-def sampled(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
-    """hiddens [B, 1, latent], temperature [B, 1] (0: greedy), seed [B, 1] -> token_ids [B, T], score [B, 1].
+def sampled(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
+    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), temperature [B, 1] (0: greedy), seed [B, 1]
+    -> token_ids [B, T], score [B, 1].
 
     A row's ids end with [EOS], then [PAD]. score is the sum of the log probabilities (at temperature 1) of its tokens.
     """
@@ -86,7 +87,7 @@ def sampled(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     temperature, seed = graph.input("temperature", TensorProto.FLOAT, ["batch", 1]), graph.input("seed", TensorProto.INT64, ["batch", 1])
     # All rounds' numbers at once: inside the loop their many small operators would take longer than the layers.
     settings = temperature, graph.uniform(graph.key(seed, graph.op("Range", 0, shape.positions, 1)))
-    step = Step(graph, decoder, graph.op("Squeeze", hiddens, np.array([1])))
+    step = Step(graph, decoder, graph.op("Mul", graph.op("Squeeze", hiddens, np.array([1])), float(unit)))
     batch = graph.op("Shape", hiddens, start=0, end=1)
     token = graph.op("Expand", BOS, batch)
     rows = graph.op("Range", 0, graph.op("Squeeze", batch), 1)
@@ -174,8 +175,8 @@ NEVER = -1e9
 """The score of a beam that is not in use."""
 
 
-def beam(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
-    """hiddens [B, 1, latent], beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K]; K is the largest beam_size.
+def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
+    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K]; K is the largest beam_size.
 
     The beams of a row come best first; score is the sum of log probabilities, with no correction for length. A row uses
     its own beam_size: its further beams have the score NEVER, and its result is the same whatever shares its batch.
@@ -189,7 +190,8 @@ def beam(decoder: Decoder, ranges: Ranges | None = None) -> Graph:
     every = graph.op("Mul", rows, width)
     unused = graph.op("GreaterOrEqual", graph.op("Unsqueeze", rank, np.array([0])), sizes)
     copies = graph.op("Div", graph.op("Range", 0, graph.op("Squeeze", every), 1), width)
-    step = Step(graph, decoder, graph.op("Gather", graph.op("Squeeze", hiddens, np.array([1])), copies))
+    z = graph.op("Mul", graph.op("Squeeze", hiddens, np.array([1])), float(unit))
+    step = Step(graph, decoder, graph.op("Gather", z, copies))
     first = graph.op("Mul", graph.op("Cast", graph.op("Greater", rank, 0), to=TensorProto.FLOAT), NEVER)
     score = graph.op("Expand", graph.op("Unsqueeze", first, np.array([0])), graph.op("Concat", rows, width, axis=0))
     token = graph.op("Expand", BOS, every)
@@ -234,11 +236,11 @@ def integer_layers(decoder: Decoder) -> list[torch.nn.Module]:
     return [m for layer in decoder.layers for m in (layer.attention.q, layer.attention.o, layer.cross.q, layer.cross.o, layer.feed[0], layer.feed[2])]
 
 
-def write(decoder: Decoder, path: Path, ranges: Ranges | None = None) -> None:
+def write(decoder: Decoder, path: Path, ranges: Ranges | None = None, unit: float = 1.0) -> None:
     with torch.no_grad():
-        sampled(decoder, ranges).save(path, "latent_decoder")
+        sampled(decoder, ranges, unit).save(path, "latent_decoder")
 
 
-def write_beam(decoder: Decoder, path: Path, ranges: Ranges | None = None) -> None:
+def write_beam(decoder: Decoder, path: Path, ranges: Ranges | None = None, unit: float = 1.0) -> None:
     with torch.no_grad():
-        beam(decoder, ranges).save(path, "latent_decoder_beam")
+        beam(decoder, ranges, unit).save(path, "latent_decoder_beam")

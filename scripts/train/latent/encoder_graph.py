@@ -12,8 +12,8 @@ from scripts.train.graph import Graph
 from scripts.train.latent.model import Encoder
 
 
-def build(encoder: Encoder) -> Graph:
-    """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent]."""
+def build(encoder: Encoder, unit: float = 1.0) -> Graph:
+    """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent]; unit: what 1 in hiddens is in the model's numbers."""
     graph = Graph()
     graph.named(encoder)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
@@ -28,7 +28,7 @@ def build(encoder: Encoder) -> Graph:
         x = graph.transformer(x, layer, bias)
     z = graph.layer(pool(graph, encoder, graph.norm(x, encoder.norm), ids, padding), encoder.out)
     square = graph.op("ReduceMean", graph.op("Mul", z, z), np.array([-1]), keepdims=1)
-    z = graph.op("Div", z, graph.op("Sqrt", graph.op("Add", square, 1e-6)))
+    z = graph.op("Div", z, graph.op("Mul", graph.op("Sqrt", graph.op("Add", square, 1e-6)), float(unit)))
     graph.output(graph.op("Unsqueeze", z, np.array([1])), TensorProto.FLOAT, ["batch", 1, encoder.out.out_features], "hiddens")
     return graph
 
@@ -44,6 +44,6 @@ def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
     return graph.op("Reshape", pooled, np.array([0, slots * width]))
 
 
-def write(encoder: Encoder, path: Path) -> None:
+def write(encoder: Encoder, path: Path, unit: float = 1.0) -> None:
     with torch.no_grad():
-        build(encoder).save(path, "latent_encoder")
+        build(encoder, unit).save(path, "latent_encoder")

@@ -17,6 +17,10 @@ from scripts.train.latent.tokens import PAD, Vocabulary
 RDLogger.DisableLog("rdApp.*")
 
 
+VALID = {"zinc": "zinc250k_valid.smi.gz", "broad": "broad_valid.smi.gz", "everyday": "everyday_valid.smi"}
+"""Molecules that are never trained on, by the name of their figures."""
+
+
 def canonical(smiles: str, stereo: bool = True) -> str | None:
     """RDKit's canonical SMILES, or None if RDKit refuses the molecule or it is empty."""
     molecule = Chem.MolFromSmiles(smiles) if smiles else None

@@ -1,6 +1,6 @@
 """Writes the trained latent model as entries of the model repository, after scripts.train.latent.report measured it:
 
-    python -m scripts.train.latent.export --run runs/latent --data DATA
+    python -m scripts.train.latent.export --run runs/latent
 
 latent_encoder        input_ids, attention_mask int64 [B, L]                 -> hiddens float [B, 1, 512]
 latent_decoder        hiddens float [B, 1, 512], temperature float [B, 1],
@@ -8,14 +8,14 @@ latent_decoder        hiddens float [B, 1, 512], temperature float [B, 1],
 latent_decoder_beam   hiddens float [B, 1, 512], beam_size int64 [B, 1]      -> token_ids int64 [B, K, T], score float [B, K]
 
 Each decoder graph holds the whole loop with its key/value cache and ends when every row has ended. The linear maps inside the
-loop are computed in integers (scripts.train.quantise), with ranges observed on training molecules; --float keeps them in fp32.
+loop are computed in integers (scripts.train.quantise), with ranges observed on training molecules; --float keeps them in fp32. The
+hiddens of the entries are the model's numbers divided by the report's --unit.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 
 import torch
@@ -24,63 +24,75 @@ from scripts.train import entry, quantise
 from scripts.train.entry import Entry, Tensor
 from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation
-from scripts.train.latent.model import NOISE, Model, Shape
-from scripts.train.latent.report import load
-from scripts.train.latent.tokens import BOS, Vocabulary, read_molecules
+from scripts.train.latent.corpus import Corpus
+from scripts.train.latent.model import Model, Shape
+from scripts.train.latent.report import load, trained_on
+from scripts.train.latent.tokens import BOS, SPECIALS, Vocabulary, split
 
-CARD = """# retort/latent-v2
+CARD = """# {model_id}
 
-A latent-variable model of SMILES: one vector of {latent} numbers a molecule (K = 1), root mean square 1, and back.
-{parameters:.1f} M parameters, in fp16 and (inside the decoder's loop) int8: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors
-made from the latent. {vocabulary} tokens: the simple ones (atoms, bonds, branches, ring numbers) and 300 frequent runs of them, so that a
-molecule has 11 tokens on average. Trained as an autoencoder under Gaussian noise of random size on the latent (standard deviation
-exp(lv / 2), lv uniform in [{lowest:g}, {highest:g}] per molecule), the recipe of MolMIM (arXiv 2208.09016) with asymmetric mutual information
-machines (arXiv 2003.02645); at the end also on texts of its own that are molecules (scripts/train/latent/rejection.py). Decoding is greedy.
+A latent-variable model of SMILES: one vector of {latent} numbers a molecule (K = 1), and back. {parameters:.1f} M parameters, in fp16
+and (inside the decoder's loop) int8: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors made from the
+latent. {vocabulary:,} tokens: {simple} simple ones (atoms, bonds, branches, ring numbers) and {runs} frequent runs of them, so that a
+molecule has {tokens:.0f} tokens on average. Trained as an autoencoder under Gaussian noise of random size on the latent, the recipe of MolMIM
+(arXiv 2208.09016) with asymmetric mutual information machines (arXiv 2003.02645). Decoding is greedy.
+
+The code lies on a sphere: its root mean square is 1 inside the model and {rms:.3f} in the entries' tensors, which are scaled so that normal
+noise of standard deviation 1 on them, the API's `scaled_radius` 1, is a useful step from a molecule: noise of {unit:g} on the code.
 
 ## Data
-ZINC250k, canonical SMILES with stereo: 220,010 training molecules, in the split of the junction-tree VAE; the 5,000 test
-molecules of that split, among them the starting points of the optimisation benchmarks, were not used. Licence of these
-weights: that of this repository. Cite Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757 for ZINC.
+{rows:,} rows a pass, mixed by weight from ZINC250k's training part, bioactive and everyday molecules, natural products, salts and
+mixtures, molecules with isotopes and salts with other counter-ions (`scripts/train/latent/corpus.py` and `variants.py`; sources and licences of the
+structures: see below). Canonical SMILES with stereo. The validation parts and the starting points of the optimisation benchmarks
+were not used. Licence of these weights: that of this repository.
+Structures: ZINC250k in the split of the junction-tree VAE (Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757); ChEMBL (CC BY-SA 3.0), PubChem (public domain), MoleculeNet, LOTUS, COCONUT, UNPD,
+USPTO, ChEBI-20, MassBank and others, through public GitHub repositories.
 
 ## Training
 {samples:,} samples in {steps:,} steps of {batch}, {minutes:.0f} minutes on one core of a shared CPU, seed {seed}; {state}.
-{history}Train on from these weights, and end with texts of the model's own (or on a GPU from nothing: --preset gpu):
+{history}Train on from these weights:
 
-    python -m scripts.train.latent --data DATA --start model_repository --name longer --minutes 600
-    python -m scripts.train.latent.rejection --data DATA --run runs/longer
-    python -m scripts.train.latent --data DATA --start model_repository --name longer --minutes 600 --own runs/longer/own.pt --finish 30
+    python -m scripts.train.latent --data DATA --start model_repository --merges 0 --name longer --minutes 600
+    python -m scripts.train.latent --data DATA --name longer --minutes 600 --finish 30
 
 ## Figures
-Measured by `python -m scripts.train.latent.report --data DATA` on {molecules:,} molecules of zinc250k_valid, in floating point;
-[EVALUATION.md](../latent_encoder/EVALUATION.md) has the figures through the API, searches included.
+Measured by `python -m scripts.train.latent.report --data DATA` in floating point; [EVALUATION.md](../latent_encoder/EVALUATION.md) has the
+figures through the API, searches included.
 
-| reconstruction | exact | ignoring chirality | valid |
-|---|---|---|---|
-| this model | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.2%} |
+| reconstruction | molecules | exact | ignoring chirality | valid |
+|---|---|---|---|---|
+{sets}
 
-Samples around {seeds} validation molecules, 5 each: z plus normal noise of the given standard deviation, greedy decoding. `scaled_radius` 1
-of the API is the standard deviation {radius:g}.
+Samples around {seeds} molecules of each set, 5 each: the hidden state plus normal noise of this standard deviation, greedy decoding.
 
-| noise | validity | uniqueness | non-identical |
-|---|---|---|---|
+| set | noise | validity | uniqueness | non-identical |
+|---|---|---|---|---|
 {radii}
 
 ## Limits
-Drug-like molecules of up to about 72 atoms and signs, as in the training data; longer ones are read but seldom come back. Simple tokens
-that vocab.txt lacks are unknown to the model.
+Molecules of up to 60 heavy atoms, as in the training data; the longer a molecule and the rarer its tokens, the less often it comes back
+exactly. Simple tokens that vocab.txt lacks are unknown to the model.
 """
 
+ROW = "| {name} | {molecules:,} | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.2%} |"
+AROUND = "| {name} | {radius} | {validity:.1%} | {uniqueness:.1%} | {non_identical:.1%} |"
+MODEL = "retort/latent-v3"
 
-def card(run: Path, shape: Shape, parameters: int) -> str:
+
+def card(run: Path, shape: Shape, parameters: int, vocabulary: Vocabulary) -> str:
+    """CARD.md out of what the report wrote."""
     figures = json.loads((run / "figures.json").read_text())
-    training, options = figures["training"], figures["training"]["options"]
-    radii = "\n".join(f"| {r} | {f['validity']:.1%} | {f['uniqueness']:.1%} | {f['non_identical']:.1%} |" for r, f in figures["radius"].items())
-    space = json.loads((run / "latent.json").read_text())
+    training, options, sets = figures["training"], figures["training"]["options"], figures["sets"]
+    simple = sum(len(split(token)) == 1 for token in vocabulary.tokens[len(SPECIALS) :])
+    rows = Corpus.load(run / "corpus.npz")
     history = (run / "history.txt").read_text() if (run / "history.txt").exists() else ""
     return CARD.format(
-        **vars(shape), **figures["reconstruction"], radii=radii, parameters=parameters / 1e6, molecules=figures["molecules"], seeds=figures["seeds"],
-        samples=training["samples"], steps=training["step"], batch=options["batch"], minutes=training["seconds"] / 60, lowest=NOISE[0], highest=NOISE[1],
-        radius=space["radius"], seed=options["seed"], state=entry.state(training), history=history)
+        **vars(shape), model_id=MODEL, parameters=parameters / 1e6, simple=simple, runs=len(vocabulary) - len(SPECIALS) - simple,
+        tokens=rows.lengths().mean(), rows=len(rows), unit=figures["unit"], rms=1 / figures["unit"], seeds=min(f["seeds"] for f in sets.values()),
+        sets="\n".join(ROW.format(name=name, molecules=f["molecules"], **f["reconstruction"]) for name, f in sets.items()),
+        radii="\n".join(AROUND.format(name=name, radius=radius, **around) for name, f in sets.items() for radius, around in f["radius"].items()),
+        samples=training["samples"], steps=training["step"], batch=options["batch"], minutes=training["seconds"] / 60,
+        seed=options["seed"], state=entry.state(training), history=history)
 
 
 def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
@@ -89,7 +101,7 @@ def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
 
     def one(name: str, role: str, comment: str, batch: int, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Entry:
         return Entry(name, comment, batch, inputs, outputs, {
-            "retort_api": "latent", "role": role, "model_id": "retort/latent-v2", "owned_by": "retort", "created": created,
+            "retort_api": "latent", "role": role, "model_id": MODEL, "owned_by": "retort", "created": created,
             "latent_dim": str(shape.latent), "max_model_len": str(shape.positions), "vocab": "vocab.txt"})
 
     return (
@@ -122,17 +134,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--float", action="store_true", help="no integer arithmetic")
     given = parser.parse_args()
     model, words = load(given.run)
-    ranges = {} if given.float else observed(model, words, read_molecules(Path(given.data) / "zinc250k_train.smi.gz")[:1000])
-    text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()))
+    unit = json.loads((given.run / "figures.json").read_text())["unit"]
+    ranges = {} if given.float else observed(model, words, trained_on(given.run, words, 1000))
+    text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()), words)
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
     encoder, decoder, beam = entries(model.shape, entry.created(given.run))
-    encoder_graph.write(model.encoder, encoder.write(given.repository, text, {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}))
-    decoder_graph.write(model.decoder, decoder.write(given.repository, text, vocabulary), ranges)
-    decoder_graph.write_beam(model.decoder, beam.write(given.repository, text, vocabulary), ranges)
+    space = {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}
+    encoder_graph.write(model.encoder, encoder.write(given.repository, text, space), unit)
+    decoder_graph.write(model.decoder, decoder.write(given.repository, text, vocabulary), ranges, unit)
+    decoder_graph.write_beam(model.decoder, beam.write(given.repository, text, vocabulary), ranges, unit)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Texts of the decoder's own for points around molecules, for it to learn from: those that are molecules.
 
-    python -m scripts.train.latent.rejection --run runs/latent --data DATA --minutes 8      # writes runs/latent/own.pt
+    python -m scripts.train.latent.rejection --run runs/latent --minutes 8      # writes runs/latent/own.pt
     python -m scripts.train.latent --data DATA --start ... --own runs/latent/own.pt
 
 Training shows the decoder beginnings of true molecules only. Far from any molecule it follows beginnings of its own, and what
@@ -12,7 +12,6 @@ learned (rejection sampling fine-tuning: Dong et al. 2023, arXiv 2304.06767).
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 
@@ -21,8 +20,8 @@ import torch
 from scripts.train import checkpoint
 from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.model import Model
-from scripts.train.latent.report import load
-from scripts.train.latent.tokens import EOS, PAD, Vocabulary, read_molecules
+from scripts.train.latent.report import load, trained_on
+from scripts.train.latent.tokens import EOS, PAD, Vocabulary
 
 TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0, 1.0)
 """Of the draws at a point, until one is a molecule."""
@@ -56,7 +55,6 @@ def texts(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> tuple[t
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.rejection", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run whose weights decode")
-    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--out", type=Path, help="file to write (default: own.pt in the run's folder)")
     parser.add_argument("--minutes", type=float, default=8, help="time to spend")
     parser.add_argument("--seed", type=int, default=1)
@@ -66,7 +64,7 @@ def main() -> None:
         torch.set_num_threads(given.threads)
     torch.manual_seed(given.seed)
     model, vocabulary = load(given.run)
-    molecules = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
+    molecules = trained_on(given.run, vocabulary, 100_000)
     order = torch.randperm(len(molecules)).tolist()
     end, points, ids, total = time.monotonic() + 60 * given.minutes, [], [], [0] * len(TEMPERATURES)
     for start in range(0, len(order), 250):

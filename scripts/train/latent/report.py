@@ -2,9 +2,10 @@
 
     python -m scripts.train.latent.report --run runs/latent --data DATA
 
-reconstruction of all of zinc250k_valid (or --molecules of it), samples around --seeds molecules at radii 0.5 to 4, and the mean
-and standard deviation of every latent dimension over training molecules (latent.json, for optimisers that search in
-whitened coordinates), with --radius, the noise that the API calls scaled radius 1.
+reconstruction of --molecules of zinc250k_valid, broad_valid and everyday_valid, samples around --seeds molecules of each at
+several radii, and the mean and standard deviation of every latent dimension over training molecules (latent.json, for
+optimisers that search in whitened coordinates). Radii and latent.json are in the numbers of the entries: --unit is the
+standard deviation of noise on the model's code that the entries call 1 (see scripts.train.latent.export).
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 from pathlib import Path
 
 import torch
 
 from scripts.train import checkpoint
 from scripts.train.latent import evaluation
+from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import Model, Shape
 from scripts.train.latent.tokens import Vocabulary, read_molecules
 
-RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0)
+RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 
 
 def load(run: Path) -> tuple[Model, Vocabulary]:
@@ -32,35 +35,44 @@ def load(run: Path) -> tuple[Model, Vocabulary]:
     return model.eval(), Vocabulary.read(run / "vocab.txt")
 
 
-def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dict[str, list[float]]:
-    """Mean and standard deviation of z over the molecules, dimension by dimension."""
-    z = evaluation.encode(model, vocabulary, molecules)
+def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str], unit: float) -> dict[str, list[float]]:
+    """Mean and standard deviation of the hidden states of the molecules, dimension by dimension."""
+    z = evaluation.encode(model, vocabulary, molecules) / unit
     return {"mean": [round(v, 5) for v in z.mean(0).tolist()], "sd": [round(v, 5) for v in z.std(0).tolist()]}
 
 
-def measure(model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int) -> dict[str, object]:
-    around = {str(r): evaluation.sampling(model, vocabulary, valid[:seeds], r, 5) for r in RADII}
-    return {"molecules": len(valid), "seeds": seeds, "reconstruction": evaluation.reconstruction(model, vocabulary, valid), "radius": around}
+def measure(model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int, unit: float) -> dict[str, object]:
+    """The figures of one set of molecules."""
+    chosen = random.Random(7).sample(valid, min(seeds, len(valid)))
+    around = {str(r): evaluation.sampling(model, vocabulary, chosen, r * unit, 5) for r in RADII}
+    return {"molecules": len(valid), "seeds": len(chosen), "reconstruction": evaluation.reconstruction(model, vocabulary, valid), "radius": around}
+
+
+def trained_on(run: Path, vocabulary: Vocabulary, count: int) -> list[str]:
+    """Molecules of the run's mix."""
+    corpus = Corpus.load(run / "corpus.npz")
+    return [vocabulary.decode(corpus[row]) for row in range(0, len(corpus), max(1, len(corpus) // count))]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--molecules", type=int, default=0, help="validation molecules (0: all)")
-    parser.add_argument("--seeds", type=int, default=200, help="molecules to sample around")
-    parser.add_argument("--radius", type=float, default=2.0, help="standard deviation of the noise that scaled_radius 1 stands for")
+    parser.add_argument("--molecules", type=int, default=2000, help="validation molecules of each set, the first ones (default: 2000)")
+    parser.add_argument("--seeds", type=int, default=100, help="molecules of each set to sample around")
+    parser.add_argument("--unit", type=float, default=2.2, help="standard deviation of the noise on the code that the entries call 1")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
     given = parser.parse_args()
     if given.threads:
         torch.set_num_threads(given.threads)
     model, vocabulary = load(given.run)
-    valid = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")
-    figures = measure(model, vocabulary, valid[: given.molecules or None], given.seeds)
+    sets = {name: read_molecules(Path(given.data) / file)[: given.molecules] for name, file in evaluation.VALID.items()}
+    figures: dict[str, object] = {"unit": given.unit}
+    figures["sets"] = {name: measure(model, vocabulary, valid, given.seeds, given.unit) for name, valid in sets.items()}
     state = checkpoint.load(given.run / "checkpoint.pt")
     figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
-    train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
-    (given.run / "latent.json").write_text(json.dumps({**whitening(model, vocabulary, train[::100]), "radius": given.radius}) + "\n")
+    space = whitening(model, vocabulary, trained_on(given.run, vocabulary, 3000), given.unit)
+    (given.run / "latent.json").write_text(json.dumps({**space, "radius": 1.0}) + "\n")
     (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(json.dumps(figures, indent=1))
 
