@@ -48,13 +48,14 @@ class Buckets:
         return batches[random.permutation(self.per_pass)]
 
 
-def pad(rows: list[np.ndarray], fill: int, multiple: int = 8) -> np.ndarray:
-    """Rows of token ids as one int64 array [len(rows), longest rounded up to `multiple`].
+def pad(rows: list[np.ndarray], fill: int, multiple: int = 8, over: int = 0) -> np.ndarray:
+    """Rows of token ids as one int64 array [len(rows), width]; the width is the longest row's, rounded up to `over` more than a
+    multiple of `multiple`.
 
     Few different widths keep compiled kernels and library caches warm.
     """
-    width = max(map(len, rows))
-    width = -(-width // multiple) * multiple
+    width = max(map(len, rows)) - over
+    width = -(-width // multiple) * multiple + over
     out = np.full((len(rows), width), fill, np.int64)
     for line, row in zip(out, rows):
         line[: len(row)] = row

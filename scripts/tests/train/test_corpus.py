@@ -7,6 +7,7 @@ import pytest
 
 Chem = pytest.importorskip("rdkit.Chem")
 
+from scripts.train import batches  # noqa: E402
 from scripts.train.latent import corpus, variants  # noqa: E402
 from scripts.train.latent.corpus import Corpus  # noqa: E402
 from scripts.train.latent.tokens import Vocabulary, split  # noqa: E402
@@ -68,3 +69,9 @@ def test_other_ions_replace_all_of_one_kind():
         parts = smiles.split(".")
         ions = [part for part in parts if "CC" not in part]
         assert len(ions) == 2 and ions[0] == ions[1] and ions[0] in variants.IONS["[Na+]"]
+
+
+def test_rows_are_padded_to_few_widths():
+    rows = [np.array([7, 8, 9, 9]), np.array([7])]
+    assert batches.pad(rows, 0, 3).tolist() == [[7, 8, 9, 9, 0, 0], [7, 0, 0, 0, 0, 0]]
+    assert batches.pad(rows, 0, 3, over=1).tolist() == [[7, 8, 9, 9], [7, 0, 0, 0]]

@@ -7,9 +7,9 @@ import torch
 from rdkit import Chem
 
 from scripts.train import quantise, training
-from scripts.train.masked import data, evaluation, safe, sampler, start, structure, unmask_graph, vocabulary
+from scripts.train.masked import broad, data, evaluation, safe, sampler, start, structure, unmask_graph, vocabulary
 from scripts.train.masked import model as masked
-from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, QUALITY, Vocabulary
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "Cc1nn(-c2nc3ccccc3[nH]2)c2c1C(c1cc(Br)ccc1F)CC(=O)N2", "COc1ccccc1-n1nnnc1SC(C)C(=O)Nc1cccc(Cl)c1C",
              "c1ccccc1", "CC=CC(=O)NCC[NH+](C)C", "CCOc1ccc(-c2nnn(C[NH+]3CCC(Cc4cnn(C)c4)C3)n2)cc1"]
@@ -74,6 +74,71 @@ def test_runs_of_tokens_shorten_the_strings_and_change_nothing(strings):
         short, long = strings.vocabulary.encode(text), plain.encode(text)
         assert len(short) <= len(long) and strings.vocabulary.decode(short.tolist()) == plain.decode(long.tolist()) == text
     assert strings.vocabulary.encode(".C[Xe]")[-1] == vocabulary.UNK
+
+
+BROAD = ["C[C@H](N)C(=O)N[C@@H](Cc1ccccc1)C(=O)O", "CC(C)[C@]1(C(=O)NCc2ccccc2)CC[C@@H](NC2CCOCC2)C1", "C/C=C/C(=O)Nc1ccc(F)cc1", "OB(O)c1ccc(CN2CCOCC2)cc1",
+         "C[Si](C)(C)CCOC(=O)c1ccccc1", "C[N+](C)(C)CC(=O)[O-]", "COc1cc([C@@H](Cc2cccc(O)c2)OC)cc(OC)c1O", "O=C1CCCCCCCCCCCCCCO1", "C1CC2(C1)CCNCC2"]
+
+
+@pytest.mark.parametrize("smiles", BROAD)
+def test_strings_of_every_kind_round_trip_with_their_stereo(smiles):
+    cuts = broad.sides(smiles)
+    for first in range(len(cuts)):
+        text = "".join(safe.nested(cuts, first)) if len(cuts) > 1 else cuts[0].text
+        assert safe.decode(text) == Chem.CanonSmiles(smiles)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    path = tmp_path_factory.mktemp("broad") / "strings.npz"
+    good = np.array([broad.good(smiles) for smiles in BROAD])
+    data.write([broad.sides(smiles) for smiles in BROAD], path, 0, 1, None, good, times=2)
+    return data.read(path)
+
+
+def test_without_runs_a_token_is_one_of_the_published_api(wide):
+    tokens = wide.vocabulary
+    assert tokens.tokens[QUALITY] == "[QUALITY]" and tokens.reserved == QUALITY + 1 and tokens.longest == 1
+    for number in range(len(wide)):
+        ids = wide.string(number)[1:-1]
+        text = tokens.decode(ids.tolist())
+        assert [tokens.tokens[i] for i in ids] == safe.split(text)
+        # SAFE writes a dot between two pieces and a number on both sides of each cut; the dot before the first piece is for
+        # the bond that closes the string.
+        bracket = safe.numbered(text)
+        ends = len(safe._NUMBER.findall(bracket)) + bracket.count(".")
+        plain = sum(token not in ".*" for token in safe.split(text))
+        assert broad.worth(ids, tokens) * len(ids) == pytest.approx(plain + ends + (text.startswith(".")), abs=1.01)
+
+
+def test_runs_are_worth_the_tokens_that_they_stand_for(strings):
+    text = safe.encode(MOLECULES[0])
+    ids = strings.vocabulary.encode(text)
+    assert broad.worth(ids, strings.vocabulary) * len(ids) == pytest.approx(len(safe.split(text)) + text.count("."))
+
+
+def test_rows_of_molecules_of_quality_may_begin_with_the_token_for_it(wide):
+    assert wide.good.tolist() == [flag for smiles in BROAD for flag in [broad.good(smiles)] * 2] and 0 < wide.good.sum() < len(wide)
+    batches = data.Batches(wide, training.Options(device="cpu", batch=len(wide), samples=1))
+    begun = {QUALITY: 0, BOS: 0}
+    for step in range(40):
+        ids, chosen = batches.batch(step)
+        assert not chosen[:, 0].any()
+        for row in ids.tolist():
+            begun[row[0]] += 1
+            text = wide.vocabulary.decode(row)
+            assert row[0] == BOS or broad.good(safe.decode(text))
+    assert begun[QUALITY] / (40 * wide.good.sum()) == pytest.approx(data.Batches.asked, abs=0.1)
+
+
+def test_molecules_of_the_broad_mix_are_whole_and_weighted(tmp_path):
+    import gzip
+
+    for name in broad.SHARES:
+        text = "\n".join([*MOLECULES, "CC.Cl"]) + "\n"
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    chosen = broad.molecules(tmp_path, 300, 1)
+    assert set(chosen) == set(MOLECULES) and 200 < len(chosen) <= 300
 
 
 def test_drug_like_molecules_are_chosen_and_remembered(tmp_path):

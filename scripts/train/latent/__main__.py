@@ -36,8 +36,10 @@ class Data:
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
         rows = [self.corpus[i] for i in self.buckets.rows(step)]
-        source = batches.pad(rows, PAD, 4)
-        target = batches.pad([np.concatenate(([BOS], row, [EOS])) for row in rows], PAD, 4)
+        # Widths that are multiples of 3 are none of the model's sizes, which are powers of 2: torch.compile, which takes a width
+        # that equals a size for that size, compiles once for all of them. The decoder reads all but the last column.
+        source = batches.pad(rows, PAD, 3)
+        target = batches.pad([np.concatenate(([BOS], row, [EOS])) for row in rows], PAD, 3, over=1)
         return torch.from_numpy(source), torch.from_numpy(target)
 
 
@@ -57,7 +59,8 @@ class Own:
 
 def both(network: Model, batch: tuple[torch.Tensor, ...], given: argparse.Namespace) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """The loss on molecules, and on texts of the decoder's own where the batch has them."""
-    loss, figures = network(*batch[:2], given.lowest, given.highest)
+    # As tensors the bounds are no constants of a compiled network, which is then found again when they change.
+    loss, figures = network(*batch[:2], *(torch.tensor(bound, device=batch[0].device) for bound in (given.lowest, given.highest)))
     if len(batch) == 2:
         return loss, figures
     own, told = network.decoded(*batch[2:])

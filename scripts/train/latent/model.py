@@ -167,7 +167,7 @@ class Model(nn.Module):
             self.encoder.out.weight.copy_(own.flatten(0, 1).T)
             self.decoder.memory.weight.copy_(own.flatten(0, 1))
 
-    def forward(self, ids: torch.Tensor, target: torch.Tensor, lowest: float, highest: float) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def forward(self, ids: torch.Tensor, target: torch.Tensor, lowest: torch.Tensor, highest: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """MIM-style loss of ids [B, L] (encoder) against target [B, L + 1 or more] ([BOS] tokens [EOS] padding).
 
         Each molecule gets one log-variance, uniform in [lowest, highest], and z = encoder + exp(log-variance / 2) * normal.

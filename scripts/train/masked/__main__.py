@@ -4,7 +4,8 @@
 
 reads the drug-like molecules of DATA/zinc250k_train.smi.gz (with --muv also of muv_druglike.smi.gz), writes each as strings
 (once, about half an hour; kept in runs/masked/strings.npz) and trains in runs/masked/. Continue, or train longer, with
-the same command and a larger budget. --start ENTRY begins with the weights and tokens of an entry of the model repository.
+the same command and a larger budget. --start ENTRY begins with the weights and tokens of an entry of the model repository. --mix broad
+trains on molecules of every kind, with stereo, and with a mask token as long as in the published API: see broad.py.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ def arguments() -> argparse.ArgumentParser:
     training.add_arguments(parser, name="masked", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
     parser.add_argument("--start", type=Path, help="entry of the model repository to begin with, such as model_repository/masked")
+    parser.add_argument("--mix", choices=("druglike", "broad"), default="druglike", help="what to train on, see broad.py (default: druglike)")
+    parser.add_argument("--molecules", type=int, default=300_000, help="molecules of the broad mix (default: 300,000)")
     parser.add_argument("--muv", action="store_true", help="train on muv_druglike too")
     parser.add_argument("--qed", type=float, default=0.6, help="least QED of a training molecule (default: 0.6)")
     parser.add_argument("--sa", type=float, default=4.0, help="greatest SA score of a training molecule (default: 4)")
@@ -40,7 +43,10 @@ def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
     tokens = Vocabulary.read(given.start / "vocab.txt") if given.start else None
-    strings = data.prepare(options, given.runs_of_tokens, given.muv, given.qed, given.sa, tokens)
+    if given.mix == "broad":
+        strings = data.mixed(options, given.runs_of_tokens, given.molecules)
+    else:
+        strings = data.prepare(options, given.runs_of_tokens, given.muv, given.qed, given.sa, tokens)
     vocabulary, lengths = strings.vocabulary, strings.lengths()
     (options.folder / "vocab.txt").write_text("".join(t + "\n" for t in vocabulary.tokens))
     (options.folder / "lengths.txt").write_text("".join(f"{n} {c}\n" for n, c in zip(*np.unique(lengths, return_counts=True))))

@@ -14,8 +14,8 @@ from rdkit.Chem import QED
 
 from scripts.train import batches, training
 from scripts.train.latent.tokens import read_molecules
-from scripts.train.masked import safe, vocabulary
-from scripts.train.masked.vocabulary import BOS, EOS, PAD, Vocabulary
+from scripts.train.masked import broad, safe, vocabulary
+from scripts.train.masked.vocabulary import BOS, EOS, PAD, QUALITY, Vocabulary
 
 sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
 import sascorer  # noqa: E402  (RDKit ships it as a script)
@@ -28,8 +28,9 @@ class Strings:
     """All strings of all molecules as one flat array of ids without [BOS] and [EOS]: string s is
     ids[starts[s]:starts[s + 1]], and molecule m has the strings WRITTEN * m to WRITTEN * (m + 1) - 1."""
 
-    def __init__(self, ids: np.ndarray, starts: np.ndarray, tokens: Vocabulary) -> None:
+    def __init__(self, ids: np.ndarray, starts: np.ndarray, tokens: Vocabulary, good: np.ndarray | None = None) -> None:
         self.ids, self.starts, self.vocabulary = ids, starts, tokens
+        self.good = np.zeros(len(starts) - 1, bool) if good is None else good  # Strings that may begin with [QUALITY].
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -61,6 +62,19 @@ def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[
     return [smiles for smiles, q, s in rows if float(q) >= qed and float(s) <= sa]
 
 
+def mixed(options: training.Options, runs: int, count: int) -> Strings:
+    """Reads the cache file of a run on molecules of every kind (broad.py), or makes it."""
+    path = options.folder / "strings.npz"
+    if not path.exists():
+        from tqdm import tqdm
+
+        chosen = broad.molecules(Path(options.data), count, options.seed)
+        cuts = [broad.sides(smiles) for smiles in tqdm(chosen, disable=None, desc="cutting")]
+        good = np.array([broad.good(smiles) for smiles in tqdm(chosen, disable=None, desc="scoring")])
+        write(cuts, path, runs, options.seed, None, good, times=2)
+    return read(path)
+
+
 def prepare(options: training.Options, runs: int, muv: bool, qed: float, sa: float, tokens: Vocabulary | None = None) -> Strings:
     """Reads the cache file of a run, or makes it: some minutes, with the tokens given or with new ones."""
     path = options.folder / "strings.npz"
@@ -74,7 +88,7 @@ def prepare(options: training.Options, runs: int, muv: bool, qed: float, sa: flo
 
 def read(path: Path) -> Strings:
     with np.load(path) as held:
-        return Strings(held["ids"], held["starts"], Vocabulary(held["tokens"].tolist()))
+        return Strings(held["ids"], held["starts"], Vocabulary(held["tokens"].tolist()), held["good"] if "good" in held else None)
 
 
 def cut(molecules: list[str]) -> list[list[safe.Side]]:
@@ -84,21 +98,26 @@ def cut(molecules: list[str]) -> list[list[safe.Side]]:
     return [safe.sides(smiles) or [safe.Side(safe.whole(smiles), ())] for smiles in tqdm(molecules, disable=None, desc="cutting")]
 
 
-def write(cuts: list[list[safe.Side]], path: Path, runs: int, seed: int, tokens: Vocabulary | None = None) -> None:
-    """Writes the cache file."""
+def write(cuts: list[list[safe.Side]], path: Path, runs: int, seed: int, tokens: Vocabulary | None = None, good: np.ndarray | None = None,
+          times: int = WRITTEN) -> None:
+    """Writes the cache file: `times` strings of every molecule. good: which molecules may begin with [QUALITY]; strings of more than
+    broad.LARGEST tokens are left out where it is given."""
     counts = Counter(side.text for sides in cuts for side in sides)
-    tokens = tokens or vocabulary.build(counts, runs)
+    tokens = tokens or vocabulary.build(counts, runs, good is not None)
     known = {text: np.array(tokens.piece(text), np.uint16) for text in counts}
     random = np.random.default_rng(seed)
-    strings = []
-    for sides in cuts:
+    strings, marks = [], []
+    for number, sides in enumerate(cuts):
         first = random.permutation(len(sides)) if len(sides) > 1 else np.zeros(1, int)
-        for begin in np.resize(first, WRITTEN).tolist():
+        for begin in np.resize(first, times).tolist():
             pieces = safe.nested(sides, begin) if len(sides) > 1 else [sides[0].text]
-            strings.append(np.concatenate([known[piece] for piece in pieces]))
+            string = np.concatenate([known[piece] for piece in pieces])
+            if good is None or len(string) <= broad.LARGEST:
+                strings.append(string)
+                marks.append(good is not None and bool(good[number]))
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name("partial.npz")
-    np.savez_compressed(partial, ids=np.concatenate(strings), starts=np.cumsum([0, *map(len, strings)]), tokens=np.array(tokens.tokens))
+    np.savez_compressed(partial, ids=np.concatenate(strings), starts=np.cumsum([0, *map(len, strings)]), tokens=np.array(tokens.tokens), good=np.array(marks))
     os.replace(partial, path)
 
 
@@ -120,14 +139,20 @@ class Batches:
 
     spans = 0.25
     """Part of the rows whose masks are one run, as in a template with given fragments."""
+    asked = 0.75
+    """Part of the rows of a molecule of quality that begin with [QUALITY]."""
 
     def __init__(self, strings: Strings, options: training.Options) -> None:
         self.strings, self.seed = strings, options.seed
         self.buckets = batches.Buckets(strings.lengths(), options.batch, options.seed)
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
-        random = np.random.default_rng((self.seed, step, 1))
-        return self.masked([self.strings.string(number) for number in self.buckets.rows(step)], random)
+        random, numbers = np.random.default_rng((self.seed, step, 1)), self.buckets.rows(step)
+        rows = [self.strings.string(number) for number in numbers]
+        if self.strings.good.any():
+            for row, chosen in zip(rows, self.strings.good[numbers] & (random.random(len(rows)) < self.asked)):
+                row[0] = QUALITY if chosen else BOS
+        return self.masked(rows, random)
 
     def masked(self, rows: list[np.ndarray], random: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """How many tokens of a row are masked is uniform from 1 to all, and spread evenly over the rows of a batch, so that

@@ -19,8 +19,8 @@ import numpy as np
 
 from scripts.train import entry
 from scripts.train.entry import Entry, Tensor
-from scripts.train.masked import structure, unmask_graph
-from scripts.train.masked.data import WRITTEN
+from scripts.train.masked import broad, structure, unmask_graph
+from scripts.train.masked.data import WRITTEN, read
 from scripts.train.masked.model import Shape
 from scripts.train.masked.report import load, observed
 
@@ -59,9 +59,6 @@ Drug-like molecules; stereo is not modelled. A fragment whose pieces are rare in
 model has seen less of.
 """
 
-PUBLISHED = 49.1
-"""Tokens of a ZINC250k molecule in GenMol's tokeniser, in the mean of its length table."""
-
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
 
 
@@ -95,7 +92,8 @@ def main() -> None:
     ranges = {} if given.float else observed(model, given.run)
     text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()), lengths)
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
-    unmask_graph.write(model, described(model.shape, entry.created(given.run), PUBLISHED / lengths.mean()).write(given.repository, text, files),
+    worth = broad.worth(read(given.run / "strings.npz").ids, vocabulary)
+    unmask_graph.write(model, described(model.shape, entry.created(given.run), worth).write(given.repository, text, files),
                        ranges, structure.table(vocabulary.tokens))
 
 

@@ -24,7 +24,7 @@ from scripts.train.latent.tokens import read_molecules
 from scripts.train.masked import evaluation, structure, unmask_graph
 from scripts.train.masked.data import Batches, read
 from scripts.train.masked.model import Model, Shape
-from scripts.train.masked.vocabulary import MASK, Vocabulary
+from scripts.train.masked.vocabulary import MASK, QUALITY, Vocabulary
 
 SETTINGS = ((1.0, 0.5, 1), (0.8, 0.5, 1), (0.5, 0.5, 1))
 """Temperature, noise, least length."""
@@ -35,8 +35,10 @@ def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
     model = Model(Shape(**json.loads((run / "shape.json").read_text())))
     whole = run / "weights.pt"
     model.load_state_dict(checkpoint.load(whole) if whole.exists() else checkpoint.join_parts(run))
-    table = np.loadtxt(run / "lengths.txt", dtype=np.int64)
-    return model.eval(), Vocabulary.read(run / "vocab.txt"), np.repeat(table[:, 0], table[:, 1])
+    table, vocabulary = np.loadtxt(run / "lengths.txt", dtype=np.int64), Vocabulary.read(run / "vocab.txt")
+    with torch.no_grad():
+        model.head.bias[QUALITY : vocabulary.reserved] = -1e4  # It is no token to fill a mask with.
+    return model.eval(), vocabulary, np.repeat(table[:, 0], table[:, 1])
 
 
 def observed(model: Model, run: Path) -> Ranges:

@@ -20,9 +20,12 @@ import dataclasses
 import re
 
 from rdkit import Chem
+from rdkit.Chem import BRICS
 
 TOKEN = re.compile(r"<\d+>|\[[^\]]+\]|Br|Cl|%\d\d|[BCNOSPFIbcnosp]|[().=#\-+\\/:~@?>*$]|\d")
-_END = re.compile(r"\(([=#\-]?)\*\)")
+_END = re.compile(r"\(([=#\-/\\]?)\*\)")
+_LABEL = re.compile(r"\[\d+\*\]")
+_ACROSS = str.maketrans("/\\", "\\/")
 _NUMBER = re.compile(r"<(\d+)>")
 
 
@@ -40,17 +43,19 @@ _forms: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
 written from there, and the other dummies in the order of that text."""
 
 
-def sides(smiles: str) -> list[Side]:
-    """The two sides of every cut bond without stereo; sides 2i and 2i + 1 are of the same bond. Empty: nothing to cut.
+def sides(smiles: str, stereo: bool = False) -> list[Side]:
+    """The two sides of every cut bond, with stereo if that is wanted; sides 2i and 2i + 1 are of the same bond. Empty: nothing
+    to cut.
 
     ValueError if RDKit refuses the molecule.
     """
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise ValueError(f"not a molecule: {smiles!r}")
-    Chem.RemoveStereochemistry(molecule)
+    if not stereo:
+        Chem.RemoveStereochemistry(molecule)
     atoms = molecule.GetNumAtoms()
-    cut = Chem.FragmentOnBRICSBonds(molecule)
+    cut = _cut(molecule)
     ends = cut.GetNumAtoms() - atoms  # Two dummies for each cut, side by side after the molecule's own atoms.
     for atom in range(atoms, atoms + ends):
         cut.GetAtomWithIdx(atom).SetIsotope(0)
@@ -58,13 +63,27 @@ def sides(smiles: str) -> list[Side]:
     places: list[list[int]] = []
     for piece, place in zip(Chem.GetMolFrags(cut, asMols=True, sanitizeFrags=False, fragsMolAtomMapping=places), places) if ends else ():
         canonical = Chem.MolToSmiles(piece)
-        own = [place[i] - atoms for i in _order(piece) if place[i] >= atoms]
-        if canonical not in _forms:
-            _forms[canonical] = _written(piece, [i for i in _order(piece) if place[i] >= atoms])
-        for end, (text, beyond) in zip(own, _forms[canonical]):
+        dummies = [i for i in _order(piece) if place[i] >= atoms]
+        own = [place[i] - atoms for i in dummies]
+        if _configured(piece):
+            forms = _written(piece, dummies, True)
+        else:
+            forms = _forms[canonical] = _forms.get(canonical) or _written(piece, dummies)
+        for end, (text, beyond) in zip(own, forms):
             # The dummy stands for the piece across: the piece's own side is the other dummy of the cut.
             out[end] = Side(text, tuple(own[i] ^ 1 for i in beyond))
     return out
+
+
+def _cut(molecule: Chem.Mol) -> Chem.Mol:
+    """The molecule with a dummy atom on each side of every cut. A bond beside a double bond with stereo stays: its cut would
+    take the atom by which the stereo is told."""
+    told = {atom for bond in molecule.GetBonds() if bond.GetStereo() > Chem.BondStereo.STEREOANY for atom in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())}
+    if not told:
+        return Chem.FragmentOnBRICSBonds(molecule)
+    pairs = [pair for pair, _ in BRICS.FindBRICSBonds(molecule) if not told & set(pair)]
+    bonds = [molecule.GetBondBetweenAtoms(*pair).GetIdx() for pair in pairs]
+    return Chem.FragmentOnBonds(molecule, bonds, dummyLabels=[(0, 0)] * len(bonds)) if bonds else molecule
 
 
 def _order(piece: Chem.Mol) -> list[int]:
@@ -72,19 +91,28 @@ def _order(piece: Chem.Mol) -> list[int]:
     return [int(i) for i in piece.GetProp("_smilesAtomOutputOrder")[1:-1].split(",") if i.strip()]
 
 
-def _written(piece: Chem.Mol, dummies: list[int]) -> list[tuple[str, tuple[int, ...]]]:
+def _configured(piece: Chem.Mol) -> bool:
+    """Whether an atom has a configuration. Such a piece is not looked up: what lies across its cuts makes its dummies differ."""
+    return any(atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for atom in piece.GetAtoms())
+
+
+def _written(piece: Chem.Mol, dummies: list[int], apart: bool = False) -> list[tuple[str, tuple[int, ...]]]:
+    """The piece from each of its dummies. apart: dummies differ, so that an atom between two of them keeps its configuration."""
     forms = []
     for dummy in dummies:
-        text = Chem.MolToSmiles(piece, rootedAtAtom=dummy)
+        for number, atom in enumerate(dummies, 1):
+            piece.GetAtomWithIdx(atom).SetIsotope(number if apart else 0)
+        text = _LABEL.sub("*", Chem.MolToSmiles(piece, rootedAtAtom=dummy))
         beyond = tuple(dummies.index(i) for i in _order(piece) if i in dummies and i != dummy)
         forms.append(("." + _END.sub(r"\1*", text[1:]), beyond))
     return forms
 
 
-def whole(smiles: str) -> str:
-    """A molecule in one piece, without stereo."""
+def whole(smiles: str, stereo: bool = False) -> str:
+    """A molecule in one piece."""
     molecule = Chem.MolFromSmiles(smiles)
-    Chem.RemoveStereochemistry(molecule)
+    if not stereo:
+        Chem.RemoveStereochemistry(molecule)
     return Chem.MolToSmiles(molecule)
 
 
@@ -98,10 +126,10 @@ def nested(cuts: list[Side], first: int) -> list[str]:
     return out
 
 
-def encode(smiles: str, first: int = 0) -> str:
+def encode(smiles: str, first: int = 0, stereo: bool = False) -> str:
     """A string of a molecule."""
-    cuts = sides(smiles)
-    return "".join(nested(cuts, first)) if cuts else whole(smiles)
+    cuts = sides(smiles, stereo)
+    return "".join(nested(cuts, first)) if cuts else whole(smiles, stereo)
 
 
 def numbered(text: str) -> str:
@@ -114,7 +142,7 @@ def numbered(text: str) -> str:
             continue
         tokens, own = split(piece), []
         if index:
-            bond = tokens.pop(0) if tokens and tokens[0] in "=#-" else ""
+            bond = tokens.pop(0).translate(_ACROSS) if tokens and tokens[0] in "=#-/\\" else ""
             if not pieces:
                 count += 1
                 waiting.append(count)
@@ -124,6 +152,10 @@ def numbered(text: str) -> str:
             else:
                 count += 1
                 number = count
+            # The bond comes first among those of the atom in nested order, and after its hydrogen once it is written as a number,
+            # which turns a configuration round.
+            if tokens and "@H" in tokens[0]:
+                tokens[0] = tokens[0].replace("@@", "@") if "@@" in tokens[0] else tokens[0].replace("@", "@@")
             tokens.insert(min(1, len(tokens)), f"{bond}<{number}>")
         for at, token in enumerate(tokens):
             if token == "*":
@@ -169,7 +201,7 @@ def _close(text: str, free: list[str]) -> str:
             return f"({bond}*)"
         return f"{bond}%{99 - seen.setdefault(number, len(seen)):02d}"
 
-    return re.sub(r"([=#\-]?)<(\d+)>", closure, text)
+    return re.sub(r"([=#\-/\\]?)<(\d+)>", closure, text)
 
 
 def _read(smiles: str) -> Chem.Mol | None:

@@ -17,6 +17,8 @@ from scripts.train.masked import safe
 
 PAD, BOS, EOS, UNK, MASK = range(5)
 SPECIALS = ("[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]")
+QUALITY = len(SPECIALS)
+"""Id of [QUALITY], which some vocabularies have after the others: the row it begins is a molecule of quality, see broad.py."""
 ALWAYS = (".", "*", "(", ")", "=", "#", "-", *"123456789", *"BCNOSPFIbcnosp", "Br", "Cl")
 """SMILES tokens that are in every vocabulary."""
 
@@ -28,7 +30,9 @@ class Vocabulary:
         if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
             raise ValueError(f"vocabulary: the first lines must be {' '.join(SPECIALS)}")
         self.tokens, self.ids = tokens, {token: number for number, token in enumerate(tokens)}
-        self.longest = max(len(safe.split(token)) for token in tokens[len(SPECIALS) :])
+        self.reserved = len(SPECIALS) + (tokens[QUALITY : QUALITY + 1] == ["[QUALITY]"])
+        """How many ids stand for no text."""
+        self.longest = max(len(safe.split(token)) for token in tokens[self.reserved :])
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -65,24 +69,25 @@ class Vocabulary:
     def decode(self, ids: list[int]) -> str:
         """The text up to [EOS], without special tokens."""
         ids = ids[: ids.index(EOS)] if EOS in ids else ids
-        return "".join(self.tokens[i] for i in ids if i >= len(SPECIALS))
+        return "".join(self.tokens[i] for i in ids if i >= self.reserved)
 
 
-def build(pieces: Counter[str], runs: int) -> Vocabulary:
-    """The vocabulary of pieces with their counts: all their SMILES tokens and `runs` runs of them."""
+def build(pieces: Counter[str], runs: int, quality: bool = False) -> Vocabulary:
+    """The vocabulary of pieces with their counts: all their SMILES tokens and `runs` runs of them; quality: [QUALITY] too."""
+    first = [*SPECIALS, "[QUALITY]"] if quality else list(SPECIALS)
     single: Counter[str] = Counter(dict.fromkeys(ALWAYS, 0))
     for text, count in pieces.items():
         for token in safe.split(text):
             single[token] += count
     base = sorted(single, key=lambda t: (-single[t], t))
     merged = _merge(dict(pieces.most_common(12_000)), 2 * runs)
-    wide, used = Vocabulary([*SPECIALS, *base, *merged]), Counter()
+    wide, used = Vocabulary([*first, *base, *merged]), Counter()
     for text, count in pieces.most_common(30_000):
         for known in wide.piece(text):
             used[wide.tokens[known]] += count
     # What a run saves is its uses times the tokens it replaces but one.
     kept = sorted(merged, key=lambda t: (-used[t] * (len(safe.split(t)) - 1), t))[:runs]
-    return Vocabulary([*SPECIALS, *base, *kept])
+    return Vocabulary([*first, *base, *kept])
 
 
 def _merge(pieces: dict[str, int], count: int) -> list[str]:
