@@ -1,16 +1,15 @@
-"""The mix of training molecules of the latent model. Run by `make test-train`; skipped where RDKit is not installed."""
+"""The mix of training molecules of the latent model. Run by `make test-train`."""
 
 from collections import Counter
 
 import numpy as np
 import pytest
+from rdkit import Chem
 
-Chem = pytest.importorskip("rdkit.Chem")
-
-from scripts.train import batches  # noqa: E402
-from scripts.train.latent import corpus, variants  # noqa: E402
-from scripts.train.latent.corpus import Corpus  # noqa: E402
-from scripts.train.latent.tokens import Vocabulary, split  # noqa: E402
+from scripts.train import batches
+from scripts.train.latent import corpus, variants
+from scripts.train.latent.corpus import Corpus
+from scripts.train.latent.tokens import Vocabulary, split
 
 COMMON = ["CC(=O)Oc1ccccc1C(=O)O", "OCCOCCN", "c1ccc(-c2ccccc2)cc1", "CCCCCCCCCO"]
 RARE = "OB(O)c1ccccc1"
