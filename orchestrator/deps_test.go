@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"orchestrator/triton":             {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton/inferencepb"},
 	"orchestrator/triton/inferencepb": {},
 	"orchestrator/triton/tritontest":  {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/inferencepb"},
-	"orchestrator/encoder":            {"orchestrator/fault", "orchestrator/triton", "tokenizers"},
+	"orchestrator/encoder":            {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton", "tokenizers"},
 	"orchestrator/embedding":          api("orchestrator/encoder"),
 	"orchestrator/ranking":            api("orchestrator/encoder"),
 	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},

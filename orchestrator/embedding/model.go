@@ -2,52 +2,78 @@ package embedding
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"retort/orchestrator/encoder"
-	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/tokenizers"
 )
 
-// outputVector is the tensor with the vectors: model_repository/README.md.
-const outputVector = "sentence_embedding"
+// Model turns texts into vectors. A caller need not know:
+//   - how texts share the model's time: rows of all requests are batched;
+//   - whether a text's vector depends on the texts beside it: it does not,
+//     beyond the rounding of sums in another order (1e-5);
+//   - what happens when the client leaves: the work ends with ctx;
+//   - whether it may be used by many goroutines at once: it may.
+type Model interface {
+	About() About
+	// Embed returns one vector of About().Width numbers per text, in the
+	// order of the texts and of length 1, and the number of tokens that the
+	// model saw, special ones included. mode is "query" or "passage" for a
+	// model with two modes, else "". truncate is Request.Truncate. A text that
+	// is too long is Invalid, with its path.
+	Embed(ctx context.Context, texts []string, mode, truncate string) (vectors [][]float32, tokens int, err error)
+}
 
-// Encoder is an embedding model.
-type Encoder struct {
-	*encoder.Encoder
+// About is what the API says of a model, and what its rules depend on.
+type About struct {
+	ID, OwnedBy string
+	Created     int64 // Unix time in seconds
 	// TwoModes is the first family of models: it wants to know whether a text
 	// is a query or a passage. The second does not, and refuses to be told.
 	TwoModes bool
-	// Prefixes go before the texts of each mode.
-	Prefixes map[string]string
 	// LeastDimensions is the shortest vector to be had, Width the longest.
-	LeastDimensions int
+	LeastDimensions, Width int
+}
+
+// outputVector is the tensor with the vectors, FP32 [rows, width]:
+// model_repository/README.md.
+const outputVector = "sentence_embedding"
+
+// tritonModel is a Model that Triton serves.
+type tritonModel struct {
+	*encoder.Encoder
+	about    About
+	prefixes map[string]string // by mode, put before the text
 }
 
 // Opener opens embedding models over a client; batching bounds what is sent
 // at once. Beyond the parameters of every encoder it reads modes, query_prefix,
 // passage_prefix and dimensions.
-func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (*Encoder, error) {
-	return func(entry *triton.Model) (e *Encoder, err error) {
-		e = &Encoder{Prefixes: map[string]string{
-			"query":   entry.Parameter("query_prefix", ""),
-			"passage": entry.Parameter("passage_prefix", ""),
-		}}
-		switch families := entry.Parameter("modes", "one"); families {
-		case "one", "two":
-			e.TwoModes = families == "two"
-		default:
-			return nil, fmt.Errorf(`parameter modes is %q, not "one" or "two"`, families)
+func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
+	return func(model *triton.Model) (Model, error) {
+		entry := model.Read()
+		e := encoder.Open(client, entry, outputVector, batching)
+		m := &tritonModel{
+			Encoder: e,
+			about: About{
+				ID:       e.ID,
+				OwnedBy:  e.OwnedBy,
+				Created:  e.Created,
+				TwoModes: entry.OneOf("modes", "one", "two") == "two",
+				Width:    e.Width,
+			},
+			prefixes: map[string]string{
+				"query":   entry.Text("query_prefix", ""),
+				"passage": entry.Text("passage_prefix", ""),
+			},
 		}
-		if e.Encoder, err = encoder.Open(client, entry, outputVector, batching); err != nil {
-			return nil, err
-		}
-		e.LeastDimensions, err = leastDimensions(entry.Parameter("dimensions", strconv.Itoa(e.Width)), e.Width)
-		return e, err
+		var err error
+		m.about.LeastDimensions, err = leastDimensions(entry.Text("dimensions", strconv.Itoa(e.Width)), e.Width)
+		entry.Check(err)
+		return m, entry.Done()
 	}
 }
 
@@ -66,25 +92,23 @@ func leastDimensions(text string, width int) (int, error) {
 	return least, nil
 }
 
-// tokenize turns texts into rows.
-func (e *Encoder) tokenize(ctx context.Context, input []string, mode, truncate string) ([]*tokenizers.Encoding, error) {
-	opts := tokenizers.Options{MaxLength: e.MaxTokens, Strategy: tokenizers.OnlyFirst}
+func (m *tritonModel) About() About { return m.about }
+
+func (m *tritonModel) Embed(ctx context.Context, texts []string, mode, truncate string) ([][]float32, int, error) {
+	options := tokenizers.Options{MaxLength: m.MaxTokens, Strategy: tokenizers.OnlyFirst}
 	switch truncate {
 	case "NONE":
-		opts.Strategy = tokenizers.Refuse
+		options.Strategy = tokenizers.Refuse
 	case "START":
-		opts.Direction = tokenizers.Left
+		options.Direction = tokenizers.Left
 	}
-	prefix := e.Prefixes[mode]
-	return encoder.Tokenize(ctx, len(input), func(i int) (*tokenizers.Encoding, error) {
-		row, err := e.Tokenizer.Encode(prefix+input[i], opts)
-		var long *tokenizers.LengthError
-		if errors.As(err, &long) {
-			return nil, encoder.TooLong(long, "input", i)
-		}
-		if err != nil {
-			return nil, fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under("input", i)
-		}
-		return row, nil
+	prefix := m.prefixes[mode]
+	path := func(i int) []any { return []any{"input", i} }
+	rows, err := encoder.Tokenize(ctx, len(texts), path, func(i int) (*tokenizers.Encoding, error) {
+		return m.Tokenizer.Encode(prefix+texts[i], options)
 	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return m.Run(ctx, rows)
 }

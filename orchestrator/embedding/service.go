@@ -8,18 +8,17 @@ import (
 	"strings"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
 
 // Service is the embedding API over the models that Triton serves now.
 type Service struct {
 	config Config
-	models *triton.Catalog[*Encoder]
+	models *triton.Catalog[Model]
 }
 
-// New returns the service over a catalog of encoders.
-func New(config Config, models *triton.Catalog[*Encoder]) *Service {
+// New returns the service over a catalog of models.
+func New(config Config, models *triton.Catalog[Model]) *Service {
 	return &Service{config: config, models: models}
 }
 
@@ -35,8 +34,9 @@ func (s *Service) List(context.Context) (Models, error) {
 	if err := s.models.Ready(); err != nil {
 		return list, err
 	}
-	for _, e := range s.models.All() {
-		list.Data = append(list.Data, Listed{ID: e.ID, Created: e.Created, Object: "model", OwnedBy: e.OwnedBy})
+	for _, m := range s.models.All() {
+		about := m.About()
+		list.Data = append(list.Data, Listed{ID: about.ID, Created: about.Created, Object: "model", OwnedBy: about.OwnedBy})
 	}
 	return list, nil
 }
@@ -46,26 +46,15 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	if f := fault.Items(len(r.Input), 1, s.config.MaxInputs, "input"); f != nil {
 		return Response{}, f
 	}
-	encoder, mode, err := s.choose(r)
+	model, mode, err := s.choose(r)
 	if err != nil {
 		return Response{}, err
 	}
-	size, err := encoder.size(r.Dimensions)
+	size, err := model.About().size(r.Dimensions)
 	if err != nil {
 		return Response{}, err
 	}
-	rows, err := encoder.tokenize(ctx, r.Input, mode, r.Truncate)
-	if err != nil {
-		return Response{}, err
-	}
-	tokens := 0
-	for _, row := range rows {
-		tokens += len(row.IDs)
-	}
-	request := telemetry.FromContext(ctx)
-	request.AddRows(len(rows))
-	request.AddTokens(tokens)
-	vectors, err := encoder.Run(ctx, rows)
+	vectors, tokens, err := model.Embed(ctx, r.Input, mode, r.Truncate)
 	if err != nil {
 		return Response{}, err
 	}
@@ -74,18 +63,17 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 
 // choose finds the model that a request names and the mode it asks for,
 // through input_type or through the suffix of the name.
-func (s *Service) choose(r Request) (*Encoder, string, error) {
-	mode := ""
+func (s *Service) choose(r Request) (model Model, mode string, err error) {
 	if r.InputType != nil {
 		mode = *r.InputType
 	}
-	named, err := s.models.Find(r.Model)
+	model, err = s.models.Find(r.Model)
 	if err == nil {
-		return named, mode, named.accepts(r.InputType)
+		return model, mode, model.About().accepts(r.InputType)
 	}
 	id, suffix := split(r.Model)
-	e, unknown := s.models.Find(id)
-	if suffix == "" || unknown != nil || !e.TwoModes {
+	model, unknown := s.models.Find(id)
+	if suffix == "" || unknown != nil || !model.About().TwoModes {
 		return nil, "", err
 	}
 	if mode != "" && mode != suffix {
@@ -94,7 +82,7 @@ func (s *Service) choose(r Request) (*Encoder, string, error) {
 			Message: "'input_type' is '" + mode + "' but the model name ends in '-" + suffix + "'",
 		}
 	}
-	return e, suffix, nil
+	return model, suffix, nil
 }
 
 func split(name string) (id, mode string) {
@@ -108,14 +96,14 @@ func split(name string) (id, mode string) {
 
 // accepts checks input_type against the family of the model: the first needs
 // it, the second refuses it.
-func (e *Encoder) accepts(inputType *string) error {
+func (a About) accepts(inputType *string) error {
 	switch {
-	case e.TwoModes && inputType == nil:
+	case a.TwoModes && inputType == nil:
 		return &fault.Error{
 			Kind: fault.Invalid, Path: []any{"input_type"},
 			Message: "'input_type' parameter is required for asymmetric models",
 		}
-	case !e.TwoModes && inputType != nil:
+	case !a.TwoModes && inputType != nil:
 		return fault.Extra(*inputType, "input_type")
 	}
 	return nil
@@ -124,16 +112,16 @@ func (e *Encoder) accepts(inputType *string) error {
 // size is the length of the vectors to return. A model without shorter
 // vectors refuses the field; more than the model has gives what it has, as
 // the hosted service does.
-func (e *Encoder) size(asked *int) (int, error) {
+func (a About) size(asked *int) (int, error) {
 	switch {
 	case asked == nil:
-		return e.Width, nil
-	case e.LeastDimensions == e.Width:
+		return a.Width, nil
+	case a.LeastDimensions == a.Width:
 		return 0, fault.Extra(*asked, "dimensions")
-	case *asked < e.LeastDimensions:
-		return 0, fault.AtLeast(*asked, e.LeastDimensions, "dimensions")
+	case *asked < a.LeastDimensions:
+		return 0, fault.AtLeast(*asked, a.LeastDimensions, "dimensions")
 	}
-	return min(*asked, e.Width), nil
+	return min(*asked, a.Width), nil
 }
 
 func answer(r Request, vectors [][]float32, size, tokens int) Response {

@@ -5,18 +5,17 @@ import (
 	"sort"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
 
 // Service is the ranking API over the models that Triton serves now.
 type Service struct {
 	config Config
-	models *triton.Catalog[*Ranker]
+	models *triton.Catalog[Model]
 }
 
 // New returns the service over a catalog of rankers.
-func New(config Config, models *triton.Catalog[*Ranker]) *Service {
+func New(config Config, models *triton.Catalog[Model]) *Service {
 	return &Service{config: config, models: models}
 }
 
@@ -40,30 +39,22 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	if f := fault.Items(len(r.Passages), 1, s.config.MaxPassages, "passages"); f != nil {
 		return Response{}, f
 	}
-	ranker, err := s.models.Find(r.Model)
+	model, err := s.models.Find(r.Model)
 	if err != nil {
 		return Response{}, err
 	}
-	rows, err := ranker.tokenize(ctx, r)
-	if err != nil {
-		return Response{}, err
-	}
-	request := telemetry.FromContext(ctx)
-	request.AddRows(len(rows))
-	for _, row := range rows {
-		request.AddTokens(len(row.IDs))
-	}
-	logits, err := ranker.Run(ctx, rows)
+	logits, err := model.Score(ctx, r)
 	if err != nil {
 		return Response{}, err
 	}
 	return Response{Rankings: order(logits)}, nil
 }
 
-func order(logits [][]float32) []Rank {
+// order ranks passages by their logits, equal ones by their index.
+func order(logits []float32) []Rank {
 	ranks := make([]Rank, len(logits))
 	for i, logit := range logits {
-		ranks[i] = Rank{Index: i, Logit: logit[0]}
+		ranks[i] = Rank{Index: i, Logit: logit}
 	}
 	sort.SliceStable(ranks, func(i, j int) bool { return ranks[i].Logit > ranks[j].Logit })
 	return ranks

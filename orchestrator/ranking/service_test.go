@@ -18,6 +18,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
+	"retort/tokenizers"
 )
 
 // toy is a ranker whose logit is the number of times a passage says "reform",
@@ -107,8 +108,11 @@ func start(t *testing.T, m *toy) *Service {
 			t.Fatal(models.Ready())
 		}
 	}
-	ranker, _ := models.Find("tests/toy")
-	id, ok := ranker.Tokenizer.ID("reform")
+	tokenizer, err := tokenizers.Load(filepath.Join(repository, "toy", "tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, ok := tokenizer.ID("reform")
 	if !ok {
 		t.Fatal("the vocabulary lacks the word")
 	}

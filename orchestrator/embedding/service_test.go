@@ -1,0 +1,207 @@
+package embedding
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// toy is a model of vectors of four numbers: the text's length, whether it is a
+// query, whether it is a passage, and 12.
+type toy struct{ about About }
+
+func (m *toy) About() About { return m.about }
+
+func (m *toy) Embed(_ context.Context, texts []string, mode, truncate string) ([][]float32, int, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		if len(text) > 100 && truncate == "NONE" {
+			return nil, 0, fault.New(fault.Invalid, "too long").Under("input", i)
+		}
+		vectors[i] = []float32{float32(len(text)), 0, 0, 12}
+		if at := slices.Index([]string{"query", "passage"}, mode); at >= 0 {
+			vectors[i][1+at] = 1
+		}
+	}
+	return vectors, 3 * len(texts), nil
+}
+
+const toyConfig = `
+name: "NAME" backend: "onnxruntime" max_batch_size: 64
+input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] } ]
+output [ { name: "sentence_embedding" data_type: TYPE_FP32 dims: [ 4 ] } ]
+parameters { key: "retort_api" value { string_value: "embedding" } }
+parameters { key: "model_id" value { string_value: "tests/NAME" } }`
+
+// start returns the service over two toys: tests/one has one mode, tests/two
+// has two modes and vectors from two numbers on.
+func start(t *testing.T) *Service {
+	t.Helper()
+	var models []tritontest.Model
+	for _, name := range []string{"one", "two"} {
+		models = append(models, tritontest.Model{Config: tritontest.Config(t, strings.ReplaceAll(toyConfig, "NAME", name))})
+	}
+	server := tritontest.Start(t, models...)
+	registry := triton.NewRegistry(server.Client(), triton.RegistryConfig{Every: 10 * time.Millisecond})
+	t.Cleanup(registry.Close)
+	catalog := triton.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (Model, error) {
+		about := About{ID: m.PublicID(), OwnedBy: "tests", Width: 4, LeastDimensions: 4}
+		if m.Name == "two" {
+			about.TwoModes = true
+			about.LeastDimensions = 2
+		}
+		return &toy{about}, nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := tritontest.Wait(ctx, registry, func(*triton.Snapshot) bool { return len(catalog.IDs()) == 2 }); err != nil {
+		t.Fatal(err)
+	}
+	return New(Config{MaxInputs: 3}, catalog)
+}
+
+func request(model string, change func(*Request), texts ...string) Request {
+	r := Request{Model: model, Input: texts}
+	r.SetDefaults()
+	if change != nil {
+		change(&r)
+	}
+	return r
+}
+
+func inMode(mode string) func(*Request) { return func(r *Request) { r.InputType = &mode } }
+
+func TestModesOfModels(t *testing.T) {
+	s := start(t)
+	for _, c := range []struct {
+		request Request
+		want    string // the first vector, or the start of the error
+	}{
+		{request("tests/one", nil, "abcde"), "[5,0,0,12]"},
+		{request("tests/two", inMode("query"), "abcde"), "[5,1,0,12]"},
+		{request("tests/two-passage", nil, "abcde"), "[5,0,1,12]"},
+		{request("tests/two-passage", inMode("passage"), "abcde"), "[5,0,1,12]"},
+		{request("tests/two-passage", inMode("query"), "abcde"), "input_type: 'input_type' is 'query' but the model name ends in '-passage'"},
+		{request("tests/two", nil, "abcde"), "input_type: 'input_type' parameter is required for asymmetric models"},
+		{request("tests/one", inMode("query"), "abcde"), "input_type: Extra inputs are not permitted"},
+		{request("tests/one-query", nil, "abcde"), "The model `tests/one-query` does not exist."},
+		{request("tests/none", nil, "abcde"), "The model `tests/none` does not exist."},
+		{request("tests/one", nil, "a", "b", "c", "d"), "input: List should have at most 3 items"},
+		{request("tests/one", nil, strings.Repeat("x", 101)), "input[0]: too long"},
+	} {
+		got := ""
+		if answer, err := s.Embed(t.Context(), c.request); err != nil {
+			got = err.Error()
+		} else {
+			text, _ := json.Marshal(answer.Data[0].Embedding)
+			got = string(text)
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s, %d texts: %s, want %s", c.request.Model, len(c.request.Input), got, c.want)
+		}
+	}
+}
+
+// Shorter vectors are the first numbers, of length 1 again; more than there is
+// gives what there is.
+func TestDimensions(t *testing.T) {
+	s := start(t)
+	for dimensions, want := range map[int]string{
+		1: "dimensions: Input should be greater than or equal to 2",
+		2: "[0.98058,0.19612]",
+		3: "[0.98058,0.19612,0]",
+		4: "[5,1,0,12]",
+		9: "[5,1,0,12]",
+	} {
+		got := ""
+		answer, err := s.Embed(t.Context(), request("tests/two-query", func(r *Request) { r.Dimensions = &dimensions }, "abcde"))
+		if err != nil {
+			got = err.Error()
+		} else {
+			v := answer.Data[0].Embedding.([]float32)
+			for i := range v {
+				v[i] = float32(math.Round(1e5*float64(v[i])) / 1e5)
+			}
+			text, _ := json.Marshal(v)
+			got = string(text)
+		}
+		if got != want {
+			t.Errorf("%d dimensions: %s, want %s", dimensions, got, want)
+		}
+	}
+	three := 3
+	if _, err := s.Embed(t.Context(), request("tests/one", func(r *Request) { r.Dimensions = &three }, "a")); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("dimensions of a model without shorter vectors: %v", err)
+	}
+}
+
+func TestBase64HoldsTheSameNumbers(t *testing.T) {
+	s := start(t)
+	answer, err := s.Embed(t.Context(), request("tests/one", func(r *Request) { r.EncodingFormat = "base64" }, "abcde", "ab"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Usage != (Usage{PromptTokens: 6, TotalTokens: 6}) || answer.Model != "tests/one" || answer.Object != "list" {
+		t.Errorf("%+v", answer)
+	}
+	for i, want := range [][]float32{{5, 0, 0, 12}, {2, 0, 0, 12}} {
+		raw, err := base64.StdEncoding.DecodeString(answer.Data[i].Embedding.(string))
+		if err != nil || len(raw) != 16 {
+			t.Fatalf("%d bytes: %v", len(raw), err)
+		}
+		for j, x := range want {
+			if got := math.Float32frombits(binary.LittleEndian.Uint32(raw[4*j:])); got != x {
+				t.Errorf("text %d, number %d: %v, want %v", i, j, got, x)
+			}
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	list, err := start(t).List(t.Context())
+	if err != nil || len(list.Data) != 2 || list.Data[0].ID != "tests/one" || list.Data[0].OwnedBy != "tests" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func TestBoundsThatNeedNoModel(t *testing.T) {
+	zero := 0
+	for want, r := range map[string]Request{
+		"model":      request("", nil, "a"),
+		"input":      request("m", nil),
+		"input[1]":   request("m", nil, "a", ""),
+		"dimensions": request("m", func(r *Request) { r.Dimensions = &zero }, "a"),
+	} {
+		if got := fault.As(r.Validate()).Field(); got != want {
+			t.Errorf("the problem is found in %q, want %q", got, want)
+		}
+	}
+	r := request("m", nil, slices.Repeat([]string{""}, 100_000)...)
+	if n := len(fault.As(r.Validate()).All()); n != fault.MaxProblems {
+		t.Errorf("%d problems of 100,000 empty texts, want %d", n, fault.MaxProblems)
+	}
+	if !r.Heavy() {
+		t.Error("100,000 texts are not heavy")
+	}
+}
+
+func TestLeastDimensions(t *testing.T) {
+	for text, want := range map[string]int{"384": 384, "128-384": 128, "1-384": 1, "0-384": 0, "128": 0, "500-384": 0, "384-128": 0, "x-384": 0, "-384": 0} {
+		got, err := leastDimensions(text, 384)
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
+		}
+	}
+}

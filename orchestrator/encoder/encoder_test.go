@@ -1,0 +1,203 @@
+package encoder_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"retort/orchestrator/encoder"
+	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+	"retort/tokenizers"
+)
+
+// graph answers each row with the sum of its ids under the mask, and the number
+// of tokens of type 1 where it declares token types.
+type graph struct {
+	mu    sync.Mutex
+	rows  []int // of each batch
+	types bool
+}
+
+func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, error) {
+	ids := input(r, "input_ids")
+	mask := input(r, "attention_mask")
+	types := input(r, "token_type_ids")
+	tensor, _ := r.Input("input_ids")
+	rows := int(tensor.Shape[0])
+	length := int(tensor.Shape[1])
+	out := make([]float32, 2*rows)
+	for i, id := range ids {
+		out[2*(i/length)] += float32(id * mask[i])
+		if g.types {
+			out[2*(i/length)+1] += float32(types[i] * mask[i])
+		}
+	}
+	g.mu.Lock()
+	g.rows = append(g.rows, rows)
+	g.mu.Unlock()
+	return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("out", []int64{int64(rows), 2}, out)}}, nil
+}
+
+func input(r *triton.Request, name string) []int64 {
+	tensor, there := r.Input(name)
+	if !there {
+		return nil
+	}
+	values, err := tensor.Int64s()
+	if err != nil {
+		panic(err)
+	}
+	return values
+}
+
+func config(parameters string, types bool) string {
+	text := `
+name: "toy" backend: "onnxruntime" max_batch_size: 8
+input { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }
+input { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] }
+output { name: "out" data_type: TYPE_FP32 dims: [ 2 ] }
+output { name: "loose" data_type: TYPE_FP32 dims: [ -1 ] }
+` + parameters
+	if types {
+		text += `input { name: "token_type_ids" data_type: TYPE_INT64 dims: [ -1 ] }`
+	}
+	return text
+}
+
+// open opens an entry whose tokenizer is that of the shipped models.
+func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, error) {
+	t.Helper()
+	folder := t.TempDir()
+	text, err := os.ReadFile(filepath.Join("..", "..", "model_repository", "minilm_embed", "tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "tokenizer.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := tritontest.Start(t, tritontest.Model{Config: tritontest.Config(t, config(parameters, g.types)), Infer: g.infer})
+	client := server.Client()
+	described, err := client.ModelConfig(t.Context(), "toy", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := client.ModelMetadata(t.Context(), "toy", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := &triton.Model{Name: "toy", Config: described, Inputs: info.Inputs, Outputs: info.Outputs, Dir: folder}
+	entry := model.Read()
+	e := encoder.Open(client, entry, output, triton.BatchOptions{})
+	return e, entry.Done()
+}
+
+func parameter(name, value string) string {
+	return `parameters { key: "` + name + `" value { string_value: "` + value + `" } }` + "\n"
+}
+
+// Everything that is wrong with an entry is told at once.
+func TestWrongEntries(t *testing.T) {
+	parameters := parameter("max_model_len", "3") + parameter("created", "yesterday") + parameter("tokenizer", "absent.json") + parameter("max_modell_len", "512")
+	_, err := open(t, &graph{}, parameters, "loose")
+	if err == nil {
+		t.Fatal("the entry was taken")
+	}
+	for _, want := range []string{"max_model_len", "created", "absent.json", "loose", "is max_model_len meant?"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not told of in: %v", want, err)
+		}
+	}
+}
+
+// A row gives the same alone and in any company, in the order of the request,
+// with and without token types.
+func TestRowsAreIndependent(t *testing.T) {
+	for _, types := range []bool{false, true} {
+		g := &graph{types: types}
+		e, err := open(t, g, "", "out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Width != 2 || e.MaxTokens != 512 || e.ID != "toy" || e.OwnedBy != "retort" {
+			t.Errorf("%+v", e)
+		}
+		var rows []*tokenizers.Encoding
+		for i := range 30 {
+			row, err := e.Tokenizer.EncodePair("which one", strings.Repeat("aspirin ", 1+i*7%20), tokenizers.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		request := &telemetry.Request{}
+		all, tokens, err := e.Run(telemetry.WithRequest(t.Context(), request), rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if request.Rows() != 30 || request.Tokens() != int64(tokens) {
+			t.Errorf("%d rows and %d tokens were counted, want 30 and %d", request.Rows(), request.Tokens(), tokens)
+		}
+		sum := 0
+		for i, row := range rows {
+			alone, n, err := e.Run(t.Context(), rows[i:i+1])
+			if err != nil || alone[0][0] != all[i][0] || alone[0][1] != all[i][1] {
+				t.Errorf("row %d: %v alone, %v among others, %v", i, alone, all[i], err)
+			}
+			sum += n
+			if types && (all[i][1] == 0 || all[i][1] >= float32(len(row.IDs))) {
+				t.Errorf("row %d: %v of %d tokens are of type 1", i, all[i][1], len(row.IDs))
+			}
+		}
+		if sum != tokens {
+			t.Errorf("%d tokens at once, %d one by one", tokens, sum)
+		}
+		for _, n := range g.rows {
+			if n > 8 {
+				t.Errorf("a batch of %d rows, the model takes 8", n)
+			}
+		}
+	}
+}
+
+func TestTokenizeNamesTheRow(t *testing.T) {
+	path := func(i int) []any { return []any{"passages", i, "text"} }
+	for _, n := range []int{10, 1000} {
+		_, err := encoder.Tokenize(t.Context(), n, path, func(i int) (*tokenizers.Encoding, error) {
+			if i == 7 {
+				return nil, &tokenizers.LengthError{Length: 600, Max: 512}
+			}
+			return &tokenizers.Encoding{}, nil
+		})
+		f := fault.As(err)
+		if f == nil || f.Kind != fault.Invalid || f.Field() != "passages[7].text" || f.Message != "Input length 600 exceeds maximum allowed token size 512" {
+			t.Errorf("of %d rows: %v", n, err)
+		}
+		_, err = encoder.Tokenize(t.Context(), n, path, func(int) (*tokenizers.Encoding, error) { return nil, errors.New("no text") })
+		if f := fault.As(err); f.Kind != fault.Invalid || len(f.Path) != 3 {
+			t.Errorf("another reason, of %d rows: %v", n, err)
+		}
+	}
+	rows, err := encoder.Tokenize(t.Context(), 1000, path, func(i int) (*tokenizers.Encoding, error) {
+		return &tokenizers.Encoding{IDs: []int32{int32(i)}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows {
+		if int(row.IDs[0]) != i {
+			t.Fatalf("row %d is in place %d", row.IDs[0], i)
+		}
+	}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := encoder.Tokenize(left, 1000, path, func(int) (*tokenizers.Encoding, error) { return &tokenizers.Encoding{}, nil }); fault.KindOf(err) != fault.Canceled {
+		t.Errorf("after the client left: %v", err)
+	}
+}
