@@ -56,7 +56,7 @@ test-python: bin/retort .venv-tests/stamp $(STACK_CLIENTS) ## Python tests: the 
 	@$(PYTEST) -q --ignore scripts/tests/train scripts/tests
 
 .PHONY: bench
-bench: bin/retort ## measure, and print the figures of the README; PART=embedding for one part
+bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; PART=embedding for one part
 	@$(PYTHON) scripts/bench/run.py --args="$(ARGS)" $(PART)
 
 .PHONY: eval-masked

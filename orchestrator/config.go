@@ -235,7 +235,7 @@ func settings(parser *kong.Kong) []*kong.Flag {
 	})
 }
 
-// SettingsTable is the table of every setting for the README, in Markdown.
+// SettingsTable is the table of every setting for SETTINGS.md, in Markdown.
 func SettingsTable() (string, error) {
 	parser, err := newParser(&commands{})
 	if err != nil {

@@ -66,13 +66,13 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	}
 }
 
-// TestSettingsTable holds the README's table to the code.
+// TestSettingsTable holds the table in SETTINGS.md to the code.
 func TestSettingsTable(t *testing.T) {
 	table, err := SettingsTable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("SETTINGS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +80,15 @@ func TestSettingsTable(t *testing.T) {
 	head, rest, found := strings.Cut(string(text), begin)
 	_, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatal("the README has no place for the settings")
+		t.Fatal("SETTINGS.md has no place for the settings")
 	}
 	want := head + begin + table + end + tail
 	if *update {
-		if err := os.WriteFile("../README.md", []byte(want), 0o644); err != nil {
+		if err := os.WriteFile("SETTINGS.md", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != string(text) {
-		t.Error("the README's table of settings is not that of the code: go test ./orchestrator -update")
+		t.Error("the table in SETTINGS.md is not that of the code: go test ./orchestrator -update")
 	}
 }
 

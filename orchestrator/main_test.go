@@ -26,7 +26,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-var update = flag.Bool("update", false, "rewrite the expectations in testdata and the table in the README")
+var update = flag.Bool("update", false, "rewrite the expectations in testdata and the table in SETTINGS.md")
 
 // TestMain leaves the settings of whoever runs the tests out of them.
 func TestMain(m *testing.M) {
