@@ -64,7 +64,8 @@ def decode(api: API, rows: int, rounds: int) -> None:
             spent = seconds(way)
             times[name] += [spent] if number else []  # the first round warms up
     own, plain = (statistics.median(t) for t in times.values())
-    print(f"decode    {rows} hidden states: /decode {1000 * own:.0f} ms, PyTorch without cache {1000 * plain:.0f} ms: {plain / own:.1f} times (target 3)", flush=True)
+    print(f"decode    {rows} hidden states: /decode {1000 * own:.0f} ms, PyTorch without cache {1000 * plain:.0f} ms: "
+          f"{plain / own:.1f} times (target 3)", flush=True)
 
 
 def share(api: API, log: Path) -> None:
@@ -72,7 +73,8 @@ def share(api: API, log: Path) -> None:
         api.generate(smiles, 30, 50)
     lines = [json.loads(line) for line in log.read_text().splitlines() if '"/generate"' in line and line.startswith("{")]
     shares = [1 - line["triton_ms"] / line["ms"] for line in lines]
-    print(f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {statistics.median(line['ms'] for line in lines):.0f} ms each, the gateway's own part is "
+    each = statistics.median(line["ms"] for line in lines)
+    print(f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {each:.0f} ms each, the gateway's own part is "
           f"{statistics.median(shares):.1%} (target: under 15 %)", flush=True)
 
 
@@ -101,7 +103,7 @@ def together(api: API, rounds: int) -> None:
     with ThreadPoolExecutor(len(STARTS)) as pool:
         for _ in range(rounds):
             one.append(statistics.mean(seconds(lambda s=s: api.generate(s, 30, 20)) for s in STARTS[:3]))
-            ten.append(seconds(lambda: list(pool.map(lambda s: api.generate(s, 30, 20), STARTS))))
+            ten.append(seconds(lambda: list(pool.map(lambda start: api.generate(start, 30, 20), STARTS))))
     print(f"together  one /generate {1000 * statistics.median(one):.0f} ms, ten at once {1000 * statistics.median(ten):.0f} ms: "
           f"{statistics.median(ten) / statistics.median(one):.1f} times one (target: clearly less than 10)", flush=True)
 

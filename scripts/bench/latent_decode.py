@@ -64,9 +64,10 @@ def main() -> None:
     text = decoding.cached(model.decoder, z, limit)
     start = torch.full((len(z), 1), BOS)
     ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(torch.cat([start, text[:, :-1]], 1), z))
+    integers, floats = graph_decoder(model, given.threads, ranges), graph_decoder(model, given.threads, {})
     ways: dict[str, Callable[[], np.ndarray]] = {
-        "ONNX graph, integers": lambda decode=graph_decoder(model, given.threads, ranges): decode(z),
-        "ONNX graph, float": lambda decode=graph_decoder(model, given.threads, {}): decode(z),
+        "ONNX graph, integers": lambda: integers(z),
+        "ONNX graph, float": lambda: floats(z),
         "PyTorch without cache": lambda: decoding.plain(model.decoder, z, limit).numpy(),
         "PyTorch with cache": lambda: decoding.cached(model.decoder, z, limit).numpy(),
     }

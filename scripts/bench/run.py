@@ -41,8 +41,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from environments import CACHE, ROOT, environment  # noqa: E402
 import servers  # noqa: E402
+from environments import CACHE, ROOT, environment  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"

@@ -26,10 +26,10 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from tokenizers import Tokenizer
 from transformers import BertModel
-
 from w8 import store_int8
+
+from tokenizers import Tokenizer
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 OUTPUT = "sentence_embedding"

@@ -34,7 +34,8 @@ MINILM, EMBEDDING, RANKER = "sentence-transformers/all-MiniLM-L6-v2", "retort/mi
 
 def ndcg(gains: list[float], best: list[float], depth: int = 10) -> float:
     """Normalised discounted cumulative gain: gains in the order found, best = all gains there are."""
-    total = lambda row: sum(g / math.log2(place + 2) for place, g in enumerate(row[:depth]))
+    def total(row):
+        return sum(g / math.log2(place + 2) for place, g in enumerate(row[:depth]))
     ideal = total(sorted(best, reverse=True))
     return total(gains) / ideal if ideal else 0.0
 
@@ -162,12 +163,14 @@ def measured(file: Path, settings: dict[str, str]) -> dict[str, dict[str, float]
 
 def report(figures: dict[str, dict[str, float]], args: argparse.Namespace) -> str:
     """The table and how it was measured."""
-    count = lambda n, all_of: "all" if n == all_of else f"at most {n}"
+    def count(n, all_of):
+        return "all" if n == all_of else f"at most {n}"
     return f"""# How well the retrieval models find
 
-nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its queries, over the passages that answer them
-and {count(args.distractors, -1)} of the set's other passages. *Before* and *after*: of {count(args.ranked, 0)} of these queries a set, the embedding's order and that of the ranker over
-the embedding's best {args.top}; the gain with its standard error. `{GRADED}` is whole candidate lists with graded answers, all of them ranked.
+nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its queries, over the
+passages that answer them and {count(args.distractors, -1)} of the set's other passages. *Before* and *after*: of {count(args.ranked, 0)} of these
+queries a set, the embedding's order and that of the ranker over the embedding's best {args.top}; the gain with its standard error.
+`{GRADED}` is whole candidate lists with graded answers, all of them ranked.
 {", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}: nothing of theirs was trained on.
 
 | what | source |

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 import transformers
+
 from tokenizers import Tokenizer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

@@ -17,9 +17,10 @@ import subprocess
 import sys
 import tempfile
 
-import tokenizers
 import tokenizers_families
 import tokenizers_texts
+
+import tokenizers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tokenizers" / "testdata"

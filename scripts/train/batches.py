@@ -70,7 +70,8 @@ class Ahead:
     """
 
     def __init__(self, batch: Callable[[int], Any], workers: int) -> None:
-        self.workers, self.waiting = workers, {}
+        self.workers = workers
+        self.waiting: dict[int, concurrent.futures.Future] = {}
         context = multiprocessing.get_context("fork")  # The data is shared, not copied.
         self.pool = concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_adopt, initargs=(batch,))
 

@@ -36,12 +36,14 @@ Ranges = dict[nn.Module, tuple[float, float]]
 class Graph:
     """Nodes in the order they were added. A child graph (the body of a Loop) sees the names of its parent."""
 
-    def __init__(self, parent: "Graph | None" = None, ranges: Ranges | None = None) -> None:
-        self.parent, self.nodes, self.initializers = parent, [], []
+    def __init__(self, parent: Graph | None = None, ranges: Ranges | None = None) -> None:
+        self.parent = parent
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
         self.ranges: Ranges = parent.ranges if parent else ranges or {}
         self.inputs: list[onnx.ValueInfoProto] = []
         self.outputs: list[onnx.ValueInfoProto] = []
-        self.counter = parent.counter if parent else itertools.count()
+        self.counter: itertools.count[int] = parent.counter if parent else itertools.count()
         self.names: dict[torch.Tensor, str] = parent.names if parent else {}
 
     def named(self, model: nn.Module) -> None:
@@ -72,7 +74,7 @@ class Graph:
         name = self.names.get(value if of is None else of, "")
         return root.op("Cast", root.constant(value.detach().cpu().numpy().astype(np.float16), name), to=TensorProto.FLOAT)
 
-    def root(self) -> "Graph":
+    def root(self) -> Graph:
         return self.parent.root() if self.parent else self
 
     def input(self, name: str, kind: int, shape: Sequence[Any] | None) -> str:
@@ -145,7 +147,7 @@ class Graph:
         row = self.op("Add", self.op("Clip", distance, -module.reach, module.reach), module.reach)
         return self.op("Gather", self.weight(module.table.weight.T, module.table.weight), row, axis=1)
 
-    def loop(self, body: "Graph", limit: Any, carried: Sequence[str], scanned: int) -> tuple[str, ...]:
+    def loop(self, body: Graph, limit: Any, carried: Sequence[str], scanned: int) -> tuple[str, ...]:
         """Runs body until its first output is false or `limit` rounds are over; returns carried values, then scanned ones.
 
         The body's inputs are the round, the condition and the carried values; its outputs the condition, the carried

@@ -10,7 +10,8 @@ through the same batches, masks and noise as one that was never stopped.
 
 The learning rate is a trapezoid: warm-up, a plateau, and a fall to zero over the last part of the budget (a number of
 samples, or minutes of training time). A finished run continues from stable.pt when it is given a larger budget, so
-nothing of the plateau is lost; with --finish a run ends early, its rate falling from now on. Run the scripts from the repository root: `python -m scripts.train.latent --help`.
+nothing of the plateau is lost; with --finish a run ends early, its rate falling from now on. Run the scripts from the repository root:
+`python -m scripts.train.latent --help`.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
         if field.type == "bool":
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=text)
         else:
-            kind = {"int": int, "float": float, "str": str}[field.type]
+            kind = {"int": int, "float": float, "str": str}[str(field.type)]
             parser.add_argument(flag, type=kind, default=default, help=text)
 
 
@@ -212,7 +213,7 @@ class Run:
         floats = [k for k, v in live.items() if v.is_floating_point()]
         torch._foreach_lerp_([self.average[k] for k in floats], [live[k] for k in floats], weight)
 
-    def averaged(self) -> "_Averaged":
+    def averaged(self) -> _Averaged:
         return _Averaged(self)
 
 
@@ -250,7 +251,7 @@ def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evalua
     return model.eval()
 
 
-def _loop(state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate, log: metrics.Metrics, stop: "_Stop") -> None:
+def _loop(state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate, log: metrics.Metrics, stop: _Stop) -> None:
     from tqdm import tqdm
 
     options = state.options
@@ -305,7 +306,7 @@ class _Stop:
         self.end = time.monotonic() + 60 * options.call_minutes if options.call_minutes else math.inf
         self.asked = False
 
-    def __enter__(self) -> "_Stop":
+    def __enter__(self) -> _Stop:
         self.process = os.getpid()
         self.previous = {s: signal.signal(s, self._ask) for s in (signal.SIGTERM, signal.SIGINT)}
         return self

@@ -112,7 +112,7 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
         ports = dict.fromkeys(ports, 0)
     free = iter(free_ports(len(ports)))
     ports = {name: port or next(free) for name, port in ports.items()}
-    return Options(folder, os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1", **ports,
+    return Options(folder, os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1", ports["grpc"], ports["http"], ports["metrics"],
                    control="poll" if control == "poll" else "explicit", verbose=args.verbose)
 
 

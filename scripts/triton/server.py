@@ -11,11 +11,11 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 
 from environment import BACKENDS, Environment, say
 
@@ -80,14 +80,14 @@ class Server:
         for port in (self.options.grpc, self.options.http, self.options.metrics):
             refuse_taken(self.options.host, port)
         sweep_shared_memory()
-        self.process = subprocess.Popen(
+        process = self.process = subprocess.Popen(
             self.command(), env=self.environment.variables(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True, preexec_fn=die_with_parent)
-        threading.Thread(target=self._pump, daemon=True).start()
+        threading.Thread(target=self._pump, args=(process.stdout,), daemon=True).start()
 
-    def _pump(self) -> None:
+    def _pump(self, lines: IO[str]) -> None:
         """Show the server's lines, told apart from everyone else's."""
-        for line in self.process.stdout:
+        for line in lines:
             line = line.rstrip()
             if line and not line.startswith(("+", "|")):
                 self.tail.append(line)
@@ -96,14 +96,21 @@ class Server:
 
     def wait_ready(self, timeout: float) -> None:
         """Until the server and every model it found are settled; RuntimeError with the last lines otherwise."""
+        process = self.running()
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                raise RuntimeError(self.failure(f"tritonserver ended with status {self.process.returncode}"))
+            if process.poll() is not None:
+                raise RuntimeError(self.failure(f"tritonserver ended with status {process.returncode}"))
             if status(self.options, "GET", "/v2/health/ready") == 200:
                 return
             time.sleep(0.1)
         raise RuntimeError(self.failure(f"tritonserver was not ready after {timeout:.0f} s"))
+
+    def running(self) -> subprocess.Popen:
+        """The process that `start` made."""
+        if self.process is None:
+            raise RuntimeError("tritonserver was not started")
+        return self.process
 
     def failure(self, reason: str) -> str:
         """The reason with the server's last lines under it."""
@@ -134,7 +141,7 @@ def status(options: Options, method: str, path: str) -> int:
     return call(options, method, path)[0]
 
 
-def call(options: Options, method: str, path: str, body: object = None, timeout: float = 600) -> tuple[int, object]:
+def call(options: Options, method: str, path: str, body: object = None, timeout: float = 600) -> tuple[int, Any]:
     """One call to Triton's HTTP API: status and decoded body; status 0 where nobody answers."""
     connection = http.client.HTTPConnection(options.host, options.http, timeout=timeout)
     try:

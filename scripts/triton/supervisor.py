@@ -58,7 +58,7 @@ class Supervisor:
             if self.ending:
                 return
             self.server.start()
-        self.pidfile.write_text(f"{self.server.process.pid}\n")
+        self.pidfile.write_text(f"{self.server.running().pid}\n")
         self.server.wait_ready(self.timeout)
         if self.overrides is not None:
             self.watcher = Watcher(self.server.options, self.overrides)
@@ -67,7 +67,7 @@ class Supervisor:
 
     def _mind(self) -> None:
         while True:
-            code = self.server.process.wait()
+            code = self.server.running().wait()
             if self.ending:
                 return
             self.pidfile.write_text("")
@@ -76,7 +76,8 @@ class Supervisor:
                 self.given_up = reason
                 return
             say(f"{reason}\ntriton | starting it again")
-            self.watcher and self.watcher.stop()
+            if self.watcher:
+                self.watcher.stop()
             self.server.stop()
             try:
                 self._begin()

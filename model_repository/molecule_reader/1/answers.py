@@ -202,7 +202,10 @@ class Answers:
         found = groups.listed(reading.molecule)
         if not found:
             return ["none" if brief else "I find none of the functional groups that I know."]
-        return [", ".join(name for name, _ in found) if brief else f"It has {listed([number(n, groups.shown(name), plural(groups.shown(name))) for name, n in found])}."]
+        if brief:
+            return [", ".join(name for name, _ in found)]
+        counts = [number(n, groups.shown(name), plural(groups.shown(name))) for name, n in found]
+        return [f"It has {listed(counts)}."]
 
     def describe(self, asked: Asked, reading, brief: bool) -> Parts:
         molecule = reading.molecule
@@ -226,7 +229,8 @@ class Answers:
         names, readings = [self.wishes.names[n] for n in (a, b)], [self.read(n) for n in (a, b)]
         for name, reading in zip(names, readings):
             if reading.drawing < DRAWING or unread(reading):
-                return [f"I cannot compare them: {name} " + ("could not be read." if reading.drawing >= DRAWING else "does not look like a drawing of a molecule.")]
+                why = "could not be read." if reading.drawing >= DRAWING else "does not look like a drawing of a molecule."
+                return [f"I cannot compare them: {name} {why}"]
         unsure = [n for n, r in zip(names, readings) if r.confidence < UNSURE]
         warning = [f"I am not sure that I read {listed(unsure)} right. "] if unsure and not self.wishes.brief else []
         return warning + compare.told(wish.asked, names, readings, self.wishes.brief)

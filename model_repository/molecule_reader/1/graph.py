@@ -135,7 +135,8 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
         Chem.SanitizeMol(molecule)
     except ValueError:
         return None
-    faults = sum(HYDROGENS[atoms[a]] is not None and molecule.GetAtomWithIdx(i).GetTotalNumHs(includeNeighbors=True) != HYDROGENS[atoms[a]] for i, a in enumerate(kept))
+    hydrogens = [a.GetTotalNumHs(includeNeighbors=True) for a in molecule.GetAtoms()]
+    faults = sum(HYDROGENS[atoms[a]] is not None and hydrogens[i] != HYDROGENS[atoms[a]] for i, a in enumerate(kept))
     faults += sum(a.GetNumRadicalElectrons() > 0 for a in molecule.GetAtoms())
     faults += sum(ATOMS[atoms[a]] == "H" and molecule.GetAtomWithIdx(i).GetDegree() != 1 for i, a in enumerate(kept))
     faults += min(strange, 2)

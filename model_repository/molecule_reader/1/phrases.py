@@ -113,13 +113,11 @@ def decode(found: list[str], begins: np.ndarray, heads: dict[str, np.ndarray], l
         chances = np.exp(total - total.max())
         best = int(total.argmax())
 
-        def named(head: str) -> list[str]:
-            return list(dict.fromkeys(n for n in names[head][start:end] if n != "none"))
-
-        modes = [m for m in named("mode") if m != "brief"]
+        named = {head: list(dict.fromkeys(n for n in values[start:end] if n != "none")) for head, values in names.items()}
+        modes = [m for m in named["mode"] if m != "brief"]
         bound = any(m in ("more_than", "less_than", "at_least", "at_most", "exactly") for m in modes)
-        asked.append(Asked(labels["family"][best], float(chances[best] / chances.sum()), named("element"), named("group"),
-                           named("drawing"), modes, number(found[start:end]) if bound else None))
+        asked.append(Asked(labels["family"][best], float(chances[best] / chances.sum()), named["element"], named["group"],
+                           named["drawing"], modes, number(found[start:end]) if bound else None))
     return Understood(asked, "brief" in names["mode"])
 
 

@@ -30,7 +30,8 @@ class Sampler:
 
     def __init__(self, sets: list[Mined], tokenizer, batch: int, hard: int, bank: int, live: int, passage_tokens: int, query_tokens: int, seed: int):
         self.sets, self.batch, self.hard, self.bank, self.live, self.seed = sets, batch, hard, bank, live, seed
-        cut = lambda texts, prefix, most: vectors.token_ids(tokenizer, [prefix + t for t in texts], most)
+        def cut(texts, prefix, most):
+            return vectors.token_ids(tokenizer, [prefix + t for t in texts], most)
         self.passages = [cut(s.passages, twomode.PASSAGE_PREFIX, passage_tokens) for s in sets]
         self.queries = [cut(s.queries, twomode.QUERY_PREFIX, query_tokens) for s in sets]
         self.misread = [cut(s.queries, twomode.PASSAGE_PREFIX, query_tokens) for s in sets]
@@ -48,7 +49,8 @@ class Sampler:
     def assemble(self, chosen: int, rows: np.ndarray, random: np.random.Generator) -> twomode.Batch:
         mined = self.sets[chosen]
         numbers, target, allowed = twomode.candidates(mined, rows, self.hard, self.bank, random)
-        part = lambda table, chosen_rows: vectors.padded([table[chosen][n] for n in chosen_rows])
+        def part(table, chosen_rows):
+            return vectors.padded([table[chosen][n] for n in chosen_rows])
         return twomode.Batch(
             part(self.queries, rows), part(self.misread, rows), part(self.passages, numbers[: self.live]), target, allowed,
             torch.from_numpy(mined.query_vectors[rows]), torch.from_numpy(mined.passage_vectors[numbers]))

@@ -32,7 +32,7 @@ class Shape:
     layer_norm_eps: float = 1e-12
 
     @classmethod
-    def read(cls, config: Path) -> "Shape":
+    def read(cls, config: Path) -> Shape:
         """The shape that a `config.json` tells; other keys are left aside."""
         told = json.loads(config.read_text())
         return cls(**{k: told[k] for k in cls.__dataclass_fields__ if k in told})

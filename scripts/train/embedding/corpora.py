@@ -137,7 +137,7 @@ def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
         if row["split"] == split or (split == "dev" and row["split"] == "train"):
             groups[row["label"]].append((f"b{number}", row["text"].strip()))
     passages, queries = {}, []
-    for label, members in sorted(groups.items()):
+    for _, members in sorted(groups.items()):
         if split == "dev":  # the set has no dev part: the last tenth of each training intent
             members = members[-max(8, len(members) // 10) :]
         elif split == "train":

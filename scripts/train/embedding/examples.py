@@ -112,16 +112,21 @@ def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
     for query, answer, vector, positive in zip(mined.queries, answers, mined.query_vectors, mined.positives):
         near = mined.passage_vectors[:own] @ vector
         limit = NEARER[mined.name] * float(mined.passage_vectors[positive] @ vector)
-        asked = set(corpora.words(query))
 
-        def wrong(row: int) -> bool:
-            text = mined.passages[row].lower()
-            answered = len(answer) > 2 and answer.lower() in text
-            covered = mined.name == "chebi20" and asked <= set(corpora.words(text))
-            return mined.groups[row] != mined.groups[positive] and near[row] < limit and not answered and not covered
+        def wrong(rows: np.ndarray, query=query, answer=answer, positive=positive, near=near, limit=limit) -> list[int]:
+            """Those of the rows that do not answer: of another group, less near than the limit, without the answer's words."""
+            asked = set(corpora.words(query))
+            kept = []
+            for row in map(int, rows):
+                text = mined.passages[row].lower()
+                answered = len(answer) > 2 and answer.lower() in text
+                covered = mined.name == "chebi20" and asked <= set(corpora.words(text))
+                if mined.groups[row] != mined.groups[positive] and near[row] < limit and not answered and not covered:
+                    kept.append(row)
+            return kept
 
-        nearest = [int(r) for r in np.argsort(-near)[:60] if wrong(int(r))][:NEAREST]
-        matched = [int(r) for r in np.argsort(-lexical.scores(query))[:20] if wrong(int(r))]
+        nearest = wrong(np.argsort(-near)[:60])[:NEAREST]
+        matched = wrong(np.argsort(-lexical.scores(query))[:20])
         found.append(nearest + [r for r in matched if r not in nearest][:LEXICAL])
     return found
 

@@ -56,7 +56,7 @@ class Batch:
     query_anchor: Tensor  # [Q,H] vectors of the untrained model
     bank: Tensor  # [C,H] likewise
 
-    def to(self, device: torch.device) -> "Batch":
+    def to(self, device: torch.device) -> Batch:
         moved = {k: tuple(t.to(device) for t in v) if isinstance(v, tuple) else v.to(device) for k, v in vars(self).items()}
         return Batch(**moved)
 

@@ -21,7 +21,6 @@ from scripts.train.phrases.examples import NAMES, Example, Maker, elsewhere
 from scripts.train.phrases.grammar import HEADS
 from scripts.train.phrases.model import Model, loss
 
-
 LONGEST = 36
 """Words of a training text; longer ones are cut."""
 

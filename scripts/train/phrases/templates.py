@@ -19,6 +19,7 @@ def lines(name: str) -> list[str]:
 def definitions(name: str) -> dict[str, str]:
     """NAME = TEMPLATE of a file; an indented line goes on with the line before it."""
     found: dict[str, str] = {}
+    last = ""
     for line in lines(name):
         if line.startswith(" "):
             found[last] += line.strip()

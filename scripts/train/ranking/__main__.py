@@ -80,7 +80,8 @@ def main() -> None:
     model = start.model(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
     device = options.torch_device()
     reader = kept.Kept(model, vectors.CPU_TOKENS if device.type == "cpu" else vectors.GPU_TOKENS)
-    cut = lambda texts, longest: vectors.token_ids(tokenizer, texts, longest)
+    def cut(texts, longest):
+        return vectors.token_ids(tokenizer, texts, longest)
     sampler = pairs.Sampler(sets, SHARES, cut, options.batch, args.candidates, args.passage_tokens, args.query_tokens, options.seed)
 
     def listed(_, batch):  # the reader holds the network

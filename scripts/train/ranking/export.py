@@ -42,7 +42,8 @@ def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
         asked = int(random.integers(3, min(length - 2, 40)))
         made.append((ids[:asked] + [102] + ids[asked:], asked + 1))
     session = onnxruntime.InferenceSession(str(file))
-    run = lambda part: session.run(None, dict(zip(INPUTS, (t.numpy() for t in pairs.stacked(part)))))[0][:, 0]
+    def run(part):
+        return session.run(None, dict(zip(INPUTS, (t.numpy() for t in pairs.stacked(part)))))[0][:, 0]
     together = np.concatenate([run(made[i : i + 8]) for i in range(0, rows, 8)])
     alone = np.concatenate([run([row]) for row in made])
     return float(np.abs(together - alone).max())

@@ -6,7 +6,7 @@ query beside it. That is half the work of a step.
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor

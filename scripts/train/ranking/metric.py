@@ -39,11 +39,13 @@ def fit(model: twomode.TwoMode, sets: list[Asked], tokenizer, seed: int, steps: 
 def encoded(model: twomode.TwoMode, asked: Asked, tokenizer, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     """Texts of a set as queries [N,H] and as passages [N,H], before the embedding's own map, and their groups [N]."""
     device = next(model.parameters()).device
-    pooled = lambda ids, mask: vectors.mean_pooled(model.encoder(ids, mask, torch.zeros_like(ids)).float(), mask)
+    def pooled(ids, mask):
+        return vectors.mean_pooled(model.encoder(ids, mask, torch.zeros_like(ids)).float(), mask)
     rows = np.random.default_rng(seed).permutation(len(asked.mined.passages))[:TEXTS]
     texts = [asked.mined.passages[r] for r in rows]
     embed = vectors.module_embed(pooled, device)
-    as_mode = lambda prefix: torch.from_numpy(vectors.encode(embed, vectors.token_ids(tokenizer, [prefix + t for t in texts], TOKENS)))
+    def as_mode(prefix):
+        return torch.from_numpy(vectors.encode(embed, vectors.token_ids(tokenizer, [prefix + t for t in texts], TOKENS)))
     _, groups = np.unique([asked.mined.groups[r] for r in rows], return_inverse=True)
     return as_mode(twomode.QUERY_PREFIX), as_mode(twomode.PASSAGE_PREFIX), torch.from_numpy(groups)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Callable, Sequence
 
 import numpy as np
 import torch
@@ -53,7 +53,7 @@ class Lists:
     candidates: int
     right: int
 
-    def to(self, device: torch.device) -> "Lists":
+    def to(self, device: torch.device) -> Lists:
         return Lists(tuple(r.to(device) for r in self.rows), self.candidates, self.right)
 
 
@@ -106,7 +106,8 @@ def related(mined: Mined, most: int = 8) -> list[list[int]]:
     subjects: dict[str, list[int]] = {}
     for row, group in enumerate(mined.groups):
         subjects.setdefault(group.rpartition("|")[0], []).append(row)
-    of = lambda p: [r for r in subjects[mined.groups[p].rpartition("|")[0]] if mined.groups[r] != mined.groups[p]][:most]
+    def of(p):
+        return [r for r in subjects[mined.groups[p].rpartition("|")[0]] if mined.groups[r] != mined.groups[p]][:most]
     return [of(p) for p in mined.positives]
 
 
@@ -122,7 +123,8 @@ class Sampler:
 
     PASS = 100  # steps after which every set has had its share
 
-    def __init__(self, sets: list[Asked], shares: dict[str, float], cut: Callable, batch: int, candidates: int, passage_tokens: int, query_tokens: int, seed: int):
+    def __init__(self, sets: list[Asked], shares: dict[str, float], cut: Callable, batch: int, candidates: int, passage_tokens: int,
+                 query_tokens: int, seed: int):
         self.sets, self.batch, self.candidates, self.seed = sets, batch, candidates, seed
         self.longest = passage_tokens + query_tokens  # so that no cut of a passage depends on the query
         self.queries = [cut(s.queries, query_tokens) for s in sets]

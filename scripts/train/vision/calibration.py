@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from scripts.train.vision import evaluation, negatives
+
 from ink import ink_of  # isort: skip
 from reader import Calibration, Reader, lines_box  # isort: skip
 

@@ -6,7 +6,6 @@ as much as learning from it. The batch of a step is a pure function of (seed, st
 
 from __future__ import annotations
 
-import dataclasses
 import io
 from dataclasses import dataclass
 from random import Random
@@ -17,6 +16,7 @@ from PIL import Image, ImageFilter
 from rdkit import Chem
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds cells and ink)
+
 from cells import Cells, cells  # isort: skip
 from graph import ATOMS  # isort: skip
 from ink import MARGIN, box_of, fit, scaled  # isort: skip

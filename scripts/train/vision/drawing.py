@@ -12,6 +12,7 @@ from rdkit import Chem, RDLogger
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds ink)
+
 from graph import DASH, DOUBLE, SINGLE, TRIPLE, WEDGE  # isort: skip
 from ink import box_of, ink_of  # isort: skip
 from scripts.train.vision import styles

@@ -15,6 +15,7 @@ from scripts.train.batches import send
 from scripts.train.vision import data
 from scripts.train.vision.drawing import picture
 from scripts.train.vision.model import Model
+
 from reader import UNFITTED, Reader  # isort: skip
 
 TUNING = 20_000

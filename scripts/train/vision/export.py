@@ -20,6 +20,7 @@ from scripts.train import checkpoint
 from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import calibration, evaluation, graphs, reader_path
 from scripts.train.vision.model import Model, shape_of
+
 from reader import UNFITTED, Reader  # isort: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds graph)
+
 from graph import BACK, NONE  # isort: skip
 from look import REACH  # isort: skip
 

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds graph and look)
+
 from graph import ATOMS, BACK  # isort: skip
 from look import STEPS  # isort: skip
 
@@ -28,7 +29,11 @@ class Shape:
     steps: int = STEPS
 
 
-PRESETS = {"tiny": {"widths": (8, 12, 16, 20), "blocks": (1, 1), "features": 12}, "cpu": {}, "gpu": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128}}
+PRESETS = {
+    "tiny": {"widths": (8, 12, 16, 20), "blocks": (1, 1), "features": 12},
+    "cpu": {},
+    "gpu": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128},
+}
 
 
 class Square(torch.autograd.Function):

@@ -20,6 +20,7 @@ from PIL import Image
 
 from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import evaluation, negatives, reader_path
+
 from reader import Reader  # isort: skip
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
