@@ -7,20 +7,22 @@
     make bench PART=cmaes ARGS="--only speed"
 
 parts:
-  embedding   the gateway against ready tensors straight to the same Triton and against infinity-emb: throughput, latency,
-              mixed lengths, and the gateway's memory under load; starts its own Triton. RETORT_BENCH_PEER=0 leaves infinity
-              out, whose first start installs 5 GB
+  embedding   the gateway against ready tensors straight to the same Triton, against ONNX Runtime alone on those tensors and
+              against infinity-emb: throughput, latency, mixed lengths, and the gateway's memory under load; starts its own
+              Triton. RETORT_BENCH_PEER=0 leaves infinity out, whose first start installs 5 GB. The local Triton runs graphs
+              through a Python backend of this project (scripts/triton/backends): ONNX Runtime alone shows what that costs
   ranking     the ranking API likewise, with the ranker of the repository: pairs per second, and single passages among lists;
               under 6 minutes (infinity's start not counted), ARGS="-rounds 3 -period 1s" in less
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
   chem        the Go molecules against Python RDKit (Debian's python3-rdkit and rdkit-data)
-  latent      decoding against plain PyTorch, the gateway's share of a /generate, memory, ten searches at once; starts its own
-              Triton, and needs torch (make .venv-train/stamp)
-  masked      one request for 100 molecules against the plain PyTorch loop, ten of 10 at once, and the gateway's share; starts
-              its own Triton, and needs torch (make .venv-train/stamp)
+  latent      decoding against ONNX Runtime alone on the same graph and against PyTorch in fp32, with a key/value cache and
+              without; the gateway's share of a /generate, memory, ten searches at once; starts its own Triton, and needs
+              torch (make .venv-train/stamp)
+  masked      one request for 100 molecules against ONNX Runtime alone on the same graph and against the PyTorch loop in fp32,
+              ten of 10 at once, and the gateway's share; starts its own Triton, and needs torch (make .venv-train/stamp)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
   chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's share of a
-              token; starts its own Triton
+              token; starts its own Triton. Its tokens are the pieces of an answer that is computed before the first is sent
 
 ARGS go to the program of the one part named. A busy machine shows in the ranges; the share of other programs
 is printed where it matters.
@@ -80,13 +82,27 @@ def guarded(part: Callable[[list[str]], int], extra: list[str]) -> int:
 
 def machine() -> str:
     """One line on what this was measured on, and on how busy it was before."""
-    info = Path("/proc/cpuinfo").read_text()
-    model = next((line.partition(":")[2].strip() for line in info.splitlines() if line.startswith("model name")), platform.machine())
+    model, extensions = processor()
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
     load = ", ".join(f"{n:.1f}" for n in os.getloadavg())
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    return (f"{len(os.sched_getaffinity(0))} cores of {model}, {memory:.0f} GiB, {platform.platform(terse=True)}; "
-            f"load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}")
+    cores = len(os.sched_getaffinity(0))
+    return (f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {platform.platform(terse=True)}; {cores} threads for each model "
+            f"and for PyTorch, one for tokenizers and chem; load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}")
+
+
+# Vector extensions that decide how fast a processor multiplies matrices, as Linux names them and as their makers do.
+EXTENSIONS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX-512 VNNI", "avx512_bf16": "AVX-512 BF16",
+              "amx_int8": "AMX INT8", "asimd": "NEON", "sve": "SVE"}
+
+
+def processor() -> tuple[str, str]:
+    """The processor's name and its vector extensions."""
+    info = dict(line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line)
+    told = {name.strip(): value.strip() for name, value in info.items()}
+    flags = told.get("flags", told.get("Features", "")).split()
+    found = [name for flag, name in EXTENSIONS.items() if flag in flags]
+    return told.get("model name", platform.machine()), ", ".join(found) or "no vector extension that is known here"
 
 
 def embedding(extra: list[str]) -> int:
@@ -126,6 +142,9 @@ def built(part: str) -> Path:
 def program(part: str, triton: str, model: str) -> list:
     """The command of a part's Go program, built now."""
     command = [built(part), "-triton", triton, "-model", model]
+    python = ROOT / ".venv-triton" / "bin" / "python3"
+    if python.exists():
+        command += ["-python", python]
     if pidfile := os.environ.get("RETORT_TEST_TRITON_PIDFILE"):
         command += ["-triton-pid", Path(pidfile).read_text().strip()]
     return command
@@ -167,7 +186,8 @@ def embedding_behind(triton: str, extra: list[str]) -> int:
             return follow([*command, *extra])
         with servers.infinity() as peer:
             cosine = servers.check_same(gateway.url, peer.url, MODEL, servers.PEER_MODEL)
-            print(f"peer: infinity-emb 0.0.78, its ONNX engine, fp32, defaults; cosine to the gateway's vector {cosine:.5f}", flush=True)
+            print(f"peer: infinity-emb 0.0.78, its ONNX engine, weights in fp32, defaults; the gateway's graph stores the same weights in int8 "
+                  f"and computes in fp32 too; cosine to the gateway's vector {cosine:.5f}", flush=True)
             command += ["-peer", peer.url, "-peer-model", servers.PEER_MODEL, "-peer-pid", str(peer.process.pid)]
             return follow([*command, *extra])
 
@@ -177,7 +197,7 @@ def latent_behind(triton: str, extra: list[str]) -> int:
     if not interpreter.exists():
         raise RuntimeError("latent: torch is missing: make .venv-train/stamp")
     with servers.gateway(triton, "latent") as gateway:
-        return follow([interpreter, HERE / "latent.py", "--url", gateway.url, "--log", str(gateway.log), "--gateway-pid", str(gateway.process.pid),
+        return follow([interpreter, "-m", "scripts.bench.latent", "--url", gateway.url, "--log", str(gateway.log), "--gateway-pid", str(gateway.process.pid),
                        "--triton-pid", Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(), *extra])
 
 

@@ -68,9 +68,9 @@ def compare(binary, path, texts, rounds, tmp):
 
 def report(name, speeds):
     print(f"{name}: Go {statistics.median(speeds['go']) / 1e6:.2f} M tokens/s")
-    for call in ("encode", "batch"):
+    for call, what in (("encode", "encode(), one text a call"), ("batch", "encode_batch_fast(), all texts in one call")):
         ratios = [g / r for g, r in zip(speeds["go"], speeds[call])]
-        print(f"  {call:7s} {statistics.median(speeds[call]) / 1e6:.2f} M tokens/s; Go is {statistics.median(ratios):.1f} times as fast "
+        print(f"  against {what}: {statistics.median(speeds[call]) / 1e6:.2f} M tokens/s; Go is {statistics.median(ratios):.1f} times as fast "
               f"({min(ratios):.1f} to {max(ratios):.1f} over {len(ratios)} rounds)")
 
 

@@ -3,7 +3,10 @@
 // a second of one and of eight conversations, and what the gateway adds to a
 // token beside the same request straight to Triton. `make bench` starts the
 // servers. Every drawing is one that was not read before, but for the last
-// figure, where the reading would hide the gateway.
+// figure, where the reading would hide the gateway. The model's answer is
+// computed from what it read and sent in pieces, so tokens a second are those
+// pieces: they say how fast drawings are read and answers are sent, not how
+// fast a language model draws tokens.
 //
 //	go run ./scripts/bench/chat -gateway http://127.0.0.1:8005 -triton 127.0.0.1:8701
 package main
@@ -54,7 +57,8 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	fmt.Printf("%d molecules in RDKit's default style, each drawing with a margin of its own\n\n", len(drawings.pictures))
+	fmt.Printf("%d molecules in RDKit's default style, each drawing with a margin of its own; tokens are the pieces of a text "+
+		"that is computed before the first is sent\n\n", len(drawings.pictures))
 	fmt.Print("| measured | median (lowest to highest) | wanted |\n| --- | --- | --- |\n")
 	for _, part := range []func(context.Context, *album, *triton.Client) error{first, several, added} {
 		if err := part(ctx, drawings, client); err != nil {

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Goal is a bound on a figure: at least it, or at most.
+// Goal is a bound on a figure: at least it, or at most. The zero Goal wants
+// nothing: the figure is there to compare.
 type Goal struct {
 	Bound float64
 	Most  bool
@@ -48,12 +49,15 @@ func (t *Table) row(c *Comparison, other int, of func(a, b float64) float64, uni
 	for i := range found {
 		found[i] = of(a.values[i], b.values[i])
 	}
-	verdict := "missed"
-	if wanted.met(Median(found)) {
+	bound, verdict := fmt.Sprint(wanted, unit), "missed"
+	switch {
+	case wanted == Goal{}:
+		bound, verdict = "", ""
+	case wanted.met(Median(found)):
 		verdict = "met"
 	}
-	fmt.Fprintf(t.out, "| %s, %s | %s | %s | %s | %s%s | %v%s | %s | %.2f, %.2f | %.0f %% |\n",
-		c.title, c.unit, spread(a.values), c.sides[other].Name, spread(b.values), spread(found), unit, wanted, unit,
+	fmt.Fprintf(t.out, "| %s, %s | %s | %s | %s | %s%s | %s | %s | %.2f, %.2f | %.0f %% |\n",
+		c.title, c.unit, spread(a.values), c.sides[other].Name, spread(b.values), spread(found), unit, bound,
 		verdict, Median(a.cost), Median(b.cost), 100*c.others)
 }
 

@@ -1,6 +1,6 @@
 // Command embedding measures the embedding API side by side with the same
-// tensors sent straight to the same Triton, and with another server of the
-// same weights, in one run: rounds alternate, so that a machine whose speed
+// tensors sent straight to the same Triton, with ONNX Runtime alone on those
+// tensors, and with another server of the same weights, in one run: rounds alternate, so that a machine whose speed
 // drifts shifts all sides alike. It prints a table of medians with lowest and
 // highest, and of the ratios round by round. `make bench` starts the servers.
 //
@@ -25,6 +25,7 @@ var (
 	gatewayPID = flag.Int("gateway-pid", 0, "its process, to measure processor time and memory")
 	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the Triton behind it")
 	tritonPID  = flag.Int("triton-pid", 0, "its process")
+	python     = flag.String("python", "", "a Python with onnxruntime, to measure it alone on the same graph")
 	peerURL    = flag.String("peer", "", "base URL of another server with an OpenAI style /embeddings, such as infinity")
 	peerPID    = flag.Int("peer-pid", 0, "its process")
 	peerModel  = flag.String("peer-model", "all-MiniLM-L6-v2", "the model's name at the peer")
@@ -80,18 +81,22 @@ type bench struct {
 	short, mixed  []string
 }
 
-// sides are the gateway, the same texts as tensors in calls of size rows, and
-// the peer if there is one.
-func (b *bench) sides(name string, texts []string, size int, peer bool) ([]comparison.Side, error) {
-	call, err := b.straight.prepare(texts, size)
-	sides := []comparison.Side{b.gateway, {Name: name, Call: call, Served: comparison.Known(*tritonPID)}}
+// sides are the gateway, the peer if there is one and it is wanted, and the
+// same texts as tensors in calls of size rows. stop ends what they started.
+func (b *bench) sides(name string, texts []string, size int, peer bool) (sides []comparison.Side, stop func(), err error) {
+	sides = []comparison.Side{b.gateway}
 	if peer && *peerURL != "" {
 		sides = append(sides, b.peer)
 	}
-	return sides, err
+	straight, stop, err := b.straight.sides(name, texts, size)
+	return append(sides, straight...), stop, err
 }
 
 const ready = "ready tensors to the same Triton"
+
+// goals are the bounds by the name of the side that the gateway is compared
+// with; ONNX Runtime alone has none.
+type goals map[string]comparison.Goal
 
 // compare runs the workloads and prints their rows as they come.
 func (b *bench) compare(ctx context.Context) error {
@@ -120,33 +125,41 @@ func (b *bench) batches(ctx context.Context, t *comparison.Table) error {
 }
 
 func (b *bench) throughput(ctx context.Context, t *comparison.Table, title string, concurrency, size int) error {
-	sides, err := b.sides(ready, b.short, size, true)
+	sides, stop, err := b.sides(ready, b.short, size, true)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	c, err := plan().Throughput(ctx, title, concurrency, comparison.Requests(b.short, size), sides)
 	if err != nil {
 		return err
 	}
-	t.Ratio(c, 1, comparison.Goal{Bound: 0.90})
-	if len(sides) > 2 {
-		t.Ratio(c, 2, comparison.Goal{Bound: 1.4})
+	wanted := goals{ready: {Bound: 0.90}, b.peer.Name: {Bound: 1.4}}
+	for i, side := range sides[1:] {
+		t.Ratio(c, i+1, wanted[side.Name])
 	}
 	return nil
 }
 
 func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
-	sides, err := b.sides(ready, b.short, 1, true)
+	sides, stop, err := b.sides(ready, b.short, 1, true)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	c, err := plan().Latency(ctx, "one short text, alone", b.short, sides)
 	if err != nil {
 		return err
 	}
-	t.Added(c, 1, comparison.Goal{Bound: 0.50, Most: true})
-	if len(sides) > 2 {
-		t.Ratio(c, 2, comparison.Goal{Bound: 0.5, Most: true})
+	for i, side := range sides[1:] {
+		switch side.Name {
+		case ready:
+			t.Added(c, i+1, comparison.Goal{Bound: 0.50, Most: true})
+		case b.peer.Name:
+			t.Ratio(c, i+1, comparison.Goal{Bound: 0.5, Most: true})
+		default:
+			t.Added(c, i+1, comparison.Goal{})
+		}
 	}
 	return nil
 }
@@ -154,14 +167,19 @@ func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
 // lengths are texts of 10 to 256 tokens, against calls of 32 rows in the order
 // of arrival, padded to the longest of each call.
 func (b *bench) lengths(ctx context.Context, t *comparison.Table) error {
-	sides, err := b.sides("arrival order, 32 rows padded", b.mixed, 32, false)
+	const arrival = "arrival order, 32 rows padded"
+	sides, stop, err := b.sides(arrival, b.mixed, 32, false)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	c, err := plan().Throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2, comparison.Requests(b.mixed, 128), sides)
 	if err != nil {
 		return err
 	}
-	t.Ratio(c, 1, comparison.Goal{Bound: 2.5})
+	wanted := goals{arrival: {Bound: 2.5}}
+	for i, side := range sides[1:] {
+		t.Ratio(c, i+1, wanted[side.Name])
+	}
 	return nil
 }

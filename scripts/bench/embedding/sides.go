@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 
 	"retort/orchestrator/triton"
 	"retort/scripts/bench/comparison"
@@ -22,9 +23,9 @@ type direct struct {
 	model     string
 }
 
-// prepare tokenises a workload in calls of size rows, padded in the order they
-// come, and returns what sends those of texts[lo:hi].
-func (d *direct) prepare(texts []string, size int) (func(context.Context, []string, int, int) error, error) {
+// calls tokenises a workload in calls of size rows, padded in the order they
+// come.
+func (d *direct) calls(texts []string, size int) ([]*triton.Request, error) {
 	var calls []*triton.Request
 	for lo := 0; lo < len(texts); lo += size {
 		call, err := d.request(texts[lo:min(lo+size, len(texts))])
@@ -33,14 +34,43 @@ func (d *direct) prepare(texts []string, size int) (func(context.Context, []stri
 		}
 		calls = append(calls, call)
 	}
+	return calls, nil
+}
+
+// each runs the calls, of size rows each, that hold texts[lo:hi].
+func each(size int, run func(ctx context.Context, call int) error) func(context.Context, []string, int, int) error {
 	return func(ctx context.Context, _ []string, lo, hi int) error {
 		for i := lo / size; i < (hi+size-1)/size; i++ {
-			if _, err := d.client.Infer(ctx, calls[i]); err != nil {
+			if err := run(ctx, i); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, nil
+	}
+}
+
+// sides are the same texts as tensors in calls of size rows: sent to the same
+// Triton, and given to ONNX Runtime alone where there is a Python that has it.
+// stop ends what they started.
+func (d *direct) sides(name string, texts []string, size int) (sides []comparison.Side, stop func(), err error) {
+	calls, err := d.calls(texts, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	infer := func(ctx context.Context, call int) error {
+		_, err := d.client.Infer(ctx, calls[call])
+		return err
+	}
+	sides = []comparison.Side{{Name: name, Call: each(size, infer), Served: comparison.Known(*tritonPID)}}
+	if *python == "" {
+		return sides, func() {}, nil
+	}
+	bare, err := comparison.NewBare(*python, filepath.Join(*entry, "1", "model.onnx"), calls)
+	if err != nil {
+		return nil, nil, err
+	}
+	sides = append(sides, comparison.Side{Name: "ONNX Runtime alone, the same tensors", Call: each(size, bare.Run), Served: comparison.Known(bare.PID())})
+	return sides, func() { _ = bare.Close() }, nil
 }
 
 func (d *direct) request(texts []string) (*triton.Request, error) {

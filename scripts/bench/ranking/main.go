@@ -1,6 +1,6 @@
 // Command ranking measures the ranking API side by side with the same pairs as
-// tensors straight to the same Triton, and with another server of the same
-// graph, in one run; then how long a request of one passage takes among
+// tensors straight to the same Triton, with ONNX Runtime alone on those
+// tensors, and with another server of the same graph, in one run; then how long a request of one passage takes among
 // requests of a hundred. `make bench PART=ranking` starts the servers.
 //
 //	go run ./scripts/bench/ranking -gateway http://127.0.0.1:8004 -triton 127.0.0.1:8701 -entry model_repository/NAME
@@ -29,6 +29,7 @@ var (
 	gatewayPID = flag.Int("gateway-pid", 0, "its process, to measure processor time")
 	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the Triton behind it")
 	tritonPID  = flag.Int("triton-pid", 0, "its process")
+	python     = flag.String("python", "", "a Python with onnxruntime, to measure it alone on the same graph")
 	peerURL    = flag.String("peer", "", "base URL of another server with a Cohere style /rerank, such as infinity")
 	peerPID    = flag.Int("peer-pid", 0, "its process")
 	peerModel  = flag.String("peer-model", "ranker", "the model's name at the peer")
@@ -62,26 +63,35 @@ func run(ctx context.Context, out io.Writer) error {
 	for _, l := range []struct {
 		size, concurrency int
 	}{{32, 4}, {100, 2}} {
-		load := comparison.Requests(passages(2*3*l.size), l.size)
-		ready, err := (&direct{client, tokenizer}).prepare(load.Texts, l.size)
-		if err != nil {
+		if err := throughput(ctx, table, plan, gateway, &direct{client, tokenizer}, l.size, l.concurrency); err != nil {
 			return err
-		}
-		sides := []comparison.Side{gateway, {Name: "ready tensors to the same Triton", Call: ready, Served: comparison.Known(*tritonPID)}}
-		if *peerURL != "" {
-			sides = append(sides, comparison.Side{Name: "peer", Call: cohere, Served: comparison.Known(*peerPID)})
-		}
-		title := fmt.Sprintf("a query and %d passages of 10 to 120 tokens, %d at once", l.size, l.concurrency)
-		c, err := plan.Throughput(ctx, title, l.concurrency, load, sides)
-		if err != nil {
-			return err
-		}
-		table.Ratio(c, 1, comparison.Goal{Bound: 0.90})
-		if len(sides) > 2 {
-			table.Ratio(c, 2, comparison.Goal{Bound: 1.4})
 		}
 	}
 	return fairness(ctx, out, gateway)
+}
+
+// throughput compares the pairs per second of requests of size passages.
+func throughput(ctx context.Context, table *comparison.Table, plan comparison.Plan, gateway comparison.Side, d *direct, size, concurrency int) error {
+	load := comparison.Requests(passages(2*3*size), size)
+	straight, stop, err := d.sides(load.Texts, size)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	sides := append([]comparison.Side{gateway}, straight...)
+	if *peerURL != "" {
+		sides = append(sides, comparison.Side{Name: peer, Call: cohere, Served: comparison.Known(*peerPID)})
+	}
+	title := fmt.Sprintf("a query and %d passages of 10 to 120 tokens, %d at once", size, concurrency)
+	c, err := plan.Throughput(ctx, title, concurrency, load, sides)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]comparison.Goal{ready: {Bound: 0.90}, peer: {Bound: 1.4}}
+	for i, side := range sides[1:] {
+		table.Ratio(c, i+1, wanted[side.Name])
+	}
+	return nil
 }
 
 // fairness prints how long requests of one passage take alone, and while ten

@@ -54,29 +54,63 @@ type direct struct {
 	tokenizer *tokenizers.Tokenizer
 }
 
-// prepare tokenises the pairs of each request, padded in the order they come,
-// in calls of at most 32, and returns what sends those of texts[lo:hi].
-func (d *direct) prepare(texts []string, size int) (func(context.Context, []string, int, int) error, error) {
-	var requests [][]*triton.Request
+// most is how many pairs go into one call.
+const most = 32
+
+// calls tokenises the pairs of each request of size passages, padded in the
+// order they come, in calls of at most 32. first are the numbers of the first
+// call of each request, and of the end.
+func (d *direct) calls(texts []string, size int) (calls []*triton.Request, first []int, err error) {
 	for lo := 0; lo < len(texts); lo += size {
-		var calls []*triton.Request
-		for at := lo; at < lo+size; at += 32 {
-			call, err := d.request(texts[at:min(at+32, lo+size)])
+		first = append(first, len(calls))
+		for at := lo; at < lo+size; at += most {
+			call, err := d.request(texts[at:min(at+most, lo+size)])
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			calls = append(calls, call)
 		}
-		requests = append(requests, calls)
 	}
-	return func(ctx context.Context, _ []string, lo, _ int) error {
-		for _, call := range requests[lo/size] {
-			if _, err := d.client.Infer(ctx, call); err != nil {
-				return err
+	return calls, append(first, len(calls)), nil
+}
+
+const (
+	ready = "ready tensors to the same Triton"
+	peer  = "peer"
+)
+
+// sides are the same pairs as tensors: sent to the same Triton, and given to
+// ONNX Runtime alone where there is a Python that has it. stop ends what they
+// started.
+func (d *direct) sides(texts []string, size int) (sides []comparison.Side, stop func(), err error) {
+	calls, first, err := d.calls(texts, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	each := func(run func(context.Context, int) error) func(context.Context, []string, int, int) error {
+		return func(ctx context.Context, _ []string, lo, _ int) error {
+			for call := first[lo/size]; call < first[lo/size+1]; call++ {
+				if err := run(ctx, call); err != nil {
+					return err
+				}
 			}
+			return nil
 		}
-		return nil
-	}, nil
+	}
+	infer := func(ctx context.Context, call int) error {
+		_, err := d.client.Infer(ctx, calls[call])
+		return err
+	}
+	sides = []comparison.Side{{Name: ready, Call: each(infer), Served: comparison.Known(*tritonPID)}}
+	if *python == "" {
+		return sides, func() {}, nil
+	}
+	bare, err := comparison.NewBare(*python, filepath.Join(*entry, "1", "model.onnx"), calls)
+	if err != nil {
+		return nil, nil, err
+	}
+	sides = append(sides, comparison.Side{Name: "ONNX Runtime alone, the same tensors", Call: each(bare.Run), Served: comparison.Known(bare.PID())})
+	return sides, func() { _ = bare.Close() }, nil
 }
 
 func (d *direct) request(texts []string) (*triton.Request, error) {
