@@ -1,6 +1,6 @@
 // Package chat is the vision-language chat API: messages of text and images
 // in, an answer out, whole or as it is written. Two documented interfaces
-// speak to the same models, each a room of its own:
+// speak to the same models, each in a package:
 //
 //	chat/openai    POST /v1/chat/completions
 //	chat/stack     POST /inference/chat_completion and its other paths
@@ -27,7 +27,7 @@
 //	image_tokens         tokens that one image takes of max_model_len, 0
 //	default_max_tokens   most tokens of an answer when none is asked for; all that fit
 //	completion_overflow  "refuse" (400) or "clamp" an answer too long to fit; only known with a tokenizer
-//	chat_template        file, chat_template.jinja; "server" for a model that applies its own
+//	chat_template        file, chat_template.jinja; "server" where the engine applies the template
 //	content_format       what the template takes: "text", "parts", "mixed"; "auto" finds out
 //	image_placeholder    stands for an image in content of format text, "<image>"; {n} is its number
 //	image_first          "true": images of a message come before its text; "false": as they are
@@ -40,10 +40,10 @@
 //	sampling_parameters  names of the settings the model knows; all of the contract's by default
 //	cumulative_text      "true": each response of a TensorRT-LLM model holds the whole text so far
 //
-// Special tokens of tokenizer.json beside the configuration count as well.
+// Special tokens that tokenizer.json and tokenizer_config.json beside the
+// configuration name are kept out of the prompt too.
 //
-// A model of Retort's own answers what is wrong with a request with an error
-// that begins with "InvalidRequest: ", which is shown to the client with status
-// 400; for a prompt that is too long it may use vLLM's words
-// (engine/refusal.go).
+// Retort's models answer what is wrong with a request with an error that begins
+// with "InvalidRequest: ", which is shown to the client with status 400; for a
+// prompt that is too long they may use vLLM's words (engine/refusal.go).
 package chat

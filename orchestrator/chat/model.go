@@ -22,7 +22,7 @@ type Model struct {
 	DefaultAnswer int   // most tokens of an answer when none is asked for; 0 is all that fit
 	Clamp         bool  // an answer too long to fit is shortened, not refused
 
-	template  *prompt.Template // nil when the engine applies its own
+	template  *prompt.Template // nil when the engine applies the template
 	imageMark string           // stands for an image in the prompt; "" is not checked
 	tokenizer *tokenizers.Tokenizer
 	engine    engine.Engine

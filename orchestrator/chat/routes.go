@@ -19,7 +19,7 @@ func (s *Service) Name() string { return "chat" }
 // OpenAPI is the API's description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Interface is one documented way to ask: it adds endpoints of its own.
+// Interface is one documented way to ask: it adds its endpoints.
 type Interface interface{ Routes(r fiber.Router) }
 
 // Mount has the service answer to interfaces. It is called before Routes.

@@ -10,7 +10,7 @@ import (
 )
 
 // readTemplate reads a model's chat template and what belongs to it. It is nil
-// for a model whose engine applies its own.
+// for a model whose engine applies the template itself.
 func readTemplate(r *triton.EntryReader) *prompt.Template {
 	tokens := readSpecialTokens(r)
 	options := prompt.Options{

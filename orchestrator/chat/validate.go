@@ -7,8 +7,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Refuse is an Invalid fault in words of its own, as vLLM has for what the
-// form of a body does not say.
+// Refuse is an Invalid fault that is worded as a sentence, as vLLM words what
+// the form of a body does not say. Its message is shown without the field.
 func Refuse(input any, path []any, format string, args ...any) *fault.Error {
 	return &fault.Error{Kind: fault.Invalid, Path: path, Input: input, Message: fmt.Sprintf(format, args...)}
 }

@@ -9,7 +9,8 @@ func (p *parser) expression() expression {
 	value := p.or()
 	for p.is(name, "if") {
 		p.next()
-		then, test := value, p.or()
+		then := value
+		test := p.or()
 		otherwise := expression(func(*state) any { return Undefined{"the inline if-expression has no else section"} })
 		if p.skip(name, "else") {
 			otherwise = p.expression()
@@ -53,7 +54,8 @@ func all(items []expression, s *state) []any {
 func (p *parser) or() expression {
 	left := p.and()
 	for p.skip(name, "or") {
-		a, b := left, p.and()
+		a := left
+		b := p.and()
 		left = func(s *state) any {
 			if v := a(s); truth(v) {
 				return v
@@ -67,7 +69,8 @@ func (p *parser) or() expression {
 func (p *parser) and() expression {
 	left := p.not()
 	for p.skip(name, "and") {
-		a, b := left, p.not()
+		a := left
+		b := p.not()
 		left = func(s *state) any {
 			if v := a(s); !truth(v) {
 				return v
@@ -95,7 +98,8 @@ func (p *parser) binary(operand func() expression, ops ...string) expression {
 			return left
 		}
 		p.next()
-		a, b := left, operand()
+		a := left
+		b := operand()
 		left = func(s *state) any { s.step(t.line); return arithmetic(t.line, t.value, a(s), b(s)) }
 	}
 }

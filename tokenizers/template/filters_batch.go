@@ -16,7 +16,8 @@ func filterSum(c *Call, v any) any {
 }
 
 func filterBatch(c *Call, v any) any {
-	size, out := c.whole(0, "linecount", 1), []any{}
+	size := c.whole(0, "linecount", 1)
+	out := []any{}
 	if size < 1 {
 		fail(c.Line, "batch needs a positive size")
 	}
@@ -31,7 +32,9 @@ func filterBatch(c *Call, v any) any {
 }
 
 func filterSlice(c *Call, v any) any {
-	items, columns, out := list(c.Line, v), c.whole(0, "slices", 1), []any{}
+	items := list(c.Line, v)
+	columns := c.whole(0, "slices", 1)
+	out := []any{}
 	if columns < 1 || columns > mostRange {
 		fail(c.Line, "slice needs a positive number of slices")
 	}

@@ -60,11 +60,13 @@ func filterGroupBy(c *Call, v any) any {
 }
 
 func filterUnique(c *Call, v any) any {
-	out, keys := []any{}, []any{}
+	out := []any{}
+	keys := []any{}
 	for _, item := range list(c.Line, v) {
 		key := sortKey(c, item, c.argument(1, "attribute", nil), truth(c.argument(0, "case_sensitive", false)))
 		if !slices.ContainsFunc(keys, func(k any) bool { return equal(k, key) }) {
-			out, keys = append(out, item), append(keys, key)
+			out = append(out, item)
+			keys = append(keys, key)
 		}
 	}
 	return out

@@ -121,7 +121,8 @@ func filterRound(c *Call, v any) any {
 }
 
 func filterTruncate(c *Call, v any) any {
-	s, most := []rune(str(v)), c.whole(0, "length", 255)
+	s := []rune(str(v))
+	most := c.whole(0, "length", 255)
 	ending := str(c.argument(2, "end", "..."))
 	if len(s) <= most+c.whole(3, "leeway", 5) {
 		return string(s)

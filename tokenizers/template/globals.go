@@ -28,9 +28,12 @@ var globals = map[string]any{
 }
 
 func rangeOf(c *Call) any {
-	start, stop, step := 0, c.whole(0, "stop", 0), 1
+	start := 0
+	stop := c.whole(0, "stop", 0)
+	step := 1
 	if len(c.Args) > 1 {
-		start, stop = stop, c.whole(1, "", 0)
+		start = stop
+		stop = c.whole(1, "", 0)
 	}
 	if len(c.Args) > 2 {
 		step = c.whole(2, "", 1)

@@ -17,12 +17,17 @@ func filterJSON(c *Call, v any) any {
 	}
 	switch indent := c.argument(1, "indent", nil).(type) {
 	case int:
-		w.indent, w.comma, w.lines = strings.Repeat(" ", min(max(0, indent), 64)), ",", true
+		w.lines = true
+		w.comma = ","
+		w.indent = strings.Repeat(" ", min(max(0, indent), 64))
 	case string:
-		w.indent, w.comma, w.lines = indent, ",", true
+		w.lines = true
+		w.comma = ","
+		w.indent = indent
 	}
 	if separators, ok := sequence(c.argument(2, "separators", nil)); ok && len(separators) == 2 {
-		w.comma, w.colon = str(separators[0]), str(separators[1])
+		w.comma = str(separators[0])
+		w.colon = str(separators[1])
 	}
 	w.value(v, 0)
 	return w.String()

@@ -85,9 +85,11 @@ func (l *lexer) number(s string) {
 		}
 		return i
 	}
-	end, k := digits(0), integer
+	end := digits(0)
+	k := integer
 	if end+1 < len(s) && s[end] == '.' && s[end+1] >= '0' && s[end+1] <= '9' {
-		end, k = digits(end+1), float
+		end = digits(end + 1)
+		k = float
 	}
 	if end+1 < len(s) && (s[end] == 'e' || s[end] == 'E') {
 		from := end + 1
@@ -95,7 +97,8 @@ func (l *lexer) number(s string) {
 			from++
 		}
 		if past := digits(from); past > from {
-			end, k = past, float
+			end = past
+			k = float
 		}
 	}
 	l.take(k, s[:end])

@@ -35,7 +35,8 @@ func (l *lexer) endRaw() {
 		}
 		i += from
 		from = i + 2
-		tag, sign := body[from:], byte(0)
+		tag := body[from:]
+		sign := byte(0)
 		if tag != "" && (tag[0] == '-' || tag[0] == '+') {
 			sign, tag = tag[0], tag[1:]
 		}

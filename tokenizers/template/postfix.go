@@ -72,7 +72,8 @@ func (p *parser) filtered(value expression) expression {
 	for {
 		switch {
 		case p.is(operator, "|"):
-			filter, inner := p.filter(), value
+			inner := value
+			filter := p.filter()
 			value = func(s *state) any { return filter(s, inner(s)) }
 		case p.skip(name, "is"):
 			value = p.test(value)
@@ -88,7 +89,8 @@ func (p *parser) filtered(value expression) expression {
 func (p *parser) filters() func(*state, any) any {
 	chain := func(_ *state, v any) any { return v }
 	for p.is(operator, "|") {
-		before, filter := chain, p.filter()
+		before := chain
+		filter := p.filter()
 		chain = func(s *state, v any) any { return filter(s, before(s, v)) }
 	}
 	return chain

@@ -33,11 +33,17 @@ func section(line int, of, start, stop, step any) any {
 
 func pick(items []any, start, stop any, by int) []any {
 	n := len(items)
-	low, high := 0, n // where a bound is put that lies outside
-	first, last := 0, n
+	// Bounds that lie outside are moved to low and high; those left out are
+	// first and last.
+	low := 0
+	high := n
+	first := 0
+	last := n
 	if by < 0 {
-		low, high = -1, n-1
-		first, last = n-1, -1
+		low = -1
+		high = n - 1
+		first = n - 1
+		last = -1
 	}
 	bound := func(v any, otherwise int) int {
 		at, _, _, ok := numeric(v)

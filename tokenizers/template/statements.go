@@ -64,7 +64,8 @@ func (p *parser) conditional() statement {
 // several of them.
 func (p *parser) target(attributes bool) func(*state, any) {
 	var targets []func(*state, any)
-	bracketed, several := p.skip(operator, "("), false
+	bracketed := p.skip(operator, "(")
+	several := false
 	for {
 		t := p.expect(name, "")
 		one := func(s *state, v any) { s.vars.names[t.value] = v }
@@ -123,7 +124,7 @@ func (p *parser) filterBlock(line int) statement {
 	return func(s *state) signal { s.write(line, str(filter(s, captured(body, s)))); return done }
 }
 
-// captured is what body writes, in a scope of its own.
+// captured is what body writes, in a new scope.
 func captured(body []statement, s *state) string {
 	var out strings.Builder
 	execute(body, s.inner(&out))

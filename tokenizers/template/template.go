@@ -20,7 +20,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 }
 
-// Limits of one rendering, so that a template cannot hold a request for ever.
+// Limits of one rendering, so that a template cannot hold a request without end.
 const (
 	mostSteps  = 20_000_000 // statements and expressions evaluated
 	mostOutput = 256 << 20  // bytes written
@@ -91,7 +91,7 @@ func (f *frame) find(name string) (any, bool) {
 	return nil, false
 }
 
-// inner returns a state with a scope of its own, writing to out.
+// inner returns a state with a new scope inside this one, writing to out.
 func (s *state) inner(out *strings.Builder) *state {
 	return &state{out: out, run: s.run, vars: &frame{names: map[string]any{}, parent: s.vars}}
 }

@@ -20,7 +20,8 @@ func formatted(line int, format string, values []any) string {
 		if end == len(format) {
 			fail(line, "incomplete format")
 		}
-		flags, verb := format[i:end], format[end]
+		flags := format[i:end]
+		verb := format[end]
 		i = end
 		if verb == '%' {
 			b.WriteByte('%')

@@ -58,7 +58,9 @@ func split(c *Call, s string, fromRight bool) any {
 		if !found {
 			break
 		}
-		pieces, rest, most = append(pieces, piece), left, most-1
+		pieces = append(pieces, piece)
+		rest = left
+		most--
 	}
 	if given || rest != "" {
 		pieces = append(pieces, rest)
@@ -86,7 +88,8 @@ func splitLines(c *Call, s string) any {
 		if truth(c.argument(0, "keepends", false)) {
 			line = s[:past]
 		}
-		lines, s = append(lines, line), s[past:]
+		lines = append(lines, line)
+		s = s[past:]
 	}
 	return lines
 }

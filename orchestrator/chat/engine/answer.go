@@ -16,7 +16,7 @@ type Chunk struct {
 }
 
 // Answer has a prompt answered as often as its settings ask, all choices at
-// once. Each is a request of its own to the engine: contracts and engines
+// once. Each is a separate request to the engine: contracts and engines
 // disagree about several in one. The sequence may be read once; leaving it
 // early, or the end of ctx, ends the work. The last chunk of each choice has a
 // finish reason. After an error nothing comes; where the engine's words say that
@@ -38,7 +38,7 @@ func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
 		for c := range chunks {
 			if !yield(c, nil) {
 				cancel()
-				for range chunks { // let the others go
+				for range chunks { // the others end when their context does
 				}
 				return
 			}
@@ -85,7 +85,7 @@ func choice(ctx context.Context, e Engine, p Prompt, number int) iter.Seq2[Chunk
 				return
 			}
 			if w.ended {
-				continue // to the engine's own end, so that nothing is cancelled there
+				continue // read to the end, so that the engine's request is not cancelled
 			}
 			chunk := w.next(piece)
 			if !chunk.empty() && !yield(chunk, nil) || chunk.Stop != nil {

@@ -4,14 +4,14 @@
 // An engine is a model of Triton that speaks one of three tensor contracts,
 // which [Open] finds by the names of the model's inputs:
 //
-//   - that of Triton's vLLM backend, which Retort's own models speak too
+//   - that of Triton's vLLM backend, which Retort's models speak too
 //     (vllm.go);
 //   - that of TensorRT-LLM's ensemble (tensorrt.go);
 //   - that of TensorRT-LLM's llmapi model (tensorrt.go).
 //
 // What the contracts leave open is the same for all here: stop strings are
-// found across pieces (stopper.go), each of several choices is a request of its
-// own to the engine (answer.go), and an engine's refusal of a request is told
+// found across pieces (stopper.go), each of several choices is a separate
+// request to the engine (answer.go), and an engine's refusal of a request is told
 // from a failure of the engine by its words (refusal.go).
 //
 // Words: a choice is one of n answers to a request. A piece is what an engine

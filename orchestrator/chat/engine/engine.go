@@ -27,7 +27,7 @@ type Engine interface {
 // Prompt is a request to an engine.
 type Prompt struct {
 	// Text is the prompt with the chat template applied, or the plain question
-	// for a model that applies its own.
+	// for an engine that applies the template itself.
 	Text   string
 	Images *vision.Set
 	// Sampling has its MaxTokens set.

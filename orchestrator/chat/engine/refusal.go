@@ -11,7 +11,7 @@ import (
 
 // tooLong are the words in which engines refuse a prompt that is too long,
 // with its length and the limit where they tell them: vLLM's, TensorRT-LLM's,
-// and those of Retort's own models, which are the documented ones.
+// and those of Retort's models, which are the documented ones.
 var tooLong = []*regexp.Regexp{
 	regexp.MustCompile(`prompt \(length (?P<prompt>\d+)\) is longer than the maximum model length of (?P<most>\d+)`),
 	regexp.MustCompile(`[Pp]rompt length \((?P<prompt>\d+)\) exceeds maximum input length \((?P<most>\d+)\)`),
@@ -20,11 +20,11 @@ var tooLong = []*regexp.Regexp{
 }
 
 // refusals are beginnings of what engines say about the request itself, as
-// opposed to themselves. Retort's own models use the first.
+// opposed to themselves. Retort's models use the first.
 var refusals = regexp.MustCompile(`(?s)(?:InvalidRequest: (?P<retort>.+)|(?P<vllm>At most \d+ image\(s\) may be provided in one (?:prompt|request)\.?)|(?P<pil>cannot identify image file))`)
 
 // explain finds out whose fault an engine's error is. Engines answer bad
-// requests and failures of their own alike, with a text: where its words are
+// requests and their failures alike, with a text: where its words are
 // about the request, the error becomes an Invalid fault of the messages.
 func explain(err error, p Prompt) error {
 	f := fault.As(err)

@@ -34,8 +34,8 @@ var settingNames = []string{
 
 // settings returns what is set, by vLLM's names. Values are int, int64,
 // float64, bool or []int. The number of choices, the length of the answer and
-// the stop strings are not among them: each contract has its own way to say
-// these.
+// the stop strings are not among them: the contracts say these in different
+// ways.
 func (s *Sampling) settings() map[string]any {
 	all := map[string]any{}
 	add(all, "min_tokens", s.MinTokens)

@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// stopper finds the strings that end an answer, in text that comes piece by
-// piece, and keeps back what may be the beginning of one. Engines look for
-// them too; this makes all of them do it alike, and tells which one it was.
-// Bytes that do not yet make a character are kept back as well.
+// stopper finds the strings that end an answer in text that comes piece by
+// piece. It keeps back what may be the beginning of one, and bytes that do not
+// make a whole character yet. Engines look for stop strings too; with the
+// stopper they all end in the same place, and the client is told which string
+// it was.
 type stopper struct {
 	stops   []string
 	include bool // the string that ended the answer belongs to it
@@ -22,18 +23,22 @@ func (s *stopper) feed(text string) (show string, hit *string) {
 	at := -1
 	for _, stop := range s.stops {
 		if i := strings.Index(s.held, stop); i >= 0 && (at < 0 || i < at) {
-			at, hit = i, &stop
+			at = i
+			hit = &stop
 		}
 	}
 	if hit != nil {
 		if s.include {
 			at += len(*hit)
 		}
-		show, s.held = s.held[:at], ""
+		show = s.held[:at]
+		s.held = ""
 		return strings.ToValidUTF8(show, "\uFFFD"), hit
 	}
 	keep := max(s.beginning(), unfinished(s.held))
-	show, s.held = s.held[:len(s.held)-keep], s.held[len(s.held)-keep:]
+	cut := len(s.held) - keep
+	show = s.held[:cut]
+	s.held = s.held[cut:]
 	return strings.ToValidUTF8(show, "\uFFFD"), nil
 }
 

@@ -52,7 +52,9 @@ func (t *tensorrt) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, err
 		piece, err := t.piece(r)
 		piece.Text = strings.TrimPrefix(piece.Text, p.Text) // deployments that echo the prompt
 		if t.growing {
-			piece.Text, shown = strings.TrimPrefix(piece.Text, shown), piece.Text
+			whole := piece.Text
+			piece.Text = strings.TrimPrefix(whole, shown)
+			shown = whole
 		}
 		return piece, err
 	})

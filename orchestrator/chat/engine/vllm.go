@@ -11,7 +11,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// vllm speaks the contract of Triton's vLLM backend, which Retort's own models
+// vllm speaks the contract of Triton's vLLM backend, which Retort's models
 // speak too: https://github.com/triton-inference-server/vllm_backend
 //
 //	text_input               BYTES [1]   the finished prompt

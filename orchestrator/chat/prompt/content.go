@@ -69,7 +69,8 @@ func (t *Template) content(parts []Part, images *int) any {
 	if t.options.Form == Text {
 		return t.flat(parts, images)
 	}
-	list, hasImage := make([]any, len(parts)), false
+	list := make([]any, len(parts))
+	hasImage := false
 	for i, p := range parts {
 		if p.Image {
 			hasImage = true

@@ -1,5 +1,5 @@
 // Package prompt turns the messages of a chat into the text that a model was
-// trained on, through the model's own chat template.
+// trained on, through the model's chat template.
 //
 // Words: a message has a role and parts, each a text or an image. A template
 // is Jinja text as it lies beside a model's weights on Hugging Face. A

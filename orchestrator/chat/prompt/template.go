@@ -19,7 +19,7 @@ type Options struct {
 	Marks []string
 	// Variables are further names the template may use: bos_token, eos_token.
 	Variables map[string]string
-	// StripBOS takes bos_token off the front, for engines that add their own.
+	// StripBOS takes bos_token off the front, for engines that add it themselves.
 	StripBOS bool
 	// ImageFirst moves the images of a message before its text.
 	ImageFirst bool
@@ -60,7 +60,8 @@ func Parse(source string, o Options) (*Template, error) {
 // the assistant's answer begins. The error is a *Refusal when the template
 // does not take the conversation.
 func (t *Template) Render(messages []Message, generate bool) (string, error) {
-	list, images := make([]any, len(messages)), 0
+	list := make([]any, len(messages))
+	images := 0
 	for i, m := range messages {
 		parts := t.breaker.parts(t.ordered(m.Parts))
 		list[i] = template.NewDict("role", m.Role, "content", t.content(parts, &images))
@@ -109,8 +110,8 @@ func (t *Template) render(messages []any, generate bool) (string, error) {
 	return prompt, nil
 }
 
-// Refusal is a template's own "no" to a conversation (raise_exception), in
-// the template's words.
+// Refusal is a conversation that the template does not take: it has called
+// raise_exception, with this message.
 type Refusal struct{ Message string }
 
 func (r *Refusal) Error() string { return r.Message }

@@ -8,7 +8,7 @@ import (
 )
 
 // Strategy is greedy, top_p or top_k: a name, or in the newer form an object
-// with the strategy's own settings.
+// with the strategy's settings.
 type Strategy struct {
 	Type        string
 	Temperature *float64

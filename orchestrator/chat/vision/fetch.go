@@ -122,8 +122,8 @@ func (f *fetcher) read(response *http.Response, hold func(bytes int64) error) ([
 	}
 }
 
-// failed words an error. ctx is the request's own, without the time limit of
-// the fetch.
+// failed words an error. ctx is that of the request, without the time limit
+// of the fetch.
 func (f *fetcher) failed(ctx context.Context, err error) error {
 	var ours *fault.Error
 	var slow net.Error

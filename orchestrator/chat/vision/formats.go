@@ -83,7 +83,8 @@ func still(file []byte) error {
 // https://www.w3.org/Graphics/GIF/spec-gif89a.txt
 func oneFrame(file []byte) error {
 	const screen, descriptor = 13, 10
-	at, frames := screen, 0
+	at := screen
+	frames := 0
 	if len(file) > 10 {
 		at += colors(file[10])
 	}

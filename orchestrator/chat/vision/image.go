@@ -40,7 +40,7 @@ func (l *Loader) open(ctx context.Context, file []byte) (img *Image, rewritten b
 	if f.name == "jpeg" {
 		turned = orientation(file)
 	}
-	err = l.decoding(ctx, img, 0, func(pixels image.Image) error {
+	err = l.decoding(ctx, img, width*height, func(pixels image.Image) error {
 		if turned == 1 && kept(f.name, file, pixels) {
 			return nil
 		}

@@ -13,7 +13,8 @@ import (
 func orientation(file []byte) int {
 	const app1, start = 0xe1, 0xda
 	for at := 2; at+4 <= len(file) && file[at] == 0xff; {
-		marker, size := file[at+1], int(binary.BigEndian.Uint16(file[at+2:]))
+		marker := file[at+1]
+		size := int(binary.BigEndian.Uint16(file[at+2:]))
 		end := at + 2 + size
 		if marker == start || size < 2 || end > len(file) {
 			break
