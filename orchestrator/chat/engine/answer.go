@@ -7,20 +7,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Chunk is a piece on its way to the client.
+// Chunk is a piece of one choice on its way to the client.
 type Chunk struct {
-	Choice int
+	Choice int // from 0
 	Piece
 	// Stop is the stop string that ended the answer; nil for any other end.
 	Stop *string
 }
 
-// Answer has a prompt answered as often as its settings ask, all choices at
-// once. Each is a separate request to the engine: contracts and engines
-// disagree about several in one. The sequence may be read once; leaving it
-// early, or the end of ctx, ends the work. The last chunk of each choice has a
-// finish reason. After an error nothing comes; where the engine's words say that
-// the request is to blame, the error is Invalid.
+// Answer writes as many answers (choices) to a prompt as its settings ask for,
+// all at the same time. Each is a separate request to the engine, since
+// contracts and engines disagree about several in one. The sequence may be read
+// once; leaving it early, or the end of ctx, ends the work. The last chunk of
+// each choice has a finish reason. An error is the last element; it is Invalid
+// where the engine's words say that the request is to blame.
 func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
 	if p.Sampling.N <= 1 {
 		return choice(ctx, e, p, 0)

@@ -1,5 +1,5 @@
-// Package engine has answers written by the engines behind Triton: a prompt
-// and the settings of sampling in, text out, piece by piece.
+// Package engine writes answers with the engines behind Triton: a prompt and
+// the settings of sampling in, text out, piece by piece.
 //
 // An engine is a model of Triton that speaks one of three tensor contracts,
 // which [Open] finds by the names of the model's inputs:

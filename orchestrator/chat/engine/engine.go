@@ -9,8 +9,8 @@ import (
 
 // Engine writes answers. It may be used by many goroutines at once.
 type Engine interface {
-	// Generate has one answer written, whatever the number of choices in the
-	// prompt's settings.
+	// Generate writes one answer, whatever the number of choices in the prompt's
+	// settings.
 	//
 	// The sequence may be read once. Leaving it early, or the end of ctx, ends
 	// the work in the engine. An error from Generate itself means that nothing

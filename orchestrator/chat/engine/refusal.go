@@ -23,9 +23,9 @@ var tooLong = []*regexp.Regexp{
 // opposed to themselves. Retort's models use the first.
 var refusals = regexp.MustCompile(`(?s)(?:InvalidRequest: (?P<retort>.+)|(?P<vllm>At most \d+ image\(s\) may be provided in one (?:prompt|request)\.?)|(?P<pil>cannot identify image file))`)
 
-// explain finds out whose fault an engine's error is. Engines answer bad
-// requests and their failures alike, with a text: where its words are
-// about the request, the error becomes an Invalid fault of the messages.
+// explain finds out whose fault an engine's error is. Engines answer a bad
+// request and a failure of theirs in the same way, with a text. Where the text
+// is about the request, the error becomes an Invalid fault of the messages.
 func explain(err error, p Prompt) error {
 	f := fault.As(err)
 	if f.Kind != fault.Internal && f.Kind != fault.Rejected {

@@ -7,7 +7,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// oneText returns the first text of a tensor, which has one.
+// oneText returns the text of a tensor that holds one.
 func oneText(t triton.Tensor) (string, error) {
 	values, err := t.Bytes()
 	if err != nil {

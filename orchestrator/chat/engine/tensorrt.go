@@ -11,7 +11,7 @@ import (
 )
 
 // tensorrt speaks the two contracts of TensorRT-LLM's backend, in which each
-// setting is a tensor of its own: https://github.com/triton-inference-server/tensorrtllm_backend
+// setting is a tensor: https://github.com/triton-inference-server/tensorrtllm_backend
 //
 // The ensemble (or bls model) takes images as pixels, the llmapi model as
 // data: URLs. Neither counts tokens; only llmapi says why an answer ended.
@@ -34,7 +34,7 @@ func newTensorRT(m model, names tensorrtNames, width, height int, growing bool) 
 	return &tensorrt{model: m, names: names, width: width, height: height, growing: growing}
 }
 
-// Generate has one answer written.
+// Generate writes one answer.
 func (t *tensorrt) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error], error) {
 	inputs, err := t.inputs(p)
 	if err != nil {

@@ -56,7 +56,7 @@ func (m *model) vllmSettings() []string {
 	})
 }
 
-// Generate has one answer written.
+// Generate writes one answer.
 func (v *vllm) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error], error) {
 	sampling, err := v.sampling(p.Sampling)
 	if err != nil {

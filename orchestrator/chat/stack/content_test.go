@@ -1,0 +1,37 @@
+package stack
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"retort/orchestrator/wire"
+)
+
+// FuzzContent looks for JSON values that crash the decoder of a message's
+// content or of a strategy, or that it refuses in another way than the binder can report.
+func FuzzContent(f *testing.F) {
+	for _, seed := range []string{
+		`"a"`, `[]`, `5`, `{}`, `[{"type":"text","text":"a"}]`, `[{"image":{"uri":"data:,"}}]`, `{"image":{"url":{"uri":"a"}}}`,
+		`[{"type":"image","data":"aGk="}]`, `[{"type":null}]`, `[[]]`, `["\ud800"]`,
+	} {
+		f.Add(seed)
+	}
+	for _, seed := range []string{`"greedy"`, `{"type":"top_p","top_p":0.5}`, `{"type":5}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !jsontext.Value(text).IsValid() {
+			return // the binder hands over nothing else
+		}
+		for _, into := range []json.Unmarshaler{new(Content), new(Strategy)} {
+			err := into.UnmarshalJSON([]byte(text))
+			var mismatch *wire.Mismatch
+			if err != nil && !errors.As(err, &mismatch) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	})
+}
