@@ -5,14 +5,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// maxWaitingRows is how many rows may wait for a model: in effect any number. A search must not fail half way because others
-// wait too. What waits is bounded by the requests that are served at once and by what each of them holds at once, see
-// package search.
-const maxWaitingRows = 1 << 20
-
 // batch makes the batchers of the encoder and the decoder.
 func (n *network) batch(encoder, decoder *triton.Model, o triton.BatchOptions) {
-	o.MaxWaiting = maxWaitingRows
 	o.MaxRows = max(1, encoder.Config.MaxBatch)
 	n.encoding = triton.NewBatcher(func(row []int32) int { return len(row) }, n.encode, o)
 	o = decoderOptions(decoder, o)
@@ -23,7 +17,6 @@ func (n *network) batch(encoder, decoder *triton.Model, o triton.BatchOptions) {
 // batchBeams makes the batcher of the beam decoder. A row counts as many tokens as it has beams.
 func (n *network) batchBeams(beams *triton.Model, o triton.BatchOptions) {
 	n.beamDecoder = beams.Name
-	o.MaxWaiting = maxWaitingRows
 	o = decoderOptions(beams, o)
 	o.MaxTokens = max(maxBeamSize, o.MaxRows)
 	n.beams = triton.NewBatcher(func(row beamRow) int { return row.size }, n.search, o)

@@ -25,7 +25,7 @@ func (s *Service) Watch(ctx context.Context, r Generate, send func(any) error) e
 
 // maxSearches is how many seeds of one request are worked on side by side. They share calls to the model, and each holds
 // a few hundred points in memory.
-const maxSearches = 16
+const maxSearches = 8
 
 func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) error) (Generated, error) {
 	goal, err := goalOf(r, s.oracles.All())

@@ -42,7 +42,6 @@ func OracleOpener(client *triton.Client, batching triton.BatchOptions) func(*tri
 		}
 		batching.MaxRows = max(1, entry.Config.MaxBatch)
 		batching.MaxTokens = batching.MaxRows
-		batching.MaxWaiting = maxWaitingRows
 		o.batcher = triton.NewBatcher(func(chem.Fingerprint) int { return 1 }, o.infer, batching)
 		return o, nil
 	}
@@ -75,7 +74,7 @@ func (o *Oracle) property() search.Property {
 			for i, m := range molecules {
 				fingerprints[i] = m.Fingerprint()
 			}
-			return o.batcher.Do(ctx, fingerprints)
+			return search.Wait(ctx, func() ([]float64, error) { return o.batcher.Do(ctx, fingerprints) })
 		},
 	}
 }

@@ -106,3 +106,31 @@ func checkTexts(problems *fault.Problems, texts []string, path func(i int) []any
 	problems.Add(fault.NotEmpty(len(texts), path(0)[0]))
 	problems.AddEach(len(texts), func(i int) *fault.Error { return fault.Text(texts[i], path(i)...) })
 }
+
+// Heavy requests ask for so much work of the models that short ones must not wait behind them: the gateway keeps permits and
+// places in the queue free of them. The figures are rows of the encoder and points to decode, which take about a tenth of a
+// second on a CPU.
+const (
+	maxLightRows   = 256
+	maxLightPoints = 64
+)
+
+// Heavy says that there are many molecules to encode.
+func (r *Sequences) Heavy() bool { return len(r.Sequences) > maxLightRows }
+
+// Heavy says that there are many points to decode.
+func (r *Hidden) Heavy() bool { return len(r.Hiddens) > maxLightPoints }
+
+// Heavy says that there are many points to decode.
+func (r *Sampling) Heavy() bool {
+	return len(r.Sequences)*r.NumMolecules*r.BeamSize > maxLightPoints
+}
+
+// Heavy says that there are many points to decode, as with the defaults: 300 evaluations.
+func (r *Generate) Heavy() bool {
+	points := max(r.Particles, r.NumMolecules)
+	if r.Algorithm == guided {
+		points = r.Particles * r.Iterations
+	}
+	return len(r.Smi.Smiles)*points > maxLightPoints
+}

@@ -37,6 +37,11 @@ type optimizer struct {
 // Optimize is the guided search. It evaluates at most Particles texts for each of its Iterations, the seed included, and
 // returns at most Molecules molecules, best first, distinct, all with the least similarity and none of them the seed.
 func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
+	s.Model = remote{s.Model}
+	return compute(ctx, s.optimize)
+}
+
+func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 	o, err := s.optimizer(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +53,7 @@ func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 			err = o.generation(ctx, iteration)
 		}
 		if err == nil {
-			err = s.watch(iteration, o.evaluator.evaluations, o.hallOfFame.top())
+			err = s.watch(ctx, iteration, o.evaluator.evaluations, o.hallOfFame.top())
 		}
 		if err != nil {
 			return nil, err

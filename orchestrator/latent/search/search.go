@@ -30,16 +30,24 @@ type Progress struct {
 	Best        *Molecule // nil while none meets the constraint
 }
 
-func (s *Search) watch(iteration, evaluations int, best *Molecule) error {
+func (s *Search) watch(ctx context.Context, iteration, evaluations int, best *Molecule) error {
 	if s.Watch == nil {
 		return nil
 	}
-	return s.Watch(Progress{Iteration: iteration, Evaluations: evaluations, Best: best})
+	_, err := Wait(ctx, func() (struct{}, error) {
+		return struct{}{}, s.Watch(Progress{Iteration: iteration, Evaluations: evaluations, Best: best})
+	})
+	return err
 }
 
 // Around is the unguided search: it draws molecules around the seed, at least Particles points a round and eight rounds
 // at most, until there are Molecules of them. They are returned best first, distinct, and none of them is the seed.
 func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
+	s.Model = remote{s.Model}
+	return compute(ctx, s.around)
+}
+
+func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	draws := newSampler(s.Seed, s.Random, s.Molecules, s.Particles)
 	evaluator := newEvaluator(s.Goal, &s.Seed)
 	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
@@ -58,7 +66,7 @@ func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 				hallOfFame.add(m)
 			}
 		}
-		return s.watch(round, evaluations, hallOfFame.top())
+		return s.watch(ctx, round, evaluations, hallOfFame.top())
 	})
 	return hallOfFame.best, err
 }
