@@ -13,5 +13,5 @@
 //
 // Words: a hidden state is the latent code of a molecule, K vectors of D numbers with a mask of K truths; here K is 1. A
 // seed is a molecule that a request starts from. The noise of a scaled radius r has the standard deviation r times the
-// model's radius in each coordinate; the model's radius is in its statistics file (statistics.go), 2 for the shipped one.
+// model's radius in each coordinate; the model's radius is in its statistics file (statistics.go).
 package latent
