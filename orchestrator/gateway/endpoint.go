@@ -15,7 +15,7 @@ type Defaulter interface{ SetDefaults() }
 
 // JSON is an endpoint that answers a JSON object with a JSON value: it reads
 // the body, decodes it within the bounds, validates, takes a permit, calls the
-// use case and encodes. *Req may be a Defaulter, a Validator and Heavy.
+// use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy.
 func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...Bound) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		req, err := receive[Req](c, bounds)
@@ -56,7 +56,11 @@ func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
 	if d, ok := any(&req).(Defaulter); ok {
 		d.SetDefaults()
 	}
-	if err := Bind(body, &req, bounds...); err != nil {
+	err = Bind(body, &req, bounds...)
+	if b, ok := any(&req).(Bounded); ok {
+		err = withBounds(err, b.Bounds())
+	}
+	if err != nil {
 		return req, err
 	}
 	if v, ok := any(&req).(Validator); ok {
