@@ -53,22 +53,6 @@ func BenchmarkTanimoto(b *testing.B) {
 	}
 }
 
-func BenchmarkEncodeSAFE(b *testing.B) {
-	for i := 0; b.Loop(); i++ {
-		if _, err := chem.EncodeSAFE(drugs[i%len(drugs)], chem.EncodeOptions{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkDecodeSAFE(b *testing.B) {
-	for b.Loop() {
-		if _, err := chem.DecodeSAFE("c15ccc6cc1.C6(C)C3=O.CC(C)C5.C14CC1.N34", chem.DecodeOptions{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkDraw(b *testing.B) {
 	m, err := chem.Parse(drugs[8])
 	if err != nil {

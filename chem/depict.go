@@ -56,7 +56,7 @@ func (p Picture) Draw(molecules ...*Molecule) ([]byte, error) {
 	}
 	picture, err := rdkit.Draw(texts, legends, highlight, sheet)
 	if err != nil {
-		return nil, explain(strings.Join(texts, "."), err)
+		return nil, Explain(strings.Join(texts, "."), err)
 	}
 	if !p.PNG { // legends are written as they come, in UTF-8
 		picture = bytes.Replace(picture, []byte("encoding='iso-8859-1'"), []byte("encoding='UTF-8'"), 1)

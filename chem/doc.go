@@ -1,5 +1,5 @@
 // Package chem is cheminformatics for Go programs: molecules from SMILES, the scores drug
-// discovery asks for, similarity, SAFE strings and pictures, computed in process by RDKit's C++
+// discovery asks for, similarity and pictures, computed in process by RDKit's C++
 // and equal to Python RDKit of the same version (2022.09.3) to the last bit.
 //
 // # Molecules
@@ -21,6 +21,10 @@
 //
 // RDKit cannot be interrupted and overflows the C stack on extreme input. Every text is checked
 // against [Limits] before RDKit sees it.
+//
+// # Text
+//
+// Package safe reads and writes SAFE strings, package smiles the tokens of SMILES.
 //
 // # Building
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"retort/chem/rdkit"
+	"retort/chem/smiles"
 )
 
 // Sentinels for errors.Is. The limits are those of [Limits].
@@ -69,22 +70,30 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// explain turns what the shim reported about a text into an error of this package.
-func explain(text string, err error) error {
+// Explain turns what package rdkit reported about a text into an error of this package: the text's place is found, and the
+// atom's.
+func Explain(text string, err error) error {
 	var f *rdkit.Failure
 	if !errors.As(err, &f) {
 		return err
 	}
 	switch f.Status {
 	case rdkit.Syntax:
-		position, reason := locate(text)
+		position, reason := smiles.Locate(text)
 		return &SyntaxError{Text: text, Position: position, Reason: reason}
 	case rdkit.Valence:
-		position, symbol := atomAt(text, f.Atom)
-		return &ValenceError{Text: text, Atom: f.Atom, Position: position, Symbol: symbol, Reason: f.Message}
+		e := &ValenceError{Text: text, Atom: f.Atom, Position: -1, Reason: f.Message}
+		if atom, ok := smiles.AtomAt(text, f.Atom); ok {
+			e.Position = atom.Start
+			e.Symbol = atom.In(text)
+		}
+		return e
 	case rdkit.Kekulize:
-		position, _ := atomAt(text, f.Atom)
-		return &KekulizeError{Text: text, Atom: f.Atom, Position: position, Reason: f.Message}
+		e := &KekulizeError{Text: text, Atom: f.Atom, Position: -1, Reason: f.Message}
+		if atom, ok := smiles.AtomAt(text, f.Atom); ok {
+			e.Position = atom.Start
+		}
+		return e
 	case rdkit.Empty:
 		return ErrEmpty
 	case rdkit.Budget:

@@ -56,7 +56,7 @@ func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error)
 func evaluate(smiles []string, results []Result, o Options) {
 	texts, rows := make([]string, 0, len(smiles)), make([]int, 0, len(smiles))
 	for i, s := range smiles {
-		text, err := o.Limits.check(s)
+		text, err := o.Limits.Check(s)
 		if err != nil {
 			results[i].Err = err
 			continue

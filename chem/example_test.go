@@ -71,44 +71,6 @@ func ExampleSimilarity() {
 	// Output: 0.316
 }
 
-func ExampleEncodeSAFE() {
-	ibuprofenAmide := "CC(C)Cc1ccc(cc1)C(C)C(=O)NC1CC1"
-	safe, _ := chem.EncodeSAFE(ibuprofenAmide, chem.EncodeOptions{})
-	brackets, _ := chem.EncodeSAFE(ibuprofenAmide, chem.EncodeOptions{Brackets: true})
-	fmt.Println(safe)
-	fmt.Println(brackets)
-	back, _ := chem.DecodeSAFE(brackets, chem.DecodeOptions{})
-	fmt.Println(back)
-	// Output:
-	// c15ccc6cc1.C6(C)C3=O.CC(C)C5.C14CC1.N34
-	// c1<3>ccc<4>cc1.C<4>(C)C<1>=O.CC(C)C<3>.C1<2>CC1.N<1><2>
-	// CC(C)Cc1ccc(C(C)C(=O)NC2CC2)cc1
-}
-
-func ExampleEncodeSAFE_openPositions() {
-	safe, _ := chem.EncodeSAFE("[1*]c1ccccc1.[2*]C(=O)N", chem.EncodeOptions{Slicer: chem.Whole})
-	fmt.Println(safe)
-	open, _ := chem.DecodeSAFE(safe, chem.DecodeOptions{KeepOpen: true})
-	fmt.Println(open)
-	closed, _ := chem.DecodeSAFE(safe, chem.DecodeOptions{})
-	fmt.Println(closed)
-	// Output:
-	// c12ccccc1.C3(N)=O
-	// [2*]c1ccccc1.[3*]C(N)=O
-	// NC=O.c1ccccc1
-}
-
-func ExampleDecodeSAFE_repair() {
-	damaged := "c17ccccc1.C7=O.C(("
-	_, err := chem.DecodeSAFE(damaged, chem.DecodeOptions{})
-	fmt.Println(err)
-	smiles, _ := chem.DecodeSAFE(damaged, chem.DecodeOptions{Repair: true})
-	fmt.Println(smiles)
-	// Output:
-	// syntax error in "c17ccccc1.C7=O.C((" at position 17: a branch without an atom before it
-	// O=Cc1ccccc1
-}
-
 func ExampleQuery() {
 	acid, _ := chem.NewQuery("C(=O)[OH]")
 	aspirin, _ := chem.Parse("CC(=O)Oc1ccccc1C(=O)O")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"retort/chem"
+	"retort/chem/safe"
 )
 
 // slowest is the processor time one call may take, whatever the input.
@@ -39,16 +40,16 @@ var calls = []struct {
 			panic(err)
 		}
 	}},
-	{"EncodeSAFE", func(s string) { chem.EncodeSAFE(s, chem.EncodeOptions{}) }},
+	{"EncodeSAFE", func(s string) { safe.Encode(s, safe.EncodeOptions{}) }},
 	{"EncodeSAFE shuffled", func(s string) {
-		chem.EncodeSAFE(s, chem.EncodeOptions{Slicer: chem.SingleBonds, Brackets: true,
+		safe.Encode(s, safe.EncodeOptions{Slicer: safe.SingleBonds, Brackets: true,
 			ShuffleAtoms: true, ShuffleOrder: true, DropStereo: true, Seed: 7})
 	}},
-	{"DecodeSAFE", func(s string) { chem.DecodeSAFE(s, chem.DecodeOptions{}) }},
-	{"DecodeSAFE strict", func(s string) { chem.DecodeSAFE(s, chem.DecodeOptions{Strict: true}) }},
-	{"DecodeSAFE repair", func(s string) { chem.DecodeSAFE(s, chem.DecodeOptions{Repair: true}) }},
-	{"DecodeSAFE open", func(s string) { chem.DecodeSAFE(s, chem.DecodeOptions{KeepOpen: true}) }},
-	{"SAFEFragments", func(s string) { chem.SAFEFragments(s) }},
+	{"DecodeSAFE", func(s string) { safe.Decode(s, safe.DecodeOptions{}) }},
+	{"DecodeSAFE strict", func(s string) { safe.Decode(s, safe.DecodeOptions{Strict: true}) }},
+	{"DecodeSAFE repair", func(s string) { safe.Decode(s, safe.DecodeOptions{Repair: true}) }},
+	{"DecodeSAFE open", func(s string) { safe.Decode(s, safe.DecodeOptions{KeepOpen: true}) }},
+	{"SAFEFragments", func(s string) { safe.Fragments(s) }},
 	{"BRICSBonds", func(s string) { chem.BRICSBonds(s) }},
 	{"LargestFragment", func(s string) { chem.LargestFragment(s) }},
 	{"Scaffold", func(s string) { chem.Scaffold(s) }},
@@ -154,7 +155,7 @@ func FuzzSAFE(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, call uint8, text string) {
 		exercise(t, 3+int(call)%5, text)
-		if smiles, err := chem.DecodeSAFE(text, chem.DecodeOptions{}); err == nil {
+		if smiles, err := safe.Decode(text, safe.DecodeOptions{}); err == nil {
 			// What decodes is a molecule.
 			if _, err := chem.Parse(smiles); err != nil && len(smiles) <= 512 {
 				t.Errorf("%q decodes to %q: %v", text, smiles, err)

@@ -3,6 +3,8 @@ package chem
 import (
 	"fmt"
 	"strings"
+
+	"retort/chem/smiles"
 )
 
 // Limits bound what is passed to RDKit, whose calls cannot be interrupted. Within the defaults no
@@ -20,7 +22,8 @@ var defaults = Limits{Bytes: 512, Atoms: 200, Rings: 64}
 
 var ceilings = Limits{Bytes: 1024, Atoms: 300, Rings: 128}
 
-func (l Limits) filled() Limits {
+// WithDefaults returns the limits that are in force: no field is zero or above its ceiling.
+func (l Limits) WithDefaults() Limits {
 	pick := func(value, fallback, ceiling int) int {
 		if value <= 0 {
 			return fallback
@@ -34,9 +37,10 @@ func (l Limits) filled() Limits {
 	}
 }
 
-// check returns the text without surrounding white space if RDKit may see it.
-func (l Limits) check(text string) (string, error) {
-	l = l.filled()
+// Check returns the text without surrounding white space if RDKit may see it, else a [*LimitError], a [*SyntaxError] for a
+// byte that no SMILES has, or ErrEmpty.
+func (l Limits) Check(text string) (string, error) {
+	l = l.WithDefaults()
 	if len(text) > l.Bytes {
 		return "", &LimitError{Got: len(text), Limit: l.Bytes, Cause: ErrTooLong}
 	}
@@ -50,7 +54,7 @@ func (l Limits) check(text string) (string, error) {
 			return "", &SyntaxError{Text: text, Position: i, Reason: reason}
 		}
 	}
-	atoms, closures := count(text)
+	atoms, closures := smiles.Count(text)
 	if atoms > l.Atoms {
 		return "", &LimitError{Got: atoms, Limit: l.Atoms, Cause: ErrTooManyAtoms}
 	}
@@ -58,18 +62,4 @@ func (l Limits) check(text string) (string, error) {
 		return "", &LimitError{Got: closures / 2, Limit: l.Rings, Cause: ErrTooManyRings}
 	}
 	return text, nil
-}
-
-// count returns the atoms and the ring closure numbers a text writes. It never returns less than
-// RDKit would read.
-func count(text string) (atoms, closures int) {
-	for t := range tokens(text) {
-		switch t.kind {
-		case atomToken:
-			atoms++
-		case ringToken:
-			closures++
-		}
-	}
-	return atoms, closures
 }

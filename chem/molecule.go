@@ -27,7 +27,7 @@ func Parse(smiles string) (*Molecule, error) { return Limits{}.Parse(smiles) }
 
 // Parse reads SMILES within these limits.
 func (l Limits) Parse(smiles string) (*Molecule, error) {
-	text, err := l.check(smiles)
+	text, err := l.Check(smiles)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func Canonical(smiles string) (string, error) {
 
 func built(text string, p rdkit.Profile, have rdkit.Want) (*Molecule, error) {
 	if p.Failure != nil {
-		return nil, explain(text, p.Failure)
+		return nil, Explain(text, p.Failure)
 	}
 	return &Molecule{text: text, have: have, facts: p}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"retort/chem"
 	"retort/chem/rdkit"
+	"retort/chem/safe"
 )
 
 func parse(t testing.TB, smiles string) *chem.Molecule {
@@ -178,7 +179,7 @@ func TestMoleculeIsShared(t *testing.T) {
 				if m.QED() <= 0 || m.SA() <= 1 || m.Fingerprint() == (chem.Fingerprint{}) || !found || err != nil {
 					t.Error("a goroutine saw something else")
 				}
-				if _, err := chem.EncodeSAFE(m.SMILES(), chem.EncodeOptions{}); err != nil {
+				if _, err := safe.Encode(m.SMILES(), safe.EncodeOptions{}); err != nil {
 					t.Error(err)
 				}
 				if _, err := (chem.Picture{Highlight: q}).Draw(m); err != nil {

@@ -43,13 +43,13 @@ func Halves(smiles string, count int, seed uint64) ([]string, error) {
 // on checks a text against the default limits, and explains what RDKit says.
 func on[T any](smiles string, work func(string) (T, error)) (T, error) {
 	var none T
-	text, err := Limits{}.check(smiles)
+	text, err := Limits{}.Check(smiles)
 	if err != nil {
 		return none, err
 	}
 	out, err := work(text)
 	if err != nil {
-		return none, explain(text, err)
+		return none, Explain(text, err)
 	}
 	return out, nil
 }

@@ -21,7 +21,7 @@ func FragmentQuery(smiles string) (*Query, error) { return newQuery(smiles, fals
 
 func newQuery(text string, smarts bool) (*Query, error) {
 	// The length of SMARTS bounds its atoms; a SMILES fragment is bounded as molecules are.
-	checked, err := Limits{}.check(text)
+	checked, err := Limits{}.Check(text)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func newQuery(text string, smarts bool) (*Query, error) {
 		return nil, &SyntaxError{Text: checked, Position: -1, Reason: "not a SMARTS pattern"}
 	}
 	if err != nil {
-		return nil, explain(checked, err)
+		return nil, Explain(checked, err)
 	}
 	return &Query{native}, nil
 }

@@ -40,9 +40,12 @@ var arrows = map[string][]string{
 	"orchestrator/chat/stack":         chatInterface,
 	"orchestrator/chat/prompt":        {"tokenizers/template"},
 	"orchestrator/chat/vision":        {"orchestrator/fault", "orchestrator/memory"},
-	"chem":                            {"chem/rdkit"},
+	"chem":                            {"chem/rdkit", "chem/smiles"},
+	"chem/safe":                       {"chem", "chem/rdkit", "chem/smiles"},
+	"chem/smiles":                     {},
 	"chem/rdkit":                      {},
 	"tokenizers":                      {},
+	"tokenizers/molecules":            {"chem/smiles"},
 	"tokenizers/template":             {},
 }
 
@@ -56,7 +59,7 @@ var chatInterface = []string{
 func api(more ...string) []string {
 	return append([]string{
 		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway", "orchestrator/triton",
-		"chem", "tokenizers",
+		"chem", "chem/safe", "chem/smiles", "tokenizers", "tokenizers/molecules",
 	}, more...)
 }
 

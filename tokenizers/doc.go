@@ -10,7 +10,8 @@
 // called the library, not what the model needs (the widely used all-MiniLM-L6-v2 cuts at 128 tokens and pads everything to
 // 128). How long an encoding may be is said per call, in [Options]; padding is done for a whole batch, by [Batch].
 //
-// [LoadVocabulary] reads the line-per-token vocabularies of the molecule models, for [SMILES] and [SAFE].
+// This is for natural language; package molecules has the tokenizers of molecule models, and package template the prompts of
+// chat models.
 //
 // Everything here may be used by several goroutines at once.
 package tokenizers

@@ -9,7 +9,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/triton"
-	"retort/tokenizers"
+	"retort/tokenizers/molecules"
 )
 
 // Model is a molecule model with a latent space. It is safe for concurrent use, and calls are made of the rows of all
@@ -43,8 +43,8 @@ const (
 type network struct {
 	listed     Listed
 	space      *search.Space
-	vocabulary *tokenizers.Vocabulary
-	tokenizer  *tokenizers.SMILES
+	vocabulary *molecules.Vocabulary
+	tokenizer  *molecules.SMILES
 	textTokens []int32
 	maxTokens  int // of a molecule
 
@@ -108,13 +108,13 @@ func (n *network) read(r *triton.EntryReader) (err error) {
 	r.Check(err)
 	n.listed = Listed{ID: r.PublicID(), Object: "model", Created: r.Created(), OwnedBy: r.OwnedBy()}
 	n.maxTokens = r.Whole("max_model_len", 128, 1)
-	n.vocabulary = triton.ReadFile(r, "vocab", "vocab.txt", tokenizers.LoadVocabulary)
+	n.vocabulary = triton.ReadFile(r, "vocab", "vocab.txt", molecules.LoadVocabulary)
 	n.space = triton.ReadFile(r, "statistics", "latent.json", func(file string) (*search.Space, error) { return loadSpace(file, size) })
 	if err := r.Done(); err != nil {
 		return err
 	}
 	n.textTokens = n.vocabulary.Words()
-	n.tokenizer, err = tokenizers.NewSMILES(n.vocabulary)
+	n.tokenizer, err = molecules.NewSMILES(n.vocabulary)
 	return err
 }
 
@@ -126,7 +126,7 @@ func (n *network) TextTokens() []int32 { return n.textTokens }
 
 func (n *network) Tokens(smiles string) ([]int32, error) {
 	ids, err := n.tokenizer.Encode(smiles)
-	var token *tokenizers.TokenError
+	var token *molecules.TokenError
 	switch {
 	case errors.As(err, &token):
 		return nil, fault.Field("value_error", smiles, nil, "Value error, the model does not know the token %s", strconv.Quote(token.Token))

@@ -22,15 +22,15 @@ import (
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
-	"retort/tokenizers"
+	"retort/tokenizers/molecules"
 )
 
 func toyIDs(tb testing.TB, texts []string) (flat []int64, length int) {
-	v, err := tokenizers.ParseVocabulary(strings.Join(toy.Vocabulary, "\n"))
+	v, err := molecules.ParseVocabulary(strings.Join(toy.Vocabulary, "\n"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	smiles, err := tokenizers.NewSMILES(v)
+	smiles, err := molecules.NewSMILES(v)
 	if err != nil {
 		tb.Fatal(err)
 	}

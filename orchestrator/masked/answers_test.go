@@ -1,52 +1,10 @@
 package masked
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 )
-
-// TestBadRequests wants the documented form, and every problem named.
-func TestBadRequests(t *testing.T) {
-	h := start(t, Config{})
-	for body, want := range map[string][]string{
-		``:                                       {"body is empty"},
-		`{`:                                      {"JSON decode error"},
-		`[1]`:                                    {"object"},
-		`{"smiles":"[*{9-3}]"}`:                  {"smiles: character 1: ", "above its most"},
-		`{"smiles":"nonsense!"}`:                 {"smiles: ", "not SMILES or SAFE"},
-		`{"smiles":"CC.[*{5-900}]"}`:             {"smiles: ", "up to 900", "126 tokens"},
-		`{"smiles":"CC.[*{5-5000}]"}`:            {"at most 1000"},
-		`{"smiles":5}`:                           {"smiles: ", "valid string"},
-		`{"smiles":"[Se]C[*].[*{5-5}]"}`:         {"smiles: ", "does not know", "[Se]"},
-		`{"smiles":"[Na+].CC.[*{5-5}]"}`:         {"smiles: ", "[Na+]", "no position"},
-		`{"num_molecules":0}`:                    {"num_molecules: ", "greater than or equal to 1", "got 0"},
-		`{"num_molecules":"1001"}`:               {"num_molecules: ", "less than or equal to 1000"},
-		`{"num_molecules":"twenty"}`:             {"num_molecules: ", "unable to parse string as an integer", `got "twenty"`},
-		`{"temperature":"hot","noise":2.5}`:      {"temperature: ", `got "hot"`, "noise: ", "less than or equal to 2"},
-		`{"smiles":"C.[*{4-2}]","step_size":11}`: {"smiles: ", "above its most", "step_size: ", "less than or equal to 10"},
-		`{"num_molecules":"many","smiles":"xx","gamma":2}`: {"num_molecules: ", "smiles: ", "gamma: "},
-		`{"temperature":0.001,"min_add_len":0}`:            {"temperature: ", "min_add_len: "},
-		`{"scoring":"SA"}`:                                 {"scoring: ", "'QED' or 'LogP'"},
-		`{"unique":"perhaps"}`:                             {"unique: ", "boolean"},
-		`{"rounds":51,"attempts":0,"seed":"x"}`:            {"rounds: ", "attempts: ", "seed: "},
-		`{"num_molecules":1.5}`:                            {"num_molecules: ", "fractional part"},
-	} {
-		status, text := h.post(body)
-		var answer Failure
-		decoder := json.NewDecoder(strings.NewReader(text))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&answer); err != nil || status != 400 || answer.Status != "failed" {
-			t.Errorf("%s: %d %s (%v)", body, status, text, err)
-		}
-		for _, part := range want {
-			if !strings.Contains(answer.Error, part) {
-				t.Errorf("%s: %q lacks %q", body, answer.Error, part)
-			}
-		}
-	}
-}
 
 // TestOtherAnswers are those of the remaining endpoints and failures.
 func TestOtherAnswers(t *testing.T) {

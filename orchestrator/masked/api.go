@@ -37,7 +37,7 @@ type Request struct {
 	Scores wire.Bool `json:"scores"`
 	// Rounds of fragment remasking that follow the first generation.
 	Rounds wire.Int `json:"rounds"`
-	// Attempts bounds how often is drawn: first, and again for what is missing.
+	// Attempts bounds how often rows are drawn: once for all, then again for those that are missing.
 	Attempts wire.Int `json:"attempts"`
 	// Stream answers with server-sent events.
 	Stream wire.Bool `json:"stream"`
@@ -45,15 +45,19 @@ type Request struct {
 
 // SetDefaults is called before the body is decoded.
 func (r *Request) SetDefaults() {
-	r.NumMolecules, r.StepSize, r.MinAddLen, r.Attempts = 30, 1, 24, 5
-	r.Temperature, r.Scoring = 1, "QED"
+	r.NumMolecules = 30
+	r.Temperature = 1
+	r.StepSize = 1
+	r.Scoring = "QED"
+	r.MinAddLen = 24
+	r.Attempts = 5
 }
 
 // Response is the answer of POST /generate, best molecule first.
 type Response struct {
 	Status    string     `json:"status"` // "success"
 	Molecules []Molecule `json:"molecules"`
-	Drawn     int        `json:"drawn,omitzero"` // rows that the model filled; with Request.Scores
+	Drawn     int        `json:"drawn,omitzero"` // rows whose masks the model filled; only with Request.Scores
 }
 
 // Molecule is one molecule with the score it is ranked by.
@@ -63,7 +67,7 @@ type Molecule struct {
 	Scores *Scores `json:"scores,omitempty"`
 }
 
-// Scores are everything known of a molecule.
+// Scores are the properties of a molecule that the API knows.
 type Scores struct {
 	QED       float64 `json:"QED"`                // 0 to 1
 	LogP      float64 `json:"LogP"`               // Crippen

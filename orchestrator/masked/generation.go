@@ -11,24 +11,26 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// generation is the work of one request.
+// generation is the work of one request: turns of drawing rows from templates, having the model fill their masks, and
+// reading molecules.
 type generation struct {
 	model    Model
-	maker    *maker
+	drafter  *drafter
 	request  Request
 	template *Template
 	seed     uint64
-	facts    chem.Facts
+	facts    chem.Facts // what is computed of each molecule
 	score    func(*chem.Molecule) float64
 	report   func(Progress) error // nil without a stream
 
-	mu       sync.Mutex // of progress and report
+	turns int // taken so far: no two use the same random numbers
+	drawn int // rows of all turns
+
+	mu       sync.Mutex // guards progress and calls of report
 	progress Progress
-	turns    int // drawings made so far, so that no two use the same random numbers
-	drawn    int // rows of all of them
 }
 
-// run generates, and remasks as often as asked. The result is ranked.
+// run generates, and remasks for as many rounds as asked. The result is ranked.
 func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	wanted := int(g.request.NumMolecules)
 	g.progress = Progress{Status: "running", Rounds: int(g.request.Rounds)}
@@ -41,45 +43,46 @@ func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 			return nil, err
 		}
 	}
-	ranked(found)
+	rank(found)
 	return found[:min(wanted, len(found))], nil
 }
 
-// first draws from the template of the request, and again, as often as asked,
-// for what is missing: rows that are no molecule as the model wrote them, and
-// doubles where they are not wanted. What had to be mended fills the places that
-// stay empty in the end.
+// first draws from the template of the request, and again, as often as asked, for what is missing: rows that are no molecule
+// as the model wrote them, and repeated molecules where they are not wanted. Repaired molecules fill the places that are
+// still empty in the end.
 func (g *generation) first(ctx context.Context, wanted int) ([]*candidate, error) {
-	var whole, mended []*candidate
-	single := func(found []*candidate) []*candidate {
-		if g.request.Unique || g.request.Rounds > 0 {
-			return distinct(found)
-		}
-		return found
-	}
+	unique := bool(g.request.Unique) || g.request.Rounds > 0
+	var asWritten, repaired []*candidate
 	for range g.request.Attempts {
-		more, err := g.turn(ctx, slices.Repeat([]*Template{g.template}, wanted-len(whole)))
+		missing := wanted - len(asWritten)
+		more, err := g.turn(ctx, slices.Repeat([]*Template{g.template}, missing))
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range more {
 			if c.asWritten {
-				whole = append(whole, c)
+				asWritten = append(asWritten, c)
 			} else {
-				mended = append(mended, c)
+				repaired = append(repaired, c)
 			}
 		}
-		if whole = single(whole); len(whole) == wanted {
+		if unique {
+			asWritten = distinct(asWritten)
+		}
+		if len(asWritten) == wanted {
 			break
 		}
 	}
-	found := single(append(whole, mended...))
+	found := append(asWritten, repaired...)
+	if unique {
+		found = distinct(found)
+	}
 	return found[:min(wanted, len(found))], nil
 }
 
-// turn draws one row for each template and reads what comes of it.
+// turn draws one row for each template, and reads what the model makes of it.
 func (g *generation) turn(ctx context.Context, templates []*Template) ([]*candidate, error) {
-	drafts, err := g.maker.drafts(ctx, templates, g.seed, g.turns)
+	drafts, err := g.drafter.drafts(ctx, templates, g.seed, g.turns)
 	if err != nil {
 		return nil, err
 	}
@@ -97,22 +100,21 @@ func (g *generation) turn(ctx context.Context, templates []*Template) ([]*candid
 	return g.unmask(ctx, drafts)
 }
 
-// streamed is how many rows a stream reports at once.
-const streamed = 16
+// streamedRows is after how many rows a stream reports progress.
+const streamedRows = 16
 
-// unmask runs the model and reads what comes of it: all rows at once, or, where
-// somebody watches, in parts, which still share the calls to Triton.
+// unmask has the model fill the masks: of all rows at once or, for a stream, in parts, which still share calls to Triton.
 func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	size := max(1, len(drafts))
 	if g.report != nil {
-		size = streamed
+		size = streamedRows
 	}
 	parts := slices.Collect(slices.Chunk(drafts, size))
 	found := make([][]*candidate, len(parts))
 	work, ctx := errgroup.WithContext(ctx)
 	for i, part := range parts {
 		work.Go(func() (err error) {
-			found[i], err = g.part(ctx, part)
+			found[i], err = g.unmaskPart(ctx, part)
 			return err
 		})
 	}
@@ -120,7 +122,7 @@ func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate,
 	return slices.Concat(found...), err
 }
 
-func (g *generation) part(ctx context.Context, drafts []*draft) ([]*candidate, error) {
+func (g *generation) unmaskPart(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	rows := make([]Row, len(drafts))
 	for i, d := range drafts {
 		rows[i] = d.row
@@ -129,15 +131,14 @@ func (g *generation) part(ctx context.Context, drafts []*draft) ([]*candidate, e
 	if err != nil {
 		return nil, err
 	}
-	found, err := g.read(ctx, g.template, drafts, filled)
+	found, err := g.read(ctx, drafts, filled)
 	if err != nil {
 		return nil, err
 	}
 	return found, g.tell(len(drafts), found)
 }
 
-// tell reports the state of the work: rows unmasked last, and the molecules
-// they gave.
+// tell adds to the progress how many rows were unmasked and the molecules read from them, and reports it.
 func (g *generation) tell(rows int, more []*candidate) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

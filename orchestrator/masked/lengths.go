@@ -8,10 +8,10 @@ import (
 	"sort"
 )
 
-// lengths is how many molecules of the training data have how many tokens.
+// lengths tells how many molecules of the training data have how many tokens.
 type lengths struct {
-	tokens []int
-	upTo   []int // molecules up to and with this length
+	tokens []int // the lengths that occur, as the file lists them
+	upTo   []int // for each of them, how many molecules have that length or one listed before it
 }
 
 // readLengths reads a file with a length and a count on each line.
@@ -21,15 +21,17 @@ func readLengths(path string) (*lengths, error) {
 		return nil, err
 	}
 	defer file.Close()
-	l, total := &lengths{}, 0
+	l := &lengths{}
+	total := 0
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		var tokens, count int
 		if n, err := fmt.Sscanf(lines.Text(), "%d %d", &tokens, &count); n != 2 || tokens < 1 || count < 1 {
-			return nil, fmt.Errorf("%s: line %d is no length and count: %q (%v)", path, len(l.tokens)+1, lines.Text(), err)
+			return nil, fmt.Errorf("%s: line %d is not a length and a count: %q (%v)", path, len(l.tokens)+1, lines.Text(), err)
 		}
 		total += count
-		l.tokens, l.upTo = append(l.tokens, tokens), append(l.upTo, total)
+		l.tokens = append(l.tokens, tokens)
+		l.upTo = append(l.upTo, total)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err

@@ -2,18 +2,57 @@ package masked
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"regexp"
-	"strconv"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
-	"retort/tokenizers"
+	"retort/tokenizers/molecules"
 )
 
-// Tensors of every unmasking model, B rows of L tokens, padded after [EOS]:
-// model_repository/README.md.
+// Model is a masked language model of molecules. All methods may be called at any time by any number of goroutines.
+type Model interface {
+	// ID is the public id, which ends in a version.
+	ID() string
+	// MaxTokens is the most tokens of a row, [BOS] and [EOS] included.
+	MaxTokens() int
+	// MaskWorth is how many mask tokens of the API one token of the model stands for, at least 1: a client counts in tokens
+	// of published SAFE models, which are shorter than this model's.
+	MaskWorth() float64
+	// Length draws the number of tokens of a new molecule, as they are distributed in the training data.
+	Length(random *rand.Rand) int
+
+	// Encode gives the tokens of SAFE in nested order, without stereo. A token that the model does not know is a
+	// *molecules.TokenError.
+	Encode(safe string) ([]int32, error)
+	// Decode is the opposite. It stops at [EOS] and passes over special tokens.
+	Decode(ids []int32) (string, error)
+	// Mask is the id of the token that Unmask replaces.
+	Mask() int32
+	// Frame puts [BOS] before and [EOS] after a row's tokens.
+	Frame(ids []int32) []int32
+
+	// Unmask returns each row with its masks replaced, as many tokens as it had; all other tokens stay. A row's answer
+	// depends on that row alone: the same seed gives the same molecule beside any other rows, on any replica. Rows of all
+	// requests share calls to Triton, so many rows at once are cheaper than one by one.
+	Unmask(ctx context.Context, rows []Row) ([][]int32, error)
+}
+
+// Row is one template for a model, ready to be unmasked.
+type Row struct {
+	IDs      []int32 // the tokens, from [BOS] to [EOS], with masks among them
+	Settings         // how masks are replaced
+	Seed     int64   // decides all that is random in this row
+}
+
+// Settings say how masks are replaced; see the members of Request.
+type Settings struct {
+	Temperature float32
+	Noise       float32
+	Gamma       float32
+	StepSize    int64
+}
+
+// The tensors of every unmasking model, for B rows of L tokens, padded after [EOS]: model_repository/README.md.
 const (
 	inputIDs         = "input_ids"   // INT64 [B, L]
 	inputTemperature = "temperature" // FP32 [B, 1]
@@ -24,139 +63,95 @@ const (
 	outputIDs        = "token_ids"   // INT64 [B, L]
 )
 
-// tritonModel is a Model that Triton runs: the whole unmasking loop of a batch
-// is one call, and the rows of all requests share calls.
+// tritonModel is a Model that Triton runs: one call unmasks a batch of rows to the end.
 type tritonModel struct {
-	*tokenizers.SAFE
-	id      string
-	name    string
-	most    int
-	worth   float64
-	lengths *lengths
+	*molecules.SAFE
+	id        string
+	maxTokens int
+	maskWorth float64
+	lengths   *lengths
+
+	name    string // of the entry
 	client  *triton.Client
 	batcher *triton.Batcher[Row, []int32]
 }
 
-// versioned is an id that ends in a version.
-var versioned = regexp.MustCompile(`[-_.:@]v?\d[\w.]*$`)
-
-// Opener opens models over a client: an entry's parameters max_model_len,
-// mask_worth, vocab and lengths, and the files these name. batching bounds what is sent at
-// once.
-func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
-	return func(entry *triton.Model) (Model, error) {
-		m := &tritonModel{id: entry.PublicID(), name: entry.Name, client: client}
-		if !versioned.MatchString(m.id) {
-			m.id += "-v" + entry.Version()
-		}
-		var err error
-		if m.most, err = strconv.Atoi(entry.Parameter("max_model_len", "256")); err != nil || m.most < 8 {
-			return nil, fmt.Errorf("parameter max_model_len is no length: %q", entry.Parameter("max_model_len", ""))
-		}
-		if m.worth, err = strconv.ParseFloat(entry.Parameter("mask_worth", "1"), 64); err != nil || m.worth < 1 || m.worth > 100 {
-			return nil, fmt.Errorf("parameter mask_worth is no number from 1 to 100: %q", entry.Parameter("mask_worth", ""))
-		}
-		if err := m.read(entry); err != nil {
-			return nil, err
-		}
-		if entry.Config.MaxBatch > 0 {
-			batching.MaxRows = entry.Config.MaxBatch
-		}
-		m.batcher = triton.NewBatcher(func(row Row) int { return len(row.IDs) }, m.infer, batching)
-		return m, nil
-	}
-}
-
-// read loads the files beside the entry.
-func (m *tritonModel) read(entry *triton.Model) error {
-	file, err := entry.File(entry.Parameter("vocab", "vocab.txt"))
-	if err != nil {
-		return err
-	}
-	vocabulary, err := tokenizers.LoadVocabulary(file)
-	if err != nil {
-		return err
-	}
-	if m.SAFE, err = tokenizers.NewSAFE(vocabulary); err != nil {
-		return err
-	}
-	if file, err = entry.File(entry.Parameter("lengths", "lengths.txt")); err != nil {
-		return err
-	}
-	m.lengths, err = readLengths(file)
-	return err
-}
-
 func (m *tritonModel) ID() string                   { return m.id }
-func (m *tritonModel) MaxTokens() int               { return m.most }
+func (m *tritonModel) MaxTokens() int               { return m.maxTokens }
 func (m *tritonModel) Mask() int32                  { return m.MASK }
-func (m *tritonModel) MaskWorth() float64           { return m.worth }
+func (m *tritonModel) MaskWorth() float64           { return m.maskWorth }
 func (m *tritonModel) Length(random *rand.Rand) int { return m.lengths.draw(random) }
 
 func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error) {
 	return m.batcher.Do(ctx, rows)
 }
 
-// infer is one call.
+// infer sends one batch to Triton.
 func (m *tritonModel) infer(ctx context.Context, rows []Row) ([][]int32, error) {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row.IDs))
 	}
-	response, err := m.client.Infer(ctx, &triton.Request{Model: m.name, Outputs: []string{outputIDs}, Inputs: m.inputs(rows, width)})
+	response, err := m.client.Infer(ctx, &triton.Request{
+		Model:   m.name,
+		Inputs:  m.inputs(rows, width),
+		Outputs: []string{outputIDs},
+	})
 	if err != nil {
 		return nil, err
 	}
-	output, err := response.Output(outputIDs)
+	answers, err := triton.Rows[int64](response, outputIDs, len(rows), width)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := output.Int64s()
-	if err != nil {
-		return nil, err
+	unmasked := make([][]int32, len(rows))
+	for i, row := range rows {
+		if unmasked[i], err = m.unmasked(row, answers[i]); err != nil {
+			return nil, err
+		}
 	}
-	if len(ids) != len(rows)*width {
-		return nil, fault.New(fault.Internal, "model %s answered %d tokens for %d rows of %d", m.name, len(ids), len(rows), width)
-	}
-	return m.filled(rows, ids, width)
+	return unmasked, nil
 }
 
-// inputs are the tensors of a call.
+// inputs are the tensors of a batch; width is the length of its longest row.
 func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
-	n := len(rows)
-	ids := make([]int64, n*width)
-	temperature, noise, gamma := make([]float32, n), make([]float32, n), make([]float32, n)
-	size, seed := make([]int64, n), make([]int64, n)
-	for i, row := range rows {
-		for j := range width {
-			ids[i*width+j] = int64(m.PAD)
+	ids := make([]int64, 0, len(rows)*width)
+	var temperature, noise, gamma []float32
+	var stepSize, seed []int64
+	for _, row := range rows {
+		for _, id := range row.IDs {
+			ids = append(ids, int64(id))
 		}
-		for j, id := range row.IDs {
-			ids[i*width+j] = int64(id)
+		for range width - len(row.IDs) {
+			ids = append(ids, int64(m.PAD))
 		}
-		temperature[i], noise[i], gamma[i], size[i], seed[i] = row.Temperature, row.Noise, row.Gamma, row.StepSize, row.Seed
+		temperature = append(temperature, row.Temperature)
+		noise = append(noise, row.Noise)
+		gamma = append(gamma, row.Gamma)
+		stepSize = append(stepSize, row.StepSize)
+		seed = append(seed, row.Seed)
 	}
-	one := []int64{int64(n), 1}
+	column := []int64{int64(len(rows)), 1}
 	return []triton.Tensor{
-		triton.Int64s(inputIDs, []int64{int64(n), int64(width)}, ids),
-		triton.Float32s(inputTemperature, one, temperature), triton.Float32s(inputNoise, one, noise),
-		triton.Float32s(inputGamma, one, gamma), triton.Int64s(inputStepSize, one, size), triton.Int64s(inputSeed, one, seed),
+		triton.Int64s(inputIDs, []int64{int64(len(rows)), int64(width)}, ids),
+		triton.Float32s(inputTemperature, column, temperature),
+		triton.Float32s(inputNoise, column, noise),
+		triton.Float32s(inputGamma, column, gamma),
+		triton.Int64s(inputStepSize, column, stepSize),
+		triton.Int64s(inputSeed, column, seed),
 	}
 }
 
-// filled takes the rows out of the answer. A model that changes given tokens,
-// or leaves masks, is not one of this kind.
-func (m *tritonModel) filled(rows []Row, ids []int64, width int) ([][]int32, error) {
-	out := make([][]int32, len(rows))
-	for i, row := range rows {
-		out[i] = make([]int32, len(row.IDs))
-		for j, given := range row.IDs {
-			id := int32(ids[i*width+j])
-			if given != m.MASK && id != given || id == m.MASK {
-				return nil, fault.New(fault.Internal, "model %s answered token %d for %d in place %d", m.name, id, given, j)
-			}
-			out[i][j] = id
+// unmasked takes a row's tokens out of the padded answer. A model that changes given tokens, or leaves masks, is not one of
+// this kind.
+func (m *tritonModel) unmasked(row Row, answer []int64) ([]int32, error) {
+	ids := make([]int32, len(row.IDs))
+	for i, before := range row.IDs {
+		id := int32(answer[i])
+		if before != m.MASK && id != before || id == m.MASK {
+			return nil, fault.New(fault.Internal, "model %s answered token %d for %d in place %d", m.name, id, before, i)
 		}
+		ids[i] = id
 	}
-	return out, nil
+	return ids, nil
 }

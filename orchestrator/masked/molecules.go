@@ -8,42 +8,42 @@ import (
 	"strings"
 
 	"retort/chem"
+	"retort/chem/safe"
 )
 
 // candidate is a molecule that a model made.
 type candidate struct {
 	molecule  *chem.Molecule
 	score     float64
-	asWritten bool // the whole SAFE string was one molecule
+	asWritten bool // the whole SAFE string was one molecule; otherwise it was repaired
 }
 
-// text is the SAFE string of an unmasked row, the given fragments with their
-// stereo.
+// text is the SAFE string of an unmasked row, in the bracket form, with the given fragments as they were, stereo too.
 func (d *draft) text(model Model, ids []int32) (string, error) {
 	var nested strings.Builder
 	for _, p := range d.parts {
-		nested.WriteString(p.given)
-		if p.given == "" {
-			made, err := model.Decode(ids[p.from:p.to])
-			if err != nil {
-				return "", err
-			}
-			nested.WriteString(made)
+		if p.given != "" {
+			nested.WriteString(p.given)
+			continue
 		}
+		made, err := model.Decode(ids[p.from:p.to])
+		if err != nil {
+			return "", err
+		}
+		nested.WriteString(made)
 	}
-	return numbered(nested.String()), nil
+	return safe.FromNested(nested.String()), nil
 }
 
-// decoded reads a SAFE string. Where the whole of it is not one molecule,
-// fragments that do not read alone are dropped, open attachment numbers are
-// closed by hydrogen, and the largest molecule is taken, as GenMol does. It is
-// "" where nothing is left.
-func decoded(safe string) (smiles string, asWritten bool) {
-	smiles, err := chem.DecodeSAFE(safe, chem.DecodeOptions{Strict: true})
+// decode reads a SAFE string. Where it is not one molecule as written, it is repaired as GenMol does: fragments that do not
+// read alone are dropped, open attachments are closed by hydrogen, and the largest molecule is taken. The result is "" where
+// nothing is left.
+func decode(text string) (smiles string, asWritten bool) {
+	smiles, err := safe.Decode(text, safe.DecodeOptions{Strict: true})
 	if err == nil && !strings.Contains(smiles, ".") {
 		return smiles, true
 	}
-	if smiles, err = chem.DecodeSAFE(safe, chem.DecodeOptions{Repair: true}); err != nil {
+	if smiles, err = safe.Decode(text, safe.DecodeOptions{Repair: true}); err != nil {
 		return "", false
 	}
 	if smiles, err = chem.LargestFragment(smiles); err != nil {
@@ -52,19 +52,18 @@ func decoded(safe string) (smiles string, asWritten bool) {
 	return smiles, false
 }
 
-// read makes molecules of unmasked rows: those that are none, or have lost a
-// given fragment, are left out.
-func (g *generation) read(ctx context.Context, t *Template, drafts []*draft, rows [][]int32) ([]*candidate, error) {
+// read makes molecules of unmasked rows. Rows that are none, or have lost a given fragment, are left out.
+func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) ([]*candidate, error) {
 	type reading struct {
 		smiles    string
 		asWritten bool
 	}
-	readings, err := spread(ctx, len(rows), func(i int) (reading, error) {
+	readings, err := inParallel(ctx, len(rows), func(i int) (reading, error) {
 		text, err := drafts[i].text(g.model, rows[i])
 		if err != nil {
 			return reading{}, err
 		}
-		smiles, asWritten := decoded(text)
+		smiles, asWritten := decode(text)
 		return reading{smiles, asWritten}, nil
 	})
 	if err != nil {
@@ -82,26 +81,30 @@ func (g *generation) read(ctx context.Context, t *Template, drafts []*draft, row
 	var found []*candidate
 	for i, r := range results {
 		if r.Err == nil {
-			found = append(found, &candidate{molecule: r.Molecule, score: g.score(r.Molecule), asWritten: readings[i].asWritten})
+			found = append(found, &candidate{
+				molecule:  r.Molecule,
+				score:     g.score(r.Molecule),
+				asWritten: readings[i].asWritten,
+			})
 		}
 	}
-	return t.keepers(ctx, found)
+	return g.template.withFragments(ctx, found)
 }
 
-// keepers are the molecules in which all the given fragments are.
-func (t *Template) keepers(ctx context.Context, found []*candidate) ([]*candidate, error) {
+// withFragments keeps the molecules that contain all the given fragments.
+func (t *Template) withFragments(ctx context.Context, found []*candidate) ([]*candidate, error) {
 	for _, query := range t.queries {
 		molecules := make([]*chem.Molecule, len(found))
 		for i, c := range found {
 			molecules[i] = c.molecule
 		}
-		keep, err := query.Filter(ctx, molecules)
+		contains, err := query.Filter(ctx, molecules)
 		if err != nil {
 			return nil, err
 		}
 		kept := found[:0]
 		for i, c := range found {
-			if keep[i] {
+			if contains[i] {
 				kept = append(kept, c)
 			}
 		}
@@ -110,40 +113,47 @@ func (t *Template) keepers(ctx context.Context, found []*candidate) ([]*candidat
 	return found, nil
 }
 
-// distinct leaves out molecules that came before.
+// distinct keeps the first of equal molecules.
 func distinct(found []*candidate) []*candidate {
 	seen := map[string]bool{}
-	var out []*candidate
+	var kept []*candidate
 	for _, c := range found {
 		if s := c.molecule.SMILES(); !seen[s] {
 			seen[s] = true
-			out = append(out, c)
+			kept = append(kept, c)
 		}
 	}
-	return out
+	return kept
 }
 
-// ranked puts the highest score first, equal ones by SMILES.
-func ranked(found []*candidate) {
+// rank puts the highest score first, equal ones in the order of their SMILES.
+func rank(found []*candidate) {
 	slices.SortStableFunc(found, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.molecule.SMILES(), b.molecule.SMILES()))
 	})
 }
 
-// answer writes molecules as the API does.
-func answer(found []*candidate, scores bool) []Molecule {
+// answer writes molecules as the API does, with all their scores where these are wanted.
+func answer(found []*candidate, withScores bool) []Molecule {
 	molecules := make([]Molecule, len(found))
 	for i, c := range found {
-		m := c.molecule
-		molecules[i] = Molecule{SMILES: m.SMILES(), Score: rounded(c.score)}
-		if scores {
-			molecules[i].Scores = &Scores{
-				QED: rounded(m.QED()), LogP: rounded(m.LogP()), SA: rounded(m.SA()), TPSA: rounded(m.TPSA()),
-				Weight: rounded(m.Weight()), AsWritten: c.asWritten,
-			}
+		molecules[i] = Molecule{SMILES: c.molecule.SMILES(), Score: rounded(c.score)}
+		if withScores {
+			molecules[i].Scores = c.scores()
 		}
 	}
 	return molecules
+}
+
+func (c *candidate) scores() *Scores {
+	return &Scores{
+		QED:       rounded(c.molecule.QED()),
+		LogP:      rounded(c.molecule.LogP()),
+		SA:        rounded(c.molecule.SA()),
+		TPSA:      rounded(c.molecule.TPSA()),
+		Weight:    rounded(c.molecule.Weight()),
+		AsWritten: c.asWritten,
+	}
 }
 
 // rounded keeps three decimals, as the published service does.

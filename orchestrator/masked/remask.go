@@ -1,107 +1,62 @@
 package masked
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 
 	"retort/chem"
+	"retort/chem/safe"
 )
 
-// Fragment remasking, after GenMol (arXiv:2501.06158, section 4.2 and the hit
-// generation of section 5.3): keep a pool of fragments scored by the molecules
-// they are of; join two of the best to a molecule; cut that at all single bonds
-// outside of rings, replace one piece by masks, and unmask; add the fragments
-// of what comes out to the pool. Here the pool begins with the fragments of the
-// first generation, so no library is needed.
+// Fragment remasking, after GenMol (arXiv:2501.06158, section 4.2 and the hit generation of section 5.3): two of the best
+// fragments of a pool are bonded to a molecule; that is cut at all single bonds outside of rings, one piece is replaced by
+// masks, and the model fills these; the fragments of what comes out join the pool. Here the pool begins with the fragments of
+// the first generation, so that no library is needed.
 const (
-	bestFragments   = 100 // pairs are drawn from these
-	remaskedLeast   = 5   // mask tokens in the place of a piece
-	remaskedMost    = 15
-	cutsPerMolecule = 8
-	triesPerRow     = 8 // to find a pair that keeps the given fragments
+	minRemasked   = 5        // mask tokens in the place of a piece
+	maxRemasked   = 15       // the same, at the most
+	pairsTried    = 8        // for one row, to find a pair that leaves the given fragments in place
+	remaskingSeed = 0x4e3a5c // so that pairs are not drawn with the random numbers of the rows
 )
 
-var attachment = regexp.MustCompile(`<\d+>`)
-
-// fragments are scored halves of molecules, by canonical SMILES with one open
-// position.
-type fragments map[string]*scored
-
-type scored struct {
-	smiles string
-	total  float64
-	count  int
-}
-
-func (s *scored) mean() float64 { return s.total / float64(s.count) }
-
-// add cuts molecules and counts their scores for both sides.
-func (f fragments) add(found []*candidate, seed uint64) {
-	for _, c := range found {
-		halves, err := chem.Halves(c.molecule.SMILES(), cutsPerMolecule, seed)
-		if err != nil {
-			continue // a molecule above the limits of cutting has no fragments
-		}
-		for _, both := range halves {
-			for side := range strings.SplitSeq(both, ".") {
-				if f[side] == nil {
-					f[side] = &scored{smiles: side}
-				}
-				f[side].total += c.score
-				f[side].count++
-			}
-		}
-	}
-}
-
-// best are the fragments of highest mean score, equal ones by SMILES.
-func (f fragments) best() []*scored {
-	all := make([]*scored, 0, len(f))
-	for _, s := range f {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b *scored) int {
-		return cmp.Or(cmp.Compare(b.mean(), a.mean()), cmp.Compare(a.smiles, b.smiles))
-	})
-	return all[:min(bestFragments, len(all))]
-}
-
-// remask runs the rounds and returns the best distinct molecules of all.
+// remask runs the rounds and returns the best distinct molecules of all of them.
 func (g *generation) remask(ctx context.Context, found []*candidate, wanted int) ([]*candidate, error) {
-	pool, fresh := fragments{}, found
+	fragments := pool{}
+	latest := found
 	for round := range int(g.request.Rounds) {
-		pool.add(fresh, g.seed)
-		g.progress.Round, g.progress.Generated, g.progress.Requested = round+1, 0, 0
-		templates, err := g.remasked(ctx, pool.best(), wanted)
+		fragments.add(latest, g.seed)
+		g.progress.Round = round + 1
+		g.progress.Generated = 0
+		g.progress.Requested = 0
+		templates, err := g.remasked(ctx, fragments.best(), wanted)
 		if err != nil {
 			return nil, err
 		}
-		if fresh, err = g.turn(ctx, templates); err != nil {
+		if latest, err = g.turn(ctx, templates); err != nil {
 			return nil, err
 		}
-		fresh = distinct(fresh)
-		found = distinct(append(found, fresh...))
-		ranked(found)
-		found = found[:min(max(wanted, bestFragments), len(found))]
+		latest = distinct(latest)
+		found = distinct(append(found, latest...))
+		rank(found)
+		found = found[:min(max(wanted, poolDrawn), len(found))]
 	}
 	return found, nil
 }
 
-// remasked makes a round's templates. Where no pair of fragments keeps the given
-// ones, the row is drawn from the request's own template.
-func (g *generation) remasked(ctx context.Context, best []*scored, count int) ([]*Template, error) {
-	return spread(ctx, count, func(i int) (*Template, error) {
-		random := rand.New(rand.NewPCG(g.seed^0x4e3a5c, uint64(g.turns)<<32|uint64(i)))
-		for range triesPerRow {
+// remasked makes a round's templates. Where no pair of fragments leaves the given ones in place, the row is drawn from the
+// request's template.
+func (g *generation) remasked(ctx context.Context, best []*pooled, count int) ([]*Template, error) {
+	return inParallel(ctx, count, func(i int) (*Template, error) {
+		random := rand.New(rand.NewPCG(g.seed^remaskingSeed, uint64(g.turns)<<32|uint64(i)))
+		for range pairsTried {
 			if len(best) == 0 {
 				break
 			}
-			one, other := best[random.IntN(len(best))], best[random.IntN(len(best))]
-			if t := g.template.without(one.smiles, other.smiles, random); t != nil {
+			one := best[random.IntN(len(best))]
+			other := best[random.IntN(len(best))]
+			if t := g.template.remasked(one.smiles, other.smiles, random); t != nil {
 				return t, nil
 			}
 		}
@@ -109,31 +64,23 @@ func (g *generation) remasked(ctx context.Context, best []*scored, count int) ([
 	})
 }
 
-// without joins two fragments and takes one piece of the molecule out; nil when
-// that is not possible or a given fragment goes with it.
-func (t *Template) without(one, other string, random *rand.Rand) *Template {
-	joined, err := chem.EncodeSAFE(one+"."+other, chem.EncodeOptions{Slicer: chem.Whole, Brackets: true})
-	if err != nil || strings.Count(joined, "<") != 2 {
-		return nil
-	}
-	whole, err := chem.DecodeSAFE(attachment.ReplaceAllString(joined, "<1>"), chem.DecodeOptions{Strict: true})
+// remasked bonds two fragments to a molecule and replaces one piece of that by a mask. It is nil where that is not possible,
+// or takes a given fragment away.
+func (t *Template) remasked(one, other string, random *rand.Rand) *Template {
+	molecule, err := safe.Bond(one, other)
 	if err != nil {
 		return nil
 	}
-	safe, err := chem.EncodeSAFE(whole, chem.EncodeOptions{Slicer: chem.SingleBonds, Brackets: true})
-	if err != nil {
+	pieces, err := safe.Cut(molecule, safe.SingleBonds)
+	if err != nil || len(pieces) < 2 {
 		return nil
 	}
-	pieces := strings.Split(safe, ".")
-	if len(pieces) < 2 {
-		return nil
-	}
-	out := random.IntN(len(pieces))
-	rest, err := chem.DecodeSAFE(strings.Join(slices.Delete(pieces, out, out+1), "."), chem.DecodeOptions{KeepOpen: true})
+	removed := random.IntN(len(pieces))
+	rest, err := safe.Join(slices.Delete(pieces, removed, removed+1))
 	if err != nil || !t.in(rest) {
 		return nil
 	}
-	return &Template{Given: strings.Split(rest, "."), Masks: []Mask{{Least: remaskedLeast, Most: remaskedMost}}}
+	return &Template{Given: strings.Split(rest, "."), Masks: []Mask{{Least: minRemasked, Most: maxRemasked}}}
 }
 
 // in reports whether all given fragments are in what is left of a molecule.

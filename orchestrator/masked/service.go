@@ -6,7 +6,6 @@ import (
 
 	"retort/chem"
 	"retort/orchestrator/fault"
-	"retort/orchestrator/gateway"
 	"retort/orchestrator/triton"
 )
 
@@ -21,8 +20,11 @@ func New(config Config, models *triton.Catalog[Model]) *Service {
 	return &Service{config: config, models: models}
 }
 
-// Ready returns nil when at least one model can serve.
-func (s *Service) Ready() error { return s.models.Ready() }
+// Ready returns nil when a request that names no model can be served.
+func (s *Service) Ready() error {
+	_, err := s.model("")
+	return err
+}
 
 // Models lists the ids of the models served now.
 func (s *Service) Models() []string {
@@ -38,24 +40,24 @@ func (s *Service) List(context.Context) (Models, error) {
 	return Models{AvailableModels: s.Models()}, s.models.Ready()
 }
 
-// Generate fills the template's masks and returns molecules, best first. Fewer
-// than asked for is a success: a row that is no molecule, or has lost a given
-// fragment, is left out, as are doubles when unique ones are asked for.
+// Generate fills the template's masks and returns molecules, best first. Fewer than asked for is a success: a row that is no
+// molecule, or has lost a given fragment, is left out, and repeated molecules are when unique ones are asked for.
 func (s *Service) Generate(ctx context.Context, r Request) (Response, error) {
 	return s.generate(ctx, r, nil)
 }
 
-// Stream is Generate with events on the way; the last is the Response.
-func (s *Service) Stream(ctx context.Context, r Request, events *gateway.Events) error {
-	response, err := s.generate(ctx, r, func(p Progress) error { return events.Send(p) })
+// Stream is Generate with events on the way: each is a Progress, the last the Response. An error of send ends the work.
+func (s *Service) Stream(ctx context.Context, r Request, send func(event any) error) error {
+	response, err := s.generate(ctx, r, func(p Progress) error { return send(p) })
 	if err != nil {
 		return err
 	}
-	return events.Send(response)
+	return send(response)
 }
 
 func (s *Service) generate(ctx context.Context, r Request, report func(Progress) error) (Response, error) {
-	model, err := s.model(r)
+	named, _ := r.Model.(string)
+	model, err := s.model(named)
 	if err != nil {
 		return Response{}, err
 	}
@@ -71,38 +73,54 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	return response, nil
 }
 
-// model is the one that the request names, or the default one: the published
-// API has no such member, and gateways put names of their own there.
-func (s *Service) model(r Request) (Model, error) {
+// model returns the model with an id, and the default one where there is no such model: the published API has no member that
+// names a model, and gateways put names of their own there. A default model that is configured and absent is Unavailable.
+func (s *Service) model(named string) (Model, error) {
 	if err := s.models.Ready(); err != nil {
 		return nil, err
 	}
-	all := s.models.All()
-	asked, _ := r.Model.(string)
-	for _, name := range []string{asked, s.config.Model} {
-		for _, m := range all {
-			if m.ID() == name {
+	for _, id := range []string{named, s.config.Model} {
+		for _, m := range s.models.All() {
+			if m.ID() == id {
 				return m, nil
 			}
 		}
 	}
-	return all[0], nil
+	return s.models.Default(s.config.Model)
 }
 
-// scoring are the scores that molecules are ranked by: the higher, the better.
-var scoring = map[string]struct {
-	fact chem.Facts
+// score is a number that molecules are ranked by: the higher, the better.
+type score struct {
+	fact chem.Facts // what a batch computes for it
 	of   func(*chem.Molecule) float64
-}{
-	"QED":  {chem.FactQED, (*chem.Molecule).QED},
-	"LogP": {chem.FactLogP, (*chem.Molecule).LogP},
 }
 
-// newGeneration is the work of one request.
+// scores are the values of Request.Scoring.
+var scores = map[string]score{
+	"QED":  {fact: chem.FactQED, of: (*chem.Molecule).QED},
+	"LogP": {fact: chem.FactLogP, of: (*chem.Molecule).LogP},
+}
+
+// newGeneration prepares the work of one request.
 func newGeneration(model Model, r Request, report func(Progress) error) *generation {
 	g := &generation{
-		model: model, request: r, template: r.Smiles, report: report,
-		facts: scoring[r.Scoring].fact, score: scoring[r.Scoring].of, seed: rand.Uint64(),
+		model:    model,
+		request:  r,
+		template: r.Smiles,
+		seed:     rand.Uint64(),
+		facts:    scores[r.Scoring].fact,
+		score:    scores[r.Scoring].of,
+		report:   report,
+		drafter: &drafter{
+			model:     model,
+			minAddLen: int(r.MinAddLen),
+			settings: Settings{
+				Temperature: float32(r.Temperature),
+				Noise:       float32(r.Noise),
+				Gamma:       float32(r.Gamma),
+				StepSize:    int64(r.StepSize),
+			},
+		},
 	}
 	if g.template == nil {
 		g.template = &Template{}
@@ -113,8 +131,5 @@ func newGeneration(model Model, r Request, report func(Progress) error) *generat
 	if r.Seed != nil {
 		g.seed = uint64(*r.Seed)
 	}
-	g.maker = &maker{model: model, minAddLen: int(r.MinAddLen), settings: Settings{
-		Temperature: float32(r.Temperature), Noise: float32(r.Noise), Gamma: float32(r.Gamma), StepSize: int64(r.StepSize),
-	}}
 	return g
 }

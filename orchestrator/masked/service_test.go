@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"retort/chem"
+	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 )
 
@@ -146,6 +147,30 @@ func TestSettingsReachTheModel(t *testing.T) {
 	seed, _ := call.Input("seed")
 	if values, err := seed.Int64s(); err != nil || values[0] == values[1] || values[0] < 0 {
 		t.Errorf("seeds are %v (%v)", values, err)
+	}
+}
+
+// TestDefaultModel wants the configured model, or none: never another one in its place.
+func TestDefaultModel(t *testing.T) {
+	h := start(t, Config{Model: "retort/toy-v1"})
+	if molecules := h.generate(`{"num_molecules":1,"model":"genmol","seed":1}`); len(molecules) != 1 {
+		t.Errorf("%v", molecules)
+	}
+	absent := New(Config{Model: "retort/other-v2"}, h.service.models)
+	var r Request
+	r.SetDefaults()
+	for what, err := range map[string]error{
+		"readiness": absent.Ready(),
+		"a request": func() error { _, err := absent.Generate(t.Context(), r); return err }(),
+	} {
+		f := fault.As(err)
+		if f == nil || f.Kind != fault.Unavailable || !strings.Contains(f.Message, "retort/other-v2 is not loaded") {
+			t.Errorf("%s with an absent model: %v", what, err)
+		}
+	}
+	r.Model = "retort/toy-v1"
+	if _, err := absent.Generate(t.Context(), r); err != nil {
+		t.Errorf("a model that the request names: %v", err)
 	}
 }
 

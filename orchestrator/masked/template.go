@@ -2,32 +2,36 @@ package masked
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"retort/chem"
+	"retort/chem/safe"
 	"retort/orchestrator/wire"
 )
 
 // Template is what a request gives: fragments to keep and masks to fill.
 type Template struct {
-	// Given are the given fragments, canonical SMILES of one component each,
-	// stereo kept. A dummy atom is an open position.
+	// Given are the given fragments, canonical SMILES of one component each, stereo kept. A dummy atom is an open position.
 	Given []string
-	// Masks are the runs of mask tokens. None means: add one.
+	// Masks are the runs of mask tokens. Where there are none, one is added when a row is drawn.
 	Masks []Mask
 
-	queries []*chem.Query // the given fragments, to be found in every molecule
+	queries []*chem.Query // find each of the given fragments in a molecule
 }
 
 // Mask is a run of Least to Most mask tokens.
-type Mask struct{ Least, Most int }
+type Mask struct {
+	Least int
+	Most  int
+}
 
-// mostMasked bounds one mask; what fits a model is less.
-const mostMasked = 1000
+// maxMask bounds one mask, in tokens of the API. What fits a model is less.
+const maxMask = 1000
 
-// maskOpen and maskClose enclose the two numbers of a mask.
+// What stands around the two numbers of a mask.
 const (
 	maskOpen  = "[*{"
 	maskClose = "}]"
@@ -47,101 +51,111 @@ func (t *Template) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParseTemplate reads SAFE (of either form) or SMILES with masks. A mask may be
-// a fragment of its own, or stand in the place of an atom, where single bonds
-// that are in no ring lead to it. The error names everything that is wrong,
-// with its place in the text.
+// ParseTemplate reads SAFE (plain or with brackets) or SMILES with masks. A mask may be a fragment by itself, or stand in the
+// place of an atom, where single bonds outside of rings lead to it. The error names everything that is wrong with the masks,
+// or else the first thing that is wrong with the fragments, with its place in the text.
 func ParseTemplate(text string) (*Template, error) {
-	m := &marked{}
-	m.read(text)
-	if len(m.problems) > 0 {
-		return nil, fmt.Errorf("%s", strings.Join(m.problems, "; "))
+	r := &templateReader{}
+	r.read(text)
+	if len(r.problems) > 0 {
+		return nil, errors.New(strings.Join(r.problems, "; "))
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, fmt.Errorf("the template is empty; leave it out, or use a mask such as [*{20-40}], for molecules without given fragments")
+		return nil, errors.New("the template is empty; leave it out, or use a mask such as [*{20-40}], for molecules without given fragments")
 	}
-	t := &Template{Masks: m.masks}
-	if len(m.text) == 0 {
+	t := &Template{Masks: r.masks}
+	if len(r.text) == 0 {
 		return t, nil
 	}
-	return t, m.given(t)
+	fragments, err := r.fragments()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.keep(fragments); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
-// marked is a template whose masks are taken out of the text: one between dots
-// leaves nothing, one among atoms leaves a marker atom.
-type marked struct {
-	masks    []Mask
-	text     []byte
-	at       []int // for each byte of text, its place in the template
-	inside   bool  // some mask is among atoms
-	problems []string
+// templateReader takes the masks out of a template: a mask between dots leaves nothing in the text, one among atoms leaves a
+// placeholder atom.
+type templateReader struct {
+	masks        []Mask
+	text         []byte
+	at           []int // for each byte of text, the byte of the template that it comes from
+	placeholders bool  // the text has some
+	problems     []string
 }
 
-// read splits the template at its dots. No bracket of a template has a dot.
-func (m *marked) read(text string) {
+// read splits the template at its dots. Nothing in brackets has a dot.
+func (r *templateReader) read(template string) {
 	at := 0
-	for piece := range strings.SplitSeq(text, ".") {
-		m.piece(piece, at)
-		at += len(piece) + 1
+	for fragment := range strings.SplitSeq(template, ".") {
+		r.fragment(fragment, at)
+		at += len(fragment) + 1
 	}
 }
 
-func (m *marked) piece(piece string, at int) {
-	trimmed := strings.TrimSpace(piece)
+// fragment reads what stands between two dots, from byte at of the template on.
+func (r *templateReader) fragment(text string, at int) {
+	trimmed := strings.TrimSpace(text)
 	alone := strings.HasPrefix(trimmed, maskOpen) && strings.Index(trimmed, maskClose) == len(trimmed)-len(maskClose)
-	if !alone && len(m.text) > 0 {
-		m.put(".", at)
+	if !alone && len(r.text) > 0 {
+		r.write(".", at)
 	}
-	for piece != "" {
-		before, rest, found := strings.Cut(piece, maskOpen)
+	for text != "" {
+		before, rest, found := strings.Cut(text, maskOpen)
 		if !alone {
-			m.put(before, at)
+			r.write(before, at)
 		}
 		if !found {
 			return
 		}
 		at += len(before)
-		inside, after, closed := strings.Cut(rest, maskClose)
+		numbers, after, closed := strings.Cut(rest, maskClose)
 		if !closed {
-			m.problem(at, "%q is not closed by %q", maskOpen, maskClose)
+			r.problem(at, "%q is not closed by %q", maskOpen, maskClose)
 			return
 		}
-		m.mask(inside, at)
+		r.mask(numbers, at)
 		if !alone {
-			m.inside = true
-			m.put(marker(len(m.masks)), at)
+			r.placeholders = true
+			r.write(safe.Placeholder(len(r.masks)), at)
 		}
-		at += len(maskOpen) + len(inside) + len(maskClose)
-		piece = after
+		at += len(maskOpen) + len(numbers) + len(maskClose)
+		text = after
 	}
 }
 
-func (m *marked) put(text string, at int) {
-	m.text = append(m.text, text...)
+// write appends to the text what stands at a place of the template.
+func (r *templateReader) write(text string, at int) {
+	r.text = append(r.text, text...)
 	for i := range len(text) {
-		m.at = append(m.at, at+i)
+		r.at = append(r.at, at+i)
 	}
 }
 
-func (m *marked) problem(at int, format string, args ...any) {
-	m.problems = append(m.problems, fmt.Sprintf("character %d: ", at+1)+fmt.Sprintf(format, args...))
+func (r *templateReader) problem(at int, format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf("character %d: ", at+1)+fmt.Sprintf(format, args...))
 }
 
-// mask reads "a-b".
-func (m *marked) mask(text string, at int) {
-	written := maskOpen + text + maskClose
-	least, most, two := strings.Cut(text, "-")
+// mask reads the numbers of a mask, "a-b".
+func (r *templateReader) mask(numbers string, at int) {
+	written := maskOpen + numbers + maskClose
+	least, most, _ := strings.Cut(numbers, "-")
 	a, errA := strconv.Atoi(least)
 	b, errB := strconv.Atoi(most)
-	m.masks = append(m.masks, Mask{Least: a, Most: b})
-	switch digits := strings.Trim(least+most, "0123456789") == "" && least != "" && most != ""; {
-	case !two || !digits:
-		m.problem(at, "the mask %s is not of the form [*{a-b}] with whole numbers a and b", written)
-	case errA != nil || errB != nil || a > mostMasked || b > mostMasked:
-		m.problem(at, "the mask %s is too long, at most %d tokens are possible", written, mostMasked)
+	r.masks = append(r.masks, Mask{Least: a, Most: b})
+	switch {
+	case !digits(least) || !digits(most):
+		r.problem(at, "the mask %s is not of the form [*{a-b}] with whole numbers a and b", written)
+	case errA != nil || errB != nil || a > maxMask || b > maxMask:
+		r.problem(at, "the mask %s is too long, at most %d tokens are possible", written, maxMask)
 	case a < 1:
-		m.problem(at, "the mask %s must have at least 1 token", written)
+		r.problem(at, "the mask %s must have at least 1 token", written)
 	case a > b:
-		m.problem(at, "the mask %s has its least length, %d, above its most, %d", written, a, b)
+		r.problem(at, "the mask %s has its least length, %d, above its most, %d", written, a, b)
 	}
 }
+
+func digits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

@@ -17,7 +17,7 @@ import (
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
-	"retort/tokenizers"
+	"retort/tokenizers/molecules"
 )
 
 // house is the API over HTTP, in front of a Triton with the toy model.
@@ -97,9 +97,9 @@ func (h *house) read(answer *http.Response) (int, string) {
 	return answer.StatusCode, strings.TrimSpace(string(text))
 }
 
-func vocabulary(t testing.TB) *tokenizers.Vocabulary {
+func vocabulary(t testing.TB) *molecules.Vocabulary {
 	t.Helper()
-	v, err := tokenizers.LoadVocabulary("testdata/toy/vocab.txt")
+	v, err := molecules.LoadVocabulary("testdata/toy/vocab.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func toy(t testing.TB) tritontest.Model {
 // fill makes each run of masks chains of C, N and O that take the open ends
 // that wait: a run with more masks behind it takes one, the last all but as many
 // as fragments follow. Where the masks are too few for that, ends stay open.
-func fill(v *tokenizers.Vocabulary, row []int64, seed uint64) {
+func fill(v *molecules.Vocabulary, row []int64, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	token := func(text string) int64 { id, _ := v.ID(text); return int64(id) }
 	dot, star := token("."), token("*")

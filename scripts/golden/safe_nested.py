@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""SAFE in nested order as the training scripts write it, as the oracle for retort/tokenizers and retort/chem.
+"""SAFE in nested order as the training scripts write it, as the oracle for retort/tokenizers/molecules and retort/chem/safe.
 
     .venv-train/bin/python -m scripts.golden.safe_nested DATA
 
-writes tokenizers/testdata/safe/vocab.txt and pieces.tsv (a piece, its ids), and chem/testdata/ends.tsv (a molecule without
-stereo, its pieces from every end, sorted).
+writes tokenizers/molecules/testdata/safe/vocab.txt and pieces.tsv (a piece, its ids), and chem/safe/testdata/ends.tsv (a
+molecule without stereo, its pieces from every end, sorted).
 """
 import gzip
 import random
@@ -27,13 +27,14 @@ def main() -> None:
         flat.append(Chem.MolToSmiles(molecule))
     sides = {smiles: [side.text for side in safe.sides(smiles)] for smiles in flat}
     tokens = vocabulary.build(Counter(text for texts in list(sides.values())[:300] for text in texts), 200)
-    folder = Path("tokenizers/testdata/safe")
+    folder = Path("tokenizers/molecules/testdata/safe")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("".join(t + "\n" for t in tokens.tokens))
     pieces = sorted({text for texts in sides.values() for text in texts})
     known = [text for text in pieces if vocabulary.UNK not in tokens.piece(text)]
     (folder / "pieces.tsv").write_text("".join(f"{text}\t{' '.join(map(str, tokens.piece(text)))}\n" for text in known))
-    Path("chem/testdata/ends.tsv").write_text("".join(f"{smiles}\t{' '.join(sorted(texts))}\n" for smiles, texts in list(sides.items())[:200]))
+    ends = (f"{smiles}\t{' '.join(sorted(texts))}\n" for smiles, texts in list(sides.items())[:200])
+    Path("chem/safe/testdata/ends.tsv").write_text("".join(ends))
 
 
 if __name__ == "__main__":

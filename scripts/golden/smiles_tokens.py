@@ -2,7 +2,7 @@
 
     python -m scripts.golden.smiles_tokens --data DATA
 
-writes tokenizers/testdata/smiles.jsonl: the vocabulary's lines, then one molecule a line with its ids.
+writes tokenizers/molecules/testdata/smiles.jsonl: the vocabulary's lines, then one molecule a line with its ids.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     molecules = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[: given.molecules]
     vocabulary = Vocabulary.build(molecules, 200)
     lines = [vocabulary.tokens, *({"smiles": s, "ids": vocabulary.encode(s).tolist()} for s in molecules)]
-    path = Path(__file__).parents[2] / "tokenizers" / "testdata" / "smiles.jsonl"
+    path = Path(__file__).parents[2] / "tokenizers" / "molecules" / "testdata" / "smiles.jsonl"
     path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
 

@@ -3,7 +3,7 @@
 A piece such as `.c1ccccc1` or `.C(=O)*`, or a large part of one, is a single token, so that strings are short and few ring
 digits and branches must match across tokens. A token holds a dot at its start only. Runs are found by byte-pair merging
 (Sennrich et al. 2016, arXiv 1508.07909) over the pieces of the training data; a text is cut into the fewest tokens
-possible, at each step the longest token of the possible ones. tokenizers/safe.go does the same.
+possible, at each step the longest token of the possible ones. tokenizers/molecules/safe.go does the same.
 """
 
 from __future__ import annotations

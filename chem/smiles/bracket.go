@@ -1,0 +1,37 @@
+package smiles
+
+import "regexp"
+
+// Bracket is the inside of a bracket atom, each part as written: [13C@@H2+:7] has the isotope 13, the element C, the
+// chirality @@, the hydrogens H2, the charge + and the map :7.
+type Bracket struct {
+	Isotope   string
+	Element   string // a symbol, which need not be one of an element, "*", or an atomic number such as #6
+	Chirality string
+	Hydrogens string
+	Charge    string
+	Map       string
+}
+
+// bracketAtom is a bracket atom as RDKit reads it.
+var bracketAtom = regexp.MustCompile(
+	`^\[(\d*)([A-Z][a-z]?|[a-z]{1,2}|\*|#\d+)` +
+		`(@(?:@|TH[12]|AL[12]|SP[123]|TB\d{1,2}|OH\d{1,2})?)?` +
+		`(H\d*)?(\+\+|--|[+-]\d*)?(:\d+)?\]$`)
+
+// ParseBracket reads a bracket atom; false means that the text is none.
+func ParseBracket(atom string) (Bracket, bool) {
+	if len(atom) < 3 || atom[0] != '[' {
+		return Bracket{}, false
+	}
+	m := bracketAtom.FindStringSubmatch(atom)
+	if m == nil {
+		return Bracket{}, false
+	}
+	return Bracket{Isotope: m[1], Element: m[2], Chirality: m[3], Hydrogens: m[4], Charge: m[5], Map: m[6]}, true
+}
+
+// String writes the atom, with its brackets.
+func (b Bracket) String() string {
+	return "[" + b.Isotope + b.Element + b.Chirality + b.Hydrogens + b.Charge + b.Map + "]"
+}

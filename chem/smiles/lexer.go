@@ -1,0 +1,134 @@
+package smiles
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Kind is what a token of SMILES is.
+type Kind uint8
+
+// The kinds of tokens.
+const (
+	Atom       Kind = iota // C, Cl, c, *, or a bracket atom such as [nH]
+	Bond                   // - = # $ : ~ / \ and the dative bonds -> and <-
+	Ring                   // the number of a ring closure: 1, %12, %(123)
+	Attachment             // a bond between fragments in the bracket form of SAFE: <1>, <%12>, <%(123)>
+	Open                   // ( begins a branch
+	Close                  // ) ends it
+	Dot                    // . separates molecules, or fragments of SAFE
+	Other                  // one byte that begins none of these
+)
+
+// Token is a part of a text. Start and End are byte offsets, End exclusive.
+type Token struct {
+	Kind       Kind
+	Start, End int
+	Number     int // of a Ring or an Attachment
+}
+
+// In returns the token as the text writes it.
+func (t Token) In(text string) string { return text[t.Start:t.End] }
+
+// Tokens splits a text without judging it: every byte belongs to exactly one token, and what is not SMILES comes as Other,
+// byte by byte. A bracket that is not closed is an Atom of one byte, and what follows it is read as if it stood outside.
+func Tokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		for at := 0; at < len(text); {
+			t := Next(text, at)
+			if !yield(t) {
+				return
+			}
+			at = t.End
+		}
+	}
+}
+
+// Next returns the token that begins at byte at, which must lie inside the text.
+func Next(text string, at int) Token {
+	rest := text[at:]
+	token := func(kind Kind, length int) Token { return Token{Kind: kind, Start: at, End: at + length} }
+	switch c := rest[0]; {
+	case c == '[':
+		return token(Atom, max(1, strings.IndexByte(rest, ']')+1))
+	case strings.HasPrefix(rest, "Cl"), strings.HasPrefix(rest, "Br"):
+		return token(Atom, 2)
+	case strings.IndexByte("BCNOPSFIbcnops*", c) >= 0:
+		return token(Atom, 1)
+	case strings.HasPrefix(rest, "->"), strings.HasPrefix(rest, "<-"):
+		return token(Bond, 2)
+	case strings.IndexByte(`-=#$:~/\`, c) >= 0:
+		return token(Bond, 1)
+	case c == '(':
+		return token(Open, 1)
+	case c == ')':
+		return token(Close, 1)
+	case c == '.':
+		return token(Dot, 1)
+	}
+	if number, length := ringNumber(rest); length > 0 {
+		return Token{Kind: Ring, Start: at, End: at + length, Number: number}
+	}
+	if number, length := attachment(rest); length > 0 {
+		return Token{Kind: Attachment, Start: at, End: at + length, Number: number}
+	}
+	return token(Other, 1)
+}
+
+// ringNumber reads a ring closure number at the start of a text: 1, %12, or %(123), which RDKit allows up to five digits.
+// The length is 0 where there is none.
+func ringNumber(text string) (number, length int) {
+	if digits(text) > 0 {
+		return int(text[0] - '0'), 1
+	}
+	if !strings.HasPrefix(text, "%") {
+		return 0, 0
+	}
+	if inside, ok := strings.CutPrefix(text[1:], "("); ok {
+		return closed(inside, ')', 2)
+	}
+	if digits(text[1:]) >= 2 {
+		number, _ = strconv.Atoi(text[1:3])
+		return number, 3
+	}
+	return 0, 0
+}
+
+// attachment reads an attachment number between angle brackets.
+func attachment(text string) (number, length int) {
+	inside, ok := strings.CutPrefix(text, "<")
+	if !ok {
+		return 0, 0
+	}
+	if number, length = closed(inside, '>', 1); length > 0 {
+		return number, length
+	}
+	number, length = ringNumber(inside)
+	if length > 1 && strings.HasPrefix(inside[length:], ">") {
+		return number, length + 2
+	}
+	return 0, 0
+}
+
+// maxDigits bounds the numbers of a text: RDKit reads no ring number of more digits.
+const maxDigits = 5
+
+// closed reads one to five digits and the byte that must follow them. The length counts both, and what stood before.
+func closed(text string, end byte, before int) (number, length int) {
+	n := digits(text)
+	if n == 0 || n > maxDigits || n == len(text) || text[n] != end {
+		return 0, 0
+	}
+	number, _ = strconv.Atoi(text[:n])
+	return number, before + n + 1
+}
+
+// digits counts the digits at the start of a text.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
+}

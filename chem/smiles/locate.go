@@ -1,0 +1,186 @@
+package smiles
+
+import (
+	"fmt"
+	"strings"
+)
+
+// elements are the symbols that RDKit knows, and the wildcard.
+var elements = setOf(`*
+	H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb
+	Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu
+	Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db
+	Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og`)
+
+// aromaticElements may be written in small letters.
+var aromaticElements = setOf("b c n o p s as se te si")
+
+func setOf(symbols string) map[string]bool {
+	set := map[string]bool{}
+	for _, symbol := range strings.Fields(symbols) {
+		set[symbol] = true
+	}
+	return set
+}
+
+// Locate finds the first thing wrong in a SMILES that RDKit refused for its syntax: its byte offset, -1 where nothing is
+// found, and what is wrong. RDKit does not say where; this follows its grammar, and is asked only after a refusal, so it
+// cannot refuse what RDKit accepts.
+func Locate(text string) (position int, reason string) {
+	r := reader{text: text, rings: map[int]ringEnd{}, bonded: map[[2]int]bool{}, last: -1}
+	for t := range Tokens(text) {
+		if reason := r.read(t); reason != "" {
+			return t.Start, reason
+		}
+		r.before = t
+	}
+	return r.finish()
+}
+
+// ringEnd is the first of the two places of a ring closure number.
+type ringEnd struct {
+	atom int // its index
+	at   int // byte offset of the number
+}
+
+// branch is an open parenthesis.
+type branch struct {
+	at   int // its byte offset
+	atom int // index of the atom before it, where reading goes on once it is closed
+}
+
+// reader is the state of reading a SMILES from left to right.
+type reader struct {
+	text    string
+	before  Token           // the token before; End is 0 at the start
+	atoms   int             // read so far
+	last    int             // index of the atom that a bond would start from
+	opened  []branch        // the branches that are open
+	rings   map[int]ringEnd // the ring closures that are open, by number
+	bonded  map[[2]int]bool // pairs of atoms that have a bond
+	pending bool            // the token before was a bond
+}
+
+// read takes the next token and returns what is wrong with it, "" if nothing is.
+func (r *reader) read(t Token) string {
+	started := r.before.End > 0
+	pending := r.pending
+	afterOpen := started && r.before.Kind == Open
+	afterDot := started && r.before.Kind == Dot
+	r.pending = false
+	switch t.Kind {
+	case Atom:
+		return r.atom(t, afterDot)
+	case Bond:
+		if !started || pending || afterDot {
+			return "a bond without an atom before it"
+		}
+		r.pending = true
+	case Ring:
+		if !started || afterOpen || afterDot || r.before.Kind == Close && pending {
+			return "a ring closure without an atom before it"
+		}
+		return r.ring(t)
+	case Open:
+		if !started || pending || afterOpen || afterDot {
+			return "a branch without an atom before it"
+		}
+		r.opened = append(r.opened, branch{at: t.Start, atom: r.last})
+	case Close:
+		return r.close(pending, afterOpen, afterDot)
+	case Dot:
+		if !started || pending || afterOpen || afterDot {
+			return "a dot without an atom before it"
+		}
+	default:
+		return fmt.Sprintf("unexpected %q", r.text[t.Start:t.Start+1])
+	}
+	return ""
+}
+
+func (r *reader) atom(t Token, afterDot bool) string {
+	if reason := wrongAtom(t.In(r.text)); reason != "" {
+		return reason
+	}
+	if r.last >= 0 && !afterDot {
+		r.bonded[[2]int{r.last, r.atoms}] = true
+	}
+	r.last = r.atoms
+	r.atoms++
+	return ""
+}
+
+// wrongAtom tells what is wrong with an atom as written, "" if nothing is.
+func wrongAtom(atom string) string {
+	if atom[0] != '[' {
+		return ""
+	}
+	if atom[len(atom)-1] != ']' {
+		return "a bracket atom that is not closed"
+	}
+	b, ok := ParseBracket(atom)
+	if !ok {
+		return fmt.Sprintf("bad bracket atom %q", atom)
+	}
+	if !strings.HasPrefix(b.Element, "#") && !elements[b.Element] && !aromaticElements[b.Element] {
+		return fmt.Sprintf("unknown element %q", b.Element)
+	}
+	return ""
+}
+
+func (r *reader) ring(t Token) string {
+	begin, open := r.rings[t.Number]
+	if !open {
+		r.rings[t.Number] = ringEnd{atom: r.last, at: t.Start}
+		return ""
+	}
+	delete(r.rings, t.Number)
+	pair := [2]int{begin.atom, r.last}
+	if begin.atom == r.last {
+		return fmt.Sprintf("ring closure %d bonds an atom to itself", t.Number)
+	}
+	if r.bonded[pair] || r.bonded[[2]int{pair[1], pair[0]}] {
+		return fmt.Sprintf("ring closure %d duplicates a bond", t.Number)
+	}
+	r.bonded[pair] = true
+	return ""
+}
+
+func (r *reader) close(pending, afterOpen, afterDot bool) string {
+	switch {
+	case len(r.opened) == 0:
+		return "a closing parenthesis without an opening one"
+	case pending:
+		return "a bond without an atom after it"
+	case afterOpen:
+		return "an empty branch"
+	case afterDot:
+		return "a dot without an atom after it"
+	}
+	r.last = r.opened[len(r.opened)-1].atom
+	r.opened = r.opened[:len(r.opened)-1]
+	return ""
+}
+
+// finish returns what is wrong at the end of the text, and where.
+func (r *reader) finish() (position int, reason string) {
+	if r.pending {
+		return r.before.Start, "a bond without an atom after it"
+	}
+	if r.before.Kind == Dot && r.before.End > 0 {
+		return r.before.Start, "a dot without an atom after it"
+	}
+	if len(r.opened) > 0 {
+		return r.opened[len(r.opened)-1].at, "a branch that is not closed"
+	}
+	first, number := ringEnd{at: -1}, 0
+	for n, end := range r.rings {
+		if first.at < 0 || end.at < first.at {
+			first, number = end, n
+		}
+	}
+	if first.at >= 0 {
+		return first.at, fmt.Sprintf("ring closure %d is not closed", number)
+	}
+	return -1, "not accepted by RDKit's SMILES grammar"
+}

@@ -1,0 +1,200 @@
+package masked
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"retort/chem"
+	"retort/chem/safe"
+	"retort/chem/smiles"
+	"retort/orchestrator/fault"
+	"retort/tokenizers/molecules"
+)
+
+// draft is a row for the model, and what is needed to read the molecule that comes of it.
+type draft struct {
+	row   Row
+	parts []part
+}
+
+// part is a stretch of a draft's row: the tokens from..to-1.
+type part struct {
+	given string // given fragments in nested order, stereo kept; "" for masks
+	from  int
+	to    int
+}
+
+// drafter draws drafts. All that is random about a row is drawn here, but for what the model does with its masks.
+type drafter struct {
+	model     Model
+	settings  Settings
+	minAddLen int
+	ends      sync.Map // the []safe.End of given fragments, by their SMILES with open positions
+}
+
+// drafts draws a row for each template. Row i depends on the seed, the turn and i alone, so that the answer does not depend
+// on how the work is shared among goroutines.
+func (d *drafter) drafts(ctx context.Context, templates []*Template, seed uint64, turn int) ([]*draft, error) {
+	return inParallel(ctx, len(templates), func(i int) (*draft, error) {
+		return d.draft(templates[i], rand.New(rand.NewPCG(seed, uint64(turn)<<32|uint64(i))))
+	})
+}
+
+// draft draws one row from a template.
+func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
+	l, err := d.layout(t, random)
+	if err != nil {
+		return nil, err
+	}
+	masks, err := d.masks(t, l, random)
+	if err != nil {
+		return nil, err
+	}
+	drawn := &draft{}
+	var ids []int32
+	for i, s := range l.segments {
+		from := 1 + len(ids) // after [BOS]
+		for range masks[i] {
+			ids = append(ids, d.model.Mask())
+		}
+		ids = append(ids, l.tokens[i]...)
+		drawn.parts = append(drawn.parts, part{given: s.Text, from: from, to: 1 + len(ids)})
+	}
+	drawn.row = Row{IDs: d.model.Frame(ids), Settings: d.settings, Seed: int64(random.Uint64() >> 2)}
+	return drawn, nil
+}
+
+// layout is a template in the order in which a row has it.
+type layout struct {
+	segments []safe.Segment
+	tokens   [][]int32 // of each segment; a gap has none
+	given    int       // tokens of all segments together
+}
+
+// layout writes the given fragments in nested order, cut at BRICS bonds, with gaps where the model adds something. Without
+// given fragments there is one gap.
+func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
+	if len(t.Given) == 0 {
+		return &layout{segments: []safe.Segment{{Positions: 1}}, tokens: make([][]int32, 1)}, nil
+	}
+	fragments, err := opened(t.Given, random)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := d.endsOf(fragments)
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{}
+	if l.segments, err = safe.Arrange(ends, random); err != nil {
+		return nil, templateFault("%v", err)
+	}
+	for _, s := range l.segments {
+		ids, err := d.model.Encode(smiles.WithoutStereo(s.Text))
+		var unknown *molecules.TokenError
+		if errors.As(err, &unknown) {
+			return nil, templateFault("the model does not know the token %q of the given fragments %s", unknown.Token, fragments)
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.tokens = append(l.tokens, ids)
+		l.given += len(ids)
+	}
+	return l, nil
+}
+
+// endsOf cuts given fragments, once for each request.
+func (d *drafter) endsOf(fragments string) ([]safe.End, error) {
+	if known, ok := d.ends.Load(fragments); ok {
+		return known.([]safe.End), nil
+	}
+	ends, err := safe.Ends(fragments, safe.BRICS)
+	if err != nil {
+		return nil, templateFault("%v", err)
+	}
+	d.ends.Store(fragments, ends)
+	return ends, nil
+}
+
+// maxOpened is how many positions are opened at the most on a fragment that stands alone and has none, as GenMol's
+// superstructure generation does.
+const maxOpened = 3
+
+// opened joins the given fragments to one SMILES, with open positions on those that have none: a fragment that nothing can
+// be bonded to would not be part of the molecule. What has open positions keeps them.
+func opened(given []string, random *rand.Rand) (string, error) {
+	parts := make([]string, len(given))
+	for i, part := range given {
+		seed := random.Uint64()
+		count := 1
+		if len(given) == 1 {
+			count += random.IntN(maxOpened)
+		}
+		if !strings.Contains(part, "*") {
+			var err error
+			if part, err = chem.OpenPositions(part, count, seed); err != nil {
+				return "", templateFault("%v", err)
+			}
+			if !strings.Contains(part, "*") {
+				return "", templateFault("the fragment %s has no position with a hydrogen to bond to; mark one with [*]", given[i])
+			}
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "."), nil
+}
+
+// masks draws how many masks each segment has, 0 for given fragments. Together they are as many as the masks of the template
+// have, drawn one by one and turned into tokens of the model. A template without masks gets as many as a molecule of the
+// training data has tokens, less the given ones, or minAddLen, whichever is more. Every open position has at least one.
+func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) ([]int, error) {
+	room := d.model.MaxTokens() - len(d.model.Frame(nil)) - l.given
+	total := 0
+	longest := 0 // what total could have been
+	for _, mask := range t.Masks {
+		total += d.tokens(mask.Least+random.IntN(mask.Most-mask.Least+1), random)
+		longest += int(math.Ceil(float64(mask.Most) / d.model.MaskWorth()))
+	}
+	if len(t.Masks) == 0 {
+		length := d.model.Length(random) - l.given
+		total = min(max(length, d.tokens(d.minAddLen, random)), max(room, 1))
+	}
+	counts := make([]int, len(l.segments))
+	needed := 0
+	var gaps []int
+	for i, s := range l.segments {
+		if s.Text == "" {
+			counts[i] = s.Positions
+			needed += s.Positions
+			gaps = append(gaps, i)
+		}
+	}
+	if longest = max(longest, needed); longest > room {
+		return nil, templateFault("given fragments (%d tokens) and masks (up to %d) are longer than the %d tokens that the model takes",
+			l.given, longest, l.given+room)
+	}
+	for range total - needed {
+		counts[gaps[random.IntN(len(gaps))]]++
+	}
+	return counts, nil
+}
+
+// tokens turns a number of mask tokens of the API into one of the model's, rounded up or down at random so that the mean is
+// exact, but at least 1.
+func (d *drafter) tokens(masks int, random *rand.Rand) int {
+	worth := d.model.MaskWorth()
+	if worth == 1 {
+		return masks
+	}
+	return max(1, int(float64(masks)/worth+random.Float64()))
+}
+
+// templateFault is a problem of the member smiles.
+func templateFault(format string, args ...any) error {
+	return fault.Field("value_error", nil, []any{"smiles"}, format, args...)
+}

@@ -1,0 +1,70 @@
+package masked
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"retort/chem"
+	"retort/chem/safe"
+)
+
+// fragments reads the given fragments: the text of the template, in which placeholders stand for the masks among atoms.
+func (r *templateReader) fragments() ([]string, error) {
+	given, err := safe.Decode(string(r.text), safe.DecodeOptions{KeepOpen: true})
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	if r.placeholders {
+		given, err = safe.RemovePlaceholders(given)
+		if errors.Is(err, safe.ErrPlaceholder) {
+			err = errors.New("a mask among atoms must be joined to them by single bonds outside of rings")
+		}
+	}
+	if err != nil || given == "" {
+		return nil, err
+	}
+	return strings.Split(safe.OpenRadicals(given), "."), nil
+}
+
+// keep makes fragments the given ones: each in canonical SMILES, with a query that finds it in molecules.
+func (t *Template) keep(fragments []string) error {
+	for _, fragment := range fragments {
+		molecule, err := chem.Parse(fragment)
+		if err != nil {
+			return err
+		}
+		query, err := chem.FragmentQuery(molecule.SMILES())
+		if err != nil {
+			return fmt.Errorf("the fragment %s cannot be kept: %w", fragment, err)
+		}
+		t.Given = append(t.Given, molecule.SMILES())
+		t.queries = append(t.queries, query)
+	}
+	return nil
+}
+
+// explain tells where in the template a problem is that chem found in the text.
+func (r *templateReader) explain(err error) error {
+	var syntax *chem.SyntaxError
+	var valence *chem.ValenceError
+	var kekulize *chem.KekulizeError
+	reason := err.Error()
+	position := -1
+	switch {
+	case errors.As(err, &syntax):
+		reason = syntax.Reason
+		position = syntax.Position
+	case errors.As(err, &valence):
+		reason = "atom " + valence.Symbol + ": " + valence.Reason
+		position = valence.Position
+	case errors.As(err, &kekulize):
+		reason = kekulize.Reason
+		position = kekulize.Position
+	}
+	// <1> is turned into a ring number of another length before chem finds its problem, so places are not known.
+	if strings.Contains(string(r.text), "<") || position < 0 || position >= len(r.at) {
+		return fmt.Errorf("the template is not SMILES or SAFE: %s", reason)
+	}
+	return fmt.Errorf("character %d: the template is not SMILES or SAFE: %s", r.at[position]+1, reason)
+}

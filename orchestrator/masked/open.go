@@ -1,0 +1,53 @@
+package masked
+
+import (
+	"regexp"
+
+	"retort/orchestrator/triton"
+	"retort/tokenizers/molecules"
+)
+
+// Opener opens models over a client; batching bounds what is sent at once. Of an entry it reads the parameters
+// max_model_len, mask_worth, vocab and lengths, and the files that the last two name.
+func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
+	return func(entry *triton.Model) (Model, error) {
+		r := entry.Read()
+		m := &tritonModel{
+			SAFE:      triton.ReadFile(r, "vocab", "vocab.txt", loadSAFE),
+			id:        versioned(entry),
+			maxTokens: r.Whole("max_model_len", 256, 8),
+			maskWorth: r.Number("mask_worth", 1, 1, 100),
+			lengths:   triton.ReadFile(r, "lengths", "lengths.txt", readLengths),
+			name:      entry.Name,
+			client:    client,
+		}
+		if err := r.Done(); err != nil {
+			return nil, err
+		}
+		if entry.Config.MaxBatch > 0 {
+			batching.MaxRows = entry.Config.MaxBatch
+		}
+		m.batcher = triton.NewBatcher(func(row Row) int { return len(row.IDs) }, m.infer, batching)
+		return m, nil
+	}
+}
+
+// version is the end of an id that names one.
+var version = regexp.MustCompile(`[-_.:@]v?\d[\w.]*$`)
+
+// versioned is the public id of an entry, with the entry's version behind one that names none.
+func versioned(entry *triton.Model) string {
+	id := entry.PublicID()
+	if version.MatchString(id) {
+		return id
+	}
+	return id + "-v" + entry.Version()
+}
+
+func loadSAFE(path string) (*molecules.SAFE, error) {
+	vocabulary, err := molecules.LoadVocabulary(path)
+	if err != nil {
+		return nil, err
+	}
+	return molecules.NewSAFE(vocabulary)
+}
