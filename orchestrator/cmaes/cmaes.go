@@ -94,8 +94,8 @@ func start(mean []float64, sigma float64, s settings, bounds *box) *Optimizer {
 	return o
 }
 
-// Ask draws a population: lambda rows of n coordinates. The rows are the optimiser's own memory, overwritten by the next
-// Ask. A caller may change them before Tell, which then learns from what they have become.
+// Ask draws a population: lambda rows of n coordinates. The rows belong to the optimiser, and the next Ask overwrites
+// them. A caller may change them before Tell, which then learns from what they have become.
 func (o *Optimizer) Ask() [][]float64 {
 	o.setUnit()
 	clear(o.injected)
@@ -122,8 +122,9 @@ func (o *Optimizer) setUnit() {
 
 // Tell gives the values fs of the points xs, lower is better, and moves the distribution. NaN and +Inf rank last. The
 // rows of xs are those of Ask, in their order; a row that differs from what Ask gave counts as a proposal from outside,
-// see [Optimizer.Inject]. An error of the
-// arguments leaves the run as it was; a covariance beyond repair ends it.
+// see [Optimizer.Inject]. Arguments of the wrong size, or that are not
+// finite, are an error that leaves the run as it was. A covariance that is no longer positive definite is an error that
+// ends it.
 func (o *Optimizer) Tell(xs [][]float64, fs []float64) error {
 	if err := o.check(xs, fs); err != nil {
 		return err
@@ -171,7 +172,8 @@ func (o *Optimizer) rank(xs [][]float64, fs []float64) {
 		if math.IsNaN(f) {
 			f = math.Inf(1)
 		}
-		o.values[r], o.order[r] = f, r
+		o.values[r] = f
+		o.order[r] = r
 	}
 	slices.SortStableFunc(o.order, func(a, b int) int {
 		switch {
@@ -184,7 +186,9 @@ func (o *Optimizer) rank(xs [][]float64, fs []float64) {
 	})
 	o.evaluations += len(fs)
 	if top := o.order[0]; o.values[top] < o.bestValue {
-		o.best, o.bestValue, o.bestAt = append(o.best[:0], xs[top]...), o.values[top], o.evaluations
+		o.best = append(o.best[:0], xs[top]...)
+		o.bestValue = o.values[top]
+		o.bestAt = o.evaluations
 	}
 }
 

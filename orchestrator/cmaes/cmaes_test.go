@@ -73,10 +73,10 @@ func run(t *testing.T, o *Optimizer, f func([]float64) float64) string {
 
 func TestReachesTheTarget(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		f       func([]float64) float64
-		n, most int // evaluations: about 1.3 times what PyPI cma needs
-		options []Option
+		name     string
+		f        func([]float64) float64
+		n, limit int // evaluations: about 1.3 times what PyPI cma needs
+		options  []Option
 	}{
 		{"sphere", sphere, 10, 1900, nil},
 		{"ellipsoid", ellipsoid, 10, 5300, nil},
@@ -89,7 +89,7 @@ func TestReachesTheTarget(t *testing.T) {
 	} {
 		for seed := range uint64(3) {
 			o := must(t, constant(c.n, 1), 0.5, append(c.options, Seed(seed), Target(1e-8))...)
-			if reason := run(t, o, c.f); reason != "target" || o.Evaluations() > c.most {
+			if reason := run(t, o, c.f); reason != "target" || o.Evaluations() > c.limit {
 				_, best := o.Best()
 				t.Errorf("%s, seed %d: stopped by %q at %v after %d evaluations", c.name, seed, reason, best, o.Evaluations())
 			}

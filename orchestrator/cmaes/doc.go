@@ -16,21 +16,22 @@
 // # Full or separable
 //
 // The full covariance learns rotated, ill-conditioned landscapes, and pays for it: n² numbers, a learning time of about
-// n² / lambda generations. Separable ([Separable], Ros and Hansen, A Simple Modification in CMA-ES Achieving Linear Time
-// and Space Complexity, PPSN 2008) learns one variance a coordinate, in O(n) time and memory, about n / 10 times faster.
+// n² / lambda generations. Separable ([Separable], Ros and Hansen, A Simple Modification in CMA-ES Achieving Linear
+// Time and Space Complexity, PPSN 2008) learns one variance a coordinate, in O(n) time and memory, about n / 10 times
+// faster.
 //
-// At 512 dimensions with 20 to 50 points a generation, a search of 30 to 200 generations ends long before the full matrix
-// has learnt anything: its learning rates add up to about 5e-5 a generation. For such a search, and so for whitened
-// latent spaces, Separable is the mode to use; full is for runs of more than about 100 n evaluations.
+// At 512 dimensions with 20 to 50 points a generation, a search of 30 to 200 generations ends long before the full
+// matrix has learnt anything: its learning rates add up to about 5e-5 a generation. For such a search, and so for
+// whitened latent spaces, Separable is the mode to use; full is for runs of more than about 100 n evaluations.
 //
 // # Large dimensions
 //
-// Up to [eigenLimit] dimensions the covariance is decomposed into eigenvectors, as in the tutorial. Above it, a Cholesky
-// factor takes their place (Suttorp, Hansen and Igel, Efficient Covariance Matrix Update for Variable Metric Evolution
-// Strategies, Machine Learning 75, 2009): the sampled distribution is the same, the step-size path is whitened with
-// the triangular factor in place of the symmetric root, and the work per decomposition is about 200 times less than
-// with the eigen decomposition available in pure Go. Both are lazy (section B.2 of the tutorial), and the vectors of
-// the generations between are folded into the matrix by one symmetric rank-k product.
+// Up to [eigenLimit] dimensions the covariance is decomposed into eigenvectors, as in the tutorial. Above it, a
+// Cholesky factor takes their place (Suttorp, Hansen and Igel, Efficient Covariance Matrix Update for Variable Metric
+// Evolution Strategies, Machine Learning 75, 2009): the sampled distribution is the same, the step-size path is
+// whitened with the triangular factor in place of the symmetric root, and the work per decomposition is about 200 times
+// less than with the eigen decomposition available in pure Go. Both are lazy (section B.2 of the tutorial), and the
+// vectors of the generations between are folded into the matrix by one symmetric rank-k product.
 //
 // # Determinism and concurrency
 //

@@ -45,13 +45,16 @@ func newFull(n, lambda int, p parameters) *full {
 	if n <= eigenLimit {
 		f.root = newEigen(n, lambda)
 	} else {
-		f.root, f.gap = newCholesky(n), choleskyGap*p.gap
+		f.root = newCholesky(n)
+		f.gap = choleskyGap * p.gap
 	}
 	f.root.factorize(f.covariance)
 	// As many generations as lie between two roots, within 512 rows.
 	generations := 1 + int(math.Min(math.Ceil(f.gap), float64(512/lambda)))
-	f.plus, f.minus = matrix(generations*(p.mu+1), n), matrix(generations*(lambda-p.mu), n)
-	f.plus.Rows, f.minus.Rows = 0, 0
+	f.plus = matrix(generations*(p.mu+1), n)
+	f.minus = matrix(generations*(lambda-p.mu), n)
+	f.plus.Rows = 0
+	f.minus.Rows = 0
 	return f
 }
 
@@ -117,7 +120,9 @@ func (f *full) gather(weight float64, y []float64) {
 func (f *full) fold() {
 	addProducts(f.decay, f.plus, f.decay, f.covariance)
 	addProducts(-f.decay, f.minus, 1, f.covariance)
-	f.plus.Rows, f.minus.Rows, f.decay = 0, 0, 1
+	f.plus.Rows = 0
+	f.minus.Rows = 0
+	f.decay = 1
 }
 
 // refresh takes a new root when the gap has passed. A covariance that rounding has made indefinite is lifted by a

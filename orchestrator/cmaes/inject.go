@@ -51,9 +51,11 @@ func (o *Optimizer) mirror() {
 	o.distribution.whiten(z, y)
 	o.rescale(0, o.typical()/norm(z))
 	for i := range y {
-		row(o.y, 1)[i], row(o.z, 1)[i] = -y[i], -z[i]
+		row(o.y, 1)[i] = -y[i]
+		row(o.z, 1)[i] = -z[i]
 	}
-	o.injected[0], o.injected[1] = true, true
+	o.injected[0] = true
+	o.injected[1] = true
 }
 
 // typical draws the length of a standard normal vector.

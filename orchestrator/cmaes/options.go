@@ -40,7 +40,7 @@ type settings struct {
 // Population sets lambda, the number of points in a generation, at least 2. Default 4 + floor(3 ln n), eq. (48).
 func Population(lambda int) Option { return func(s *settings) { s.population = lambda } }
 
-// Seed seeds the optimiser's own random source. Default 0, which is a seed like any other.
+// Seed seeds the random numbers of the run. Default 0, which is a seed like any other.
 func Seed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
 // Separable adapts one variance a coordinate in place of the full covariance matrix.
@@ -52,13 +52,16 @@ func PositiveWeightsOnly() Option { return func(s *settings) { s.positive = true
 // AdaptStepSize chooses the rule that adapts sigma. Default Automatic.
 func AdaptStepSize(rule StepSize) Option { return func(s *settings) { s.stepSize = rule } }
 
-// Deviations gives each coordinate its own unit: coordinate i starts with standard deviation sigma * stds[i].
+// Deviations gives each coordinate a unit: coordinate i starts with standard deviation sigma * stds[i].
 func Deviations(stds []float64) Option { return func(s *settings) { s.deviations = stds } }
 
 // Bounds keeps every point within lower <= x <= upper. Use -Inf and +Inf where a side is open; a nil slice leaves a
 // whole side open. See [box] for how.
 func Bounds(lower, upper []float64) Option {
-	return func(s *settings) { s.lower, s.upper = lower, upper }
+	return func(s *settings) {
+		s.lower = lower
+		s.upper = upper
+	}
 }
 
 // StopAt sets the criteria of [Optimizer.Stop].

@@ -45,7 +45,9 @@ func rawWeights(lambda int) (w []float64, mu int, mueff float64) {
 	for i := range w {
 		w[i] = math.Log(float64(lambda+1)/2) - math.Log(float64(i+1))
 		if w[i] > 0 {
-			mu, sum, squares = mu+1, sum+w[i], squares+w[i]*w[i]
+			mu++
+			sum += w[i]
+			squares += w[i] * w[i]
 		}
 	}
 	for i := range w {
@@ -79,7 +81,8 @@ func (p *parameters) separableRates(n float64) {
 func (p *parameters) scaleNegative(n float64, positiveDefinite bool) {
 	var sum, squares float64
 	for _, w := range p.weights[p.mu:] {
-		sum, squares = sum-w, squares+w*w
+		sum -= w
+		squares += w * w
 	}
 	if sum == 0 {
 		return

@@ -18,7 +18,7 @@ func workers(work int) int {
 	return max(1, min(runtime.GOMAXPROCS(0), 8, work/parallelWork))
 }
 
-// together calls part(0) to part(n-1), each in a goroutine of its own where there are several.
+// together calls part(0) to part(n-1), each in a separate goroutine where there are several.
 func together(n int, part func(i int)) {
 	if n == 1 {
 		part(0)

@@ -76,7 +76,8 @@ func (e *eigen) axis(y []float64, k int) {
 	}
 }
 
-// cholesky is the root Uᵀ of C = Uᵀ U, in a matrix of its own and one that the next factor is tried in.
+// cholesky is the root Uᵀ of C = Uᵀ U, with a second matrix that the next factor is computed in, so that a failure
+// leaves the present one.
 type cholesky struct{ u, next blas64.Symmetric }
 
 func newCholesky(n int) *cholesky { return &cholesky{u: identity(n), next: identity(n)} }
@@ -104,13 +105,16 @@ func (c *cholesky) whiten(z, y []float64) {
 	blas64.Trsv(blas.Trans, c.factor(), blas64.Vector{N: len(z), Inc: 1, Data: z})
 }
 
-// condition is a lower bound: the squared ratio of the diagonal. LAPACK's estimate costs a good part of the factor itself.
+// condition is a lower bound: the squared ratio of the diagonal. LAPACK's estimate costs a good part of the factor
+// itself.
 func (c *cholesky) condition() float64 {
-	least, most := c.u.Data[0], c.u.Data[0]
+	smallest := c.u.Data[0]
+	largest := c.u.Data[0]
 	for i := 0; i < len(c.u.Data); i += c.u.Stride + 1 {
-		least, most = min(least, c.u.Data[i]), max(most, c.u.Data[i])
+		smallest = min(smallest, c.u.Data[i])
+		largest = max(largest, c.u.Data[i])
 	}
-	return (most / least) * (most / least)
+	return (largest / smallest) * (largest / smallest)
 }
 
 func (c *cholesky) axis(y []float64, k int) {

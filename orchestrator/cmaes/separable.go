@@ -66,11 +66,13 @@ func (s *separable) add(weight float64, z []float64) {
 func (s *separable) deviation(i int) float64 { return s.deviations[i] }
 
 func (s *separable) condition() float64 {
-	least, most := s.deviations[0], s.deviations[0]
+	smallest := s.deviations[0]
+	largest := s.deviations[0]
 	for _, d := range s.deviations {
-		least, most = min(least, d), max(most, d)
+		smallest = min(smallest, d)
+		largest = max(largest, d)
 	}
-	return (most / least) * (most / least)
+	return (largest / smallest) * (largest / smallest)
 }
 
 func (s *separable) axis([]float64, int) bool { return false }

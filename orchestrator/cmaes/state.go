@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Mean is the present centre of the search, within the bounds: a copy of n coordinates. It is often a better answer than
-// any single point on a noisy function.
+// Mean is the present centre of the search, within the bounds: a copy of n coordinates. It is often a better answer
+// than any single point on a noisy function.
 func (o *Optimizer) Mean() []float64 {
 	mean := slices.Clone(o.mean)
 	o.bounds.toOuter(mean)

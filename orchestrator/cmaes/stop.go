@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Criteria say when a run is over: section B.3 of the tutorial, with the defaults of PyPI cma 4.5.0. A zero field has its
-// default, a negative one is off.
+// Criteria say when a run is over: section B.3 of the tutorial, with the defaults of PyPI cma 4.5.0. A zero field has
+// its default, a negative one is off.
 type Criteria struct {
 	X          float64 // all deviations, and the covariance path, below X. Default 1e-11
 	Fun        float64 // values of this generation, and best ones of the last 10 + 30 n / lambda, within Fun. Default 1e-11
@@ -59,7 +59,8 @@ type stopState struct {
 
 func (s *stopState) start(o *Optimizer) {
 	s.limits = o.criteria.withDefaults(float64(o.n), float64(o.population))
-	s.axis, s.sorted = make([]float64, o.n), make([]float64, o.population)
+	s.axis = make([]float64, o.n)
+	s.sorted = make([]float64, o.population)
 }
 
 func (s *stopState) update(o *Optimizer) {
@@ -71,7 +72,8 @@ func (s *stopState) update(o *Optimizer) {
 		s.recent = slices.Delete(s.recent, 0, len(s.recent)-keep)
 	}
 	if o.iterations%5 == 0 {
-		s.bests, s.medians = append(s.bests, s.sorted[0]), append(s.medians, median(s.sorted))
+		s.bests = append(s.bests, s.sorted[0])
+		s.medians = append(s.medians, median(s.sorted))
 	}
 	s.flat++
 	if s.sorted[0] < s.sorted[len(s.sorted)*3/4] {

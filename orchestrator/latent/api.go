@@ -33,13 +33,17 @@ type Sampling struct {
 	Sequences    []string `json:"sequences" bind:"required"` // SMILES of the seeds
 	BeamSize     int      `json:"beam_size"`
 	NumMolecules int      `json:"num_molecules"`
-	ScaledRadius float64  `json:"scaled_radius"`
+	ScaledRadius float64  `json:"scaled_radius"` // of the noise, in units of the radius of the model
 	// Seed makes the answer repeatable. Beyond the published API.
 	Seed *int64 `json:"seed" bind:"nullable"`
 }
 
 // SetDefaults is called before the body is decoded.
-func (r *Sampling) SetDefaults() { r.BeamSize, r.NumMolecules, r.ScaledRadius = 1, 1, 0.7 }
+func (r *Sampling) SetDefaults() {
+	r.BeamSize = 1
+	r.NumMolecules = 1
+	r.ScaledRadius = 0.7
+}
 
 // Sampled is the answer of POST /sampling: one list per seed, in order.
 type Sampled struct {
@@ -56,7 +60,7 @@ type Generate struct {
 	PropertyName  Property `json:"property_name"`
 	Minimize      bool     `json:"minimize"`
 	MinSimilarity float64  `json:"min_similarity"` // Tanimoto, Morgan radius 2, 2048 bits
-	Particles     int      `json:"particles"`      // population of CMA-ES
+	Particles     int      `json:"particles"`      // evaluations an iteration; with "none" the fewest points of a round
 	Iterations    int      `json:"iterations"`
 	ScaledRadius  float64  `json:"scaled_radius"`
 
@@ -72,9 +76,13 @@ type Generate struct {
 
 // SetDefaults is called before the body is decoded.
 func (r *Generate) SetDefaults() {
-	r.Algorithm, r.PropertyName = guided, Property{Terms: []Term{{Name: "QED", Weight: 1}}}
-	r.NumMolecules, r.Particles, r.Iterations = 10, 30, 10
-	r.MinSimilarity, r.ScaledRadius = 0.7, 1
+	r.Algorithm = guided
+	r.PropertyName = Property{Terms: []Term{{Name: "QED", Weight: 1}}}
+	r.NumMolecules = 10
+	r.Particles = 30
+	r.Iterations = 10
+	r.MinSimilarity = 0.7
+	r.ScaledRadius = 1
 }
 
 // The algorithms of POST /generate.

@@ -22,9 +22,9 @@ func (n *network) batchBeams(beams *triton.Model, o triton.BatchOptions) {
 	n.beams = triton.NewBatcher(func(row beamRow) int { return row.size }, n.search, o)
 }
 
-// decoderOptions are those of a model that decodes. Decoding is a loop over all tokens of a molecule, so a call takes long,
-// whatever its rows hold: rows are cut by number only, and one call less than of other models is under way at once, which
-// lets the rows of many searches gather.
+// decoderOptions are those of a model that decodes. Decoding is a loop over all tokens of a molecule, so a call takes
+// long, whatever its rows hold: rows are cut by number only, and one call less than of other models is under way at
+// once, which lets the rows of many searches gather.
 func decoderOptions(decoder *triton.Model, o triton.BatchOptions) triton.BatchOptions {
 	o.Concurrency = max(1, o.Concurrency-1, decoder.Config.Concurrency())
 	o.MaxRows = max(1, decoder.Config.MaxBatch)

@@ -13,8 +13,8 @@ type beamRow struct {
 	size   int // beams wanted
 }
 
-// noBeam is below the score of any beam, a sum of log-probabilities. The beam decoder scores lower than that the beams that
-// a row did not ask for, which it has in an inference with rows that asked for more.
+// noBeam is below the score of any beam, a sum of log-probabilities. The beam decoder scores lower than that the beams
+// that a row did not ask for, which it has in an inference with rows that asked for more.
 const noBeam = -5e8
 
 // search is one inference of the beam decoder. It answers as many beams for each row as the row that asked for most.
@@ -44,8 +44,8 @@ func (n *network) search(ctx context.Context, rows []beamRow) ([][]string, error
 	return n.beamTexts(rows, scores, tokens)
 }
 
-// beamTexts cuts the answer of a beam search into the texts of its rows. tokens has a row per beam, those of one row of the
-// search next to each other.
+// beamTexts cuts the answer of a beam search into the texts of its rows. tokens has a row per beam, those of one row of
+// the search next to each other.
 func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64) ([][]string, error) {
 	found := make([][]string, len(rows))
 	for i, row := range rows {

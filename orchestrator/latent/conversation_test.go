@@ -84,7 +84,7 @@ var (
 	blankLines = regexp.MustCompile(`\n+`)
 )
 
-// abridged writes runs of zeros as written reads them, and the events of a stream on lines of their own.
+// abridged writes runs of zeros as written reads them, and each event of a stream on a new line.
 func abridged(answer string) string {
 	answer = zeros.ReplaceAllStringFunc(answer, func(run string) string { return fmt.Sprintf("TIMES(%d;0)", (len(run)+1)/2) })
 	return strings.TrimSpace(blankLines.ReplaceAllString(answer, "\n"))

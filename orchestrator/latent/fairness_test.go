@@ -31,8 +31,8 @@ func TestTheLargestRequestIsServed(t *testing.T) {
 	}
 }
 
-// Beside more long searches than there are permits, a short request is served after a few inferences: neither the permits
-// nor the turns at the models are all taken.
+// Beside more long searches than there are permits, a short request is served after a few inferences: neither the
+// permits nor the turns at the models are all taken.
 func TestAShortRequestDoesNotWaitForLongOnes(t *testing.T) {
 	r := start(t, standard, toyModels(t, 50*time.Millisecond)...)
 	ctx, leave := context.WithCancel(t.Context())

@@ -23,8 +23,8 @@ func (s *Service) Watch(ctx context.Context, r Generate, send func(any) error) e
 	return send(answer)
 }
 
-// maxSearches is how many seeds of one request are worked on side by side. They share calls to the model, and each holds
-// a few hundred points in memory.
+// maxSearches is how many seeds of one request are worked on side by side. They share calls to the model, and each
+// holds a few hundred points in memory.
 const maxSearches = 8
 
 func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) error) (Generated, error) {
@@ -61,7 +61,7 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	return s.answer(r, found), nil
 }
 
-// randomOf gives each seed random numbers of its own. With the number of a request they are the same each time.
+// randomOf gives each seed a stream of random numbers. With the number of a request they are the same each time.
 func randomOf(number *int64, seeds []search.Seed) []*rand.Rand {
 	streams := search.NewStreams(rand.Uint64())
 	if number != nil {

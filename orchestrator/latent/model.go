@@ -38,8 +38,8 @@ const (
 	tensorFingerprint = "fingerprint"    // FP32 [rows, 2048], of an oracle: each bit as 0 or 1
 )
 
-// network is a Model on Triton: two entries of the model repository with the parameter role "encoder" and "decoder", and a
-// third with "beam_decoder" where the model has beam search.
+// network is a Model on Triton: two entries of the model repository with the parameter role "encoder" and "decoder",
+// and a third with "beam_decoder" where the model has beam search.
 type network struct {
 	listed     Listed
 	space      *search.Space
@@ -58,8 +58,8 @@ type network struct {
 	beams    *triton.Batcher[beamRow, []string] // nil without beam search
 }
 
-// Opener opens models over a client; batching bounds what is sent at once. It reads the parameter role of every entry, and
-// of the encoder's also owned_by, created, max_model_len, vocab and statistics (see [loadSpace]).
+// Opener opens models over a client; batching bounds what is sent at once. It reads the parameter role of every entry,
+// and of the encoder's also owned_by, created, max_model_len, vocab and statistics (see [loadSpace]).
 func Opener(client *triton.Client, batching triton.BatchOptions) func([]*triton.Model) (Model, error) {
 	return func(entries []*triton.Model) (Model, error) {
 		roles := map[string]*triton.EntryReader{}
@@ -76,7 +76,9 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func([]*triton.
 }
 
 func open(client *triton.Client, roles map[string]*triton.EntryReader, batching triton.BatchOptions) (*network, error) {
-	encoder, decoder, beams := roles["encoder"], roles["decoder"], roles["beam_decoder"]
+	encoder := roles["encoder"]
+	decoder := roles["decoder"]
+	beams := roles["beam_decoder"] // nil without beam search
 	if encoder == nil || decoder == nil {
 		return nil, errors.New("an encoder and a decoder are needed; check the parameter role")
 	}

@@ -19,7 +19,7 @@ func (s *Service) Name() string { return "latent" }
 // OpenAPI is the API's description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Routes are the API's own endpoints.
+// Routes are the endpoints of this API alone; health, documentation and metrics are the gateway's.
 func (s *Service) Routes(r fiber.Router) {
 	sequences := gateway.AtMost("sequences", s.config.MaxSequences)
 	hiddens := gateway.AtMost("hiddens", s.config.MaxHiddens)

@@ -14,8 +14,8 @@ import (
 // sequencePath is where row i of sequences stands in the body.
 func sequencePath(i int) []any { return []any{"sequences", i} }
 
-// seeds reads the SMILES of a request and encodes them: what every endpoint but /decode begins with. The error names all
-// that cannot be read, each with its place in the body, path.
+// seeds reads the SMILES of a request and encodes them: what every endpoint but /decode begins with. The error names
+// all that cannot be read, each with its place in the body, path.
 func (s *Service) seeds(ctx context.Context, smiles []string, path func(i int) []any) (Model, []search.Seed, error) {
 	model, err := s.model()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"retort/orchestrator/latent/search"
 )
 
-// loadSpace reads the statistics file of a model: {"mean": [...], "sd": [...]} with a number for each of size coordinates,
-// over the training molecules, and optionally "radius", the standard deviation of the noise that scaled_radius 1 stands
-// for (1 by default).
+// loadSpace reads the statistics file of a model: {"mean": [...], "sd": [...]} with a number for each of size
+// coordinates, over the training molecules, and optionally "radius", the standard deviation of the noise that
+// scaled_radius 1 stands for (1 by default).
 func loadSpace(file string, size int) (*search.Space, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -159,7 +159,7 @@ parameters { key: "retort_api" value { string_value: "oracle" } }`),
 		}}
 }
 
-// room is the API on a port of its own, in front of the toy.
+// room is the API on a free port, in front of the toy latent space.
 type room struct {
 	tb     testing.TB
 	url    string

@@ -1,8 +1,6 @@
 package latent
 
-import (
-	"retort/orchestrator/fault"
-)
+import "retort/orchestrator/fault"
 
 // Where a field of a request is checked:
 //
@@ -45,8 +43,8 @@ func (r *Hidden) Validate() error {
 	return problems.Err()
 }
 
-// checkMask checks row i of a mask: one value for each of the vectors of the hidden state, and none of them false, which
-// would leave nothing to decode.
+// checkMask checks row i of a mask: one value for each of the vectors of the hidden state, and none of them false,
+// which would leave nothing to decode.
 func checkMask(problems *fault.Problems, mask []bool, vectors, i int) {
 	if len(mask) != vectors {
 		problems.Add(fault.Field("value_error", len(mask), []any{"mask", i},
@@ -107,9 +105,9 @@ func checkTexts(problems *fault.Problems, texts []string, path func(i int) []any
 	problems.AddEach(len(texts), func(i int) *fault.Error { return fault.Text(texts[i], path(i)...) })
 }
 
-// Heavy requests ask for so much work of the models that short ones must not wait behind them: the gateway keeps permits and
-// places in the queue free of them. The figures are rows of the encoder and points to decode, which take about a tenth of a
-// second on a CPU.
+// Heavy requests ask for so much work of the models that short ones must not wait behind them: the gateway keeps
+// permits and places in the queue free of them. The figures are rows of the encoder and points to decode, which take
+// about a tenth of a second on a CPU.
 const (
 	maxLightRows   = 256
 	maxLightPoints = 64

@@ -26,8 +26,8 @@ func (w wide) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
 }
 
 // BenchmarkSearch is the gateway's part of /generate, chemistry and CMA-ES, for 50 generations of hidden states of 512
-// numbers; the model takes no time. ns/molecule is per evaluation. The space has few distinct molecules, so what is known
-// of them is forgotten each generation.
+// numbers; the model takes no time. ns/molecule is per evaluation. The space has few distinct molecules, so what is
+// known of them is forgotten each generation.
 func BenchmarkSearch(b *testing.B) {
 	const size = 512
 	space, err := search.NewSpace(make([]float64, size), slices.Repeat([]float64{1}, size), 1)

@@ -11,8 +11,8 @@
 //     as it has paid so far (selection.go).
 //  2. All points are decoded, and every text that is new is read as a molecule and scored (evaluator.go). Molecules
 //     that meet the constraint on similarity enter the hall of fame (halloffame.go), from which the answer is taken.
-//  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES is told the values of its
-//     own points ([cmaes.Optimizer.Tell], called in optimizer.go), and restarts at an elite molecule when it has
+//  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES is told the values of the
+//     points that it gave ([cmaes.Optimizer.Tell], called in optimizer.go), and restarts at an elite molecule when it has
 //     found nothing better for a while.
 //
 // While fewer molecules have been found than were asked for, the last iterations look for more of them (fill.go).
@@ -21,7 +21,7 @@
 //
 // Why the search is built like this, and what was measured: orchestrator/decisions/0009-latent-search.md.
 //
-// The words: a hidden state is a point of the latent space; a text is what the decoder writes for a point, which need not
-// be a molecule; a score is what the objective gives, and the fitness of a molecule its score in the objective's unit with
-// a penalty below the least similarity. The elite is the first few molecules of the hall of fame.
+// The words: a hidden state is a point of the latent space; a text is what the decoder writes for a point, which need
+// not be a molecule; a score is what the objective gives, and the fitness of a molecule its score in the objective's
+// unit with a penalty below the least similarity. The elite is the first few molecules of the hall of fame.
 package search

@@ -7,11 +7,12 @@ import (
 	"retort/chem"
 )
 
-// maxKnownTexts bounds the memory of one search, at about 200 bytes a text. A search that has seen more forgets them all,
-// and evaluates again what it decodes again.
+// maxKnownTexts bounds the memory of one search, at about 200 bytes a text. A search that has seen more forgets them
+// all, and evaluates again what it decodes again.
 const maxKnownTexts = 1 << 17
 
-// evaluator turns decoded texts into molecules with a score and the similarity to the seed. It evaluates each text once.
+// evaluator turns decoded texts into molecules with a score and the similarity to the seed. It evaluates each text
+// once.
 type evaluator struct {
 	goal  Goal
 	seed  *Seed
@@ -25,8 +26,8 @@ func newEvaluator(goal Goal, seed *Seed) *evaluator {
 	return &evaluator{goal: goal, seed: seed, known: map[string]*Molecule{}}
 }
 
-// evaluate returns a molecule per text, nil where the text is no molecule or has no score, and whether the text is there
-// for the first time.
+// evaluate returns a molecule per text, nil where the text is no molecule or has no score, and whether the text is
+// there for the first time.
 func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)

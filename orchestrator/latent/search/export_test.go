@@ -2,7 +2,8 @@ package search
 
 import "context"
 
-// OptimizeUncached is Optimize that forgets all texts after each iteration, for a benchmark in a space of few molecules.
+// OptimizeUncached is Optimize that forgets all texts after each iteration, for a benchmark in a space of few
+// molecules.
 func (s Search) OptimizeUncached(ctx context.Context) error {
 	o, err := s.optimizer(ctx)
 	for iteration := 1; err == nil && iteration <= s.Iterations; iteration++ {

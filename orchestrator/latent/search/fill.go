@@ -2,8 +2,8 @@ package search
 
 import "context"
 
-// fillShare is the share of the iterations, at the end, that look for more molecules instead of better ones, as long as fewer
-// have been found than were asked for.
+// fillShare is the share of the iterations, at the end, that look for more molecules instead of better ones, as long as
+// fewer have been found than were asked for.
 const fillShare = 0.6
 
 // fills reports whether an iteration does so.
@@ -12,14 +12,14 @@ func (o *optimizer) fills(iteration int) bool {
 	return iteration > 1 && last && len(o.hallOfFame.best) < o.Molecules
 }
 
-// fill makes points around the seed and the molecules found so far, as many as a generation has: not to improve, but to find
-// more molecules that meet the constraint.
+// fill makes points around the seed and the molecules found so far, as many as a generation has: not to improve, but to
+// find more molecules that meet the constraint.
 func (o *optimizer) fill(ctx context.Context, iteration int) error {
 	centres, err := o.centres(ctx)
 	if err != nil {
 		return err
 	}
-	for remaining := o.children(iteration, 0); remaining > 0; remaining -= pointsAtOnce {
+	for remaining := o.due(iteration, 0); remaining > 0; remaining -= pointsAtOnce {
 		points, err := o.around(ctx, centres, min(remaining, pointsAtOnce))
 		if err != nil {
 			return err
@@ -50,9 +50,9 @@ func (o *optimizer) centres(ctx context.Context) ([]parent, error) {
 	return centres, nil
 }
 
-// around makes points around molecules drawn from centres. Half of them lie anywhere within scaled radius 1 of the hidden
-// state; the others are the hidden state of the text after an edit, which finds more at a similarity of 0.7. Every other point
-// is decoded with tokens drawn.
+// around makes points around molecules drawn from centres. Half of them lie anywhere within scaled radius 1 of the
+// hidden state; the others are the hidden state of the text after an edit, which finds more at a similarity of 0.7.
+// Every other point is decoded with tokens drawn.
 func (o *optimizer) around(ctx context.Context, centres []parent, count int) ([]Point, error) {
 	points := make([]Point, count)
 	var texts [][]int32

@@ -9,7 +9,7 @@ import (
 // Model encodes molecules into a latent space and decodes its points. It is safe for concurrent use. What a row gives
 // does not depend on the rows beside it, so callers may split and join batches as they like; a model may make calls of
 // any size from the rows of several callers. A model does not keep or change the rows it is given, and results are the
-// caller's. The first error ends a batch; rows have no errors of their own.
+// caller's. An error is that of the whole batch.
 type Model interface {
 	// Space is the latent space: its size, and how the training molecules lie in it.
 	Space() *Space

@@ -14,9 +14,9 @@ const (
 // encodes reports whether the start is a text that has to be encoded.
 func (s start) encodes() bool { return s >= tokenEdit }
 
-// operator is a mutation or crossover operator: a way to make a point of the latent space of one or two parents. A window
-// is a run of neighbouring coordinates at a random place. The model was trained such that places in the hidden state
-// belong to places in the text, so a change in a window is a change to some of the atoms.
+// operator is a mutation or crossover operator: a way to make a point of the latent space of one or two parents. A
+// window is a run of neighbouring coordinates at a random place. The model was trained such that places in the hidden
+// state belong to places in the text, so a change in a window is a change to some of the atoms.
 type operator struct {
 	start
 	window      float64 // share of the coordinates in the window, from 0 to 1
@@ -24,8 +24,8 @@ type operator struct {
 	temperature float32 // of the decoder
 }
 
-// operators were chosen, as the constants of this package, on molecules that no published figure is measured on. Which of
-// them pays differs between seeds and objectives, so a search learns it: see [selection].
+// operators are all that a search chooses from. Which of them pays differs between seeds and objectives, so a search
+// learns it: see [selection].
 var operators = [...]operator{
 	{parentCode, 1, 0.9, 0},
 	{parentCode, 1, 1.2, 0},

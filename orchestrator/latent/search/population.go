@@ -43,8 +43,8 @@ func (p *population) draw() *parent {
 	return &p.parents[int(u*u*float64(len(p.parents)))]
 }
 
-// learn credits the operators with what became of the children: their molecules, and whether no earlier point gave the same
-// text.
+// learn credits the operators with what became of the children: their molecules, and whether no earlier point gave the
+// same text.
 func (p *population) learn(children []offspring, molecules []*Molecule, fresh []bool, fitness func(*Molecule) float64) {
 	p.selection.forget()
 	for i, child := range children {

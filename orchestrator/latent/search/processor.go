@@ -24,8 +24,8 @@ func compute[Result any](ctx context.Context, search func(context.Context) (Resu
 	return search(context.WithValue(ctx, processorKey{}, p))
 }
 
-// Wait runs f, which waits for something outside of the process, without the processor that the search of ctx holds. Outside
-// of a search it just runs f.
+// Wait runs f, which waits for something outside of the process, without the processor that the search of ctx holds.
+// Outside of a search it just runs f.
 func Wait[Result any](ctx context.Context, f func() (Result, error)) (Result, error) {
 	p, searching := ctx.Value(processorKey{}).(*processor)
 	if !searching {

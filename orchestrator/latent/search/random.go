@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Streams hands out a stream of random numbers for each seed molecule of a request. A stream depends only on the number it
-// was made with, the molecule, and how often the molecule came before, so what a molecule gives does not depend on the
-// other molecules of its request.
+// Streams hands out a stream of random numbers for each seed molecule of a request. A stream depends only on the number
+// it was made with, the molecule, and how often the molecule came before, so what a molecule gives does not depend on
+// the other molecules of its request.
 type Streams struct {
 	number uint64
 	times  map[string]int // by SMILES

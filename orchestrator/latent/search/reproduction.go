@@ -92,8 +92,8 @@ func splice(tokens, other []int32, random *rand.Rand) []int32 {
 	return out
 }
 
-// point is a hidden state after an operator's window crossover and noise. The window may run over the last coordinate and
-// goes on at the first.
+// point is a hidden state after an operator's window crossover and noise. The window may run over the last coordinate
+// and goes on at the first.
 func (p *population) point(space *Space, hidden []float32, by operator) Point {
 	out := slices.Clone(hidden)
 	first := p.random.IntN(len(out))

@@ -2,7 +2,8 @@ package search
 
 import "context"
 
-// restart begins a run of CMA-ES at one of the best molecules, with a step size of half to one and a half times the first.
+// restart begins a run of CMA-ES at one of the best molecules, with a step size of half to one and a half times the
+// first.
 func (o *optimizer) restart(ctx context.Context) error {
 	hidden, err := o.elite(ctx)
 	if err != nil {
@@ -11,8 +12,8 @@ func (o *optimizer) restart(ctx context.Context) error {
 	return o.start(hidden, firstStepSize*(0.5+o.Random.Float64()))
 }
 
-// elite is the hidden state of one of the best molecules, encoded anew: the code of a molecule lies deeper in the region
-// that decodes to it than the point it was found at. It is that of the seed while nothing has been found.
+// elite is the hidden state of one of the best molecules, encoded anew: the code of a molecule lies deeper in the
+// region that decodes to it than the point it was found at. It is that of the seed while nothing has been found.
 func (o *optimizer) elite(ctx context.Context) ([]float32, error) {
 	size := min(len(o.hallOfFame.best), eliteSize)
 	if size == 0 {

@@ -5,8 +5,8 @@ import "math/rand/v2"
 const (
 	// maxRounds is how often a sampler draws when the rounds before did not give enough molecules.
 	maxRounds = 8
-	// tokenRounds is in how many rounds, the last ones, tokens are drawn too. This finds neighbours where the radius is so
-	// small that every point decodes to the seed.
+	// tokenRounds is in how many rounds, the last ones, tokens are drawn too. This finds neighbours where the radius is
+	// so small that every point decodes to the seed.
 	tokenRounds = 3
 	// maxRoundPoints bounds the points of a round, as long as no fewer are asked for.
 	maxRoundPoints = 64
@@ -64,8 +64,8 @@ func (s *sampler) take(beams []string) {
 	}
 }
 
-// result is exactly as many molecules as were asked for: where not enough new ones were found, repeated ones and the seed
-// fill the places.
+// result is exactly as many molecules as were asked for: where not enough new ones were found, repeated ones and the
+// seed fill the places.
 func (s *sampler) result() []string {
 	out := append(s.found, s.repeated...)
 	for len(out) < s.molecules {

@@ -20,8 +20,8 @@ type Sampling struct {
 	BeamSize     int          // above 1, points are decoded by beam search, where tokens are not drawn
 }
 
-// Draw returns exactly Molecules canonical SMILES for each seed, in the order they were found: distinct and not the seed
-// as far as such were found, then repeated ones and at last the seed itself.
+// Draw returns exactly Molecules canonical SMILES for each seed, in the order they were found: distinct and not the
+// seed as far as such were found, then repeated ones and at last the seed itself.
 func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	samplers := make([]*sampler, len(s.Seeds))
 	for i, seed := range s.Seeds {

@@ -46,8 +46,8 @@ func TestSamplingAroundManySeeds(t *testing.T) {
 	if err != nil || len(many) != 70 {
 		t.Fatal(len(many), err)
 	}
-	if most := model.Largest.Load(); most > 4096 || model.Decoded.Load() < 3*4096 {
-		t.Errorf("of %d points %d were decoded at once", model.Decoded.Load(), most)
+	if largest := model.Largest.Load(); largest > 4096 || model.Decoded.Load() < 3*4096 {
+		t.Errorf("of %d points %d were decoded at once", model.Decoded.Load(), largest)
 	}
 	few, err := sampling(2)
 	if err != nil || !reflect.DeepEqual(few, many[:2]) {

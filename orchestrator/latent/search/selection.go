@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// newParentReward is the reward for offspring that joins the parents without being fitter than its own; fitter
-	// offspring is rewarded with 1.
+	// newParentReward is the reward for offspring that joins the parents without being fitter than the one it was made
+	// from; fitter offspring is rewarded with 1.
 	newParentReward = 0.05
 	// repeatedTrial is what a text that is not new counts as a trial, where a new one counts 1: it was decoded, but not
 	// evaluated.

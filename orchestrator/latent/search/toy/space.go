@@ -1,8 +1,8 @@
 // Package toy is a latent space that can be looked through, for tests of what searches one.
 //
-// The first four coordinates choose the four parts of a molecule, each in steps of half a unit; noise below a quarter of a
-// unit changes nothing. A fifth coordinate far from zero breaks the molecule. The others have no effect. So everything that
-// a search can find is known: see [Steps].
+// The first four coordinates choose the four parts of a molecule, each in steps of half a unit; noise below a quarter
+// of a unit changes nothing. A fifth coordinate far from zero breaks the molecule. The others have no effect. So
+// everything that a search can find is known: see [Steps].
 package toy
 
 import (
@@ -33,8 +33,8 @@ var parts = [4][partsEach]string{
 	{"C", "OC", "Cl", "O", "C(=O)O", "CCCC"},
 }
 
-// Vocabulary are the tokens by their ids, with what the space writes and a little more; silicon is unknown. The first four
-// are special.
+// Vocabulary are the tokens by their ids, with what the space writes and a little more; silicon is unknown. The first
+// four are special.
 var Vocabulary = append([]string{"[PAD]", "[BOS]", "[EOS]", "[UNK]"},
 	strings.Fields("C c N n O o S s F Cl Br ( ) = # - / \\ 1 2 3 [nH] [O-] [N+] [C@H] [C@@H]")...)
 
@@ -69,8 +69,8 @@ var Steps = sync.OnceValue(func() map[string][4]int {
 	return found
 })
 
-// Encode is the hidden state of a canonical SMILES: the middle of its steps, or for any other text a place that its letters
-// choose.
+// Encode is the hidden state of a canonical SMILES: the middle of its steps, or for any other text a place that its
+// letters choose.
 func Encode(smiles string) []float32 {
 	step, known := Steps()[smiles]
 	if !known {
