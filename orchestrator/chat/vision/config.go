@@ -14,7 +14,7 @@ type Config struct {
 	MinSide      int            `default:"8" help:"Shortest side of an image in pixels."`
 	DecodePixels int            `default:"33554432" help:"Pixels being decoded at once, of all requests; more wait. Also the most pixels of all images of a request, for models that take pixels."`
 	Fetch        bool           `default:"true" negatable:"" help:"Fetch images from http and https URLs."`
-	FetchTotal   int            `default:"67108864" help:"Largest sum of the image files fetched for one request, in bytes."`
+	FetchTotal   int            `default:"50331648" help:"Largest sum of the image files fetched for one request, in bytes."`
 	FetchTimeout time.Duration  `default:"10s" help:"Longest time to fetch one image."`
 	FetchHops    int            `default:"3" help:"Redirects followed for one image."`
 	FetchAllow   []netip.Prefix `placeholder:"CIDR,…" help:"Private, loopback or link-local networks that images may be fetched from; none by default."`
@@ -25,7 +25,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		MaxBytes: 20 << 20, MaxPixels: 32 << 20, MaxSide: 16384, MinSide: 8, DecodePixels: 32 << 20,
-		Fetch: true, FetchTotal: 64 << 20, FetchTimeout: 10 * time.Second, FetchHops: 3,
+		Fetch: true, FetchTotal: 48 << 20, FetchTimeout: 10 * time.Second, FetchHops: 3,
 	}
 }
 

@@ -67,9 +67,17 @@ func acceptable(u *url.URL) error {
 // memory, and may refuse. Other errors are faults of the caller's request and
 // tell nothing about networks that the caller cannot see.
 func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) error) ([]byte, error) {
-	within, cancel := context.WithTimeout(ctx, f.within)
-	defer cancel()
-	request, err := http.NewRequestWithContext(within, http.MethodGet, u.String(), nil)
+	// The time that is spent waiting for memory is not the image's server's.
+	fetching, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	clock := time.AfterFunc(f.within, func() { end(errSlow) })
+	defer clock.Stop()
+	waiting := func(bytes int64) error {
+		clock.Stop()
+		defer clock.Reset(f.within)
+		return hold(bytes)
+	}
+	request, err := http.NewRequestWithContext(fetching, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, err, "the image's URL is not valid")
 	}
@@ -77,7 +85,7 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) 
 	request.Header.Set("User-Agent", "retort")
 	response, err := f.client.Do(request)
 	if err != nil {
-		return nil, f.failed(ctx, err)
+		return nil, f.failed(ctx, fetching, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -86,9 +94,9 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) 
 	if response.ContentLength > int64(f.most) {
 		return nil, tooManyBytes(f.most)
 	}
-	file, err := f.read(response, hold)
+	file, err := f.read(response, waiting)
 	if err != nil {
-		return nil, f.failed(ctx, err)
+		return nil, f.failed(ctx, fetching, err)
 	}
 	return file, nil
 }
@@ -108,6 +116,7 @@ func (f *fetcher) read(response *http.Response, hold func(bytes int64) error) ([
 		if err := hold(piece); err != nil {
 			return nil, err
 		}
+		file.Grow(int(piece) + bytes.MinRead)
 		_, err := io.CopyN(&file, response.Body, piece)
 		if file.Len() > f.most {
 			return nil, tooManyBytes(f.most)
@@ -122,19 +131,21 @@ func (f *fetcher) read(response *http.Response, hold func(bytes int64) error) ([
 	}
 }
 
-// failed words an error. ctx is that of the request, without the time limit
-// of the fetch.
-func (f *fetcher) failed(ctx context.Context, err error) error {
-	var ours *fault.Error
+// errSlow ends a fetch that takes too long.
+var errSlow = errors.New("the image's server is slow")
+
+// failed words an error. ctx is that of the request, fetching that of the fetch.
+func (f *fetcher) failed(ctx, fetching context.Context, err error) error {
+	var known *fault.Error
 	var slow net.Error
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &ours):
-		return ours
+	case errors.As(err, &known):
+		return known
 	case errors.Is(err, errForbidden):
 		return fault.Wrap(fault.Invalid, err, "the image's URL leads to an address that images are not fetched from")
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+	case context.Cause(fetching) == errSlow, errors.As(err, &slow) && slow.Timeout():
 		return fault.Wrap(fault.Invalid, err, "the image could not be fetched within %s", f.within)
 	}
 	return fault.Wrap(fault.Invalid, err, "the image could not be fetched")

@@ -30,7 +30,7 @@ type Set struct {
 
 // What a byte costs in memory until the request has been answered.
 const (
-	fileWeight   = 4 // itself, its base64, the request to the engine, and Go's garbage
+	fileWeight   = 6 // itself, its base64 on the way to the engine three times, and Go's garbage
 	tensorWeight = 2 // itself and the request to the engine
 )
 
