@@ -4,7 +4,7 @@
 //	found, err := search.Search{Model: m, Goal: goal, Seed: seed, Random: random, Molecules: 10, Particles: 30,
 //		Iterations: 10}.Optimize(ctx)
 //
-// A guided search ([Search.Optimize], optimizer.go) runs in generations:
+// A guided search ([Search.Optimize], optimizer.go) runs in generations (generation.go):
 //
 //  1. CMA-ES is asked for a tenth of the points; the rest are offspring of the best molecules so far
 //     (population.go), made by mutation and crossover operators (operators.go, reproduction.go), each chosen as often
@@ -12,7 +12,7 @@
 //  2. All points are decoded, and every text that is new is read as a molecule and scored (evaluator.go). Molecules
 //     that meet the constraint on similarity enter the hall of fame (halloffame.go), from which the answer is taken.
 //  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES is told the values of the
-//     points that it gave ([cmaes.Optimizer.Tell], called in optimizer.go), and restarts at an elite molecule when it has
+//     points that it gave ([cmaes.Optimizer.Tell], called in generation.go), and restarts at an elite molecule when it has
 //     found nothing better for a while.
 //
 // While fewer molecules have been found than were asked for, the last iterations look for more of them (fill.go).
