@@ -9,8 +9,7 @@ import (
 	"retort/chem/rdkit"
 )
 
-// Picture tells how molecules are drawn. The zero value is one SVG of 300 x 250 pixels a molecule,
-// four in a row.
+// Picture tells how molecules are drawn. The zero value is one SVG of 300 x 250 pixels a molecule, four in a row.
 type Picture struct {
 	PNG           bool     // otherwise SVG
 	Width, Height int      // of each molecule, pixels; default 300 x 250, at most 2000

@@ -44,8 +44,8 @@ func (e *ValenceError) Error() string {
 	return fmt.Sprintf("valence of atom %d (%s) in %q: %s", e.Atom, e.Symbol, e.Text, e.Reason)
 }
 
-// KekulizeError says that an aromatic part has no pattern of alternating double bonds; the usual
-// cause is a nitrogen written n that should be [nH].
+// KekulizeError says that an aromatic part has no pattern of alternating double bonds; the usual cause is a nitrogen
+// written n that should be [nH].
 type KekulizeError struct {
 	Text     string
 	Atom     int // one atom of the part, -1 if RDKit names none
@@ -57,8 +57,7 @@ func (e *KekulizeError) Error() string {
 	return fmt.Sprintf("aromaticity in %q: %s", e.Text, e.Reason)
 }
 
-// LimitError says which limit a text exceeds. It unwraps to ErrTooLong, ErrTooManyAtoms or
-// ErrTooManyRings.
+// LimitError says which limit a text exceeds. It unwraps to ErrTooLong, ErrTooManyAtoms or ErrTooManyRings.
 type LimitError struct {
 	Got, Limit int
 	Cause      error
@@ -70,8 +69,8 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// Explain turns what package rdkit reported about a text into an error of this package: the text's place is found, and the
-// atom's.
+// Explain turns what package rdkit reported about a text into an error of this package: the text's place is found, and
+// the atom's.
 func Explain(text string, err error) error {
 	var f *rdkit.Failure
 	if !errors.As(err, &f) {

@@ -9,8 +9,8 @@ import (
 	"retort/chem/rdkit"
 )
 
-// Facts is a set of things to compute in advance. A molecule computes what is missing when it is
-// asked, one call at a time; a batch is faster.
+// Facts is a set of things to compute in advance. A molecule computes what is missing when it is asked, one call at a
+// time; a batch is faster.
 type Facts = rdkit.Want
 
 // The facts a batch can compute. Canonical SMILES and the counts are always there.
@@ -38,9 +38,9 @@ type Result struct {
 	Err      error
 }
 
-// Evaluate reads many molecules on all cores. The i-th result belongs to the i-th text; a text
-// that is not a molecule is an error of its row only. When ctx ends, Evaluate stops within about a
-// chunk of 64 molecules and returns ctx's error; the rows not worked on have it as theirs.
+// Evaluate reads many molecules on all cores. The i-th result belongs to the i-th text; a text that is not a molecule
+// is an error of its row only. When ctx ends, Evaluate stops within about a chunk of 64 molecules and returns ctx's
+// error; the rows not worked on have it as theirs.
 func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error) {
 	results := make([]Result, len(smiles))
 	err := o.inChunks(ctx, len(smiles), func(from, to int) {
@@ -73,8 +73,7 @@ func evaluate(smiles []string, results []Result, o Options) {
 // maxChunk bounds how long a batch goes on after its context has ended.
 const maxChunk = 64
 
-// inChunks cuts 0..n into chunks and hands them to the workers: to work while ctx is alive, to
-// skip afterwards.
+// inChunks cuts 0..n into chunks and hands them to the workers: to work while ctx is alive, to skip afterwards.
 func (o Options) inChunks(ctx context.Context, n int, work, skip func(from, to int)) error {
 	workers := o.Workers
 	if workers <= 0 {
@@ -106,6 +105,6 @@ func (o Options) inChunks(ctx context.Context, n int, work, skip func(from, to i
 	return ctx.Err()
 }
 
-// Warm loads the reference data and compiles the built-in patterns, some tens of milliseconds of
-// work that otherwise happens in the first call that needs it.
+// Warm loads the reference data and compiles the built-in patterns, some tens of milliseconds of work that otherwise
+// happens in the first call that needs it.
 func Warm() error { return rdkit.Warm() }

@@ -91,8 +91,8 @@ func timed(call int, text string) time.Duration {
 	return cpu() - before
 }
 
-// exercise makes one call, and once more if it was too slow: a call that is slow only when the
-// machine swaps or starts up is not what is looked for.
+// exercise makes one call, and once more if it was too slow: a call that is slow only when the machine swaps or starts
+// up is not what is looked for.
 func exercise(t *testing.T, call int, text string) {
 	t.Helper()
 	call %= len(calls)

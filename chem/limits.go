@@ -7,10 +7,10 @@ import (
 	"retort/chem/smiles"
 )
 
-// Limits bound what is passed to RDKit, whose calls cannot be interrupted. Within the defaults no
-// known input takes longer than some tens of milliseconds; without limits a chain of 5,000 carbons
-// takes many seconds, and one of 30,000 overflows the C stack and ends the process. A zero field
-// means the default; a value above the ceiling means the ceiling.
+// Limits bound what is passed to RDKit, whose calls cannot be interrupted. Within the defaults no known input takes
+// longer than some tens of milliseconds; without limits a chain of 5,000 carbons takes many seconds, and one of 30,000
+// overflows the C stack and ends the process. A zero field means the default; a value above the ceiling means the
+// ceiling.
 type Limits struct {
 	Bytes int // length of the text; default 512, ceiling 1024
 	Atoms int // atoms written, hydrogens included; default 200, ceiling 300
@@ -37,8 +37,8 @@ func (l Limits) WithDefaults() Limits {
 	}
 }
 
-// Check returns the text without surrounding white space if RDKit may see it, else a [*LimitError], a [*SyntaxError] for a
-// byte that no SMILES has, or ErrEmpty.
+// Check returns the text without surrounding white space if RDKit may see it, else a [*LimitError], a [*SyntaxError]
+// for a byte that no SMILES has, or ErrEmpty.
 func (l Limits) Check(text string) (string, error) {
 	l = l.WithDefaults()
 	if len(text) > l.Bytes {

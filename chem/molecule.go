@@ -7,9 +7,8 @@ import (
 	"retort/chem/rdkit"
 )
 
-// Molecule is one molecule (or several, separated by dots, as in a salt). It does not change, and
-// any number of goroutines may use it. What a score costs is paid once, when it is first asked
-// for, or in advance by [Evaluate].
+// Molecule is one molecule (or several, separated by dots, as in a salt). It does not change, and any number of
+// goroutines may use it. What a score costs is paid once, when it is first asked for, or in advance by [Evaluate].
 type Molecule struct {
 	text  string // as parsed
 	mu    sync.Mutex
@@ -20,9 +19,8 @@ type Molecule struct {
 // identity is what Parse computes.
 const identity = rdkit.Canonical | rdkit.Formula
 
-// Parse reads SMILES, within the default [Limits]. It accepts what RDKit accepts, except names
-// and extensions after the SMILES. The error is a [*SyntaxError], [*ValenceError],
-// [*KekulizeError] or [*LimitError], or ErrEmpty.
+// Parse reads SMILES, within the default [Limits]. It accepts what RDKit accepts, except names and extensions after the
+// SMILES. The error is a [*SyntaxError], [*ValenceError], [*KekulizeError] or [*LimitError], or ErrEmpty.
 func Parse(smiles string) (*Molecule, error) { return Limits{}.Parse(smiles) }
 
 // Parse reads SMILES within these limits.
@@ -50,8 +48,8 @@ func built(text string, p rdkit.Profile, have rdkit.Want) (*Molecule, error) {
 	return &Molecule{text: text, have: have, facts: p}, nil
 }
 
-// get returns the facts with at least these among them. The molecule has been parsed before, so
-// computing more of it does not fail.
+// get returns the facts with at least these among them. The molecule has been parsed before, so computing more of it
+// does not fail.
 func (m *Molecule) get(want rdkit.Want) rdkit.Profile {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,20 +87,17 @@ func (m *Molecule) Rings() int { return m.get(0).Rings }
 // LargestRing is the number of atoms of the largest ring of that set, 0 without rings.
 func (m *Molecule) LargestRing() int { return m.get(0).LargestRing }
 
-// LogP is the Wildman-Crippen octanol-water partition coefficient, log10
-// (J. Chem. Inf. Comput. Sci. 39, 868, 1999).
+// LogP is the Wildman-Crippen octanol-water partition coefficient, log10 (J. Chem. Inf. Comput. Sci. 39, 868, 1999).
 func (m *Molecule) LogP() float64 { return m.get(rdkit.LogP).LogP }
 
-// TPSA is the topological polar surface area in square Angstrom, of nitrogen and oxygen
-// (J. Med. Chem. 43, 3714, 2000).
+// TPSA is the topological polar surface area in square Angstrom, of nitrogen and oxygen (J. Med. Chem. 43, 3714, 2000).
 func (m *Molecule) TPSA() float64 { return m.get(rdkit.TPSA).TPSA }
 
-// SA is the synthetic accessibility score, from 1 (easy) to 10 (hard)
-// (J. Cheminf. 1, 8, 2009). It is NaN for a molecule without fragments, such as a lone hydrogen.
+// SA is the synthetic accessibility score, from 1 (easy) to 10 (hard) (J. Cheminf. 1, 8, 2009). It is NaN for a
+// molecule without fragments, such as a lone hydrogen.
 func (m *Molecule) SA() float64 { return m.get(rdkit.SA).SA }
 
-// QED is the quantitative estimate of drug-likeness, from 0 to 1, with the mean weights
-// (Nature Chemistry 4, 90, 2012).
+// QED is the quantitative estimate of drug-likeness, from 0 to 1, with the mean weights (Nature Chemistry 4, 90, 2012).
 func (m *Molecule) QED() float64 { return m.get(rdkit.QED).QED }
 
 // Fingerprint is the Morgan fingerprint with radius 2 (ECFP4-like), without chirality.
@@ -112,7 +107,7 @@ func (m *Molecule) Fingerprint() Fingerprint { return Fingerprint(m.get(rdkit.Mo
 type QEDProperties struct {
 	Weight        float64 // average molecular weight, g/mol
 	LogP          float64 // Wildman-Crippen
-	Acceptors     int     // hydrogen bond acceptors, QED's own definition
+	Acceptors     int     // hydrogen bond acceptors, as QED defines them
 	Donors        int     // hydrogen bond donors
 	PSA           float64 // topological polar surface area, square Angstrom
 	Rotatable     int     // rotatable bonds, strict definition
@@ -129,16 +124,15 @@ func (m *Molecule) QEDProperties() QEDProperties {
 	}
 }
 
-// PenalizedLogP is logP lowered by what makes a molecule hard to make; the higher the better. Three
-// definitions are in circulation: see [Penalty].
+// PenalizedLogP is logP lowered by what makes a molecule hard to make; the higher the better. Three definitions are in
+// circulation: see [Penalty].
 func (m *Molecule) PenalizedLogP(which Penalty) float64 {
 	p := m.get(rdkit.LogP | rdkit.SA)
 	return which.of(p.LogP, p.SA, max(0, p.LargestRing-6))
 }
 
-// Penalty is a definition of penalised logP. Rings are RDKit's smallest set of smallest rings;
-// code that takes networkx' cycle_basis instead, which is not minimal, differs on about one
-// molecule in 180 of ZINC.
+// Penalty is a definition of penalised logP. Rings are RDKit's smallest set of smallest rings; code that takes
+// networkx' cycle_basis instead, which is not minimal, differs on about one molecule in 180 of ZINC.
 type Penalty uint8
 
 const (
@@ -146,14 +140,14 @@ const (
 	//
 	//	(logP - 2.4571) / 1.4343 + (-SA + 3.0526) / 0.8335 + (-ring + 0.0486) / 0.2860
 	//
-	// with all digits in the code. This is what GCPN, MolDQN, the Therapeutics Data Commons, MolMIM and most
-	// tables from 2018 on report, constrained optimisation included.
+	// with all digits in the code. This is what GCPN, MolDQN, the Therapeutics Data Commons, MolMIM and most tables
+	// from 2018 on report, constrained optimisation included.
 	Normalized Penalty = iota
-	// Raw is logP - SA - ring, with ring = max(0, atoms of the largest ring - 6): the definition
-	// in the text of Kusner et al. and Jin et al. (JT-VAE).
+	// Raw is logP - SA - ring, with ring = max(0, atoms of the largest ring - 6): the definition in the text of Kusner
+	// et al. and Jin et al. (JT-VAE).
 	Raw
-	// NoRing is logP - SA. The 800 start values published with JT-VAE's constrained optimisation
-	// are these (799 of 800 to 1e-11), and QMO optimises it.
+	// NoRing is logP - SA. The 800 start values published with JT-VAE's constrained optimisation are these (799 of 800
+	// to 1e-11), and QMO optimises it.
 	NoRing
 )
 

@@ -10,13 +10,12 @@ import (
 // Query is a substructure to look for. Any number of goroutines may use it.
 type Query struct{ native *rdkit.Query }
 
-// NewQuery compiles a SMARTS pattern of atoms and bonds with their elements, charges, isotopes,
-// hydrogens, degrees, valences, rings and recursive parts. Rarer features (ring sizes,
-// hybridisation, ranges, stereo bonds) are refused.
+// NewQuery compiles a SMARTS pattern of atoms and bonds with their elements, charges, isotopes, hydrogens, degrees,
+// valences, rings and recursive parts. Rarer features (ring sizes, hybridisation, ranges, stereo bonds) are refused.
 func NewQuery(smarts string) (*Query, error) { return newQuery(smarts, true) }
 
-// FragmentQuery makes a pattern of a SMILES fragment: a molecule contains it if it has these atoms
-// with these bonds. Open positions ("*", "[3*]") are left out; hydrogens and stereo do not matter.
+// FragmentQuery makes a pattern of a SMILES fragment: a molecule contains it if it has these atoms with these bonds.
+// Open positions ("*", "[3*]") are left out; hydrogens and stereo do not matter.
 func FragmentQuery(smiles string) (*Query, error) { return newQuery(smiles, false) }
 
 func newQuery(text string, smarts bool) (*Query, error) {
@@ -51,8 +50,8 @@ func matchError(found rdkit.Match) error {
 	return nil
 }
 
-// Filter tells for each molecule whether it contains the pattern, working on all cores. A nil
-// molecule, or one whose search was given up, does not contain it.
+// Filter tells for each molecule whether it contains the pattern, working on all cores. A nil molecule, or one whose
+// search was given up, does not contain it.
 func (q *Query) Filter(ctx context.Context, molecules []*Molecule) ([]bool, error) {
 	keep := make([]bool, len(molecules))
 	err := Options{}.inChunks(ctx, len(molecules), func(from, to int) {

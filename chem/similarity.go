@@ -12,8 +12,8 @@ type Fingerprint [rdkit.Words]uint64
 // ShortFingerprint is a Morgan fingerprint of 1024 bits.
 type ShortFingerprint [rdkit.Words / 2]uint64
 
-// Short is the fingerprint of 1024 bits of the same molecule. RDKit sets bit (feature modulo
-// length), so the short one is the long one folded once.
+// Short is the fingerprint of 1024 bits of the same molecule. RDKit sets bit (feature modulo length), so the short one
+// is the long one folded once.
 func (f *Fingerprint) Short() ShortFingerprint {
 	var s ShortFingerprint
 	for i := range s {
@@ -53,16 +53,16 @@ func ratio(both, either int) float64 {
 	return float64(both) / float64(either)
 }
 
-// Similarity is the Tanimoto similarity of two molecules (Morgan, radius 2, 2048 bits, no
-// chirality), the measure of the constrained optimisation benchmarks.
+// Similarity is the Tanimoto similarity of two molecules (Morgan, radius 2, 2048 bits, no chirality), the measure of
+// the constrained optimisation benchmarks.
 func Similarity(a, b *Molecule) float64 {
 	f, g := a.Fingerprint(), b.Fingerprint()
 	return f.Tanimoto(&g)
 }
 
-// Diversity is the internal diversity of a set as the Therapeutics Data Commons define it: one
-// minus the mean Tanimoto similarity of all pairs, with Morgan fingerprints of radius 2 and 1024
-// bits. It is 0 for fewer than two molecules. Duplicates count; TDC removes them first.
+// Diversity is the internal diversity of a set as the Therapeutics Data Commons define it: one minus the mean Tanimoto
+// similarity of all pairs, with Morgan fingerprints of radius 2 and 1024 bits. It is 0 for fewer than two molecules.
+// Duplicates count; TDC removes them first.
 func Diversity(molecules []*Molecule) float64 {
 	if len(molecules) < 2 {
 		return 0

@@ -2,8 +2,8 @@ package tokenizers
 
 import "slices"
 
-// Batch is encodings side by side, padded to the longest: the three int64 tensors [Rows, Length] of a BERT-like model, row
-// after row. The buffers are used again by the next Fill.
+// Batch is encodings side by side, padded to the longest: the three int64 tensors [Rows, Length] of a BERT-like model,
+// row after row. The buffers are used again by the next Fill.
 type Batch struct {
 	Rows, Length  int
 	InputIDs      []int64 // token ids, then padding

@@ -62,8 +62,8 @@ func (n *bertNormalizer) apply(p *pass) {
 	})
 }
 
-// quick rewrites character by character. It gives up, with false, on a mark that canonical ordering could move and that is
-// not stripped; such marks are rare.
+// quick rewrites character by character. It gives up, with false, on a mark that canonical ordering could move and that
+// is not stripped; such marks are rare.
 func (n *bertNormalizer) quick(p *pass, lo, hi int32) bool {
 	u := codepoints()
 	for i := lo; i < hi; {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// bpe builds tokens from the smallest up: of all neighbours that may be merged it merges those of the lowest rank, the leftmost
-// first, until none is left (Sennrich et al. 2016, arXiv:1508.07909).
+// bpe builds tokens from the smallest up: of all neighbours that may be merged it merges those of the lowest rank, the
+// leftmost first, until none is left (Sennrich et al. 2016, arXiv:1508.07909).
 type bpe struct {
 	*vocabulary
 	raw          map[string]int32 // the tokens as they appear in the text: bytes, for a byte-level vocabulary

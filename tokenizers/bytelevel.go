@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// The byte-level alphabet gives every byte a printable character, so that a vocabulary of arbitrary bytes can be written as
-// text (Radford et al. 2019, GPT-2, bytes_to_unicode): printable Latin-1 stands for itself, the rest for U+0100 and up.
+// The byte-level alphabet gives every byte a printable character, so that a vocabulary of arbitrary bytes can be
+// written as text (Radford et al. 2019, GPT-2, bytes_to_unicode): printable Latin-1 stands for itself, the rest for
+// U+0100 and up.
 var byteAlphabet, byteOf = func() (to [256]rune, from map[rune]byte) {
 	from = map[rune]byte{}
 	next := rune(256)
@@ -59,8 +60,8 @@ func (s *byteLevelSplit) apply(p *pass) {
 	}
 }
 
-// byteLevelDecoder reads tokens back from the byte-level alphabet; a token outside it is taken as it is. What is not UTF-8 in
-// the end becomes U+FFFD.
+// byteLevelDecoder reads tokens back from the byte-level alphabet; a token outside it is taken as it is. What is not
+// UTF-8 in the end becomes U+FFFD.
 type byteLevelDecoder struct{}
 
 func (byteLevelDecoder) decode(tokens []string) []string {

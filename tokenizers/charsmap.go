@@ -12,9 +12,9 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// charsmap is sentencepiece's compiled table of replacements: a double-array trie (in the layout of darts-clone) from texts
-// to places in a list of replacements, each ended by a zero byte
-// (https://github.com/google/sentencepiece, src/normalizer.cc).
+// charsmap is sentencepiece's compiled table of replacements: a double-array trie (in the layout of darts-clone) from
+// texts to places in a list of replacements, each ended by a zero byte (https://github.com/google/sentencepiece,
+// src/normalizer.cc).
 type charsmap struct {
 	units        []uint32
 	replacements []byte
@@ -114,8 +114,8 @@ func (m *charsmap) unchanged(b []byte) bool {
 	return true
 }
 
-// changes goes through the text by grapheme clusters. One of less than 6 bytes is looked up whole, and then, as longer ones,
-// character by character.
+// changes goes through the text by grapheme clusters. One of less than 6 bytes is looked up whole, and then, as longer
+// ones, character by character.
 func (m *charsmap) changes(p *pass, b []byte) {
 	for i := 0; i < len(b); {
 		n := m.plainRun(b[i:])
@@ -146,8 +146,8 @@ func (m *charsmap) changes(p *pass, b []byte) {
 	}
 }
 
-// plainRun counts the characters at the start of b that are ASCII, kept as they are, and clusters of their own: those
-// before another ASCII character.
+// plainRun counts the characters at the start of b that are ASCII, kept as they are, and grapheme clusters by
+// themselves, which a character before another ASCII character is.
 func (m *charsmap) plainRun(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] < utf8.RuneSelf && m.ascii[b[n]] && (n+1 == len(b) || b[n+1] < utf8.RuneSelf) {

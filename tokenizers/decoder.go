@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// decoder turns a list of token texts into one nearer to the text they stand for. It may change the list in place.
+// decoder is one step from the texts of tokens to the text they stand for: it rewrites the list, in place if it likes.
 type decoder interface{ decode([]string) []string }
 
-// Decode turns ids back into text; ids that are no token are passed over, and special tokens too when skipSpecial is set.
+// Decode turns ids back into text; ids that are no token are passed over, and special tokens too when skipSpecial is
+// set.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	tokens := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -28,7 +29,8 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	return strings.Join(tokens, "")
 }
 
-// written is a token as the decoder gets it: an added one in the form in which it is looked for.
+// written is a token as the first decoder gets it. An added token comes in the form in which it is searched for in
+// texts.
 func (t *Tokenizer) written(id int32) (string, bool) {
 	if form, ok := t.forms[id]; ok {
 		return form, true

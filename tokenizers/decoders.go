@@ -62,7 +62,8 @@ func (d *stripDecoder) decode(tokens []string) []string {
 	return tokens
 }
 
-// metaspaceDecoder writes the visible character as a space, and leaves it out of the first token where it was put in front.
+// metaspaceDecoder writes the visible character as a space, and leaves it out of the first token where it was put in
+// front.
 type metaspaceDecoder struct {
 	replacement string
 	prefixed    bool

@@ -64,7 +64,7 @@ const (
 	Refuse       Strategy = iota // a [*LengthError]
 	LongestFirst                 // shorten the longer text, then both
 	OnlyFirst                    // shorten the first text; a [*LengthError] if nothing of it would be left
-	OnlySecond                   // shorten the second text, likewise
+	OnlySecond                   // shorten the second text only
 )
 
 // Options are what one call may choose. The zero value encodes everything and adds the model's special tokens.
@@ -85,7 +85,8 @@ func (e *LengthError) Error() string {
 	return fmt.Sprintf("input of %d tokens exceeds the maximum of %d", e.Length, e.Max)
 }
 
-// truncate shortens two sequences, the second of which may be empty, to room tokens together; whole is the length of all.
+// truncate shortens two sequences, the second of which may be empty, to room tokens together; whole is the length of
+// all.
 func (o Options) truncate(first, second *sequence, room, whole int) error {
 	a, b := len(first.ids), len(second.ids)
 	over := a + b - room
@@ -110,8 +111,8 @@ func (o Options) truncate(first, second *sequence, room, whole int) error {
 	return nil
 }
 
-// longestFirst divides room between two sequences: the shorter one stays whole while the longer can give enough, else each
-// gets half, the odd token going to the longer (to the second when they are equal).
+// longestFirst divides room between two sequences: the shorter one stays whole while the longer can give enough, else
+// each gets half, the odd token going to the longer (to the second when they are equal).
 func longestFirst(a, b, room int) (int, int) {
 	short, long := min(a, b), max(a, b)
 	if short > room {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// parseModel reads the model. Files of the library's first years do not name its type; then its members tell.
+// parseModel reads the model. Files of the library's first years do not name its type, which is then guessed from its
+// members.
 func parseModel(raw json.RawMessage, byteLevel bool) (model, error) {
 	if absent(raw) {
 		return nil, errors.New("missing")
@@ -176,7 +177,7 @@ func (r *scoredRow) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// fixed reads a JSON array of exactly so many elements.
+// fixed reads a JSON array of exactly as many elements as there are variables to read them into.
 func fixed(b []byte, into ...any) error {
 	n := len(into)
 	if err := json.Unmarshal(b, &into); err != nil {

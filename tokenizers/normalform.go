@@ -8,8 +8,8 @@ type char struct {
 	from Span
 }
 
-// change is a character of a rewritten text, and what became of the old text there, in the reference's reckoning: 0, it takes
-// the place of one old character; 1, it is additional; -n, it takes the place of 1+n old characters.
+// change is a character of a rewritten text, and what became of the old text there, in the reference's reckoning: 0, it
+// takes the place of one old character; 1, it is additional; -n, it takes the place of 1+n old characters.
 type change struct {
 	r     rune
 	delta int32
@@ -52,8 +52,8 @@ func (p *pass) normalForm(cs []char, compatible, composed bool) []char {
 	return p.more
 }
 
-// applyChanges gives each new character the input bytes of the old one in whose place it stands. After reordering that is
-// the old character at the same position, not the one it was made from: so the reference does it, and so do we.
+// applyChanges gives each new character the input bytes of the old one in whose place it stands. After reordering that
+// is the old character at the same position, not the one it was made from: so the reference does it, and so do we.
 func applyChanges(dst []char, old []char, changes []change) []char {
 	k := 0
 	for _, c := range changes {
@@ -117,7 +117,9 @@ func (u *unicodeData) decomposeAll(dst []change, cs []char, compatible bool) []c
 
 // composeAll puts characters together again where nothing of the same or a higher class stands between them.
 func (u *unicodeData) composeAll(cs []change) []change {
-	out, base, last := cs[:0], -1, -1
+	out := cs[:0]
+	base := -1 // index in out of the last base character
+	last := -1 // canonical class of the last character kept after it
 	for _, c := range cs {
 		class := int(c.class)
 		if base >= 0 && last < class {

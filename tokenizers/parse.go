@@ -79,8 +79,8 @@ func (t *Tokenizer) padding(section json.RawMessage) int32 {
 	return 0
 }
 
-// addTokens makes the added tokens known. Their ids must be those the reference would give them: the model's own for a token
-// of its vocabulary, else the next free ones in order.
+// addTokens makes the added tokens known. Their ids must be those the reference would give them: the model's own for a
+// token of its vocabulary, else the next free ones in order.
 func (t *Tokenizer) addTokens(list []addedToken) error {
 	t.size = t.model.size()
 	var raw, normal []*addedToken
@@ -146,8 +146,8 @@ type head struct {
 	Type string `json:"type,omitempty"`
 }
 
-// strict reads a component into v, which points to a struct. Every member of the JSON must have a field, and every field
-// its member, but for those marked omitempty.
+// strict reads a component into v, which points to a struct. Every member of the JSON must have a field, and every
+// field its member, but for those marked omitempty.
 func strict(raw json.RawMessage, v any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {

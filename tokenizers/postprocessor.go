@@ -118,7 +118,9 @@ func parseBertProcessing(raw json.RawMessage) (template, error) {
 		Cls namedID `json:"cls"`
 	}
 	err := strict(raw, &c)
-	cls, sep, sep1 := slot{added, c.Cls.id, 0}, slot{added, c.Sep.id, 0}, slot{added, c.Sep.id, 1}
+	cls := slot{added, c.Cls.id, 0}
+	sep := slot{added, c.Sep.id, 0}
+	sep1 := slot{added, c.Sep.id, 1}
 	return template{
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, {source: 1, typeID: 1}, sep1},
@@ -135,7 +137,8 @@ func parseRobertaProcessing(raw json.RawMessage) (template, error) {
 		Prefix bool    `json:"add_prefix_space"`
 	}
 	err := strict(raw, &c)
-	cls, sep := slot{source: added, id: c.Cls.id}, slot{source: added, id: c.Sep.id}
+	cls := slot{source: added, id: c.Cls.id}
+	sep := slot{source: added, id: c.Sep.id}
 	return template{
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, sep, {source: 1}, sep},

@@ -11,7 +11,7 @@ type part struct {
 	delimiter bool
 }
 
-// cutParts cuts a piece, of which the parts are all, as the behaviour says.
+// cutParts cuts a piece at its delimiters, as the behaviour says. The parts together are the whole piece.
 func (p *pass) cutParts(parts []part, how behavior) {
 	for i := 0; i < len(parts); {
 		end := i + 1

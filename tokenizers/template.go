@@ -61,8 +61,9 @@ func (e *Encoding) text(s slot, of sequence) {
 	}
 }
 
-// trim takes the white space off both ends of the tokens' spans, as far as the tokens say they have any. A single space that
-// begins the first token stays if the pre-tokeniser may have put it there. Spans shrink by characters of the input.
+// trim takes the white space off both ends of the tokens' spans, as far as the tokens say they have any. A single space
+// that begins the first token stays if the pre-tokeniser may have put it there. Spans shrink by characters of the
+// input.
 func (t *Tokenizer) trim(s *sequence) {
 	for i, id := range s.ids {
 		o := &s.spans[i]

@@ -5,8 +5,8 @@ import "unicode/utf8"
 // Span is the half-open range [Start, End) of a text, in bytes.
 type Span struct{ Start, End int32 }
 
-// text is the input as far as it has been rewritten: bytes of valid UTF-8, and for each byte the input bytes it stands for.
-// All bytes of a character stand for the same input bytes, as in the reference library.
+// text is the input as far as it has been rewritten: bytes of valid UTF-8, and for each byte the input bytes it stands
+// for. All bytes of a character stand for the same input bytes, as in the reference library.
 type text struct {
 	b    []byte
 	from []Span
@@ -66,8 +66,8 @@ func (t *text) load(s string) {
 	}
 }
 
-// piece is a part of the text that later stages treat apart from its neighbours. An id of 0 or more says that the
-// piece is an added token already.
+// piece is a part of the text that later stages treat apart from its neighbours. An id of 0 or more says that the piece
+// is an added token already.
 type piece struct {
 	lo, hi int32
 	id     int32

@@ -184,6 +184,6 @@ func (t *Tokenizer) AddedTokens(pair bool) int {
 	return addedTokens(t.template.single)
 }
 
-// PadID is the token to pad with: the one the file's padding section names, else [PAD] or <pad>, else 0. A model does not
-// see it, the attention mask being 0 there, unless it counts positions by it, as RoBERTa does.
+// PadID is the token to pad with: the one the file's padding section names, else [PAD] or <pad>, else 0. A model does
+// not see it, the attention mask being 0 there, unless it counts positions by it, as RoBERTa does.
 func (t *Tokenizer) PadID() int32 { return t.pad }

@@ -140,7 +140,8 @@ func checkEncoding(t *testing.T, tok *Tokenizer, text string) {
 		if o.Start < 0 || o.End > int32(len(text)) || o.Start > o.End {
 			t.Errorf("%q: token %d has offsets %v", text, i, o)
 		}
-		// A space put in front of a character stands for it, and is trimmed to its end: the one case of a start going back.
+		// A space put in front of a character stands for it, and is trimmed to its end: the one case of a start going
+		// back.
 		if o.End < last.End || o.Start < last.Start && !(tok.template.trim && tok.template.prefixed) {
 			t.Errorf("%q: token %d goes back from %v to %v", text, i, last, o)
 		}

@@ -38,7 +38,7 @@ func newTrie(keys []key) *trie {
 	return &trie{units: slices.Clip(b.units[:b.last+257])}
 }
 
-// step follows one byte; ok is false where no key goes on so.
+// step follows one byte; ok is false where no key continues with it.
 func (t *trie) step(s int32, c byte) (int32, bool) {
 	next := t.units[s].base + int32(c)
 	return next, t.units[next].check == s
@@ -131,8 +131,8 @@ func (b *trieBuilder) fill(node int32, keys []key, depth int) {
 	}
 }
 
-// place finds a base whose units for all labels are free. It looks at a bounded number of gaps and then goes to the end, so
-// that building stays linear; what it leaves empty costs little.
+// place finds a base whose units for all labels are free. It looks at a bounded number of gaps and then goes to the
+// end, so that building stays linear; the units it leaves empty cost little memory.
 func (b *trieBuilder) place(labels []byte) int32 {
 	first := int32(labels[0])
 	at := b.next[0]

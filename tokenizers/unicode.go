@@ -15,7 +15,7 @@ const (
 	isControl     property = 1 << iota // removed by the BERT normaliser's cleaning
 	isWhitespace                       // Unicode White_Space
 	isMark                             // non-spacing mark, removed with the accents
-	isPunctuation                      // a word of its own for the BERT pre-tokeniser
+	isPunctuation                      // a word by itself for the BERT pre-tokeniser
 	isLetter                           // \p{L} of the splitting patterns
 	isNumber                           // \p{N}
 	isWord                             // \w next to an added token that must stand alone
@@ -45,7 +45,7 @@ type unicodeData struct {
 	ascii   [utf8.RuneSelf]class
 }
 
-// codepoints parses the embedded table once. The table is the package's own, so a fault in it is a bug: it panics.
+// codepoints parses the embedded table once. The table is part of this package, so an error in it is a bug: it panics.
 var codepoints = sync.OnceValue(func() *unicodeData {
 	u := &unicodeData{
 		pages: make([][256]property, 1), class: map[rune]uint8{}, nfd: map[rune][]rune{}, nfkd: map[rune][]rune{},

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// unigram finds the most probable division of a text into tokens, the sum of whose log-probabilities is largest
-// (Kudo 2018, arXiv:1804.10959), by the Viterbi algorithm over byte positions.
+// unigram finds the most probable division of a text into tokens, the sum of whose log-probabilities is largest (Kudo
+// 2018, arXiv:1804.10959), by the Viterbi algorithm over byte positions.
 type unigram struct {
 	*vocabulary
 	words        *trie
@@ -62,7 +62,9 @@ func (m *unigram) tokenize(p *pass, lo, hi int32, s *sequence) {
 
 // extend tries every token that begins at i. It tells whether one of them is the single character there, of n bytes.
 func (m *unigram) extend(paths []path, b []byte, i, n int) (covered bool) {
-	units, node, till := m.words.units, int32(0), paths[i].score
+	units := m.words.units
+	node := int32(0)
+	score := paths[i].score
 	for j := i; j < len(b); j++ {
 		next := units[node].base + int32(b[j])
 		if units[next].check != node {
@@ -70,7 +72,7 @@ func (m *unigram) extend(paths []path, b []byte, i, n int) (covered bool) {
 		}
 		node = next
 		if id := units[node].value; id >= 0 {
-			better(&paths[j+1], till+m.scores[id], i, id)
+			better(&paths[j+1], score+m.scores[id], i, id)
 			covered = covered || j+1-i == n
 		}
 	}
@@ -119,9 +121,10 @@ func (m *unigram) write(p *pass, b []byte, pc piece, s *sequence) {
 	}
 }
 
-// parseScore reads a number as the reference's JSON library does (serde_json, f64_from_parts): the digits as one integer, as
-// many as 64 bits hold, then a division or a multiplication by a power of ten. That rounds twice, so the last bit may differ
-// from the nearest number. It matters where two divisions of a text are equally probable, as in "aaaaaa".
+// parseScore reads a number as the reference's JSON library does (serde_json, f64_from_parts): the digits as one
+// integer, as many as 64 bits hold, then a division or a multiplication by a power of ten. That rounds twice, so the
+// last bit may differ from the nearest number. It matters where two divisions of a text are equally probable, as in
+// "aaaaaa".
 func parseScore(number string) (float64, error) {
 	exact, err := strconv.ParseFloat(number, 64)
 	if err != nil {

@@ -3,8 +3,8 @@ package tokenizers
 import "unicode/utf8"
 
 // wordPiece cuts a word into the longest pieces its vocabulary has, from left to right; pieces after the first carry a
-// prefix there. A word that cannot be cut so, or is too long, is one unknown token
-// (Wu et al. 2016, "Google's Neural Machine Translation System").
+// prefix there. A word that cannot be cut so, or is too long, is one unknown token (Wu et al. 2016, "Google's Neural
+// Machine Translation System").
 type wordPiece struct {
 	*vocabulary
 	words        *trie

@@ -11,11 +11,11 @@ type Segment struct {
 	Positions int    // of a gap: how many open positions of the given fragments must be filled there, at least 1
 }
 
-// Arrange writes given fragments in nested order with gaps for what is to be bonded to their open positions. Each component
-// of ends, which must have an open position, is written from that position on, in random order. What is added follows the
-// first component, in a gap that begins at its position; the other components follow that gap and end what is added. An open
-// position in the middle of a component needs a gap at its place, so each component is written from the open position that
-// leaves the fewest gaps.
+// Arrange writes given fragments in nested order with gaps for what is to be bonded to their open positions. Each
+// component of ends, which must have an open position, is written from that position on, in random order. What is added
+// follows the first component, in a gap that begins at its position; the other components follow that gap and end what
+// is added. An open position in the middle of a component needs a gap at its place, so each component is written from
+// the open position that leaves the fewest gaps.
 //
 // The order is random: the same random numbers give the same order.
 func Arrange(ends []End, random *rand.Rand) ([]Segment, error) {

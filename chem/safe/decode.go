@@ -11,8 +11,8 @@ import (
 	"retort/chem/smiles"
 )
 
-// DecodeOptions tell how SAFE is read. The zero value reads as the reference does: an open
-// attachment number is closed by hydrogen.
+// DecodeOptions tell how SAFE is read. The zero value reads as the reference does: an open attachment number is closed
+// by hydrogen.
 type DecodeOptions struct {
 	Strict   bool        // an open attachment number is an error
 	Repair   bool        // fragments that do not decode alone are dropped first
@@ -20,9 +20,9 @@ type DecodeOptions struct {
 	Limits   chem.Limits // of the SAFE string
 }
 
-// Decode reads a SAFE string, plain or with brackets, joins its fragments where a number occurs in two of them, and returns
-// canonical SMILES. RDKit makes the bonds, for which plain SAFE is SMILES; here the brackets become ring numbers, and open
-// numbers, which no SMILES has, are closed by dummy atoms. The errors are those of [chem.Parse].
+// Decode reads a SAFE string, plain or with brackets, joins its fragments where a number occurs in two of them, and
+// returns canonical SMILES. RDKit makes the bonds, for which plain SAFE is SMILES; here the brackets become ring
+// numbers, and open numbers, which no SMILES has, are closed by dummy atoms. The errors are those of [chem.Parse].
 func Decode(safe string, o DecodeOptions) (string, error) {
 	if o.Repair {
 		safe = o.repaired(safe)
@@ -73,8 +73,8 @@ func (o DecodeOptions) repaired(safe string) string {
 	return strings.Join(kept, ".")
 }
 
-// openNumbers lists the ring numbers that occur an odd number of times, each where it is open, in
-// the order of their last occurrence.
+// openNumbers lists the ring numbers that occur an odd number of times, each where it is open, in the order of their
+// last occurrence.
 func openNumbers(text string) []smiles.Token {
 	open := map[int]smiles.Token{}
 	for t := range smiles.Tokens(text) {

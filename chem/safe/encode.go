@@ -30,8 +30,8 @@ func (s Slicer) native() rdkit.Slicer {
 	return [...]rdkit.Slicer{rdkit.SliceBRICS, rdkit.SliceSingle, rdkit.SliceRotatable, rdkit.SliceNone}[s]
 }
 
-// EncodeOptions tell how a molecule is written as SAFE. The zero value is the published form:
-// BRICS, largest fragment first, stereo kept.
+// EncodeOptions tell how a molecule is written as SAFE. The zero value is the published form: BRICS, largest fragment
+// first, stereo kept.
 type EncodeOptions struct {
 	Slicer       Slicer
 	Brackets     bool        // write bonds between fragments as <1>
@@ -43,8 +43,8 @@ type EncodeOptions struct {
 	Limits       chem.Limits // of the SMILES
 }
 
-// Encode writes a molecule as SAFE. A dummy atom at the end of a bond ("*", "[3*]", "[*:3]")
-// is an open position and becomes a number that occurs once: "*c1ccccc1" is "c12ccccc1".
+// Encode writes a molecule as SAFE. A dummy atom at the end of a bond ("*", "[3*]", "[*:3]") is an open position and
+// becomes a number that occurs once: "*c1ccccc1" is "c12ccccc1".
 func Encode(molecule string, o EncodeOptions) (string, error) {
 	text, err := o.Limits.Check(molecule)
 	if err != nil {
@@ -53,8 +53,8 @@ func Encode(molecule string, o EncodeOptions) (string, error) {
 	if o.Slicer > Whole {
 		return "", fmt.Errorf("unknown slicer %d", o.Slicer)
 	}
-	// Some crowded stereo systems are read differently once cut, or started elsewhere. The molecule
-	// in one piece, started as its canonical SMILES does, is also SAFE, and right.
+	// Some crowded stereo systems are read differently once cut, or started elsewhere. The molecule in one piece,
+	// started as its canonical SMILES does, is also SAFE, and right.
 	whole, still := o, o
 	whole.Slicer = Whole
 	still.Slicer, still.ShuffleAtoms = Whole, false

@@ -11,12 +11,10 @@ import (
 
 // End is a cut bond or an open position seen from the fragment on one side of it.
 type End struct {
-	// Text is the fragment, written from this end on. Each of its other ends is
-	// written "*", without parentheses; "=" before the first atom, or before a
-	// "*", makes a double bond.
+	// Text is the fragment, written from this end on. Each of its other ends is written "*", without parentheses; "="
+	// before the first atom, or before a "*", makes a double bond.
 	Text string
-	// Across is the index of the End on the other side of a cut, -1 for an open
-	// position.
+	// Across is the index of the End on the other side of a cut, -1 for an open position.
 	Across int
 	// Others are the indices of the fragment's other ends in the order of Text.
 	Others []int
@@ -24,9 +22,9 @@ type End struct {
 	Fragment int
 }
 
-// Ends cuts a molecule, or several, and lists all ends of all fragments. Since cuts are never in a ring, the fragments of a
-// molecule hang together as a tree. Dummy atoms are open positions, as in [Encode]; stereo is kept, and bonds whose cut would
-// lose it stay. A molecule without cuts and open positions has no ends.
+// Ends cuts a molecule, or several, and lists all ends of all fragments. Since cuts are never in a ring, the fragments
+// of a molecule hang together as a tree. Dummy atoms are open positions, as in [Encode]; stereo is kept, and bonds
+// whose cut would lose it stay. A molecule without cuts and open positions has no ends.
 func Ends(molecule string, slicer Slicer) ([]End, error) {
 	text, err := chem.Limits{}.Check(molecule)
 	if err != nil {

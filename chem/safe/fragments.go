@@ -14,8 +14,8 @@ type Fragment struct {
 	Unnamed string // canonical, every attachment as *
 }
 
-// Fragments reads the fragments of a SAFE string, plain or with brackets, one by one. The error is that
-// of the first fragment that is not a molecule.
+// Fragments reads the fragments of a SAFE string, plain or with brackets, one by one. The error is that of the first
+// fragment that is not a molecule.
 func Fragments(safe string) ([]Fragment, error) {
 	text, err := chem.Limits{}.Check(safe)
 	if err != nil {

@@ -71,12 +71,12 @@ func fragmentsOf(t *testing.T, encoded string) string {
 	return strings.Join(all, ".")
 }
 
-// TestEncodeReference compares with SAFE strings made by the reference. The string may differ
-// (another RDKit starts fragments at other atoms); the molecule and the fragments may not.
+// TestEncodeReference compares with SAFE strings made by the reference. The string may differ (another RDKit starts
+// fragments at other atoms); the molecule and the fragments may not.
 //
-// The fragments column lists the pieces of all BRICS cuts. The reference itself does not make the
-// cuts that lose a double bond's configuration, so where its own string has other fragments than
-// that column, the string counts: these rows are logged as "keep a stereo bond".
+// The fragments column lists the pieces of all BRICS cuts. The reference itself does not make the cuts that lose a
+// double bond's configuration, so where its own string has other fragments than that column, the string counts: these
+// rows are logged as "keep a stereo bond".
 func TestEncodeReference(t *testing.T) {
 	same, keep := 0, 0
 	rows := readTable(t, "encode")

@@ -9,9 +9,9 @@ import (
 	"retort/chem/smiles"
 )
 
-// numbered replaces the labels [n*] that RDKit leaves at the cuts by the numbers of SAFE: ring numbers that are still free,
-// or 1, 2 … in brackets, in the order of the labels as strings ([10*] before [2*], as the reference sorts them). A label that
-// is neither a cut nor an open position is a wildcard atom of the molecule and stays one.
+// numbered replaces the labels [n*] that RDKit leaves at the cuts by the numbers of SAFE: ring numbers that are still
+// free, or 1, 2 … in brackets, in the order of the labels as strings ([10*] before [2*], as the reference sorts them).
+// A label that is neither a cut nor an open position is a wildcard atom of the molecule and stays one.
 func (o EncodeOptions) numbered(joined string, p *rdkit.Pieces) string {
 	highest := 0
 	if !o.Brackets {
@@ -54,8 +54,8 @@ func labels(joined string) map[string]int {
 	return times
 }
 
-// withNumbers puts numbers in the place of labels. A number that would be a branch by itself, "(7)" or "(=7)", is written
-// without parentheses, as SMILES has it.
+// withNumbers puts numbers in the place of labels. A number that would be a branch by itself, "(7)" or "(=7)", is
+// written without parentheses, as SMILES has it.
 func withNumbers(joined string, numbers map[string]string) string {
 	all := slices.Collect(smiles.Tokens(joined))
 	var out strings.Builder
@@ -75,8 +75,8 @@ func withNumbers(joined string, numbers map[string]string) string {
 	return out.String()
 }
 
-// branchOfLabel recognises a branch that is only a label, with or without a bond, at the start of the tokens. It returns
-// what is written instead and how many tokens that replaces, 0 where there is no such branch.
+// branchOfLabel recognises a branch that is only a label, with or without a bond, at the start of the tokens. It
+// returns what is written instead and how many tokens that replaces, 0 where there is no such branch.
 func branchOfLabel(joined string, all []smiles.Token, numbers map[string]string) (text string, length int) {
 	if all[0].Kind != smiles.Open {
 		return "", 0

@@ -8,10 +8,10 @@ import (
 	"retort/chem/smiles"
 )
 
-// Nested writes a molecule in nested order, beginning at one of the ends that [Ends] lists: the fragment on that end, and
-// depth first all that hangs on its other ends. "*" is an open end; the fragment of the next dot bonds to it by its first
-// atom. If the first end is a cut, the fragments on its other side come last and bond to the first atom of all, as if the
-// string began with an open end. scripts/train/masked/safe.py writes the same.
+// Nested writes a molecule in nested order, beginning at one of the ends that [Ends] lists: the fragment on that end,
+// and depth first all that hangs on its other ends. "*" is an open end; the fragment of the next dot bonds to it by its
+// first atom. If the first end is a cut, the fragments on its other side come last and bond to the first atom of all,
+// as if the string began with an open end. scripts/train/masked/safe.py writes the same.
 func Nested(ends []End, first int) string {
 	text := nested(ends, first)
 	if across := ends[first].Across; across >= 0 {
@@ -29,13 +29,13 @@ func nested(ends []End, root int) string {
 	return text
 }
 
-// FromNested gives the bracket form of a string in nested order. A fragment bonds by its first atom to the open end "*" that
-// was written last and is still free; the first fragment has a free end before its first atom. So
+// FromNested gives the bracket form of a string in nested order. A fragment bonds by its first atom to the open end "*"
+// that was written last and is still free; the first fragment has a free end before its first atom. So
 //
 //	.c1ccc*cc1.C*=O.N(C)C.Cl
 //
-// is a benzene ring, the carbonyl on its open end, the amine on the carbonyl's, and the chlorine on the ring's first atom. An
-// open end that no fragment takes, and a fragment that finds no open end, keep a number that occurs once.
+// is a benzene ring, the carbonyl on its open end, the amine on the carbonyl's, and the chlorine on the ring's first
+// atom. An open end that no fragment takes, and a fragment that finds no open end, keep a number that occurs once.
 func FromNested(text string) string {
 	var n nesting
 	for i, fragment := range strings.Split(text, ".") {
@@ -115,9 +115,10 @@ func attached(tokens []string, attachment string) []string {
 	return slices.Insert(tokens, 1, attachment)
 }
 
-// turnedAtom is the first atom of a fragment once its bond to what came before is written as a number. SMILES counts the
-// neighbours of a stereo centre in the order written. In nested order that bond is the first, before the atom's hydrogen; as
-// a number it comes after the hydrogen. The two have changed places, so the mark must change between @ and @@.
+// turnedAtom is the first atom of a fragment once its bond to what came before is written as a number. SMILES counts
+// the neighbours of a stereo centre in the order written. In nested order that bond is the first, before the atom's
+// hydrogen; as a number it comes after the hydrogen. The two have changed places, so the mark must change between @ and
+// @@.
 func turnedAtom(atom string) string {
 	b, ok := smiles.ParseBracket(atom)
 	if !ok || b.Hydrogens == "" {

@@ -7,8 +7,7 @@ import (
 	"retort/chem/safe"
 )
 
-// TestNested wants the molecule back, stereo too, from whichever end it is
-// written.
+// TestNested wants the molecule back, stereo too, from whichever end it is written.
 func TestNested(t *testing.T) {
 	for _, smiles := range []string{
 		"CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)N[C@@H](C)C(=O)OCC", `C/C=C/C(=O)N[C@H]1CC[C@@H](OC)C1`, "C[C@]1(OC)CCN(C(=O)/C=C\\c2ccco2)C1",

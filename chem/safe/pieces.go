@@ -7,8 +7,8 @@ import (
 	"retort/chem/smiles"
 )
 
-// Cut cuts a molecule at all the bonds that the slicer finds and returns the pieces: the fragments of its SAFE string with
-// brackets, the same number on both sides of a cut.
+// Cut cuts a molecule at all the bonds that the slicer finds and returns the pieces: the fragments of its SAFE string
+// with brackets, the same number on both sides of a cut.
 func Cut(molecule string, slicer Slicer) ([]string, error) {
 	text, err := Encode(molecule, EncodeOptions{Slicer: slicer, Brackets: true})
 	if err != nil {
@@ -17,8 +17,8 @@ func Cut(molecule string, slicer Slicer) ([]string, error) {
 	return strings.Split(text, "."), nil
 }
 
-// Join joins pieces of a molecule that [Cut] has made and returns canonical SMILES. Where the other side of a cut is missing
-// there is an open position, [n*].
+// Join joins pieces of a molecule that [Cut] has made and returns canonical SMILES. Where the other side of a cut is
+// missing there is an open position, [n*].
 func Join(pieces []string) (string, error) {
 	return Decode(strings.Join(pieces, "."), DecodeOptions{KeepOpen: true})
 }

@@ -16,11 +16,12 @@ func Placeholder(n int) string { return "[" + strconv.Itoa(n+1) + "U]" }
 // openPosition takes the place of open positions while placeholders are removed.
 var openPosition = Placeholder(0)
 
-// ErrPlaceholder says that a placeholder is not bonded by single bonds outside of rings alone, so that it cannot be cut off.
+// ErrPlaceholder says that a placeholder is not bonded by single bonds outside of rings alone, so that it cannot be cut
+// off.
 var ErrPlaceholder = errors.New("a placeholder must be joined by single bonds outside of rings")
 
-// RemovePlaceholders cuts all bonds to placeholders and returns what is left, with open positions in their places: "" where
-// nothing is. Open positions that the molecule had before stay.
+// RemovePlaceholders cuts all bonds to placeholders and returns what is left, with open positions in their places: ""
+// where nothing is. Open positions that the molecule had before stay.
 func RemovePlaceholders(molecule string) (string, error) {
 	marked := smiles.ReplaceAtoms(molecule, func(atom string) string {
 		if _, dummy := smiles.Dummy(atom); dummy {
@@ -55,8 +56,8 @@ func isPlaceholder(piece string) bool {
 }
 
 // OpenRadicals puts an open position on each carbon, nitrogen and oxygen with an unpaired electron: a bond that is left
-// dangling where a SMILES was cut by hand, [CH] in the place of CH2. RDKit writes such an atom in brackets though it has no
-// isotope, charge or stereo.
+// dangling where a SMILES was cut by hand, [CH] in the place of CH2. RDKit writes such an atom in brackets though it
+// has no isotope, charge or stereo.
 func OpenRadicals(molecule string) string {
 	var out strings.Builder
 	radical := false // the last atom is one; its ring numbers come before the open position

@@ -31,8 +31,9 @@ type Token struct {
 // In returns the token as the text writes it.
 func (t Token) In(text string) string { return text[t.Start:t.End] }
 
-// Tokens splits a text without judging it: every byte belongs to exactly one token, and what is not SMILES comes as Other,
-// byte by byte. A bracket that is not closed is an Atom of one byte, and what follows it is read as if it stood outside.
+// Tokens splits a text without judging it: every byte belongs to exactly one token, and what is not SMILES comes as
+// Other, byte by byte. A bracket that is not closed is an Atom of one byte, and what follows it is read as if it stood
+// outside.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		for at := 0; at < len(text); {
@@ -76,8 +77,8 @@ func Next(text string, at int) Token {
 	return token(Other, 1)
 }
 
-// ringNumber reads a ring closure number at the start of a text: 1, %12, or %(123), which RDKit allows up to five digits.
-// The length is 0 where there is none.
+// ringNumber reads a ring closure number at the start of a text: 1, %12, or %(123), which RDKit allows up to five
+// digits. The length is 0 where there is none.
 func ringNumber(text string) (number, length int) {
 	if digits(text) > 0 {
 		return int(text[0] - '0'), 1

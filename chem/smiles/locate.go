@@ -23,9 +23,9 @@ func setOf(symbols string) map[string]bool {
 	return set
 }
 
-// Locate finds the first thing wrong in a SMILES that RDKit refused for its syntax: its byte offset, -1 where nothing is
-// found, and what is wrong. RDKit does not say where; this follows its grammar, and is asked only after a refusal, so it
-// cannot refuse what RDKit accepts.
+// Locate finds the first thing wrong in a SMILES that RDKit refused for its syntax: its byte offset, -1 where nothing
+// is found, and what is wrong. RDKit does not say where; this follows its grammar, and is asked only after a refusal,
+// so it cannot refuse what RDKit accepts.
 func Locate(text string) (position int, reason string) {
 	r := reader{text: text, rings: map[int]ringEnd{}, bonded: map[[2]int]bool{}, last: -1}
 	for t := range Tokens(text) {

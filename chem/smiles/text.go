@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Count returns how many atoms and how many ring closure numbers a text writes, attachment numbers among them. It is never
-// less than RDKit would read.
+// Count returns how many atoms and how many ring closure numbers a text writes, attachment numbers among them. It is
+// never less than RDKit would read.
 func Count(text string) (atoms, closures int) {
 	for t := range Tokens(text) {
 		switch t.Kind {
@@ -84,8 +84,8 @@ func ReplaceAtoms(text string, write func(atom string) string) string {
 	return out.String()
 }
 
-// WithoutStereo takes the stereo marks out of a text and leaves everything else where it is. An atom that needed brackets
-// only for its mark loses them: "N[C@@H](C)/C=C/C" is "NC(C)C=CC".
+// WithoutStereo takes the stereo marks out of a text and leaves everything else where it is. An atom that needed
+// brackets only for its mark loses them: "N[C@@H](C)/C=C/C" is "NC(C)C=CC".
 func WithoutStereo(text string) string {
 	unmarked := strings.NewReplacer("/", "", `\`, "").Replace(text)
 	return ReplaceAtoms(unmarked, func(atom string) string {

@@ -2,14 +2,13 @@ package masked
 
 import "retort/orchestrator/wire"
 
-// Request is the body of POST /generate. Numbers and truths may come as text;
-// members that are not listed are tolerated, since clients and gateways send
-// some.
+// Request is the body of POST /generate. Numbers and truths may come as text; members that are not listed are
+// tolerated, since clients and gateways send some.
 type Request struct {
 	_ struct{} `bind:"open"`
 
-	// Smiles is the template: SAFE or SMILES with masks, open positions, or
-	// neither. None means molecules without given fragments.
+	// Smiles is the template: SAFE or SMILES with masks, open positions, or neither. None means molecules without given
+	// fragments.
 	Smiles       *Template  `json:"smiles" bind:"nullable"`
 	NumMolecules wire.Int   `json:"num_molecules"` // drawn; fewer may be returned
 	Temperature  wire.Float `json:"temperature"`   // divides the logits

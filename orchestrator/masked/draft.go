@@ -36,8 +36,8 @@ type drafter struct {
 	ends      sync.Map // the []safe.End of given fragments, by their SMILES with open positions
 }
 
-// drafts draws a row for each template. Row i depends on the seed, the turn and i alone, so that the answer does not depend
-// on how the work is shared among goroutines.
+// drafts draws a row for each template. Row i depends on the seed, the turn and i alone, so that the answer does not
+// depend on how the work is shared among goroutines.
 func (d *drafter) drafts(ctx context.Context, templates []*Template, seed uint64, turn int) ([]*draft, error) {
 	return inParallel(ctx, len(templates), func(i int) (*draft, error) {
 		return d.draft(templates[i], rand.New(rand.NewPCG(seed, uint64(turn)<<32|uint64(i))))
@@ -75,8 +75,8 @@ type layout struct {
 	given    int       // tokens of all segments together
 }
 
-// layout writes the given fragments in nested order, cut at BRICS bonds, with gaps where the model adds something. Without
-// given fragments there is one gap.
+// layout writes the given fragments in nested order, cut at BRICS bonds, with gaps where the model adds something.
+// Without given fragments there is one gap.
 func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 	if len(t.Given) == 0 {
 		return &layout{segments: []safe.Segment{{Positions: 1}}, tokens: make([][]int32, 1)}, nil
@@ -121,12 +121,12 @@ func (d *drafter) endsOf(fragments string) ([]safe.End, error) {
 	return ends, nil
 }
 
-// maxOpened is how many positions are opened at the most on a fragment that stands alone and has none, as GenMol's
+// maxOpened bounds how many positions are opened on a fragment that stands alone and has none, as GenMol's
 // superstructure generation does.
 const maxOpened = 3
 
-// opened joins the given fragments to one SMILES, with open positions on those that have none: a fragment that nothing can
-// be bonded to would not be part of the molecule. What has open positions keeps them.
+// opened joins the given fragments to one SMILES, with open positions on those that have none: a fragment that nothing
+// can be bonded to would not be part of the molecule. What has open positions keeps them.
 func opened(given []string, random *rand.Rand) (string, error) {
 	parts := make([]string, len(given))
 	for i, part := range given {
@@ -149,9 +149,10 @@ func opened(given []string, random *rand.Rand) (string, error) {
 	return strings.Join(parts, "."), nil
 }
 
-// masks draws how many masks each segment has, 0 for given fragments. Together they are as many as the masks of the template
-// have, drawn one by one and turned into tokens of the model. A template without masks gets as many as a molecule of the
-// training data has tokens, less the given ones, or minAddLen, whichever is more. Every open position has at least one.
+// masks draws how many masks each segment has, 0 for given fragments. Together they are as many as the masks of the
+// template have, drawn one by one and turned into tokens of the model. A template without masks gets as many as a
+// molecule of the training data has tokens, less the given ones, or minAddLen, whichever is more. Every open position
+// has at least one.
 func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) ([]int, error) {
 	room := d.model.MaxTokens() - len(d.model.Frame(nil)) - l.given
 	total := 0
@@ -184,8 +185,8 @@ func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) ([]int, error
 	return counts, nil
 }
 
-// tokens turns a number of mask tokens of the API into one of the model's, rounded up or down at random so that the mean is
-// exact, but at least 1.
+// tokens turns a number of mask tokens of the API into one of the model's, rounded up or down at random so that the
+// mean is exact, but at least 1.
 func (d *drafter) tokens(masks int, random *rand.Rand) int {
 	worth := d.model.MaskWorth()
 	if worth == 1 {

@@ -47,9 +47,9 @@ func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	return found[:min(wanted, len(found))], nil
 }
 
-// first draws from the template of the request, and again, as often as asked, for what is missing: rows that are no molecule
-// as the model wrote them, and repeated molecules where they are not wanted. Repaired molecules fill the places that are
-// still empty in the end.
+// first draws from the template of the request, and again, as often as asked, for what is missing: rows that are no
+// molecule as the model wrote them, and repeated molecules where they are not wanted. Repaired molecules fill the
+// places that are still empty in the end.
 func (g *generation) first(ctx context.Context, wanted int) ([]*candidate, error) {
 	unique := bool(g.request.Unique) || g.request.Rounds > 0
 	var asWritten, repaired []*candidate
@@ -103,7 +103,8 @@ func (g *generation) turn(ctx context.Context, templates []*Template) ([]*candid
 // streamedRows is after how many rows a stream reports progress.
 const streamedRows = 16
 
-// unmask has the model fill the masks: of all rows at once or, for a stream, in parts, which still share calls to Triton.
+// unmask has the model fill the masks: of all rows at once or, for a stream, in parts, which still share calls to
+// Triton.
 func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	size := max(1, len(drafts))
 	if g.report != nil {

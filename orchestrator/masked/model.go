@@ -13,10 +13,10 @@ import (
 type Model interface {
 	// ID is the public id, which ends in a version.
 	ID() string
-	// MaxTokens is the most tokens of a row, [BOS] and [EOS] included.
+	// MaxTokens is how many tokens a row may have, [BOS] and [EOS] included.
 	MaxTokens() int
-	// MaskWorth is how many mask tokens of the API one token of the model stands for, at least 1: a client counts in tokens
-	// of published SAFE models, which are shorter than this model's.
+	// MaskWorth is how many mask tokens of the API one token of the model stands for, at least 1: a client counts in
+	// tokens of published SAFE models, which are shorter than this model's.
 	MaskWorth() float64
 	// Length draws the number of tokens of a new molecule, as they are distributed in the training data.
 	Length(random *rand.Rand) int
@@ -32,8 +32,8 @@ type Model interface {
 	Frame(ids []int32) []int32
 
 	// Unmask returns each row with its masks replaced, as many tokens as it had; all other tokens stay. A row's answer
-	// depends on that row alone: the same seed gives the same molecule beside any other rows, on any replica. Rows of all
-	// requests share calls to Triton, so many rows at once are cheaper than one by one.
+	// depends on that row alone: the same seed gives the same molecule beside any other rows, on any replica. Rows of
+	// all requests share calls to Triton, so many rows at once are cheaper than one by one.
 	Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 }
 
@@ -142,8 +142,8 @@ func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
 	}
 }
 
-// unmasked takes a row's tokens out of the padded answer. A model that changes given tokens, or leaves masks, is not one of
-// this kind.
+// unmasked takes a row's tokens out of the padded answer. A model that changes given tokens, or leaves masks, is not
+// one of this kind.
 func (m *tritonModel) unmasked(row Row, answer []int64) ([]int32, error) {
 	ids := make([]int32, len(row.IDs))
 	for i, before := range row.IDs {

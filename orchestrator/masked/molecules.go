@@ -35,9 +35,9 @@ func (d *draft) text(model Model, ids []int32) (string, error) {
 	return safe.FromNested(nested.String()), nil
 }
 
-// decode reads a SAFE string. Where it is not one molecule as written, it is repaired as GenMol does: fragments that do not
-// read alone are dropped, open attachments are closed by hydrogen, and the largest molecule is taken. The result is "" where
-// nothing is left.
+// decode reads a SAFE string. Where it is not one molecule as written, it is repaired as GenMol does: fragments that do
+// not read alone are dropped, open attachments are closed by hydrogen, and the largest molecule is taken. The result is
+// "" where nothing is left.
 func decode(text string) (smiles string, asWritten bool) {
 	smiles, err := safe.Decode(text, safe.DecodeOptions{Strict: true})
 	if err == nil && !strings.Contains(smiles, ".") {

@@ -9,8 +9,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// TestRealModel runs the shipped model on a tritonserver: valid molecules, the
-// given fragments in each, and rows that do not depend on their neighbours.
+// TestRealModel runs the shipped model on a tritonserver: valid molecules, the given fragments in each, and rows that
+// do not depend on their neighbours.
 func TestRealModel(t *testing.T) {
 	url, folder := os.Getenv("RETORT_TEST_TRITON_URL"), os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
 	if url == "" || folder == "" {

@@ -10,13 +10,13 @@ import (
 	"retort/chem/safe"
 )
 
-// Fragment remasking, after GenMol (arXiv:2501.06158, section 4.2 and the hit generation of section 5.3): two of the best
-// fragments of a pool are bonded to a molecule; that is cut at all single bonds outside of rings, one piece is replaced by
-// masks, and the model fills these; the fragments of what comes out join the pool. Here the pool begins with the fragments of
-// the first generation, so that no library is needed.
+// Fragment remasking, after GenMol (arXiv:2501.06158, section 4.2 and the hit generation of section 5.3): two of the
+// best fragments of a pool are bonded to a molecule; that is cut at all single bonds outside of rings, one piece is
+// replaced by masks, and the model fills these; the fragments of what comes out join the pool. Here the pool begins
+// with the fragments of the first generation, so that no library is needed.
 const (
-	minRemasked   = 5        // mask tokens in the place of a piece
-	maxRemasked   = 15       // the same, at the most
+	minRemasked   = 5        // fewest mask tokens in the place of a piece
+	maxRemasked   = 15       // most mask tokens in its place
 	pairsTried    = 8        // for one row, to find a pair that leaves the given fragments in place
 	remaskingSeed = 0x4e3a5c // so that pairs are not drawn with the random numbers of the rows
 )
@@ -45,8 +45,8 @@ func (g *generation) remask(ctx context.Context, found []*candidate, wanted int)
 	return found, nil
 }
 
-// remasked makes a round's templates. Where no pair of fragments leaves the given ones in place, the row is drawn from the
-// request's template.
+// remasked makes a round's templates. Where no pair of fragments leaves the given ones in place, the row is drawn from
+// the request's template.
 func (g *generation) remasked(ctx context.Context, best []*pooled, count int) ([]*Template, error) {
 	return inParallel(ctx, count, func(i int) (*Template, error) {
 		random := rand.New(rand.NewPCG(g.seed^remaskingSeed, uint64(g.turns)<<32|uint64(i)))
@@ -64,8 +64,8 @@ func (g *generation) remasked(ctx context.Context, best []*pooled, count int) ([
 	})
 }
 
-// remasked bonds two fragments to a molecule and replaces one piece of that by a mask. It is nil where that is not possible,
-// or takes a given fragment away.
+// remasked bonds two fragments to a molecule and replaces one piece of that by a mask. It is nil where that is not
+// possible, or takes a given fragment away.
 func (t *Template) remasked(one, other string, random *rand.Rand) *Template {
 	molecule, err := safe.Bond(one, other)
 	if err != nil {

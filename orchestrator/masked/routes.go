@@ -32,7 +32,8 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 
-// Health returns the documented bodies: the text of the documentation promises an object, its example shows the bare value.
+// Health returns the documented bodies: the text of the documentation promises an object, its example shows the bare
+// value.
 func (s *Service) Health() (ready, live any) {
 	if s.config.ReadyBody == "true" {
 		return true, true

@@ -40,8 +40,8 @@ func (s *Service) List(context.Context) (Models, error) {
 	return Models{AvailableModels: s.Models()}, s.models.Ready()
 }
 
-// Generate fills the template's masks and returns molecules, best first. Fewer than asked for is a success: a row that is no
-// molecule, or has lost a given fragment, is left out, and repeated molecules are when unique ones are asked for.
+// Generate fills the template's masks and returns molecules, best first. Fewer than asked for is a success: a row that
+// is no molecule, or has lost a given fragment, is left out, and repeated molecules are when unique ones are asked for.
 func (s *Service) Generate(ctx context.Context, r Request) (Response, error) {
 	return s.generate(ctx, r, nil)
 }
@@ -73,8 +73,9 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	return response, nil
 }
 
-// model returns the model with an id, and the default one where there is no such model: the published API has no member that
-// names a model, and gateways put names of their own there. A default model that is configured and absent is Unavailable.
+// model returns the model with an id, and the default one where there is no such model: the published API has no member
+// that names a model, and gateways in front of us put other names there. A default model that is configured and absent
+// is Unavailable.
 func (s *Service) model(named string) (Model, error) {
 	if err := s.models.Ready(); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-func (h *house) generate(body string) []Molecule {
+func (h *harness) generate(body string) []Molecule {
 	h.t.Helper()
 	status, text := h.post(body)
 	var answer Response
@@ -27,8 +27,7 @@ func (h *house) generate(body string) []Molecule {
 	return answer.Molecules
 }
 
-// TestFragmentsStay wants the given fragments in every molecule, valid SMILES,
-// best first, for every kind of template.
+// TestFragmentsStay wants the given fragments in every molecule, valid SMILES, best first, for every kind of template.
 func TestFragmentsStay(t *testing.T) {
 	h := start(t, Config{})
 	for _, template := range []string{
@@ -75,8 +74,8 @@ func TestFragmentsStay(t *testing.T) {
 	}
 }
 
-// TestMaskLengths wants every length between the two, drawn per molecule, and
-// nothing else changed on the way to the model.
+// TestMaskLengths wants every length between the two, drawn per molecule, and nothing else changed on the way to the
+// model.
 func TestMaskLengths(t *testing.T) {
 	h := start(t, Config{})
 	v := vocabulary(t)
@@ -197,8 +196,8 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// TestSeeds wants the same answer to the same seed: alone, beside others, with
-// other batches, from another process, streamed or whole.
+// TestSeeds wants the same answer to the same seed: alone, beside others, with other batches, from another process,
+// streamed or whole.
 func TestSeeds(t *testing.T) {
 	one, other := start(t, Config{}), start(t, Config{})
 	body := func(seed int, more string) string {
@@ -231,7 +230,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-func (h *house) events(body string) (data []string) {
+func (h *harness) events(body string) (data []string) {
 	h.t.Helper()
 	answer, err := http.Post(h.url+"/generate", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -275,8 +274,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestRemasking wants later rounds to raise the scores, and given fragments to
-// stay all the same.
+// TestRemasking wants later rounds to raise the scores, and given fragments to stay all the same.
 func TestRemasking(t *testing.T) {
 	h := start(t, Config{})
 	mean := func(molecules []Molecule) (sum float64) {

@@ -14,7 +14,8 @@ import (
 
 // Template is what a request gives: fragments to keep and masks to fill.
 type Template struct {
-	// Given are the given fragments, canonical SMILES of one component each, stereo kept. A dummy atom is an open position.
+	// Given are the given fragments, canonical SMILES of one component each, stereo kept. A dummy atom is an open
+	// position.
 	Given []string
 	// Masks are the runs of mask tokens. Where there are none, one is added when a row is drawn.
 	Masks []Mask
@@ -51,9 +52,9 @@ func (t *Template) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParseTemplate reads SAFE (plain or with brackets) or SMILES with masks. A mask may be a fragment by itself, or stand in the
-// place of an atom, where single bonds outside of rings lead to it. The error names everything that is wrong with the masks,
-// or else the first thing that is wrong with the fragments, with its place in the text.
+// ParseTemplate reads SAFE (plain or with brackets) or SMILES with masks. A mask may be a fragment by itself, or stand
+// in the place of an atom, where single bonds outside of rings lead to it. The error names everything that is wrong
+// with the masks, or else the first thing that is wrong with the fragments, with its place in the text.
 func ParseTemplate(text string) (*Template, error) {
 	r := &templateReader{}
 	r.read(text)
@@ -77,8 +78,8 @@ func ParseTemplate(text string) (*Template, error) {
 	return t, nil
 }
 
-// templateReader takes the masks out of a template: a mask between dots leaves nothing in the text, one among atoms leaves a
-// placeholder atom.
+// templateReader takes the masks out of a template: a mask between dots leaves nothing in the text, one among atoms
+// leaves a placeholder atom.
 type templateReader struct {
 	masks        []Mask
 	text         []byte

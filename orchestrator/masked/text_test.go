@@ -10,8 +10,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata/answers.txt")
 
-// TestAnswers replays testdata/answers.txt: requests and the answers of the toy model to them, as text. A block is
-// "> METHOD path", the body, and "< status answer", where events of a stream stand one a line.
+// TestAnswers replays testdata/answers.txt: requests and the answers of the toy model to them, as text. A block is ">
+// METHOD path", the body, and "< status answer", where events of a stream stand one a line.
 func TestAnswers(t *testing.T) {
 	const file = "testdata/answers.txt"
 	h := start(t, Config{})
@@ -36,7 +36,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // answer sends one request of the file.
-func (h *house) answer(request string) string {
+func (h *harness) answer(request string) string {
 	h.t.Helper()
 	head, body, _ := strings.Cut(request, "\n")
 	var method, path string

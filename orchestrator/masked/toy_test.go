@@ -20,22 +20,22 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// house is the API over HTTP, in front of a Triton with the toy model.
-type house struct {
+// harness is the API over HTTP, in front of a Triton with the toy model.
+type harness struct {
 	t       *testing.T
 	triton  *tritontest.Server
 	service *Service
 	url     string
 }
 
-func start(t *testing.T, config Config) *house {
+func start(t *testing.T, config Config) *harness {
 	t.Helper()
 	server := tritontest.Start(t, toy(t))
 	return serve(t, config, server, server.Client(), "testdata")
 }
 
 // serve opens the API over a Triton and waits until it has found its models.
-func serve(t *testing.T, config Config, server *tritontest.Server, client *triton.Client, repository string) *house {
+func serve(t *testing.T, config Config, server *tritontest.Server, client *triton.Client, repository string) *harness {
 	t.Helper()
 	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 50 * time.Millisecond, Repository: repository})
 	t.Cleanup(registry.Close)
@@ -66,10 +66,10 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 		http.DefaultClient.CloseIdleConnections()
 		_ = apiServer.Shutdown(5 * time.Second)
 	})
-	return &house{t: t, triton: server, service: service, url: "http://" + listener.Addr().String()}
+	return &harness{t: t, triton: server, service: service, url: "http://" + listener.Addr().String()}
 }
 
-func (h *house) post(body string) (int, string) {
+func (h *harness) post(body string) (int, string) {
 	h.t.Helper()
 	answer, err := http.Post(h.url+"/generate", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *house) post(body string) (int, string) {
 	return h.read(answer)
 }
 
-func (h *house) get(path string) (int, string) {
+func (h *harness) get(path string) (int, string) {
 	h.t.Helper()
 	answer, err := http.Get(h.url + path)
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *house) get(path string) (int, string) {
 	return h.read(answer)
 }
 
-func (h *house) read(answer *http.Response) (int, string) {
+func (h *harness) read(answer *http.Response) (int, string) {
 	h.t.Helper()
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
@@ -106,8 +106,8 @@ func vocabulary(t testing.TB) *molecules.Vocabulary {
 	return v
 }
 
-// toy is a model that obeys the contract of the real one: what it makes of a
-// row depends on that row and its seed alone.
+// toy is a model that obeys the contract of the real one: what it makes of a row depends on that row and its seed
+// alone.
 func toy(t testing.TB) tritontest.Model {
 	v := vocabulary(t)
 	return tritontest.Model{
@@ -133,9 +133,8 @@ func toy(t testing.TB) tritontest.Model {
 	}
 }
 
-// fill makes each run of masks chains of C, N and O that take the open ends
-// that wait: a run with more masks behind it takes one, the last all but as many
-// as fragments follow. Where the masks are too few for that, ends stay open.
+// fill makes each run of masks chains of C, N and O that take the open ends that wait: a run with more masks behind it
+// takes one, the last all but as many as fragments follow. Where the masks are too few for that, ends stay open.
 func fill(v *molecules.Vocabulary, row []int64, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	token := func(text string) int64 { id, _ := v.ID(text); return int64(id) }

@@ -146,7 +146,7 @@ def trial(args):
             out.mkdir()
             tok = make(out / "tokenizer.json.gz", name, corpus, args.vocabulary)
             write(out / "golden.jsonl.gz", [single(tok, t) for t in texts])
-        command = ["go", "test", "./tokenizers", "-count=1", "-run", "^TestTrial$", "-v", "-trial", tmp]
+        command = ["go", "test", "./tokenizers", "-count=1", "-run", "^TestGoldenTexts$", "-v", "-golden", tmp]
         sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 
 

@@ -22,8 +22,8 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("%q at position %d begins no token", e.Token, e.Position+1)
 }
 
-// coder is what the two tokenizers share: cutting a text between its smallest parts, looking runs of parts up, and the way
-// back.
+// coder is what the two tokenizers share: cutting a text between its smallest parts, looking runs of parts up, and the
+// way back.
 type coder struct {
 	*Vocabulary
 	attachments bool  // <n>, an attachment in the bracket form of SAFE, is a part
@@ -44,7 +44,8 @@ func newCoder(v *Vocabulary, attachments bool, special int32) coder {
 	return c
 }
 
-// cuts are the byte offsets between the parts of a text, its start and its end among them. The error is a [*TokenError].
+// cuts are the byte offsets between the parts of a text, its start and its end among them. The error is a
+// [*TokenError].
 func (c coder) cuts(text string) ([]int, error) {
 	cuts := make([]int, 1, len(text)+1)
 	for at := 0; at < len(text); {
@@ -100,8 +101,8 @@ func (c coder) single(text string, cuts []int, at int) (int32, error) {
 	return id, nil
 }
 
-// Decode gives the text of ids up to the first [EOS]. Other special tokens are passed over; an id outside the vocabulary is
-// an error.
+// Decode gives the text of ids up to the first [EOS]. Other special tokens are passed over; an id outside the
+// vocabulary is an error.
 func (c coder) Decode(ids []int32) (string, error) {
 	var text strings.Builder
 	for i, id := range ids {

@@ -1,10 +1,11 @@
 package molecules
 
-// SAFE tokenizes SAFE strings (Noutahi et al. 2023, arXiv:2310.10773), which are SMILES too, and their bracket form, in which
-// attachments are written <1>, <2> … and not as ring numbers. [MASK] may stand in a text, for one unknown token.
+// SAFE tokenizes SAFE strings (Noutahi et al. 2023, arXiv:2310.10773), which are SMILES too, and their bracket form, in
+// which attachments are written <1>, <2> … and not as ring numbers. [MASK] may stand in a text, for one unknown token.
 //
-// A text is cut into the fewest tokens possible and, among the ways to do that, into the longest token first: a fragment of a
-// SAFE string that is a token is never spelled in parts. scripts/train/masked/vocabulary.py does the same.
+// A text is cut into the fewest tokens possible and, among the ways to do that, into the longest token first: a
+// fragment of a SAFE string that is a token is never spelled in parts. scripts/train/masked/vocabulary.py does the
+// same.
 type SAFE struct{ coder }
 
 // NewSAFE needs a vocabulary with [PAD], [BOS], [EOS] and [MASK].
@@ -22,8 +23,8 @@ type step struct {
 	tokens int // needed for the rest of the text, this one included
 }
 
-// Encode gives the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError]; every single part must be a token
-// of the vocabulary.
+// Encode gives the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError]; every single part must be a
+// token of the vocabulary.
 func (s *SAFE) Encode(text string) ([]int32, error) {
 	cuts, err := s.cuts(text)
 	if err != nil {

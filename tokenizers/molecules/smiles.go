@@ -1,8 +1,8 @@
 package molecules
 
-// SMILES tokenizes SMILES strings. A text is cut from left to right, each time into the longest run of the vocabulary. No
-// special token may stand in a text: "[EOS]", which looks like a bracket atom, is refused as any other token outside the
-// vocabulary.
+// SMILES tokenizes SMILES strings. A text is cut from left to right, each time into the longest run of the vocabulary.
+// No special token may stand in a text: "[EOS]", which looks like a bracket atom, is refused as any other token outside
+// the vocabulary.
 type SMILES struct{ coder }
 
 // NewSMILES needs a vocabulary with [PAD], [BOS] and [EOS].

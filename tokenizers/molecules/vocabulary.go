@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Vocabulary is a vocab.txt: one token a line; the line number, counted from 0, is its id. The special tokens are written
-// [PAD], [BOS], [EOS], [MASK] and [UNK]; a file need not have all of them.
+// Vocabulary is a vocab.txt: one token a line; the line number, counted from 0, is its id. The special tokens are
+// written [PAD], [BOS], [EOS], [MASK] and [UNK]; a file need not have all of them.
 type Vocabulary struct {
 	PAD, BOS, EOS, MASK, UNK int32 // ids of the special tokens; -1 for one the file does not have
 
