@@ -40,11 +40,11 @@ func (s *Stops) UnmarshalJSON(data []byte) error {
 		if err != nil {
 			return err
 		}
-		text, ok := ReadText(value)
-		if !ok {
+		if value.Kind() != '"' {
 			return wire.NotString.At(count)
 		}
 		if count < maxStops {
+			text, _ := ReadText(value)
 			*s = append(*s, text)
 		}
 	}
