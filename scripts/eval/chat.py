@@ -27,8 +27,8 @@ from pathlib import Path
 from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import rdFingerprintGenerator
 
-from scripts.eval import chat_pictures, chat_questions, chat_report
-from scripts.eval.chat_questions import FOLLOWING, OUT_OF_SCOPE, QUESTIONS, SECOND, SMILES, right, smiles, wording
+from scripts.eval import chat_pictures, chat_report
+from scripts.eval.chat_questions import FOLLOWING, QUESTIONS, SECOND, SMILES, out_of_scope, right, smiles, wording
 
 MODEL = "retort/molecule-reader-v1"
 NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
@@ -138,11 +138,13 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
         answer = api.talk(("Which molecule is this?", [other]))
         return {"kind": "pictures that are no molecules", "answer": answer, "right": any(n in answer for n in NOTHING)}
 
-    def question(text: str) -> dict:
+    def question(item: tuple[str, str]) -> dict:
+        kind, text = item
         answer = api.talk((text, [url]))
-        return {"kind": "questions beyond a drawing", "asked": text, "answer": answer, "right": BEYOND in answer}
+        return {"kind": f"questions beyond a drawing, {kind}", "asked": text, "answer": answer, "right": BEYOND in answer}
 
-    return api.each(picture, chat_pictures.others(count, seed)) + api.each(question, OUT_OF_SCOPE)
+    asked = [(kind, text) for kind, texts in out_of_scope().items() for text in texts]
+    return api.each(picture, chat_pictures.others(count, seed)) + api.each(question, asked)
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Questions about a drawing with their right answers, computed by RDKit from the molecule that was drawn.
 
 The wordings were written for the evaluation and are not among those that the reader's network of phrases learns from
-(scripts/train/phrases/templates.py). What failed in a first trial led to templates of its kind there, not to its own words; the
-questions out of scope were written anew after that.
+(scripts/train/phrases/templates). But what failed in a first trial led to templates of its kind there, so the figures of these questions
+are a bound from above. Of the questions out of scope, out_of_scope.txt says which were held out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
@@ -70,12 +71,16 @@ FOLLOWING = (
 SECOND = ("How many rings does this molecule have?", "And this one?")
 """The second turn brings another drawing."""
 
-OUT_OF_SCOPE = (
-    "Would this kill a mouse?", "Does it smell like almonds?", "Is it on the list of controlled substances?", "Which step makes the yield so low?", "At how many degrees does it boil?",
-    "Where could I order ten grams?", "Tell me a bedtime story.", "Which of Bach's suites is this?", "Should I invest in gold?", "Will it rain tomorrow?",
-    "Please recolour the picture.", "Does water wash it out?", "Come up with something more active.", "Say that in Spanish.", "How long do I boil an egg?",
-    "Did the FDA ever approve it?", "Which river runs through Vienna?", "What breaks it down in the liver?", "Predict the proton NMR.", "How high is Mont Blanc?",
-)
+def out_of_scope() -> dict[str, list[str]]:
+    """Questions that a drawing does not answer, by set: out_of_scope.txt."""
+    sets: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("out_of_scope.txt").read_text().splitlines():
+        if line.startswith("== "):
+            questions = sets[line[3:].partition(":")[0]] = []
+        elif line and not line.startswith("#"):
+            questions.append(line)
+    return sets
+
 
 SMILES = ("What is the SMILES of this molecule?", "Which molecule do you see in this picture?", "Please write this structure as SMILES.", "What is this?",
           "Give me the SMILES for the drawing.", "can you transcribe this structure to smiles")

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+TUNED = """- Reading: the networks were chosen, and their confidence calibrated, on other molecules of ZINC250k's validation part than those above.
+- Questions, several turns: the wordings are none of the templates that the network learns from, but what failed in a first trial led to
+  templates of its kind. Take these figures as a bound from above.
+- Questions beyond a drawing: the first set was read while templates were written; the held-out set was written before the network
+  was trained, by someone who had read the templates (`scripts/eval/out_of_scope.txt`). It was asked of a first, shorter run too, and
+  after that only the length of the training was changed, because of the questions that a drawing answers."""
+
 
 def share(rows: list[dict], key: str = "right") -> str:
     return f"{sum(bool(r[key]) for r in rows) / len(rows):.1%}" if rows else "–"
@@ -47,4 +54,6 @@ def text(results: dict) -> str:
         table(["", "asked", *styles], kinds(styles, "follow-ups", lambda rows: [share(rows)]) + kinds(styles, "pairs", lambda rows: [share(rows)])),
         "## Refusals",
         table(["", "asked", "refused"], kinds({"": {"refusals": results["refusals"]}}, "refusals", lambda rows: [share(rows)])),
+        "## What was tuned on what",
+        TUNED,
     ]) + "\n"

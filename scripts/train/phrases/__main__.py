@@ -43,7 +43,7 @@ def tensors(examples: list[Example]) -> dict[str, torch.Tensor]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.phrases", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    training.add_arguments(parser, name="phrases", batch=128, lr=4e-3, warmup=10_000, decay=0.5, samples=300_000, precision="fp32", threads=1)
+    training.add_arguments(parser, name="phrases", batch=128, lr=4e-3, warmup=10_000, decay=0.5, samples=500_000, precision="fp32", threads=1)
     options = training.from_arguments(parser.parse_args())
     torch.manual_seed(options.seed)
     model = Model(len(NAMES))
