@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tritonclient.grpc as grpc
 from servers import ROOT, kill
+from tritonclient.utils import InferenceServerException
 from waiting import PATIENCE, at_once, traffic, wait_for
 
 DELAY = "TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS"
@@ -102,6 +103,29 @@ def test_a_server_that_dies_is_started_again(triton, tmp_path):
         kill(pid)
     wait_for("Triton is ready again", lambda: "ready again" in server.output(), server.output)
     wait_for("the model answers again", lambda: ask(server.client, "lookup", 2) == 20)
+
+
+@pytest.mark.parametrize("control", ["explicit", "watch"])
+def test_a_model_whose_stub_is_killed_is_loaded_again(triton, tmp_path, control):
+    graphs.place(tmp_path, "killed", graphs.lookup(), CONFIG)
+    graphs.place(tmp_path, "stays", graphs.lookup(), CONFIG)
+    server = triton(tmp_path, control=control)
+    wait_for("the stubs were counted", lambda: ask(server.client, "killed", 1) == 10)
+    time.sleep(3)  # stubs.EVERY: so that the launcher has seen them
+    with traffic(lambda: ask(server.client, "stays", 1)) as stays:
+        for _ in range(2):
+            kill(stub_of(server, "killed"))
+            with pytest.raises(InferenceServerException):
+                ask(server.client, "killed", 2)
+            wait_for("the model answers again", lambda: ask(server.client, "killed", 2) == 20, server.output)
+    assert set(stays.answers) == {10}, stays.notes
+
+
+def stub_of(server, model: str) -> int:
+    """The process of a model's only instance."""
+    stubs = [pid for pid in named(server, "triton_python_b") if f"/{model}/1/" in Path(f"/proc/{pid}/cmdline").read_text()]
+    assert len(stubs) == 1, stubs
+    return stubs[0]
 
 
 def named(server, name: str) -> list[int]:

@@ -10,7 +10,7 @@ With a command after `--`, the server starts on free ports, the command runs wit
 RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP
 (host:port) and RETORT_TEST_TRITON_REPOSITORY (the model folder being served) set, then
 everything stops; the exit status is the command's. A tritonserver that dies is started again on
-the same ports; RETORT_TEST_TRITON_PIDFILE names a file with its process id, so that a
+the same ports, and a model whose Python stub dies is loaded again; RETORT_TEST_TRITON_PIDFILE names a file with its process id, so that a
 test can kill it. --scratch serves a temporary copy of the
 repository, in which models can be added, changed and removed.
 

@@ -1,4 +1,4 @@
-"""Keeps one tritonserver running: starts it again when it dies, and its watcher with it."""
+"""Keeps one tritonserver running: starts it again when it dies, and its watchers with it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from environment import say
 from repository import Overrides, Watcher
 from server import Server
+from stubs import StubWatch
 
 # A server that dies sooner than this after it was ready is not started again, in seconds.
 SHORTEST_LIFE = 5
@@ -24,6 +25,7 @@ class Supervisor:
         self.folder = tempfile.TemporaryDirectory(prefix="retort-triton-")
         self.pidfile = Path(self.folder.name, "pid")
         self.watcher: Watcher | None = None
+        self.stubs: StubWatch | None = None
         self.ready_at = 0.0
         self.ending = False
         self.given_up: str | None = None
@@ -43,15 +45,20 @@ class Supervisor:
         raise RuntimeError(self.given_up or "tritonserver ended")
 
     def stop(self) -> None:
-        """End the watcher, then the server; nothing of either is left."""
+        """End the watchers, then the server; nothing of them is left."""
         with self.lock:
             self.ending = True
-        if self.watcher:
-            self.watcher.stop()
+        self._stop_watchers()
         self.server.stop()
         if self.thread.is_alive():
             self.thread.join(timeout=5)
         self.folder.cleanup()
+
+    def _stop_watchers(self) -> None:
+        if self.watcher:
+            self.watcher.stop()
+        if self.stubs:
+            self.stubs.stop()
 
     def _begin(self) -> None:
         with self.lock:
@@ -63,6 +70,8 @@ class Supervisor:
         if self.overrides is not None:
             self.watcher = Watcher(self.server.options, self.overrides)
             self.watcher.start()
+        self.stubs = StubWatch(self.server, restart=self.server.running().terminate)
+        self.stubs.start()
         self.ready_at = time.monotonic()
 
     def _mind(self) -> None:
@@ -76,8 +85,7 @@ class Supervisor:
                 self.given_up = reason
                 return
             say(f"{reason}\ntriton | starting it again")
-            if self.watcher:
-                self.watcher.stop()
+            self._stop_watchers()
             self.server.stop()
             try:
                 self._begin()
