@@ -64,7 +64,7 @@ const (
 	Refuse       Strategy = iota // a [*LengthError]
 	LongestFirst                 // shorten the longer text, then both
 	OnlyFirst                    // shorten the first text; a [*LengthError] if nothing of it would be left
-	OnlySecond                   // shorten the second text only
+	OnlySecond                   // shorten the second text; a [*LengthError] if nothing of it would be left
 )
 
 // Options are what one call may choose. The zero value encodes everything and adds the model's special tokens.
