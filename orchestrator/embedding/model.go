@@ -105,7 +105,7 @@ func (m *tritonModel) Embed(ctx context.Context, texts []string, mode, truncate 
 	prefix := m.prefixes[mode]
 	path := func(i int) []any { return []any{"input", i} }
 	rows, err := encoder.Tokenize(ctx, len(texts), path, func(i int) (*tokenizers.Encoding, error) {
-		return m.Tokenizer.Encode(prefix+texts[i], options)
+		return m.Encode(prefix+texts[i], options)
 	})
 	if err != nil {
 		return nil, 0, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,5 +200,51 @@ func TestTokenizeNamesTheRow(t *testing.T) {
 	leave()
 	if _, err := encoder.Tokenize(left, 1000, path, func(int) (*tokenizers.Encoding, error) { return &tokenizers.Encoding{}, nil }); fault.KindOf(err) != fault.Canceled {
 		t.Errorf("after the client left: %v", err)
+	}
+}
+
+// Texts that no model reads to the end cost no more than what is read of them,
+// and give what they gave before.
+func TestLongTexts(t *testing.T) {
+	e, err := open(t, &graph{types: true}, "", "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("aspirin eases pain and more ", 100_000)
+	cut := tokenizers.Options{MaxLength: 64, Strategy: tokenizers.OnlyFirst}
+	left := cut
+	left.Direction = tokenizers.Left
+	for name, o := range map[string]tokenizers.Options{"END": cut, "START": left} {
+		got, err := e.Encode(long, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := e.Tokenizer.Encode(long, o)
+		if err != nil || !slices.Equal(got.IDs, want.IDs) {
+			t.Errorf("%s: %v, want %v, %v", name, got.IDs, want.IDs, err)
+		}
+	}
+	refuse := tokenizers.Options{MaxLength: 64, Strategy: tokenizers.Refuse}
+	_, err = e.Encode(long, refuse)
+	_, want := e.Tokenizer.Encode(long, refuse)
+	if err == nil || err.Error() != want.Error() {
+		t.Errorf("refused with %v, want %v", err, want)
+	}
+	_, err = e.EncodePair(long, "aspirin", refuse)
+	_, want = e.Tokenizer.EncodePair(long, "aspirin", refuse)
+	if err == nil || err.Error() != want.Error() {
+		t.Errorf("a pair is refused with %v, want %v", err, want)
+	}
+	spaces := "aspirin" + strings.Repeat(" ", 2<<20) + "pain"
+	row, err := e.Encode(spaces, refuse)
+	if err != nil || len(row.IDs) > 10 {
+		t.Errorf("a text of few tokens and many spaces: %v", err)
+	}
+	for _, text := range []string{strings.Repeat("é", 1<<20), strings.Repeat("漢", 1<<20)} {
+		for _, o := range []tokenizers.Options{cut, left} {
+			if row, err := e.Encode(text, o); err != nil || len(row.IDs) > 64 {
+				t.Errorf("a text without spaces: %v", err)
+			}
+		}
 	}
 }

@@ -50,7 +50,7 @@ func (m *tritonModel) Score(ctx context.Context, r Request) ([]float32, error) {
 	}
 	path := func(i int) []any { return []any{"passages", i, "text"} }
 	rows, err := encoder.Tokenize(ctx, len(r.Passages), path, func(i int) (*tokenizers.Encoding, error) {
-		return m.Tokenizer.EncodePair(r.Query.Text, r.Passages[i].Text, options)
+		return m.EncodePair(r.Query.Text, r.Passages[i].Text, options)
 	})
 	if err != nil {
 		return nil, err

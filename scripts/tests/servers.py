@@ -151,6 +151,9 @@ APIS = ("latent", "masked", "embedding", "ranking", "chat")
 class Gateway(Process):
     """The program of this checkout on free ports, in front of a Triton."""
 
+    before: tuple[str, ...] = ()
+    """A command that starts the program, such as one that limits it."""
+
     def __init__(self, triton: str, repository: Path, **variables: str) -> None:
         main, *own = free_ports(1 + len(APIS))
         self.triton = triton
@@ -158,7 +161,7 @@ class Gateway(Process):
         self.url = f"http://127.0.0.1:{main}"
         self.urls = {api: f"http://127.0.0.1:{port}" for api, port in zip(APIS, own)}
         ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
-        super().__init__([str(ROOT / "bin/retort"), "serve"],
+        super().__init__([*self.before, str(ROOT / "bin/retort"), "serve"],
                          {"RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, "RETORT_TRITON_URL": triton,
                           "RETORT_MODEL_REPOSITORY": str(repository), **variables})
         try:
