@@ -19,7 +19,10 @@ func ExampleParse() {
 	fmt.Printf("weight %.3f, logP %.4f, TPSA %.2f\n", aspirin.Weight(), aspirin.LogP(), aspirin.TPSA())
 	fmt.Printf("QED %.4f, SA %.4f\n", aspirin.QED(), aspirin.SA())
 	// Output:
-	// CC(=O)Oc1ccccc1C(=O)O C9H8O4 13 heavy atoms weight 180.159, logP 1.3101, TPSA 63.60 QED 0.5501, SA 1.5800
+	// CC(=O)Oc1ccccc1C(=O)O
+	// C9H8O4 13 heavy atoms
+	// weight 180.159, logP 1.3101, TPSA 63.60
+	// QED 0.5501, SA 1.5800
 }
 
 func ExampleParse_errors() {
@@ -56,8 +59,9 @@ func ExampleEvaluate() {
 		fmt.Printf("%s QED %.3f\n", r.Molecule, r.Molecule.QED())
 	}
 	// Output:
-	// CCO QED 0.407 not a molecule - syntax error in "not a molecule" at position 3: byte 0x20 is not allowed Oc1ccccc1
-	// QED 0.515
+	// CCO QED 0.407
+	// not a molecule - syntax error in "not a molecule" at position 3: byte 0x20 is not allowed
+	// Oc1ccccc1 QED 0.515
 }
 
 func ExampleSimilarity() {
@@ -76,7 +80,8 @@ func ExampleQuery() {
 		fmt.Println(m, found)
 	}
 	// Output:
-	// CC(=O)Oc1ccccc1C(=O)O true COC(C)=O false
+	// CC(=O)Oc1ccccc1C(=O)O true
+	// COC(C)=O false
 }
 
 func ExamplePicture() {
