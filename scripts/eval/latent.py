@@ -188,7 +188,8 @@ def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
     seeds = [*drawn(everyday, count // 2, given.seed), *drawn(broad, count - count // 2, given.seed)]
     named = list(latent_drugs.NAMED.values())
     yield {
-        "round_trip": [{"set": name, **latent_drugs.round_trip(api.post, drawn(rows, given.limit or given.molecules, given.seed))} for name, rows in sets.items()],
+        "round_trip": [{"set": name, **latent_drugs.round_trip(api.post, drawn(rows, given.limit or given.molecules, given.seed))}
+                       for name, rows in sets.items()],
         "defaults": [latent_drugs.defaults(api.post, seeds)],
         "unguided": [latent_drugs.unguided(api.post, seeds[: min(count, 20)])],
         "sampled": [latent_drugs.sampled(api.post, seeds, radius) for radius in (0.1, 0.7)],

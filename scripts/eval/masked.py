@@ -210,7 +210,8 @@ def table(results: dict[str, dict[str, list[dict]]], zinc250k: list[dict], setti
         lines += [line(f"**Retort, {way}**", rows) for way, rows in ways.items()]
         if task == "de_novo":
             lines.append(line("ZINC250k's own molecules", zinc250k))
-        lines += [f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |" for name, values in PUBLISHED[task].items()]
+        lines += [f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |"
+                  for name, values in PUBLISHED[task].items()]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -276,7 +277,8 @@ def main(given: list[str] | None = None) -> None:
         began = time.monotonic()
         row = run(api, task, seed, settings[task] | WAYS[way], options)
         results.setdefault(task, {}).setdefault(way, []).append({**row, "seconds": time.monotonic() - began})
-        print(f"{task}, {way}, seed {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[task][way][-1].items() if v is not None), file=sys.stderr, flush=True)
+        figures = ", ".join(f"{k} {v:.3f}" for k, v in results[task][way][-1].items() if v is not None)
+        print(f"{task}, {way}, seed {seed}: {figures}", file=sys.stderr, flush=True)
         (options.out / "masked.json").write_text(json.dumps(
             {"settings": settings, "seeds": options.seeds, "limit": options.limit, "results": results, "zinc250k": own}, indent=1))
     text = table(results, own, settings, options.seeds)

@@ -17,7 +17,8 @@ def test_an_answer_counts_new_molecules_at_or_above_the_floor() -> None:
 
 
 @pytest.mark.parametrize("found, seed, is_worse", [
-    ("C[CH]C", SEED, True), ("C[CH]C", "[CH2]C", False), ("CN(C)(C)(C)C", SEED, True), ("CCC", SEED, False), ("CC[N+](=O)[O-]", SEED, False), ("C1CC", SEED, True)])
+    ("C[CH]C", SEED, True), ("C[CH]C", "[CH2]C", False), ("CN(C)(C)(C)C", SEED, True), ("CCC", SEED, False),
+    ("CC[N+](=O)[O-]", SEED, False), ("C1CC", SEED, True)])
 def test_radicals_and_impossible_valences_are_faults_unless_the_seed_has_them(found: str, seed: str, is_worse: bool) -> None:
     assert latent_drugs.worse(found, seed) is is_worse
 

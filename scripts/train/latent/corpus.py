@@ -70,7 +70,7 @@ class Corpus:
         self.tokens, self.bounds, self.order = tokens, bounds, order
 
     @classmethod
-    def build(cls, molecules: Iterable[str], vocabulary: Vocabulary, times: np.ndarray | None = None) -> "Corpus":
+    def build(cls, molecules: Iterable[str], vocabulary: Vocabulary, times: np.ndarray | None = None) -> Corpus:
         """Row i of the molecules times[i] times (once without times); one that is left out is not encoded."""
         rows = [vocabulary.encode(m) if times is None or times[i] else np.empty(0, np.int64) for i, m in enumerate(molecules)]
         bounds = np.cumsum([0, *(len(row) for row in rows)])
@@ -78,7 +78,7 @@ class Corpus:
         return cls(np.concatenate(rows).astype(np.int16), bounds, order)
 
     @classmethod
-    def load(cls, file: Path) -> "Corpus":
+    def load(cls, file: Path) -> Corpus:
         with np.load(file) as held:
             return cls(held["tokens"], held["bounds"], held["order"])
 

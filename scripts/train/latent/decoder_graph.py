@@ -1,7 +1,8 @@
 """The decoder's whole loop as ONNX graphs: greedy and sampled, and with a beam.
 
 One round of the Loop takes the newest token of every row, extends the key/value cache by one place and picks the next token.
-Rows that have ended leave the batch: an outer Loop drops them whenever a third of the rows has ended. The cache grows by Concat: with few key heads it is so small that the copy costs less than attending to unused
+Rows that have ended leave the batch: an outer Loop drops them whenever a third of the rows has ended. The cache grows
+by Concat: with few key heads it is so small that the copy costs less than attending to unused
 places would. Layouts: k [B, key heads, size, t] (transposed, ready for the product), v [B, key heads, t, size].
 """
 
@@ -27,7 +28,8 @@ class Step:
         self.size, self.group = self.shape.width // self.shape.heads, self.shape.heads // self.shape.key_heads
         memory = graph.op("Reshape", graph.layer(z, decoder.memory), np.array([0, self.shape.slots, self.shape.width]))
         memory = graph.norm(memory, decoder.memory_norm)
-        self.cross = [(self._slots(graph, memory, layer.cross.k, [0, 2, 3, 1]), self._slots(graph, memory, layer.cross.v, [0, 2, 1, 3])) for layer in decoder.layers]
+        self.cross = [(self._slots(graph, memory, layer.cross.k, [0, 2, 3, 1]), self._slots(graph, memory, layer.cross.v, [0, 2, 1, 3]))
+                      for layer in decoder.layers]
         # Entry i of the bias is for a key i - (positions - 1) tokens away from the query: a round takes its last t + 1 entries.
         distance = torch.arange(1 - self.shape.positions, 1).clamp(min=-decoder.relative.reach) + decoder.relative.reach
         table = decoder.relative.table(distance).T
@@ -128,7 +130,8 @@ def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) ->
     body.output(body.op("And", body.op("Squeeze", room), body.op("Greater", unfinished, 0)), TensorProto.BOOL, [])
     scores = body.op("ScatterND", scores, place, score)
     _carry(body, [(rows, TensorProto.INT64, 1), (token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (scores, TensorProto.FLOAT, 1),
-                  (history, TensorProto.INT64, 2), *((c, TensorProto.FLOAT, 4) for c in cache)])
+                  (history, TensorProto.INT64, 2),
+                  *((c, TensorProto.FLOAT, 4) for c in cache)])
     return body
 
 
@@ -176,7 +179,8 @@ NEVER = -1e9
 
 
 def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
-    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K]; K is the largest beam_size.
+    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K];
+    K is the largest beam_size.
 
     The beams of a row come best first; score is the sum of log probabilities, with no correction for length. A row uses
     its own beam_size: its further beams have the score NEVER, and its result is the same whatever shares its batch.
@@ -215,7 +219,8 @@ def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> G
     cache = [body.op("Gather", c, source) for c in cache]
     unfinished = body.op("ReduceMax", body.op("Cast", body.op("Not", done), to=TensorProto.INT64), keepdims=0)
     body.output(body.op("Greater", unfinished, 0), TensorProto.BOOL, [])
-    _carry(body, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 2), (history, TensorProto.INT64, 2), *((c, TensorProto.FLOAT, 4) for c in cache)])
+    _carry(body, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 2), (history, TensorProto.INT64, 2),
+                  *((c, TensorProto.FLOAT, 4) for c in cache)])
 
     final = graph.loop(body, shape.positions, carried, 0)
     shape3 = graph.op("Concat", rows, width, np.array([-1]), axis=0)

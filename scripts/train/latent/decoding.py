@@ -67,7 +67,8 @@ def beam(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> lis
     return beams
 
 
-def _layer(layer: DecoderLayer, x: torch.Tensor, step: int, k: torch.Tensor, v: torch.Tensor, ck: torch.Tensor, cv: torch.Tensor, bias: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+def _layer(layer: DecoderLayer, x: torch.Tensor, step: int, k: torch.Tensor, v: torch.Tensor, ck: torch.Tensor, cv: torch.Tensor,
+           bias: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """One layer for the newest token, x [B, 1, width]; writes its key and value into the cache at `step`."""
     normed = layer.norm1(x)
     k[:, :, step : step + 1], v[:, :, step : step + 1] = layer.attention.keys(normed)

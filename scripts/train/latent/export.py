@@ -45,7 +45,8 @@ noise of standard deviation 1 on them, the API's `scaled_radius` 1, is a useful 
 mixtures, molecules with isotopes and salts with other counter-ions (`scripts/train/latent/corpus.py` and `variants.py`; sources and licences of the
 structures: see below). Canonical SMILES with stereo. The validation parts and the starting points of the optimisation benchmarks
 were not used. Licence of these weights: that of this repository.
-Structures: ZINC250k in the split of the junction-tree VAE (Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757); ChEMBL (CC BY-SA 3.0), PubChem (public domain), MoleculeNet, LOTUS, COCONUT, UNPD,
+Structures: ZINC250k in the split of the junction-tree VAE (Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757); ChEMBL (CC BY-SA 3.0),
+PubChem (public domain), MoleculeNet, LOTUS, COCONUT, UNPD,
 USPTO, ChEBI-20, MassBank and others, through public GitHub repositories.
 
 ## Training

@@ -53,7 +53,7 @@ class Vocabulary:
         return len(self.tokens)
 
     @classmethod
-    def build(cls, molecules: Iterable[str], merges: int = 0, sample: int = 20_000) -> "Vocabulary":
+    def build(cls, molecules: Iterable[str], merges: int = 0, sample: int = 20_000) -> Vocabulary:
         """All simple tokens of the molecules, most frequent first (ties by text), then `merges` runs of them, found on
         about `sample` of the molecules."""
         rows = [split(smiles) for smiles in molecules]
@@ -61,7 +61,7 @@ class Vocabulary:
         simple = sorted(counts, key=lambda t: (-counts[t], t))
         return cls([*SPECIALS, *simple, *runs(rows[:: max(1, len(rows) // sample)], simple, merges)])
 
-    def grown(self, molecules: list[str], merges: int, sample: int = 25_000) -> "Vocabulary":
+    def grown(self, molecules: list[str], merges: int, sample: int = 25_000) -> Vocabulary:
         """This vocabulary, then the simple tokens of the molecules that it lacks, then `merges` runs of what it has, found on
         about `sample` of the molecules."""
         counts = Counter(token for smiles in molecules for token in split(smiles) if token not in self.ids)
@@ -70,7 +70,7 @@ class Vocabulary:
         return Vocabulary([*simple.tokens, *runs(rows, simple.tokens, merges)])
 
     @classmethod
-    def read(cls, path: Path) -> "Vocabulary":
+    def read(cls, path: Path) -> Vocabulary:
         return cls(path.read_text().splitlines())
 
     def write(self, path: Path) -> None:

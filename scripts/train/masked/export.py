@@ -69,7 +69,8 @@ def card(run: Path, shape: Shape, parameters: int, lengths: np.ndarray) -> str:
     rows.append(ROW.format(name="ZINC250k's own molecules", **figures["zinc250k"]))
     return CARD.format(**vars(shape), rows="\n".join(rows), parameters=parameters / 1e6, count=figures["samples"], samples=training["samples"],
                        steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600, seed=options["seed"], state=entry.state(training),
-                       tokens=shape.vocabulary, mean=lengths.mean(), molecules=len(lengths) // WRITTEN, written=WRITTEN, **json.loads((run / "mix.json").read_text()))
+                       tokens=shape.vocabulary, mean=lengths.mean(), molecules=len(lengths) // WRITTEN, written=WRITTEN,
+                       **json.loads((run / "mix.json").read_text()))
 
 
 def described(shape: Shape, created: str, worth: float) -> Entry:

@@ -14,12 +14,13 @@ import torch
 from onnx import TensorProto
 
 from scripts.train.graph import Graph, Ranges
-from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
 from scripts.train.masked import structure
 from scripts.train.masked.model import Model
 from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
 
-SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("step_size", TensorProto.INT64), ("gamma", TensorProto.FLOAT), ("seed", TensorProto.INT64))
+SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("step_size", TensorProto.INT64),
+            ("gamma", TensorProto.FLOAT), ("seed", TensorProto.INT64))
 """Inputs [B, 1] beside the ids."""
 
 

@@ -38,7 +38,7 @@ class Vocabulary:
         return len(self.tokens)
 
     @classmethod
-    def read(cls, path: Path) -> "Vocabulary":
+    def read(cls, path: Path) -> Vocabulary:
         return cls(path.read_text().splitlines())
 
     def encode(self, text: str) -> np.ndarray:
