@@ -114,10 +114,9 @@ func (o Options) truncate(first, second *sequence, room, whole int) error {
 // longestFirst divides room between two sequences: the shorter one stays whole while the longer can give enough, else
 // each gets half, the odd token going to the longer (to the second when they are equal).
 func longestFirst(a, b, room int) (int, int) {
-	short, long := min(a, b), max(a, b)
-	if short > room {
-		long = short
-	} else {
+	short := min(a, b)
+	long := short
+	if short <= room {
 		long = max(short, room-short)
 	}
 	if short+long > room {

@@ -16,7 +16,7 @@ func partition(c *Call, s string, at int, otherwise Tuple) any {
 
 func split(c *Call, s string, fromRight bool) any {
 	separator, most := c.argument(0, "sep", nil), c.whole(1, "maxsplit", -1)
-	cut := func() (string, string, bool) { return "", "", false }
+	var cut func() (part, rest string, found bool) // the next part
 	rest := s
 	text, given := separator.(string)
 	switch {

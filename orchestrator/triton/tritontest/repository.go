@@ -23,8 +23,6 @@ type serving struct {
 	// model is the form that serves; nil until the first load has succeeded.
 	model    *Model
 	versions map[string]*version
-	// override is the configuration given with the last load.
-	override *pb.ModelConfig
 }
 
 type version struct {
