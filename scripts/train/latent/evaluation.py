@@ -27,6 +27,12 @@ def canonical(smiles: str, stereo: bool = True) -> str | None:
     return Chem.MolToSmiles(molecule, isomericSmiles=stereo) if molecule is not None else None
 
 
+def sound(smiles: str) -> bool:
+    """Whether RDKit reads a molecule without radicals."""
+    molecule = Chem.MolFromSmiles(smiles) if smiles else None
+    return molecule is not None and not any(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms())
+
+
 @torch.no_grad()
 def encode(model: Model, vocabulary: Vocabulary, molecules: list[str], batch: int = 256) -> torch.Tensor:
     """z of every molecule, float32 [molecules, latent] on the model's device."""
