@@ -18,18 +18,26 @@ from scripts.eval.latent_space import Post
 
 IMATINIB = "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
 NAMED = {
-    "imatinib": IMATINIB, "erlotinib": "C#Cc1cccc(Nc2ncnc3cc(OCCOC)c(OCCOC)cc23)c1", "gefitinib": "COc1cc2ncnc(Nc3ccc(F)c(Cl)c3)c2cc1OCCCN1CCOCC1",
-    "ibuprofen": "CC(C)Cc1ccc(C(C)C(=O)O)cc1", "caffeine": "Cn1c(=O)c2c(ncn2C)n(C)c1=O",
+    "imatinib": IMATINIB,
+    "erlotinib": "C#Cc1cccc(Nc2ncnc3cc(OCCOC)c(OCCOC)cc23)c1",
+    "gefitinib": "COc1cc2ncnc(Nc3ccc(F)c(Cl)c3)c2cc1OCCCN1CCOCC1",
+    "ibuprofen": "CC(C)Cc1ccc(C(C)C(=O)O)cc1",
+    "caffeine": "Cn1c(=O)c2c(ncn2C)n(C)c1=O",
     "sildenafil": "CCCc1nn(C)c2c(=O)[nH]c(-c3cc(S(=O)(=O)N4CCN(C)CC4)ccc3OCC)nc12",
-    "celecoxib": "Cc1ccc(-c2cc(C(F)(F)F)nn2-c2ccc(S(N)(=O)=O)cc2)cc1", "omeprazole": "COc1ccc2[nH]c(S(=O)Cc3ncc(C)c(OC)c3C)nc2c1",
-    "diazepam": "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21", "fluoxetine": "CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1",
+    "celecoxib": "Cc1ccc(-c2cc(C(F)(F)F)nn2-c2ccc(S(N)(=O)=O)cc2)cc1",
+    "omeprazole": "COc1ccc2[nH]c(S(=O)Cc3ncc(C)c(OC)c3C)nc2c1",
+    "diazepam": "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21",
+    "fluoxetine": "CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1",
 }
 """Drugs for the figures that name their molecules."""
-VARIANTS = [("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"), ("CC(C)Cc1ccc([C@@H](C)C(=O)O)cc1", "CC(C)Cc1ccc([C@H](C)C(=O)O)cc1"),
-            ("CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1", "CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1.Cl"),
-            ("COc1ccc2cc(ccc2c1)[C@H](C)C(=O)O", "COc1ccc2cc(ccc2c1)[C@H](C)C(=O)[O-].[Na+]"),
-            ("CN1C2CCC1CC(OC(=O)C(CO)c1ccccc1)C2", "CN1[C@H]2CC[C@@H]1C[C@H](OC(=O)C(CO)c1ccccc1)C2"),
-            ("Cn1c(=O)c2c(ncn2C)n(C)c1=O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O.OC(=O)CC(O)(CC(=O)O)C(=O)O")]
+VARIANTS = [
+    ("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"),
+    ("CC(C)Cc1ccc([C@@H](C)C(=O)O)cc1", "CC(C)Cc1ccc([C@H](C)C(=O)O)cc1"),
+    ("CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1", "CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1.Cl"),
+    ("COc1ccc2cc(ccc2c1)[C@H](C)C(=O)O", "COc1ccc2cc(ccc2c1)[C@H](C)C(=O)[O-].[Na+]"),
+    ("CN1C2CCC1CC(OC(=O)C(CO)c1ccccc1)C2", "CN1[C@H]2CC[C@@H]1C[C@H](OC(=O)C(CO)c1ccccc1)C2"),
+    ("Cn1c(=O)c2c(ncn2C)n(C)c1=O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O.OC(=O)CC(O)(CC(=O)O)C(=O)O"),
+]
 """Stereo and salt variants of one drug, which should be nearest neighbours of each other."""
 POINTS, STEPS, EACH = 50, 50, 10
 FLOOR = 0.7

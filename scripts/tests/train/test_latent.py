@@ -1,6 +1,7 @@
 """The latent model and its graphs. Run by `make test-train`."""
 
 import argparse
+from functools import partial
 
 import numpy as np
 import onnxruntime
@@ -95,11 +96,11 @@ def test_the_unit_of_hidden_states_is_that_of_both_halves(model, vocabulary, tmp
     scaled, = session(tmp_path, lambda m, p: encoder_graph.write(m, p, 2.5), model.encoder).run(None, feeds)
     np.testing.assert_allclose(scaled * 2.5, plain, atol=1e-5)
     zeros = {"temperature": np.zeros((4, 1), np.float32), "seed": np.zeros((4, 1), np.int64)}
-    texts = [session(tmp_path, lambda m, p, unit=unit: decoder_graph.write(m, p, None, unit), model.decoder).run(None, {"hiddens": z, **zeros})[0]
+    texts = [session(tmp_path, partial(decoder_graph.write, unit=unit), model.decoder).run(None, {"hiddens": z, **zeros})[0]
              for unit, z in ((1.0, plain), (2.5, scaled))]
     np.testing.assert_array_equal(*texts)
     size = {"beam_size": np.full((4, 1), 2)}
-    beams = [session(tmp_path, lambda m, p, unit=unit: decoder_graph.write_beam(m, p, None, unit), model.decoder).run(None, {"hiddens": z, **size})[0]
+    beams = [session(tmp_path, partial(decoder_graph.write_beam, unit=unit), model.decoder).run(None, {"hiddens": z, **size})[0]
              for unit, z in ((1.0, plain), (2.5, scaled))]
     np.testing.assert_array_equal(*beams)
 

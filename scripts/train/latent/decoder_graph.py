@@ -1,9 +1,9 @@
 """The decoder's whole loop as ONNX graphs: greedy and sampled, and with a beam.
 
 One round of the Loop takes the newest token of every row, extends the key/value cache by one place and picks the next token.
-Rows that have ended leave the batch: an outer Loop drops them whenever a third of the rows has ended. The cache grows
-by Concat: with few key heads it is so small that the copy costs less than attending to unused
-places would. Layouts: k [B, key heads, size, t] (transposed, ready for the product), v [B, key heads, t, size].
+Rows that have ended leave the batch: an outer Loop drops them whenever a third of the rows has ended. The cache grows by
+Concat: with few key heads it is so small that the copy costs less than attending to unused places would. Layouts: k [B, key
+heads, size, t] (transposed, ready for the product), v [B, key heads, t, size].
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ NEVER = -1e9
 
 
 def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
-    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K];
-    K is the largest beam_size.
+    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), beam_size int64 [B, 1] -> token_ids [B, K, T],
+    score [B, K]; K is the largest beam_size.
 
     The beams of a row come best first; score is the sum of log probabilities, with no correction for length. A row uses
     its own beam_size: its further beams have the score NEVER, and its result is the same whatever shares its batch.

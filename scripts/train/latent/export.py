@@ -41,13 +41,12 @@ The code lies on a sphere: its root mean square is 1 inside the model and {rms:.
 noise of standard deviation 1 on them, the API's `scaled_radius` 1, is a useful step from a molecule: noise of {unit:g} on the code.
 
 ## Data
-{rows:,} rows a pass, mixed by weight from ZINC250k's training part, bioactive and everyday molecules, natural products, salts and
-mixtures, molecules with isotopes and salts with other counter-ions (`scripts/train/latent/corpus.py` and `variants.py`; sources and licences of the
-structures: see below). Canonical SMILES with stereo. The validation parts and the starting points of the optimisation benchmarks
-were not used. Licence of these weights: that of this repository.
-Structures: ZINC250k in the split of the junction-tree VAE (Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757); ChEMBL (CC BY-SA 3.0),
-PubChem (public domain), MoleculeNet, LOTUS, COCONUT, UNPD,
-USPTO, ChEBI-20, MassBank and others, through public GitHub repositories.
+{rows:,} rows a pass, mixed by weight from ZINC250k's training part, bioactive and everyday molecules, natural products, salts
+and mixtures, molecules with isotopes and salts with other counter-ions (`scripts/train/latent/corpus.py` and `variants.py`).
+Canonical SMILES with stereo. The validation parts and the starting points of the optimisation benchmarks were not used.
+Structures: ZINC250k in the split of the junction-tree VAE (Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757); ChEMBL (CC BY-SA
+3.0), PubChem (public domain), MoleculeNet, LOTUS, COCONUT, UNPD, USPTO, ChEBI-20, MassBank and others, through public GitHub
+repositories. Licence of these weights: that of this repository.
 
 ## Training
 {samples:,} samples in {steps:,} steps of {batch}, {minutes:.0f} minutes on one core of a shared CPU, seed {seed}; {state}.
