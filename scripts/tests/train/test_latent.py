@@ -83,6 +83,7 @@ def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
     want = decoding.plain(model.decoder, z)
     np.testing.assert_array_equal(ids, want.numpy())
     np.testing.assert_array_equal(want, decoding.cached(model.decoder, z))
+    np.testing.assert_array_equal(want, decoding.exported(model.decoder, 1)(z, 0.0))
     with torch.no_grad():
         log_p = torch.log_softmax(model.decoder(torch.cat([torch.ones(7, 1, dtype=torch.long), want[:, :-1]], 1), z), -1)
     total = log_p.gather(-1, want[..., None])[..., 0].masked_fill(((want == EOS).cumsum(1) > 0) & (want != EOS), 0).sum(1)
@@ -214,7 +215,7 @@ def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch)
         small.decoder.head.bias[EOS] += 3
     monkeypatch.setattr(rejection, "EASY", 1.0)
     asked = []
-    decode = rejection.graph(small, 1)
+    decode = decoding.exported(small.decoder, 1)
     z, ids, counts = rejection.texts(small, vocabulary, MOLECULES * 20, lambda z, heat: asked.append((len(z), heat)) or decode(z, heat))
     assert len(z) == len(ids) == sum(counts) > 0
     assert all(EOS in row for row in ids.tolist())
@@ -227,9 +228,9 @@ def test_training_learns_own_texts_beside_molecules(model, vocabulary, tmp_path)
     rows = [torch.tensor([*vocabulary.encode(s), EOS], dtype=torch.int16) for s in MOLECULES]
     checkpoint.save({"z": torch.randn(4, 64).half(), "ids": rows}, tmp_path / "own.pt")
     options = training.Options(batch=4, samples=4)
-    own = Own(tmp_path / "own.pt", options)
+    own = Own([tmp_path / "own.pt", tmp_path / "own.pt"], options)
     z, target = own.batch(0)
-    assert z.shape == (2, 64) and z.dtype == torch.float32
+    assert z.shape == (1, 64) and z.dtype == torch.float32 and len(own.rows) == 8
     for row in target.tolist():
         assert vocabulary.decode(row[1 : row.index(EOS)]) in MOLECULES
     molecules = Data(Corpus.build(MOLECULES, vocabulary), options).batch(0)

@@ -44,12 +44,12 @@ class Data:
 
 
 class Own:
-    """Texts of the decoder's own, see rejection.py; batch(step) is (z, [BOS] ids [EOS]), half as many rows as a batch of Data."""
+    """Texts of the decoder's own, see rejection.py; batch(step) is (z, [BOS] ids [EOS]), a quarter as many rows as a batch of Data."""
 
-    def __init__(self, file: Path, options: training.Options) -> None:
-        held = checkpoint.load(file)
-        self.z, self.rows = held["z"], [row.numpy() for row in held["ids"]]
-        self.buckets = batches.Buckets(np.array([len(row) for row in self.rows]), options.batch // 2, options.seed)
+    def __init__(self, files: list[Path], options: training.Options) -> None:
+        held = [checkpoint.load(file) for file in files]
+        self.z, self.rows = torch.cat([part["z"] for part in held]), [row.numpy() for part in held for row in part["ids"]]
+        self.buckets = batches.Buckets(np.array([len(row) for row in self.rows]), options.batch // 4, options.seed)
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
         chosen = self.buckets.rows(step)
@@ -72,7 +72,7 @@ def arguments() -> argparse.ArgumentParser:
     training.add_arguments(parser, name="latent", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
     parser.add_argument("--start", type=Path, help="model repository whose latent entries the training starts from (default: from nothing)")
-    parser.add_argument("--own", type=Path, help="texts of the decoder's own to learn as well, see rejection.py")
+    parser.add_argument("--own", type=Path, nargs="+", help="texts of the decoder's own to learn as well, see rejection.py")
     parser.add_argument("--merges", type=int, default=600, help="new tokens of more than one atom, bond or sign")
     parser.add_argument("--lowest", type=float, default=NOISE[0], help="smallest log-variance of the latent noise")
     parser.add_argument("--highest", type=float, default=NOISE[1], help="largest log-variance of the latent noise")

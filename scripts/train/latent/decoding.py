@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
 import torch
 
+from scripts.train.latent import decoder_graph
 from scripts.train.latent.model import Decoder, DecoderLayer
 from scripts.train.latent.tokens import BOS, EOS, PAD
+
+Decode = Callable[[torch.Tensor, float], torch.Tensor]
+"""Points z [B, latent] at a temperature (0: greedy) -> ids int64 [B, T], ending with [EOS], then [PAD]."""
+
+
+def exported(decoder: Decoder, threads: int) -> Decode:
+    """The decoder as the graph that is exported, in floating point: several times as fast as `cached`."""
+    with tempfile.TemporaryDirectory() as folder:
+        decoder_graph.write(decoder, Path(folder) / "model.onnx")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)
+
+    def decode(z: torch.Tensor, temperature: float) -> torch.Tensor:
+        seeds = torch.randint(2**62, (len(z), 1)).numpy()
+        heat = np.full((len(z), 1), temperature, np.float32)
+        return torch.from_numpy(session.run(["token_ids"], {"hiddens": z[:, None].numpy(), "temperature": heat, "seed": seeds})[0])
+
+    return decode
 
 
 @torch.no_grad()

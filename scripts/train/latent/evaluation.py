@@ -46,17 +46,18 @@ def encode(model: Model, vocabulary: Vocabulary, molecules: list[str], batch: in
     return torch.cat(out)[inverse.to(device)]
 
 
-def decode(model: Model, vocabulary: Vocabulary, z: torch.Tensor, batch: int = 250) -> list[str]:
-    """Greedy SMILES of every row of z."""
+def decode(model: Model, vocabulary: Vocabulary, z: torch.Tensor, graph: decoding.Decode | None = None, batch: int = 250) -> list[str]:
+    """Greedy SMILES of every row of z; graph: what decodes in place of the model."""
     out: list[str] = []
     for part in z.split(batch):
-        out += [vocabulary.decode(row) for row in decoding.cached(model.decoder, part).tolist()]
+        ids = graph(part, 0.0) if graph else decoding.cached(model.decoder, part)
+        out += [vocabulary.decode(row) for row in ids.tolist()]
     return out
 
 
-def reconstruction(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dict[str, float]:
+def reconstruction(model: Model, vocabulary: Vocabulary, molecules: list[str], graph: decoding.Decode | None = None) -> dict[str, float]:
     """Shares of molecules that come back exactly, ignoring chirality, and valid."""
-    back = decode(model, vocabulary, encode(model, vocabulary, molecules))
+    back = decode(model, vocabulary, encode(model, vocabulary, molecules), graph)
     exact = flat = valid = 0
     for wanted, got in zip(molecules, back):
         molecule = canonical(got)
@@ -67,12 +68,13 @@ def reconstruction(model: Model, vocabulary: Vocabulary, molecules: list[str]) -
     return {"exact": exact / count, "exact_no_stereo": flat / count, "valid": valid / count}
 
 
-def sampling(model: Model, vocabulary: Vocabulary, seeds: list[str], radius: float, each: int, seed: int = 7) -> dict[str, float]:
+def sampling(model: Model, vocabulary: Vocabulary, seeds: list[str], radius: float, each: int, seed: int = 7,
+             graph: decoding.Decode | None = None) -> dict[str, float]:
     """`each` samples around each seed: z plus normal noise of the given standard deviation, greedy decoding."""
     z = encode(model, vocabulary, seeds).repeat_interleave(each, 0)
     generator = torch.Generator().manual_seed(seed)
     noise = torch.randn(z.shape, generator=generator).to(z.device)
-    found = [canonical(s) for s in decode(model, vocabulary, z + radius * noise)]
+    found = [canonical(s) for s in decode(model, vocabulary, z + radius * noise, graph)]
     start = [canonical(s) for s in seeds for _ in range(each)]
     valid = [(m, s) for m, s in zip(found, start) if m is not None]
     new = sum(m != s for m, s in valid)

@@ -12,17 +12,13 @@ learned (rejection sampling fine-tuning: Dong et al. 2023, arXiv 2304.06767).
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import onnxruntime
 import torch
 
 from scripts.train import checkpoint
-from scripts.train.latent import decoder_graph, evaluation
+from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.model import Model
 from scripts.train.latent.report import load, trained_on
 from scripts.train.latent.tokens import EOS, PAD, Vocabulary
@@ -34,28 +30,9 @@ EASY = 1 / 3
 NOISE = (1.5, 4.0)
 """Least and greatest standard deviation of the noise."""
 
-Decode = Callable[[torch.Tensor, float], torch.Tensor]
-"""Points z [B, latent] at a temperature -> ids int64 [B, T], ending with [EOS], then [PAD]."""
-
-
-def graph(model: Model, threads: int) -> Decode:
-    """The decoder's exported graph, which is several times as fast as PyTorch."""
-    with tempfile.TemporaryDirectory() as folder:
-        decoder_graph.write(model.decoder, Path(folder) / "model.onnx")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)
-
-    def decode(z: torch.Tensor, temperature: float) -> torch.Tensor:
-        seeds = torch.randint(2**62, (len(z), 1)).numpy()
-        heat = np.full((len(z), 1), temperature, np.float32)
-        return torch.from_numpy(session.run(["token_ids"], {"hiddens": z[:, None].numpy(), "temperature": heat, "seed": seeds})[0])
-
-    return decode
-
 
 @torch.no_grad()
-def texts(model: Model, vocabulary: Vocabulary, molecules: list[str], decode: Decode) -> tuple[torch.Tensor, torch.Tensor, list[int]]:
+def texts(model: Model, vocabulary: Vocabulary, molecules: list[str], decode: decoding.Decode) -> tuple[torch.Tensor, torch.Tensor, list[int]]:
     """One point a molecule, with noise, and its text: z [rows, latent], ids [rows, length] as decoded; points that gave
     none are left out. Also how many texts each temperature gave, kept or not."""
     z = evaluation.encode(model, vocabulary, molecules)
@@ -87,7 +64,7 @@ def main() -> None:
         torch.set_num_threads(given.threads)
     torch.manual_seed(given.seed)
     model, vocabulary = load(given.run)
-    decode = graph(model, given.threads)
+    decode = decoding.exported(model.decoder, given.threads)
     molecules = trained_on(given.run, vocabulary, 100_000)
     order = torch.randperm(len(molecules)).tolist()
     end, points, ids, total = time.monotonic() + 60 * given.minutes, [], [], [0] * len(TEMPERATURES)

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from scripts.train import checkpoint
-from scripts.train.latent import evaluation
+from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import Model, Shape
 from scripts.train.latent.tokens import Vocabulary, read_molecules
@@ -41,11 +41,11 @@ def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str], unit: 
     return {"mean": [round(v, 5) for v in z.mean(0).tolist()], "sd": [round(v, 5) for v in z.std(0).tolist()]}
 
 
-def measure(model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int, unit: float) -> dict[str, object]:
+def measure(model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int, unit: float, graph: decoding.Decode) -> dict[str, object]:
     """The figures of one set of molecules."""
     chosen = random.Random(7).sample(valid, min(seeds, len(valid)))
-    around = {str(r): evaluation.sampling(model, vocabulary, chosen, r * unit, 5) for r in RADII}
-    return {"molecules": len(valid), "seeds": len(chosen), "reconstruction": evaluation.reconstruction(model, vocabulary, valid), "radius": around}
+    around = {str(r): evaluation.sampling(model, vocabulary, chosen, r * unit, 5, graph=graph) for r in RADII}
+    return {"molecules": len(valid), "seeds": len(chosen), "reconstruction": evaluation.reconstruction(model, vocabulary, valid, graph), "radius": around}
 
 
 def trained_on(run: Path, vocabulary: Vocabulary, count: int) -> list[str]:
@@ -68,7 +68,8 @@ def main() -> None:
     model, vocabulary = load(given.run)
     sets = {name: read_molecules(Path(given.data) / file)[: given.molecules] for name, file in evaluation.VALID.items()}
     figures: dict[str, object] = {"unit": given.unit}
-    figures["sets"] = {name: measure(model, vocabulary, valid, given.seeds, given.unit) for name, valid in sets.items()}
+    graph = decoding.exported(model.decoder, given.threads)
+    figures["sets"] = {name: measure(model, vocabulary, valid, given.seeds, given.unit, graph) for name, valid in sets.items()}
     state = checkpoint.load(given.run / "checkpoint.pt")
     figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
     space = whitening(model, vocabulary, trained_on(given.run, vocabulary, 3000), given.unit)
