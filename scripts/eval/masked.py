@@ -277,8 +277,8 @@ def main(given: list[str] | None = None) -> None:
         began = time.monotonic()
         row = run(api, task, seed, settings[task] | WAYS[way], options)
         results.setdefault(task, {}).setdefault(way, []).append({**row, "seconds": time.monotonic() - began})
-        told = ", ".join(f"{k} {v:.3f}" for k, v in results[task][way][-1].items() if v is not None)
-        print(f"{task}, {way}, seed {seed}: {told}", file=sys.stderr, flush=True)
+        figures = ", ".join(f"{k} {v:.3f}" for k, v in results[task][way][-1].items() if v is not None)
+        print(f"{task}, {way}, seed {seed}: {figures}", file=sys.stderr, flush=True)
         (options.out / "masked.json").write_text(json.dumps(
             {"settings": settings, "seeds": options.seeds, "limit": options.limit, "results": results, "zinc250k": own}, indent=1))
     text = table(results, own, settings, options.seeds)

@@ -58,8 +58,8 @@ def main() -> None:
         model = start.model(given.start)
         shape = model.shape
     (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
-    size = sum(p.numel() for p in model.parameters()) / 1e6
-    print(f"{size:.2f} M parameters, {len(strings)} strings of {lengths.mean():.1f} tokens, {len(vocabulary)} tokens", flush=True)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(strings)} strings of {lengths.mean():.1f} tokens, "
+          f"{len(vocabulary)} tokens", flush=True)
     held = data.held(Path(options.data), options.folder, vocabulary)
     training.run(options, model, data.Batches(strings, options).batch, loss,
                  evaluate=lambda network, step: evaluation.brief(network, vocabulary, lengths, given.evaluate, held))

@@ -47,8 +47,9 @@ def de_novo(fill: Fill, vocabulary: Vocabulary, lengths: np.ndarray, count: int,
     texts = []
     for start in range(0, count, batch):
         part = order[start : start + batch]
-        settings = [np.full(len(part), value, kind) for value, kind in ((temperature, np.float32), (noise, np.float32), (step, np.int64), (0, np.float32))]
-        rows = sampler.Rows(blank(drawn[part]), *settings, seed * 1_000_003 + part)
+        size = len(part)
+        rows = sampler.Rows(blank(drawn[part]), np.full(size, temperature, np.float32), np.full(size, noise, np.float32), np.full(size, step, np.int64),
+                            np.full(size, 0, np.float32), seed * 1_000_003 + part)
         texts += [vocabulary.decode(ids) for ids in fill(rows).tolist()]
     return texts
 

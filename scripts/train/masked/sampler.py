@@ -4,8 +4,8 @@ One round: every masked place of a row draws a token from softmax(logits / tempe
 of that token plus noise * (1 - round / (rounds - 1)) * Gumbel; the step_size most confident places keep their tokens. Rounds
 count per row: a row with k masks takes ceil(k / step_size), whatever rows share its batch. Molecular context
 guidance (GenMol, section 4.3) takes w * L(x) + (1 - w) * L(x with gamma of the given tokens masked too), w = 2.
-Where one mask is left, tokens that cannot make a molecule are barred (scripts.train.masked.structure). Random numbers are
-those of scripts.train.graph.key over (row's seed, round, purpose, place).
+Where one mask is left, tokens that cannot make a molecule are barred (scripts.train.masked.structure).
+Random numbers are those of scripts.train.graph.key over (row's seed, round, purpose, place).
 """
 
 from __future__ import annotations

@@ -43,5 +43,5 @@ def shape(held: dict[str, np.ndarray]) -> Shape:
     """The sizes that the weights tell."""
     vocabulary, width = held["token.weight"].shape
     layers = sum(name.endswith("attention.q.weight") for name in held)
-    feed = held["layers.0.feed.0.weight"].shape[1] // width
-    return Shape(vocabulary, width, held["relative.table.weight"].shape[0], layers, feed, len(held["position.weight"]))
+    return Shape(vocabulary, width, held["relative.table.weight"].shape[0], layers, held["layers.0.feed.0.weight"].shape[1] // width,
+                 len(held["position.weight"]))
