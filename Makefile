@@ -75,6 +75,10 @@ eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: 
 eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(ARGS)
 
+.PHONY: soak
+soak: bin/retort .venv-tests/stamp ## half an hour of mixed load with faults injected, then 100,000 mutated requests; ARGS="--minutes 5 --requests 1000"
+	@.venv-tests/bin/python scripts/tests/faults/soak.py $(ARGS)
+
 .PHONY: test-train
 test-train: .venv-train/stamp ## tests of the training scripts, which need torch (5.7 GB, installed once)
 	@$(LIMITED) .venv-train/bin/python -m pytest -q --noconftest scripts/tests/train
