@@ -31,11 +31,14 @@ ROUTES = [
     ("latent", "/hidden", {"sequences": ["CCO"]}),
     ("latent", "/decode", {"hiddens": [[[0.1] * 512]], "mask": [[True]]}),
     ("latent", "/sampling", {"sequences": ["CCO"], "num_molecules": 1, "scaled_radius": 0.5, "beam_size": 1}),
-    ("latent", "/generate", {"smi": "CCO", "algorithm": "CMA-ES", "num_molecules": 1, "property_name": "QED", "particles": 2, "iterations": 1, "min_similarity": 0.1, "minimize": False}),
-    ("masked", "/generate", {"smiles": "c1ccccc1.[*{3-5}]", "num_molecules": 1, "temperature": 1, "noise": 0.5, "step_size": 1, "scoring": "QED", "unique": False}),
+    ("latent", "/generate", {"smi": "CCO", "algorithm": "CMA-ES", "num_molecules": 1, "property_name": "QED", "particles": 2,
+     "iterations": 1, "min_similarity": 0.1, "minimize": False}),
+    ("masked", "/generate", {"smiles": "c1ccccc1.[*{3-5}]", "num_molecules": 1, "temperature": 1, "noise": 0.5, "step_size": 1,
+     "scoring": "QED", "unique": False}),
     ("embedding", "/v1/embeddings", {"model": EMBEDDING, "input": ["a", "b"], "encoding_format": "float", "truncate": "END", "user": "u"}),
     ("ranking", "/v1/ranking", {"model": RANKING, "query": {"text": "q"}, "passages": [{"text": "a"}, {"text": "b"}], "truncate": "END"}),
-    ("chat", "/v1/chat/completions", {"model": CHAT, "messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}], "max_tokens": 5, "stream": False}),
+    ("chat", "/v1/chat/completions", {"model": CHAT, "messages": [{"role": "user", "content": [{"type": "text",
+     "text": "hello"}]}], "max_tokens": 5, "stream": False}),
     ("chat", "/inference/chat_completion", {"model": CHAT, "messages": [{"role": "user", "content": "hello"}], "stream": False}),
 ]
 PATHS = ["/v1/models", "/v1/health/ready", "/v1/metadata", "/v1/version", "/docs", "/openapi.json", "/metrics", "/", "/none", "/v1//models", "/v1/models/%00"]
@@ -100,7 +103,8 @@ def spoil(raw: bytes, dice: random.Random) -> bytes:
 def headers(dice: random.Random) -> dict[str, str]:
     chosen = {"Content-Type": dice.choice(["application/json"] * 8 + ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])}
     if dice.random() < 0.2:
-        chosen[dice.choice(["X-Request-Id", "Accept", "Authorization", "traceparent", "Origin", "Accept-Encoding"])] = dice.choice(["", "x" * 3000, "a b", "Bearer", "*/*"])
+        name = dice.choice(["X-Request-Id", "Accept", "Authorization", "traceparent", "Origin", "Accept-Encoding"])
+        chosen[name] = dice.choice(["", "x" * 3000, "a b", "Bearer", "*/*"])
     return chosen
 
 
