@@ -70,11 +70,26 @@ func evaluate(smiles []string, results []Result, o Options) {
 	}
 }
 
+// slots bound the batches of the whole process together to one chunk per core at a time: many callers at once wait for
+// each other here, and not in the scheduler, where they would take the cores from everything else. A batch of at most
+// fewTexts is worked on at once: it takes a moment, and must not wait behind long ones.
+var slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+const fewTexts = 16
+
 // maxChunk bounds how long a batch goes on after its context has ended.
 const maxChunk = 64
 
 // inChunks cuts 0..n into chunks and hands them to the workers: to work while ctx is alive, to skip afterwards.
 func (o Options) inChunks(ctx context.Context, n int, work, skip func(from, to int)) error {
+	if n <= fewTexts {
+		if ctx.Err() == nil {
+			work(0, n)
+		} else {
+			skip(0, n)
+		}
+		return ctx.Err()
+	}
 	workers := o.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -89,9 +104,16 @@ func (o Options) inChunks(ctx context.Context, n int, work, skip func(from, to i
 			if from >= n {
 				return
 			}
-			if to := min(n, from+chunk); ctx.Err() == nil {
-				work(from, to)
-			} else {
+			to := min(n, from+chunk)
+			select {
+			case slots <- struct{}{}:
+				if ctx.Err() == nil {
+					work(from, to)
+				} else {
+					skip(from, to)
+				}
+				<-slots
+			case <-ctx.Done():
 				skip(from, to)
 			}
 		}

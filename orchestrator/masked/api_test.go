@@ -16,3 +16,24 @@ func TestPlainAnswer(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestWhichRequestsAreHeavy(t *testing.T) {
+	for _, test := range []struct {
+		change func(*Request)
+		heavy  bool
+	}{
+		{func(*Request) {}, false},
+		{func(r *Request) { r.NumMolecules = 31 }, true},
+		{func(r *Request) { r.Rounds = 1 }, true},
+		{func(r *Request) { r.Smiles = &Template{Masks: []Mask{{Least: 5, Most: 50}}} }, false},
+		{func(r *Request) { r.Smiles = &Template{Masks: make([]Mask, 250)} }, false},
+		{func(r *Request) { r.Smiles = &Template{Masks: []Mask{{Least: 1, Most: 50}, {Least: 1, Most: 50}}} }, true},
+	} {
+		var r Request
+		r.SetDefaults()
+		test.change(&r)
+		if r.Heavy() != test.heavy {
+			t.Errorf("%+v: heavy is %v, want %v", r, r.Heavy(), test.heavy)
+		}
+	}
+}

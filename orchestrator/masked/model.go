@@ -86,6 +86,23 @@ func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 	return m.batcher.Do(ctx, rows)
 }
 
+// quickSteps is how many unmasking steps of a row are counted as its tokens alone.
+const quickSteps = 16
+
+// cost is what a row takes of a batch, in tokens: those that it has, and more in proportion where its masks take many
+// steps, since the whole batch runs until the last of its rows is unmasked. So a row with hundreds of masks does not hold
+// up others beside it or behind it for long.
+func (m *tritonModel) cost(row Row) int {
+	masks := 0
+	for _, id := range row.IDs {
+		if id == m.MASK {
+			masks++
+		}
+	}
+	steps := masks / int(max(1, row.StepSize))
+	return len(row.IDs) * max(quickSteps, steps) / quickSteps
+}
+
 // infer sends one batch to Triton.
 func (m *tritonModel) infer(ctx context.Context, rows []Row) ([][]int32, error) {
 	width := 0

@@ -27,7 +27,7 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 		if entry.Config.MaxBatch > 0 {
 			batching.MaxRows = entry.Config.MaxBatch
 		}
-		m.batcher = triton.NewBatcher(func(row Row) int { return len(row.IDs) }, m.infer, batching)
+		m.batcher = triton.NewBatcher(m.cost, m.infer, batching)
 		return m, nil
 	}
 }

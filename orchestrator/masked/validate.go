@@ -9,6 +9,24 @@ const (
 	maxAttempts  = 10
 )
 
+// maxLightMolecules is the documented default of num_molecules; maxLightMasks is a molecule's worth of published mask
+// tokens and a half.
+const (
+	maxLightMolecules = 30
+	maxLightMasks     = 75
+)
+
+// Heavy says that a request takes the model for longer than a moment: gateway.Heavy.
+func (r *Request) Heavy() bool {
+	masks := 0
+	if r.Smiles != nil {
+		for _, mask := range r.Smiles.Masks {
+			masks += mask.Most
+		}
+	}
+	return r.NumMolecules > maxLightMolecules || r.Rounds > 0 || masks > maxLightMasks
+}
+
 // Bounds checks the members one by one: gateway.Bounded.
 func (r *Request) Bounds() []*fault.Error {
 	return []*fault.Error{
