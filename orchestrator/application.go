@@ -57,8 +57,7 @@ type application struct {
 	tracing  func(context.Context) error
 }
 
-// listener is a port and the server behind it. Its name is "main" or that of
-// the API to which the port belongs.
+// listener is a port and the server behind it. Its name is "main" or that of the API to which the port belongs.
 type listener struct {
 	name   string
 	server *gateway.Server
@@ -101,8 +100,8 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (a *applicat
 	return a, a.listen()
 }
 
-// memoryPatience is how long a large request waits for memory before it is
-// refused: long enough for one such request to be served.
+// memoryPatience is how long a large request waits for memory before it is refused: long enough for one such request to
+// be served.
 const memoryPatience = 20 * time.Second
 
 func (a *application) openTLS() error {
@@ -174,8 +173,8 @@ func (a *application) open(name string, handler fasthttp.RequestHandler, port in
 	return nil
 }
 
-// serve answers on all ports until ctx ends, then drains: readiness is refused,
-// then new connections, then what is under way has its time to end.
+// serve answers on all ports until ctx ends, then drains: readiness is refused, then new connections, then what is
+// under way has its time to end.
 func (a *application) serve(ctx context.Context) error {
 	go func() { // beside the first requests, of which few need chemistry
 		if err := chem.Warm(); err != nil {

@@ -21,8 +21,7 @@ import (
 	"time"
 )
 
-// writeKeyPair writes a certificate for 127.0.0.1 and returns its files and
-// what trusts it.
+// writeKeyPair writes a certificate for 127.0.0.1 and returns its files and what trusts it.
 func writeKeyPair(t *testing.T, folder string, serial int64) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -153,8 +152,7 @@ func TestCORSOnlyWhenAsked(t *testing.T) {
 	}
 }
 
-// TestTraces runs a collector, and follows a caller's trace through the
-// gateway to Triton.
+// TestTraces runs a collector, and follows a caller's trace through the gateway to Triton.
 func TestTraces(t *testing.T) {
 	var mu sync.Mutex
 	var spans []byte

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// keyPair is a certificate that is read again when its file has changed, so
-// that a renewed one needs no restart.
+// keyPair is a certificate that is read again when its file has changed, so that a renewed one needs no restart.
 type keyPair struct {
 	cert, key string
 

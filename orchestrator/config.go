@@ -23,11 +23,9 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// Config is every setting of the program, composed of the rooms' own. Each
-// has a flag (--embedding-port), an environment variable
-// (RETORT_EMBEDDING_PORT) and a key in the YAML file (embedding-port, or port
-// under embedding). A flag wins over the environment, which wins over the
-// file. This file is the only reader of the environment.
+// Config is every setting of the program, composed of the rooms' own. Each has a flag (--embedding-port), an
+// environment variable (RETORT_EMBEDDING_PORT) and a key in the YAML file (embedding-port, or port under embedding). A
+// flag wins over the environment, which wins over the file. This file is the only reader of the environment.
 type Config struct {
 	Config kong.ConfigFlag `placeholder:"FILE" env:"RETORT_CONFIG" help:"YAML file with settings."`
 
@@ -131,9 +129,8 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// yamlSettings resolves settings from a YAML file: nested keys are joined with
-// a hyphen, so that embedding: {port: 9} sets --embedding-port. A key that is
-// no setting is an error.
+// yamlSettings resolves settings from a YAML file: nested keys are joined with a hyphen, so that embedding: {port: 9}
+// sets --embedding-port. A key that is no setting is an error.
 func yamlSettings(r io.Reader) (kong.Resolver, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -181,8 +178,7 @@ func (f settingsFile) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve gives a setting its value from the file, unless the environment
-// has one.
+// Resolve gives a setting its value from the file, unless the environment has one.
 func (f settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {

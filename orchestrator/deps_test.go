@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// arrows says which rooms each room may import. Rooms that are absent here may
-// not exist: a new one needs a line.
+// arrows says which rooms each room may import. Rooms that are absent here may not exist: a new one needs a line.
 var arrows = map[string][]string{
 	"orchestrator":                    {"*"},
 	"orchestrator/fault":              {},
@@ -54,8 +53,7 @@ var chatInterface = []string{
 	"orchestrator/chat", "orchestrator/chat/engine", "orchestrator/fault", "orchestrator/gateway", "orchestrator/wire",
 }
 
-// api is what every documented API may import: the shared rooms, never a
-// sister.
+// api is what every documented API may import: the shared rooms, never a sister.
 func api(more ...string) []string {
 	return append([]string{
 		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway", "orchestrator/triton",
@@ -80,8 +78,7 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestBorders holds HTTP, gRPC and C, and the gateway's own code, to the files
-// they belong to.
+// TestBorders holds HTTP, gRPC and C, and the gateway's own code, to the files they belong to.
 func TestBorders(t *testing.T) {
 	allowed := map[string]func(file string) bool{
 		"github.com/gofiber/fiber/v2": func(f string) bool {

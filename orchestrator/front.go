@@ -19,8 +19,8 @@ var frontHTML string
 
 var frontPage = template.Must(template.New("front").Parse(frontHTML))
 
-// front is the app of the main port: the page for people, the process' own
-// health and metrics, and every API under its name.
+// front is the app of the main port: the page for people, the process' own health and metrics, and every API under its
+// name.
 func (a *application) front() fasthttp.RequestHandler {
 	app := gateway.NewApp()
 	for i, s := range services {

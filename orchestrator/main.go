@@ -1,5 +1,5 @@
-// Retort: five documented inference APIs in front of a Triton Inference
-// Server. This package is the one place that knows every room.
+// Retort: five documented inference APIs in front of a Triton Inference Server. This package is the one place that
+// knows every room.
 package main
 
 import (
@@ -49,8 +49,8 @@ func main() {
 	}
 }
 
-// run is the whole program: it returns when the command is done or, for
-// serve, after ctx has ended and all requests have drained.
+// run is the whole program: it returns when the command is done or, for serve, after ctx has ended and all requests
+// have drained.
 func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	var cli commands
 	parser, err := newParser(&cli)

@@ -65,8 +65,7 @@ type program struct {
 	ports  map[string]string // URL by listener: "main", "embedding", …
 }
 
-// start runs the program with the embedding models of the real repository and
-// a toy in the place of their graphs.
+// start runs the program with the embedding models of the real repository and a toy in the place of their graphs.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, ports: map[string]string{}}
@@ -155,8 +154,8 @@ func (p *program) post(port, path, body string) (int, string) {
 // traced is the traceparent of the newest request to a toy model.
 var traced atomic.Value
 
-// entry is an embedding entry of the real repository, whose vector is made of
-// the row's tokens alone: the k-th token lengthens dimension id mod 384.
+// entry is an embedding entry of the real repository, whose vector is made of the row's tokens alone: the k-th token
+// lengthens dimension id mod 384.
 func entry(t *testing.T, name string) tritontest.Model {
 	return tritontest.Model{
 		Config: tritontest.ConfigFile(t, filepath.Join("..", "model_repository", name, "config.pbtxt")),
@@ -197,8 +196,7 @@ func normalize(v []float32) {
 	}
 }
 
-// TestConversations holds the answers to good and bad requests as text: see
-// testdata/README.md.
+// TestConversations holds the answers to good and bad requests as text: see testdata/README.md.
 func TestConversations(t *testing.T) {
 	p := start(t)
 	files, err := filepath.Glob("testdata/*.txt")
@@ -210,8 +208,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// converse replays a file: blocks of "> port METHOD path", the body, and the
-// answer after "<".
+// converse replays a file: blocks of "> port METHOD path", the body, and the answer after "<".
 func (p *program) converse(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -16,8 +16,7 @@ type modelCommand struct {
 	Import importCommand `cmd:"" help:"Make an entry of the model repository of a published model's folder."`
 }
 
-// importCommand is retort model import. Its flags are no settings: they have
-// no environment variables.
+// importCommand is retort model import. Its flags are no settings: they have no environment variables.
 type importCommand struct {
 	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx)."`
 

@@ -13,8 +13,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// service is one documented API: its name, which is also its prefix on the
-// main port, where its settings are, and how it is made.
+// service is one documented API: its name, which is also its prefix on the main port, where its settings are, and how
+// it is made.
 type service struct {
 	name   string
 	title  string

@@ -20,9 +20,8 @@ type Answer struct {
 	usage  usage
 }
 
-// Chunks has the answer written. The sequence may be read once; leaving it
-// early ends the work. Chunks of several choices come as they are written, and
-// the last one of each choice has a finish reason.
+// Chunks has the answer written. The sequence may be read once; leaving it early ends the work. Chunks of several
+// choices come as they are written, and the last one of each choice has a finish reason.
 func (a *Answer) Chunks() iter.Seq2[engine.Chunk, error] {
 	return func(yield func(engine.Chunk, error) bool) {
 		for chunk, err := range engine.Answer(a.ctx, a.model.engine, a.prompt) {
@@ -49,8 +48,7 @@ type Usage struct {
 	Completion int // of all choices
 }
 
-// usage counts the tokens of an answer: as the engine says, else with the
-// model's tokenizer.
+// usage counts the tokens of an answer: as the engine says, else with the model's tokenizer.
 type usage struct {
 	model  *Model
 	input  int

@@ -17,14 +17,12 @@ import (
 
 var update = flag.Bool("update", false, "write what the API answers into testdata/answers")
 
-// TestAnswersAsText holds what a client sees, as text: testdata/answers. In a
-// file, a line "> METHOD path" begins a request, the lines below it are its
-// body, a line "< status" begins the answer that is wanted, and the lines below
-// that are the answer: JSON (indented when it is long) or the lines of a
-// stream. Lines that begin with # are for the reader. In a body
-// {{drawing W H GRAY}} is a PNG file of one shade and {{file NAME}} one of
-// vision/testdata, as data URLs. In an answer ID and NOW stand for what differs
-// each time. go test -run AnswersAsText -update writes the answers anew.
+// TestAnswersAsText holds what a client sees, as text: testdata/answers. In a file, a line "> METHOD path" begins a
+// request, the lines below it are its body, a line "< status" begins the answer that is wanted, and the lines below
+// that are the answer: JSON (indented when it is long) or the lines of a stream. Lines that begin with # are for the
+// reader. In a body {{drawing W H GRAY}} is a PNG file of one shade and {{file NAME}} one of vision/testdata, as data
+// URLs. In an answer ID and NOW stand for what differs each time. go test -run AnswersAsText -update writes the answers
+// anew.
 func TestAnswersAsText(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, nil)
@@ -51,8 +49,7 @@ func TestAnswersAsText(t *testing.T) {
 	}
 }
 
-// firstDifference shows the first line that differs, and the request it
-// belongs to.
+// firstDifference shows the first line that differs, and the request it belongs to.
 func firstDifference(want, got string) string {
 	wanted, given := strings.Split(want, "\n"), strings.Split(got, "\n")
 	request := ""
@@ -67,8 +64,7 @@ func firstDifference(want, got string) string {
 	return fmt.Sprintf("%d lines and not %d", len(given), len(wanted))
 }
 
-// replay sends the requests of a file and returns the file with the answers
-// that came.
+// replay sends the requests of a file and returns the file with the answers that came.
 func (s *stand) replay(file string) string {
 	s.t.Helper()
 	var out strings.Builder

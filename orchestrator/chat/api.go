@@ -40,9 +40,8 @@ type Health struct {
 	Message string `json:"message"`
 }
 
-// Error is the answer to a request that failed: flat as the service documents
-// it, and once more under error, where OpenAI's clients read its message and
-// Llama Stack's its detail.
+// Error is the answer to a request that failed: flat as the service documents it, and once more under error, where
+// OpenAI's clients read its message and Llama Stack's its detail.
 type Error struct {
 	Object  string  `json:"object"` // "error"
 	Message string  `json:"message"`

@@ -13,10 +13,9 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// BenchmarkStream is what the gateway adds to a token: the same answer of 200
-// tokens read from Triton directly, and as server-sent events over HTTP. The
-// difference is the gateway's share, client and server of HTTP included. On a
-// busy machine the processor time is the figure to look at.
+// BenchmarkStream is what the gateway adds to a token: the same answer of 200 tokens read from Triton directly, and as
+// server-sent events over HTTP. The difference is the gateway's share, client and server of HTTP included. On a busy
+// machine the processor time is the figure to look at.
 func BenchmarkStream(b *testing.B) {
 	const tokens = 200
 	url, repository := fakeTriton(b)

@@ -8,8 +8,8 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// HasItems is a list of which it matters only whether anything is in it: what
-// this service cannot do is refused, and takes no memory before that.
+// HasItems is a list of which it matters only whether anything is in it: what this service cannot do is refused, and
+// takes no memory before that.
 type HasItems bool
 
 // UnmarshalJSON decodes a list.

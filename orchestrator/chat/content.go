@@ -11,13 +11,11 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// maxParts is how many parts a message may have: each becomes a Go struct,
-// many times the bytes of its text.
+// maxParts is how many parts a message may have: each becomes a Go struct, many times the bytes of its text.
 const maxParts = 1024
 
-// ReadParts decodes the content of a message that is a list, each element with
-// decode. The error is a *wire.Mismatch for what is not of the documented form,
-// and for a list that is too long.
+// ReadParts decodes the content of a message that is a list, each element with decode. The error is a *wire.Mismatch
+// for what is not of the documented form, and for a list that is too long.
 func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
 	if value.Kind() != '[' {
 		return nil, &wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string or a list of content parts"}
@@ -45,14 +43,13 @@ func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mi
 	return parts, nil
 }
 
-// newDecoder returns a decoder of a value that the binder has read already, so
-// that names of members need not be compared again.
+// newDecoder returns a decoder of a value that the binder has read already, so that names of members need not be
+// compared again.
 func newDecoder(value jsontext.Value) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
 }
 
-// Object is a JSON object of a part, by the names of its members: those that
-// either interface knows.
+// Object is a JSON object of a part, by the names of its members: those that either interface knows.
 type Object map[string]jsontext.Value
 
 var members = []string{"type", "text", "image_url", "url", "detail", "image", "uri", "data"}

@@ -16,8 +16,7 @@ const (
 	llmapiModel   = "test/scripted-llmapi"
 )
 
-// TestContracts runs everything that involves a model, on the in-process
-// Triton and on a real one.
+// TestContracts runs everything that involves a model, on the in-process Triton and on a real one.
 func TestContracts(t *testing.T) {
 	t.Run("fake", func(t *testing.T) {
 		url, repository := fakeTriton(t)

@@ -1,6 +1,5 @@
-// Package chat is the vision-language chat API: messages of text and images
-// in, an answer out, whole or as it is written. Two documented interfaces
-// speak to the same models, each in a package:
+// Package chat is the vision-language chat API: messages of text and images in, an answer out, whole or as it is
+// written. Two documented interfaces speak to the same models, each in a package:
 //
 //	chat/openai    POST /v1/chat/completions
 //	chat/stack     POST /inference/chat_completion and its other paths
@@ -12,13 +11,12 @@
 //
 // Where the API knowingly differs from the published one: DIVERGENCES.md.
 //
-// A request: an interface makes a [Conversation] of it. The [Service] finds
-// the [Model], renders the prompt through its chat template (package prompt),
-// counts it (length.go), loads the images (package vision), and has the model's
-// engine write (package engine). The interface words what it writes.
+// A request: an interface makes a [Conversation] of it. The [Service] finds the [Model], renders the prompt through its
+// chat template (package prompt), counts it (length.go), loads the images (package vision), and has the model's engine
+// write (package engine). The interface words what it writes.
 //
-// What a model's entry in the model repository says, as parameters (strings) of
-// its config.pbtxt beside retort_api = "chat":
+// What a model's entry in the model repository says, as parameters (strings) of its config.pbtxt beside retort_api =
+// "chat":
 //
 //	model_id             public id; the folder's name by default
 //	owned_by, created    for /v1/models; created is Unix time in seconds
@@ -40,10 +38,9 @@
 //	sampling_parameters  names of the settings the model knows; all of the contract's by default
 //	cumulative_text      "true": each response of a TensorRT-LLM model holds the whole text so far
 //
-// Special tokens that tokenizer.json and tokenizer_config.json beside the
-// configuration name are kept out of the prompt too.
+// Special tokens that tokenizer.json and tokenizer_config.json beside the configuration name are kept out of the prompt
+// too.
 //
-// Retort's models answer what is wrong with a request with an error that begins
-// with "InvalidRequest: ", which is shown to the client with status 400; for a
-// prompt that is too long they may use vLLM's words (engine/refusal.go).
+// Retort's models answer what is wrong with a request with an error that begins with "InvalidRequest: ", which is shown
+// to the client with status 400; for a prompt that is too long they may use vLLM's words (engine/refusal.go).
 package chat

@@ -9,9 +9,8 @@ import (
 	"retort/orchestrator/gateway"
 )
 
-// TestLongLists sends bodies of 4 MiB that are all one list. The answer is
-// short, and what is beyond a bound takes no memory worth telling beyond the
-// body itself.
+// TestLongLists sends bodies of 4 MiB that are all one list. The answer is short, and what is beyond a bound takes no
+// memory worth telling beyond the body itself.
 func TestLongLists(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, func(_ *chat.Config, limits *gateway.Config) { limits.BodyLimit = 32 << 20 })

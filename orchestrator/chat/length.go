@@ -7,8 +7,8 @@ import (
 	"retort/tokenizers"
 )
 
-// fit counts the prompt where the model has a tokenizer, refuses one that is
-// too long, and sets how long the answer may be.
+// fit counts the prompt where the model has a tokenizer, refuses one that is too long, and sets how long the answer may
+// be.
 func (m *Model) fit(p *engine.Prompt, images int) error {
 	wanted := p.Sampling.MaxTokens
 	room := m.MaxLength
@@ -40,9 +40,8 @@ func (m *Model) fit(p *engine.Prompt, images int) error {
 // mostBytesPerToken is above what tokens of any natural text have.
 const mostBytesPerToken = 64
 
-// surelyTooLong reports whether the beginning of a very long text alone is too
-// long for the model. Tokenising 15 MB would take 700 MB of memory, to count
-// tokens of which only "too many" is of interest.
+// surelyTooLong reports whether the beginning of a very long text alone is too long for the model. Tokenising 15 MB
+// would take 700 MB of memory, to count tokens of which only "too many" is of interest.
 func (m *Model) surelyTooLong(text string) bool {
 	most := m.MaxLength * mostBytesPerToken
 	if len(text) <= most {
@@ -51,8 +50,7 @@ func (m *Model) surelyTooLong(text string) bool {
 	return m.count(strings.ToValidUTF8(text[:most], "")) > m.MaxLength
 }
 
-// count is the number of tokens of a text, special ones included; 0 without a
-// tokenizer.
+// count is the number of tokens of a text, special ones included; 0 without a tokenizer.
 func (m *Model) count(text string) int {
 	if m.tokenizer == nil {
 		return 0

@@ -10,8 +10,7 @@ import (
 	"retort/tokenizers"
 )
 
-// TestFit holds how long a prompt and its answer may be, for a model whose
-// tokens the gateway can count.
+// TestFit holds how long a prompt and its answer may be, for a model whose tokens the gateway can count.
 func TestFit(t *testing.T) {
 	tokenizer, err := tokenizers.Load("../../model_repository/minilm_embed/tokenizer.json")
 	if err != nil {

@@ -18,8 +18,7 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, nil
 }
 
-// card describes the model as vLLM does: everything that can be done here is
-// permitted to everyone.
+// card describes the model as vLLM does: everything that can be done here is permitted to everyone.
 func (m *Model) card() ModelCard {
 	sum := sha256.Sum256([]byte(m.ID)) // the same in every list and replica
 	return ModelCard{

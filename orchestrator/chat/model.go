@@ -10,8 +10,8 @@ import (
 	"retort/tokenizers"
 )
 
-// Model is a chat model: what its entry in the model repository says of it
-// (doc.go lists the parameters), its chat template, and the engine that writes.
+// Model is a chat model: what its entry in the model repository says of it (doc.go lists the parameters), its chat
+// template, and the engine that writes.
 type Model struct {
 	ID            string // public id
 	OwnedBy       string
@@ -85,8 +85,8 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 	return text, nil
 }
 
-// plainQuestion is the prompt for an engine that applies the template itself:
-// it takes one question, with an instruction in front if there is one.
+// plainQuestion is the prompt for an engine that applies the template itself: it takes one question, with an
+// instruction in front if there is one.
 func plainQuestion(c Conversation) (string, error) {
 	var texts []string
 	for i, message := range c.Messages {

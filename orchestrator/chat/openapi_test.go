@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// TestOpenAPI holds the description to the routes and to the fields of the
-// requests that are taken.
+// TestOpenAPI holds the description to the routes and to the fields of the requests that are taken.
 func TestOpenAPI(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, nil)
@@ -66,9 +65,8 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestExamples holds the examples of the description to the code: requests
-// are bound, their pictures are loaded, and answers have the members that the
-// service writes.
+// TestExamples holds the examples of the description to the code: requests are bound, their pictures are loaded, and
+// answers have the members that the service writes.
 func TestExamples(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, nil)

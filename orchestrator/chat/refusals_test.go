@@ -35,8 +35,8 @@ const (
 	older       = "/inference/chat_completion"
 )
 
-// TestLargeRefusals holds that bodies too large for testdata/answers are refused
-// in the documented form, name the field, and leave the service as it was.
+// TestLargeRefusals holds that bodies too large for testdata/answers are refused in the documented form, name the
+// field, and leave the service as it was.
 func TestLargeRefusals(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, nil)

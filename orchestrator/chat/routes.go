@@ -52,8 +52,7 @@ var types = map[fault.Kind]string{
 	fault.Internal:     "InternalServerError",
 }
 
-// RenderFault words a failure flat, as documented, and nested, as OpenAI's
-// clients read it, in one body.
+// RenderFault words a failure flat, as documented, and nested, as OpenAI's clients read it, in one body.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	status = gateway.StatusOf(f.Kind)
 	e := Error{Object: "error", Message: Wording(f), Type: types[f.Kind], Code: status}
@@ -64,8 +63,7 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	return status, e
 }
 
-// Wording is the text of all problems, each with its field where a rule of the
-// body's form is broken.
+// Wording is the text of all problems, each with its field where a rule of the body's form is broken.
 func Wording(f *fault.Error) string {
 	var texts []string
 	for _, one := range f.All() {

@@ -15,8 +15,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// scripted is testdata/scripted/model.py in Go: what a test sees on the fake
-// server is what happens on the real one.
+// scripted is testdata/scripted/model.py in Go: what a test sees on the fake server is what happens on the real one.
 type scripted struct {
 	batched, growing bool
 	canceled, begun  atomic.Int64

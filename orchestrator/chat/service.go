@@ -18,8 +18,7 @@ type Service struct {
 	interfaces []Interface
 }
 
-// New returns the service over a catalog of models. It answers to no interface
-// until Mount.
+// New returns the service over a catalog of models. It answers to no interface until Mount.
 func New(config Config, images *vision.Loader, models *triton.Catalog[*Model]) *Service {
 	return &Service{config: config, models: models, images: images}
 }
@@ -33,8 +32,7 @@ func (s *Service) Models() []string { return s.models.IDs() }
 // MaxMessages is the most messages of one conversation.
 func (s *Service) MaxMessages() int { return s.config.MaxMessages }
 
-// Answer begins the answer to a conversation. An error from here means that no
-// engine was asked.
+// Answer begins the answer to a conversation. An error from here means that no engine was asked.
 func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 	m, err := s.find(c.Model)
 	if err != nil {
@@ -55,8 +53,8 @@ func (s *Service) find(id string) (*Model, error) {
 	return m, err
 }
 
-// prompt turns a conversation into a prompt for a model. What can be refused
-// without an image is refused before images are fetched.
+// prompt turns a conversation into a prompt for a model. What can be refused without an image is refused before images
+// are fetched.
 func (s *Service) prompt(ctx context.Context, m *Model, c Conversation) (p engine.Prompt, err error) {
 	if err := s.check(m, &c); err != nil {
 		return p, err

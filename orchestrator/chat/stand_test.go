@@ -38,8 +38,8 @@ func fakeTriton(t testing.TB) (url, repository string) {
 	return tritontest.Start(t, models...).URL(), "testdata/models"
 }
 
-// realTriton is the server that the environment names, under explicit model
-// control, with the scripted models loaded into it.
+// realTriton is the server that the environment names, under explicit model control, with the scripted models loaded
+// into it.
 func realTriton(t *testing.T) (url, repository string) {
 	url, repository = os.Getenv("RETORT_TEST_TRITON_URL"), os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
 	if url == "" || repository == "" {

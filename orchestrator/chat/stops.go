@@ -9,8 +9,8 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Stops is one stop string or several. Looking for them costs time for each
-// token, so their number and length are bounded.
+// Stops is one stop string or several. Looking for them costs time for each token, so their number and length are
+// bounded.
 type Stops []string
 
 const (
@@ -18,8 +18,7 @@ const (
 	maxStopLength = 1024 // bytes
 )
 
-// UnmarshalJSON decodes "a" or ["a", "b"]. What is beyond the bound is counted
-// and not kept.
+// UnmarshalJSON decodes "a" or ["a", "b"]. What is beyond the bound is counted and not kept.
 func (s *Stops) UnmarshalJSON(data []byte) error {
 	if jsontext.Value(data).Kind() != '[' {
 		text, ok := ReadText(data)

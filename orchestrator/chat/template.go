@@ -9,8 +9,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// readTemplate reads a model's chat template and what belongs to it. It is nil
-// for a model whose engine applies the template itself.
+// readTemplate reads a model's chat template and what belongs to it. It is nil for a model whose engine applies the
+// template itself.
 func readTemplate(r *triton.EntryReader) *prompt.Template {
 	tokens := readSpecialTokens(r)
 	options := prompt.Options{
@@ -34,16 +34,14 @@ func readTemplate(r *triton.EntryReader) *prompt.Template {
 	})
 }
 
-// specialTokens are the strings that a model's tokenizer reads as one token
-// each.
+// specialTokens are the strings that a model's tokenizer reads as one token each.
 type specialTokens struct {
 	named map[string]string // those that a template may use, such as bos_token
 	all   []string          // those that a message must not bring into a prompt
 }
 
-// readSpecialTokens reads them from the parameters bos_token, eos_token,
-// unk_token, pad_token, image_token and special_tokens (a JSON list), and from
-// tokenizer.json and tokenizer_config.json where these lie beside the
+// readSpecialTokens reads them from the parameters bos_token, eos_token, unk_token, pad_token, image_token and
+// special_tokens (a JSON list), and from tokenizer.json and tokenizer_config.json where these lie beside the
 // configuration.
 func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	t := specialTokens{named: map[string]string{}}
@@ -75,8 +73,8 @@ func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	return t
 }
 
-// tokenText reads a token of tokenizer_config.json: "</s>", {"content": "</s>",
-// …}, or null and nothing at all for no such token.
+// tokenText reads a token of tokenizer_config.json: "</s>", {"content": "</s>", …}, or null and nothing at all for no
+// such token.
 func tokenText(raw json.RawMessage) (text string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil

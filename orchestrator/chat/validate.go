@@ -7,14 +7,13 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Refuse is an Invalid fault that is worded as a sentence, as vLLM words what
-// the form of a body does not say. Its message is shown without the field.
+// Refuse is an Invalid fault that is worded as a sentence, as vLLM words what the form of a body does not say. Its
+// message is shown without the field.
 func Refuse(input any, path []any, format string, args ...any) *fault.Error {
 	return &fault.Error{Kind: fault.Invalid, Path: path, Input: input, Message: fmt.Sprintf(format, args...)}
 }
 
-// CheckContent checks the parts of a message: images come from users, and a
-// user says something.
+// CheckContent checks the parts of a message: images come from users, and a user says something.
 func CheckContent(role string, parts []Part) *fault.Error {
 	empty := true
 	for i, p := range parts {
@@ -29,8 +28,8 @@ func CheckContent(role string, parts []Part) *fault.Error {
 	return nil
 }
 
-// CheckSampling holds settings to vLLM's bounds, in its words. add is told of
-// problems, and of nil for a bound that is kept.
+// CheckSampling holds settings to vLLM's bounds, in its words. add is told of problems, and of nil for a bound that is
+// kept.
 func CheckSampling(add func(...*fault.Error), s *engine.Sampling) {
 	add(
 		AtLeast(s.MaxTokens, 1, "max_tokens"),

@@ -122,9 +122,8 @@ func (o *Optimizer) setUnit() {
 
 // Tell gives the values fs of the points xs, lower is better, and moves the distribution. NaN and +Inf rank last. The
 // rows of xs are those of Ask, in their order; a row that differs from what Ask gave counts as a proposal from outside,
-// see [Optimizer.Inject]. Arguments of the wrong size, or that are not
-// finite, are an error that leaves the run as it was. A covariance that is no longer positive definite is an error that
-// ends it.
+// see [Optimizer.Inject]. Arguments of the wrong size, or that are not finite, are an error that leaves the run as it
+// was. A covariance that is no longer positive definite is an error that ends it.
 func (o *Optimizer) Tell(xs [][]float64, fs []float64) error {
 	if err := o.check(xs, fs); err != nil {
 		return err

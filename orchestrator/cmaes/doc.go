@@ -1,5 +1,5 @@
-// Package cmaes is the covariance matrix adaptation evolution strategy, CMA-ES, with an ask and tell interface:
-// floats in, floats out. It minimises; a caller who maximises negates.
+// Package cmaes is the covariance matrix adaptation evolution strategy, CMA-ES, with an ask and tell interface: floats
+// in, floats out. It minimises; a caller who maximises negates.
 //
 //	opt, err := cmaes.New(start, 0.5, cmaes.Seed(7), cmaes.Separable())
 //	for stop := false; !stop; _, stop = opt.Stop() {

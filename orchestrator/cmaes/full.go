@@ -12,8 +12,8 @@ import (
 const eigenLimit = 64
 
 // choleskyGap is how much longer the Cholesky form waits between decompositions than the tutorial's rule. At 512
-// dimensions and 22 points that is every 17 generations, in which all weights together are 0.08 % of the covariance;
-// on a 100-dimensional ellipsoid gaps of 1, 2 and 4 need the same number of evaluations.
+// dimensions and 22 points that is every 17 generations, in which all weights together are 0.08 % of the covariance; on
+// a 100-dimensional ellipsoid gaps of 1, 2 and 4 need the same number of evaluations.
 const choleskyGap = 4
 
 // full is an unrestricted covariance matrix with a root of it, taken now and then.

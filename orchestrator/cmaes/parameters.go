@@ -18,8 +18,8 @@ type parameters struct {
 // defaultPopulation is eq. (48).
 func defaultPopulation(n int) int { return 4 + int(3*math.Log(float64(n))) }
 
-// newParameters gives Table 1 of the tutorial. c1, cmu and cc are those of eqs. (56) to (58), or their separable
-// forms with n in place of n² degrees of freedom (Ros and Hansen 2008, with the constants of PyPI cma 4.5.0).
+// newParameters gives Table 1 of the tutorial. c1, cmu and cc are those of eqs. (56) to (58), or their separable forms
+// with n in place of n² degrees of freedom (Ros and Hansen 2008, with the constants of PyPI cma 4.5.0).
 func newParameters(n, lambda int, separable, positiveOnly bool) parameters {
 	var p parameters
 	p.weights, p.mu, p.mueff = rawWeights(lambda)

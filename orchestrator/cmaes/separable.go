@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// separable is a diagonal covariance: Ros and Hansen, PPSN 2008. The deviations change by a factor exp(·/2) in place
-// of a sum, which keeps them positive whatever the negative weights: Hansen, Adaptive Encoding, PPSN 2008.
+// separable is a diagonal covariance: Ros and Hansen, PPSN 2008. The deviations change by a factor exp(·/2) in place of
+// a sum, which keeps them positive whatever the negative weights: Hansen, Adaptive Encoding, PPSN 2008.
 type separable struct {
 	deviations []float64
 	square     []float64 // weighted mean of z², one a coordinate

@@ -11,13 +11,12 @@ type Request struct {
 	Input wire.Strings `json:"input" bind:"required"`
 	// Model is a public id, which may end in -query or -passage.
 	Model string `json:"model" bind:"required"`
-	// InputType is "query" or "passage"; required by models with two modes,
-	// unless the model's name ends in the mode, and refused by the others.
+	// InputType is "query" or "passage"; required by models with two modes, unless the model's name ends in the mode,
+	// and refused by the others.
 	InputType *string `json:"input_type" oneof:"query passage"`
 	// Dimensions asks for shorter vectors, of models that have them.
 	Dimensions *int `json:"dimensions"`
-	// Truncate says what becomes of texts longer than the model takes: NONE
-	// refuses them, START and END cut there.
+	// Truncate says what becomes of texts longer than the model takes: NONE refuses them, START and END cut there.
 	Truncate string `json:"truncate" oneof:"NONE START END"`
 	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
 	EncodingFormat string `json:"encoding_format" oneof:"float base64"`
@@ -72,15 +71,14 @@ type Health struct {
 	Message string `json:"message"`
 }
 
-// Error is the answer to a request that the model cannot serve. Detail
-// locates the input where one is to blame.
+// Error is the answer to a request that the model cannot serve. Detail locates the input where one is to blame.
 type Error struct {
 	Error  string          `json:"error"`
 	Detail *gateway.Detail `json:"detail,omitempty"`
 }
 
-// ValidationError is the answer to a body that does not fit the API. Detail
-// is the first problem; Errors has all of them when there are several.
+// ValidationError is the answer to a body that does not fit the API. Detail is the first problem; Errors has all of
+// them when there are several.
 type ValidationError struct {
 	Object  string           `json:"object"`  // "error"
 	Message string           `json:"message"` // always the same

@@ -19,11 +19,9 @@ import (
 //   - whether it may be used by many goroutines at once: it may.
 type Model interface {
 	About() About
-	// Embed returns one vector of About().Width numbers per text, in the
-	// order of the texts and of length 1, and the number of tokens that the
-	// model saw, special ones included. mode is "query" or "passage" for a
-	// model with two modes, else "". truncate is Request.Truncate. A text that
-	// is too long is Invalid, with its path.
+	// Embed returns one vector of About().Width numbers per text, in the order of the texts and of length 1, and the
+	// number of tokens that the model saw, special ones included. mode is "query" or "passage" for a model with two
+	// modes, else "". truncate is Request.Truncate. A text that is too long is Invalid, with its path.
 	Embed(ctx context.Context, texts []string, mode, truncate string) (vectors [][]float32, tokens int, err error)
 }
 
@@ -31,15 +29,14 @@ type Model interface {
 type About struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
-	// TwoModes is the first family of models: it wants to know whether a text
-	// is a query or a passage. The second does not, and refuses to be told.
+	// TwoModes is the first family of models: it wants to know whether a text is a query or a passage. The second does
+	// not, and refuses to be told.
 	TwoModes bool
 	// LeastDimensions is the shortest vector to be had, Width the longest.
 	LeastDimensions, Width int
 }
 
-// outputVector is the tensor with the vectors, FP32 [rows, width]:
-// model_repository/README.md.
+// outputVector is the tensor with the vectors, FP32 [rows, width]: model_repository/README.md.
 const outputVector = "sentence_embedding"
 
 // tritonModel is a Model that Triton serves.
@@ -49,9 +46,8 @@ type tritonModel struct {
 	prefixes map[string]string // by mode, put before the text
 }
 
-// Opener opens embedding models over a client; batching bounds what is sent
-// at once. Beyond the parameters of every encoder it reads modes, query_prefix,
-// passage_prefix and dimensions.
+// Opener opens embedding models over a client; batching bounds what is sent at once. Beyond the parameters of every
+// encoder it reads modes, query_prefix, passage_prefix and dimensions.
 func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
@@ -77,8 +73,8 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 	}
 }
 
-// leastDimensions reads the parameter dimensions: "384" for nothing shorter
-// than the model's width, "128-384" for a range.
+// leastDimensions reads the parameter dimensions: "384" for nothing shorter than the model's width, "128-384" for a
+// range.
 func leastDimensions(text string, width int) (int, error) {
 	low, high, isRange := strings.Cut(text, "-")
 	if !isRange {

@@ -29,9 +29,8 @@ func (s *Service) Health() (ready, live any) {
 	return Health{"health-response", "Service is ready."}, Health{"health-response", "Service is live."}
 }
 
-// RenderFault words a failure as the service does: what pydantic would find
-// in the body is a validation error (with 400, not 422), everything else
-// {"error": "<text>"}.
+// RenderFault words a failure as the service does: what pydantic would find in the body is a validation error (with
+// 400, not 422), everything else {"error": "<text>"}.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	status = gateway.StatusOf(f.Kind)
 	if f.Kind != fault.Invalid || f.Rule == "" {

@@ -61,8 +61,8 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	return answer(r, vectors, size, tokens), nil
 }
 
-// choose finds the model that a request names and the mode it asks for,
-// through input_type or through the suffix of the name.
+// choose finds the model that a request names and the mode it asks for, through input_type or through the suffix of the
+// name.
 func (s *Service) choose(r Request) (model Model, mode string, err error) {
 	if r.InputType != nil {
 		mode = *r.InputType
@@ -94,8 +94,7 @@ func split(name string) (id, mode string) {
 	return name, ""
 }
 
-// accepts checks input_type against the family of the model: the first needs
-// it, the second refuses it.
+// accepts checks input_type against the family of the model: the first needs it, the second refuses it.
 func (a About) accepts(inputType *string) error {
 	switch {
 	case a.TwoModes && inputType == nil:
@@ -109,9 +108,8 @@ func (a About) accepts(inputType *string) error {
 	return nil
 }
 
-// size is the length of the vectors to return. A model without shorter
-// vectors refuses the field; more than the model has gives what it has, as
-// the hosted service does.
+// size is the length of the vectors to return. A model without shorter vectors refuses the field; more than the model
+// has gives what it has, as the hosted service does.
 func (a About) size(asked *int) (int, error) {
 	switch {
 	case asked == nil:

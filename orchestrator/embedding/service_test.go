@@ -18,8 +18,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// toy is a model of vectors of four numbers: the text's length, whether it is a
-// query, whether it is a passage, and 12.
+// toy is a model of vectors of four numbers: the text's length, whether it is a query, whether it is a passage, and 12.
 type toy struct{ about About }
 
 func (m *toy) About() About { return m.about }
@@ -45,8 +44,8 @@ output [ { name: "sentence_embedding" data_type: TYPE_FP32 dims: [ 4 ] } ]
 parameters { key: "retort_api" value { string_value: "embedding" } }
 parameters { key: "model_id" value { string_value: "tests/NAME" } }`
 
-// start returns the service over two toys: tests/one has one mode, tests/two
-// has two modes and vectors from two numbers on.
+// start returns the service over two toys: tests/one has one mode, tests/two has two modes and vectors from two numbers
+// on.
 func start(t *testing.T) *Service {
 	t.Helper()
 	var models []tritontest.Model
@@ -114,8 +113,7 @@ func TestModesOfModels(t *testing.T) {
 	}
 }
 
-// Shorter vectors are the first numbers, of length 1 again; more than there is
-// gives what there is.
+// Shorter vectors are the first numbers, of length 1 again; more than there is gives what there is.
 func TestDimensions(t *testing.T) {
 	s := start(t)
 	for dimensions, want := range map[int]string{

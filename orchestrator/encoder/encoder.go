@@ -1,6 +1,5 @@
-// Package encoder runs BERT-like encoders on Triton for the APIs that turn
-// rows of tokens into rows of numbers: a vector per text (embedding), a logit
-// per pair (ranking). The rows of all requests share batches.
+// Package encoder runs BERT-like encoders on Triton for the APIs that turn rows of tokens into rows of numbers: a
+// vector per text (embedding), a logit per pair (ranking). The rows of all requests share batches.
 package encoder
 
 import (
@@ -14,20 +13,19 @@ import (
 	"retort/tokenizers"
 )
 
-// Input tensors of every encoder, each INT64 [rows, longest row]:
-// model_repository/README.md. Token types are sent to models that declare them.
+// Input tensors of every encoder, each INT64 [rows, longest row]: model_repository/README.md. Token types are sent to
+// models that declare them.
 const (
 	inputIDs   = "input_ids"
 	inputMask  = "attention_mask"
 	inputTypes = "token_type_ids"
 )
 
-// minTokens is the shortest max_model_len that makes sense: two special tokens
-// of a text, three of a pair, and something between them.
+// minTokens is the shortest max_model_len that makes sense: two special tokens of a text, three of a pair, and
+// something between them.
 const minTokens = 4
 
-// Encoder is one model with its tokenizer and what its entry in the model
-// repository says of it.
+// Encoder is one model with its tokenizer and what its entry in the model repository says of it.
 type Encoder struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
@@ -42,9 +40,8 @@ type Encoder struct {
 	batcher *triton.Batcher[*tokenizers.Encoding, []float32]
 }
 
-// Open reads an entry of the model repository: the parameters owned_by,
-// created, max_model_len and tokenizer, and the output whose rows are wanted.
-// batching bounds what is sent at once. What is wrong with the entry is told by
+// Open reads an entry of the model repository: the parameters owned_by, created, max_model_len and tokenizer, and the
+// output whose rows are wanted. batching bounds what is sent at once. What is wrong with the entry is told by
 // entry.Done, before which the encoder must not be used.
 func Open(client *triton.Client, entry *triton.EntryReader, output string, batching triton.BatchOptions) *Encoder {
 	e := &Encoder{
@@ -68,8 +65,8 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, batch
 	return e
 }
 
-// Run returns a row of Width numbers for each row of tokens, in order, and the
-// number of tokens. What a row gives does not depend on the rows beside it.
+// Run returns a row of Width numbers for each row of tokens, in order, and the number of tokens. What a row gives does
+// not depend on the rows beside it.
 func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][]float32, tokens int, err error) {
 	for _, row := range rows {
 		tokens += len(row.IDs)
@@ -103,8 +100,8 @@ func (e *Encoder) infer(ctx context.Context, rows []*tokenizers.Encoding) ([][]f
 	return response.FloatRows(e.output, len(rows), e.Width)
 }
 
-// TooLong words a row above the model's length as the published services do:
-// clients match on the phrase. path is the field of the body that it came of.
+// TooLong words a row above the model's length as the published services do: clients match on the phrase. path is the
+// field of the body that it came of.
 func TooLong(long *tokenizers.LengthError, path ...any) error {
 	return &fault.Error{
 		Kind:    fault.Invalid,

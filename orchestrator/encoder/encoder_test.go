@@ -18,8 +18,8 @@ import (
 	"retort/tokenizers"
 )
 
-// graph answers each row with the sum of its ids under the mask, and the number
-// of tokens of type 1 where it declares token types.
+// graph answers each row with the sum of its ids under the mask, and the number of tokens of type 1 where it declares
+// token types.
 type graph struct {
 	mu    sync.Mutex
 	rows  []int // of each batch
@@ -117,8 +117,7 @@ func TestWrongEntries(t *testing.T) {
 	}
 }
 
-// A row gives the same alone and in any company, in the order of the request,
-// with and without token types.
+// A row gives the same alone and in any company, in the order of the request, with and without token types.
 func TestRowsAreIndependent(t *testing.T) {
 	for _, types := range []bool{false, true} {
 		g := &graph{types: types}
@@ -203,8 +202,7 @@ func TestTokenizeNamesTheRow(t *testing.T) {
 	}
 }
 
-// Texts that no model reads to the end cost no more than what is read of them,
-// and give what they gave before.
+// Texts that no model reads to the end cost no more than what is read of them, and give what they gave before.
 func TestLongTexts(t *testing.T) {
 	e, err := open(t, &graph{types: true}, "", "out")
 	if err != nil {

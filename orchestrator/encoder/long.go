@@ -7,14 +7,12 @@ import (
 	"retort/tokenizers"
 )
 
-// longText is how many bytes of a text are tokenized at once. Tokenizing takes
-// fifty times as much memory, and no model reads so much: 512 tokens have two
-// thousand bytes each to be in it.
+// longText is how many bytes of a text are tokenized at once. Tokenizing takes fifty times as much memory, and no model
+// reads so much: 512 tokens have two thousand bytes each to be in it.
 const longText = 1 << 20
 
-// Encode makes a row of a text. Of one above longText, the end that is cut away
-// by truncation is not looked at; where it would be refused, its tokens are
-// counted piece by piece.
+// Encode makes a row of a text. Of one above longText, the end that is cut away by truncation is not looked at; where
+// it would be refused, its tokens are counted piece by piece.
 func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encoding, error) {
 	if len(text) > longText {
 		if o.Strategy == tokenizers.Refuse {
@@ -58,8 +56,7 @@ func shorten(text string, direction tokenizers.Direction) string {
 	return rest
 }
 
-// refuse returns the LengthError of texts of which one is long, or their row
-// where they turn out to have few tokens.
+// refuse returns the LengthError of texts of which one is long, or their row where they turn out to have few tokens.
 func (e *Encoder) refuse(first, second string, o tokenizers.Options) (*tokenizers.Encoding, error) {
 	empty, err := e.Tokenizer.EncodePair("", "", tokenizers.Options{})
 	if err != nil {
@@ -89,8 +86,7 @@ func (e *Encoder) refuse(first, second string, o tokenizers.Options) (*tokenizer
 	return e.Tokenizer.Encode(first, o)
 }
 
-// count is the number of tokens of a text without the special ones, of which
-// every row has so many.
+// count is the number of tokens of a text without the special ones, of which every row has so many.
 func (e *Encoder) count(text string, special int) (int, error) {
 	const piece = 64 << 10
 	total := 0

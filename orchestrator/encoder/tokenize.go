@@ -11,13 +11,11 @@ import (
 	"retort/tokenizers"
 )
 
-// rowsAtOnce is how many rows one goroutine tokenizes before it looks whether
-// the client has left.
+// rowsAtOnce is how many rows one goroutine tokenizes before it looks whether the client has left.
 const rowsAtOnce = 64
 
-// Tokenize makes n rows, on all cores when there are many. row makes one; path
-// is the field of the body that a row came of. A row that is too long is
-// refused as TooLong words it.
+// Tokenize makes n rows, on all cores when there are many. row makes one; path is the field of the body that a row came
+// of. A row that is too long is refused as TooLong words it.
 func Tokenize(ctx context.Context, n int, path func(i int) []any, row func(i int) (*tokenizers.Encoding, error)) ([]*tokenizers.Encoding, error) {
 	rows := make([]*tokenizers.Encoding, n)
 	some := func(ctx context.Context, from, to int) error {

@@ -1,6 +1,5 @@
-// Package fault holds the kinds of failure that cross the rooms of the
-// orchestrator. A fault knows neither status codes nor wording of a published
-// API: each API renders it at its own door.
+// Package fault holds the kinds of failure that cross the rooms of the orchestrator. A fault knows neither status codes
+// nor wording of a published API: each API renders it at its own door.
 package fault
 
 import (
@@ -20,9 +19,8 @@ const (
 	Internal Kind = iota
 	// Invalid is a request that will fail however often it is sent.
 	Invalid
-	// Rejected is a request of ours that the inference server refused: the model
-	// is not the one that its entry describes, or the code is wrong. Like
-	// Internal it is logged, not shown, unless a room knows that a value of the
+	// Rejected is a request of ours that the inference server refused: the model is not the one that its entry
+	// describes, or the code is wrong. Like Internal it is logged, not shown, unless a room knows that a value of the
 	// client's led to it.
 	Rejected
 	// TooLarge is a body above the size limit of its API.
@@ -58,15 +56,13 @@ func (k Kind) String() string {
 // Error is one failure. The zero Kind is Internal.
 type Error struct {
 	Kind Kind
-	// Message is written for the caller. For Internal it is written for the
-	// log and replaced at the door.
+	// Message is written for the caller. For Internal it is written for the log and replaced at the door.
 	Message string
-	// Path locates an Invalid field in the request body: names and indexes
-	// from the outside in, such as {"passages", 3, "text"}.
+	// Path locates an Invalid field in the request body: names and indexes from the outside in, such as {"passages", 3,
+	// "text"}.
 	Path []any
-	// Rule is the machine-readable rule that Path breaks, in the vocabulary
-	// of pydantic's error types ("missing", "string_type",
-	// "less_than_equal", …), which is what the published services answer.
+	// Rule is the machine-readable rule that Path breaks, in the vocabulary of pydantic's error types ("missing",
+	// "string_type", "less_than_equal", …), which is what the published services answer.
 	Rule string
 	// Input is the offending value as the client sent it, nil when absent.
 	Input any
@@ -113,8 +109,7 @@ func (e *Error) Field() string {
 	return b.String()
 }
 
-// Under returns e with steps put before its path: a validator of one row
-// need not know which row it was given.
+// Under returns e with steps put before its path: a validator of one row need not know which row it was given.
 func (e *Error) Under(steps ...any) *Error {
 	moved := *e
 	moved.Path = append(append(make([]any, 0, len(steps)+len(e.Path)), steps...), e.Path...)
@@ -136,8 +131,8 @@ func Field(rule string, input any, path []any, format string, args ...any) *Erro
 	return &Error{Kind: Invalid, Rule: rule, Input: input, Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
-// As returns err as an *Error. A context's end becomes Canceled or Timeout,
-// anything unknown becomes Internal. As(nil) is nil.
+// As returns err as an *Error. A context's end becomes Canceled or Timeout, anything unknown becomes Internal. As(nil)
+// is nil.
 func As(err error) *Error {
 	if err == nil {
 		return nil
@@ -155,8 +150,8 @@ func As(err error) *Error {
 	}
 }
 
-// KindOf returns the kind of err as As would classify it; nil is Internal,
-// since only a defect asks for the kind of no failure.
+// KindOf returns the kind of err as As would classify it; nil is Internal, since only a defect asks for the kind of no
+// failure.
 func KindOf(err error) Kind {
 	if f := As(err); f != nil {
 		return f.Kind

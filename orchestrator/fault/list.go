@@ -1,8 +1,7 @@
 package fault
 
-// Join returns one error that carries the given ones in order, nils left out
-// and MaxProblems at most: the first is what an API that shows one problem
-// shows, All has the rest. It returns nil when nothing is left.
+// Join returns one error that carries the given ones in order, nils left out and MaxProblems at most: the first is what
+// an API that shows one problem shows, All has the rest. It returns nil when nothing is left.
 func Join(errs ...*Error) error {
 	var first *Error
 	for _, e := range errs {

@@ -1,11 +1,10 @@
 package fault
 
-// MaxProblems is how many problems of one request are reported: a body with a
-// million wrong values gets a short answer, and costs no memory for the rest.
+// MaxProblems is how many problems of one request are reported: a body with a million wrong values gets a short answer,
+// and costs no memory for the rest.
 const MaxProblems = 20
 
-// Problems collects what is wrong with one request, the first MaxProblems of
-// it. The zero value is ready for use.
+// Problems collects what is wrong with one request, the first MaxProblems of it. The zero value is ready for use.
 type Problems struct{ found []*Error }
 
 // Add records problems; nils, which are rules that were kept, are left out.
@@ -30,6 +29,5 @@ func (p *Problems) Full() bool { return len(p.found) >= MaxProblems }
 // Len is the number of recorded problems.
 func (p *Problems) Len() int { return len(p.found) }
 
-// Err returns the recorded problems as one error (see Join), nil when there
-// are none.
+// Err returns the recorded problems as one error (see Join), nil when there are none.
 func (p *Problems) Err() error { return Join(p.found...) }

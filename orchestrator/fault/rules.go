@@ -8,9 +8,8 @@ import (
 )
 
 // The rules below are pydantic 2's, with its types, wording and context
-// (https://docs.pydantic.dev/latest/errors/validation_errors/), which is what
-// the published services answer with. Each returns nil when value keeps the
-// rule.
+// (https://docs.pydantic.dev/latest/errors/validation_errors/), which is what the published services answer with. Each
+// returns nil when value keeps the rule.
 
 // OneOf is a value from a fixed set of texts.
 func OneOf(value string, allowed []string, path ...any) *Error {
@@ -60,8 +59,8 @@ func Items(count, least, most int, path ...any) *Error {
 	return nil
 }
 
-// Text is a text that is not empty and holds no NUL, which no text means and
-// which would silently disappear on the way to a model.
+// Text is a text that is not empty and holds no NUL, which no text means and which would silently disappear on the way
+// to a model.
 func Text(value string, path ...any) *Error {
 	if value == "" {
 		return limited(Field("string_too_short", value, path, "String should have at least 1 character"), "min_length", 1)

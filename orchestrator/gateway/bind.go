@@ -17,12 +17,11 @@ import (
 // maxPath bounds the path of a problem in a text that is nested without end.
 const maxPath = 16
 
-// maxObjects bounds the objects in lists of one body: each becomes a Go struct,
-// a hundred times the two bytes of its text.
+// maxObjects bounds the objects in lists of one body: each becomes a Go struct, a hundred times the two bytes of its
+// text.
 const maxObjects = 1 << 16
 
-// Bound is the most items that a list may have: of the body's member of that
-// name.
+// Bound is the most items that a list may have: of the body's member of that name.
 type Bound struct {
 	Member string
 	Most   int
@@ -31,17 +30,14 @@ type Bound struct {
 // AtMost returns a Bound.
 func AtMost(member string, most int) Bound { return Bound{Member: member, Most: most} }
 
-// Bind decodes one JSON object into the struct that into points to, and
-// reports what does not fit, each with its path: members that are missing (tag
-// `bind:"required"`), of the wrong type, null (unless tagged `bind:"nullable"`)
-// or unknown (unless the struct has a field tagged `bind:"open"`), and lists
-// longer than their bound. Fields keep the value they have when their member is
-// absent. A type with UnmarshalJSON decodes itself and may answer with a
+// Bind decodes one JSON object into the struct that into points to, and reports what does not fit, each with its path:
+// members that are missing (tag `bind:"required"`), of the wrong type, null (unless tagged `bind:"nullable"`) or
+// unknown (unless the struct has a field tagged `bind:"open"`), and lists longer than their bound. Fields keep the
+// value they have when their member is absent. A type with UnmarshalJSON decodes itself and may answer with a
 // *wire.Mismatch. A text with the tag `oneof:"a b"` takes only those.
 //
-// The rules and wording are pydantic 2's. Beyond encoding/json it refuses
-// broken UTF-8 and members named twice. What is beyond a bound, or comes after
-// fault.MaxProblems problems, is read over and takes no memory.
+// The rules and wording are pydantic 2's. Beyond encoding/json it refuses broken UTF-8 and members named twice. What is
+// beyond a bound, or comes after fault.MaxProblems problems, is read over and takes no memory.
 func Bind(body []byte, into any, bounds ...Bound) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return fault.Field("missing", nil, nil, "Field required: the body is empty, a JSON object is expected")
@@ -59,8 +55,8 @@ func Bind(body []byte, into any, bounds ...Bound) error {
 	return b.problems.Err()
 }
 
-// binder walks a JSON text and a Go value side by side. Its methods return an
-// error only for broken JSON; what does not fit is collected in problems.
+// binder walks a JSON text and a Go value side by side. Its methods return an error only for broken JSON; what does not
+// fit is collected in problems.
 type binder struct {
 	dec      *jsontext.Decoder
 	path     []any

@@ -57,8 +57,7 @@ func (b *binder) item(v reflect.Value, i, bound int) error {
 	return err
 }
 
-// bound is that of the list under the decoder: lists below the members of the
-// body have none.
+// bound is that of the list under the decoder: lists below the members of the body have none.
 func (b *binder) bound() int {
 	if len(b.path) == 1 {
 		for _, bound := range b.bounds {
@@ -77,8 +76,8 @@ func (b *binder) longer(count, bound int) *fault.Error {
 	return fault.Items(count, 0, bound, b.where()...)
 }
 
-// tooLong reports, and records, that raw is a list beyond its bound. The items
-// are counted only where there are enough bytes for more.
+// tooLong reports, and records, that raw is a list beyond its bound. The items are counted only where there are enough
+// bytes for more.
 func (b *binder) tooLong(raw jsontext.Value) (bool, error) {
 	bound := b.bound()
 	if raw.Kind() != '[' || len(raw)/2 <= bound {

@@ -57,8 +57,7 @@ func (b *binder) pointer(v reflect.Value, nullable bool) error {
 	return err
 }
 
-// self lets a type decode itself. A list that cannot be within its bound is
-// not given to it.
+// self lets a type decode itself. A list that cannot be within its bound is not given to it.
 func (b *binder) self(into json.Unmarshaler) error {
 	raw, err := b.dec.ReadValue()
 	if err != nil {

@@ -15,14 +15,12 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// smallBody is how many bytes of a body are read before any of the memory
-// budget is asked for: small requests never wait for large ones, and a client
-// must have sent this much before it can hold a place of the budget.
+// smallBody is how many bytes of a body are read before any of the memory budget is asked for: small requests never
+// wait for large ones, and a client must have sent this much before it can hold a place of the budget.
 const smallBody = 64 << 10
 
-// bodyWeight is what a byte of a large body costs in memory until its request
-// has been answered: itself, what is decoded from it, and the garbage that Go
-// lets pile up to as much again.
+// bodyWeight is what a byte of a large body costs in memory until its request has been answered: itself, what is
+// decoded from it, and the garbage that Go lets pile up to as much again.
 const bodyWeight = 4
 
 // A body must keep coming: every piece of this many bytes within this time.
@@ -31,8 +29,8 @@ const (
 	piecePatience = 20 * time.Second
 )
 
-// body returns the request's body, of at most the API's limit. What a large one
-// takes of the memory budget is given back when the exchange ends.
+// body returns the request's body, of at most the API's limit. What a large one takes of the memory budget is given
+// back when the exchange ends.
 func (x *exchange) body(c *fiber.Ctx) ([]byte, error) {
 	limit := x.gateway.opts.BodyLimit
 	if !c.Request().IsBodyStream() { // none, or a test's
@@ -62,8 +60,7 @@ func (x *exchange) body(c *fiber.Ctx) ([]byte, error) {
 	return body, nil
 }
 
-// rest reads a body on to its end, io.EOF, once the memory for it has been
-// granted.
+// rest reads a body on to its end, io.EOF, once the memory for it has been granted.
 func (x *exchange) rest(c *fiber.Ctx, body []byte, reader io.Reader, declared int) ([]byte, error) {
 	limit := x.gateway.opts.BodyLimit
 	expected := limit
@@ -84,16 +81,14 @@ func (x *exchange) rest(c *fiber.Ctx, body []byte, reader io.Reader, declared in
 	return body, err
 }
 
-// read appends up to n bytes. The error is nil when all n came: there may be
-// more. It is io.EOF at the end of the body.
+// read appends up to n bytes. The error is nil when all n came: there may be more. It is io.EOF at the end of the body.
 func read(body []byte, reader io.Reader, n int) ([]byte, error) {
 	buffer := bytes.NewBuffer(body)
 	_, err := io.CopyN(buffer, reader, int64(n))
 	return buffer.Bytes(), err
 }
 
-// reader reads the body in pieces, each with a deadline of its own, until the
-// context ends.
+// reader reads the body in pieces, each with a deadline of its own, until the context ends.
 func (x *exchange) reader(c *fiber.Ctx) io.Reader {
 	return &paced{ctx: c.UserContext(), stream: c.Context().RequestBodyStream(), conn: c.Context().Conn()}
 }

@@ -6,14 +6,12 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Bounded is a request each of whose bounds concerns one member. They are
-// checked even where other members do not fit, so that an answer names every
-// problem of a request at once.
+// Bounded is a request each of whose bounds concerns one member. They are checked even where other members do not fit,
+// so that an answer names every problem of a request at once.
 type Bounded interface{ Bounds() []*fault.Error }
 
-// withBounds adds the bounds that a request breaks (nil for one that it keeps)
-// to what did not fit in its body. A member that did not fit is not judged
-// again; a body that is not JSON is not judged at all.
+// withBounds adds the bounds that a request breaks (nil for one that it keeps) to what did not fit in its body. A
+// member that did not fit is not judged again; a body that is not JSON is not judged at all.
 func withBounds(unfit error, bounds []*fault.Error) error {
 	f := fault.As(unfit)
 	var judged []*fault.Error

@@ -11,10 +11,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// connections are those of one port: at most a given number, of which the one
-// whose client has been waited for longest makes room for the next. A client is
-// waited for while it has no request, sends one, or does not take its answer;
-// so clients that hold connections and send or read nothing keep nobody out.
+// connections are those of one port: at most a given number, of which the one whose client has been waited for longest
+// makes room for the next. A client is waited for while it has no request, sends one, or does not take its answer; so
+// clients that hold connections and send or read nothing keep nobody out.
 type connections struct {
 	most         int
 	writeTimeout time.Duration
@@ -44,8 +43,8 @@ func (c *connections) close() {
 	c.free.Broadcast()
 }
 
-// add counts a connection. Where there is no room it closes one whose client is
-// waited for, or else waits until any closes.
+// add counts a connection. Where there is no room it closes one whose client is waited for, or else waits until any
+// closes.
 func (c *connections) add(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,8 +59,7 @@ func (c *connections) add(conn *connection) {
 	c.open[conn] = struct{}{}
 }
 
-// longestAwaited is the connection whose client has been waited for longest,
-// nil where all are at work.
+// longestAwaited is the connection whose client has been waited for longest, nil where all are at work.
 func (c *connections) longestAwaited() *connection {
 	var longest *connection
 	var least int64
@@ -89,8 +87,7 @@ func (c *connections) state(conn net.Conn, state fasthttp.ConnState) {
 	}
 }
 
-// serving marks that the whole request of ctx is there: its client is not
-// waited for any longer.
+// serving marks that the whole request of ctx is there: its client is not waited for any longer.
 func serving(ctx *fasthttp.RequestCtx) {
 	if known, ok := ctx.Conn().(*connection); ok {
 		known.awaited.Store(0)
@@ -103,8 +100,8 @@ type limited struct {
 	connections *connections
 }
 
-// Accept waits through a lack of descriptors or memory, which would otherwise
-// end the server. The pause grows from 5 ms to a second.
+// Accept waits through a lack of descriptors or memory, which would otherwise end the server. The pause grows from 5 ms
+// to a second.
 func (l *limited) Accept() (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		accepted, err := l.Listener.Accept()
@@ -133,8 +130,7 @@ func passes(err error) bool {
 	return false
 }
 
-// connection is one client's, with a deadline for every piece that is written
-// and a memory of its end.
+// connection is one client's, with a deadline for every piece that is written and a memory of its end.
 type connection struct {
 	net.Conn
 	owner   *connections
@@ -160,8 +156,8 @@ func (c *connection) Read(p []byte) (int, error) {
 // piece is how many bytes a client must take within the write timeout.
 const piece = 256 << 10
 
-// Write gives each piece a deadline of its own: a client that reads slowly gets
-// all of a large answer, one that has stopped reading is left.
+// Write gives each piece a deadline of its own: a client that reads slowly gets all of a large answer, one that has
+// stopped reading is left.
 func (c *connection) Write(p []byte) (written int, err error) {
 	for len(p) > 0 {
 		next := p[:min(len(p), piece)]

@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// departures ends the context of a request whose client has closed its
-// connection. Neither Fiber nor fasthttp reads a connection while a handler
-// runs, so a departed client shows only in the state of its socket: one
-// goroutine asks poll(2) about all busy sockets at once. A client that closes
-// only its sending half is taken to have left, as Go's net/http does.
+// departures ends the context of a request whose client has closed its connection. Neither Fiber nor fasthttp reads a
+// connection while a handler runs, so a departed client shows only in the state of its socket: one goroutine asks
+// poll(2) about all busy sockets at once. A client that closes only its sending half is taken to have left, as Go's
+// net/http does.
 type departures struct {
 	mu    sync.Mutex
 	busy  map[int]context.CancelCauseFunc
@@ -29,8 +28,8 @@ func watchDepartures(ctx context.Context, every time.Duration) *departures {
 	return d
 }
 
-// add watches conn until the returned function is called. A connection
-// without a socket of its own, as in tests, is not watched.
+// add watches conn until the returned function is called. A connection without a socket of its own, as in tests, is not
+// watched.
 func (d *departures) add(conn net.Conn, gone context.CancelCauseFunc) (done func()) {
 	fd, ok := socket(conn)
 	if !ok {
@@ -71,8 +70,8 @@ func (d *departures) watch(ctx context.Context) {
 	}
 }
 
-// check polls the busy sockets and returns them. The lock is held throughout: a socket leaves the set before
-// its number can be given to another connection.
+// check polls the busy sockets and returns them. The lock is held throughout: a socket leaves the set before its number
+// can be given to another connection.
 func (d *departures) check(fds []unix.PollFd) []unix.PollFd {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,8 +2,7 @@ package gateway
 
 import "retort/orchestrator/fault"
 
-// Detail is one problem of a body in the form of pydantic 2, which several of
-// the published services answer with.
+// Detail is one problem of a body in the form of pydantic 2, which several of the published services answer with.
 type Detail struct {
 	Type  string         `json:"type"`
 	Loc   []any          `json:"loc"`

@@ -14,8 +14,8 @@ import (
 	swagger "github.com/swaggo/files/v2"
 )
 
-// page is Swagger UI on the API's own description. Its assets are embedded
-// and its links relative, so that it works offline and behind a prefix.
+// page is Swagger UI on the API's own description. Its assets are embedded and its links relative, so that it works
+// offline and behind a prefix.
 var page = template.Must(template.New("docs").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>

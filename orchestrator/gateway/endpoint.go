@@ -13,9 +13,8 @@ type Validator interface{ Validate() error }
 // Defaulter is a request with defaults for the members left out.
 type Defaulter interface{ SetDefaults() }
 
-// JSON is an endpoint that answers a JSON object with a JSON value: it reads
-// the body, decodes it within the bounds, validates, takes a permit, calls the
-// use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy.
+// JSON is an endpoint that answers a JSON object with a JSON value: it reads the body, decodes it within the bounds,
+// validates, takes a permit, calls the use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy.
 func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...Bound) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		req, err := receive[Req](c, bounds)
@@ -42,10 +41,9 @@ func Get[Res any](use func(context.Context) (Res, error)) fiber.Handler {
 	}
 }
 
-// receive returns a request's decoded and validated body once it is admitted.
-// A permit comes last, since only then is it known what the request asks for;
-// what is held until then is bounded by the size of a small body and by the
-// memory budget.
+// receive returns a request's decoded and validated body once it is admitted. A permit comes last, since only then is
+// it known what the request asks for; what is held until then is bounded by the size of a small body and by the memory
+// budget.
 func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
 	x := exchangeOf(c)
 	x.named(c.Route().Path)

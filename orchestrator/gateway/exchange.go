@@ -46,8 +46,8 @@ type exchangeKey struct{}
 // exchangeOf returns the exchange that c belongs to.
 func exchangeOf(c *fiber.Ctx) *exchange { return c.Context().UserValue(exchangeKey{}).(*exchange) }
 
-// begin gives the request its id, deadline, span and place in the metrics.
-// Strings that Fiber lends are copied: a stream outlives the handler.
+// begin gives the request its id, deadline, span and place in the metrics. Strings that Fiber lends are copied: a
+// stream outlives the handler.
 func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 	id := requestID(c.Get(RequestIDHeader))
 	x := &exchange{

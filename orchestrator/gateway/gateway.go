@@ -1,12 +1,9 @@
-// Package gateway holds what is true of every documented API and of none in
-// particular: the server of a port, limits, deadlines, streams, health,
-// documentation, and one log line, metric and span per request.
+// Package gateway holds what is true of every documented API and of none in particular: the server of a port, limits,
+// deadlines, streams, health, documentation, and one log line, metric and span per request.
 //
-// A request: [Guard] refuses what two programs could read differently → the
-// API's own Fiber app → an exchange (id, deadline, departure of the client) →
-// [JSON] or [JSONOrStream] reads the body, decodes it, validates, and takes a
-// permit → the use case of the room → the answer, or the fault as the room
-// words it.
+// A request: [Guard] refuses what two programs could read differently → the API's own Fiber app → an exchange (id,
+// deadline, departure of the client) → [JSON] or [JSONOrStream] reads the body, decodes it, validates, and takes a
+// permit → the use case of the room → the answer, or the fault as the room words it.
 package gateway
 
 import (
@@ -33,11 +30,9 @@ type API interface {
 	Name() string
 	// Routes adds the API's own routes.
 	Routes(r fiber.Router)
-	// RenderFault words a failure as the API documents it. The body is
-	// encoded as JSON.
+	// RenderFault words a failure as the API documents it. The body is encoded as JSON.
 	RenderFault(f *fault.Error) (status int, body any)
-	// Health returns the documented bodies of a service that is ready and of
-	// one that is alive.
+	// Health returns the documented bodies of a service that is ready and of one that is alive.
 	Health() (ready, live any)
 	// Ready returns nil when the API can serve, else why not.
 	Ready() error
@@ -70,8 +65,8 @@ type Gateway struct {
 	draining   func() bool
 }
 
-// New builds the app of one API. All work ends when life does; draining says
-// whether the process is about to stop, when readiness must be refused.
+// New builds the app of one API. All work ends when life does; draining says whether the process is about to stop, when
+// readiness must be refused.
 func New(life context.Context, api API, draining func() bool, opts Options) (*Gateway, error) {
 	g := &Gateway{
 		api:        api,

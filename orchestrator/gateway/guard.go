@@ -12,10 +12,9 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Guard wraps a handler so that no byte of one request is read as another. It
-// refuses requests whose extent is ambiguous (RFC 9112, sections 3.2, 6.1 and
-// 6.3), bodies of methods that have none, and afterwards what the handler left
-// unread goes or the connection does. refuse words a refusal.
+// Guard wraps a handler so that no byte of one request is read as another. It refuses requests whose extent is
+// ambiguous (RFC 9112, sections 3.2, 6.1 and 6.3), bodies of methods that have none, and afterwards what the handler
+// left unread goes or the connection does. refuse words a refusal.
 func Guard(handle fasthttp.RequestHandler, refuse func(*fasthttp.RequestCtx, *fault.Error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if f := checkHead(&ctx.Request.Header); f != nil {
@@ -42,8 +41,7 @@ func bodiless(ctx *fasthttp.RequestCtx) bool {
 	return ctx.IsGet() || ctx.IsHead() || ctx.IsOptions()
 }
 
-// bodyRead marks, among a request's user values, that its body was read to the
-// end.
+// bodyRead marks, among a request's user values, that its body was read to the end.
 type bodyRead struct{}
 
 // Bounds on what is read of a body only to be thrown away.
@@ -52,8 +50,8 @@ const (
 	discardTimeout = 5 * time.Second
 )
 
-// finish reads what is left of the body. Where that is too much or comes too
-// slowly, or breaks off, the connection ends with the answer.
+// finish reads what is left of the body. Where that is too much or comes too slowly, or breaks off, the connection ends
+// with the answer.
 func finish(ctx *fasthttp.RequestCtx) (all bool) {
 	if !ctx.Request.IsBodyStream() || ctx.UserValue(bodyRead{}) != nil {
 		return true
@@ -66,8 +64,7 @@ func finish(ctx *fasthttp.RequestCtx) (all bool) {
 	return false
 }
 
-// discard reads a body to its end and reports whether that was reached within
-// the bounds.
+// discard reads a body to its end and reports whether that was reached within the bounds.
 func discard(ctx *fasthttp.RequestCtx, most int64, patience time.Duration) bool {
 	deadline := time.Now().Add(patience)
 	_ = ctx.Conn().SetReadDeadline(deadline) // a connection without deadlines is a test's
@@ -75,15 +72,14 @@ func discard(ctx *fasthttp.RequestCtx, most int64, patience time.Duration) bool 
 	return err == io.EOF && !truncated(ctx)
 }
 
-// truncated reports whether a chunked body ended with its connection and not
-// with its last chunk, which fasthttp takes to be the same.
+// truncated reports whether a chunked body ended with its connection and not with its last chunk, which fasthttp takes
+// to be the same.
 func truncated(ctx *fasthttp.RequestCtx) bool {
 	conn, ok := ctx.Conn().(*connection)
 	return ok && ctx.Request.Header.ContentLength() == -1 && conn.ended.Load()
 }
 
-// checkHead returns what is wrong with a request's line and headers, nil where
-// every program would read them alike.
+// checkHead returns what is wrong with a request's line and headers, nil where every program would read them alike.
 func checkHead(head *fasthttp.RequestHeader) *fault.Error {
 	version := string(head.Protocol())
 	if version != "HTTP/1.1" && version != "HTTP/1.0" {

@@ -11,8 +11,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// health adds what every API answers: readiness, liveness, metadata, version
-// and metrics.
+// health adds what every API answers: readiness, liveness, metadata, version and metrics.
 func (g *Gateway) health(r fiber.Router) {
 	ready, live := g.api.Health()
 	r.Get("/v1/health/ready", Get(func(context.Context) (any, error) { return ready, g.Ready() }))

@@ -23,8 +23,8 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
-// talk sends bytes over one connection and returns the status lines of what is
-// answered until the server closes it or answers nothing more.
+// talk sends bytes over one connection and returns the status lines of what is answered until the server closes it or
+// answers nothing more.
 func talk(t *testing.T, url, text string) (statuses []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -87,8 +87,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// Requests whose end two programs could see in different places are refused,
-// and their connection is closed.
+// Requests whose end two programs could see in different places are refused, and their connection is closed.
 func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	next := "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"

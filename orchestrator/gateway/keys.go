@@ -16,10 +16,9 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Keys are the bearer keys that open the APIs: one a line in a file, empty
-// lines and lines that begin with # left out. A changed file is read again,
-// so that keys can be rotated without a restart; one that has become
-// unreadable or empty keeps the keys that were read last.
+// Keys are the bearer keys that open the APIs: one a line in a file, empty lines and lines that begin with # left out.
+// A changed file is read again, so that keys can be rotated without a restart; one that has become unreadable or empty
+// keeps the keys that were read last.
 type Keys struct {
 	path string
 
@@ -57,8 +56,7 @@ func (k *Keys) read() error {
 	return nil
 }
 
-// Open says whether key is one of the keys. The time it takes depends neither
-// on the key nor on which one it equals.
+// Open says whether key is one of the keys. The time it takes depends neither on the key nor on which one it equals.
 func (k *Keys) Open(key string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -8,15 +8,13 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Heavy is a request that can tell whether it asks for so much work that short
-// requests must not wait for it: thousands of texts, a long search.
+// Heavy is a request that can tell whether it asks for so much work that short requests must not wait for it: thousands
+// of texts, a long search.
 type Heavy interface{ Heavy() bool }
 
-// permits bound the work of one API: so many requests are served at once, so
-// many more wait, and the rest are refused at once. Nothing queues without
-// bound, and one slow API takes no place of another. Heavy requests take at
-// most three quarters of the permits and of the places to wait, so that light
-// ones are served beside any number of them.
+// permits bound the work of one API: so many requests are served at once, so many more wait, and the rest are refused
+// at once. Nothing queues without bound, and one slow API takes no place of another. Heavy requests take at most three
+// quarters of the permits and of the places to wait, so that light ones are served beside any number of them.
 type permits struct {
 	concurrency, queue int
 	api                string
@@ -55,8 +53,7 @@ func newPermits(api string, concurrency, queue int, metrics meter) *permits {
 	return &permits{concurrency: concurrency, queue: queue, api: api, metrics: metrics}
 }
 
-// share is the part of n that heavy requests may take: all of it where there is
-// only one.
+// share is the part of n that heavy requests may take: all of it where there is only one.
 func share(n int) int { return max(min(n, 1), n*3/4) }
 
 // acquire waits for a permit and returns what gives it back.
@@ -112,8 +109,8 @@ func (p *permits) release(heavy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.serving.add(-1, heavy)
-	// Heavy requests that wait get half of the permits before light ones get
-	// more: light ones that keep coming do not shut them out.
+	// Heavy requests that wait get half of the permits before light ones get more: light ones that keep coming do not
+	// shut them out.
 	first := p.serving.heavy < p.concurrency/2
 	for p.grant(first) || p.grant(!first) {
 	}
@@ -124,8 +121,7 @@ func (p *permits) free(heavy bool) bool {
 	return p.serving.all < p.concurrency && (!heavy || p.serving.heavy < share(p.concurrency))
 }
 
-// next is the request of that weight which has waited longest, nil when none
-// waits.
+// next is the request of that weight which has waited longest, nil when none waits.
 func (p *permits) next(heavy bool) *waiter {
 	list := &p.light
 	if heavy {

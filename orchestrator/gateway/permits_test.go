@@ -54,8 +54,7 @@ func TestLightRequestsPassHeavyOnes(t *testing.T) {
 	}
 }
 
-// Light requests that keep coming do not shut a heavy one out, and one that
-// leaves gives its place back.
+// Light requests that keep coming do not shut a heavy one out, and one that leaves gives its place back.
 func TestHeavyRequestsGetTheirShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPermits("kitchen", 2, 100, silentMeter{})

@@ -16,13 +16,11 @@ import (
 
 // ServerConfig bounds what one port takes. Zero values are the defaults said.
 type ServerConfig struct {
-	// MaxConnections is how many connections are open at once. At the limit
-	// the one whose client has been waited for longest (for a request, the rest
-	// of one, or the taking of an answer) is closed for the next; where all are
-	// at work, the next waits to be accepted. Default 4096.
+	// MaxConnections is how many connections are open at once. At the limit the one whose client has been waited for
+	// longest (for a request, the rest of one, or the taking of an answer) is closed for the next; where all are at
+	// work, the next waits to be accepted. Default 4096.
 	MaxConnections int
-	// WriteTimeout is how long a client may take for each piece (256 KiB) of
-	// an answer. Default 30 s.
+	// WriteTimeout is how long a client may take for each piece (256 KiB) of an answer. Default 30 s.
 	WriteTimeout time.Duration
 	// TLS is the certificate; nil for plain HTTP.
 	TLS *tls.Config
@@ -38,8 +36,8 @@ func (c ServerConfig) withDefaults() ServerConfig {
 	return c
 }
 
-// Server serves one port over HTTP/1.1. It is fasthttp's server, as Fiber's
-// own listener sets it up, with bounds on connections and writes.
+// Server serves one port over HTTP/1.1. It is fasthttp's server, as Fiber's own listener sets it up, with bounds on
+// connections and writes.
 type Server struct {
 	http        *fasthttp.Server
 	connections *connections
@@ -49,8 +47,7 @@ type Server struct {
 // maxHead is the largest request line with headers, in bytes.
 const maxHead = 16 << 10
 
-// NewServer returns a server of handler, which is that of a Gateway or one
-// made by Guard.
+// NewServer returns a server of handler, which is that of a Gateway or one made by Guard.
 func NewServer(handler fasthttp.RequestHandler, config ServerConfig) *Server {
 	config = config.withDefaults()
 	s := &Server{config: config, connections: newConnections(config.MaxConnections, config.WriteTimeout)}
@@ -71,8 +68,8 @@ func NewServer(handler fasthttp.RequestHandler, config ServerConfig) *Server {
 	return s
 }
 
-// Serve answers on a listener until Shutdown. Errors of the system that pass,
-// such as too many open files, do not end it.
+// Serve answers on a listener until Shutdown. Errors of the system that pass, such as too many open files, do not end
+// it.
 func (s *Server) Serve(listener net.Listener) error {
 	if s.config.TLS != nil {
 		listener = tls.NewListener(listener, s.config.TLS)
@@ -84,8 +81,7 @@ func (s *Server) Serve(listener net.Listener) error {
 	return err
 }
 
-// Shutdown takes no more connections and returns when all requests have been
-// answered, or with an error after timeout.
+// Shutdown takes no more connections and returns when all requests have been answered, or with an error after timeout.
 func (s *Server) Shutdown(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -93,14 +89,14 @@ func (s *Server) Shutdown(timeout time.Duration) error {
 	return s.http.ShutdownWithContext(ctx)
 }
 
-// silent takes what fasthttp logs of single connections: broken requests are
-// answered and departed clients are no events.
+// silent takes what fasthttp logs of single connections: broken requests are answered and departed clients are no
+// events.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// unparsable answers what never became a request: a broken request line, or
-// headers above maxHead. The connection is closed after it.
+// unparsable answers what never became a request: a broken request line, or headers above maxHead. The connection is
+// closed after it.
 func unparsable(ctx *fasthttp.RequestCtx, err error) {
 	status := fiber.StatusBadRequest
 	var small *fasthttp.ErrSmallBuffer

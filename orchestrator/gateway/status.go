@@ -6,8 +6,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// StatusOf is the HTTP status of a kind of failure where an API's
-// documentation does not ask for another one.
+// StatusOf is the HTTP status of a kind of failure where an API's documentation does not ask for another one.
 func StatusOf(kind fault.Kind) int {
 	switch kind {
 	case fault.Invalid:

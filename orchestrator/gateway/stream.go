@@ -18,8 +18,8 @@ type Events struct {
 	next chan []byte
 }
 
-// Send writes one event with v, encoded as JSON, as its data. It returns the
-// context's error once the client has left or the deadline has passed.
+// Send writes one event with v, encoded as JSON, as its data. It returns the context's error once the client has left
+// or the deadline has passed.
 func (e *Events) Send(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -38,15 +38,14 @@ func (e *Events) SendText(data string) error {
 	}
 }
 
-// StreamFaults is an API that words a failure within a stream, after status
-// 200 has been sent: the data of the events that end it.
+// StreamFaults is an API that words a failure within a stream, after status 200 has been sent: the data of the events
+// that end it.
 type StreamFaults interface {
 	RenderStreamFault(f *fault.Error) []any
 }
 
-// Ending is the error of a stream that words its end itself: an API with two
-// kinds of streams. Err is classified and logged like any other; Events are
-// the data of the events that tell the client, given what it may know of Err.
+// Ending is the error of a stream that words its end itself: an API with two kinds of streams. Err is classified and
+// logged like any other; Events are the data of the events that tell the client, given what it may know of Err.
 type Ending struct {
 	Err    error
 	Events func(f *fault.Error) []any
@@ -56,13 +55,11 @@ func (e *Ending) Error() string { return e.Err.Error() }
 
 func (e *Ending) Unwrap() error { return e.Err }
 
-// pulse is how often an idle stream sends a comment: proxies keep the
-// connection, and a departed client shows.
+// pulse is how often an idle stream sends a comment: proxies keep the connection, and a departed client shows.
 const pulse = 10 * time.Second
 
-// JSONOrStream is an endpoint that answers in one piece or, when wants says
-// so, as server-sent events. What fails before the first event is answered
-// with its status like any other request.
+// JSONOrStream is an endpoint that answers in one piece or, when wants says so, as server-sent events. What fails
+// before the first event is answered with its status like any other request.
 func JSONOrStream[Req, Res any](
 	wants func(Req) bool,
 	whole func(context.Context, Req) (Res, error),
@@ -85,8 +82,8 @@ func JSONOrStream[Req, Res any](
 	}
 }
 
-// events runs produce beside the connection. The body is written by fasthttp
-// after this handler has returned, so the exchange stays open until then.
+// events runs produce beside the connection. The body is written by fasthttp after this handler has returned, so the
+// exchange stays open until then.
 func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
 	x := exchangeOf(c)
 	ctx, stop := context.WithCancel(c.UserContext())
@@ -118,8 +115,8 @@ func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
 	return nil
 }
 
-// write copies events to the client until there are no more. After a failed
-// flush it stops the producer and only drains.
+// write copies events to the client until there are no more. After a failed flush it stops the producer and only
+// drains.
 func (x *exchange) write(w *bufio.Writer, first []byte, next <-chan []byte, stop func()) (written int) {
 	idle := time.NewTicker(pulse)
 	defer idle.Stop()

@@ -52,8 +52,7 @@ type Sampled struct {
 
 // Generate is the body of POST /generate.
 type Generate struct {
-	// Smi is the seed. A list is beyond the published API; the answer is then
-	// one list per seed.
+	// Smi is the seed. A list is beyond the published API; the answer is then one list per seed.
 	Smi           Seeds    `json:"smi" bind:"required"`
 	Algorithm     string   `json:"algorithm"` // "CMA-ES" or "none"
 	NumMolecules  int      `json:"num_molecules"`
@@ -115,8 +114,8 @@ func (s *Seeds) path(i int) []any {
 	return []any{"smi"}
 }
 
-// Generated is the answer of POST /generate, best first: []string, or
-// []Molecule with include_scores; for a list of seeds, a list of these.
+// Generated is the answer of POST /generate, best first: []string, or []Molecule with include_scores; for a list of
+// seeds, a list of these.
 type Generated struct {
 	Generated any `json:"generated"`
 }
@@ -130,8 +129,7 @@ type Molecule struct {
 	Similarity *float64 `json:"similarity,omitempty"`
 }
 
-// Progress is an event of a stream: one per iteration and seed. The last event
-// of a stream is the answer, a Generated.
+// Progress is an event of a stream: one per iteration and seed. The last event of a stream is the answer, a Generated.
 type Progress struct {
 	Seed        int       `json:"seed"`        // index in smi
 	Iteration   int       `json:"iteration"`   // from 1

@@ -12,8 +12,8 @@ import (
 // weighted values are added up.
 type Property struct{ Terms []Term }
 
-// Term is a property with a weight. With Min, Max or both its value is 1 within that window and
-// 1 / (1 + distance / unit) outside.
+// Term is a property with a weight. With Min, Max or both its value is 1 within that window and 1 / (1 + distance /
+// unit) outside.
 type Term struct {
 	Name   string   `json:"name"`
 	Weight float64  `json:"weight"` // default 1

@@ -42,9 +42,8 @@ func (s *Service) stream(ctx context.Context, r Generate, events *gateway.Events
 // Health returns the documented bodies.
 func (s *Service) Health() (ready, live any) { return Health{"ready"}, Health{"live"} }
 
-// RenderFault words a failure as the service does, which is FastAPI's way:
-// what is wrong with the body is a list of pydantic's errors with status 422,
-// anything else one text.
+// RenderFault words a failure as the service does, which is FastAPI's way: what is wrong with the body is a list of
+// pydantic's errors with status 422, anything else one text.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if f.Kind == fault.Invalid {
 		return fiber.StatusUnprocessableEntity, Invalid{Detail: gateway.DetailsOf(f)}
@@ -52,8 +51,7 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	return gateway.StatusOf(f.Kind), Failure{Detail: f.Message}
 }
 
-// RenderStreamFault words a failure after the first event: the same body as
-// the data of the last event.
+// RenderStreamFault words a failure after the first event: the same body as the data of the last event.
 func (s *Service) RenderStreamFault(f *fault.Error) []any {
 	_, body := s.RenderFault(f)
 	return []any{body}

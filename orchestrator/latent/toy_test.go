@@ -142,8 +142,7 @@ func tensor[T triton.Element](r *triton.Request, name string) []T {
 	return values
 }
 
-// oracleModel scores a fingerprint by its first bits set: a stand-in that a
-// test can compute itself.
+// oracleModel scores a fingerprint by its first bits set: a stand-in that a test can compute itself.
 func oracleModel(tb testing.TB) tritontest.Model {
 	return tritontest.Model{Config: tritontest.Config(tb, `name: "bit_count" max_batch_size: 64
 input [ { name: "fingerprint" data_type: TYPE_FP32 dims: [ 2048 ] } ]

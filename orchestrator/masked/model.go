@@ -90,8 +90,8 @@ func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 const quickSteps = 16
 
 // cost is what a row takes of a batch, in tokens: those that it has, and more in proportion where its masks take many
-// steps, since the whole batch runs until the last of its rows is unmasked. So a row with hundreds of masks does not hold
-// up others beside it or behind it for long.
+// steps, since the whole batch runs until the last of its rows is unmasked. So a row with hundreds of masks does not
+// hold up others beside it or behind it for long.
 func (m *tritonModel) cost(row Row) int {
 	masks := 0
 	for _, id := range row.IDs {

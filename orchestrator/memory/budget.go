@@ -1,5 +1,5 @@
-// Package memory bounds what requests hold of the process's memory while
-// their bodies and pictures are read, fetched and decoded.
+// Package memory bounds what requests hold of the process's memory while their bodies and pictures are read, fetched
+// and decoded.
 package memory
 
 import (
@@ -13,8 +13,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// A Budget is a number of bytes that all requests of the process share. A nil
-// Budget gives everything at once, for tests and tools.
+// A Budget is a number of bytes that all requests of the process share. A nil Budget gives everything at once, for
+// tests and tools.
 type Budget struct {
 	size  int64
 	bytes *semaphore.Weighted
@@ -27,16 +27,14 @@ type Budget struct {
 	returned time.Time // when memory was last given back to the system
 }
 
-// maxWaiting is how many requests may wait for bytes at once. Each of them
-// holds the first pieces of its body only.
+// maxWaiting is how many requests may wait for bytes at once. Each of them holds the first pieces of its body only.
 const maxWaiting = 1024
 
-// freeAbove is the use, in bytes, after whose end memory is given back to the
-// system at once: Go's runtime would take minutes.
+// freeAbove is the use, in bytes, after whose end memory is given back to the system at once: Go's runtime would take
+// minutes.
 const freeAbove = 64 << 20
 
-// NewBudget returns a budget of size bytes. Whoever waits longer than patience
-// is refused.
+// NewBudget returns a budget of size bytes. Whoever waits longer than patience is refused.
 func NewBudget(size int64, patience time.Duration) *Budget {
 	return &Budget{size: size, bytes: semaphore.NewWeighted(size), patience: patience}
 }
@@ -49,11 +47,9 @@ func (b *Budget) Size() int64 {
 	return b.size
 }
 
-// Acquire takes n bytes, waiting for others to give theirs back, in order of
-// arrival. release gives them back and may be called more than once. More than
-// the whole budget is taken to be the whole budget: such a request is served
-// alone. The error is Overloaded where too many wait already or the wait took
-// too long, or that of ctx.
+// Acquire takes n bytes, waiting for others to give theirs back, in order of arrival. release gives them back and may
+// be called more than once. More than the whole budget is taken to be the whole budget: such a request is served alone.
+// The error is Overloaded where too many wait already or the wait took too long, or that of ctx.
 func (b *Budget) Acquire(ctx context.Context, n int64) (release func(), err error) {
 	if b == nil || n <= 0 {
 		return func() {}, nil
@@ -103,8 +99,8 @@ func errFull() error {
 	}
 }
 
-// giveBack returns n bytes. After much was held and nothing is any more, the
-// memory itself goes back to the system, at most every ten seconds.
+// giveBack returns n bytes. After much was held and nothing is any more, the memory itself goes back to the system, at
+// most every ten seconds.
 func (b *Budget) giveBack(n int64) {
 	b.bytes.Release(n)
 	b.mu.Lock()

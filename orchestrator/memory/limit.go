@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Limit is how much memory this process may use, in bytes: that of its control
-// group (version 2, then 1) or of the machine, whichever is less; 0 where
-// neither can be read, as on systems other than Linux.
+// Limit is how much memory this process may use, in bytes: that of its control group (version 2, then 1) or of the
+// machine, whichever is less; 0 where neither can be read, as on systems other than Linux.
 func Limit() int64 {
 	limit := machine()
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
@@ -40,8 +39,7 @@ func machine() int64 {
 	return 0
 }
 
-// Default is the budget where none is set: an eighth of Limit, between 256 MiB
-// and 2 GiB.
+// Default is the budget where none is set: an eighth of Limit, between 256 MiB and 2 GiB.
 func Default() int64 {
 	const (
 		least   = 256 << 20

@@ -85,8 +85,7 @@ func checkGraph(path string, config *triton.ModelConfig) error {
 	return nil
 }
 
-// checkTokenizer encodes a text and a pair: the ids must be rows of the word
-// table, the segments rows of theirs.
+// checkTokenizer encodes a text and a pair: the ids must be rows of the word table, the segments rows of theirs.
 func (e *entry) checkTokenizer(path string, config *triton.ModelConfig) error {
 	t, err := tokenizers.Load(path)
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// network writes the encoder of a folder into a graph. The first error stays;
-// what is written after it has no meaning.
+// network writes the encoder of a folder into a graph. The first error stays; what is written after it has no meaning.
 type network struct {
 	*graph
 	folder *folder
@@ -17,8 +16,7 @@ type network struct {
 	ids, mask string // inputs
 }
 
-// tensor reads weights. The names of old files, from the time of TensorFlow,
-// are understood.
+// tensor reads weights. The names of old files, from the time of TensorFlow, are understood.
 func (n *network) tensor(name string, shape ...int64) []float32 {
 	if n.err != nil {
 		return nil
@@ -113,9 +111,8 @@ func (n *network) embeddings() string {
 	return n.layerNorm(x, at+"LayerNorm")
 }
 
-// places are the positions of tokens: 0, 1, … for BERT. RoBERTa counts the
-// tokens that are not padding, from the place behind the padding's own
-// (transformers, create_position_ids_from_input_ids).
+// places are the positions of tokens: 0, 1, … for BERT. RoBERTa counts the tokens that are not padding, from the place
+// behind the padding's own (transformers, create_position_ids_from_input_ids).
 func (n *network) places(family string) string {
 	if family == "bert" {
 		length := n.gather(n.op("Shape", n.ids), n.index(1), 0)
@@ -127,8 +124,7 @@ func (n *network) places(family string) string {
 	return n.op("Add", counted, pad)
 }
 
-// layer is one of the encoder's: attention, then the feed-forward part, each
-// added to what came in and normalised.
+// layer is one of the encoder's: attention, then the feed-forward part, each added to what came in and normalised.
 func (n *network) layer(x, bias string, i int) string {
 	c, at := n.folder, n.prefix+"encoder.layer."+decimal(i)+"."
 	attended := n.linear(n.attention(x, bias, at+"attention.self."), at+"attention.output.dense", c.HiddenSize, c.HiddenSize)

@@ -47,8 +47,8 @@ func (e *entry) write(dir string, w *weights) error {
 	return nil
 }
 
-// tokenizer is the folder's without truncation and padding, with which its
-// author last called the library: lengths are the gateway's to say.
+// tokenizer is the folder's without truncation and padding, with which its author last called the library: lengths are
+// the gateway's to say.
 func (e *entry) tokenizer() ([]byte, error) {
 	data, err := os.ReadFile(e.folder.path("tokenizer.json"))
 	if err != nil {
@@ -120,8 +120,7 @@ func (e *entry) parameters() []Parameter {
 	return append(told, Parameter{"max_model_len", strconv.Itoa(r.maxLength)}, Parameter{"tokenizer", "tokenizer.json"})
 }
 
-// config is the text of config.pbtxt, in the form of the entries that are
-// shipped.
+// config is the text of config.pbtxt, in the form of the entries that are shipped.
 func (e *entry) config() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Made by retort model import. Tensors and parameters: ../README.md; weights: CARD.md.\n")

@@ -17,8 +17,8 @@ type folder struct {
 	modelConfig
 }
 
-// modelConfig is what matters of config.json: the sizes of the encoder, and
-// what would make it another network than the one written here.
+// modelConfig is what matters of config.json: the sizes of the encoder, and what would make it another network than the
+// one written here.
 type modelConfig struct {
 	ModelType     string   `json:"model_type"`
 	Architectures []string `json:"architectures"`
@@ -113,8 +113,7 @@ func (f *folder) encoder() error {
 	return nil
 }
 
-// positions is the longest row that the position table has places for: those
-// of RoBERTa begin behind the padding's.
+// positions is the longest row that the position table has places for: those of RoBERTa begin behind the padding's.
 func (f *folder) positions() int {
 	if family, err := f.family(); err == nil && family == "roberta" {
 		return f.MaxPositions - f.pad() - 1

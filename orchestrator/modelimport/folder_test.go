@@ -15,8 +15,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// tiny is a published folder of a BERT with one layer, to be changed by a test
-// before it is written.
+// tiny is a published folder of a BERT with one layer, to be changed by a test before it is written.
 type tiny struct {
 	config    map[string]any
 	files     map[string]any // JSON by name

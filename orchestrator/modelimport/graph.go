@@ -17,8 +17,8 @@ const (
 	onnxFloat16 = 10
 )
 
-// graph adds nodes and constants to an ONNX graph. A value is known by its
-// name; values and nodes are named after what they are made for.
+// graph adds nodes and constants to an ONNX graph. A value is known by its name; values and nodes are named after what
+// they are made for.
 type graph struct {
 	*onnxpb.GraphProto
 	fp32  bool // store weights in 32 bits
@@ -106,8 +106,8 @@ func (g *graph) initializer(name string, shape []int64, element int32, raw []byt
 // mostHalf is the largest number that 16 bits hold.
 const mostHalf = 65504
 
-// weight adds a tensor of weights, stored in 16 bits unless that would make
-// numbers of it infinite, and returns its name and whether it needs a cast.
+// weight adds a tensor of weights, stored in 16 bits unless that would make numbers of it infinite, and returns its
+// name and whether it needs a cast.
 func (g *graph) weight(name string, shape []int64, values []float32) (stored string, half bool) {
 	half = !g.fp32
 	for _, v := range values {

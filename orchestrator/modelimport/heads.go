@@ -10,8 +10,8 @@ import (
 	"retort/orchestrator/modelimport/onnxpb"
 )
 
-// The tensors of the entries' contract, as orchestrator/encoder, embedding and
-// ranking know them: model_repository/README.md.
+// The tensors of the entries' contract, as orchestrator/encoder, embedding and ranking know them:
+// model_repository/README.md.
 const (
 	inputIDs     = "input_ids"
 	inputMask    = "attention_mask"
@@ -90,8 +90,8 @@ func (r *recipe) needsPooling() error {
 	return fmt.Errorf("pooling %q is not known, only mean or cls", r.pooling)
 }
 
-// pool makes one vector of token states [batch, tokens, hidden]. Only
-// operators whose form never changed are used, so it can go behind any graph.
+// pool makes one vector of token states [batch, tokens, hidden]. Only operators whose form never changed are used, so
+// it can go behind any graph.
 func (g *graph) pool(states, mask string, r *recipe) string {
 	var vector string // [batch, 1, hidden]
 	if r.pooling == "cls" {
@@ -126,8 +126,8 @@ func (f *folder) oneLabel(s *safetensors) error {
 	return fmt.Errorf("the weights have no classifier.weight and no classifier.out_proj.weight: %v is no cross-encoder", f.Architectures)
 }
 
-// classify is the head of a cross-encoder over the first token's state:
-// BERT's pooler and classifier, or RoBERTa's dense layer and projection.
+// classify is the head of a cross-encoder over the first token's state: BERT's pooler and classifier, or RoBERTa's
+// dense layer and projection.
 func (n *network) classify(states, family string) string {
 	size := n.folder.HiddenSize
 	dense, last := "classifier.dense", "classifier.out_proj"

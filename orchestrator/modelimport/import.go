@@ -34,8 +34,7 @@ type Options struct {
 	Force      bool
 	// OwnedBy is shown in the model list; by default the ID's part before "/".
 	OwnedBy string
-	// Weights is "safetensors" or "onnx"; by default safetensors, where the
-	// folder has them.
+	// Weights is "safetensors" or "onnx"; by default safetensors, where the folder has them.
 	Weights string
 	// FP32 stores weights in 32 bits and not in 16.
 	FP32 bool
@@ -72,9 +71,8 @@ type Parameter struct{ Key, Value string }
 
 var entryName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// Import makes the entry. Until it is whole and has been checked it lies under
-// a name that begins with a dot, so a server that follows the repository never
-// sees half of it.
+// Import makes the entry. Until it is whole and has been checked it lies under a name that begins with a dot, so a
+// server that follows the repository never sees half of it.
 func Import(o Options) (*Result, error) {
 	name, err := o.entry()
 	if err != nil {

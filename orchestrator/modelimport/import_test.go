@@ -15,8 +15,7 @@ import (
 	"retort/tokenizers"
 )
 
-// What cannot be served as it was meant is refused, with the file and the key,
-// and nothing is left behind.
+// What cannot be served as it was meant is refused, with the file and the key, and nothing is left behind.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		api    string

@@ -33,8 +33,7 @@ func readRecipe(f *folder, o Options) (*recipe, error) {
 	return r, errors.Join(r.modules(f, o), r.prompts(f, o))
 }
 
-// length is the smallest of what the tokenizer, Sentence Transformers and the
-// position table allow.
+// length is the smallest of what the tokenizer, Sentence Transformers and the position table allow.
 func (r *recipe) length(f *folder, o Options) error {
 	var sentence struct {
 		MaxLength *int `json:"max_seq_length"`

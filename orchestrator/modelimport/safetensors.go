@@ -13,9 +13,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// safetensors are the tensors of a model: one file, or several that
-// model.safetensors.index.json names. The format: eight bytes with the length
-// of a JSON header, the header, the data
+// safetensors are the tensors of a model: one file, or several that model.safetensors.index.json names. The format:
+// eight bytes with the length of a JSON header, the header, the data
 // (https://github.com/huggingface/safetensors#format).
 type safetensors struct {
 	files   []*os.File

@@ -17,8 +17,8 @@ import (
 // weights are the model's graph, made or read, and where it came from.
 type weights struct {
 	model *onnxpb.ModelProto
-	// file is the folder's, with its SHA-256; kept is set when the graph goes
-	// into the entry byte by byte as it is there.
+	// file is the folder's, with its SHA-256; kept is set when the graph goes into the entry byte by byte as it is
+	// there.
 	file, sum string
 	kept      bool
 	// beside are files with a graph's external data.
@@ -78,8 +78,7 @@ func (w *weights) close() {
 // mostInOneFile is what a protobuf file can hold, less what is not weights.
 var mostInOneFile = 1<<31 - 1<<26
 
-// save writes the graph as model.onnx, and where it is too large for one file
-// its weights beside it.
+// save writes the graph as model.onnx, and where it is too large for one file its weights beside it.
 func (w *weights) save(f *folder, dir string) error {
 	path := filepath.Join(dir, "model.onnx")
 	for _, name := range w.beside {
@@ -106,8 +105,8 @@ func (w *weights) save(f *folder, dir string) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// moveOut writes the large tensors into a file of their own, each at a multiple
-// of 4,096 bytes so that it can be mapped.
+// moveOut writes the large tensors into a file of their own, each at a multiple of 4,096 bytes so that it can be
+// mapped.
 func moveOut(m *onnxpb.ModelProto, dir, name string) (err error) {
 	file, err := os.Create(filepath.Join(dir, name))
 	if err != nil {

@@ -8,8 +8,7 @@ type Request struct {
 	Query Text `json:"query" bind:"required"`
 	// Passages are the candidates.
 	Passages []Text `json:"passages" bind:"required"`
-	// Truncate says what becomes of pairs longer than the model takes: NONE
-	// refuses them, END cuts the passage.
+	// Truncate says what becomes of pairs longer than the model takes: NONE refuses them, END cuts the passage.
 	Truncate string `json:"truncate" oneof:"NONE END"`
 }
 
@@ -21,8 +20,8 @@ type Text struct {
 // SetDefaults is called before the body is decoded.
 func (r *Request) SetDefaults() { r.Truncate = "NONE" }
 
-// Response is the answer of POST /v1/ranking: one entry per passage, in
-// descending order of logits, equal ones by index.
+// Response is the answer of POST /v1/ranking: one entry per passage, in descending order of logits, equal ones by
+// index.
 type Response struct {
 	Rankings []Rank `json:"rankings"`
 }
@@ -54,8 +53,7 @@ type (
 	}
 )
 
-// Error is the answer to any request that fails. Detail locates the problem
-// where a part of the body is to blame.
+// Error is the answer to any request that fails. Detail locates the problem where a part of the body is to blame.
 type Error struct {
 	Error  string `json:"error"`
 	Detail any    `json:"detail,omitempty"`

@@ -16,14 +16,12 @@ import (
 //   - what happens when the client leaves: the work ends with ctx;
 //   - whether it may be used by many goroutines at once: it may.
 type Model interface {
-	// Score returns one logit per passage, in the order of the passages:
-	// unbounded, higher for better. Request.Truncate is honoured for passages
-	// only; a pair that is too long is Invalid, with the passage's path.
+	// Score returns one logit per passage, in the order of the passages: unbounded, higher for better. Request.Truncate
+	// is honoured for passages only; a pair that is too long is Invalid, with the passage's path.
 	Score(ctx context.Context, r Request) ([]float32, error)
 }
 
-// outputLogits is the tensor with one logit per pair, FP32 [rows, 1]:
-// model_repository/README.md.
+// outputLogits is the tensor with one logit per pair, FP32 [rows, 1]: model_repository/README.md.
 const outputLogits = "logits"
 
 // tritonModel is a cross-encoder that Triton serves.
@@ -41,8 +39,7 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 	}
 }
 
-// Score pairs the query with each passage as the model's post-processor does.
-// Only the passage is cut.
+// Score pairs the query with each passage as the model's post-processor does. Only the passage is cut.
 func (m *tritonModel) Score(ctx context.Context, r Request) ([]float32, error) {
 	options := tokenizers.Options{MaxLength: m.MaxTokens, Strategy: tokenizers.OnlySecond}
 	if r.Truncate == "NONE" {

@@ -18,8 +18,7 @@ func (s *Service) Name() string { return "ranking" }
 // OpenAPI is the API's description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Routes are the API's own endpoints. The second spelling is that of hosted
-// copies of the service.
+// Routes are the API's own endpoints. The second spelling is that of hosted copies of the service.
 func (s *Service) Routes(r fiber.Router) {
 	rank := gateway.JSON(s.Rank, gateway.AtMost("passages", s.config.MaxPassages))
 	r.Post("/v1/ranking", rank)
@@ -30,8 +29,7 @@ func (s *Service) Routes(r fiber.Router) {
 // Health returns the documented bodies.
 func (s *Service) Health() (ready, live any) { return Ready{true}, Live{true} }
 
-// RenderFault words a failure as the service does: one text, which names the
-// field first where one is to blame.
+// RenderFault words a failure as the service does: one text, which names the field first where one is to blame.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	answer := Error{Error: f.Message}
 	switch {

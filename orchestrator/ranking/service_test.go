@@ -21,8 +21,8 @@ import (
 	"retort/tokenizers"
 )
 
-// toy is a ranker whose logit is the number of times a passage says "reform",
-// less a hundredth for each of the query's tokens. It keeps what it was sent.
+// toy is a ranker whose logit is the number of times a passage says "reform", less a hundredth for each of the query's
+// tokens. It keeps what it was sent.
 type toy struct {
 	takes time.Duration
 	word  int64 // the token that counts
@@ -149,8 +149,7 @@ func TestEveryPassageIsRankedOnceAndEqualOnesByIndex(t *testing.T) {
 	}
 }
 
-// END cuts the passage and never the query; NONE refuses the whole request
-// and says which pair it was.
+// END cuts the passage and never the query; NONE refuses the whole request and says which pair it was.
 func TestLongPairs(t *testing.T) {
 	s, long := start(t, &toy{}), strings.Repeat("word ", 70)
 	res, err := s.Rank(t.Context(), request("END", "q", "reform "+long, long+"reform", "reform"))
@@ -223,8 +222,8 @@ func TestLongListsAreSplitByLengthAndRunSideBySide(t *testing.T) {
 	}
 }
 
-// Ten lists of a hundred passages and single ones take turns: a single one is
-// answered after one turn of each, not behind them.
+// Ten lists of a hundred passages and single ones take turns: a single one is answered after one turn of each, not
+// behind them.
 func TestSinglesShareWithLists(t *testing.T) {
 	m := &toy{takes: 3 * time.Millisecond}
 	s := start(t, m)

@@ -8,8 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// NewLogger returns a logger of whole lines on out: readable text or JSON.
-// Format "auto" is text when out is a terminal and JSON elsewhere.
+// NewLogger returns a logger of whole lines on out: readable text or JSON. Format "auto" is text when out is a terminal
+// and JSON elsewhere.
 func NewLogger(out io.Writer, level, format string) (zerolog.Logger, error) {
 	lvl, err := zerolog.ParseLevel(level)
 	if err != nil {

@@ -31,8 +31,7 @@ type Metrics struct {
 // seconds spans half a millisecond to two minutes.
 var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 
-// NewMetrics returns a registry of its own, so that a test process can hold
-// many.
+// NewMetrics returns a registry of its own, so that a test process can hold many.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
@@ -77,8 +76,8 @@ func histogram(name, help string, buckets []float64, labels ...string) *promethe
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// Answered records the end of a request. Requests that matched no route share
-// the route "other", so that scanners cannot grow the registry.
+// Answered records the end of a request. Requests that matched no route share the route "other", so that scanners
+// cannot grow the registry.
 func (m *Metrics) Answered(r *Request, route, method string, status int, took time.Duration) {
 	triton := min(r.Triton(), took)
 	queued := min(r.Queued(), took-triton)

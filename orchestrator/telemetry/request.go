@@ -1,5 +1,5 @@
-// Package telemetry measures: the logger, the metric registry, the tracer and
-// the facts of one request that travel in its context.
+// Package telemetry measures: the logger, the metric registry, the tracer and the facts of one request that travel in
+// its context.
 package telemetry
 
 import (
@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Request is what is known of one HTTP request while it is served. A nil
-// *Request is valid and records nothing, so that library code and tests need
-// no request.
+// Request is what is known of one HTTP request while it is served. A nil *Request is valid and records nothing, so that
+// library code and tests need no request.
 type Request struct {
 	ID  string
 	API string
@@ -67,8 +66,7 @@ func (r *Request) Turns() int64 {
 	return r.turns.Load()
 }
 
-// AddTokens counts tokens given to a model, special tokens included and
-// padding not.
+// AddTokens counts tokens given to a model, special tokens included and padding not.
 func (r *Request) AddTokens(n int) {
 	if r != nil {
 		r.tokens.Add(int64(n))

@@ -16,10 +16,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// StartTracing sends spans to an OTLP endpoint (URL; protocol "grpc" or
-// "http/protobuf") under a service name, and returns what flushes and ends
-// it. With an empty endpoint nothing is recorded, but a trace that a caller
-// brings is still passed on.
+// StartTracing sends spans to an OTLP endpoint (URL; protocol "grpc" or "http/protobuf") under a service name, and
+// returns what flushes and ends it. With an empty endpoint nothing is recorded, but a trace that a caller brings is
+// still passed on.
 func StartTracing(ctx context.Context, logger zerolog.Logger, endpoint, protocol, service, version string) (stop func(context.Context) error, err error) {
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 	if endpoint == "" {
@@ -45,6 +44,5 @@ func StartTracing(ctx context.Context, logger zerolog.Logger, endpoint, protocol
 	return provider.Shutdown, nil
 }
 
-// Tracer is the tracer of all rooms. It asks the global provider at each call,
-// so that tracing started later is seen.
+// Tracer is the tracer of all rooms. It asks the global provider at each call, so that tracing started later is seen.
 func Tracer() trace.Tracer { return otel.Tracer("retort") }

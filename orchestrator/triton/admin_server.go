@@ -9,10 +9,9 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// ServerReady reports what one replica says of itself. With Triton's strict
-// readiness, which is its default, that is false while any model is being
-// loaded or unloaded and after a failed load: for people and for start-up, not
-// for routing. ModelReady is what a request needs.
+// ServerReady reports what one replica says of itself. With Triton's strict readiness, which is its default, that is
+// false while any model is being loaded or unloaded and after a failed load: for people and for start-up, not for
+// routing. ModelReady is what a request needs.
 func (a Admin) ServerReady(ctx context.Context) (ready bool, err error) {
 	err = a.client.ask(ctx, question{name: "server_ready"}, func(ctx context.Context, r *replica) error {
 		answer, err := r.service.ServerReady(ctx, &pb.ServerReadyRequest{})
@@ -22,8 +21,8 @@ func (a Admin) ServerReady(ctx context.Context) (ready bool, err error) {
 	return ready, err
 }
 
-// ModelReady reports whether some version of a model, or the one given, takes
-// requests. A model that does not exist is not ready, and no error.
+// ModelReady reports whether some version of a model, or the one given, takes requests. A model that does not exist is
+// not ready, and no error.
 func (a Admin) ModelReady(ctx context.Context, name, version string) (ready bool, err error) {
 	err = a.client.ask(ctx, question{name: "model_ready", model: name}, func(ctx context.Context, r *replica) error {
 		answer, err := r.service.ModelReady(ctx, &pb.ModelReadyRequest{Name: name, Version: version})

@@ -17,8 +17,8 @@ type batch[Row, Result any] struct {
 	started time.Time
 }
 
-// newBatch makes a batch that ends when all its requests have: by leaving, or
-// by the latest of their deadlines if each has one.
+// newBatch makes a batch that ends when all its requests have: by leaving, or by the latest of their deadlines if each
+// has one.
 func newBatch[Row, Result any](rows []*row[Row, Result], seed *row[Row, Result]) *batch[Row, Result] {
 	b := &batch[Row, Result]{rows: rows}
 	var latest time.Time

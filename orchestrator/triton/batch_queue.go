@@ -29,9 +29,8 @@ func (q *queue[Row, Result]) add(rows []*row[Row, Result]) {
 	}
 }
 
-// take removes a row and those next to it in length that make a good batch with
-// it. At every step the neighbour that adds less padding is looked at: a longer
-// one lengthens all rows so far, a shorter one is lengthened itself.
+// take removes a row and those next to it in length that make a good batch with it. At every step the neighbour that
+// adds less padding is looked at: a longer one lengthens all rows so far, a shorter one is lengthened itself.
 func (q *queue[Row, Result]) take(seed *row[Row, Result], o BatchOptions) []*row[Row, Result] {
 	at, _ := slices.BinarySearchFunc(q.rows, seed, (*row[Row, Result]).compare)
 	from, to := at, at+1

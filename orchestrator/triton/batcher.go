@@ -12,22 +12,19 @@ import (
 
 // BatchOptions bound what a Batcher sends. Zero values are the defaults said.
 type BatchOptions struct {
-	// MaxRows is the largest number of rows in a batch: the model's MaxBatch.
-	// Default 32.
+	// MaxRows is the largest number of rows in a batch: the model's MaxBatch. Default 32.
 	MaxRows int
-	// MaxTokens is the largest number of padded tokens in a batch, that is its
-	// rows times the longest of them: about 512 suit a CPU, thousands a GPU. A
-	// longer row goes alone. Default 512.
+	// MaxTokens is the largest number of padded tokens in a batch, that is its rows times the longest of them: about
+	// 512 suit a CPU, thousands a GPU. A longer row goes alone. Default 512.
 	MaxTokens int
-	// CallTokens is what one more call costs, in padded tokens. Rows join only
-	// while that adds less padding. Default MaxTokens/32.
+	// CallTokens is what one more call costs, in padded tokens. Rows join only while that adds less padding. Default
+	// MaxTokens/32.
 	CallTokens int
-	// Concurrency is how many batches are in flight: the instances of the model
-	// on all replicas; one more hides the way there and back. Default 2.
+	// Concurrency is how many batches are in flight: the instances of the model on all replicas; one more hides the way
+	// there and back. Default 2.
 	Concurrency int
-	// MaxWaiting is how many rows may wait, as a last bound on memory: the
-	// gateway bounds the requests. A request of any size is taken when nothing
-	// waits. Default 2,097,152 (256 requests of 8,192 texts).
+	// MaxWaiting is how many rows may wait, as a last bound on memory: the gateway bounds the requests. A request of
+	// any size is taken when nothing waits. Default 2,097,152 (256 requests of 8,192 texts).
 	MaxWaiting int
 	// Observe is told of every batch, from the goroutine that sent it.
 	Observe func(BatchStats)
@@ -52,14 +49,12 @@ type BatchStats struct {
 	Err          error
 }
 
-// Batcher joins the rows of all requests to batches of similar length, since a
-// batch costs as much as its longest row times their number: sorted by length
-// and cut by padded tokens, the throughput on mixed lengths is three times that
-// of arrival order. A row's result must not depend on the rows beside it.
+// Batcher joins the rows of all requests to batches of similar length, since a batch costs as much as its longest row
+// times their number: sorted by length and cut by padded tokens, the throughput on mixed lengths is three times that of
+// arrival order. A row's result must not depend on the rows beside it.
 //
-// When a batch may start, it starts: a lone request waits for nothing, and rows
-// gather only while all batches allowed are in flight. Requests take turns (see
-// next): each batch is made around the longest waiting row of the request whose
+// When a batch may start, it starts: a lone request waits for nothing, and rows gather only while all batches allowed
+// are in flight. Requests take turns (see next): each batch is made around the longest waiting row of the request whose
 // turn it is.
 type Batcher[Row, Result any] struct {
 	length  func(Row) int
@@ -74,19 +69,17 @@ type Batcher[Row, Result any] struct {
 	perRow  time.Duration // what a row has taken of late, see retryAfter
 }
 
-// NewBatcher returns a batcher. length is the number of tokens of a row. run
-// sends one batch and returns a result per row, in order; its context ends when
-// none of the requests in it is waited for any longer, and carries the trace of
-// the request that led to the batch. The batcher counts the time it takes as
-// each request's time with Triton, so run need not.
+// NewBatcher returns a batcher. length is the number of tokens of a row. run sends one batch and returns a result per
+// row, in order; its context ends when none of the requests in it is waited for any longer, and carries the trace of
+// the request that led to the batch. The batcher counts the time it takes as each request's time with Triton, so run
+// need not.
 func NewBatcher[Row, Result any](length func(Row) int, run func(context.Context, []Row) ([]Result, error), options BatchOptions) *Batcher[Row, Result] {
 	return &Batcher[Row, Result]{length: length, run: run, options: options.withDefaults()}
 }
 
-// Do returns a result for each row, in order, or the error of the first batch
-// that failed with a row of this request in it. Too many waiting rows are
-// Overloaded. What its rows spent in batches is added to the request of ctx as
-// time with Triton, the rest as time in the queue.
+// Do returns a result for each row, in order, or the error of the first batch that failed with a row of this request in
+// it. Too many waiting rows are Overloaded. What its rows spent in batches is added to the request of ctx as time with
+// Triton, the rest as time in the queue.
 func (b *Batcher[Row, Result]) Do(ctx context.Context, rows []Row) ([]Result, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -147,9 +140,8 @@ func (b *Batcher[Row, Result]) start() {
 	}
 }
 
-// send sends one batch and hands its results out. When a batch that served
-// several requests fails by what was in it, each of them that is still waited
-// for gets one of its own, so that one request's rows cannot fail another's.
+// send sends one batch and hands its results out. When a batch that served several requests fails by what was in it,
+// each of them that is still waited for gets one of its own, so that one request's rows cannot fail another's.
 func (b *Batcher[Row, Result]) send(batch *batch[Row, Result]) {
 	defer batch.cancel()
 	results, err := b.observed(batch)
@@ -178,8 +170,7 @@ func (b *Batcher[Row, Result]) over(s *submission[Row, Result]) bool {
 	return s.over
 }
 
-// outside reports whether a batch failed by its surroundings, so that the same
-// rows would fail again now.
+// outside reports whether a batch failed by its surroundings, so that the same rows would fail again now.
 func outside(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Internal, fault.Rejected, fault.Invalid:
@@ -198,8 +189,7 @@ func (b *Batcher[Row, Result]) observed(batch *batch[Row, Result]) ([]Result, er
 	return results, err
 }
 
-// contained turns a panic of run, which has no caller to contain it, and a
-// wrong number of results into errors.
+// contained turns a panic of run, which has no caller to contain it, and a wrong number of results into errors.
 func (b *Batcher[Row, Result]) contained(batch *batch[Row, Result]) (results []Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -234,8 +224,7 @@ func (b *Batcher[Row, Result]) deliver(from *batch[Row, Result], rows []*row[Row
 	}
 }
 
-// fail ends a request: its waiting rows leave the queue, and batches that
-// nobody else waits for are cancelled.
+// fail ends a request: its waiting rows leave the queue, and batches that nobody else waits for are cancelled.
 func (b *Batcher[Row, Result]) fail(s *submission[Row, Result], err error) {
 	if s.over {
 		return

@@ -108,8 +108,7 @@ func TestBatcherSendsALoneRequestAtOnce(t *testing.T) {
 	})
 }
 
-// Rows that wait behind a running call go together by length, not by arrival
-// and not by request.
+// Rows that wait behind a running call go together by length, not by arrival and not by request.
 func TestBatcherGroupsByLength(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
@@ -124,9 +123,8 @@ func TestBatcherGroupsByLength(t *testing.T) {
 			synctest.Wait()
 		}
 		clients.Wait()
-		// 200 has no neighbour; of the four around 100 three fit below 400
-		// padded tokens; 500 is above that and goes alone; then come the three
-		// around 10, and what was left over.
+		// 200 has no neighbour; of the four around 100 three fit below 400 padded tokens; 500 is above that and goes
+		// alone; then come the three around 10, and what was left over.
 		want := [][]int{{1}, {200}, {100, 101, 102}, {500}, {10, 11, 12}, {99}}
 		if fmt.Sprint(r.calls) != fmt.Sprint(want) {
 			t.Errorf("got  %v\nwant %v", r.calls, want)
@@ -172,8 +170,7 @@ func TestBatcherTakesTurns(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{10}); short = time.Since(start) })
 		clients.Wait()
-		// The call in flight ends at 2 s; the long request's next turn may come
-		// first, so the short one is done by 4 s.
+		// The call in flight ends at 2 s; the long request's next turn may come first, so the short one is done by 4 s.
 		if short > 4*time.Second || long != 101*time.Second {
 			t.Errorf("the short request was done at %v, the long one at %v", short, long)
 		}
@@ -279,8 +276,7 @@ func TestBatcherPassesTheLatestDeadlineOn(t *testing.T) {
 	}
 }
 
-// One request's bad row fails neither its neighbours in the call nor anyone
-// outside it.
+// One request's bad row fails neither its neighbours in the call nor anyone outside it.
 func TestBatcherKeepsErrorsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		poison := fault.New(fault.Invalid, "a bad row")
@@ -400,8 +396,8 @@ func BenchmarkBatcherBusy(b *testing.B) {
 	})
 }
 
-// Beside requests of any number of rows, a new short one is in the next batch
-// or the one after it, and none of the long ones starves.
+// Beside requests of any number of rows, a new short one is in the next batch or the one after it, and none of the long
+// ones starves.
 func TestBatcherServesShortRequestsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}

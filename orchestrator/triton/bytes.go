@@ -6,8 +6,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Bytes returns a BYTES tensor. On the wire each element is its length in four
-// bytes and then itself.
+// Bytes returns a BYTES tensor. On the wire each element is its length in four bytes and then itself.
 func Bytes(name string, shape []int64, values [][]byte) Tensor {
 	return Tensor{Name: name, Datatype: BYTES, Shape: shape, raw: joined(values)}
 }
@@ -53,8 +52,7 @@ func (t Tensor) Bytes() ([][]byte, error) {
 	return values, nil
 }
 
-// Strings returns the elements of a BYTES tensor as strings, which need not be
-// valid UTF-8.
+// Strings returns the elements of a BYTES tensor as strings, which need not be valid UTF-8.
 func (t Tensor) Strings() ([]string, error) {
 	values, err := t.Bytes()
 	if err != nil {

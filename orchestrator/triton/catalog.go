@@ -20,8 +20,7 @@ const parameterID = "model_id"
 // PublicID is the id that clients use: the parameter model_id, or the name.
 func (m *Model) PublicID() string { return m.Parameter(parameterID, m.Name) }
 
-// Parameter returns a parameter of the model's configuration, or a default
-// where it is absent.
+// Parameter returns a parameter of the model's configuration, or a default where it is absent.
 func (m *Model) Parameter(name, otherwise string) string {
 	if value, ok := m.Config.Parameters[name]; ok {
 		return value
@@ -29,8 +28,7 @@ func (m *Model) Parameter(name, otherwise string) string {
 	return otherwise
 }
 
-// File is the path of a file beside the model's configuration. It must lie in
-// the model's folder.
+// File is the path of a file beside the model's configuration. It must lie in the model's folder.
 func (m *Model) File(name string) (string, error) {
 	if m.Dir == "" {
 		return "", fmt.Errorf("the folder of model %s, which has %s, cannot be read: is the setting model-repository right?", m.Name, name)
@@ -51,9 +49,8 @@ func (m *Model) OutputSize(name string) (int, error) {
 	return 0, fmt.Errorf("model %s has no output %s with a fixed last dimension", m.Name, name)
 }
 
-// Catalog holds what one API makes of its models: it follows a registry,
-// opens each model when it appears or changes, and forgets it when it goes.
-// What was opened before a change serves the requests that already hold it.
+// Catalog holds what one API makes of its models: it follows a registry, opens each model when it appears or changes,
+// and forgets it when it goes. What was opened before a change serves the requests that already hold it.
 type Catalog[T any] struct {
 	api    string
 	sets   func([]*Model) [][]*Model
@@ -78,18 +75,16 @@ type opened[T any] struct {
 	err    error
 }
 
-// NewCatalog opens the models of an API as the registry finds them. A model
-// that cannot be opened is logged and left out until it changes. observe is
-// told how many can serve.
+// NewCatalog opens the models of an API as the registry finds them. A model that cannot be opened is logged and left
+// out until it changes. observe is told how many can serve.
 func NewCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func(*Model) (T, error)) *Catalog[T] {
 	one := func(models []*Model) [][]*Model { return slices.Collect(slices.Chunk(models, 1)) }
 	return newCatalog(r, api, logger, observe, one, func(models []*Model) (T, error) { return open(models[0]) })
 }
 
-// NewSetCatalog is NewCatalog for an API whose models are several entries of
-// the repository, such as an encoder and a decoder: the ready entries of one
-// public id are opened together, in the order of their names, and again when
-// any of them changes.
+// NewSetCatalog is NewCatalog for an API whose models are several entries of the repository, such as an encoder and a
+// decoder: the ready entries of one public id are opened together, in the order of their names, and again when any of
+// them changes.
 func NewSetCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func([]*Model) (T, error)) *Catalog[T] {
 	return newCatalog(r, api, logger, observe, byPublicID, open)
 }
@@ -171,9 +166,8 @@ func (c *Catalog[T]) made(old *catalogTable[T], set []*Model) opened[T] {
 	return made
 }
 
-// Find returns the model with a public id. The error is that of Ready,
-// Unavailable where the model does not answer at present, or NotFound where
-// other models can be served.
+// Find returns the model with a public id. The error is that of Ready, Unavailable where the model does not answer at
+// present, or NotFound where other models can be served.
 func (c *Catalog[T]) Find(id string) (item T, err error) {
 	if err := c.Ready(); err != nil {
 		return item, err
@@ -189,10 +183,9 @@ func (c *Catalog[T]) Find(id string) (item T, err error) {
 	return item, nil
 }
 
-// Default returns the model that serves requests which name none: the one
-// configured, or the first by public id where configured is "". It never puts
-// another model in the place of a configured one that is absent: that is
-// Unavailable, as is an API without models.
+// Default returns the model that serves requests which name none: the one configured, or the first by public id where
+// configured is "". It never puts another model in the place of a configured one that is absent: that is Unavailable,
+// as is an API without models.
 func (c *Catalog[T]) Default(configured string) (item T, err error) {
 	if err := c.Ready(); err != nil {
 		return item, err
@@ -225,8 +218,7 @@ func (c *Catalog[T]) All() []T {
 	return all
 }
 
-// Ready returns nil when at least one model can be served, else Unavailable
-// with the reason.
+// Ready returns nil when at least one model can be served, else Unavailable with the reason.
 func (c *Catalog[T]) Ready() error {
 	table := c.table.Load()
 	reason := ""

@@ -19,16 +19,15 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// Client calls one or more replicas of Triton. It is safe for use by many
-// goroutines. All its errors are faults; a caller's deadline and cancellation
-// reach the server.
+// Client calls one or more replicas of Triton. It is safe for use by many goroutines. All its errors are faults; a
+// caller's deadline and cancellation reach the server.
 type Client struct {
 	pool    *pool
 	observe func(RPC)
 }
 
-// Dial returns a client. It waits for no server: one that is not there yet is
-// found when it comes. The error is one of settings.
+// Dial returns a client. It waits for no server: one that is not there yet is found when it comes. The error is one of
+// settings.
 func Dial(c Config) (*Client, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -65,8 +64,8 @@ func (c *Client) Replicas() []Replica {
 	return all
 }
 
-// errNoReplica is the answer while no server lives. It comes at once: a caller
-// that may come back in a second need not hold a connection until then.
+// errNoReplica is the answer while no server lives. It comes at once: a caller that may come back in a second need not
+// hold a connection until then.
 func errNoReplica() error {
 	return &fault.Error{Kind: fault.Unavailable, Message: "the inference server is not available", RetryAfter: retryAfter}
 }
@@ -85,8 +84,8 @@ type question struct {
 	once bool
 }
 
-// ask runs f against a replica that serves the model, and, when that one turned
-// out to be unavailable and the call may be repeated, once more against another.
+// ask runs f against a replica that serves the model, and, when that one turned out to be unavailable and the call may
+// be repeated, once more against another.
 func (c *Client) ask(ctx context.Context, q question, f func(context.Context, *replica) error) error {
 	request := telemetry.FromContext(ctx)
 	start := time.Now()
@@ -116,8 +115,8 @@ func (c *Client) on(r *replica, f func() error) error {
 	return err
 }
 
-// elsewhere reports whether another replica may do what this one could not: it
-// is gone, its queue is full, or it does not have the model (yet).
+// elsewhere reports whether another replica may do what this one could not: it is gone, its queue is full, or it does
+// not have the model (yet).
 func elsewhere(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return false
@@ -129,9 +128,8 @@ func elsewhere(ctx context.Context, err error) bool {
 	return false
 }
 
-// begin starts the span of one call and puts it into the metadata of the call
-// (Triton reads the W3C header traceparent). end must be called once with the
-// result, which it returns.
+// begin starts the span of one call and puts it into the metadata of the call (Triton reads the W3C header
+// traceparent). end must be called once with the result, which it returns.
 func (c *Client) begin(ctx context.Context, name, model string) (_ context.Context, end func(error) error) {
 	start := time.Now()
 	ctx, span := otel.Tracer("retort/orchestrator/triton").Start(ctx, "triton."+name, trace.WithSpanKind(trace.SpanKindClient))

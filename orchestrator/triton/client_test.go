@@ -91,8 +91,7 @@ func TestCallsSpreadOverReplicas(t *testing.T) {
 	}
 }
 
-// A replica that dies under load costs nobody an answer, and gets calls again
-// when it is back.
+// A replica that dies under load costs nobody an answer, and gets calls again when it is back.
 func TestFailedReplicaIsLeftOutAndComesBack(t *testing.T) {
 	stays, fails := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
 	c := dial(t, triton.Config{URLs: []string{stays.URL(), fails.URL()}})
@@ -227,8 +226,7 @@ func TestNoServerYet(t *testing.T) {
 	eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), ask()); return err == nil })
 }
 
-// A server that takes connections and never answers is left out like one that
-// is gone.
+// A server that takes connections and never answers is left out like one that is gone.
 func TestSilentServerIsLeftOut(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -472,8 +470,7 @@ func BenchmarkInfer(b *testing.B) {
 	}
 }
 
-// A name that cannot be looked up costs no other replica, and an address that
-// is given twice is one replica.
+// A name that cannot be looked up costs no other replica, and an address that is given twice is one replica.
 func TestAddressesApart(t *testing.T) {
 	s := tritontest.Start(t, echo(t))
 	c := dial(t, triton.Config{URLs: []string{"dns:///nowhere.invalid:8001", s.URL(), s.URL()}, ResolveEvery: 10 * time.Millisecond})

@@ -16,17 +16,16 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Config says where Triton is. The zero value of every field but URLs is a
-// default that suits a server on the same machine or in the same cluster.
+// Config says where Triton is. The zero value of every field but URLs is a default that suits a server on the same
+// machine or in the same cluster.
 type Config struct {
-	// URLs are the replicas: "host:port", "grpc://host:port", "grpcs://host:port"
-	// (TLS), or "dns:///name:port", which stands for every address of the name
-	// and is looked up again and again. They may be mixed.
+	// URLs are the replicas: "host:port", "grpc://host:port", "grpcs://host:port" (TLS), or "dns:///name:port", which
+	// stands for every address of the name and is looked up again and again. They may be mixed.
 	URLs []string
 	// TLS applies to grpcs:// always and to the others when TLS.Enabled.
 	TLS TLS
-	// MaxMessageBytes bounds a message in either direction. Default 256 MiB;
-	// gRPC's own would be 4 MiB, which one batch of embeddings can exceed.
+	// MaxMessageBytes bounds a message in either direction. Default 256 MiB; gRPC's own would be 4 MiB, which one batch
+	// of embeddings can exceed.
 	MaxMessageBytes int
 	// ProbeEvery is how often each replica is asked whether it lives. Default 1 s.
 	ProbeEvery time.Duration
@@ -40,8 +39,8 @@ type Config struct {
 	Logger zerolog.Logger
 }
 
-// RPC is one call to Triton, for metrics. A stream is one RPC, a call to all
-// replicas too, and so is one that needed a second try.
+// RPC is one call to Triton, for metrics. A stream is one RPC, a call to all replicas too, and so is one that needed a
+// second try.
 type RPC struct {
 	// Name is "infer", "stream", "model_config", … .
 	Name string
@@ -58,8 +57,7 @@ type TLS struct {
 	CA string
 	// Cert and Key are our own certificate, when Triton asks for one.
 	Cert, Key string
-	// ServerName is what the server's certificate must be for, when that is
-	// not the host of the URL.
+	// ServerName is what the server's certificate must be for, when that is not the host of the URL.
 	ServerName string
 }
 

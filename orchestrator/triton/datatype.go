@@ -3,8 +3,8 @@ package triton
 // Datatype is the type of a tensor's elements as it is written on the wire.
 type Datatype string
 
-// The datatypes of the protocol. FP16 is IEEE 754 binary16, BF16 the upper
-// half of a binary32, BYTES a string of any bytes.
+// The datatypes of the protocol. FP16 is IEEE 754 binary16, BF16 the upper half of a binary32, BYTES a string of any
+// bytes.
 const (
 	BOOL   Datatype = "BOOL"
 	UINT8  Datatype = "UINT8"
@@ -25,8 +25,7 @@ const (
 // Datatypes are all of them.
 var Datatypes = []Datatype{BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, FP16, BF16, FP32, FP64, BYTES}
 
-// Size returns the bytes of one element: 0 for BYTES, whose elements differ,
-// and -1 for a datatype that does not exist.
+// Size returns the bytes of one element: 0 for BYTES, whose elements differ, and -1 for a datatype that does not exist.
 func (d Datatype) Size() int {
 	switch d {
 	case BOOL, UINT8, INT8:

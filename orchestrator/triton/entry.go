@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// EntryReader reads what a model's entry in the model repository says: the
-// parameters of its config.pbtxt (strings) and the files beside it. Every API
-// opens its models with one:
+// EntryReader reads what a model's entry in the model repository says: the parameters of its config.pbtxt (strings) and
+// the files beside it. Every API opens its models with one:
 //
 //	r := entry.Read()
 //	e := &Encoder{
@@ -27,12 +26,10 @@ import (
 //		return nil, err
 //	}
 //
-// A reading method never fails: it returns the default or the zero value and
-// keeps the problem, so that Done names all that is wrong at once. Done also
-// names each parameter that was not asked for but whose name is nearly that of
-// one that was, since it would have no effect. Any other parameter is taken to
-// be the backend's, which reads the same list. So Done is called when all
-// parameters have been read, and before any of the values is relied on.
+// A reading method never fails: it returns the default or the zero value and keeps the problem, so that Done names all
+// that is wrong at once. Done also names each parameter that was not asked for but whose name is nearly that of one
+// that was, since it would have no effect. Any other parameter is taken to be the backend's, which reads the same list.
+// So Done is called when all parameters have been read, and before any of the values is relied on.
 type EntryReader struct {
 	*Model
 	asked    map[string]bool
@@ -90,8 +87,7 @@ func (r *EntryReader) Number(name string, otherwise, least, most float64) float6
 	return x
 }
 
-// OneOf returns a parameter with fixed values, the first of which is the
-// default.
+// OneOf returns a parameter with fixed values, the first of which is the default.
 func (r *EntryReader) OneOf(name string, values ...string) string {
 	value := r.Text(name, values[0])
 	if !slices.Contains(values, value) {
@@ -110,8 +106,7 @@ func (r *EntryReader) List(name string) []string {
 	return list
 }
 
-// Created returns the parameter created of /v1/models: Unix time in seconds,
-// 0 where it is absent.
+// Created returns the parameter created of /v1/models: Unix time in seconds, 0 where it is absent.
 func (r *EntryReader) Created() int64 { return int64(r.Whole("created", 0, 0)) }
 
 // OwnedBy returns the parameter owned_by of /v1/models.
@@ -130,8 +125,7 @@ func ReadFile[T any](r *EntryReader, name, otherwise string, load func(path stri
 	return value
 }
 
-// ReadJSON decodes a JSON file beside the configuration that need not be
-// there. It is no parameter that names it.
+// ReadJSON decodes a JSON file beside the configuration that need not be there. It is no parameter that names it.
 func (r *EntryReader) ReadJSON(file string, into any) {
 	path, err := r.File(file)
 	if err != nil {

@@ -12,19 +12,18 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// retryAfter is when to come back after a refusal: long enough for a queue to
-// drain or a replica to be probed again.
+// retryAfter is when to come back after a refusal: long enough for a queue to drain or a replica to be probed again.
 const retryAfter = time.Second
 
-// codeKinds says what a gRPC code of Triton's means to a caller. Codes that
-// are missing are Internal and keep the model's own message.
+// codeKinds says what a gRPC code of Triton's means to a caller. Codes that are missing are Internal and keep the
+// model's own message.
 var codeKinds = map[codes.Code]fault.Kind{
 	codes.InvalidArgument:  fault.Rejected,
 	codes.NotFound:         fault.NotFound,
 	codes.Unavailable:      fault.Unavailable,
 	codes.DeadlineExceeded: fault.Timeout,
-	// Our own cancellation is recognised by the context. Otherwise Triton gave
-	// the request up, as it does when it shuts down.
+	// Our own cancellation is recognised by the context. Otherwise Triton gave the request up, as it does when it shuts
+	// down.
 	codes.Canceled: fault.Unavailable,
 }
 
@@ -33,8 +32,8 @@ type text struct {
 	kind fault.Kind
 }
 
-// texts are messages of Triton that say more than their code, or that come
-// without one: errors inside a stream are text only.
+// texts are messages of Triton that say more than their code, or that come without one: errors inside a stream are text
+// only.
 var texts = []text{
 	{"Exceeds maximum queue size", fault.Overloaded},
 	{"Request timeout expired", fault.Overloaded},
@@ -56,8 +55,7 @@ var texts = []text{
 	{"string elements for inference input", fault.Rejected},
 }
 
-// translate makes a fault of what a call to Triton returned. It is the only
-// place where gRPC's errors are read.
+// translate makes a fault of what a call to Triton returned. It is the only place where gRPC's errors are read.
 func translate(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -93,8 +91,8 @@ func kindOfText(message string, otherwise fault.Kind) fault.Kind {
 	return otherwise
 }
 
-// newFault words a fault. An Unavailable in the words of gRPC names addresses
-// of our network, which are for the log and not for the caller.
+// newFault words a fault. An Unavailable in the words of gRPC names addresses of our network, which are for the log and
+// not for the caller.
 func newFault(kind fault.Kind, message string, cause error) error {
 	// Triton puts the request's id in front, or says that there is none.
 	message = strings.TrimSpace(strings.TrimPrefix(message, "[request id: <id_unknown>] "))

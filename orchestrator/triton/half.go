@@ -7,9 +7,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Halves returns an FP16 or BF16 tensor of values rounded to the nearest, ties
-// to even, as IEEE 754 does by default. What is too large for FP16 becomes
-// infinite. It panics for any other datatype, which is a mistake in the code.
+// Halves returns an FP16 or BF16 tensor of values rounded to the nearest, ties to even, as IEEE 754 does by default.
+// What is too large for FP16 becomes infinite. It panics for any other datatype, which is a mistake in the code.
 func Halves(datatype Datatype, name string, shape []int64, values []float32) Tensor {
 	narrow := map[Datatype]func(float32) uint16{FP16: toFP16, BF16: toBF16}[datatype]
 	if narrow == nil {
@@ -22,9 +21,8 @@ func Halves(datatype Datatype, name string, shape []int64, values []float32) Ten
 	return Tensor{Name: name, Datatype: datatype, Shape: shape, raw: raw}
 }
 
-// Floats returns the elements of an FP16, BF16, FP32 or FP64 tensor as
-// float32: an API that returns embeddings need not know how its model stores
-// them. Only FP64 loses anything.
+// Floats returns the elements of an FP16, BF16, FP32 or FP64 tensor as float32: an API that returns embeddings need not
+// know how its model stores them. Only FP64 loses anything.
 func (t Tensor) Floats() ([]float32, error) {
 	if err := t.is(FP32, FP16, BF16, FP64); err != nil {
 		return nil, err
@@ -46,8 +44,8 @@ func (t Tensor) Floats() ([]float32, error) {
 	return values, nil
 }
 
-// Floats returns an FP32, FP16, BF16 or FP64 tensor of values: the datatype a
-// model declares. Any other datatype is Internal.
+// Floats returns an FP32, FP16, BF16 or FP64 tensor of values: the datatype a model declares. Any other datatype is
+// Internal.
 func Floats(datatype Datatype, name string, shape []int64, values []float32) (Tensor, error) {
 	switch datatype {
 	case FP32:
@@ -64,8 +62,8 @@ func Floats(datatype Datatype, name string, shape []int64, values []float32) (Te
 	return Tensor{}, fault.New(fault.Internal, "tensor %s: %s does not hold floating point numbers", name, datatype)
 }
 
-// toBF16 keeps the upper half of a binary32, rounded to even; a NaN keeps its
-// sign and is made quiet, since rounding could turn it into an infinity.
+// toBF16 keeps the upper half of a binary32, rounded to even; a NaN keeps its sign and is made quiet, since rounding
+// could turn it into an infinity.
 func toBF16(v float32) uint16 {
 	bits := math.Float32bits(v)
 	if v != v {
@@ -87,8 +85,8 @@ func toFP16(v float32) uint16 {
 	case bits < 0x38800000: // below 2^-14: subnormal, counted in units of 2^-24
 		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(bits))*(1<<24)))
 	}
-	// The exponent's bias goes from 127 to 15; a fraction that rounds up past
-	// its end carries into the exponent, which is the right result.
+	// The exponent's bias goes from 127 to 15; a fraction that rounds up past its end carries into the exponent, which
+	// is the right result.
 	bits -= (127 - 15) << 23
 	return sign | uint16((bits+0xfff+bits>>13&1)>>13)
 }

@@ -15,13 +15,11 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// A server can be live, and say that a model is ready, while every inference of
-// that model fails: the process of a model of the Python backend may have been
-// killed. So the answers themselves are watched, per model and replica. A small
-// request that was answered is kept; when a later one fails by no fault of the
-// client's, or none came for a while, the kept one is asked again. If that
-// fails, the model is sick there: no calls go to it until the kept request is
-// answered again.
+// A server can be live, and say that a model is ready, while every inference of that model fails: the process of a
+// model of the Python backend may have been killed. So the answers themselves are watched, per model and replica. A
+// small request that was answered is kept; when a later one fails by no fault of the client's, or none came for a
+// while, the kept one is asked again. If that fails, the model is sick there: no calls go to it until the kept request
+// is answered again.
 type health struct {
 	mu       sync.Mutex
 	kept     *pb.ModelInferRequest // asked again by a probe; nil before the first small answer
@@ -38,18 +36,16 @@ const (
 	maxKept = 64 << 10
 	// keepEvery is how often a newer request takes the place of the kept one.
 	keepEvery = 10 * time.Second
-	// idleProbe is how long a model may have answered nothing before it is
-	// probed, so that a model which nobody uses does not die unseen.
+	// idleProbe is how long a model may have answered nothing before it is probed, so that a model which nobody uses
+	// does not die unseen.
 	idleProbe = 15 * time.Second
-	// sickUnprobed is how long a model without a kept request stays sick: then
-	// the next call finds out.
+	// sickUnprobed is how long a model without a kept request stays sick: then the next call finds out.
 	sickUnprobed = 5 * time.Second
 	// healthProbeTimeout is how long a probe may wait behind other work.
 	healthProbeTimeout = 10 * time.Second
 )
 
-// deadProcess reports whether an error says that the process of a model of the
-// Python backend is gone.
+// deadProcess reports whether an error says that the process of a model of the Python backend is gone.
 func deadProcess(message string) bool {
 	return strings.Contains(message, "Stub process") && strings.Contains(message, "is not healthy")
 }
@@ -67,8 +63,7 @@ func (r *replica) health(model string) *health {
 	return h.(*health)
 }
 
-// learn draws conclusions from the end of an inference. It reports whether the
-// model should be probed now.
+// learn draws conclusions from the end of an inference. It reports whether the model should be probed now.
 func (r *replica) learn(m *pb.ModelInferRequest, err error) (probe bool) {
 	h := r.health(m.ModelName)
 	h.mu.Lock()
@@ -132,8 +127,8 @@ func (r *replica) sickness(model string) string {
 	return h.sick
 }
 
-// due returns the request to probe a model with, nil when it needs no probe.
-// A probe that is due is taken to be under way until ended is called.
+// due returns the request to probe a model with, nil when it needs no probe. A probe that is due is taken to be under
+// way until ended is called.
 func (h *health) due() *pb.ModelInferRequest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,8 +142,7 @@ func (h *health) due() *pb.ModelInferRequest {
 	return h.kept
 }
 
-// ended notes the result of a probe with m and reports whether the model's
-// state changed.
+// ended notes the result of a probe with m and reports whether the model's state changed.
 func (h *health) ended(m *pb.ModelInferRequest, err error) (changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -160,8 +154,7 @@ func (h *health) ended(m *pb.ModelInferRequest, err error) (changed bool) {
 	case codes.Internal, codes.Unknown:
 		h.fall("it fails what it answered before")
 	case codes.InvalidArgument, codes.NotFound:
-		// Another version takes other requests, or the model is gone: what is
-		// kept says nothing any more.
+		// Another version takes other requests, or the model is gone: what is kept says nothing any more.
 		h.kept = nil
 		h.keptAt = time.Time{}
 		h.sick = ""
@@ -198,8 +191,7 @@ func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *healt
 	}
 }
 
-// ask sends one request, as a stream where its model answers only to those, and
-// returns how the first answer went.
+// ask sends one request, as a stream where its model answers only to those, and returns how the first answer went.
 func (r *replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
 	if _, streamed := m.Parameters[emptyFinal]; !streamed {
 		_, err := r.service.ModelInfer(ctx, m)
@@ -219,8 +211,7 @@ func (r *replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
 	return err
 }
 
-// sick says why no replica that is live and serves a model can answer it, ""
-// where one can or none serves it.
+// sick says why no replica that is live and serves a model can answer it, "" where one can or none serves it.
 func (c *Client) sick(model string) (reason string) {
 	for _, r := range *c.pool.replicas.Load() {
 		if r.rank(model, false) != 0 {

@@ -19,8 +19,7 @@ func killed(*triton.Request) error {
 	return tritontest.Refuse(codes.Internal, "Stub process 'echo_0_0' is not healthy.")
 }
 
-// A model that died on one of two replicas costs no request, gets no more of
-// them, and is used again once it answers.
+// A model that died on one of two replicas costs no request, gets no more of them, and is used again once it answers.
 func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 	a, b := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
 	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
@@ -57,8 +56,7 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 	})
 }
 
-// Readiness and the list of models tell of a model that no replica can answer,
-// and requests for it are refused at once.
+// Readiness and the list of models tell of a model that no replica can answer, and requests for it are refused at once.
 func TestSickModelEverywhere(t *testing.T) {
 	s := tritontest.Start(t, embedder(t, "a", "lab/a"), embedder(t, "b", "lab/b"))
 	client := s.Client()

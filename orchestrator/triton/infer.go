@@ -4,8 +4,7 @@ import (
 	"context"
 )
 
-// Infer returns the one response to a request. A decoupled model refuses it:
-// use Stream.
+// Infer returns the one response to a request. A decoupled model refuses it: use Stream.
 func (c *Client) Infer(ctx context.Context, r *Request) (*Response, error) {
 	m, err := r.Message()
 	if err != nil {

@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// meant returns the parameter that an unknown one seems to mean, or "" for a
-// known one and for one that resembles none. Names resemble each other when
-// they differ in at most two letters (one, where they are shorter than six);
-// case and the choice of "-", "." or "_" do not count. Whatever begins with
-// "retort_" is ours.
+// meant returns the parameter that an unknown one seems to mean, or "" for a known one and for one that resembles none.
+// Names resemble each other when they differ in at most two letters (one, where they are shorter than six); case and
+// the choice of "-", "." or "_" do not count. Whatever begins with "retort_" is ours.
 func (r *EntryReader) meant(name string) string {
 	if r.asked[name] {
 		return ""
@@ -33,8 +31,8 @@ func plainName(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(name))
 }
 
-// distance counts the letters to insert, delete or replace, and the pairs of
-// neighbours to exchange, that make one text of the other.
+// distance counts the letters to insert, delete or replace, and the pairs of neighbours to exchange, that make one text
+// of the other.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

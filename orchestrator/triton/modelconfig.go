@@ -10,16 +10,14 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// ModelConfig is a model's configuration as Triton runs it: config.pbtxt with
-// Triton's own defaults filled in.
+// ModelConfig is a model's configuration as Triton runs it: config.pbtxt with Triton's own defaults filled in.
 type ModelConfig struct {
 	Name, Platform, Backend string
-	// MaxBatch is the most rows in one request; 0 means that the model's
-	// tensors have no batch dimension.
+	// MaxBatch is the most rows in one request; 0 means that the model's tensors have no batch dimension.
 	MaxBatch        int
 	Inputs, Outputs []TensorInfo
-	// Parameters are the strings an operator wrote for the gateway or for the
-	// backend. Their meaning belongs to whoever reads them.
+	// Parameters are the strings an operator wrote for the gateway or for the backend. Their meaning belongs to whoever
+	// reads them.
 	Parameters map[string]string
 	// Decoupled models answer any number of times, and only to Stream.
 	Decoupled bool
@@ -49,16 +47,14 @@ type Instances struct {
 	GPUs  []int
 }
 
-// Step is one model of an ensemble, with the tensors of the ensemble by the
-// names of the model's own.
+// Step is one model of an ensemble, with the tensors of the ensemble by the names of the model's own.
 type Step struct {
 	Model           string
 	Version         int64
 	Inputs, Outputs map[string]string
 }
 
-// Concurrency returns how many requests the model executes at a time on one
-// replica, at least 1.
+// Concurrency returns how many requests the model executes at a time on one replica, at least 1.
 func (c *ModelConfig) Concurrency() int {
 	n := 0
 	for _, group := range c.Instances {
@@ -82,8 +78,7 @@ func find(tensors []TensorInfo, name string) (TensorInfo, bool) {
 	return TensorInfo{}, false
 }
 
-// ModelConfig returns the configuration of a version, or of the one the policy
-// picks.
+// ModelConfig returns the configuration of a version, or of the one the policy picks.
 func (c *Client) ModelConfig(ctx context.Context, name, version string) (config *ModelConfig, err error) {
 	err = c.ask(ctx, question{name: "model_config", model: name, steady: true}, func(ctx context.Context, r *replica) error {
 		answer, err := r.service.ModelConfig(ctx, &pb.ModelConfigRequest{Name: name, Version: version})
@@ -96,8 +91,7 @@ func (c *Client) ModelConfig(ctx context.Context, name, version string) (config 
 	return config, nil
 }
 
-// ParseConfig reads the text of a config.pbtxt. What Triton fills in is not
-// there.
+// ParseConfig reads the text of a config.pbtxt. What Triton fills in is not there.
 func ParseConfig(text []byte) (*ModelConfig, error) {
 	config := &pb.ModelConfig{}
 	if err := prototext.Unmarshal(text, config); err != nil {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// pool keeps the replicas: it looks addresses up, probes, and picks one for
-// each call. gRPC's own balancers are not used because a second try must go to
-// another replica, models are loaded on every one of them, and Triton does not
+// pool keeps the replicas: it looks addresses up, probes, and picks one for each call. gRPC's own balancers are not
+// used because a second try must go to another replica, models are loaded on every one of them, and Triton does not
 // implement the Watch method of grpc.health.v1 that gRPC's health check needs.
 type pool struct {
 	config  Config
@@ -80,9 +79,8 @@ func (p *pool) lookup(ctx context.Context) {
 	}
 }
 
-// resolve makes the list of replicas that of the addresses, each of them once.
-// A name that cannot be looked up keeps the replicas it had: the resolver may be
-// what is broken. The error is one of settings.
+// resolve makes the list of replicas that of the addresses, each of them once. A name that cannot be looked up keeps
+// the replicas it had: the resolver may be what is broken. The error is one of settings.
 func (p *pool) resolve(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +120,8 @@ func (p *pool) resolve(ctx context.Context) error {
 	return nil
 }
 
-// probe asks every replica that is not being asked already. It does not wait:
-// a dead one takes its time to answer, the others must not.
+// probe asks every replica that is not being asked already. It does not wait: a dead one takes its time to answer, the
+// others must not.
 func (p *pool) probe(ctx context.Context) {
 	for _, r := range *p.replicas.Load() {
 		if r.probing.CompareAndSwap(false, true) {
@@ -155,11 +153,10 @@ func (p *pool) suspect() {
 	}
 }
 
-// pick returns the live replica with the fewest calls in flight among those
-// that serve the model, leaving one out; nil when none lives. Equal ones take
-// turns, unless the call is steady: then it is the first that serves the model,
-// in the order of the addresses, so that repeated questions are answered by the
-// same replica while models change on one after the other.
+// pick returns the live replica with the fewest calls in flight among those that serve the model, leaving one out; nil
+// when none lives. Equal ones take turns, unless the call is steady: then it is the first that serves the model, in the
+// order of the addresses, so that repeated questions are answered by the same replica while models change on one after
+// the other.
 func (p *pool) pick(q question, except *replica) *replica {
 	replicas := *p.replicas.Load()
 	var best *replica

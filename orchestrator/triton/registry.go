@@ -19,16 +19,14 @@ import (
 type RegistryConfig struct {
 	// Every is the time between two looks at Triton. Default 1 s.
 	Every time.Duration
-	// Repository is the folder of the model repository, when this process can
-	// read it: see Model.Dir. Empty otherwise.
+	// Repository is the folder of the model repository, when this process can read it: see Model.Dir. Empty otherwise.
 	Repository string
 	// Logger gets a line for each change. The zero Logger is silent.
 	Logger zerolog.Logger
 }
 
-// Registry knows which models are loaded and ready. It asks all replicas again
-// and again, so what operators do to the model repository shows by itself, and
-// Triton may go away and come back.
+// Registry knows which models are loaded and ready. It asks all replicas again and again, so what operators do to the
+// model repository shows by itself, and Triton may go away and come back.
 type Registry struct {
 	client *Client
 	config RegistryConfig
@@ -43,8 +41,7 @@ type Registry struct {
 	next     int
 }
 
-// NewRegistry starts to look. The first Snapshot is stale and empty; Refresh
-// waits for a better one.
+// NewRegistry starts to look. The first Snapshot is stale and empty; Refresh waits for a better one.
 func NewRegistry(c *Client, config RegistryConfig) *Registry {
 	setDefault(&config.Every, time.Second)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -69,9 +66,8 @@ func (r *Registry) Models(api string) []*Model { return r.Snapshot().Of(api) }
 // Model returns a ready model.
 func (r *Registry) Model(name string) (*Model, bool) { return r.Snapshot().Model(name) }
 
-// Follow calls f with the present snapshot before it returns, and then with
-// every snapshot that differs from the one before it, in order and one at a
-// time, until stop is called. f holds up discovery while it runs.
+// Follow calls f with the present snapshot before it returns, and then with every snapshot that differs from the one
+// before it, in order and one at a time, until stop is called. f holds up discovery while it runs.
 func (r *Registry) Follow(f func(*Snapshot)) (stop func()) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
@@ -156,8 +152,8 @@ func (r *Registry) look(ctx context.Context, old *Snapshot) *Snapshot {
 	return now
 }
 
-// model describes one model: the old description itself when nothing changed,
-// nil when the model has gone since it was listed.
+// model describes one model: the old description itself when nothing changed, nil when the model has gone since it was
+// listed.
 func (r *Registry) model(ctx context.Context, name string, versions []string, old *Snapshot) *Model {
 	before, _ := old.Model(name)
 	config, err := r.client.ModelConfig(ctx, name, "")

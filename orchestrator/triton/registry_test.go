@@ -32,8 +32,8 @@ func wait(t *testing.T, r *triton.Registry, what string, is func(*triton.Snapsho
 	return s
 }
 
-// Triton goes away and comes back: what it served is remembered as stale, and
-// a model that is the same afterwards is still the same *Model.
+// Triton goes away and comes back: what it served is remembered as stale, and a model that is the same afterwards is
+// still the same *Model.
 func TestRegistryOutlivesTriton(t *testing.T) {
 	s := tritontest.Start(t, echo(t))
 	r := watch(t, s.Client(), "")
@@ -96,8 +96,7 @@ func TestRegistryFollowsTheRepository(t *testing.T) {
 	wait(t, r, "forgotten", func(s *triton.Snapshot) bool { return !s.Known("echo") })
 }
 
-// Models of several replicas are put together; one that dies takes only those
-// with it that nobody else has.
+// Models of several replicas are put together; one that dies takes only those with it that nobody else has.
 func TestRegistryOfSeveralReplicas(t *testing.T) {
 	other := echo(t)
 	other.Config.Name = "other"
@@ -156,9 +155,8 @@ func TestRegistryTellsOfChangesOnly(t *testing.T) {
 	}
 }
 
-// A change that comes while a follower is still busy with its first snapshot
-// is told afterwards: told at the same time, the older one could win, and what
-// the follower made of it would stay until the next change.
+// A change that comes while a follower is still busy with its first snapshot is told afterwards: told at the same time,
+// the older one could win, and what the follower made of it would stay until the next change.
 func TestFollowersAreToldInOrder(t *testing.T) {
 	s := tritontest.Start(t)
 	r := watch(t, s.Client(), "")

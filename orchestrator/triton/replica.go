@@ -22,13 +22,11 @@ type replica struct {
 
 	inflight atomic.Int64
 	probing  atomic.Bool
-	// down is why the replica gets no calls, nil while it lives. A new one is
-	// taken to live until a probe fails.
+	// down is why the replica gets no calls, nil while it lives. A new one is taken to live until a probe fails.
 	down atomic.Pointer[string]
 	// models is what calls have told of each model: name → *health.
 	models sync.Map
-	// serves is the set of models that were ready there when last listed, nil
-	// when it has not been listed.
+	// serves is the set of models that were ready there when last listed, nil when it has not been listed.
 	serves atomic.Pointer[map[string]bool]
 }
 
@@ -40,12 +38,10 @@ func dial(address string, t target, c Config) (*replica, error) {
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(security),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.MaxMessageBytes), grpc.MaxCallSendMsgSize(c.MaxMessageBytes)),
-		// A batch of embeddings is a megabyte: with gRPC's window of 64 KiB it
-		// would wait for many round trips.
+		// A batch of embeddings is a megabyte: with gRPC's window of 64 KiB it would wait for many round trips.
 		grpc.WithInitialWindowSize(8<<20), grpc.WithInitialConnWindowSize(16<<20),
 		grpc.WithKeepaliveParams(keepaliveParams(c)),
-		// A replica that comes back must be found within a probe or two, not
-		// after gRPC's two minutes.
+		// A replica that comes back must be found within a probe or two, not after gRPC's two minutes.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: c.ProbeTimeout,
@@ -58,27 +54,24 @@ func dial(address string, t target, c Config) (*replica, error) {
 	return &replica{address: address, conn: conn, service: pb.NewGRPCInferenceServiceClient(conn)}, nil
 }
 
-// keepaliveParams find a connection whose other end vanished. Triton answers
-// pings that come more often than every five minutes with GOAWAY, unless its
-// own data flows between them (its option
-// --grpc-http2-min-recv-ping-interval-without-data). Probes make it flow, and
-// gRPC pings only when nothing was read for Time, so as long as the server
-// answers at all no ping is sent.
+// keepaliveParams find a connection whose other end vanished. Triton answers pings that come more often than every five
+// minutes with GOAWAY, unless its own data flows between them (its option
+// --grpc-http2-min-recv-ping-interval-without-data). Probes make it flow, and gRPC pings only when nothing was read for
+// Time, so as long as the server answers at all no ping is sent.
 func keepaliveParams(c Config) keepalive.ClientParameters {
 	return keepalive.ClientParameters{Time: max(10*time.Second, 3*(c.ProbeEvery+c.ProbeTimeout)), Timeout: 5 * time.Second}
 }
 
-// probe asks whether the replica lives, and reports whether that changed. It
-// asks for liveness: readiness is false for the whole server while any one
-// model is being loaded, and stays false after a failed load.
+// probe asks whether the replica lives, and reports whether that changed. It asks for liveness: readiness is false for
+// the whole server while any one model is being loaded, and stays false after a failed load.
 func (r *replica) probe(ctx context.Context, timeout time.Duration) (changed bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if r.down.Load() != nil {
 		r.conn.ResetConnectBackoff()
 	}
-	// Of a replica that is down the probe waits for the connection, and so finds
-	// it back at the first attempt that succeeds.
+	// Of a replica that is down the probe waits for the connection, and so finds it back at the first attempt that
+	// succeeds.
 	answer, err := r.service.ServerLive(ctx, &pb.ServerLiveRequest{}, grpc.WaitForReady(r.down.Load() != nil))
 	var reason *string
 	switch {
@@ -92,9 +85,8 @@ func (r *replica) probe(ctx context.Context, timeout time.Duration) (changed boo
 	return (r.down.Swap(reason) == nil) != (reason == nil)
 }
 
-// rank orders replicas for calls to a model; the lowest is the best, 2 gets
-// none. A live replica that is not known to serve the model may still do so: it
-// may have loaded it since it was listed. One where the model is sick gets no
+// rank orders replicas for calls to a model; the lowest is the best, 2 gets none. A live replica that is not known to
+// serve the model may still do so: it may have loaded it since it was listed. One where the model is sick gets no
 // inferences.
 func (r *replica) rank(model string, inference bool) int {
 	if r.down.Load() != nil || inference && r.sickness(model) != "" {

@@ -33,9 +33,8 @@ type Entry struct {
 	Reason string
 }
 
-// Index returns what the repository of every live replica holds, by replica,
-// name and version. It fails only when none answers. Calls prefer replicas
-// whose last index had the model ready.
+// Index returns what the repository of every live replica holds, by replica, name and version. It fails only when none
+// answers. Calls prefer replicas whose last index had the model ready.
 func (c *Client) Index(ctx context.Context) ([]Entry, error) {
 	var entries []Entry
 	var answered int
@@ -66,8 +65,8 @@ func (c *Client) Index(ctx context.Context) ([]Entry, error) {
 	return nil, err
 }
 
-// each runs f against all live replicas at once and returns the first error in
-// their order. f hands its results over inside done, one replica at a time.
+// each runs f against all live replicas at once and returns the first error in their order. f hands its results over
+// inside done, one replica at a time.
 func (c *Client) each(ctx context.Context, name string, f func(ctx context.Context, r *replica, done func(func())) error) error {
 	request, start := telemetry.FromContext(ctx), time.Now()
 	defer func() { request.AddTriton(time.Since(start)) }()

@@ -5,9 +5,8 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// finalResponse marks the last response to a streamed request, and
-// emptyFinal asks for a response that holds nothing but this mark, which a
-// model that ends without a last value would otherwise leave out.
+// finalResponse marks the last response to a streamed request, and emptyFinal asks for a response that holds nothing
+// but this mark, which a model that ends without a last value would otherwise leave out.
 const (
 	finalResponse = "triton_final_response"
 	emptyFinal    = "triton_enable_empty_final_response"
@@ -20,8 +19,7 @@ type Response struct {
 	Outputs            []Tensor
 }
 
-// Output returns the output of that name, or Internal when it is missing: the
-// model is not the one we think it is.
+// Output returns the output of that name, or Internal when it is missing: the model is not the one we think it is.
 func (r *Response) Output(name string) (Tensor, error) {
 	for _, t := range r.Outputs {
 		if t.Name == name {
@@ -74,8 +72,8 @@ func responseFrom(m *pb.ModelInferResponse) (*Response, error) {
 	return r, nil
 }
 
-// tensorFrom reads a tensor whose elements are either in contents or in the
-// next of the raws. Triton answers raw; other servers of the protocol need not.
+// tensorFrom reads a tensor whose elements are either in contents or in the next of the raws. Triton answers raw; other
+// servers of the protocol need not.
 func tensorFrom(name, datatype string, shape []int64, contents *pb.InferTensorContents, raws *[][]byte) (Tensor, error) {
 	t := Tensor{Name: name, Datatype: Datatype(datatype), Shape: shape}
 	if contents != nil {
@@ -89,8 +87,8 @@ func tensorFrom(name, datatype string, shape []int64, contents *pb.InferTensorCo
 	return t, nil
 }
 
-// rawContents writes typed elements in wire form. Small integers travel in
-// 32-bit fields; FP16 and BF16 have no field at all and come out empty.
+// rawContents writes typed elements in wire form. Small integers travel in 32-bit fields; FP16 and BF16 have no field
+// at all and come out empty.
 func rawContents(d Datatype, c *pb.InferTensorContents) []byte {
 	switch d {
 	case BOOL:

@@ -9,15 +9,14 @@ import (
 // Live reports whether any replica answered its last probe. It asks nothing.
 func (c *Client) Live() bool { return len(c.pool.live()) > 0 }
 
-// TensorInfo is a tensor as a model declares it. In ModelInfo its shape is
-// that of the wire, with a batch dimension of -1 where the model has one; in
-// ModelConfig it leaves the batch dimension out. -1 is any size.
+// TensorInfo is a tensor as a model declares it. In ModelInfo its shape is that of the wire, with a batch dimension of
+// -1 where the model has one; in ModelConfig it leaves the batch dimension out. -1 is any size.
 type TensorInfo struct {
 	Name     string
 	Datatype Datatype
 	Shape    []int64
-	// Optional and Ragged are known from ModelConfig only: the input may be
-	// left out; rows of one batch may differ in shape.
+	// Optional and Ragged are known from ModelConfig only: the input may be left out; rows of one batch may differ in
+	// shape.
 	Optional, Ragged bool
 }
 

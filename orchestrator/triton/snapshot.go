@@ -12,13 +12,11 @@ import (
 	"time"
 )
 
-// ParameterAPI is the parameter of a model's configuration that names the API
-// it serves. All others belong to that API.
+// ParameterAPI is the parameter of a model's configuration that names the API it serves. All others belong to that API.
 const ParameterAPI = "retort_api"
 
-// Model is a model that at least one replica has ready. It never changes: when
-// anything about the model does, the next snapshot holds another *Model, so a
-// pointer is enough to remember what was made from it.
+// Model is a model that at least one replica has ready. It never changes: when anything about the model does, the next
+// snapshot holds another *Model, so a pointer is enough to remember what was made from it.
 type Model struct {
 	Name string
 	// Versions are those that are ready, oldest first.
@@ -27,9 +25,8 @@ type Model struct {
 	Config *ModelConfig
 	// Inputs and Outputs have the shapes of the wire.
 	Inputs, Outputs []TensorInfo
-	// Dir is the model's folder with the files beside its configuration, ""
-	// when this process cannot read it. A file that changes there makes
-	// another *Model as well.
+	// Dir is the model's folder with the files beside its configuration, "" when this process cannot read it. A file
+	// that changes there makes another *Model as well.
 	Dir string
 
 	files string
@@ -45,8 +42,7 @@ func (m *Model) Version() string { return m.Versions[len(m.Versions)-1] }
 type Snapshot struct {
 	// Models are those that are ready, by name.
 	Models []*Model
-	// Sick are ready models that no replica can answer at present, with the
-	// reason. They are among Models too.
+	// Sick are ready models that no replica can answer at present, with the reason. They are among Models too.
 	Sick map[string]string
 	// Entries are the lines of all replicas' indexes: why a model is missing.
 	Entries []Entry
@@ -78,8 +74,7 @@ func (s *Snapshot) Model(name string) (*Model, bool) {
 	return s.Models[i], true
 }
 
-// Known reports whether the repository of any replica has a model of that
-// name, ready or not.
+// Known reports whether the repository of any replica has a model of that name, ready or not.
 func (s *Snapshot) Known(name string) bool {
 	return slices.ContainsFunc(s.Entries, func(e Entry) bool { return e.Name == name })
 }
@@ -107,8 +102,8 @@ func readyVersions(entries []Entry) map[string][]string {
 	return ready
 }
 
-// folder returns the folder of a model and a word that changes with the files
-// in it. The folders of versions are left out: their files are Triton's.
+// folder returns the folder of a model and a word that changes with the files in it. The folders of versions are left
+// out: their files are Triton's.
 func folder(repository, name string) (dir, files string) {
 	if repository == "" {
 		return "", ""

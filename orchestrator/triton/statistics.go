@@ -7,8 +7,7 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Statistics is what one replica counted for one version of a model since it
-// was loaded.
+// Statistics is what one replica counted for one version of a model since it was loaded.
 type Statistics struct {
 	Replica, Name, Version string
 	LastInference          time.Time
@@ -26,9 +25,8 @@ type Duration struct {
 	Total time.Duration
 }
 
-// Statistics returns them for a model ("" for all) and version ("" for all),
-// replica by replica. A replica that does not have the model is left out; it is
-// an error when none has it.
+// Statistics returns them for a model ("" for all) and version ("" for all), replica by replica. A replica that does
+// not have the model is left out; it is an error when none has it.
 func (a Admin) Statistics(ctx context.Context, name, version string) ([]Statistics, error) {
 	var all []Statistics
 	err := a.client.each(ctx, "model_statistics", func(ctx context.Context, r *replica, done func(func())) error {

@@ -16,13 +16,12 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Stream returns the responses to one request of a decoupled model (or the one
-// of any other). It returns when the first response is there, so an error that
-// comes before it is Stream's own and may be answered with a status. Later
-// ones end the sequence: its last pair is then (nil, error).
+// Stream returns the responses to one request of a decoupled model (or the one of any other). It returns when the first
+// response is there, so an error that comes before it is Stream's own and may be answered with a status. Later ones end
+// the sequence: its last pair is then (nil, error).
 //
-// The sequence can be read once. Leaving it early, or the end of ctx, cancels
-// the request on the server; a caller that does not read it must end ctx.
+// The sequence can be read once. Leaving it early, or the end of ctx, cancels the request on the server; a caller that
+// does not read it must end ctx.
 func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, error], error) {
 	m, err := r.Message()
 	if err != nil {
@@ -75,8 +74,8 @@ func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, repeat bool)
 	return s, first, err
 }
 
-// stream is one call of ModelStreamInfer with one request: cancelling the call
-// cancels every request on it, so requests must not share one.
+// stream is one call of ModelStreamInfer with one request: cancelling the call cancels every request on it, so requests
+// must not share one.
 type stream struct {
 	client  *Client
 	replica *replica
@@ -107,8 +106,8 @@ func (s *stream) begin(m *pb.ModelInferRequest) (*Response, error) {
 	return first, err
 }
 
-// start sends the request and returns the first response. On any error, io.EOF
-// for a request without responses included, the call has ended.
+// start sends the request and returns the first response. On any error, io.EOF for a request without responses
+// included, the call has ended.
 func (s *stream) start(m *pb.ModelInferRequest) (*Response, error) {
 	defer s.waited(time.Now())
 	var err error
@@ -126,8 +125,7 @@ func (s *stream) start(m *pb.ModelInferRequest) (*Response, error) {
 
 func (s *stream) waited(since time.Time) { s.request.AddTriton(time.Since(since)) }
 
-// receive returns the next response that says anything, or ends the call and
-// returns why: io.EOF after the last one.
+// receive returns the next response that says anything, or ends the call and returns why: io.EOF after the last one.
 func (s *stream) receive() (*Response, error) {
 	for {
 		m, err := s.call.Recv()
@@ -152,8 +150,7 @@ func (s *stream) receive() (*Response, error) {
 	}
 }
 
-// finish lets the server close the call after the final response, which it
-// does at once since we have closed our side.
+// finish lets the server close the call after the final response, which it does at once since we have closed our side.
 func (s *stream) finish() error {
 	late := time.AfterFunc(time.Second, s.cancel)
 	defer late.Stop()
@@ -173,8 +170,7 @@ func (s *stream) end(err error) error {
 	return err
 }
 
-// drain yields the first response and what follows. It returns what ended the
-// sequence, io.EOF being its regular end.
+// drain yields the first response and what follows. It returns what ended the sequence, io.EOF being its regular end.
 func (s *stream) drain(r *Response, err error, yield func(*Response, error) bool) error {
 	for err == nil {
 		switch {

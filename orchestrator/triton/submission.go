@@ -8,8 +8,7 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// submission is what one call of Do wants. Its fields are guarded by the
-// batcher's lock until done is closed.
+// submission is what one call of Do wants. Its fields are guarded by the batcher's lock until done is closed.
 type submission[Row, Result any] struct {
 	ctx     context.Context
 	account *telemetry.Request  // counts the turns of the HTTP request that this is a part of

@@ -6,17 +6,14 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Tensor is a named array as it travels: elements in row-major order,
-// little-endian. The zero Tensor is not valid.
+// Tensor is a named array as it travels: elements in row-major order, little-endian. The zero Tensor is not valid.
 //
-// A Tensor may share memory with the slice it was made from or with the slice
-// an accessor returned, so neither may be changed while the other is in use;
-// for an input that is until the call has returned.
+// A Tensor may share memory with the slice it was made from or with the slice an accessor returned, so neither may be
+// changed while the other is in use; for an input that is until the call has returned.
 type Tensor struct {
 	Name     string
 	Datatype Datatype
-	// Shape holds the size of every dimension, outermost first; empty means
-	// one element without dimensions.
+	// Shape holds the size of every dimension, outermost first; empty means one element without dimensions.
 	Shape []int64
 
 	raw []byte
@@ -30,8 +27,7 @@ func Raw(name string, datatype Datatype, shape []int64, raw []byte) Tensor {
 // Raw returns the elements in wire form.
 func (t Tensor) Raw() []byte { return t.raw }
 
-// Elements returns the product of the shape, and -1 when a dimension is
-// negative or the product does not fit.
+// Elements returns the product of the shape, and -1 when a dimension is negative or the product does not fit.
 func (t Tensor) Elements() int {
 	n := int64(1)
 	for _, dim := range t.Shape {
@@ -43,8 +39,8 @@ func (t Tensor) Elements() int {
 	return int(n)
 }
 
-// Check reports whether shape, datatype and bytes agree. Disagreement is
-// Internal: either we made the tensor wrong or a server did.
+// Check reports whether shape, datatype and bytes agree. Disagreement is Internal: either we made the tensor wrong or a
+// server did.
 func (t Tensor) Check() error {
 	size, n := t.Datatype.Size(), t.Elements()
 	switch {

@@ -102,8 +102,8 @@ func TestTensorWithoutDimensions(t *testing.T) {
 	}
 }
 
-// Every binary16 is widened by its definition and comes back as it was; what
-// lies between two of them goes to the nearer one, and to the even one halfway.
+// Every binary16 is widened by its definition and comes back as it was; what lies between two of them goes to the
+// nearer one, and to the even one halfway.
 func TestEveryFP16(t *testing.T) {
 	value := func(bits uint16) float64 {
 		exponent, fraction := int(bits>>10&31), float64(bits&1023)

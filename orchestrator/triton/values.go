@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// Element is a Go type that stands for a datatype of its own. FP16, BF16 and
-// BYTES have none: see Halves and Bytes.
+// Element is a Go type that stands for a datatype of its own. FP16, BF16 and BYTES have none: see Halves and Bytes.
 type Element interface {
 	bool | uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64
 }
@@ -14,14 +13,14 @@ type Element interface {
 // littleEndian says whether Go's values already have the order of the wire.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// New returns a tensor of values. It does not copy them on a little-endian
-// machine. That their number fits the shape is checked when the tensor is sent.
+// New returns a tensor of values. It does not copy them on a little-endian machine. That their number fits the shape is
+// checked when the tensor is sent.
 func New[T Element](name string, shape []int64, values []T) Tensor {
 	return Tensor{Name: name, Datatype: DatatypeOf[T](), Shape: shape, raw: encode(values)}
 }
 
-// Values returns the elements of a tensor of T's datatype, in row-major order,
-// copied only where alignment, byte order or BOOL ask for it.
+// Values returns the elements of a tensor of T's datatype, in row-major order, copied only where alignment, byte order
+// or BOOL ask for it.
 func Values[T Element](t Tensor) ([]T, error) {
 	if err := t.is(DatatypeOf[T]()); err != nil {
 		return nil, err

@@ -1,15 +1,13 @@
-// Package wire holds JSON types that decode themselves and that more than one
-// published API uses: one string or many, a number that may come as text.
+// Package wire holds JSON types that decode themselves and that more than one published API uses: one string or many, a
+// number that may come as text.
 package wire
 
-// Mismatch is a JSON value that a type of this package does not accept. Rule
-// and Message are pydantic's error type and wording, which is what the
-// published services answer with.
+// Mismatch is a JSON value that a type of this package does not accept. Rule and Message are pydantic's error type and
+// wording, which is what the published services answer with.
 type Mismatch struct {
 	Rule    string
 	Message string
-	// Path locates the value below the field, such as {3} for the fourth
-	// element of an array.
+	// Path locates the value below the field, such as {3} for the fourth element of an array.
 	Path []any
 }
 

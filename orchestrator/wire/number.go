@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Int is an integer that may come as a JSON number or as its text: 5 or "5".
-// Clients of the masked-template service send every field as text.
+// Int is an integer that may come as a JSON number or as its text: 5 or "5". Clients of the masked-template service
+// send every field as text.
 type Int int64
 
 // UnmarshalJSON decodes 5, 5.0, "5" or "5.0".
@@ -36,8 +36,7 @@ func (i *Int) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Float is a number that may come as a JSON number or as its text: 1.5 or
-// "1.5". It is always finite.
+// Float is a number that may come as a JSON number or as its text: 1.5 or "1.5". It is always finite.
 type Float float64
 
 // UnmarshalJSON decodes 1.5 or "1.5".
@@ -95,8 +94,7 @@ func scalar(data []byte) (text string, quoted, ok bool) {
 	}
 }
 
-// parseFloat refuses what JSON has no number for: NaN, Inf, hexadecimal and
-// underscores.
+// parseFloat refuses what JSON has no number for: NaN, Inf, hexadecimal and underscores.
 func parseFloat(text string) (float64, error) {
 	if text == "" || strings.Trim(text, "+-.0123456789eE") != "" {
 		return 0, strconv.ErrSyntax

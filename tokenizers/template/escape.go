@@ -11,8 +11,7 @@ var plain = map[byte]string{
 	'\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\n': "",
 }
 
-// unescape reads a string literal without its quotes. An escape that Python
-// does not know stays as it is.
+// unescape reads a string literal without its quotes. An escape that Python does not know stays as it is.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

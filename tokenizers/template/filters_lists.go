@@ -48,8 +48,7 @@ func filterMap(c *Call, v any) any {
 	return out
 }
 
-// selected keeps the items, or the items with an attribute, that pass a test;
-// without a test those that are true.
+// selected keeps the items, or the items with an attribute, that pass a test; without a test those that are true.
 func selected(c *Call, v any, byAttribute, keep bool) any {
 	args := c.Args
 	value := func(item any) any { return item }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// filterJSON is transformers' tojson: json.dumps that keeps characters beyond
-// ASCII, with its separators, and the order of keys unless asked to sort.
+// filterJSON is transformers' tojson: json.dumps that keeps characters beyond ASCII, with its separators, and the order
+// of keys unless asked to sort.
 func filterJSON(c *Call, v any) any {
 	w := &jsonWriter{
 		call: c, comma: ", ", colon: ": ",

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// lexer cuts a template into tokens. Jinja's whitespace rules are applied
-// here: https://jinja.palletsprojects.com/en/stable/templates/#whitespace-control
+// lexer cuts a template into tokens. Jinja's whitespace rules are applied here:
+// https://jinja.palletsprojects.com/en/stable/templates/#whitespace-control
 type lexer struct {
 	source string
 	at     int
@@ -95,8 +95,8 @@ func (l *lexer) before(s, open string, sign byte) string {
 	return s
 }
 
-// after consumes what belongs to the end of a tag: all whitespace behind a
-// minus, and the first newline behind a block or comment.
+// after consumes what belongs to the end of a tag: all whitespace behind a minus, and the first newline behind a block
+// or comment.
 func (l *lexer) after(sign byte, trim bool) {
 	start := l.at
 	switch {

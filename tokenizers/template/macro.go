@@ -85,6 +85,5 @@ func (p *parser) callBlock(line int) statement {
 	}
 }
 
-// callerName is where a call block leaves its body for the call; no template
-// can write this name.
+// callerName is where a call block leaves its body for the call; no template can write this name.
 const callerName = " caller"

@@ -49,8 +49,8 @@ func (p *parser) template() []statement {
 	return body
 }
 
-// until reads statements up to a block that begins with one of the names,
-// which is left with its name to read, or to the end of the template.
+// until reads statements up to a block that begins with one of the names, which is left with its name to read, or to
+// the end of the template.
 func (p *parser) until(ends ...string) (body []statement) {
 	for {
 		t := p.next()

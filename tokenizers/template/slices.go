@@ -33,8 +33,7 @@ func section(line int, of, start, stop, step any) any {
 
 func pick(items []any, start, stop any, by int) []any {
 	n := len(items)
-	// Bounds that lie outside are moved to low and high; those left out are
-	// first and last.
+	// Bounds that lie outside are moved to low and high; those left out are first and last.
 	low := 0
 	high := n
 	first := 0

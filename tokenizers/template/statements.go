@@ -60,8 +60,7 @@ func (p *parser) conditional() statement {
 	}
 }
 
-// target is where a value goes: a name, an attribute of a namespace, or
-// several of them.
+// target is where a value goes: a name, an attribute of a namespace, or several of them.
 func (p *parser) target(attributes bool) func(*state, any) {
 	var targets []func(*state, any)
 	bracketed := p.skip(operator, "(")

@@ -38,8 +38,7 @@ func Parse(source string) (t *Template, err error) {
 	return &Template{body: p.template()}, nil
 }
 
-// Render runs the template with the given names beside the global ones. The
-// error is an *Error.
+// Render runs the template with the given names beside the global ones. The error is an *Error.
 func (t *Template) Render(variables map[string]any) (text string, err error) {
 	defer catch(&err)
 	var out strings.Builder
@@ -51,8 +50,8 @@ func (t *Template) Render(variables map[string]any) (text string, err error) {
 	return out.String(), nil
 }
 
-// catch turns a panic with an *Error into an error, as text/template does:
-// evaluation goes deep, and nearly every step of it can fail.
+// catch turns a panic with an *Error into an error, as text/template does: evaluation goes deep, and nearly every step
+// of it can fail.
 func catch(err *error) {
 	switch p := recover().(type) {
 	case nil:

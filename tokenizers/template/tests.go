@@ -2,8 +2,7 @@ package template
 
 import "strings"
 
-// tests are what stands behind "is".
-// https://jinja.palletsprojects.com/en/stable/templates/#list-of-builtin-tests
+// tests are what stands behind "is". https://jinja.palletsprojects.com/en/stable/templates/#list-of-builtin-tests
 var tests = map[string]func(c *Call, v any) bool{
 	"defined":     func(_ *Call, v any) bool { _, undefined := v.(Undefined); return !undefined },
 	"undefined":   func(_ *Call, v any) bool { _, undefined := v.(Undefined); return undefined },

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Undefined is what a name or member that does not exist gives. It prints as
-// nothing, is false, and fails when it is used further.
+// Undefined is what a name or member that does not exist gives. It prints as nothing, is false, and fails when it is
+// used further.
 type Undefined struct{ Reason string }
 
 // Tuple is a list that prints with round brackets.

@@ -15,12 +15,10 @@ type Chunk struct {
 	Stop *string
 }
 
-// Answer writes as many answers (choices) to a prompt as its settings ask for,
-// all at the same time. Each is a separate request to the engine, since
-// contracts and engines disagree about several in one. The sequence may be read
-// once; leaving it early, or the end of ctx, ends the work. The last chunk of
-// each choice has a finish reason. An error is the last element; it is Invalid
-// where the engine's words say that the request is to blame.
+// Answer writes as many answers (choices) to a prompt as its settings ask for, all at the same time. Each is a separate
+// request to the engine, since contracts and engines disagree about several in one. The sequence may be read once;
+// leaving it early, or the end of ctx, ends the work. The last chunk of each choice has a finish reason. An error is
+// the last element; it is Invalid where the engine's words say that the request is to blame.
 func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
 	if p.Sampling.N <= 1 {
 		return choice(ctx, e, p, 0)

@@ -10,8 +10,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// model is what the contracts share: a model of Triton, the settings that it
-// knows, and tensors that fit its declared inputs.
+// model is what the contracts share: a model of Triton, the settings that it knows, and tensors that fit its declared
+// inputs.
 type model struct {
 	client *triton.Client
 	config *triton.ModelConfig
@@ -53,9 +53,8 @@ func (m *model) flag(input string, value bool) triton.Tensor {
 	return triton.Bools(input, m.shape(1), []bool{value})
 }
 
-// number makes a tensor of one int, int64, float64 or bool, in the datatype
-// that the model declares. Whole numbers stay exact; where the datatype is too
-// narrow for one (a seed), its lowest bits are sent.
+// number makes a tensor of one int, int64, float64 or bool, in the datatype that the model declares. Whole numbers stay
+// exact; where the datatype is too narrow for one (a seed), its lowest bits are sent.
 func (m *model) number(input string, value any) (triton.Tensor, error) {
 	declared, _ := m.config.Input(input)
 	whole, float := parts(value)

@@ -8,8 +8,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// TestNumber holds that a number arrives in the declared datatype, and whole
-// ones without passing through a floating-point number.
+// TestNumber holds that a number arrives in the declared datatype, and whole ones without passing through a
+// floating-point number.
 func TestNumber(t *testing.T) {
 	const long = int64(1)<<53 + 1 // a float64 cannot hold it
 	for _, test := range []struct {

@@ -8,9 +8,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// Open returns the engine that a model's entry describes, by the names of its
-// inputs. It reads the parameters sampling_parameters, cumulative_text and
-// image_size; what is wrong is left with the reader.
+// Open returns the engine that a model's entry describes, by the names of its inputs. It reads the parameters
+// sampling_parameters, cumulative_text and image_size; what is wrong is left with the reader.
 func Open(client *triton.Client, r *triton.EntryReader) Engine {
 	m := model{client: client, config: r.Config, known: settingsOf(r)}
 	growing := r.OneOf("cumulative_text", "false", "true") == "true"
@@ -31,8 +30,8 @@ func Open(client *triton.Client, r *triton.EntryReader) Engine {
 	return nil
 }
 
-// settingsOf reads the parameter sampling_parameters: names with commas or
-// spaces between. nil is all that the contract has.
+// settingsOf reads the parameter sampling_parameters: names with commas or spaces between. nil is all that the contract
+// has.
 func settingsOf(r *triton.EntryReader) []string {
 	names := strings.FieldsFunc(r.Text("sampling_parameters", ""), func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
 	if len(names) == 0 {
@@ -46,8 +45,7 @@ func settingsOf(r *triton.EntryReader) []string {
 	return names
 }
 
-// imageSize reads the parameter image_size, "504x504": the size in pixels to
-// which images are scaled. 0 is none.
+// imageSize reads the parameter image_size, "504x504": the size in pixels to which images are scaled. 0 is none.
 func imageSize(r *triton.EntryReader) (width, height int) {
 	const most = 8192
 	text := r.Text("image_size", "")

@@ -9,9 +9,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// tooLong are the words in which engines refuse a prompt that is too long,
-// with its length and the limit where they tell them: vLLM's, TensorRT-LLM's,
-// and those of Retort's models, which are the documented ones.
+// tooLong are the words in which engines refuse a prompt that is too long, with its length and the limit where they
+// tell them: vLLM's, TensorRT-LLM's, and those of Retort's models, which are the documented ones.
 var tooLong = []*regexp.Regexp{
 	regexp.MustCompile(`prompt \(length (?P<prompt>\d+)\) is longer than the maximum model length of (?P<most>\d+)`),
 	regexp.MustCompile(`[Pp]rompt length \((?P<prompt>\d+)\) exceeds maximum input length \((?P<most>\d+)\)`),
@@ -19,13 +18,12 @@ var tooLong = []*regexp.Regexp{
 	regexp.MustCompile(`longer than the maximum model length|exceeds maximum input length|maximum context length`),
 }
 
-// refusals are beginnings of what engines say about the request itself, as
-// opposed to themselves. Retort's models use the first.
+// refusals are beginnings of what engines say about the request itself, as opposed to themselves. Retort's models use
+// the first.
 var refusals = regexp.MustCompile(`(?s)(?:InvalidRequest: (?P<retort>.+)|(?P<vllm>At most \d+ image\(s\) may be provided in one (?:prompt|request)\.?)|(?P<pil>cannot identify image file))`)
 
-// explain finds out whose fault an engine's error is. Engines answer a bad
-// request and a failure of theirs in the same way, with a text. Where the text
-// is about the request, the error becomes an Invalid fault of the messages.
+// explain finds out whose fault an engine's error is. Engines answer a bad request and a failure of theirs in the same
+// way, with a text. Where the text is about the request, the error becomes an Invalid fault of the messages.
 func explain(err error, p Prompt) error {
 	f := fault.As(err)
 	if f.Kind != fault.Internal && f.Kind != fault.Rejected {
@@ -45,8 +43,8 @@ func explain(err error, p Prompt) error {
 	return err
 }
 
-// tooLongPrompt returns the documented fault where an engine's words say that
-// the prompt is too long, with its numbers where it tells them.
+// tooLongPrompt returns the documented fault where an engine's words say that the prompt is too long, with its numbers
+// where it tells them.
 func tooLongPrompt(text string, p Prompt) *fault.Error {
 	for _, pattern := range tooLong {
 		found := pattern.FindStringSubmatch(text)
@@ -69,9 +67,8 @@ func tooLongPrompt(text string, p Prompt) *fault.Error {
 	return nil
 }
 
-// TooLong is the documented answer to a conversation that is too long: most is
-// the model's limit, prompt and answer are what was asked for, all in tokens.
-// An answer of 0 is one of any length.
+// TooLong is the documented answer to a conversation that is too long: most is the model's limit, prompt and answer are
+// what was asked for, all in tokens. An answer of 0 is one of any length.
 func TooLong(most, prompt, answer int) *fault.Error {
 	text := fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). "+
 		"Please reduce the length of the messages or completion.", most, prompt+answer, prompt, answer)

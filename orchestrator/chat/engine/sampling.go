@@ -20,22 +20,20 @@ type Sampling struct {
 	// IncludeStop leaves the stop string that ended an answer in its text.
 	IncludeStop       bool
 	SkipSpecialTokens *bool
-	// Logprobs is how many alternatives to each token are wanted beside the
-	// one chosen; nil is no log probabilities at all.
+	// Logprobs is how many alternatives to each token are wanted beside the one chosen; nil is no log probabilities at
+	// all.
 	Logprobs *int
 }
 
-// settingNames are all settings by vLLM's names, in which the parameter
-// sampling_parameters of a model's entry lists those that the model knows.
+// settingNames are all settings by vLLM's names, in which the parameter sampling_parameters of a model's entry lists
+// those that the model knows.
 var settingNames = []string{
 	"min_tokens", "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty",
 	"seed", "ignore_eos", "skip_special_tokens", "stop_token_ids", "logprobs",
 }
 
-// settings returns what is set, by vLLM's names. Values are int, int64,
-// float64, bool or []int. The number of choices, the length of the answer and
-// the stop strings are not among them: the contracts say these in different
-// ways.
+// settings returns what is set, by vLLM's names. Values are int, int64, float64, bool or []int. The number of choices,
+// the length of the answer and the stop strings are not among them: the contracts say these in different ways.
 func (s *Sampling) settings() map[string]any {
 	all := map[string]any{}
 	add(all, "min_tokens", s.MinTokens)
@@ -62,8 +60,8 @@ func add[T any](all map[string]any, name string, value *T) {
 	}
 }
 
-// neutral are values that change nothing: a model that does not know the
-// setting may be asked for them, since clients write out defaults.
+// neutral are values that change nothing: a model that does not know the setting may be asked for them, since clients
+// write out defaults.
 var neutral = map[string]float64{
 	"min_tokens": 0, "top_p": 1, "top_k": -1, "min_p": 0,
 	"presence_penalty": 0, "frequency_penalty": 0, "repetition_penalty": 1,
@@ -84,6 +82,6 @@ func isNeutral(name string, value any) bool {
 	return false
 }
 
-// withoutEffect are settings that any model may be asked for: they only say how
-// an answer is drawn, and a model that never draws gives its likeliest one.
+// withoutEffect are settings that any model may be asked for: they only say how an answer is drawn, and a model that
+// never draws gives its likeliest one.
 var withoutEffect = map[string]bool{"temperature": true, "top_p": true, "top_k": true, "seed": true, "min_p": true}

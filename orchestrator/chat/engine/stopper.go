@@ -5,19 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// stopper finds the strings that end an answer in text that comes piece by
-// piece. It keeps back what may be the beginning of one, and bytes that do not
-// make a whole character yet. Engines look for stop strings too; with the
-// stopper they all end in the same place, and the client is told which string
-// it was.
+// stopper finds the strings that end an answer in text that comes piece by piece. It keeps back what may be the
+// beginning of one, and bytes that do not make a whole character yet. Engines look for stop strings too; with the
+// stopper they all end in the same place, and the client is told which string it was.
 type stopper struct {
 	stops   []string
 	include bool // the string that ended the answer belongs to it
 	held    string
 }
 
-// feed takes the next text and returns what may be shown, and the string that
-// has ended the answer, if one has.
+// feed takes the next text and returns what may be shown, and the string that has ended the answer, if one has.
 func (s *stopper) feed(text string) (show string, hit *string) {
 	s.held += text
 	at := -1

@@ -2,8 +2,7 @@ package engine
 
 import "testing"
 
-// TestStopper holds that text comes through whole and in order, however it
-// is cut, and that a stop string never shows.
+// TestStopper holds that text comes through whole and in order, however it is cut, and that a stop string never shows.
 func TestStopper(t *testing.T) {
 	const text = "caf\u00e9 \U0001f9ea EN END tail"
 	for size := 1; size < 8; size++ {

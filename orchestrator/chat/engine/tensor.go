@@ -19,9 +19,8 @@ func oneText(t triton.Tensor) (string, error) {
 	return string(values[0]), nil
 }
 
-// oneWhole returns the first whole number of a tensor, whatever its width and
-// shape: the vLLM backend sends num_input_tokens without dimensions. It is 0
-// where there is none.
+// oneWhole returns the first whole number of a tensor, whatever its width and shape: the vLLM backend sends
+// num_input_tokens without dimensions. It is 0 where there is none.
 func oneWhole(t triton.Tensor) int {
 	raw := t.Raw()
 	switch {

@@ -10,11 +10,11 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// tensorrt speaks the two contracts of TensorRT-LLM's backend, in which each
-// setting is a tensor: https://github.com/triton-inference-server/tensorrtllm_backend
+// tensorrt speaks the two contracts of TensorRT-LLM's backend, in which each setting is a tensor:
+// https://github.com/triton-inference-server/tensorrtllm_backend
 //
-// The ensemble (or bls model) takes images as pixels, the llmapi model as
-// data: URLs. Neither counts tokens; only llmapi says why an answer ended.
+// The ensemble (or bls model) takes images as pixels, the llmapi model as data: URLs. Neither counts tokens; only
+// llmapi says why an answer ended.
 type tensorrt struct {
 	model
 	names   tensorrtNames

@@ -8,8 +8,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// image is the one tensor with all images: pixels [1, n, h, w, 3], which the
-// backend advises for gRPC, where the model takes them, else URLs.
+// image is the one tensor with all images: pixels [1, n, h, w, 3], which the backend advises for gRPC, where the model
+// takes them, else URLs.
 func (t *tensorrt) image(ctx context.Context, set *vision.Set) (triton.Tensor, error) {
 	if t.names.pixels == "" || !t.has(t.names.pixels) {
 		if !t.has(t.names.url) {

@@ -1,7 +1,6 @@
 package engine
 
-// tensorrtNames are the names of the inputs of one contract. "" is an input
-// that the contract does not have.
+// tensorrtNames are the names of the inputs of one contract. "" is an input that the contract does not have.
 type tensorrtNames struct {
 	maxTokens string
 	stream    string

@@ -11,8 +11,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// vllm speaks the contract of Triton's vLLM backend, which Retort's models
-// speak too: https://github.com/triton-inference-server/vllm_backend
+// vllm speaks the contract of Triton's vLLM backend, which Retort's models speak too:
+// https://github.com/triton-inference-server/vllm_backend
 //
 //	text_input               BYTES [1]   the finished prompt
 //	image                    BYTES [n]   files in base64, in the prompt's order
@@ -48,8 +48,8 @@ const (
 	vllmOutLogs   = "logprobs"
 )
 
-// vllmSettings are the settings that a model of this contract knows: all, but
-// log probabilities only where it declares them.
+// vllmSettings are the settings that a model of this contract knows: all, but log probabilities only where it declares
+// them.
 func (m *model) vllmSettings() []string {
 	return slices.DeleteFunc(slices.Clone(settingNames), func(name string) bool {
 		return name == "logprobs" && !m.has(vllmWantLogs)
@@ -83,8 +83,8 @@ func (v *vllm) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error],
 	return v.stream(ctx, inputs, func(r *triton.Response) (Piece, error) { return v.piece(r, p) })
 }
 
-// sampling writes sampling_parameters: only what is set, since the backend
-// answers what it does not know, and nulls, with an error about itself.
+// sampling writes sampling_parameters: only what is set, since the backend answers what it does not know, and nulls,
+// with an error about itself.
 func (v *vllm) sampling(s Sampling) (string, error) {
 	all := s.settings()
 	all["max_tokens"] = *s.MaxTokens

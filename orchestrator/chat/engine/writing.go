@@ -14,8 +14,7 @@ type writing struct {
 	ended   bool // the engine has given a finish reason
 }
 
-// next turns a piece into a chunk, and ends the answer where a stop string
-// does.
+// next turns a piece into a chunk, and ends the answer where a stop string does.
 func (w *writing) next(piece Piece) Chunk {
 	w.pieces++
 	w.tokens += piece.Tokens

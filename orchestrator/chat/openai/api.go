@@ -11,8 +11,7 @@ type Request struct {
 	Model    string    `json:"model" bind:"required"`
 	Messages []Message `json:"messages" bind:"required"`
 
-	// MaxTokens bounds each answer; MaxCompletionTokens is its newer name and
-	// wins. Neither: as many as fit.
+	// MaxTokens bounds each answer; MaxCompletionTokens is its newer name and wins. Neither: as many as fit.
 	MaxTokens           *int `json:"max_tokens" bind:"nullable"`
 	MaxCompletionTokens *int `json:"max_completion_tokens" bind:"nullable"`
 	MinTokens           *int `json:"min_tokens" bind:"nullable"`
@@ -71,8 +70,7 @@ type Request struct {
 	SafetyIdentifier  json.RawMessage `json:"safety_identifier" bind:"nullable"`
 }
 
-// Message is one turn. Roles: system (or developer), user,
-// assistant.
+// Message is one turn. Roles: system (or developer), user, assistant.
 type Message struct {
 	Role      string          `json:"role" bind:"required"`
 	Content   Content         `json:"content" bind:"nullable"`

@@ -35,8 +35,7 @@ type Usage struct {
 	CompletionTokens int `json:"completion_tokens"`
 }
 
-// Chunk is one event of a streamed answer. The last one may have no
-// choices and the usage.
+// Chunk is one event of a streamed answer. The last one may have no choices and the usage.
 type Chunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object"` // "chat.completion.chunk"

@@ -21,8 +21,8 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// readPart decodes {"type": "text", "text": …} or {"type": "image_url",
-// "image_url": {"url": …}}. Some clients send the URL in place of the object.
+// readPart decodes {"type": "text", "text": …} or {"type": "image_url", "image_url": {"url": …}}. Some clients send the
+// URL in place of the object.
 func readPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 	object, mismatch := chat.ReadObject(value)
 	if mismatch != nil {

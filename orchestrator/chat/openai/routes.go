@@ -24,8 +24,7 @@ func (s *Service) Routes(r fiber.Router) {
 	))
 }
 
-// stream is Stream as server-sent events, with the mark that OpenAI's streams
-// end with.
+// stream is Stream as server-sent events, with the mark that OpenAI's streams end with.
 func (s *Service) stream(ctx context.Context, r Request, events *gateway.Events) error {
 	if err := s.Stream(ctx, r, events.Send); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"retort/orchestrator/chat/engine"
 )
 
-// Stream answers as events, each of them a Chunk: the role of each choice, its
-// text as it is written, its finish reason; then the usage, if it is asked for.
+// Stream answers as events, each of them a Chunk: the role of each choice, its text as it is written, its finish
+// reason; then the usage, if it is asked for.
 func (s *Service) Stream(ctx context.Context, r Request, send func(event any) error) error {
 	answer, err := s.chat.Answer(ctx, r.conversation())
 	if err != nil {

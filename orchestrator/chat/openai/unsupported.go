@@ -7,8 +7,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// checkUnsupported refuses what would change the answer and cannot be done, in
-// place of ignoring it.
+// checkUnsupported refuses what would change the answer and cannot be done, in place of ignoring it.
 func (r *Request) checkUnsupported(problems *fault.Problems) {
 	refuse := func(asked bool, name, format string, args ...any) {
 		if asked {

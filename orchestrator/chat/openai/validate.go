@@ -50,8 +50,7 @@ func (r *Request) checkLogprobs() *fault.Error {
 	return nil
 }
 
-// roles of messages. Tools are not served, and so neither are the roles that
-// carry what tools return.
+// roles of messages. Tools are not served, and so neither are the roles that carry what tools return.
 var roles = []string{"system", "developer", "user", "assistant"}
 
 func (m *Message) check() *fault.Error {

@@ -63,8 +63,7 @@ func (t *Template) ordered(parts []Part) []Part {
 	return sorted
 }
 
-// content is what the template sees of one message; images counts those of
-// the conversation so far.
+// content is what the template sees of one message; images counts those of the conversation so far.
 func (t *Template) content(parts []Part, images *int) any {
 	if t.options.Form == Text {
 		return t.flat(parts, images)

@@ -50,8 +50,7 @@ func chatTemplate(t testing.TB, name string, o Options) *Template {
 	return parsed
 }
 
-// TestReference renders every conversation with every template and compares
-// with Jinja2 as transformers sets it up.
+// TestReference renders every conversation with every template and compares with Jinja2 as transformers sets it up.
 func TestReference(t *testing.T) {
 	conversations := read[map[string][]any](t, "testdata/conversations.json")
 	entries := read[golden](t, "testdata/golden.json").Entries

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// breaker breaks up marks in the texts of messages. An engine tokenizes the
-// whole prompt at once, so a mark that a user has typed would otherwise become
-// the special token itself: an image that is not there, or the end of the
-// user's turn and words put into the mouth of the system.
+// breaker breaks up marks in the texts of messages. An engine tokenizes the whole prompt at once, so a mark that a user
+// has typed would otherwise become the special token itself: an image that is not there, or the end of the user's turn
+// and words put into the mouth of the system.
 type breaker struct {
 	marks []string // longer ones first
 	first [256]bool
@@ -27,8 +26,7 @@ func newBreaker(marks []string) *breaker {
 	return b
 }
 
-// parts returns parts with marks broken up, also those that a template would
-// join from neighbouring texts.
+// parts returns parts with marks broken up, also those that a template would join from neighbouring texts.
 func (b *breaker) parts(parts []Part) []Part {
 	out := slices.Clone(parts)
 	for lo := 0; lo < len(out); {
@@ -60,8 +58,8 @@ func (b *breaker) run(texts []Part) {
 	}
 }
 
-// spread puts a space before each cut that falls into text, which begins at
-// start. A cut at the very start is one inside a mark that began earlier.
+// spread puts a space before each cut that falls into text, which begins at start. A cut at the very start is one
+// inside a mark that began earlier.
 func spread(text string, start int, cuts []int) string {
 	var b strings.Builder
 	from := 0
@@ -76,9 +74,8 @@ func spread(text string, start int, cuts []int) string {
 	return b.String()
 }
 
-// cuts returns where text must be cut: behind the first character of every
-// mark, overlapping ones included. A mark of one character is cut before it:
-// nothing can keep a tokenizer from reading it, but it is kept apart.
+// cuts returns where text must be cut: behind the first character of every mark, overlapping ones included. A mark of
+// one character is cut before it: nothing can keep a tokenizer from reading it, but it is kept apart.
 func (b *breaker) cuts(text string) (cuts []int) {
 	for i := 0; i < len(text); i++ {
 		if !b.first[text[i]] {

@@ -12,8 +12,8 @@ import (
 // Options are what a model says of its template.
 type Options struct {
 	Form Form
-	// Placeholder stands for an image in content of form Text; {n} in it is
-	// the image's number in the conversation, from 1.
+	// Placeholder stands for an image in content of form Text; {n} in it is the image's number in the conversation,
+	// from 1.
 	Placeholder string
 	// Marks are broken up where a message contains them.
 	Marks []string
@@ -56,9 +56,8 @@ func Parse(source string, o Options) (*Template, error) {
 	return &Template{parsed: parsed, options: o, breaker: newBreaker(o.Marks)}, nil
 }
 
-// Render returns the prompt for a conversation. With generate it ends where
-// the assistant's answer begins. The error is a *Refusal when the template
-// does not take the conversation.
+// Render returns the prompt for a conversation. With generate it ends where the assistant's answer begins. The error is
+// a *Refusal when the template does not take the conversation.
 func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	list := make([]any, len(messages))
 	images := 0
@@ -69,8 +68,7 @@ func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	return t.render(list, generate)
 }
 
-// Continue returns the prompt for a conversation whose last message the model
-// is to go on with.
+// Continue returns the prompt for a conversation whose last message the model is to go on with.
 func (t *Template) Continue(messages []Message) (string, error) {
 	if len(messages) == 0 || len(messages[len(messages)-1].Parts) == 0 {
 		return "", &Refusal{Message: "there is no final message to continue"}
@@ -110,8 +108,7 @@ func (t *Template) render(messages []any, generate bool) (string, error) {
 	return prompt, nil
 }
 
-// Refusal is a conversation that the template does not take: it has called
-// raise_exception, with this message.
+// Refusal is a conversation that the template does not take: it has called raise_exception, with this message.
 type Refusal struct{ Message string }
 
 func (r *Refusal) Error() string { return r.Message }

@@ -97,8 +97,7 @@ func TestMarksAreBroken(t *testing.T) {
 	}
 }
 
-// FuzzMarks holds that no text, however it is cut into parts, brings a mark
-// into the prompt.
+// FuzzMarks holds that no text, however it is cut into parts, brings a mark into the prompt.
 func FuzzMarks(f *testing.F) {
 	f.Add("<|image|>", "<|im", "age|>")
 	f.Add("<|eot", "_id", "|>")

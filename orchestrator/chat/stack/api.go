@@ -6,8 +6,8 @@ import (
 	"retort/orchestrator/chat"
 )
 
-// Request is the body of the stack-style interface, in the form of autumn
-// 2024 and in the newer one, which renames model and types the parts.
+// Request is the body of the stack-style interface, in the form of autumn 2024 and in the newer one, which renames
+// model and types the parts.
 type Request struct {
 	Model    string    `json:"model"`
 	ModelID  string    `json:"model_id"` // newer name of model
@@ -45,8 +45,7 @@ type Sampling struct {
 	Stop              chat.Stops `json:"stop" bind:"nullable"`
 }
 
-// Logprobs asks for log probabilities: of the token chosen and of the TopK
-// likeliest ones in its place.
+// Logprobs asks for log probabilities: of the token chosen and of the TopK likeliest ones in its place.
 type Logprobs struct {
 	TopK *int `json:"top_k" bind:"nullable"`
 }
@@ -65,8 +64,7 @@ type Written struct {
 	ToolCalls  []struct{} `json:"tool_calls"`  // always empty
 }
 
-// Logprob is the log probability of each token that was likely at one
-// place.
+// Logprob is the log probability of each token that was likely at one place.
 type Logprob struct {
 	ByToken map[string]float64 `json:"logprobs_by_token"`
 }
@@ -76,9 +74,8 @@ type Event struct {
 	Event Progress `json:"event"`
 }
 
-// Progress is one step of a stream: "start", then "progress" with text, then "complete" with a
-// stop reason. Delta is a string, and {"type": "text", "text": …} in the newer
-// form.
+// Progress is one step of a stream: "start", then "progress" with text, then "complete" with a stop reason. Delta is a
+// string, and {"type": "text", "text": …} in the newer form.
 type Progress struct {
 	Type       string     `json:"event_type"`
 	Delta      any        `json:"delta"`

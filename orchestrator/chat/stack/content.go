@@ -7,8 +7,7 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Content is the content of a message: a string, one image, or a list of
-// strings and parts.
+// Content is the content of a message: a string, one image, or a list of strings and parts.
 type Content []chat.Part
 
 // UnmarshalJSON decodes the older and the newer form.
@@ -27,10 +26,8 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readPart decodes "text", {"type": "text", "text": …} or an image:
-// {"image": {"uri": …}}, {"type": "image", "image": {"url": {"uri": …}}} or
-// {"type": "image", "image": {"data": …}}; the newest forms also without the
-// member image.
+// readPart decodes "text", {"type": "text", "text": …} or an image: {"image": {"uri": …}}, {"type": "image", "image":
+// {"url": {"uri": …}}} or {"type": "image", "image": {"data": …}}; the newest forms also without the member image.
 func readPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 	if value.Kind() == '"' {
 		text, ok := chat.ReadText(value)
@@ -68,8 +65,7 @@ func readImage(value jsontext.Value) (*chat.Source, *wire.Mismatch) {
 	return readSource(object)
 }
 
-// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or
-// {"data": …}.
+// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}.
 func readSource(object chat.Object) (*chat.Source, *wire.Mismatch) {
 	if object.Has("data") {
 		data, mismatch := object.Text("data")

@@ -10,8 +10,8 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// FuzzContent looks for JSON values that crash the decoder of a message's
-// content or of a strategy, or that it refuses in another way than the binder can report.
+// FuzzContent looks for JSON values that crash the decoder of a message's content or of a strategy, or that it refuses
+// in another way than the binder can report.
 func FuzzContent(f *testing.F) {
 	for _, seed := range []string{
 		`"a"`, `[]`, `5`, `{}`, `[{"type":"text","text":"a"}]`, `[{"image":{"uri":"data:,"}}]`, `{"image":{"url":{"uri":"a"}}}`,

@@ -5,8 +5,8 @@ import (
 	"retort/orchestrator/chat/engine"
 )
 
-// Streams reports whether the answer is wanted as events. Only the body
-// counts: a client in use accepts text/event-stream always.
+// Streams reports whether the answer is wanted as events. Only the body counts: a client in use accepts
+// text/event-stream always.
 func (r Request) Streams() bool { return r.Stream != nil && *r.Stream }
 
 // conversation is what r asks for.
@@ -55,8 +55,7 @@ func (s *Sampling) settings() engine.Sampling {
 	return out
 }
 
-// A setting of the strategy, as the newer form has it, wins over the one beside
-// it, as the older form has it.
+// A setting of the strategy, as the newer form has it, wins over the one beside it, as the older form has it.
 func (s *Sampling) temperature() *float64 { return first(s.Strategy.Temperature, s.Temperature) }
 func (s *Sampling) topP() *float64        { return first(unlessZero(s.Strategy.TopP), unlessZero(s.TopP)) }
 func (s *Sampling) topK() *int            { return first(unlessZero(s.Strategy.TopK), unlessZero(s.TopK)) }

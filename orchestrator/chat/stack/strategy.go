@@ -7,8 +7,7 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Strategy is greedy, top_p or top_k: a name, or in the newer form an object
-// with the strategy's settings.
+// Strategy is greedy, top_p or top_k: a name, or in the newer form an object with the strategy's settings.
 type Strategy struct {
 	Type        string
 	Temperature *float64

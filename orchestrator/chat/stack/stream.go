@@ -6,9 +6,8 @@ import (
 	"retort/orchestrator/chat/engine"
 )
 
-// Stream answers as events, each of them an Event: "start", then "progress"
-// with the text as it is written, then "complete" with the reason of the end.
-// typed is the newer form, in which the text is an object.
+// Stream answers as events, each of them an Event: "start", then "progress" with the text as it is written, then
+// "complete" with the reason of the end. typed is the newer form, in which the text is an object.
 func (s *Service) Stream(ctx context.Context, r Request, typed bool, send func(event any) error) error {
 	answer, err := s.chat.Answer(ctx, r.conversation())
 	if err != nil {

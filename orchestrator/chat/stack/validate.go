@@ -50,8 +50,7 @@ func (m *Message) check() *fault.Error {
 	return chat.CheckContent(m.Role, m.Content)
 }
 
-// check holds all settings that are given to their bounds, also those that the
-// strategy makes no use of.
+// check holds all settings that are given to their bounds, also those that the strategy makes no use of.
 func (s *Sampling) check(problems *fault.Problems) {
 	if s == nil {
 		return

@@ -10,10 +10,9 @@ import (
 // errForbidden is an address that images are not fetched from.
 var errForbidden = errors.New("the address is not public")
 
-// special are the networks that are not the public internet, from IANA's
-// registries of special-purpose addresses (RFC 6890) beyond what
-// [netip.Addr] knows by itself. Those that carry an IPv4 address inside are
-// listed whole: what is behind a translator cannot be known.
+// special are the networks that are not the public internet, from IANA's registries of special-purpose addresses (RFC
+// 6890) beyond what [netip.Addr] knows by itself. Those that carry an IPv4 address inside are listed whole: what is
+// behind a translator cannot be known.
 var special = prefixes(
 	"0.0.0.0/8",        // this network
 	"100.64.0.0/10",    // shared address space, and a cloud's metadata at 100.100.100.200
@@ -48,8 +47,8 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 // guard decides about addresses.
 type guard struct{ allowed []netip.Prefix }
 
-// check is called by the dialer with the address it is about to connect to:
-// after names were resolved, and for each redirect anew.
+// check is called by the dialer with the address it is about to connect to: after names were resolved, and for each
+// redirect anew.
 func (g guard) check(_ context.Context, network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return errForbidden

@@ -20,8 +20,7 @@ type Config struct {
 	FetchAllow   []netip.Prefix `placeholder:"CIDR,…" help:"Private, loopback or link-local networks that images may be fetched from; none by default."`
 }
 
-// DefaultConfig returns the defaults of the tags, for callers that parse no
-// command line.
+// DefaultConfig returns the defaults of the tags, for callers that parse no command line.
 func DefaultConfig() Config {
 	return Config{
 		MaxBytes: 20 << 20, MaxPixels: 32 << 20, MaxSide: 16384, MinSide: 8, DecodePixels: 32 << 20,

@@ -12,9 +12,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// decoding calls use with the pixels of an image, when there is room for them
-// and for more pixels that use makes. The room is counted in pixels, each of
-// them four bytes.
+// decoding calls use with the pixels of an image, when there is room for them and for more pixels that use makes. The
+// room is counted in pixels, each of them four bytes.
 func (l *Loader) decoding(ctx context.Context, img *Image, more int, use func(image.Image) error) error {
 	size := min(int64(img.Width)*int64(img.Height)+int64(more), int64(l.config.DecodePixels))
 	if err := l.pixels.Acquire(ctx, size); err != nil {
@@ -48,8 +47,8 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	return i.r.Read(p)
 }
 
-// kept reports whether a file can be passed on as it is: engines read it as it
-// was read here, without transparency, inks or more than 8 bits a sample.
+// kept reports whether a file can be passed on as it is: engines read it as it was read here, without transparency,
+// inks or more than 8 bits a sample.
 func kept(format string, file []byte, pixels image.Image) bool {
 	if format == "gif" || format == "png" && pngDepth(file) > 8 {
 		return false

@@ -13,8 +13,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// fetcher gets image files over http. Nothing of the request that asks for
-// them travels along, and nothing of the answer but the bytes is used.
+// fetcher gets image files over http. Nothing of the request that asks for them travels along, and nothing of the
+// answer but the bytes is used.
 type fetcher struct {
 	client *http.Client
 	most   int
@@ -63,9 +63,8 @@ func acceptable(u *url.URL) error {
 	return nil
 }
 
-// fetch returns the bytes at u. hold is asked before bytes are taken into
-// memory, and may refuse. Other errors are faults of the caller's request and
-// tell nothing about networks that the caller cannot see.
+// fetch returns the bytes at u. hold is asked before bytes are taken into memory, and may refuse. Other errors are
+// faults of the caller's request and tell nothing about networks that the caller cannot see.
 func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) error) ([]byte, error) {
 	// The time that is spent waiting for memory is not the image's server's.
 	fetching, end := context.WithCancelCause(ctx)
@@ -101,8 +100,8 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) 
 	return file, nil
 }
 
-// firstPiece is how many bytes of a file without a length are read before more
-// memory is asked for; every later piece is as large as all before it.
+// firstPiece is how many bytes of a file without a length are read before more memory is asked for; every later piece
+// is as large as all before it.
 const firstPiece = 64 << 10
 
 // read reads a file piece by piece. One whose length is said is one piece.

@@ -102,8 +102,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestPrivateIsNotFetched goes by names and by unusual spellings: what counts
-// is the address that is dialled.
+// TestPrivateIsNotFetched goes by names and by unusual spellings: what counts is the address that is dialled.
 func TestPrivateIsNotFetched(t *testing.T) {
 	s := server(t)
 	port := s.URL[strings.LastIndexByte(s.URL, ':'):]

@@ -21,8 +21,8 @@ type format struct {
 	name   string
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	// check refuses files that are too costly or not one still image. It
-	// reads the file's structure and unpacks nothing.
+	// check refuses files that are too costly or not one still image. It reads the file's structure and unpacks
+	// nothing.
 	check func(file []byte) error
 }
 
@@ -52,8 +52,7 @@ func sniff(file []byte) (*format, error) {
 	return nil, fault.New(fault.Invalid, "cannot identify image file: it looks like %s; PNG, JPEG, WebP and GIF are taken", found)
 }
 
-// fewScans bounds the passes of a progressive JPEG: each costs a walk over
-// all pixels and may be but a few bytes long.
+// fewScans bounds the passes of a progressive JPEG: each costs a walk over all pixels and may be but a few bytes long.
 func fewScans(file []byte) error {
 	const most = 100
 	if bytes.Count(file, []byte{0xff, 0xda}) > most {
@@ -79,8 +78,7 @@ func still(file []byte) error {
 	return nil
 }
 
-// oneFrame walks the blocks of a GIF and refuses a second image:
-// https://www.w3.org/Graphics/GIF/spec-gif89a.txt
+// oneFrame walks the blocks of a GIF and refuses a second image: https://www.w3.org/Graphics/GIF/spec-gif89a.txt
 func oneFrame(file []byte) error {
 	const screen, descriptor = 13, 10
 	at := screen

@@ -28,8 +28,7 @@ func (i *Image) Base64() string { return base64.StdEncoding.EncodeToString(i.Fil
 // DataURL is the file as a data: URL.
 func (i *Image) DataURL() string { return "data:image/" + i.Format + ";base64," + i.Base64() }
 
-// open checks a file, lays it on white and turns it upright. rewritten says that
-// the image's file is not the one given.
+// open checks a file, lays it on white and turns it upright. rewritten says that the image's file is not the one given.
 func (l *Loader) open(ctx context.Context, file []byte) (img *Image, rewritten bool, err error) {
 	f, width, height, err := l.judge(file)
 	if err != nil {
@@ -53,8 +52,8 @@ func (l *Loader) open(ctx context.Context, file []byte) (img *Image, rewritten b
 	return img, rewritten, nil
 }
 
-// judge finds a file's format and size, and refuses what is too large or not
-// one still image, before anything is unpacked.
+// judge finds a file's format and size, and refuses what is too large or not one still image, before anything is
+// unpacked.
 func (l *Loader) judge(file []byte) (f *format, width, height int, err error) {
 	if f, err = sniff(file); err != nil {
 		return nil, 0, 0, err

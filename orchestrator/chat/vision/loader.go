@@ -12,8 +12,7 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// Loader gets images from their sources. It is safe for use by many
-// goroutines.
+// Loader gets images from their sources. It is safe for use by many goroutines.
 type Loader struct {
 	config  Config
 	fetcher *fetcher
@@ -21,9 +20,8 @@ type Loader struct {
 	memory  *memory.Budget      // of the process
 }
 
-// NewLoader returns a loader with these limits, which must be valid. Files that
-// are fetched or rewritten, and tensors of pixels, count against the process's
-// memory budget; nil is no such bound.
+// NewLoader returns a loader with these limits, which must be valid. Files that are fetched or rewritten, and tensors
+// of pixels, count against the process's memory budget; nil is no such bound.
 func NewLoader(c Config, budget *memory.Budget) *Loader {
 	return &Loader{config: c, fetcher: newFetcher(c), pixels: semaphore.NewWeighted(int64(c.DecodePixels)), memory: budget}
 }

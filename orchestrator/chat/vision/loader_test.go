@@ -60,8 +60,8 @@ func encodePNG(t testing.TB, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// TestReference compares pixels with Pillow: both as the tensor that goes to
-// pixel engines, and as what is left in the file for the others.
+// TestReference compares pixels with Pillow: both as the tensor that goes to pixel engines, and as what is left in the
+// file for the others.
 func TestReference(t *testing.T) {
 	var golden struct {
 		Entries map[string]struct {

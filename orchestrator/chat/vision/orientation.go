@@ -6,10 +6,9 @@ import (
 	"image"
 )
 
-// orientation is how a JPEG file says its picture must be turned, 1 (not at
-// all) to 8: tag 0x0112 of its Exif data (CIPA DC-008, 4.6.5). Cameras and
-// phones store what the sensor saw and leave the turning to the viewer; what
-// cannot be read is 1.
+// orientation is how a JPEG file says its picture must be turned, 1 (not at all) to 8: tag 0x0112 of its Exif data
+// (CIPA DC-008, 4.6.5). Cameras and phones store what the sensor saw and leave the turning to the viewer; what cannot
+// be read is 1.
 func orientation(file []byte) int {
 	const app1, start = 0xe1, 0xda
 	for at := 2; at+4 <= len(file) && file[at] == 0xff; {

@@ -11,11 +11,9 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// RGB returns the images as one tensor [n, height, width, 3] of bytes, for
-// engines that take pixels. Each is scaled to width and height; both 0 means
-// the size of the largest, on which smaller ones are laid, white around them.
-// Images that would take more pixels together than are decoded at once are
-// refused, with the image that is to blame.
+// RGB returns the images as one tensor [n, height, width, 3] of bytes, for engines that take pixels. Each is scaled to
+// width and height; both 0 means the size of the largest, on which smaller ones are laid, white around them. Images
+// that would take more pixels together than are decoded at once are refused, with the image that is to blame.
 func (s *Set) RGB(ctx context.Context, width, height int) (pixels []byte, w, h int, err error) {
 	images := s.All()
 	scaled := width > 0 && height > 0
@@ -51,9 +49,8 @@ func canvas(images []*Image) (width, height int) {
 	return width, height
 }
 
-// fitsCanvas refuses images that are small each, but one wide and another one
-// tall. To blame is the first that makes the canvas of those before it too
-// large.
+// fitsCanvas refuses images that are small each, but one wide and another one tall. To blame is the first that makes
+// the canvas of those before it too large.
 func (s *Set) fitsCanvas(width, height int) error {
 	most := s.loader.config.DecodePixels
 	images := s.All()
@@ -71,8 +68,8 @@ func (s *Set) fitsCanvas(width, height int) error {
 	return fault.New(fault.Invalid, "%d images of %d × %d, as this model takes them, are more than %d pixels", len(images), width, height, most)
 }
 
-// mostScaling bounds the memory of scaling, in bytes: the filter holds a row of
-// the image's height for each column of the result, at 32 bytes a pixel.
+// mostScaling bounds the memory of scaling, in bytes: the filter holds a row of the image's height for each column of
+// the result, at 32 bytes a pixel.
 const mostScaling = 256 << 20
 
 func sized(img *image.RGBA, width, height int, scaled bool) *image.RGBA {

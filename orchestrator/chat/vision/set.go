@@ -9,8 +9,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Source is where an image comes from: a data:, http: or https: URL, or a file
-// in base64.
+// Source is where an image comes from: a data:, http: or https: URL, or a file in base64.
 type Source struct {
 	URL    string
 	Base64 string
@@ -22,8 +21,7 @@ type Source struct {
 type Set struct {
 	loader *Loader
 	images []*Image
-	// request ends with the request: what the set holds of the memory budget
-	// is given back then.
+	// request ends with the request: what the set holds of the memory budget is given back then.
 	request context.Context
 	fetched atomic.Int64 // bytes of the files that were fetched
 }
@@ -42,9 +40,8 @@ func (s *Set) All() []*Image {
 	return s.images
 }
 
-// Load returns the images of a request, checked, whole and flat, a few at a
-// time. What is wrong with one is an Invalid fault at its place. ctx must end
-// with the request: the memory that the images take is counted until then.
+// Load returns the images of a request, checked, whole and flat, a few at a time. What is wrong with one is an Invalid
+// fault at its place. ctx must end with the request: the memory that the images take is counted until then.
 func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 	const atOnce = 4
 	s := &Set{loader: l, images: make([]*Image, len(sources)), request: ctx}
@@ -93,8 +90,8 @@ func (s *Set) hold(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// holdFetched takes memory for more bytes of a file that is being fetched, and
-// refuses what is beyond the limit of one request.
+// holdFetched takes memory for more bytes of a file that is being fetched, and refuses what is beyond the limit of one
+// request.
 func (s *Set) holdFetched(ctx context.Context, bytes int64) error {
 	most := int64(s.loader.config.FetchTotal)
 	if s.fetched.Add(bytes) > most {

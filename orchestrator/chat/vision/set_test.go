@@ -14,8 +14,8 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// TestCanvasIsBounded sends two images of a few hundred bytes, one wide and one
-// tall: the size that both fit on has 268 million pixels.
+// TestCanvasIsBounded sends two images of a few hundred bytes, one wide and one tall: the size that both fit on has 268
+// million pixels.
 func TestCanvasIsBounded(t *testing.T) {
 	l := loader(t, nil)
 	wide := dataURL("image/png", encodePNG(t, image.NewGray(image.Rect(0, 0, 16384, 8))))
@@ -42,8 +42,7 @@ func TestCanvasIsBounded(t *testing.T) {
 	}
 }
 
-// TestScalingIsBounded: the filter would hold 32 bytes for each column of the
-// result and row of the image.
+// TestScalingIsBounded: the filter would hold 32 bytes for each column of the result and row of the image.
 func TestScalingIsBounded(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 512, 16384))
 	for i := range img.Pix {
@@ -61,8 +60,8 @@ func TestScalingIsBounded(t *testing.T) {
 	}
 }
 
-// TestFetchedImagesAreCounted holds the files of one request to their limit
-// together, and to the process's memory budget until the request ends.
+// TestFetchedImagesAreCounted holds the files of one request to their limit together, and to the process's memory
+// budget until the request ends.
 func TestFetchedImagesAreCounted(t *testing.T) {
 	file := append(fixture(t, "rgb.png"), make([]byte, 50_000)...)
 	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

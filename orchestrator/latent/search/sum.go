@@ -57,8 +57,8 @@ func (s Sum) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, 
 
 func (t *Term) windowed() bool { return t.Min != nil || t.Max != nil }
 
-// desired is what a value of the property counts for: itself without a window; with one 1 inside, and
-// 1 / (1 + distance / unit) outside.
+// desired is what a value of the property counts for: itself without a window; with one 1 inside, and 1 / (1 + distance
+// / unit) outside.
 func (t *Term) desired(value float64) float64 {
 	if !t.windowed() {
 		return value

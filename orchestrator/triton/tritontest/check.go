@@ -12,8 +12,7 @@ import (
 
 const noID = "[request id: <id_unknown>] "
 
-// check refuses what Triton refuses before a model sees the request, in its
-// words and in its order.
+// check refuses what Triton refuses before a model sees the request, in its words and in its order.
 func check(r *triton.Request, config *pb.ModelConfig) error {
 	declared := triton.ConfigFrom(config)
 	if err := checkParameters(r); err != nil {

@@ -13,8 +13,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// The models of the trials as a real server runs them, with Triton's Python
-// backend. conformance_models.go has the same in Go.
+// The models of the trials as a real server runs them, with Triton's Python backend. conformance_models.go has the same
+// in Go.
 //
 //go:embed models
 var models embed.FS
@@ -23,8 +23,7 @@ var models embed.FS
 type Target struct {
 	// URL is its address, for triton.Config.
 	URL string
-	// Install puts one of the conformance models into its repository, under
-	// its own name, without loading it.
+	// Install puts one of the conformance models into its repository, under its own name, without loading it.
 	Install func(t *testing.T, name string)
 	// Remove takes it out again.
 	Remove func(t *testing.T, name string)
@@ -40,8 +39,8 @@ func Fake(t *testing.T) Target {
 	}
 }
 
-// Real returns the server at RETORT_TEST_TRITON_URL whose model repository is
-// the folder RETORT_TEST_TRITON_REPOSITORY, and skips the test without them.
+// Real returns the server at RETORT_TEST_TRITON_URL whose model repository is the folder RETORT_TEST_TRITON_REPOSITORY,
+// and skips the test without them.
 func Real(t *testing.T) Target {
 	url, folder := os.Getenv("RETORT_TEST_TRITON_URL"), os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
 	if url == "" || folder == "" {
@@ -66,8 +65,8 @@ func Real(t *testing.T) Target {
 	return Target{URL: url, Install: install, Remove: remove}
 }
 
-// Conformance tries a server through the client: what holds for the fake must
-// hold for the real one. It unloads and removes what it installed.
+// Conformance tries a server through the client: what holds for the fake must hold for the real one. It unloads and
+// removes what it installed.
 func Conformance(t *testing.T, target Target) {
 	c, err := triton.Dial(triton.Config{URLs: []string{target.URL}})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// discovery changes models under steady load on another one, which must not
-// fail once, and wants to see each change within 5 seconds.
+// discovery changes models under steady load on another one, which must not fail once, and wants to see each change
+// within 5 seconds.
 func (x *trial) discovery(t *testing.T) {
 	registry := triton.NewRegistry(x.client, triton.RegistryConfig{Every: 200 * time.Millisecond})
 	t.Cleanup(registry.Close)
@@ -60,8 +60,7 @@ func (x *trial) within5s(t *testing.T, registry *triton.Registry, what string, s
 	return s
 }
 
-// steadyLoad asks the identity model until it is stopped, and fails the test
-// for each answer that is an error.
+// steadyLoad asks the identity model until it is stopped, and fails the test for each answer that is an error.
 func (x *trial) steadyLoad(t *testing.T) (stop func()) {
 	done := make(chan struct{})
 	var clients sync.WaitGroup

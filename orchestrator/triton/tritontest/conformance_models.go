@@ -13,8 +13,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// conformanceModel returns one of the models in models/ with a Go function in
-// place of its model.py.
+// conformanceModel returns one of the models in models/ with a Go function in place of its model.py.
 func conformanceModel(tb testing.TB, name string) Model {
 	text, err := models.ReadFile("models/" + name + "/config.pbtxt")
 	if err != nil {

@@ -16,8 +16,8 @@ func (x *trial) sleep(ctx context.Context, milliseconds int32, parameters map[st
 		Inputs: []triton.Tensor{triton.Int32s("MILLISECONDS", []int64{1, 1}, []int32{milliseconds})}})
 }
 
-// deadline and cancellation end the work on the server as well: the slow model
-// serves one request at a time, so the next one shows it.
+// deadline and cancellation end the work on the server as well: the slow model serves one request at a time, so the
+// next one shows it.
 func (x *trial) deadline(t *testing.T) {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(x.ctx(t), 100*time.Millisecond)
@@ -43,9 +43,8 @@ func (x *trial) deadline(t *testing.T) {
 	}
 }
 
-// fullQueue lets one request run and one wait. Which of several are refused is
-// left open: with such a limit tritonserver 2.51 now and then lets half a
-// second pass before it looks at its queue.
+// fullQueue lets one request run and one wait. Which of several are refused is left open: with such a limit
+// tritonserver 2.51 now and then lets half a second pass before it looks at its queue.
 func (x *trial) fullQueue(t *testing.T) {
 	x.reconfigure(t, map[string]any{"default_queue_policy": map[string]any{
 		"max_queue_size": 1, "default_timeout_microseconds": 20_000_000, "allow_timeout_override": true}})

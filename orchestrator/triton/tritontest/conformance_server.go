@@ -46,8 +46,8 @@ func (x *trial) lifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.state(t, name, true)
-	// Readiness of the server is not compared: a real one that has seen failed
-	// loads or deleted models says no although all it serves is ready.
+	// Readiness of the server is not compared: a real one that has seen failed loads or deleted models says no although
+	// all it serves is ready.
 	if _, err := x.client.Admin().ServerReady(ctx); err != nil {
 		t.Error(err)
 	}

@@ -88,8 +88,8 @@ func (s *Server) infer(ctx context.Context, r *triton.Request, v *version) (*pb.
 	return answer(r, response)
 }
 
-// enter waits for an instance. The queue of the dynamic batcher may be bounded,
-// and a request may say how long it is willing to wait in it.
+// enter waits for an instance. The queue of the dynamic batcher may be bounded, and a request may say how long it is
+// willing to wait in it.
 func (v *version) enter(ctx context.Context, r *triton.Request) error {
 	select {
 	case v.slots <- struct{}{}:
@@ -112,8 +112,8 @@ func (v *version) enter(ctx context.Context, r *triton.Request) error {
 	}
 }
 
-// patience ends when a request has waited too long. A request may shorten what
-// the policy sets, and cannot set it where the policy does not.
+// patience ends when a request has waited too long. A request may shorten what the policy sets, and cannot set it where
+// the policy does not.
 func patience(r *triton.Request, policy *pb.ModelQueuePolicy) <-chan time.Time {
 	limit := policy.GetDefaultTimeoutMicroseconds()
 	if asked, ok := r.Parameters["timeout"].(int64); ok && policy.GetAllowTimeoutOverride() && uint64(asked) < limit {

@@ -12,8 +12,7 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// ModelMetadata answers what the configuration declares, with the batch
-// dimension in front where there is one.
+// ModelMetadata answers what the configuration declares, with the batch dimension in front where there is one.
 func (s *Server) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
 	v, _, err := s.find(r.Name, r.Version)
 	if err != nil {

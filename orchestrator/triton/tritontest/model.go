@@ -24,11 +24,11 @@ type Model struct {
 	Config *pb.ModelConfig
 	// Versions are the numbered folders; none means just "1".
 	Versions []string
-	// Infer answers a request whose inputs fit Config. It is called for one
-	// request at a time per instance, unless Config says decoupled.
+	// Infer answers a request whose inputs fit Config. It is called for one request at a time per instance, unless
+	// Config says decoupled.
 	Infer func(context.Context, *triton.Request) (*triton.Response, error)
-	// Stream answers a request of a decoupled model. ctx ends when the caller
-	// leaves. The empty final response is sent for it.
+	// Stream answers a request of a decoupled model. ctx ends when the caller leaves. The empty final response is sent
+	// for it.
 	Stream func(ctx context.Context, r *triton.Request, send func(*triton.Response) error) error
 	// LoadTime is how long loading a version takes, LoadError why it fails.
 	LoadTime  time.Duration

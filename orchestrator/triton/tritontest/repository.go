@@ -36,8 +36,8 @@ type version struct {
 // unloaded is the reason that Triton gives for a version it unloaded.
 const unloaded = "unloaded"
 
-// Put adds a model to the repository or replaces it there, as copying files
-// does: nothing is loaded by it. It returns the model's name.
+// Put adds a model to the repository or replaces it there, as copying files does: nothing is loaded by it. It returns
+// the model's name.
 func (s *Server) Put(m Model) string {
 	p := m.prepared()
 	s.mu.Lock()
@@ -46,8 +46,7 @@ func (s *Server) Put(m Model) string {
 	return p.Name
 }
 
-// Remove takes a model out of the repository, as deleting its folder does. It
-// goes on serving when it is loaded.
+// Remove takes a model out of the repository, as deleting its folder does. It goes on serving when it is loaded.
 func (s *Server) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,9 +66,8 @@ func (s *Server) Unload(name string) {
 	_, _ = s.RepositoryModelUnload(context.Background(), &pb.RepositoryModelUnloadRequest{ModelName: name})
 }
 
-// RepositoryIndex lists what is in the repository; a model that was never
-// loaded has neither version nor state, and one whose folder is gone is not
-// listed even while it serves.
+// RepositoryIndex lists what is in the repository; a model that was never loaded has neither version nor state, and one
+// whose folder is gone is not listed even while it serves.
 func (s *Server) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +91,8 @@ func (s *Server) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexRequest
 	return answer, nil
 }
 
-// RepositoryModelLoad loads the versions that the policy picks. The old form
-// serves until all of the new one is there; then its other versions go.
+// RepositoryModelLoad loads the versions that the policy picks. The old form serves until all of the new one is there;
+// then its other versions go.
 func (s *Server) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelLoadRequest) (*pb.RepositoryModelLoadResponse, error) {
 	m, known, err := s.toLoad(r)
 	if err != nil {
@@ -126,8 +124,7 @@ func (s *Server) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelL
 	return &pb.RepositoryModelLoadResponse{}, nil
 }
 
-// failed marks what could not be loaded and says so as Triton does. Versions
-// that were ready before still are.
+// failed marks what could not be loaded and says so as Triton does. Versions that were ready before still are.
 func (known *serving) failed(m *Model, chosen []string) error {
 	var b strings.Builder
 	for _, number := range chosen {
@@ -163,8 +160,8 @@ func (s *Server) toLoad(r *pb.RepositoryModelLoadRequest) (*Model, *serving, err
 
 var errUnpolled = errors.New("the override cannot be read")
 
-// with returns the model with a load's parameters applied. Files stand for the
-// versions they are in; a fake has no use for their content.
+// with returns the model with a load's parameters applied. Files stand for the versions they are in; a fake has no use
+// for their content.
 func (m *Model) with(parameters map[string]*pb.ModelRepositoryParameter) (*Model, error) {
 	changed := *m
 	var versions []string

@@ -17,8 +17,7 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Server is one replica. Its repository is under explicit control, as with
-// --model-control-mode=explicit.
+// Server is one replica. Its repository is under explicit control, as with --model-control-mode=explicit.
 type Server struct {
 	pb.UnimplementedGRPCInferenceServiceServer
 	tb      testing.TB
@@ -59,8 +58,8 @@ func (s *Server) Client() *triton.Client {
 	return c
 }
 
-// Stop kills the server: connections break, the port is closed. Models stay
-// loaded for the next start, since a test that wants otherwise can say so.
+// Stop kills the server: connections break, the port is closed. Models stay loaded for the next start, since a test
+// that wants otherwise can say so.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	g, listener := s.grpc, s.listen
@@ -82,8 +81,8 @@ func (s *Server) Restart() {
 	s.serve(listener)
 }
 
-// listen takes a port below those that the system gives to connections, so
-// that none of them holds it when the server starts again.
+// listen takes a port below those that the system gives to connections, so that none of them holds it when the server
+// starts again.
 func listen(tb testing.TB) net.Listener {
 	tb.Helper()
 	for range 100 {
@@ -104,8 +103,8 @@ func (s *Server) serve(listener net.Listener) {
 	go func() { _ = g.Serve(listener) }()
 }
 
-// Fail makes every inference ask f first, which may return an error for the
-// caller (Refuse makes one) or sleep; nil ends it.
+// Fail makes every inference ask f first, which may return an error for the caller (Refuse makes one) or sleep; nil
+// ends it.
 func (s *Server) Fail(f func(*triton.Request) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,9 +118,8 @@ func (s *Server) Calls() []*triton.Request {
 	return append([]*triton.Request(nil), s.calls...)
 }
 
-// Refuse returns an error with a gRPC code: what a Triton model does with a
-// TritonError, and Triton itself. Any other error of a model becomes INTERNAL,
-// as an exception does.
+// Refuse returns an error with a gRPC code: what a Triton model does with a TritonError, and Triton itself. Any other
+// error of a model becomes INTERNAL, as an exception does.
 func Refuse(code codes.Code, message string) error { return status.Error(code, message) }
 
 // ServerLive says yes: a stopped server does not answer.
@@ -129,8 +127,7 @@ func (s *Server) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerL
 	return &pb.ServerLiveResponse{Live: true}, nil
 }
 
-// ServerReady is strict, as by default: all versions that were ever asked for
-// must be ready, or unloaded on purpose.
+// ServerReady is strict, as by default: all versions that were ever asked for must be ready, or unloaded on purpose.
 func (s *Server) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.ServerReadyResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// ModelStreamInfer runs the requests of a stream side by side, as Triton does.
-// Errors travel inside the stream, which stays open.
+// ModelStreamInfer runs the requests of a stream side by side, as Triton does. Errors travel inside the stream, which
+// stays open.
 func (s *Server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInferServer) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	var running sync.WaitGroup

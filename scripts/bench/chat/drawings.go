@@ -16,8 +16,8 @@ import (
 	"retort/chem"
 )
 
-// album has drawings, each of which is handed out once: the molecules come
-// again with another margin, so that what was read before does not help.
+// album has drawings, each of which is handed out once: the molecules come again with another margin, so that what was
+// read before does not help.
 type album struct {
 	pictures []image.Image
 	ready    []string // made before the clock runs
@@ -55,16 +55,15 @@ func newAlbum(file string) (*album, error) {
 	return a, nil
 }
 
-// prepare makes drawings, so that next does not take time from what is
-// measured.
+// prepare makes drawings, so that next does not take time from what is measured.
 func (a *album) prepare(n int) {
 	for len(a.ready)-int(a.given.Load()) < n {
 		a.ready = append(a.ready, a.make())
 	}
 }
 
-// next is a drawing in base64 that was not handed out before. The last one
-// comes again when there are no more; prepare says how many there are.
+// next is a drawing in base64 that was not handed out before. The last one comes again when there are no more; prepare
+// says how many there are.
 func (a *album) next() string {
 	return a.ready[min(int(a.given.Add(1)), len(a.ready))-1]
 }

@@ -1,12 +1,9 @@
-// Command chat measures the chat API with the model that reads drawings, in
-// one run: the first token and the whole answer of a lone conversation, tokens
-// a second of one and of eight conversations, and what the gateway adds to a
-// token beside the same request straight to Triton. `make bench` starts the
-// servers. Every drawing is one that was not read before, but for the last
-// figure, where the reading would hide the gateway. The model's answer is
-// computed from what it read and sent in pieces, so tokens a second are those
-// pieces: they say how fast drawings are read and answers are sent, not how
-// fast a language model draws tokens.
+// Command chat measures the chat API with the model that reads drawings, in one run: the first token and the whole
+// answer of a lone conversation, tokens a second of one and of eight conversations, and what the gateway adds to a
+// token beside the same request straight to Triton. `make bench` starts the servers. Every drawing is one that was not
+// read before, but for the last figure, where the reading would hide the gateway. The model's answer is computed from
+// what it read and sent in pieces, so tokens a second are those pieces: they say how fast drawings are read and answers
+// are sent, not how fast a language model draws tokens.
 //
 //	go run ./scripts/bench/chat -gateway http://127.0.0.1:8005 -triton 127.0.0.1:8701
 package main
@@ -139,9 +136,8 @@ func rate(ctx context.Context, drawings *album, conversations int) (float64, err
 	return float64(tokens.Load()) / time.Since(start).Seconds(), nil
 }
 
-// added compares the same long answer about one drawing, read before, through
-// the gateway and straight from Triton. What the gateway does once a request,
-// the image too, is counted among the tokens.
+// added compares the same long answer about one drawing, read before, through the gateway and straight from Triton.
+// What the gateway does once a request, the image too, is counted among the tokens.
 func added(ctx context.Context, drawings *album, client *triton.Client) error {
 	const about = "Describe this molecule. What are its mass, logP, InChI and functional groups?"
 	drawings.prepare(1)

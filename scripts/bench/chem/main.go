@@ -1,5 +1,4 @@
-// Command chem is the Go side of scripts/bench/chem.py: it measures package chem and prints one
-// JSON object.
+// Command chem is the Go side of scripts/bench/chem.py: it measures package chem and prints one JSON object.
 //
 //	chem whole -workers 1 < smiles    parse, canonical, QED, logP, SA, fingerprint of every line
 //	chem tanimoto < smiles            a million pairs

@@ -14,9 +14,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// Bare is ONNX Runtime alone, in a process of its own (peer/bare.py): what the
-// graph takes without Triton, without a transport and without a gateway. It
-// makes one call at a time, with all cores.
+// Bare is ONNX Runtime alone, in a process of its own (peer/bare.py): what the graph takes without Triton, without a
+// transport and without a gateway. It makes one call at a time, with all cores.
 type Bare struct {
 	mu      sync.Mutex
 	process *exec.Cmd
@@ -25,8 +24,8 @@ type Bare struct {
 	calls   string // a temporary file
 }
 
-// NewBare starts the process on a graph and the calls that it will be asked to
-// make: the inputs of each are int64 of shape [rows, tokens].
+// NewBare starts the process on a graph and the calls that it will be asked to make: the inputs of each are int64 of
+// shape [rows, tokens].
 func NewBare(python, graph string, calls []*triton.Request) (*Bare, error) {
 	file, err := os.CreateTemp("", "calls-*.json")
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package comparison measures several servers side by side in one run: rounds
-// alternate, so that a machine whose speed drifts shifts all alike. It prints
-// medians with lowest and highest, and the ratios round by round.
+// Package comparison measures several servers side by side in one run: rounds alternate, so that a machine whose speed
+// drifts shifts all alike. It prints medians with lowest and highest, and the ratios round by round.
 package comparison
 
 import (
@@ -13,8 +12,8 @@ import (
 	"time"
 )
 
-// Side is one of the things compared: Call sends texts [lo, hi) of a workload;
-// Served are the processes that do the work.
+// Side is one of the things compared: Call sends texts [lo, hi) of a workload; Served are the processes that do the
+// work.
 type Side struct {
 	Name   string
 	Call   func(ctx context.Context, texts []string, lo, hi int) error
@@ -30,8 +29,7 @@ type Load struct {
 // Requests leaves out the texts that fill no whole request.
 func Requests(texts []string, size int) Load { return Load{texts[:len(texts)/size*size], size} }
 
-// Plan is how much is measured: so many rounds, after one that is not counted,
-// and the length of a round of one side.
+// Plan is how much is measured: so many rounds, after one that is not counted, and the length of a round of one side.
 type Plan struct {
 	Rounds int
 	Period time.Duration
@@ -60,9 +58,8 @@ func (p Plan) Throughput(ctx context.Context, title string, concurrency int, l L
 	})
 }
 
-// Latency measures single requests of one text, one after another: the median
-// of each round. Its rounds are short and many, since a fraction of a
-// millisecond is looked for.
+// Latency measures single requests of one text, one after another: the median of each round. Its rounds are short and
+// many, since a fraction of a millisecond is looked for.
 func (p Plan) Latency(ctx context.Context, title string, texts []string, sides []Side) (*Comparison, error) {
 	return rounds(title, "ms", 4*p.Rounds, sides, func(s Side) (float64, int, error) {
 		var times []float64
@@ -78,15 +75,15 @@ func (p Plan) Latency(ctx context.Context, title string, texts []string, sides [
 	})
 }
 
-// patience ends a comparison on a machine so busy that one request outlasts a
-// period: once it is over, fewest rounds are enough.
+// patience ends a comparison on a machine so busy that one request outlasts a period: once it is over, fewest rounds
+// are enough.
 const (
 	patience = 3 * time.Minute
 	fewest   = 5
 )
 
-// rounds measures the sides in turn, every second round in reverse, after one
-// round that is not counted. measure returns a figure and the texts served.
+// rounds measures the sides in turn, every second round in reverse, after one round that is not counted. measure
+// returns a figure and the texts served.
 func rounds(title, unit string, count int, sides []Side, measure func(Side) (float64, int, error)) (*Comparison, error) {
 	c := &Comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
 	fmt.Fprintf(os.Stderr, "measuring: %s\n", title)

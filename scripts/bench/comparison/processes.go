@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// tick is the unit of processor time in /proc: USER_HZ, 100 on every Linux
-// that Go runs on (proc(5)).
+// tick is the unit of processor time in /proc: USER_HZ, 100 on every Linux that Go runs on (proc(5)).
 const tick = 10 * time.Millisecond
 
-// Processes are what serves: the roots of process trees. Its figures show what
-// a side costs, which a busy machine blurs less than how fast it is.
+// Processes are what serves: the roots of process trees. Its figures show what a side costs, which a busy machine blurs
+// less than how fast it is.
 type Processes []int
 
 // Known leaves out what has no process id.
@@ -71,8 +70,8 @@ func everyProcess() (parents map[int]int, times map[int]time.Duration) {
 	return parents, times
 }
 
-// machine returns the processor time of all cores so far: spent on anything,
-// and in all. Time that a hypervisor took away counts as spent.
+// machine returns the processor time of all cores so far: spent on anything, and in all. Time that a hypervisor took
+// away counts as spent.
 func machine() (busy, all time.Duration) {
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Goal is a bound on a figure: at least it, or at most. The zero Goal wants
-// nothing: the figure is there to compare.
+// Goal is a bound on a figure: at least it, or at most. The zero Goal wants nothing: the figure is there to compare.
 type Goal struct {
 	Bound float64
 	Most  bool
@@ -22,8 +21,8 @@ func (g Goal) String() string {
 	return fmt.Sprintf("at least %.2f", g.Bound)
 }
 
-// Table is Markdown, a row per comparison of two sides, so that it can go to
-// the README as it is. Rows come as they are measured.
+// Table is Markdown, a row per comparison of two sides, so that it can go to the README as it is. Rows come as they are
+// measured.
 type Table struct{ out io.Writer }
 
 // NewTable writes the head; each is what is counted.

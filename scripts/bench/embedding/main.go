@@ -1,8 +1,7 @@
-// Command embedding measures the embedding API side by side with the same
-// tensors sent straight to the same Triton, with ONNX Runtime alone on those
-// tensors, and with another server of the same weights, in one run: rounds alternate, so that a machine whose speed
-// drifts shifts all sides alike. It prints a table of medians with lowest and
-// highest, and of the ratios round by round. `make bench` starts the servers.
+// Command embedding measures the embedding API side by side with the same tensors sent straight to the same Triton,
+// with ONNX Runtime alone on those tensors, and with another server of the same weights, in one run: rounds alternate,
+// so that a machine whose speed drifts shifts all sides alike. It prints a table of medians with lowest and highest,
+// and of the ratios round by round. `make bench` starts the servers.
 //
 //	go run ./scripts/bench/embedding -gateway http://127.0.0.1:8003 -triton 127.0.0.1:8701
 package main
@@ -81,8 +80,8 @@ type bench struct {
 	short, mixed  []string
 }
 
-// sides are the gateway, the peer if there is one and it is wanted, and the
-// same texts as tensors in calls of size rows. stop ends what they started.
+// sides are the gateway, the peer if there is one and it is wanted, and the same texts as tensors in calls of size
+// rows. stop ends what they started.
 func (b *bench) sides(name string, texts []string, size int, peer bool) (sides []comparison.Side, stop func(), err error) {
 	sides = []comparison.Side{b.gateway}
 	if peer && *peerURL != "" {
@@ -94,8 +93,7 @@ func (b *bench) sides(name string, texts []string, size int, peer bool) (sides [
 
 const ready = "ready tensors to the same Triton"
 
-// goals are the bounds by the name of the side that the gateway is compared
-// with; ONNX Runtime alone has none.
+// goals are the bounds by the name of the side that the gateway is compared with; ONNX Runtime alone has none.
 type goals map[string]comparison.Goal
 
 // compare runs the workloads and prints their rows as they come.
@@ -164,8 +162,8 @@ func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
 	return nil
 }
 
-// lengths are texts of 10 to 256 tokens, against calls of 32 rows in the order
-// of arrival, padded to the longest of each call.
+// lengths are texts of 10 to 256 tokens, against calls of 32 rows in the order of arrival, padded to the longest of
+// each call.
 func (b *bench) lengths(ctx context.Context, t *comparison.Table) error {
 	const arrival = "arrival order, 32 rows padded"
 	sides, stop, err := b.sides(arrival, b.mixed, 32, false)

@@ -23,8 +23,7 @@ type direct struct {
 	model     string
 }
 
-// calls tokenises a workload in calls of size rows, padded in the order they
-// come.
+// calls tokenises a workload in calls of size rows, padded in the order they come.
 func (d *direct) calls(texts []string, size int) ([]*triton.Request, error) {
 	var calls []*triton.Request
 	for lo := 0; lo < len(texts); lo += size {
@@ -49,9 +48,8 @@ func each(size int, run func(ctx context.Context, call int) error) func(context.
 	}
 }
 
-// sides are the same texts as tensors in calls of size rows: sent to the same
-// Triton, and given to ONNX Runtime alone where there is a Python that has it.
-// stop ends what they started.
+// sides are the same texts as tensors in calls of size rows: sent to the same Triton, and given to ONNX Runtime alone
+// where there is a Python that has it. stop ends what they started.
 func (d *direct) sides(name string, texts []string, size int) (sides []comparison.Side, stop func(), err error) {
 	calls, err := d.calls(texts, size)
 	if err != nil {

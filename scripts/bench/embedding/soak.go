@@ -11,16 +11,14 @@ import (
 	"retort/scripts/bench/comparison"
 )
 
-// flat is how much the memory of the last tenth may exceed that of the first,
-// and mostMemory what it may be, in MB.
+// flat is how much the memory of the last tenth may exceed that of the first, and mostMemory what it may be, in MB.
 const (
 	flat       = 1.05
 	mostMemory = 150
 )
 
-// soak keeps three loads on the gateway at once for a while and watches its
-// resident memory, from the moment the first tenth of the time is over: until
-// then its pools fill.
+// soak keeps three loads on the gateway at once for a while and watches its resident memory, from the moment the first
+// tenth of the time is over: until then its pools fill.
 func soak(ctx context.Context, out io.Writer, gateway comparison.Side, short, mixed []string, length time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -21,8 +21,8 @@ func shortTexts() []string {
 	return texts
 }
 
-// mixedTexts are 1,024 texts whose lengths are spread evenly over 10 to 256
-// tokens, in random order, the same in every run.
+// mixedTexts are 1,024 texts whose lengths are spread evenly over 10 to 256 tokens, in random order, the same in every
+// run.
 func mixedTexts(t *tokenizers.Tokenizer) ([]string, error) {
 	words := strings.Fields(strings.Join(shortTexts(), " "))
 	random := rand.New(rand.NewPCG(1, 2))

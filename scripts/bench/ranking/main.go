@@ -1,7 +1,6 @@
-// Command ranking measures the ranking API side by side with the same pairs as
-// tensors straight to the same Triton, with ONNX Runtime alone on those
-// tensors, and with another server of the same graph, in one run; then how long a request of one passage takes among
-// requests of a hundred. `make bench PART=ranking` starts the servers.
+// Command ranking measures the ranking API side by side with the same pairs as tensors straight to the same Triton,
+// with ONNX Runtime alone on those tensors, and with another server of the same graph, in one run; then how long a
+// request of one passage takes among requests of a hundred. `make bench PART=ranking` starts the servers.
 //
 //	go run ./scripts/bench/ranking -gateway http://127.0.0.1:8004 -triton 127.0.0.1:8701 -entry model_repository/NAME
 package main
@@ -94,9 +93,8 @@ func throughput(ctx context.Context, table *comparison.Table, plan comparison.Pl
 	return nil
 }
 
-// fairness prints how long requests of one passage take alone, and while ten
-// requests of a hundred are always under way. Were they served in the order of
-// arrival, a single one would wait for most of ten lists.
+// fairness prints how long requests of one passage take alone, and while ten requests of a hundred are always under
+// way. Were they served in the order of arrival, a single one would wait for most of ten lists.
 func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error {
 	lists, one := comparison.Requests(passages(300), 100), passages(20)
 	alone, err := singles(ctx, gateway, one)
@@ -134,8 +132,8 @@ func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error
 	return err
 }
 
-// singles are the milliseconds of requests of one passage, one after another:
-// of each text, or of three where they take long.
+// singles are the milliseconds of requests of one passage, one after another: of each text, or of three where they take
+// long.
 func singles(ctx context.Context, gateway comparison.Side, texts []string) (took []float64, err error) {
 	began := time.Now()
 	for i := range texts {

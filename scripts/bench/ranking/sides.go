@@ -13,8 +13,7 @@ import (
 
 const query = "Which enzyme does aspirin block, and how does that ease pain?"
 
-// passages are texts of 10 to about 120 tokens in random order, the same in
-// every run.
+// passages are texts of 10 to about 120 tokens in random order, the same in every run.
 func passages(count int) []string {
 	words := strings.Fields("aspirin blocks the enzyme cyclooxygenase so that less prostaglandin is made and pain fever and swelling ease " +
 		"while caffeine binds to receptors of adenosine and keeps people awake the river flows north past the old town and a bank lends money")
@@ -57,9 +56,8 @@ type direct struct {
 // most is how many pairs go into one call.
 const most = 32
 
-// calls tokenises the pairs of each request of size passages, padded in the
-// order they come, in calls of at most 32. first are the numbers of the first
-// call of each request, and of the end.
+// calls tokenises the pairs of each request of size passages, padded in the order they come, in calls of at most 32.
+// first are the numbers of the first call of each request, and of the end.
 func (d *direct) calls(texts []string, size int) (calls []*triton.Request, first []int, err error) {
 	for lo := 0; lo < len(texts); lo += size {
 		first = append(first, len(calls))
@@ -79,9 +77,8 @@ const (
 	peer  = "peer"
 )
 
-// sides are the same pairs as tensors: sent to the same Triton, and given to
-// ONNX Runtime alone where there is a Python that has it. stop ends what they
-// started.
+// sides are the same pairs as tensors: sent to the same Triton, and given to ONNX Runtime alone where there is a Python
+// that has it. stop ends what they started.
 func (d *direct) sides(texts []string, size int) (sides []comparison.Side, stop func(), err error) {
 	calls, first, err := d.calls(texts, size)
 	if err != nil {
