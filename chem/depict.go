@@ -42,7 +42,8 @@ func (p Picture) Draw(molecules ...*Molecule) ([]byte, error) {
 	if float64(sheet.Width*sheet.Columns)*float64(sheet.Height)*rows > maxPixels {
 		return nil, fmt.Errorf("a picture of more than %d pixels", maxPixels)
 	}
-	texts, legends := make([]string, len(molecules)), make([]string, len(molecules))
+	texts := make([]string, len(molecules))
+	legends := make([]string, len(molecules))
 	for i, m := range molecules {
 		texts[i] = m.text
 		if i < len(p.Legends) {

@@ -54,14 +54,16 @@ func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error)
 }
 
 func evaluate(smiles []string, results []Result, o Options) {
-	texts, rows := make([]string, 0, len(smiles)), make([]int, 0, len(smiles))
+	texts := make([]string, 0, len(smiles))
+	rows := make([]int, 0, len(smiles))
 	for i, s := range smiles {
 		text, err := o.Limits.Check(s)
 		if err != nil {
 			results[i].Err = err
 			continue
 		}
-		texts, rows = append(texts, text), append(rows, i)
+		texts = append(texts, text)
+		rows = append(rows, i)
 	}
 	want := o.Facts | rdkit.Canonical
 	for i, p := range rdkit.Profiles(texts, want) {

@@ -59,7 +59,8 @@ func (q *Query) Filter(ctx context.Context, molecules []*Molecule) ([]bool, erro
 		var rows []int
 		for i := from; i < to; i++ {
 			if molecules[i] != nil {
-				texts, rows = append(texts, molecules[i].text), append(rows, i)
+				texts = append(texts, molecules[i].text)
+				rows = append(rows, i)
 			}
 		}
 		for i, found := range q.native.Contains(texts) {

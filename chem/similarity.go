@@ -56,7 +56,8 @@ func ratio(both, either int) float64 {
 // Similarity is the Tanimoto similarity of two molecules (Morgan, radius 2, 2048 bits, no chirality), the measure of
 // the constrained optimisation benchmarks.
 func Similarity(a, b *Molecule) float64 {
-	f, g := a.Fingerprint(), b.Fingerprint()
+	f := a.Fingerprint()
+	g := b.Fingerprint()
 	return f.Tanimoto(&g)
 }
 

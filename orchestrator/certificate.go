@@ -31,7 +31,8 @@ func (k *keyPair) read() error {
 	if err != nil {
 		return err
 	}
-	k.pair, k.changed = &pair, info.ModTime()
+	k.pair = &pair
+	k.changed = info.ModTime()
 	return nil
 }
 

@@ -52,7 +52,8 @@ func behind(prefix string, serve fasthttp.RequestHandler) fiber.Handler {
 
 // ready says which APIs can serve: 200 when all can, 503 otherwise.
 func (a *application) ready(c *fiber.Ctx) error {
-	status, apis := fiber.StatusOK, fiber.Map{}
+	status := fiber.StatusOK
+	apis := fiber.Map{}
 	for _, g := range a.gateways {
 		err := g.Ready()
 		apis[g.API().Name()] = err == nil
@@ -77,7 +78,8 @@ func (a *application) page(c *fiber.Ctx) error {
 		g := a.gateways[i]
 		entry := card{Name: s.name, Title: s.title, Port: s.limits(a.config).Port, Models: g.API().Models(), Ready: true}
 		if err := g.Ready(); err != nil {
-			entry.Ready, entry.Reason = false, err.Error()
+			entry.Ready = false
+			entry.Reason = err.Error()
 		}
 		cards = append(cards, entry)
 	}

@@ -13,7 +13,8 @@ type Batch struct {
 
 // Fill replaces the batch. An empty list of encodings, or one of empty encodings, gives tensors of no elements.
 func (b *Batch) Fill(encodings []*Encoding, pad int32) {
-	b.Rows, b.Length = len(encodings), 0
+	b.Rows = len(encodings)
+	b.Length = 0
 	for _, e := range encodings {
 		b.Length = max(b.Length, len(e.IDs))
 	}
@@ -34,7 +35,9 @@ func (b *Batch) row(i int, e *Encoding, pad int64) {
 		b.TokenTypeIDs[at+j] = int64(e.TypeIDs[j])
 	}
 	for j := at + len(e.IDs); j < end; j++ {
-		b.InputIDs[j], b.AttentionMask[j], b.TokenTypeIDs[j] = pad, 0, 0
+		b.InputIDs[j] = pad
+		b.AttentionMask[j] = 0
+		b.TokenTypeIDs[j] = 0
 	}
 }
 

@@ -159,7 +159,8 @@ func (bertSplit) apply(p *pass) {
 	p.split(func(lo, hi int32) {
 		word := lo
 		for i := lo; i < hi; {
-			r, size := rune(p.text.b[i]), 1
+			r := rune(p.text.b[i])
+			size := 1
 			if r >= utf8.RuneSelf {
 				r, size = utf8.DecodeRune(p.text.b[i:hi])
 			}

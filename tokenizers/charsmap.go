@@ -159,7 +159,8 @@ func (m *charsmap) plainRun(b []byte) int {
 // substitute notes that one text takes the place of another, in the reference's reckoning: character for character, the
 // surplus added at the end, or a shortage taken from the last character written.
 func (p *pass) substitute(old, to []byte) {
-	had, has := utf8.RuneCount(old), utf8.RuneCount(to)
+	had := utf8.RuneCount(old)
+	has := utf8.RuneCount(to)
 	for i := 0; len(to) > 0; i++ {
 		r, size := utf8.DecodeRune(to)
 		c := change{r: r}

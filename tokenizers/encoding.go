@@ -88,7 +88,8 @@ func (e *LengthError) Error() string {
 // truncate shortens two sequences, the second of which may be empty, to room tokens together; whole is the length of
 // all.
 func (o Options) truncate(first, second *sequence, room, whole int) error {
-	a, b := len(first.ids), len(second.ids)
+	a := len(first.ids)
+	b := len(second.ids)
 	over := a + b - room
 	if over <= 0 {
 		return nil
@@ -135,7 +136,8 @@ func (s *sequence) keep(n int, d Direction) {
 		return
 	}
 	if d == Left {
-		s.ids, s.spans = s.ids[len(s.ids)-n:], s.spans[len(s.spans)-n:]
+		s.ids = s.ids[len(s.ids)-n:]
+		s.spans = s.spans[len(s.spans)-n:]
 		return
 	}
 	s.ids, s.spans = s.ids[:n], s.spans[:n]

@@ -23,7 +23,8 @@ func (w *merging) add(id int32, size int) {
 
 func (w *merging) link() {
 	for i := range w.symbols {
-		w.symbols[i].prev, w.symbols[i].next = int32(i-1), int32(i+1)
+		w.symbols[i].prev = int32(i - 1)
+		w.symbols[i].next = int32(i + 1)
 	}
 }
 
@@ -36,7 +37,8 @@ func (m *bpe) merge(w *merging) {
 		return
 	}
 	for {
-		best, at := merge{rank: math.MaxInt32}, int32(-1)
+		best := merge{rank: math.MaxInt32}
+		at := int32(-1)
 		for i := int32(0); int(i) < len(w.symbols); i = w.symbols[i].next {
 			next := w.symbols[i].next
 			if int(next) >= len(w.symbols) {
@@ -57,7 +59,9 @@ func (m *bpe) merge(w *merging) {
 func (w *merging) join(i, id int32) {
 	left := &w.symbols[i]
 	right := &w.symbols[left.next]
-	left.id, left.size, left.next = id, left.size+right.size, right.next
+	left.id = id
+	left.size = left.size + right.size
+	left.next = right.next
 	right.id = noToken
 	if int(left.next) < len(w.symbols) {
 		w.symbols[left.next].prev = i
@@ -122,7 +126,8 @@ func (w *merging) push(x waiting) {
 }
 
 func (w *merging) pop() waiting {
-	top, last := w.queue[0], len(w.queue)-1
+	top := w.queue[0]
+	last := len(w.queue) - 1
 	w.queue[0] = w.queue[last]
 	w.queue = w.queue[:last]
 	for i := 0; ; {

@@ -101,7 +101,8 @@ func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.fuseUnknown, m.ignoreMerges = c.FuseUnknown, c.IgnoreMerges
+	m.fuseUnknown = c.FuseUnknown
+	m.ignoreMerges = c.IgnoreMerges
 	if c.Fallback {
 		m.fallback = v.fallback()
 	}
@@ -147,7 +148,8 @@ func parseUnigram(raw json.RawMessage) (model, error) {
 	if c.Unknown == nil || len(c.Vocab) == 0 {
 		return nil, errors.New("Unigram: unk_id is null, or the vocabulary is empty")
 	}
-	tokens, scores := make([]string, len(c.Vocab)), make([]float64, len(c.Vocab))
+	tokens := make([]string, len(c.Vocab))
+	scores := make([]float64, len(c.Vocab))
 	for i, row := range c.Vocab {
 		tokens[i], scores[i] = row.token, row.score
 	}

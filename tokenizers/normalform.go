@@ -131,7 +131,8 @@ func (u *unicodeData) composeAll(cs []change) []change {
 		}
 		switch {
 		case class == 0:
-			base, last = len(out), -1
+			base = len(out)
+			last = -1
 		case base >= 0:
 			last = class
 		}

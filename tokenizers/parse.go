@@ -97,7 +97,9 @@ func (t *Tokenizer) addTokens(list []addedToken) error {
 		if id != a.ID {
 			return fmt.Errorf("added_tokens: %q has id %d, but its place in the vocabulary is %d", a.Content, a.ID, id)
 		}
-		t.added[a.ID], t.addedIDs[a.Content], t.forms[a.ID] = a, a.ID, a.Content
+		t.added[a.ID] = a
+		t.addedIDs[a.Content] = a.ID
+		t.forms[a.ID] = a.Content
 		if a.Special {
 			t.specials[a.Content] = true
 		}

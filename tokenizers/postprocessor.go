@@ -168,7 +168,8 @@ func parseProcessors(raw json.RawMessage) (template, error) {
 		if all.trim && t.trim || i+1 < len(c.Parts) && name != "ByteLevel" {
 			return template{}, fmt.Errorf("Sequence: %s at place %d of %d is not known", name, i+1, len(c.Parts))
 		}
-		t.trim, t.prefixed = t.trim || all.trim, t.prefixed || all.prefixed
+		t.trim = t.trim || all.trim
+		t.prefixed = t.prefixed || all.prefixed
 		all = t
 	}
 	return all, nil

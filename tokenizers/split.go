@@ -100,7 +100,8 @@ type wordSplit struct{}
 func (wordSplit) apply(p *pass) {
 	u := codepoints()
 	p.split(func(lo, hi int32) {
-		start, last := lo, property(isWhitespace)
+		start := lo
+		last := property(isWhitespace)
 		for i := lo; i < hi; {
 			r, n := utf8.DecodeRune(p.text.b[i:hi])
 			now := u.of(r) & (isWord | isWhitespace)

@@ -34,7 +34,8 @@ type path struct {
 func newUnigram(tokens []string, scores []float64, unknown int32) (*unigram, error) {
 	v := &vocabulary{ids: make(map[string]int32, len(tokens)), tokens: make(map[int32]string, len(tokens))}
 	for i, token := range tokens {
-		v.ids[token], v.tokens[int32(i)] = int32(i), token
+		v.ids[token] = int32(i)
+		v.tokens[int32(i)] = token
 	}
 	if unknown < 0 || int(unknown) >= len(tokens) {
 		return nil, fmt.Errorf("Unigram: unk_id %d is not in the vocabulary of %d", unknown, len(tokens))

@@ -27,9 +27,11 @@ func (m *wordPiece) tokenize(p *pass, lo, hi int32, s *sequence) {
 		s.add(m.unknown, p.text.span(lo, hi))
 		return
 	}
-	before, node := len(s.ids), int32(0)
+	before := len(s.ids)
+	node := int32(0)
 	for at := lo; at < hi; node = m.continuation {
-		id, n := int32(noToken), 0
+		id := int32(noToken)
+		n := 0
 		if node != noNode {
 			id, n = m.words.longest(node, p.text.b[at:hi])
 		}

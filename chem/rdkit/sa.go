@@ -53,7 +53,8 @@ func unpackSA(packed []byte) (ids []uint32, scoreOf []uint16, scores []float64, 
 	if len(raw) < 8 {
 		return nil, nil, nil, io.ErrUnexpectedEOF
 	}
-	n, m := int(binary.LittleEndian.Uint32(raw)), int(binary.LittleEndian.Uint32(raw[4:]))
+	n := int(binary.LittleEndian.Uint32(raw))
+	m := int(binary.LittleEndian.Uint32(raw[4:]))
 	raw = raw[8:]
 	if len(raw) < 8*m+3*n {
 		return nil, nil, nil, io.ErrUnexpectedEOF
@@ -63,7 +64,8 @@ func unpackSA(packed []byte) (ids []uint32, scoreOf []uint16, scores []float64, 
 		scores[i] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
 	}
 	raw = raw[8*m:]
-	ids, scoreOf = make([]uint32, n), make([]uint16, n)
+	ids = make([]uint32, n)
+	scoreOf = make([]uint16, n)
 	last := uint32(0)
 	for i := range ids {
 		step, size := binary.Uvarint(raw)

@@ -173,7 +173,8 @@ func (r *reader) finish() (position int, reason string) {
 	if len(r.opened) > 0 {
 		return r.opened[len(r.opened)-1].at, "a branch that is not closed"
 	}
-	first, number := ringEnd{at: -1}, 0
+	first := ringEnd{at: -1}
+	number := 0
 	for n, end := range r.rings {
 		if first.at < 0 || end.at < first.at {
 			first, number = end, n

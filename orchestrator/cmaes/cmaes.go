@@ -66,7 +66,8 @@ func New(mean []float64, sigma float64, options ...Option) (*Optimizer, error) {
 }
 
 func start(mean []float64, sigma float64, s settings, bounds *box) *Optimizer {
-	n, lambda := len(mean), s.population
+	n := len(mean)
+	lambda := s.population
 	o := &Optimizer{
 		settings: s, parameters: newParameters(n, lambda, s.separable, s.positive), n: n, bounds: bounds,
 		random: rand.New(rand.NewPCG(s.seed, 0x636d6165730a)), scale: slices.Repeat([]float64{1}, n),
@@ -100,11 +101,13 @@ func (o *Optimizer) Ask() [][]float64 {
 	o.setUnit()
 	clear(o.injected)
 	first := o.propose()
-	z, y := below(o.z, first), below(o.y, first)
+	z := below(o.z, first)
+	y := below(o.y, first)
 	normals(z.Data, o.random)
 	o.distribution.sample(y, z)
 	for r := range o.rows {
-		from, to := row(o.y, r), o.rows[r]
+		from := row(o.y, r)
+		to := o.rows[r]
 		for i, m := range o.mean {
 			to[i] = m + o.unit[i]*from[i] // (40)
 		}

@@ -46,7 +46,8 @@ func (o *Optimizer) propose() int {
 
 // mirror places rows 0 and 1 before and behind the mean along its last move, as far off as a drawn point would be.
 func (o *Optimizer) mirror() {
-	y, z := row(o.y, 0), row(o.z, 0)
+	y := row(o.y, 0)
+	z := row(o.z, 0)
 	copy(y, o.move)
 	o.distribution.whiten(z, y)
 	o.rescale(0, o.typical()/norm(z))
@@ -98,7 +99,8 @@ func (o *Optimizer) place(r int, x []float64) {
 }
 
 func (o *Optimizer) rescale(r int, factor float64) {
-	y, z := row(o.y, r), row(o.z, r)
+	y := row(o.y, r)
+	z := row(o.z, r)
 	for i := range y {
 		y[i] *= factor
 		z[i] *= factor

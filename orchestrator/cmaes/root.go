@@ -47,7 +47,8 @@ func (e *eigen) sample(y, z blas64.General) {
 	scaled := e.scaled
 	scaled.Rows = z.Rows
 	for r := range z.Rows {
-		to, from := row(scaled, r), row(z, r)
+		to := row(scaled, r)
+		from := row(z, r)
 		for i, d := range e.d {
 			to[i] = d * from[i]
 		}

@@ -26,7 +26,8 @@ func (s *separable) refresh() error { return nil }
 
 func (s *separable) sample(y, z blas64.General) {
 	for r := range y.Rows {
-		to, from := row(y, r), row(z, r)
+		to := row(y, r)
+		from := row(z, r)
 		for i, d := range s.deviations {
 			to[i] = d * from[i]
 		}

@@ -52,7 +52,8 @@ func (k *Keys) read() error {
 	if len(digests) == 0 {
 		return fmt.Errorf("%s holds no key", k.path)
 	}
-	k.digests, k.changed = digests, info.ModTime()
+	k.digests = digests
+	k.changed = info.ModTime()
 	return nil
 }
 
@@ -66,7 +67,8 @@ func (k *Keys) Open(key string) bool {
 			_ = k.read() // the old keys stay
 		}
 	}
-	given, found := sha256.Sum256([]byte(key)), 0
+	given := sha256.Sum256([]byte(key))
+	found := 0
 	for _, digest := range k.digests {
 		found |= subtle.ConstantTimeCompare(given[:], digest[:])
 	}

@@ -102,7 +102,8 @@ func (s *Seeds) UnmarshalJSON(data []byte) error {
 	if err := texts.UnmarshalJSON(data); err != nil {
 		return err
 	}
-	s.Smiles, s.List = texts, json.Unmarshal(data, new(string)) != nil
+	s.Smiles = texts
+	s.List = json.Unmarshal(data, new(string)) != nil
 	return nil
 }
 

@@ -71,7 +71,8 @@ func read(ctx context.Context, model Model, smiles []string, path func(i int) []
 
 // unreadable words why a text is no molecule, and at which byte.
 func unreadable(smiles string, err error) *fault.Error {
-	reason, position := err.Error(), -1
+	reason := err.Error()
+	position := -1
 	var syntax *chem.SyntaxError
 	var valence *chem.ValenceError
 	var aromatic *chem.KekulizeError

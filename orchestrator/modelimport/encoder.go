@@ -126,7 +126,8 @@ func (n *network) places(family string) string {
 
 // layer is one of the encoder's: attention, then the feed-forward part, each added to what came in and normalised.
 func (n *network) layer(x, bias string, i int) string {
-	c, at := n.folder, n.prefix+"encoder.layer."+decimal(i)+"."
+	c := n.folder
+	at := n.prefix + "encoder.layer." + decimal(i) + "."
 	attended := n.linear(n.attention(x, bias, at+"attention.self."), at+"attention.output.dense", c.HiddenSize, c.HiddenSize)
 	x = n.layerNorm(n.op("Add", attended, x), at+"attention.output.LayerNorm")
 	inner := n.linear(x, at+"intermediate.dense", c.HiddenSize, c.IntermediateSize)
@@ -137,7 +138,8 @@ func (n *network) layer(x, bias string, i int) string {
 
 // attention is softmax(QKᵀ/√d + bias)V over several heads.
 func (n *network) attention(x, bias, at string) string {
-	heads, size := int64(n.folder.Heads), n.folder.HiddenSize
+	heads := int64(n.folder.Heads)
+	size := n.folder.HiddenSize
 	each := int64(size) / heads
 	part := func(name string) string { return n.reshape(n.linear(x, at+name, size, size), 0, 0, heads, each) }
 	query := n.op("Mul", n.transpose(part("query"), 0, 2, 1, 3), n.float(float32(1/math.Sqrt(float64(each)))))

@@ -107,7 +107,8 @@ func (e *entry) parameters() []Parameter {
 		{"retort_api", o.API}, {"model_id", o.ID}, {"owned_by", o.owner()}, {"created", strconv.FormatInt(o.Now.Unix(), 10)},
 	}
 	if o.API == Embedding {
-		modes, dimensions := "one", strconv.Itoa(e.width())
+		modes := "one"
+		dimensions := strconv.Itoa(e.width())
 		if r.twoModes {
 			modes = "two"
 		}
@@ -146,7 +147,9 @@ func (e *entry) config() []byte {
 
 // card is a model card to go on from.
 func (e *entry) card(tokenizer int) []byte {
-	o, f, r := e.options, e.folder, e.recipe
+	o := e.options
+	f := e.folder
+	r := e.recipe
 	rows := []Parameter{
 		{"made by", "`retort model import`, " + o.Now.UTC().Format("2006-01-02")},
 		{"source", fmt.Sprintf("folder `%s`, `%s` with sha256 `%s`", filepath.Base(absolute(f.dir)), e.weights.file, e.weights.sum)},

@@ -43,7 +43,8 @@ func build(f *folder, r *recipe, source *safetensors, o Options) (*onnxpb.ModelP
 	}
 	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.FP32)
 	n := &network{graph: g, folder: f, source: source, prefix: prefix}
-	n.ids, n.mask = n.input(inputIDs), n.input(inputMask)
+	n.ids = n.input(inputIDs)
+	n.mask = n.input(inputMask)
 	if o.API == Ranking {
 		if err := f.oneLabel(source); err != nil {
 			return nil, err

@@ -123,7 +123,8 @@ func (w *weights) vectors(r *recipe) error {
 		if version := operators(w.model); version < 8 {
 			return fmt.Errorf("opset %d is too old for the pooling that is added to output %s, 8 is wanted", version, name)
 		}
-		states, added := name, newGraph(g, true)
+		states := name
+		added := newGraph(g, true)
 		if element(t) == onnxFloat16 {
 			states = added.cast(states, onnxFloat)
 		}

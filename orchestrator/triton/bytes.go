@@ -38,7 +38,8 @@ func (t Tensor) Bytes() ([][]byte, error) {
 	if n < 0 || n > len(t.raw)/4 {
 		return nil, fault.New(fault.Internal, "tensor %s: shape %v cannot be in %d bytes", t.Name, t.Shape, len(t.raw))
 	}
-	values, rest := make([][]byte, n), t.raw
+	values := make([][]byte, n)
+	rest := t.raw
 	for i := range values {
 		if len(rest) < 4 || uint64(len(rest)-4) < uint64(binary.LittleEndian.Uint32(rest)) {
 			return nil, fault.New(fault.Internal, "tensor %s: element %d of %d is cut off", t.Name, i, n)

@@ -120,7 +120,8 @@ func (c *Catalog[T]) follow(s *Snapshot) {
 		now.stale = s.Err
 	}
 	for _, set := range c.sets(s.Of(c.api)) {
-		name, id := set[0].Name, set[0].PublicID()
+		name := set[0].Name
+		id := set[0].PublicID()
 		made := c.made(old, set)
 		now.made = append(now.made, made)
 		_, taken := now.items[id]

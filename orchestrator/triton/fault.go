@@ -106,7 +106,8 @@ func newFault(kind fault.Kind, message string, cause error) error {
 	}
 	f := &fault.Error{Kind: kind, Message: message}
 	if kind == fault.Unavailable && known(message) == nil {
-		f.Message, f.Err = "the inference server is not available", cause
+		f.Message = "the inference server is not available"
+		f.Err = cause
 	}
 	if kind == fault.Unavailable || kind == fault.Overloaded {
 		f.RetryAfter = retryAfter

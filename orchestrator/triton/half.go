@@ -93,7 +93,9 @@ func toFP16(v float32) uint16 {
 
 // fromFP16 widens a binary16, which every float32 can hold.
 func fromFP16(h uint16) float32 {
-	sign, exponent, fraction := uint32(h&0x8000)<<16, uint32(h>>10&0x1f), uint32(h&0x3ff)
+	sign := uint32(h&0x8000) << 16
+	exponent := uint32(h >> 10 & 0x1f)
+	fraction := uint32(h & 0x3ff)
 	switch exponent {
 	case 0:
 		subnormal := float32(fraction) / (1 << 24)

@@ -49,7 +49,8 @@ func newPool(c Config) (*pool, error) {
 
 // watch probes and resolves until ctx ends.
 func (p *pool) watch(ctx context.Context) {
-	probe, resolve := time.NewTicker(p.config.ProbeEvery), time.NewTicker(p.config.ResolveEvery)
+	probe := time.NewTicker(p.config.ProbeEvery)
+	resolve := time.NewTicker(p.config.ResolveEvery)
 	defer probe.Stop()
 	defer resolve.Stop()
 	p.probe(ctx)
@@ -177,7 +178,9 @@ func (p *pool) pick(q question, except *replica) *replica {
 			continue
 		}
 		if best == nil || rank < bestRank || (rank == bestRank && load < bestLoad) {
-			best, bestRank, bestLoad = r, rank, load
+			best = r
+			bestRank = rank
+			bestLoad = load
 		}
 	}
 	return best

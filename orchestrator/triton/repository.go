@@ -68,7 +68,8 @@ func (c *Client) Index(ctx context.Context) ([]Entry, error) {
 // each runs f against all live replicas at once and returns the first error in their order. f hands its results over
 // inside done, one replica at a time.
 func (c *Client) each(ctx context.Context, name string, f func(ctx context.Context, r *replica, done func(func())) error) error {
-	request, start := telemetry.FromContext(ctx), time.Now()
+	request := telemetry.FromContext(ctx)
+	start := time.Now()
 	defer func() { request.AddTriton(time.Since(start)) }()
 	ctx, end := c.begin(ctx, name, "")
 	replicas := c.pool.live()

@@ -46,12 +46,17 @@ func (a Admin) Statistics(ctx context.Context, name, version string) ([]Statisti
 
 func statisticsFrom(replica string, m *pb.ModelStatistics) Statistics {
 	duration := func(d *pb.StatisticDuration) Duration { return Duration{d.GetCount(), time.Duration(d.GetNs())} }
-	s, i := Statistics{
+	s := Statistics{
 		Replica: replica, Name: m.Name, Version: m.Version,
 		Rows: m.InferenceCount, Executions: m.ExecutionCount, Batches: make(map[uint64]uint64),
-	}, m.GetInferenceStats()
-	s.Success, s.Failure, s.Queue = duration(i.GetSuccess()), duration(i.GetFail()), duration(i.GetQueue())
-	s.Input, s.Compute, s.Output = duration(i.GetComputeInput()), duration(i.GetComputeInfer()), duration(i.GetComputeOutput())
+	}
+	i := m.GetInferenceStats()
+	s.Success = duration(i.GetSuccess())
+	s.Failure = duration(i.GetFail())
+	s.Queue = duration(i.GetQueue())
+	s.Input = duration(i.GetComputeInput())
+	s.Compute = duration(i.GetComputeInfer())
+	s.Output = duration(i.GetComputeOutput())
 	if m.LastInference > 0 {
 		s.LastInference = time.UnixMilli(int64(m.LastInference))
 	}

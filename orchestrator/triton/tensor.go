@@ -42,7 +42,8 @@ func (t Tensor) Elements() int {
 // Check reports whether shape, datatype and bytes agree. Disagreement is Internal: either we made the tensor wrong or a
 // server did.
 func (t Tensor) Check() error {
-	size, n := t.Datatype.Size(), t.Elements()
+	size := t.Datatype.Size()
+	n := t.Elements()
 	switch {
 	case t.Name == "":
 		return fault.New(fault.Internal, "a tensor of type %s has no name", t.Datatype)

@@ -73,7 +73,8 @@ func filterUnique(c *Call, v any) any {
 }
 
 func extreme(c *Call, v any, sign int) any {
-	by, sensitive := c.argument(1, "attribute", nil), truth(c.argument(0, "case_sensitive", false))
+	by := c.argument(1, "attribute", nil)
+	sensitive := truth(c.argument(0, "case_sensitive", false))
 	var best any = Undefined{"No aggregated item, sequence was empty."}
 	for i, item := range list(c.Line, v) {
 		if i == 0 || sign*order(c.Line, "<", sortKey(c, item, by, sensitive), sortKey(c, best, by, sensitive)) > 0 {

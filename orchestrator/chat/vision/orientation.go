@@ -64,7 +64,8 @@ func upright(img *image.RGBA, orientation int) *image.RGBA {
 	if orientation == 1 {
 		return img
 	}
-	w, h := img.Rect.Dx(), img.Rect.Dy()
+	w := img.Rect.Dx()
+	h := img.Rect.Dy()
 	size := image.Rect(0, 0, w, h)
 	if orientation >= 5 {
 		size = image.Rect(0, 0, h, w)

@@ -127,7 +127,8 @@ func fits(shape, expected []int64) bool {
 
 // checkStrings reads a BYTES tensor as far as it goes.
 func checkStrings(t triton.Tensor) error {
-	rest, n := t.Raw(), 0
+	rest := t.Raw()
+	n := 0
 	for ; len(rest) > 0; n++ {
 		if len(rest) < 4 {
 			return invalid("incomplete string length indicator for inference input '%s', expecting %d bytes but only %d bytes available", t.Name, 4, len(rest))

@@ -42,7 +42,8 @@ func Fake(t *testing.T) Target {
 // Real returns the server at RETORT_TEST_TRITON_URL whose model repository is the folder RETORT_TEST_TRITON_REPOSITORY,
 // and skips the test without them.
 func Real(t *testing.T) Target {
-	url, folder := os.Getenv("RETORT_TEST_TRITON_URL"), os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
+	url := os.Getenv("RETORT_TEST_TRITON_URL")
+	folder := os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
 	if url == "" || folder == "" {
 		t.Skip("RETORT_TEST_TRITON_URL and RETORT_TEST_TRITON_REPOSITORY do not name a tritonserver under explicit model control")
 	}

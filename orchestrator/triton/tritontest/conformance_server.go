@@ -74,7 +74,8 @@ func (x *trial) state(t *testing.T, name string, ready bool) {
 	listed, readyThere := false, false
 	for _, e := range entries {
 		if e.Name == name {
-			listed, readyThere = true, readyThere || e.State == triton.Ready
+			listed = true
+			readyThere = readyThere || e.State == triton.Ready
 		}
 	}
 	if !listed || readyThere != ready {

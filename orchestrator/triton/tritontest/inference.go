@@ -139,7 +139,9 @@ func (v *version) worded(err error) error {
 // answer completes a response and leaves out what was not asked for.
 func answer(r *triton.Request, response *triton.Response) (*pb.ModelInferResponse, error) {
 	complete := *response
-	complete.Model, complete.Version, complete.ID = r.Model, r.Version, r.ID
+	complete.Model = r.Model
+	complete.Version = r.Version
+	complete.ID = r.ID
 	if len(r.Outputs) > 0 {
 		complete.Outputs = nil
 		for _, name := range r.Outputs {
@@ -165,7 +167,9 @@ func (c *counts) count(ok bool, rows uint64, queue, compute time.Duration) {
 	if c.sizes == nil {
 		c.sizes = make(map[uint64]uint64)
 	}
-	c.success, c.rows, c.last = c.success+1, c.rows+rows, time.Now()
+	c.success = c.success + 1
+	c.rows = c.rows + rows
+	c.last = time.Now()
 	c.queue, c.compute = c.queue+queue, c.compute+compute
 	c.sizes[rows]++
 }

@@ -30,7 +30,8 @@ func (s *Server) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*
 		}
 	}
 	s.mu.Unlock()
-	m.Inputs, m.Outputs = declarations(config.Inputs, config.MaxBatch), declarations(config.Outputs, config.MaxBatch)
+	m.Inputs = declarations(config.Inputs, config.MaxBatch)
+	m.Outputs = declarations(config.Outputs, config.MaxBatch)
 	return m, nil
 }
 

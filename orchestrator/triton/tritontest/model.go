@@ -71,7 +71,8 @@ func (m Model) prepared() *Model {
 		config.InstanceGroup = []*pb.ModelInstanceGroup{{Kind: pb.ModelInstanceGroup_KIND_CPU}}
 	}
 	for i, group := range config.InstanceGroup {
-		group.Name, group.Count = cmp.Or(group.Name, m.Name+"_"+strconv.Itoa(i)), max(1, group.Count)
+		group.Name = cmp.Or(group.Name, m.Name+"_"+strconv.Itoa(i))
+		group.Count = max(1, group.Count)
 	}
 	if len(m.Versions) == 0 {
 		m.Versions = []string{"1"}

@@ -129,7 +129,8 @@ func (known *serving) failed(m *Model, chosen []string) error {
 	var b strings.Builder
 	for _, number := range chosen {
 		if v := known.versions[number]; v.state == triton.Loading {
-			v.state, v.reason = triton.Unavailable, "Internal: "+m.LoadError
+			v.state = triton.Unavailable
+			v.reason = "Internal: " + m.LoadError
 			fmt.Fprintf(&b, "version %s is at UNAVAILABLE state: %s;\n", number, v.reason)
 		}
 	}
@@ -140,7 +141,8 @@ func (known *serving) failed(m *Model, chosen []string) error {
 func (s *Server) toLoad(r *pb.RepositoryModelLoadRequest) (*Model, *serving, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, err := s.folder[r.ModelName], error(nil)
+	m := s.folder[r.ModelName]
+	err := error(nil)
 	if m != nil {
 		m, err = m.with(r.Parameters)
 	}

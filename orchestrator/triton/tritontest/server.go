@@ -98,7 +98,9 @@ func (s *Server) serve(listener net.Listener) {
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))
 	pb.RegisterGRPCInferenceServiceServer(g, s)
 	s.mu.Lock()
-	s.grpc, s.listen, s.address = g, listener, listener.Addr().String()
+	s.grpc = g
+	s.listen = listener
+	s.address = listener.Addr().String()
 	s.mu.Unlock()
 	go func() { _ = g.Serve(listener) }()
 }

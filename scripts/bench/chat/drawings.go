@@ -72,7 +72,8 @@ func (a *album) next() string {
 func (a *album) make() string {
 	n := a.made
 	a.made++
-	picture, margin := a.pictures[n%len(a.pictures)], n/len(a.pictures)
+	picture := a.pictures[n%len(a.pictures)]
+	margin := n / len(a.pictures)
 	size := picture.Bounds()
 	sheet := image.NewRGBA(image.Rect(0, 0, size.Dx()+margin, size.Dy()+margin%7))
 	draw.Draw(sheet, sheet.Rect, image.NewUniform(color.White), image.Point{}, draw.Src)

@@ -80,7 +80,8 @@ func first(ctx context.Context, drawings *album, _ *triton.Client) error {
 			return err
 		}
 		if i >= 5 { // the first ones warm up
-			begins, ends = append(begins, milliseconds(a.first)), append(ends, milliseconds(a.whole))
+			begins = append(begins, milliseconds(a.first))
+			ends = append(ends, milliseconds(a.whole))
 		}
 	}
 	row("first token, one conversation", begins, "ms", "at most 40 ms")
@@ -101,7 +102,9 @@ func several(ctx context.Context, drawings *album, _ *triton.Client) error {
 			return err
 		}
 		if round > 0 {
-			one, eight, ratio = append(one, a), append(eight, b), append(ratio, b/a)
+			one = append(one, a)
+			eight = append(eight, b)
+			ratio = append(ratio, b/a)
 		}
 	}
 	row("one conversation", one, "tokens/s", "")
@@ -156,7 +159,8 @@ func added(ctx context.Context, drawings *album, client *triton.Client) error {
 			return fmt.Errorf("%d tokens through the gateway, %d from Triton", a.tokens, b.tokens)
 		}
 		if i >= 5 {
-			through, straight = append(through, milliseconds(a.whole)), append(straight, milliseconds(b.whole))
+			through = append(through, milliseconds(a.whole))
+			straight = append(straight, milliseconds(b.whole))
 			each = append(each, (milliseconds(a.whole)-milliseconds(b.whole))/float64(a.tokens))
 		}
 	}

@@ -93,7 +93,8 @@ func whole(smiles []string, workers int) (map[string]float64, error) {
 	if err := chem.Warm(); err != nil {
 		return nil, err
 	}
-	wall, used := time.Now(), cpu()
+	wall := time.Now()
+	used := cpu()
 	molecules, err := evaluate(smiles, workers)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,10 @@ func tanimoto(smiles []string) (map[string]float64, error) {
 		prints[i] = m.Fingerprint()
 	}
 	runtime.GC()
-	wall, used, sum, pairs := time.Now(), cpu(), 0.0, 0
+	wall := time.Now()
+	used := cpu()
+	sum := 0.0
+	pairs := 0
 	for pairs < 1_000_000 {
 		for i := range prints {
 			for j := range prints {
@@ -138,7 +142,8 @@ func start() (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	qed, sa := m.QED(), m.SA()
+	qed := m.QED()
+	sa := m.SA()
 	// Before main: loading the libraries and the Go runtime.
 	return map[string]float64{"wall": time.Since(wall).Seconds(), "cpu": cpu(), "qed": qed, "sa": sa}, nil
 }

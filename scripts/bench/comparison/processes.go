@@ -52,7 +52,8 @@ func (p Processes) own(pid int, parents map[int]int) bool {
 
 // everyProcess reads parent and processor time of all processes.
 func everyProcess() (parents map[int]int, times map[int]time.Duration) {
-	parents, times = map[int]int{}, map[int]time.Duration{}
+	parents = map[int]int{}
+	times = map[int]time.Duration{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // fails only for a broken pattern
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -48,7 +48,8 @@ func (t *Table) row(c *Comparison, other int, of func(a, b float64) float64, uni
 	for i := range found {
 		found[i] = of(a.values[i], b.values[i])
 	}
-	bound, verdict := fmt.Sprint(wanted, unit), "missed"
+	bound := fmt.Sprint(wanted, unit)
+	verdict := "missed"
 	switch {
 	case wanted == Goal{}:
 		bound, verdict = "", ""

@@ -48,7 +48,9 @@ func soak(ctx context.Context, out io.Writer, gateway comparison.Side, short, mi
 		return err
 	}
 	tenth := len(memory) / 10
-	start, middle, last := comparison.Median(memory[tenth:2*tenth]), comparison.Median(memory[len(memory)/2-tenth/2:][:tenth]), comparison.Median(memory[len(memory)-tenth:])
+	start := comparison.Median(memory[tenth : 2*tenth])
+	middle := comparison.Median(memory[len(memory)/2-tenth/2:][:tenth])
+	last := comparison.Median(memory[len(memory)-tenth:])
 	verdict := "met"
 	if last > flat*start || slices.Max(memory) >= mostMemory {
 		verdict = "missed"

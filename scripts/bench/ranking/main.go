@@ -96,7 +96,8 @@ func throughput(ctx context.Context, table *comparison.Table, plan comparison.Pl
 // fairness prints how long requests of one passage take alone, and while ten requests of a hundred are always under
 // way. Were they served in the order of arrival, a single one would wait for most of ten lists.
 func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error {
-	lists, one := comparison.Requests(passages(300), 100), passages(20)
+	lists := comparison.Requests(passages(300), 100)
+	one := passages(20)
 	alone, err := singles(ctx, gateway, one)
 	if err != nil {
 		return err
@@ -108,7 +109,8 @@ func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error
 	for w := range 10 {
 		workers.Go(func() {
 			for i := w; !over.Load(); i++ {
-				lo, start := i%3*lists.Size, time.Now()
+				lo := i % 3 * lists.Size
+				start := time.Now()
 				if gateway.Call(ctx, lists.Texts, lo, lo+lists.Size) == nil {
 					mu.Lock()
 					took = append(took, milliseconds(start))

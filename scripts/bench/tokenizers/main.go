@@ -35,7 +35,8 @@ func run(tokenizer, texts string) error {
 		return err
 	}
 	for rounds := bufio.NewScanner(os.Stdin); rounds.Scan(); {
-		start, tokens := processorSeconds(), 0
+		start := processorSeconds()
+		tokens := 0
 		for _, text := range list {
 			e, err := t.Encode(text, tokenizers.Options{})
 			if err != nil {
