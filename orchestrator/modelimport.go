@@ -33,7 +33,7 @@ type importCommand struct {
 	Pooling         string  `enum:",mean,cls" default:"" env:"-" help:"mean or cls, for a folder without modules.json."`
 	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their length; by default as modules.json says, and yes without one."`
 	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Put before queries; by default the prompt of config_sentence_transformers.json."`
-	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Put before passages; likewise."`
+	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Put before passages; by default the prompt passage or document of the same file."`
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Shortest vector that clients may ask for, of a model trained for shorter ones."`
 }
 

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -107,11 +105,4 @@ func (a *application) close() {
 		defer cancel()
 		_ = a.tracing(ctx) // the collector may be gone; nothing is lost but spans
 	}
-}
-
-// localClient asks this very program, whose certificate is for another name.
-func localClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // loopback probe
-	}}
 }
