@@ -309,3 +309,34 @@ func (s *texts) UnmarshalJSON(data []byte) error {
 	*s = texts{string(data)}
 	return nil
 }
+
+// A server that is shut down before it has come to serve ends too.
+func TestShutdownBeforeServe(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := NewServer(func(*fasthttp.RequestCtx) {}, ServerConfig{})
+		served := make(chan error, 1)
+		serve := func() { served <- server.Serve(listener) }
+		if !early {
+			go serve()
+		}
+		if err := server.Shutdown(patience); err != nil {
+			t.Error(err)
+		}
+		if early {
+			go serve()
+		}
+		select {
+		case err := <-served:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			t.Fatal("the server goes on after its shutdown")
+		}
+		listener.Close()
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -42,6 +43,10 @@ type Server struct {
 	http        *fasthttp.Server
 	connections *connections
 	config      ServerConfig
+
+	mu       sync.Mutex
+	listener net.Listener // nil until Serve
+	ended    bool         // Shutdown was called
 }
 
 // maxHead is the largest request line with headers, in bytes.
@@ -74,6 +79,9 @@ func (s *Server) Serve(listener net.Listener) error {
 	if s.config.TLS != nil {
 		listener = tls.NewListener(listener, s.config.TLS)
 	}
+	if !s.begin(listener) {
+		return nil
+	}
 	err := s.http.Serve(s.connections.limit(listener))
 	if errors.Is(err, net.ErrClosed) {
 		return nil
@@ -81,12 +89,35 @@ func (s *Server) Serve(listener net.Listener) error {
 	return err
 }
 
+// begin remembers the listener, unless Shutdown came first.
+func (s *Server) begin(listener net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listener = listener
+	return !s.ended
+}
+
+// stopListening ends Serve, also one that has not come to accept yet or never will begin.
+func (s *Server) stopListening() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.listener != nil {
+		_ = s.listener.Close() // closed already: fine
+	}
+}
+
 // Shutdown takes no more connections and returns when all requests have been answered, or with an error after timeout.
 func (s *Server) Shutdown(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	s.connections.close()
-	return s.http.ShutdownWithContext(ctx)
+	err := s.http.ShutdownWithContext(ctx)
+	s.stopListening()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // silent takes what fasthttp logs of single connections: broken requests are answered and departed clients are no
