@@ -35,11 +35,14 @@ class StubWatch:
         self.server = server
         self.restart = restart
         self.most: dict[Version, int] = {}  # stubs seen while the version was well
+        self.backends: set[str] = set()  # those that run in stubs
         self.suspected: set[Version] = set()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
     def start(self) -> None:
+        """Begin once the server is ready: its stubs are counted before anything can happen to them."""
+        self.look()
         self.thread.start()
 
     def stop(self) -> None:
@@ -64,15 +67,24 @@ class StubWatch:
         return [(entry["name"], entry.get("version", "")) for entry in index or []]
 
     def lacks(self, version: Version) -> bool:
-        """Whether a version has fewer stubs than before and than its configuration says. Native backends never have any."""
+        """Whether a version has fewer stubs than before and than its configuration says.
+
+        A version that was never seen with any may have lost them before it was looked at, unless its backend is one of those
+        that never have any.
+        """
         now = stubs(self.server.running().pid)[version]
-        if now >= self.most.get(version, 0):
+        before = self.most.get(version, 0)
+        if 0 < before <= now:
             self.most[version] = now
             return False
         code, config = call(self.server.options, "GET", f"/v2/models/{version[0]}/versions/{version[1]}/config")
-        if code == 200 and now < sum(group["count"] for group in config["instance_group"]):
+        if code != 200:
+            return False
+        if now > 0:
+            self.backends.add(config["backend"])
+        if config["backend"] in self.backends and now < sum(group["count"] for group in config["instance_group"]):
             return True
-        self.most[version] = now  # loaded with fewer instances
+        self.most[version] = now  # a native backend, or loaded with fewer instances
         return False
 
     def heal(self, model: str) -> None:
