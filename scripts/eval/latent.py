@@ -61,7 +61,8 @@ class API:
             except urllib.error.HTTPError as error:
                 text = error.read().decode(errors="replace")
                 if error.code != 503 or attempt == 9:
-                    raise RuntimeError(f"{path}: {error.code} {text[:500]}") from error
+                    kind = latent_space.Refused if error.code < 500 else RuntimeError
+                    raise kind(f"{path}: {error.code} {text[:500]}") from error
                 time.sleep(float(error.headers.get("Retry-After", 1)))
         raise AssertionError("unreachable")
 

@@ -1,7 +1,7 @@
 """The latent-space API on the molecules that people bring: drugs, reagents, salts, common chemicals.
 
-Every function asks the service by HTTP and counts with Python RDKit; post(path, body) is the answer to a body. A sequence that the
-model cannot spell counts as not returned: /hidden is asked with "skip_invalid", which answers null at its place.
+Every function asks the service by HTTP and counts with Python RDKit; post(path, body) is the answer to a body, and raises Refused
+where the service refuses it. A sequence that the model cannot spell counts as not returned.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from rdkit import Chem, DataStructs
 
 from scripts.eval import latent_space, molecules
-from scripts.eval.latent_space import Post
+from scripts.eval.latent_space import Post, Refused
 
 IMATINIB = "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
 NAMED = {
@@ -58,10 +58,16 @@ def round_trip(post: Post, smiles: list[str]) -> dict[str, float]:
     return {"molecules": len(smiles), "read": share, **{name: value * share for name, value in figures.items()}}
 
 
-def _rows(post: Post, path: str, name: str, smiles: list[str], size: int = latent_space.ROWS) -> list:
-    """The rows of the answer, null where the service does not read a molecule."""
-    parts = (smiles[start : start + size] for start in range(0, len(smiles), size))
-    return [row for part in parts for row in post(path, {"sequences": part, "skip_invalid": True})[name]]
+def _rows(post: Post, path: str, name: str, smiles: list[str], size: int = 50) -> list:
+    """The rows of the answer, None where the service does not read a molecule: of a list that it refuses every one is asked alone."""
+    rows: list = []
+    for start in range(0, len(smiles), size):
+        part = smiles[start : start + size]
+        try:
+            rows += post(path, {"sequences": part})[name]
+        except Refused:
+            rows += [None] if len(part) == 1 else _rows(post, path, name, part, 1)
+    return rows
 
 
 def faults(molecule: Chem.Mol) -> tuple[int, int]:

@@ -11,9 +11,14 @@ from collections.abc import Callable
 
 from scripts.eval.molecules import canonical
 
-RADII = (0.5, 1.0, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0)
+RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 SCALED_RADII = (0.7, 1.0, 1.5, 2.0)
 SEEDS, EACH, ROWS = 200, 5, 500
+
+
+class Refused(RuntimeError):
+    """The service's answer to a body that it does not accept (4xx)."""
+
 
 Post = Callable[[str, dict], dict]
 

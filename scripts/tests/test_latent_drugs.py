@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.eval import latent_drugs
+from scripts.eval import latent_drugs, latent_space
 
 SEED = "CCOc1ccccc1"
 
@@ -26,8 +26,9 @@ def test_radicals_and_impossible_valences_are_faults_unless_the_seed_has_them(fo
 def test_a_molecule_that_is_not_read_is_none_that_comes_back() -> None:
     def post(path: str, body: dict) -> dict:
         if path == "/hidden":
-            assert body["skip_invalid"] is True
-            return {"hiddens": [None if "Xe" in s else [[float(len(s))]] for s in body["sequences"]]}
+            if any("Xe" in s for s in body["sequences"]):
+                raise latent_space.Refused("no such token")
+            return {"hiddens": [[[float(len(s))]] for s in body["sequences"]]}
         return {"generated": ["OCC" if row[0][0] == 3 else "CC" for row in body["hiddens"]]}
 
     figures = latent_drugs.round_trip(post, ["CCO", "CCCN", "[Xe]", "CNC"])
@@ -46,7 +47,9 @@ def test_sampling_counts_what_embedding_reads() -> None:
     def post(path: str, body: dict) -> dict:
         if path == "/sampling":
             return {"generated": [["CCCOc1ccccc1", SEED], ["CCN", "C1CC"]]}
-        return {"embeddings": [None if s == "C1CC" else [0.0] for s in body["sequences"]]}
+        if "C1CC" in body["sequences"]:
+            raise latent_space.Refused("no molecule")
+        return {"embeddings": [[0.0] for _ in body["sequences"]]}
 
     figures = latent_drugs.sampled(post, [SEED, "CCO"], 0.7)
     assert figures["read"] == 0.75 and figures["good"] == pytest.approx(2 / 20)

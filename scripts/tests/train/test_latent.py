@@ -139,6 +139,22 @@ def test_a_grown_vocabulary_keeps_what_the_model_does(model, vocabulary):
     torch.testing.assert_close(bigger.decoder.head.weight[run], model.decoder.head.weight[made[0]])
 
 
+def test_more_slots_leave_short_texts_as_they_are_and_are_learned(model, vocabulary):
+    wider = start.widened(model, 7)
+    assert wider.shape.slots == 7 and model.shape.slots == 4
+    ids, z = torch.tensor([[5, 6, 4, 5]]), torch.randn(1, 64)
+    with torch.no_grad():
+        torch.testing.assert_close(wider.encoder(ids, torch.ones_like(ids)), model.encoder(ids, torch.ones_like(ids)))
+        before, after = (torch.softmax(m.decoder(ids, z), -1) for m in (model, wider))
+    assert (before - after).abs().max() < 0.02
+    long = torch.randint(4, len(vocabulary), (3, 9))
+    loss, _ = wider(long, torch.cat([torch.ones(3, 1, dtype=torch.long), long], 1), torch.tensor(-2.0), torch.tensor(0.0))
+    loss.backward()
+    width = model.shape.width
+    assert wider.encoder.out.weight.grad[:, 4 * width :].abs().max() > 0 and wider.decoder.memory.weight.grad[4 * width :].abs().max() > 0
+    wider.zero_grad()
+
+
 def test_beam_graph_equals_the_plain_search(model, tmp_path):
     decoder = session(tmp_path, decoder_graph.write_beam, model.decoder)
     z = torch.randn(4, 64) * 2

@@ -74,6 +74,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--start", type=Path, help="model repository whose latent entries the training starts from (default: from nothing)")
     parser.add_argument("--own", type=Path, nargs="+", help="texts of the decoder's own to learn as well, see rejection.py")
     parser.add_argument("--merges", type=int, default=600, help="new tokens of more than one atom, bond or sign")
+    parser.add_argument("--slots", type=int, default=0, help="memory vectors of a model that --start has with fewer (0: as many as it has)")
     parser.add_argument("--lowest", type=float, default=NOISE[0], help="smallest log-variance of the latent noise")
     parser.add_argument("--highest", type=float, default=NOISE[1], help="largest log-variance of the latent noise")
     parser.add_argument("--evaluate", type=int, default=300, help="validation molecules of each set at each evaluation")
@@ -87,7 +88,8 @@ def begun(given: argparse.Namespace, molecules: list[str]) -> tuple[Model, Vocab
         return Model(Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])), vocabulary
     model, words = start.model(given.start)
     vocabulary = words.grown(molecules, given.merges)
-    return start.grown(model, words, vocabulary), vocabulary
+    model = start.grown(model, words, vocabulary)
+    return start.widened(model, given.slots) if given.slots > model.shape.slots else model, vocabulary
 
 
 def prepare(given: argparse.Namespace, options: training.Options) -> tuple[Model, Vocabulary, Corpus]:

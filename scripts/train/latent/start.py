@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 
 from scripts.train import graph
 from scripts.train.latent.model import Decoder, Encoder, Model, Shape
@@ -46,6 +47,31 @@ def grown(old: Model, words: Vocabulary, vocabulary: Vocabulary) -> Model:
                 held[name][row] = value[ids[0]] if "head" in name else value[ids].mean(0)
     new.load_state_dict(held)
     return new
+
+
+def widened(old: Model, slots: int) -> Model:
+    """The model with more slots: what it does for texts of no more tokens than it had slots hardly changes. The new ones reach the
+    latent through weights of zero, are read from it at random, and are looked at by tokens after the old ones."""
+    new, had = Model(dataclasses.replace(old.shape, slots=slots)), old.shape.slots
+    held, heads = new.state_dict(), old.shape.heads
+    for name, value in old.state_dict().items():
+        if name.endswith("places.table.weight"):
+            value = torch.cat([value.unflatten(1, (heads, had)), _apart(len(value), heads, had, slots)], -1).flatten(1)
+        elif name == "encoder.out.weight":
+            value = functional.pad(value, (0, held[name].shape[1] - value.shape[1]))
+        elif value.shape != held[name].shape:  # The queries, and the decoder's memory: rows after those that were there.
+            value = torch.cat([value, held[name][len(value) :]])
+        held[name] = value
+    new.load_state_dict(held)
+    return new
+
+
+def _apart(positions: int, heads: int, had: int, slots: int) -> torch.Tensor:
+    """The bias of every position and head on the slots after `had`. Positions that have an old slot keep to the old ones; of the
+    others half of the heads look at what is near, as in Places, and half everywhere."""
+    place = torch.arange(positions)[:, None]
+    near = -(place - torch.arange(had, slots)).abs().float().clamp(max=8)
+    return torch.stack([torch.where(place < had, -8.0, near * (head % 2)) for head in range(heads)], 1)
 
 
 def shape(encoder: Held, decoder: Held) -> Shape:
