@@ -52,7 +52,7 @@ repositories. Licence of these weights: that of this repository.
 {samples:,} samples in {steps:,} steps of {batch}, {minutes:.0f} minutes on one core of a shared CPU, seed {seed}; {state}.
 {history}Train on from these weights:
 
-    python -m scripts.train.latent --data DATA --start model_repository --merges 0 --name longer --minutes 600
+    python -m scripts.train.latent --data DATA --start model_repository --merges 0 --slots 32 --name longer --minutes 600
     python -m scripts.train.latent --data DATA --name longer --minutes 600 --finish 30
 
 ## Figures
@@ -70,8 +70,10 @@ Samples around {seeds} molecules of each set, 5 each: the hidden state plus norm
 {radii}
 
 ## Limits
-Molecules of up to 60 heavy atoms, as in the training data; the longer a molecule and the rarer its tokens, the less often it comes back
-exactly. Simple tokens that vocab.txt lacks are unknown to the model.
+The {slots} memory vectors hold about a token each: molecules of up to {slots} tokens come back exactly, longer ones seldom (large natural
+products, peptides, sugars). More memory vectors are learned quickly from these weights: `--start model_repository --slots 32`.
+Far from a molecule one text in six is no molecule; salts and mixtures were in the training data, and a text far from a molecule may
+have a counter-ion that its seed has not. Simple tokens that vocab.txt lacks are unknown to the model.
 """
 
 ROW = "| {name} | {molecules:,} | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.2%} |"
