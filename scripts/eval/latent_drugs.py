@@ -88,7 +88,8 @@ def worse(smiles: str, seed: str) -> bool:
 
 
 def answer(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int]:
-    """How many of the texts count: molecules at or above the floor, distinct, not the seed; and how many are new faults."""
+    """How many of the texts count: molecules at or above the floor, distinct, not the seed; how many are new faults, and how many
+    are mixtures of more components than the seed."""
     origin, good, bad = Chem.MolFromSmiles(seed), set(), 0
     start = Chem.MolToSmiles(origin)
     for text in texts:
@@ -97,7 +98,7 @@ def answer(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int
         # The service's similarity is a double as this one; equal sums may differ in the last digit.
         if molecule is not None and Chem.MolToSmiles(molecule) != start and molecules.similar(molecule, origin) >= floor - 1e-9:
             good.add(Chem.MolToSmiles(molecule))
-    return {"returned": len(texts), "good": len(good), "faults": bad}
+    return {"returned": len(texts), "good": len(good), "faults": bad, "mixtures": sum(text.count(".") > seed.count(".") for text in texts)}
 
 
 def defaults(post: Post, seeds: list[str]) -> dict[str, float]:
@@ -115,7 +116,8 @@ def unguided(post: Post, seeds: list[str], wanted: int = 100) -> dict[str, float
 def _shares(rows: list[dict[str, int]], asked: int) -> dict[str, float]:
     returned = sum(row["returned"] for row in rows)
     return {"returned": returned / asked / len(rows), "good": sum(row["good"] for row in rows) / asked / len(rows),
-            "full_answers": sum(row["good"] == asked for row in rows) / len(rows), "faults": sum(row["faults"] for row in rows) / max(1, returned)}
+            "full_answers": sum(row["good"] == asked for row in rows) / len(rows),
+            **{name: sum(row[name] for row in rows) / max(1, returned) for name in ("faults", "mixtures")}}
 
 
 def sampled(post: Post, seeds: list[str], radius: float) -> dict[str, float]:
