@@ -67,7 +67,7 @@ func OpenRadicals(molecule string) string {
 			radical = false
 		}
 		text := t.In(molecule)
-		if b, ok := smiles.ParseBracket(text); ok && isRadical(b) {
+		if b, ok := smiles.ParseBracket(text); ok && b.Radical() {
 			text = b.Element
 			radical = true
 		}
@@ -77,8 +77,4 @@ func OpenRadicals(molecule string) string {
 		out.WriteString("(*)")
 	}
 	return out.String()
-}
-
-func isRadical(b smiles.Bracket) bool {
-	return strings.Contains(" C N O c ", " "+b.Element+" ") && b.Isotope+b.Chirality+b.Charge+b.Map == ""
 }

@@ -1,6 +1,9 @@
 package smiles
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // Bracket is the inside of a bracket atom, each part as written: [13C@@H2+:7] has the isotope 13, the element C, the
 // chirality @@, the hydrogens H2, the charge + and the map :7.
@@ -11,6 +14,12 @@ type Bracket struct {
 	Hydrogens string
 	Charge    string
 	Map       string
+}
+
+// Radical reports whether an atom of a canonical SMILES has an unpaired electron: a carbon, nitrogen or oxygen that
+// stands in brackets though it has no isotope, charge, stereo or number, so that its hydrogens are what is unusual.
+func (b Bracket) Radical() bool {
+	return strings.Contains(" C N O c ", " "+b.Element+" ") && b.Isotope+b.Chirality+b.Charge+b.Map == ""
 }
 
 // bracketAtom is a bracket atom as RDKit reads it.

@@ -16,7 +16,7 @@ const maxKnownTexts = 1 << 17
 type evaluator struct {
 	goal  Goal
 	seed  *Seed
-	known map[string]*Molecule // by text; nil for a text that is no molecule or has no score
+	known map[string]*Molecule // by text; nil for a text that is no molecule, is not admitted or has no score
 
 	// evaluations counts the distinct texts evaluated so far, molecules or not.
 	evaluations int
@@ -61,7 +61,7 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	var valid []int
 	var molecules []*chem.Molecule
 	for i, r := range results {
-		if r.Err == nil {
+		if r.Err == nil && e.seed.admits(r.Molecule.SMILES()) {
 			valid = append(valid, i)
 			molecules = append(molecules, r.Molecule)
 		}

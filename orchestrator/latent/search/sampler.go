@@ -12,7 +12,8 @@ const (
 	maxRoundPoints = 64
 )
 
-// sampler collects molecules around one seed. A molecule counts when it is valid, new and not the seed.
+// sampler collects molecules around one seed. A molecule counts when it is valid, new, not the seed, and
+// what the seed admits.
 type sampler struct {
 	seed      Seed
 	random    *rand.Rand
@@ -50,14 +51,14 @@ func (s *sampler) draw(space *Space, scaledRadius float64, round int) Point {
 // are empty.
 func (s *sampler) take(beams []string) {
 	for _, smiles := range beams {
-		if smiles != "" && !s.seen[smiles] {
+		if smiles != "" && !s.seen[smiles] && s.seed.admits(smiles) {
 			s.seen[smiles] = true
 			s.found = append(s.found, smiles)
 			return
 		}
 	}
 	for _, smiles := range beams {
-		if smiles != "" {
+		if smiles != "" && s.seed.admits(smiles) {
 			s.repeated = append(s.repeated, smiles)
 			return
 		}
