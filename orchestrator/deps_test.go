@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb": {},
 	"orchestrator/latent":             api("orchestrator/latent/search"),
-	"orchestrator/latent/search":      {"chem", "orchestrator/cmaes"},
+	"orchestrator/latent/search":      {"chem", "chem/smiles", "orchestrator/cmaes"},
 	"orchestrator/latent/search/toy":  {"chem", "orchestrator/latent/search"},
 	"orchestrator/masked":             api(),
 	"orchestrator/chat":               api("orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/chat/vision"),
