@@ -87,6 +87,9 @@ func (m *Molecule) Rings() int { return m.get(0).Rings }
 // LargestRing is the number of atoms of the largest ring of that set, 0 without rings.
 func (m *Molecule) LargestRing() int { return m.get(0).LargestRing }
 
+// Radicals is the number of unpaired electrons.
+func (m *Molecule) Radicals() int { return m.get(0).Radicals }
+
 // LogP is the Wildman-Crippen octanol-water partition coefficient, log10 (J. Chem. Inf. Comput. Sci. 39, 868, 1999).
 func (m *Molecule) LogP() float64 { return m.get(rdkit.LogP).LogP }
 

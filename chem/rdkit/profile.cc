@@ -23,6 +23,7 @@ struct Texts {
 
 void count(const RDKit::ROMol &mol, retort_profile &p) {
   p.heavy_atoms = mol.getNumHeavyAtoms();
+  for (const auto *atom : mol.atoms()) p.radicals += atom->getNumRadicalElectrons();
   const auto &rings = mol.getRingInfo()->atomRings();
   p.rings = rings.size();
   for (const auto &ring : rings) p.largest_ring = std::max<int>(p.largest_ring, ring.size());

@@ -30,6 +30,7 @@ const Words = 32
 type Profile struct {
 	Failure                        *Failure // nil if the molecule was understood
 	HeavyAtoms, Rings, LargestRing int
+	Radicals                       int
 	Canonical, Flat, Formula       string
 	Weight, LogP, TPSA, SA, QED    float64
 	// The properties of QED, of the molecule without explicit hydrogens.
@@ -79,6 +80,7 @@ func (p *Profile) fill(r *C.retort_profile, texts string) {
 		return
 	}
 	p.HeavyAtoms = int(r.heavy_atoms)
+	p.Radicals = int(r.radicals)
 	p.Rings = int(r.rings)
 	p.LargestRing = int(r.largest_ring)
 	p.Canonical = cut(r.canonical)

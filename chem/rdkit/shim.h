@@ -49,6 +49,7 @@ typedef struct {
   int32_t status;
   int32_t atom; /* index of the atom a failure names, in the order written; -1 = none */
   int32_t heavy_atoms, rings, largest_ring;
+  int32_t radicals; /* unpaired electrons */
   int32_t hba, hbd, rotatable, aromatic_rings, alerts; /* as QED counts them */
   double weight, logp, tpsa, sa, qed;
   double qed_weight, qed_logp, qed_psa;

@@ -63,7 +63,12 @@ func read(ctx context.Context, model Model, smiles []string, path func(i int) []
 			f.Input = fault.Clip(smiles[i])
 			return f
 		}
-		seeds[i] = search.Seed{SMILES: molecule.SMILES(), Fingerprint: molecule.Fingerprint(), Tokens: tokens}
+		seeds[i] = search.Seed{
+			SMILES:      molecule.SMILES(),
+			Radicals:    molecule.Radicals(),
+			Fingerprint: molecule.Fingerprint(),
+			Tokens:      tokens,
+		}
 		return nil
 	})
 	return seeds, problems.Err()

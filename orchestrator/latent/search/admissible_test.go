@@ -1,6 +1,10 @@
 package search
 
-import "testing"
+import (
+	"testing"
+
+	"retort/chem"
+)
 
 func TestWhatASeedAdmits(t *testing.T) {
 	for _, c := range []struct {
@@ -10,21 +14,41 @@ func TestWhatASeedAdmits(t *testing.T) {
 		{"CCO", "CCN", true},
 		{"CCO", "CC[O]", false},
 		{"CCO", "[CH2]CO", false},
-		{"CCO", "C[CH]CO", false},
-		{"CC[O]", "[CH2]CO", true},
+		{"CCO", "CC[P]", false},
+		{"CCO", "CC[N-]", false},
+		{"CCO", "CN[NH+]C", false},
+		{"CC[O]", "CCC[O]", true},
 		{"CCO", "CC[O-].[Na+]", false},
 		{"CC[O-].[Na+]", "CCC[O-].[Na+]", true},
 		{"CC[O-].[Na+]", "Cl.CC[O-].[Na+]", false},
+		{"CCO", "C[Mg+2]CO", false},
+		{"CCO", "C[C+](C)C", false},
+		{"CCO", "C[Si-](C)C", false},
+		{"CCO", "[2H]CCO", false},
+		{"[2H]CCO", "[2H]CCCO", true},
 		{"CCO", "C[NH3+]", true},
 		{"CCO", "C[C@H](N)C(=O)O", true},
+		{"CCO", "C[S@](=O)CC", true},
 		{"CCO", "c1cc[nH]c1", true},
+		{"CCO", "C[n+]1ccccc1", true},
+		{"CCO", "CN=[N+]=[N-]", true},
 		{"CCO", "C[N+](=O)[O-]", true},
-		{"CCO", "[2H]CCO", true},
 		{"CCO", "C[Si](C)(C)C", true},
+		{"CCO", "C[PH](=O)O", true},
 	} {
-		seed := Seed{SMILES: c.seed}
-		if got := seed.admits(c.molecule); got != c.want {
+		seed := read(t, c.seed)
+		molecule := read(t, c.molecule)
+		if got := (&Seed{SMILES: seed.SMILES(), Radicals: seed.Radicals()}).admits(molecule); got != c.want {
 			t.Errorf("%s admits %s: %v, want %v", c.seed, c.molecule, got, c.want)
 		}
 	}
+}
+
+func read(t *testing.T, text string) *chem.Molecule {
+	t.Helper()
+	results, err := chem.Evaluate(t.Context(), []string{text}, chem.Options{})
+	if err != nil || results[0].Err != nil {
+		t.Fatalf("%s: %v %v", text, err, results[0].Err)
+	}
+	return results[0].Molecule
 }

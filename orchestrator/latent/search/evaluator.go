@@ -61,7 +61,7 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	var valid []int
 	var molecules []*chem.Molecule
 	for i, r := range results {
-		if r.Err == nil && e.seed.admits(r.Molecule.SMILES()) {
+		if r.Err == nil && e.seed.admits(r.Molecule) {
 			valid = append(valid, i)
 			molecules = append(molecules, r.Molecule)
 		}

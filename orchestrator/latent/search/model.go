@@ -40,6 +40,7 @@ type Point struct {
 // Seed is a molecule that a search starts from.
 type Seed struct {
 	SMILES      string // canonical
+	Radicals    int    // unpaired electrons
 	Fingerprint chem.Fingerprint
 	Tokens      []int32
 	Hidden      []float32

@@ -12,8 +12,7 @@ const (
 	maxRoundPoints = 64
 )
 
-// sampler collects molecules around one seed. A molecule counts when it is valid, new, not the seed, and
-// what the seed admits.
+// sampler collects molecules around one seed. A molecule counts when it is valid, new and not the seed.
 type sampler struct {
 	seed      Seed
 	random    *rand.Rand
@@ -47,18 +46,18 @@ func (s *sampler) draw(space *Space, scaledRadius float64, round int) Point {
 	return point
 }
 
-// take keeps the first of a point's molecules (likeliest beam first) that is valid and new. Texts that are no molecule
-// are empty.
+// take keeps the first of a point's molecules (likeliest beam first) that is valid and new. Texts that are no molecule,
+// or one that the seed does not admit, are empty.
 func (s *sampler) take(beams []string) {
 	for _, smiles := range beams {
-		if smiles != "" && !s.seen[smiles] && s.seed.admits(smiles) {
+		if smiles != "" && !s.seen[smiles] {
 			s.seen[smiles] = true
 			s.found = append(s.found, smiles)
 			return
 		}
 	}
 	for _, smiles := range beams {
-		if smiles != "" && s.seed.admits(smiles) {
+		if smiles != "" {
 			s.repeated = append(s.repeated, smiles)
 			return
 		}

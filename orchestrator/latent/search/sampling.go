@@ -81,7 +81,8 @@ func (s *Sampling) take(ctx context.Context, points []Point, owners []*sampler) 
 	if err != nil {
 		return err
 	}
-	if err := canonical(ctx, beams); err != nil {
+	admitted := func(i int, m *chem.Molecule) bool { return owners[i].seed.admits(m) }
+	if err := canonical(ctx, beams, admitted); err != nil {
 		return err
 	}
 	for i, owner := range owners {
@@ -107,8 +108,9 @@ func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, erro
 	return beams, err
 }
 
-// canonical replaces texts by canonical SMILES, and by "" where they are no molecule.
-func canonical(ctx context.Context, beams [][]string) error {
+// canonical replaces texts by canonical SMILES, and by "" where they are no molecule or not admitted for the point whose
+// beams they are.
+func canonical(ctx context.Context, beams [][]string, admitted func(point int, m *chem.Molecule) bool) error {
 	var texts []string
 	for _, b := range beams {
 		texts = append(texts, b...)
@@ -118,10 +120,10 @@ func canonical(ctx context.Context, beams [][]string) error {
 		return err
 	}
 	next := 0
-	for _, b := range beams {
+	for i, b := range beams {
 		for k := range b {
 			b[k] = ""
-			if r := results[next]; r.Err == nil {
+			if r := results[next]; r.Err == nil && admitted(i, r.Molecule) {
 				b[k] = r.Molecule.SMILES()
 			}
 			next++
