@@ -84,11 +84,11 @@ def change(holder: dict | list, key: object, dice: random.Random) -> None:
     if kind == 0:
         del holder[key]
     elif kind == 1 and isinstance(holder, dict):
-        holder[dice.choice(["extra", "model", "", "smiles", "é" * 30])] = dice.choice(VALUES)
+        holder[dice.choice(["extra", "model", "", "smiles", "é" * 30])] = copy.deepcopy(dice.choice(VALUES))
     elif kind == 2 and isinstance(holder, list):
-        holder.extend([holder[key]] * dice.choice([1, 5, 100]))
+        holder.extend(copy.deepcopy(holder[key]) for _ in range(dice.choice([1, 5, 100])))
     else:
-        holder[key] = dice.choice(VALUES)
+        holder[key] = copy.deepcopy(dice.choice(VALUES))
 
 
 def spoil(raw: bytes, dice: random.Random) -> bytes:
@@ -168,7 +168,7 @@ def fuzz(urls: dict[str, str], count: int, seed: int, patience: float, clients: 
     """The number of findings, which are told, as are the statuses."""
     fuzzer = Fuzzer(urls, count, seed, patience)
     fuzzer.run(clients)
-    tell(f"{count} requests, statuses {dict(sorted(fuzzer.statuses.items()))}, {len(fuzzer.findings)} findings")
+    tell(f"{sum(fuzzer.statuses.values())} of {count} requests answered, statuses {dict(sorted(fuzzer.statuses.items()))}, {len(fuzzer.findings)} findings")
     for finding in fuzzer.findings[:20]:
         tell("  " + finding)
     return len(fuzzer.findings)
