@@ -26,7 +26,7 @@ type health struct {
 	answered time.Time // the last answer
 	doubtful bool      // an inference failed since then
 	sick     string    // why no calls go there, "" while it is well
-	since    time.Time // since when it is sick
+	since    time.Time // when it was last found sick
 	probing  bool
 }
 
@@ -40,6 +40,9 @@ const (
 	idleProbe = 15 * time.Second
 	// sickUnprobed is how long a model without a kept request stays sick: then the next call finds out.
 	sickUnprobed = 5 * time.Second
+	// sickProbed is the same for a model whose process lives and which fails the kept request: it may have changed, and
+	// answer others.
+	sickProbed = 30 * time.Second
 	// healthProbeTimeout is how long a probe may wait behind other work.
 	healthProbeTimeout = 10 * time.Second
 )
@@ -79,6 +82,9 @@ func (r *replica) learn(m *pb.ModelInferRequest, err error) (probe bool) {
 		return true
 	case status.Code(err) == codes.Internal || isFault(err) && fault.KindOf(err) == fault.Internal:
 		h.doubtful = true
+		if h.sick != "" {
+			h.fall(h.sick)
+		}
 		return h.kept != nil
 	}
 	return false
@@ -87,10 +93,11 @@ func (r *replica) learn(m *pb.ModelInferRequest, err error) (probe bool) {
 // well notes an answer to m. The caller holds the lock.
 func (h *health) well(m *pb.ModelInferRequest) {
 	now := time.Now()
+	recovered := h.sick != ""
 	h.answered = now
 	h.doubtful = false
 	h.sick = ""
-	if now.Sub(h.keptAt) < keepEvery {
+	if !recovered && now.Sub(h.keptAt) < keepEvery {
 		return
 	}
 	size := 0
@@ -105,9 +112,7 @@ func (h *health) well(m *pb.ModelInferRequest) {
 
 // fall notes that the model is sick. The caller holds the lock.
 func (h *health) fall(reason string) {
-	if h.sick == "" {
-		h.since = time.Now()
-	}
+	h.since = time.Now()
 	h.sick = reason
 }
 
@@ -120,10 +125,21 @@ func (r *replica) sickness(model string) string {
 	h := known.(*health)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.kept == nil && time.Since(h.since) > sickUnprobed {
-		return ""
+	patience := sickProbed
+	if h.kept == nil {
+		patience = sickUnprobed
+	}
+	if time.Since(h.since) > patience {
+		return "" // the next call finds out
 	}
 	return h.sick
+}
+
+// forget drops what calls have told of a model on all replicas: it has changed, and may not answer what it did before.
+func (c *Client) forget(model string) {
+	for _, r := range *c.pool.replicas.Load() {
+		r.models.Delete(model)
+	}
 }
 
 // sick says why no replica that is live and serves a model can answer it, "" where one can or none serves it.

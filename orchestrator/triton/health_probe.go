@@ -35,7 +35,10 @@ func (h *health) ended(m *pb.ModelInferRequest, err error) (changed bool) {
 	case codes.OK:
 		h.well(m)
 	case codes.Internal, codes.Unknown:
-		h.fall("it fails what it answered before")
+		// A process that lives gets a call to prove itself, sickProbed after it was found sick.
+		if before == "" || deadProcess(err.Error()) {
+			h.fall("it fails what it answered before")
+		}
 	case codes.InvalidArgument, codes.NotFound:
 		// Another version takes other requests, or the model is gone: what is kept says nothing any more.
 		h.kept = nil

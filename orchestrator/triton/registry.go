@@ -172,6 +172,7 @@ func (r *Registry) model(ctx context.Context, name string, versions []string, ol
 	if before != nil && reflect.DeepEqual(before, now) {
 		return before
 	}
+	r.client.forget(name)
 	return now
 }
 
