@@ -1,6 +1,9 @@
 package embedding
 
-import "retort/orchestrator/fault"
+import (
+	"retort/orchestrator/encoder"
+	"retort/orchestrator/fault"
+)
 
 // Validate checks what needs no model to be known.
 func (r *Request) Validate() error {
@@ -14,4 +17,4 @@ func (r *Request) Validate() error {
 }
 
 // Heavy says that a request takes the models for longer than a moment.
-func (r *Request) Heavy() bool { return len(r.Input) > 64 }
+func (r *Request) Heavy() bool { return len(r.Input) > encoder.LightRows }

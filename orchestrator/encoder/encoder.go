@@ -25,6 +25,9 @@ const (
 // something between them.
 const minTokens = 4
 
+// LightRows is how many rows take a model a moment only: a request with more of them is heavy (gateway.Heavy).
+const LightRows = 64
+
 // Encoder is one model with its tokenizer and what its entry in the model repository says of it.
 type Encoder struct {
 	ID, OwnedBy string
