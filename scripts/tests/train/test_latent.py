@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from scripts.train import batches, checkpoint, graph, quantise, training
-from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation, rejection, start
+from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation, rejection, similarity, start
 from scripts.train.latent.__main__ import Data, Own, both
 from scripts.train.latent.corpus import Corpus
-from scripts.train.latent.model import PRESETS, Model, Shape
+from scripts.train.latent.model import PRESETS, Model, Shape, Similarity
 from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "C[C@H]([NH3+])c1cc(Br)nc(Cl)c1", "C1CC2CCC1%12CC2%12", "F/C=C\\C#N"]
@@ -232,12 +232,68 @@ def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch)
     monkeypatch.setattr(rejection, "EASY", 1.0)
     asked = []
     decode = decoding.exported(small.decoder, 1)
-    z, ids, counts = rejection.texts(small, vocabulary, MOLECULES * 20, lambda z, heat: asked.append((len(z), heat)) or decode(z, heat))
+    points = rejection.around(small, vocabulary, MOLECULES * 20)
+    z, ids, counts = rejection.texts(points, vocabulary, lambda z, heat: asked.append((len(z), heat)) or decode(z, heat))
     assert len(z) == len(ids) == sum(counts) > 0
-    assert all(EOS in row for row in ids.tolist())
-    assert all(rejection.evaluation.sound(vocabulary.decode(row)) for row in ids.tolist())
+    assert all(EOS in row for row in ids)
+    assert all(rejection.evaluation.sound(vocabulary.decode(row.tolist())) for row in ids)
     rows = [80 - sum(counts[:n]) for n in range(len(asked))]  # A point with a molecule is not drawn from again.
     assert asked == list(zip(rows, rejection.TEMPERATURES))
+
+
+def test_texts_between_two_molecules_begin_as_one_and_end_as_the_other(model, vocabulary):
+    first, last = "CCCCCCCC", "NCCCCCCN"
+    torch.manual_seed(5)
+    z, ids = rejection.between(model, vocabulary, [first, last] * 20)
+    texts = [vocabulary.decode(row.tolist()) for row in ids]
+    assert len(z) == len(texts) == 40 and all(row[-1] == EOS for row in ids)
+    assert all(rejection.evaluation.sound(text) for text in texts)
+    crossed = [text for text in texts if text not in (first, last)]
+    assert crossed and all((text[0] == "C") == (text[-1] == "N") for text in crossed)
+    ends = evaluation.encode(model, vocabulary, [first, last])
+    nearest = torch.cdist(z, ends).argmin(1).tolist()  # A text begins as the molecule that its point is nearer to.
+    assert [text[0] for text in texts] == ["CN"[end] for end in nearest]
+
+
+def test_splices_have_the_share_of_either_text_first():
+    a, b = np.arange(10), np.arange(100, 120)
+    spliced = rejection.splices(a, b, 0.7)
+    assert spliced[0].tolist() == [*range(7), *range(114, 120)]
+    assert all(1 <= (row < 100).sum() <= 10 and (row >= 100).sum() in range(3, 10) for row in spliced)
+
+
+def test_a_held_encoder_stays_as_it_is(model, vocabulary, tmp_path):
+    held = Model(model.shape)
+    held.load_state_dict(model.state_dict())
+    held.encoder.requires_grad_(False)
+    rows = torch.from_numpy(batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD))
+    target = torch.cat([torch.ones(4, 1, dtype=torch.long), rows, torch.full((4, 1), PAD)], 1)
+    options = training.Options(name="held", runs=str(tmp_path), batch=4, samples=16, device="cpu", precision="fp32", threads=1)
+    training.run(options, held, lambda step: (rows, target), loss=lambda network, batch: network(*batch, torch.tensor(0.0), torch.tensor(1.0)),
+                 evaluate=lambda network, step: {})
+    for name, value in model.state_dict().items():
+        assert torch.equal(held.state_dict()[name], value) == (name.startswith("encoder.") or value.ndim == 0), name
+
+
+def test_the_similarity_head_learns_and_its_graph_equals_torch(model, vocabulary, tmp_path):
+    molecules = ["C" * n + end for n in range(2, 12) for end in ("O", "N", "Cl", "C(=O)O")]
+    words = vocabulary.grown(molecules, 0)
+    bigger = start.grown(model, vocabulary, words)
+    held, prints = similarity.states(bigger.encoder, words, molecules), similarity.fingerprints(molecules)
+    untrained = similarity.loss(similarity.vectors(Similarity(32, 64), held), prints)
+    head = similarity.train(held, prints, 64, 60)
+    assert similarity.loss(similarity.vectors(head, held), prints) < 0.7 * untrained
+    head = head.half().float()
+    ids = batches.pad([words.encode(s) for s in MOLECULES], PAD)
+    present = (ids != PAD).astype(np.int64)
+    one = session(tmp_path, lambda m, p: encoder_graph.write(m, p, 1.0, head), bigger.encoder)
+    got = one.run(["embedding"], {"input_ids": ids, "attention_mask": present})[0]
+    with torch.no_grad():
+        states, _ = bigger.encoder.states(torch.from_numpy(ids), torch.from_numpy(present))
+        np.testing.assert_allclose(got, head(states, torch.from_numpy(present)).numpy(), atol=2e-3)
+    alone = one.run(["embedding"], {"input_ids": ids[3:, : present[3].sum()], "attention_mask": present[3:, : present[3].sum()]})[0]
+    np.testing.assert_allclose(alone[0], got[3], atol=1e-5)  # Padding changes nothing.
+    np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-5)
 
 
 def test_training_learns_own_texts_beside_molecules(model, vocabulary, tmp_path):

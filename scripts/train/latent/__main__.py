@@ -6,6 +6,8 @@ mixes the molecules of DATA (scripts.train.latent.corpus) and writes runs/latent
 and a larger budget; end with --finish 20, which lets the learning rate fall. --start begins with the weights of the entries of a
 model repository, whose vocabulary grows by what the molecules need; without it the training begins from nothing.
 
+A run may begin with the weights of another one (--start runs/latent), its vocabulary then staying as it is with --merges 0.
+
 The latent noise may change from call to call: little of it (--lowest -2 --highest 1.2) is learned fastest, and more at the end
 makes the space around a molecule smooth.
 """
@@ -71,7 +73,8 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     training.add_arguments(parser, name="latent", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
-    parser.add_argument("--start", type=Path, help="model repository whose latent entries the training starts from (default: from nothing)")
+    parser.add_argument("--start", type=Path, help="model repository, or folder of a run, that the training starts from (default: from nothing)")
+    parser.add_argument("--hold-encoder", action="store_true", help="train the decoder alone: hidden states stay as they are, those of --own too")
     parser.add_argument("--own", type=Path, nargs="+", help="texts of the decoder's own to learn as well, see rejection.py")
     parser.add_argument("--merges", type=int, default=600, help="new tokens of more than one atom, bond or sign")
     parser.add_argument("--slots", type=int, default=0, help="memory vectors of a model that --start has with fewer (0: as many as it has)")
@@ -120,6 +123,7 @@ def main() -> None:
     model, vocabulary, rows = prepare(given, options)
     begun_at = options.folder / "begun.pt"
     model.load_state_dict(checkpoint.load(begun_at))
+    model.encoder.requires_grad_(not given.hold_encoder)
     valid = {name: read_molecules(Path(options.data) / file)[: given.evaluate] for name, file in evaluation.VALID.items()}
     data, own = Data(rows, options), Own(given.own, options) if given.own else None
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(rows)} rows a pass, {len(vocabulary)} tokens", flush=True)

@@ -9,11 +9,12 @@ import torch
 from onnx import TensorProto
 
 from scripts.train.graph import Graph
-from scripts.train.latent.model import Encoder
+from scripts.train.latent.model import Encoder, Similarity
 
 
-def build(encoder: Encoder, unit: float = 1.0) -> Graph:
-    """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent]; unit: what 1 in hiddens is in the model's numbers."""
+def build(encoder: Encoder, unit: float = 1.0, similarity: Similarity | None = None) -> Graph:
+    """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent] and, with similarity, embedding float [B, latent]; unit:
+    what 1 in hiddens is in the model's numbers."""
     graph = Graph()
     graph.named(encoder)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
@@ -26,11 +27,25 @@ def build(encoder: Encoder, unit: float = 1.0) -> Graph:
     x = graph.op("Add", graph.op("Gather", graph.weight(encoder.token.weight), ids), position)
     for layer in encoder.layers:
         x = graph.transformer(x, layer, bias)
-    z = graph.layer(pool(graph, encoder, graph.norm(x, encoder.norm), ids, padding), encoder.out)
+    x = graph.norm(x, encoder.norm)
+    z = graph.layer(pool(graph, encoder, x, ids, padding), encoder.out)
     square = graph.op("ReduceMean", graph.op("Mul", z, z), np.array([-1]), keepdims=1)
     z = graph.op("Div", z, graph.op("Mul", graph.op("Sqrt", graph.op("Add", square, 1e-6)), float(unit)))
     graph.output(graph.op("Unsqueeze", z, np.array([1])), TensorProto.FLOAT, ["batch", 1, encoder.out.out_features], "hiddens")
+    if similarity:
+        graph.output(embedding(graph, similarity, x, mask), TensorProto.FLOAT, ["batch", similarity.outer.out_features], "embedding")
     return graph
+
+
+def embedding(graph: Graph, head: Similarity, x: str, mask: str) -> str:
+    """Similarity.forward."""
+    present = graph.op("Cast", graph.op("Unsqueeze", mask, np.array([2])), to=TensorProto.FLOAT)
+    inner = graph.op("Mul", graph.op("Gelu", graph.layer(x, head.inner)), present)
+    tokens = graph.op("ReduceSum", present, np.array([1]), keepdims=0)
+    mean = graph.op("Div", graph.op("ReduceSum", inner, np.array([1]), keepdims=0), tokens)
+    largest = graph.op("Relu", graph.op("ReduceMax", inner, np.array([1]), keepdims=0))
+    vector = graph.layer(graph.op("Concat", mean, largest, axis=1), head.outer)
+    return graph.op("LpNormalization", vector, axis=-1, p=2)
 
 
 def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
@@ -44,6 +59,6 @@ def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
     return graph.op("Reshape", pooled, np.array([0, slots * width]))
 
 
-def write(encoder: Encoder, path: Path, unit: float = 1.0) -> None:
+def write(encoder: Encoder, path: Path, unit: float = 1.0, similarity: Similarity | None = None) -> None:
     with torch.no_grad():
-        build(encoder, unit).save(path, "latent_encoder")
+        build(encoder, unit, similarity).save(path, "latent_encoder")

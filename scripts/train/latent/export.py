@@ -2,7 +2,7 @@
 
     python -m scripts.train.latent.export --run runs/latent
 
-latent_encoder        input_ids, attention_mask int64 [B, L]                 -> hiddens float [B, 1, 512]
+latent_encoder        input_ids, attention_mask int64 [B, L]                 -> hiddens float [B, 1, 512], embedding float [B, 512]
 latent_decoder        hiddens float [B, 1, 512], temperature float [B, 1],
                       seed int64 [B, 1]                                      -> token_ids int64 [B, T], score float [B, 1]
 latent_decoder_beam   hiddens float [B, 1, 512], beam_size int64 [B, 1]      -> token_ids int64 [B, K, T], score float [B, K]
@@ -20,12 +20,12 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import entry, quantise
+from scripts.train import checkpoint, entry, quantise
 from scripts.train.entry import Entry, Tensor
 from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation
 from scripts.train.latent.corpus import Corpus
-from scripts.train.latent.model import Model, Shape
+from scripts.train.latent.model import Model, Shape, Similarity
 from scripts.train.latent.report import load, trained_on
 from scripts.train.latent.tokens import BOS, SPECIALS, Vocabulary, split
 
@@ -78,7 +78,7 @@ have a counter-ion that its seed has not. Simple tokens that vocab.txt lacks are
 
 ROW = "| {name} | {molecules:,} | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.2%} |"
 AROUND = "| {name} | {radius} | {validity:.1%} | {uniqueness:.1%} | {non_identical:.1%} |"
-MODEL = "retort/latent-v3"
+MODEL = "retort/latent-v4"
 
 
 def card(run: Path, shape: Shape, parameters: int, vocabulary: Vocabulary) -> str:
@@ -97,9 +97,10 @@ def card(run: Path, shape: Shape, parameters: int, vocabulary: Vocabulary) -> st
         seed=options["seed"], state=entry.state(training), history=history)
 
 
-def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
-    """Encoder, decoder, beam decoder."""
+def entries(shape: Shape, created: str, similarity: bool) -> tuple[Entry, Entry, Entry]:
+    """Encoder, decoder, beam decoder; similarity: whether the encoder has the output embedding."""
     hiddens = Tensor("hiddens", "FP32", (1, shape.latent))
+    encoded = (hiddens, Tensor("embedding", "FP32", (shape.latent,))) if similarity else (hiddens,)
 
     def one(name: str, role: str, comment: str, batch: int, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Entry:
         return Entry(name, comment, batch, inputs, outputs, {
@@ -108,7 +109,7 @@ def entries(shape: Shape, created: str) -> tuple[Entry, Entry, Entry]:
 
     return (
         one("latent_encoder", "encoder", "SMILES tokens to one latent vector.", 256,
-            (Tensor("input_ids", "INT64", (-1,)), Tensor("attention_mask", "INT64", (-1,))), (hiddens,)),
+            (Tensor("input_ids", "INT64", (-1,)), Tensor("attention_mask", "INT64", (-1,))), encoded),
         one("latent_decoder", "decoder", "Latent vectors to SMILES tokens, the whole loop in one call: greedy (temperature 0) or sampled.", 256,
             (hiddens, Tensor("temperature", "FP32", (1,)), Tensor("seed", "INT64", (1,))),
             (Tensor("token_ids", "INT64", (-1,)), Tensor("score", "FP32", (1,)))),
@@ -132,6 +133,16 @@ def observed(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> Rang
     return quantise.observe(decoder_graph.integer_layers(model.decoder), run)
 
 
+def similarity(run: Path, shape: Shape) -> Similarity | None:
+    """The head that scripts.train.latent.similarity trained on this run's encoder, if it did."""
+    file = run / "similarity.pt"
+    if not file.exists():
+        return None
+    head = Similarity(shape.width, shape.latent)
+    head.load_state_dict(checkpoint.load(file))
+    return head.eval()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
@@ -143,9 +154,10 @@ def main() -> None:
     ranges = {} if given.float else observed(model, words, trained_on(given.run, words, 1000))
     text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()), words)
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
-    encoder, decoder, beam = entries(model.shape, entry.created(given.run))
+    head = similarity(given.run, model.shape)
+    encoder, decoder, beam = entries(model.shape, entry.created(given.run), head is not None)
     space = {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}
-    encoder_graph.write(model.encoder, encoder.write(given.repository, text, space), unit)
+    encoder_graph.write(model.encoder, encoder.write(given.repository, text, space), unit, head)
     decoder_graph.write(model.decoder, decoder.write(given.repository, text, vocabulary), ranges, unit)
     decoder_graph.write_beam(model.decoder, beam.write(given.repository, text, vocabulary), ranges, unit)
 

@@ -109,17 +109,40 @@ class Encoder(nn.Module):
         self.places = Places(shape, shape.heads)
         self.out = Outer(shape.slots * shape.width, shape.latent)
 
-    def forward(self, ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """ids, attention_mask (1 = token, 0 = padding) int64 [B, L] -> z float [B, latent]."""
+    def states(self, ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """ids, attention_mask (1 = token, 0 = padding) int64 [B, L] -> a vector for every token [B, L, width], and the padding as a
+        bias on attention scores."""
         padding = padding_bias(attention_mask)
         bias = self.relative(ids.shape[1]) + padding
         x = self.token(ids) + self.position.weight[: ids.shape[1]]
         for layer in self.layers:
             x = layer(x, bias)
-        x = self.norm(x)
+        return self.norm(x), padding
+
+    def forward(self, ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """ids, attention_mask as of states -> z float [B, latent]."""
+        x, padding = self.states(ids, attention_mask)
         queries = self.queries.weight.expand(ids.shape[0], -1, -1)
         z = self.out((queries + self.pool(queries, x, self.places(ids.shape[1]).transpose(-1, -2) + padding)).flatten(1)).float()
         return z * torch.rsqrt(z.square().mean(-1, keepdim=True) + 1e-6)
+
+
+class Similarity(nn.Module):
+    """The encoder's second output, trained by similarity.py: a vector of unit length whose cosine with another's is how alike two
+    molecules are. Every token state gives `hidden` numbers, of which the means and the maxima over the tokens are mapped to it."""
+
+    def __init__(self, width: int, latent: int, hidden: int = 512) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, hidden)
+        self.outer = nn.Linear(2 * hidden, latent)
+
+    def forward(self, states: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """states [B, L, width] (Encoder.states), attention_mask int64 [B, L] -> [B, latent]."""
+        present = attention_mask[:, :, None].to(states.dtype)
+        inner = functional.gelu(self.inner(states)) * present
+        # A maximum below 0 counts as 0, so that padding, which is 0, changes nothing.
+        pooled = torch.cat([inner.sum(1) / present.sum(1), inner.amax(1).relu()], 1)
+        return functional.normalize(self.outer(pooled), dim=-1, eps=1e-6)
 
 
 class Decoder(nn.Module):

@@ -15,13 +15,17 @@ from torch.nn import functional
 
 from scripts.train import graph
 from scripts.train.latent.model import Decoder, Encoder, Model, Shape
+from scripts.train.latent.report import load
 from scripts.train.latent.tokens import UNK, Vocabulary
 
 Held = dict[str, np.ndarray]
 
 
 def model(repository: Path) -> tuple[Model, Vocabulary]:
-    """ValueError if the graphs are none of scripts.train.latent.export."""
+    """Of a model repository, or the averaged weights of the folder of a run. ValueError if the graphs are none of
+    scripts.train.latent.export."""
+    if (repository / "weights.pt").exists():
+        return load(repository)
     encoder, decoder = (graph.stored(repository / name / "1" / "model.onnx") for name in ("latent_encoder", "latent_decoder"))
     if "token.weight" not in encoder or "places.table.weight" not in decoder:
         raise ValueError(f"{repository}: the graphs do not name the weights; export them again")
