@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"orchestrator/encoder":            {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton", "tokenizers"},
 	"orchestrator/embedding":          api("orchestrator/encoder"),
 	"orchestrator/ranking":            api("orchestrator/encoder"),
+	"orchestrator/ranking/rerank":     {"orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway", "orchestrator/ranking", "orchestrator/wire"},
 	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb": {},
 	"orchestrator/latent":             api("orchestrator/latent/search"),

@@ -10,6 +10,7 @@ import (
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
 	"retort/orchestrator/ranking"
+	"retort/orchestrator/ranking/rerank"
 	"retort/orchestrator/triton"
 )
 
@@ -49,7 +50,9 @@ func (a *application) embedding() gateway.API {
 }
 
 func (a *application) ranking() gateway.API {
-	return ranking.New(a.config.Ranking.Room, catalog(a, "ranking", ranking.Opener(a.client, a.batching("ranking"))))
+	service := ranking.New(a.config.Ranking.Room, catalog(a, "ranking", ranking.Opener(a.client, a.batching("ranking"))))
+	service.Mount(rerank.New(service))
+	return service
 }
 
 func (a *application) chat() gateway.API {

@@ -2,7 +2,6 @@ package chat
 
 import (
 	_ "embed"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -64,17 +63,7 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 }
 
 // Wording is the text of all problems, each with its field where a rule of the body's form is broken.
-func Wording(f *fault.Error) string {
-	var texts []string
-	for _, one := range f.All() {
-		text := one.Message
-		if field := one.Field(); field != "" && one.Rule != "" {
-			text = field + ": " + text
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, "; ")
-}
+func Wording(f *fault.Error) string { return f.Summary() }
 
 // EndOfStream is the last event of a stream of chat completions.
 const EndOfStream = "[DONE]"

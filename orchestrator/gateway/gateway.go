@@ -151,7 +151,7 @@ func (x *exchange) render(c *fiber.Ctx, err error) {
 	if f.Kind == fault.Unauthorized {
 		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
 	}
-	status, body := x.gateway.api.RenderFault(f)
+	status, body := x.word(f)
 	c.Response().ResetBody()
 	c.Status(status)
 	if err := send(c, body); err != nil {

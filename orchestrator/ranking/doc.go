@@ -2,6 +2,7 @@
 // each out, in descending order.
 //
 //	POST /v1/ranking (also /v1/reranking)
+//	POST /v2/rerank, /v1/rerank, /rerank: package rerank
 //	GET  /v1/models
 //	GET  /v1/health/ready, /v1/health/live
 //

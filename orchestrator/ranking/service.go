@@ -10,8 +10,9 @@ import (
 
 // Service is the ranking API over the models that Triton serves now.
 type Service struct {
-	config Config
-	models *triton.Catalog[Model]
+	config     Config
+	models     *triton.Catalog[Model]
+	interfaces []Interface
 }
 
 // New returns the service over a catalog of rankers.
@@ -21,6 +22,9 @@ func New(config Config, models *triton.Catalog[Model]) *Service {
 
 // Ready returns nil when at least one model can serve.
 func (s *Service) Ready() error { return s.models.Ready() }
+
+// MaxPassages is the most passages of one request.
+func (s *Service) MaxPassages() int { return s.config.MaxPassages }
 
 // Models lists the public ids of the models served now.
 func (s *Service) Models() []string { return s.models.IDs() }
@@ -39,19 +43,45 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	if f := fault.Items(len(r.Passages), 1, s.config.MaxPassages, "passages"); f != nil {
 		return Response{}, f
 	}
-	model, err := s.models.Find(r.Model)
+	pairs := Pairs{Query: r.Query.Text, Passages: make([]string, len(r.Passages)), Cut: r.Truncate != "NONE"}
+	pairs.Path = func(i int) []any { return []any{"passages", i, "text"} }
+	for i, passage := range r.Passages {
+		pairs.Passages[i] = passage.Text
+	}
+	scores, err := s.Score(ctx, &r.Model, pairs)
 	if err != nil {
 		return Response{}, err
 	}
-	logits, err := model.Score(ctx, r)
-	if err != nil {
-		return Response{}, err
-	}
-	return Response{Rankings: order(logits)}, nil
+	return Response{Rankings: Order(scores.Logits)}, nil
 }
 
-// order ranks passages by their logits, equal ones by their index.
-func order(logits []float32) []Rank {
+// Scores are those of all passages of a request, in their order.
+type Scores struct {
+	Model  string // public id
+	Logits []float32
+	Tokens int // of all pairs
+}
+
+// Score has a model score passages: the one with a public id, or the first where none is named.
+func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error) {
+	model, err := s.find(id)
+	if err != nil {
+		return Scores{}, err
+	}
+	logits, tokens, err := model.Score(ctx, p)
+	return Scores{Model: model.ID(), Logits: logits, Tokens: tokens}, err
+}
+
+// find returns the model that a request names, or the first.
+func (s *Service) find(id *string) (Model, error) {
+	if id == nil {
+		return s.models.Default("")
+	}
+	return s.models.Find(*id)
+}
+
+// Order ranks passages by their logits, equal ones by their index.
+func Order(logits []float32) []Rank {
 	ranks := make([]Rank, len(logits))
 	for i, logit := range logits {
 		ranks[i] = Rank{Index: i, Logit: logit}

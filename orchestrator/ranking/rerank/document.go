@@ -1,0 +1,69 @@
+package rerank
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/wire"
+)
+
+// Document is a candidate: a text, or an object with texts as members.
+type Document struct {
+	plain  string
+	object json.RawMessage // nil for a text
+}
+
+// UnmarshalJSON decodes "text" or {"text": "text", …}.
+func (d *Document) UnmarshalJSON(data []byte) error {
+	data = bytes.TrimSpace(data)
+	switch {
+	case bytes.HasPrefix(data, []byte(`"`)):
+		return json.Unmarshal(data, &d.plain)
+	case bytes.HasPrefix(data, []byte(`{`)):
+		d.object = bytes.Clone(data)
+		return nil
+	}
+	return notDocument.At()
+}
+
+var notDocument = wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string, or an object with the member text"}
+
+// text is what is ranked: the text, or the members named by fields, each on a line of its own. path is where the
+// document stands in the body.
+func (d *Document) text(fields []string, path ...any) (string, *fault.Error) {
+	if d.object == nil {
+		return d.plain, fault.Text(d.plain, path...)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(d.object, &members); err != nil {
+		return "", fault.Field("model_attributes_type", nil, path, "Input should be a valid object: %v", err)
+	}
+	if len(fields) == 0 {
+		fields = []string{"text"}
+	}
+	var texts []string
+	for _, name := range fields {
+		switch value := members[name].(type) {
+		case nil:
+		case string:
+			texts = append(texts, value)
+		default:
+			return "", fault.Field("string_type", nil, append(path, fault.Clip(name)), "%s", wire.NotString.Message)
+		}
+	}
+	if len(texts) == 0 {
+		return "", fault.Field("missing", nil, append(path, fault.Clip(fields[0])), "Field required")
+	}
+	joined := strings.Join(texts, "\n")
+	return joined, fault.Text(joined, path...)
+}
+
+// returned is the document as an answer repeats it.
+func (d *Document) returned() any {
+	if d.object != nil {
+		return d.object
+	}
+	return map[string]string{"text": d.plain}
+}

@@ -1,0 +1,143 @@
+package rerank_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/ranking"
+	"retort/orchestrator/ranking/rerank"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// fake is a ranker whose logit is what a passage says: the number after "says".
+type fake struct{ got ranking.Pairs }
+
+func (f *fake) ID() string { return "tests/fake" }
+
+func (f *fake) Score(_ context.Context, p ranking.Pairs) (logits []float32, tokens int, err error) {
+	f.got = p
+	for i, passage := range p.Passages {
+		_, number, found := strings.Cut(passage, "says ")
+		var logit float32
+		if !found || json.Unmarshal([]byte(number), &logit) != nil {
+			return nil, 0, fault.New(fault.Invalid, "no number").Under(p.Path(i)...)
+		}
+		logits = append(logits, logit)
+	}
+	return logits, 7 * len(logits), nil
+}
+
+const config = `
+name: "fake" backend: "python" max_batch_size: 8
+input [ { name: "a" data_type: TYPE_INT64 dims: [ 1 ] } ] output [ { name: "b" data_type: TYPE_INT64 dims: [ 1 ] } ]
+parameters { key: "retort_api" value { string_value: "ranking" } }
+parameters { key: "model_id" value { string_value: "tests/fake" } }`
+
+// start returns the interfaces over a fake model.
+func start(t *testing.T) (*rerank.Service, *fake) {
+	t.Helper()
+	server := tritontest.Start(t, tritontest.Model{Config: tritontest.Config(t, config)})
+	client, err := triton.Dial(triton.Config{URLs: []string{server.URL()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: time.Hour, Repository: t.TempDir()})
+	t.Cleanup(registry.Close)
+	model := &fake{}
+	models := triton.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, func(*triton.Model) (ranking.Model, error) { return model, nil })
+	for until := time.Now().Add(10 * time.Second); models.Ready() != nil; time.Sleep(10 * time.Millisecond) {
+		if _ = registry.Refresh(t.Context()); time.Now().After(until) {
+			t.Fatal(models.Ready())
+		}
+	}
+	return rerank.New(ranking.New(ranking.Config{MaxPassages: 512}, models)), model
+}
+
+// ask binds a body and returns the answer as text, or the error.
+func ask(t *testing.T, s *rerank.Service, body string) (string, error) {
+	t.Helper()
+	var r rerank.Request
+	if err := gateway.Bind([]byte(body), &r); err != nil {
+		return "", err
+	}
+	if err := r.Validate(); err != nil {
+		return "", err
+	}
+	answer, err := s.Rerank(t.Context(), r)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), nil
+}
+
+func TestAnswers(t *testing.T) {
+	s, model := start(t)
+	for _, c := range []struct{ body, has string }{
+		{`{"query":"q","documents":["says -1","says 2","says 2"]}`,
+			`"results":[{"index":1,"relevance_score":0.8807970779778823},{"index":2,"relevance_score":0.8807970779778823},{"index":0,"relevance_score":0.2689414213699951}]`},
+		{`{"query":"q","documents":["says -1","says 2"],"top_n":1,"return_documents":true}`,
+			`"results":[{"index":1,"relevance_score":0.8807970779778823,"document":{"text":"says 2"}}],"meta":{"api_version":{"version":"2"},"billed_units":{"search_units":1},"tokens":{"input_tokens":14}},"usage":{"prompt_tokens":14,"total_tokens":14}`},
+		{`{"query":"q","documents":[{"text":"says 0","id":7}],"top_n":9,"return_documents":true}`,
+			`[{"index":0,"relevance_score":0.5,"document":{"text":"says 0","id":7}}]`},
+		{`{"query":"q","documents":[{"title":"it","body":"says 0"}],"rank_fields":["title","absent","body"]}`, `"relevance_score":0.5}`},
+		{`{"query":"q","texts":["says -1","says 2"]}`, `[{"index":1,"score":0.8807970779778823},{"index":0,"score":0.2689414213699951}]`},
+		{`{"query":"q","texts":["says -1","says 2"],"raw_scores":true,"return_text":true,"instruction":"any"}`,
+			`[{"index":1,"text":"says 2","score":2},{"index":0,"text":"says -1","score":-1}]`},
+		// So far apart that both relevance scores are 1: the order is that of the logits.
+		{`{"query":"q","texts":["says 50","says 90"]}`, `[{"index":1,"score":1},{"index":0,"score":1}]`},
+	} {
+		if got, err := ask(t, s, c.body); err != nil || !strings.Contains(got, c.has) {
+			t.Errorf("%s: %v\n%s", c.body, err, got)
+		}
+	}
+	for body, want := range map[string]ranking.Pairs{
+		`{"query":"q","documents":[{"a":"x","b":"says 1"}],"rank_fields":["b","a"],"max_tokens_per_doc":9}`: {Passages: []string{"says 1\nx"}, Cut: true, PassageTokens: 9},
+		`{"query":"q","texts":["says 1"],"truncate":false}`:                                                 {Passages: []string{"says 1"}},
+		`{"query":"q","texts":["says 1"]}`:                                                                  {Passages: []string{"says 1"}, Cut: true},
+	} {
+		_, _ = ask(t, s, body) // "says 1\nx" is no number
+		if got := model.got; !slices.Equal(got.Passages, want.Passages) || got.Cut != want.Cut || got.PassageTokens != want.PassageTokens {
+			t.Errorf("%s: the model got %+v", body, got)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	s, _ := start(t)
+	for body, want := range map[string]string{
+		`{"query":"q"}`:                                                         "documents: Field required",
+		`{"documents":["says 1"]}`:                                              "query: Field required",
+		`{"query":"q","documents":[]}`:                                          "documents: List should have at least 1 item",
+		`{"query":"q","texts":[""]}`:                                            "texts[0]: String should have at least 1 character",
+		`{"query":"q","documents":[3]}`:                                         "documents[0]: Input should be a valid string, or an object",
+		`{"query":"q","documents":[null]}`:                                      "documents[0]: Input should be a valid string, or an object",
+		`{"query":"q","documents":[{"image":"x"}]}`:                             "documents[0].text: Field required",
+		`{"query":"q","documents":[{"text":7}]}`:                                "documents[0].text: Input should be a valid string",
+		`{"query":"q","documents":["says 1"],"top_n":0}`:                        "top_n: Input should be greater than or equal to 1",
+		`{"query":"q","documents":["says 1"],"model":"other"}`:                  "The model `other` does not exist.",
+		`{"query":"q","texts":["says 1"],"truncation_direction":"left"}`:        "truncation_direction: Input should be 'right'",
+		`{"query":"q","documents":["says 1"],"return_embeddings":true}`:         "return_embeddings: Value error",
+		`{"query":"q","documents":["says 1"],"texts":["says 1"]}`:               "texts: Value error, documents and texts",
+		`{"query":"q","documents":["says 1", "nothing"]}`:                       "documents[1]: no number",
+		`{"query":"q","documents":["says 1"],"max_tokens_per_doc":0,"top_n":0}`: "; max_tokens_per_doc: ",
+	} {
+		_, err := ask(t, s, body)
+		if err == nil || !strings.Contains(err.Error()+fault.As(err).Summary(), want) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}

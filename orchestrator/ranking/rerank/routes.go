@@ -1,0 +1,47 @@
+package rerank
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+)
+
+// The paths of the interfaces.
+const (
+	coherePath = "/v2/rerank"
+	jinaPath   = "/v1/rerank"
+	teiPath    = "/rerank"
+)
+
+// maxFields is the most members that a request may have its documents ranked by.
+const maxFields = 64
+
+// Routes adds the endpoints.
+func (s *Service) Routes(r fiber.Router) {
+	most := s.ranking.MaxPassages()
+	rerank := gateway.JSON(s.Rerank, gateway.AtMost("documents", most), gateway.AtMost("texts", most),
+		gateway.AtMost("rank_fields", maxFields))
+	for _, path := range []string{coherePath, jinaPath, teiPath} {
+		r.Post(path, rerank)
+	}
+}
+
+// Words are those of failures at a path, nil where it is none of these.
+func (s *Service) Words(path string) gateway.Words {
+	switch path {
+	case coherePath:
+		return func(f *fault.Error) (int, any) { return gateway.StatusOf(f.Kind), CohereError{Message: f.Summary()} }
+	case jinaPath:
+		return func(f *fault.Error) (int, any) {
+			return gateway.StatusOf(f.Kind), JinaError{Message: f.Summary(), Detail: f.Summary()}
+		}
+	case teiPath:
+		return func(f *fault.Error) (int, any) {
+			status, kind := gateway.TEIStatusOf(f)
+			text := f.Summary()
+			return status, TEIError{Error: text, ErrorType: kind, Message: text, Detail: text}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package rerank
+
+import (
+	"context"
+	"crypto/rand"
+	"math"
+
+	"retort/orchestrator/ranking"
+)
+
+// Service answers the interfaces over the ranking API's models.
+type Service struct{ ranking *ranking.Service }
+
+// New returns the interfaces of a ranking service.
+func New(service *ranking.Service) *Service { return &Service{ranking: service} }
+
+// Rerank orders the candidates of a request. The answer is a Response for documents, a []Rank for texts.
+func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
+	pairs, err := r.pairs()
+	if err != nil {
+		return nil, err
+	}
+	scores, err := s.ranking.Score(ctx, r.Model, pairs)
+	if err != nil {
+		return nil, err
+	}
+	ranks := ranking.Order(scores.Logits)
+	if r.Texts != nil {
+		return r.ranks(ranks), nil
+	}
+	return r.response(ranks, scores), nil
+}
+
+// pairs are what the model is given.
+func (r *Request) pairs() (ranking.Pairs, error) {
+	p := ranking.Pairs{Query: r.Query, Passages: r.Texts, Cut: r.Truncate == nil || *r.Truncate}
+	p.Path = func(i int) []any { return []any{"texts", i} }
+	if r.Texts != nil {
+		return p, nil
+	}
+	p.Path = func(i int) []any { return []any{"documents", i} }
+	p.Cut = true
+	for _, bound := range []*int{r.MaxTokensPerDoc, r.MaxDocLength} {
+		if bound != nil {
+			p.PassageTokens = *bound
+		}
+	}
+	p.Passages = make([]string, len(r.Documents))
+	for i := range r.Documents {
+		text, f := r.Documents[i].text(r.RankFields, "documents", i)
+		if f != nil {
+			return p, f
+		}
+		p.Passages[i] = text
+	}
+	return p, nil
+}
+
+// top is how many results an answer has, of n.
+func (r *Request) top(n int) int {
+	if r.TopN != nil {
+		return min(n, *r.TopN)
+	}
+	return n
+}
+
+func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response {
+	answer := Response{
+		ID:     rand.Text(),
+		Object: "list",
+		Model:  scores.Model,
+		Meta: Meta{
+			APIVersion:  APIVersion{Version: "2"},
+			BilledUnits: BilledUnits{SearchUnits: (len(ranks) + 99) / 100},
+			Tokens:      Tokens{InputTokens: scores.Tokens},
+		},
+		Usage: Usage{PromptTokens: scores.Tokens, TotalTokens: scores.Tokens},
+	}
+	for _, rank := range ranks[:r.top(len(ranks))] {
+		result := Result{Index: rank.Index, RelevanceScore: relevance(rank.Logit)}
+		if is(r.ReturnDocuments) {
+			result.Document = r.Documents[rank.Index].returned()
+		}
+		answer.Results = append(answer.Results, result)
+	}
+	return answer
+}
+
+func (r *Request) ranks(ranks []ranking.Rank) []Rank {
+	answer := make([]Rank, r.top(len(ranks)))
+	for i := range answer {
+		answer[i] = Rank{Index: ranks[i].Index, Score: relevance(ranks[i].Logit)}
+		if is(r.RawScores) {
+			answer[i].Score = float64(ranks[i].Logit)
+		}
+		if is(r.ReturnText) {
+			answer[i].Text = &r.Texts[ranks[i].Index]
+		}
+	}
+	return answer
+}
+
+// relevance is the logistic function of a logit.
+func relevance(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }

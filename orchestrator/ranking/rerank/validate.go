@@ -1,0 +1,65 @@
+package rerank
+
+import (
+	"retort/orchestrator/encoder"
+	"retort/orchestrator/fault"
+)
+
+// Validate checks what needs no model to be known.
+func (r *Request) Validate() error {
+	var problems fault.Problems
+	if r.Model != nil {
+		problems.Add(fault.Text(*r.Model, "model"))
+	}
+	problems.Add(fault.Text(r.Query, "query"))
+	if r.TopN != nil {
+		problems.Add(fault.AtLeast(*r.TopN, 1, "top_n"))
+	}
+	if r.MaxTokensPerDoc != nil {
+		problems.Add(fault.AtLeast(*r.MaxTokensPerDoc, 1, "max_tokens_per_doc"))
+	}
+	if r.MaxDocLength != nil {
+		problems.Add(fault.AtLeast(*r.MaxDocLength, 1, "max_doc_length"))
+	}
+	if is(r.ReturnEmbeddings) {
+		problems.Add(fault.Field("value_error", true, []any{"return_embeddings"}, "Value error, a ranker has no embeddings to return"))
+	}
+	if r.TruncationDirection != nil {
+		problems.Add(rightOnly(*r.TruncationDirection))
+	}
+	problems.Add(r.candidates())
+	if r.Texts != nil {
+		problems.AddEach(len(r.Texts), func(i int) *fault.Error { return fault.Text(r.Texts[i], "texts", i) })
+	}
+	problems.AddEach(len(r.Documents), func(i int) *fault.Error {
+		_, f := r.Documents[i].text(r.RankFields, "documents", i)
+		return f
+	})
+	return problems.Err()
+}
+
+// candidates checks that the body has either documents or texts.
+func (r *Request) candidates() *fault.Error {
+	switch {
+	case r.Texts == nil && r.Documents == nil:
+		return fault.Field("missing", nil, []any{"documents"}, "Field required: documents, or texts")
+	case r.Texts != nil && r.Documents != nil:
+		return fault.Field("value_error", nil, []any{"texts"}, "Value error, documents and texts cannot be given together")
+	case r.Texts != nil:
+		return fault.NotEmpty(len(r.Texts), "texts")
+	}
+	return fault.NotEmpty(len(r.Documents), "documents")
+}
+
+// rightOnly checks the end that is cut, which clients write in any case.
+func rightOnly(direction string) *fault.Error {
+	if direction == "Right" {
+		return nil
+	}
+	return fault.OneOf(direction, []string{"right"}, "truncation_direction")
+}
+
+// Heavy says that a request takes the models for longer than a moment.
+func (r *Request) Heavy() bool { return max(len(r.Texts), len(r.Documents)) > encoder.LightRows }
+
+func is(option *bool) bool { return option != nil && *option }
