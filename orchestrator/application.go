@@ -28,6 +28,7 @@ type application struct {
 	memory    *memory.Budget
 	client    *triton.Client
 	registry  *triton.Registry
+	keys      *gateway.Keys // nil: none is asked for
 	gateways  []*gateway.Gateway
 	listeners []listener
 	secure    *tls.Config
@@ -98,17 +99,16 @@ func (a *application) openTLS() error {
 }
 
 func (a *application) openGateways() error {
-	var keys *gateway.Keys
 	if a.config.KeysFile != "" {
 		var err error
-		if keys, err = gateway.ReadKeys(a.config.KeysFile); err != nil {
+		if a.keys, err = gateway.ReadKeys(a.config.KeysFile); err != nil {
 			return fmt.Errorf("keys-file: %w", err)
 		}
 	}
 	for _, s := range services {
 		g, err := gateway.New(a.life, s.open(a), a.draining.Load, gateway.Options{
 			Config:      s.limits(a.config),
-			Keys:        keys,
+			Keys:        a.keys,
 			Memory:      a.memory,
 			CORSOrigins: a.config.CORSOrigins,
 			Version:     version,

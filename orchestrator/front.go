@@ -20,9 +20,10 @@ var frontHTML string
 var frontPage = template.Must(template.New("front").Parse(frontHTML))
 
 // front is the app of the main port: the page for people, the process' own health and metrics, and every API under its
-// name.
+// name and, for OpenAI's clients, by model.
 func (a *application) front() fasthttp.RequestHandler {
 	app := gateway.NewApp()
+	a.openAIRoutes(app)
 	for i, s := range services {
 		app.Use("/"+s.name, behind("/"+s.name, a.gateways[i].Handler()))
 	}
@@ -30,6 +31,7 @@ func (a *application) front() fasthttp.RequestHandler {
 	app.Get("/v1/health/live", func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) })
 	app.Get("/v1/health/ready", a.ready)
 	app.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{})))
+	app.Use(openAIBase, unknownURL)
 	return gateway.Guard(app.Handler(), gateway.RefusePlainly)
 }
 

@@ -21,15 +21,18 @@ type service struct {
 	title  string
 	limits func(*Config) gateway.Config
 	open   func(*application) gateway.API
+	// byModel says that requests name their model, so that OpenAI's clients find the API's endpoints under the main
+	// port's /v1 too.
+	byModel bool
 }
 
 // services is the list: one line per documented API.
 var services = []service{
 	{name: "latent", title: "Latent-space molecules", limits: func(c *Config) gateway.Config { return c.Latent.Limits }, open: (*application).latent},
 	{name: "masked", title: "Masked-template molecules", limits: func(c *Config) gateway.Config { return c.Masked.Limits }, open: (*application).masked},
-	{name: "embedding", title: "Text embedding", limits: func(c *Config) gateway.Config { return c.Embedding.Limits }, open: (*application).embedding},
-	{name: "ranking", title: "Passage ranking", limits: func(c *Config) gateway.Config { return c.Ranking.Limits }, open: (*application).ranking},
-	{name: "chat", title: "Vision-language chat", limits: func(c *Config) gateway.Config { return c.Chat.Limits }, open: (*application).chat},
+	{name: "embedding", title: "Text embedding", limits: func(c *Config) gateway.Config { return c.Embedding.Limits }, open: (*application).embedding, byModel: true},
+	{name: "ranking", title: "Passage ranking", limits: func(c *Config) gateway.Config { return c.Ranking.Limits }, open: (*application).ranking, byModel: true},
+	{name: "chat", title: "Vision-language chat", limits: func(c *Config) gateway.Config { return c.Chat.Limits }, open: (*application).chat, byModel: true},
 }
 
 func (a *application) latent() gateway.API {

@@ -1,18 +1,15 @@
 package embedding
 
-import (
-	"retort/orchestrator/gateway"
-	"retort/orchestrator/wire"
-)
+import "retort/orchestrator/gateway"
 
 // Request is the body of POST /v1/embeddings.
 type Request struct {
-	// Input is one text or several.
-	Input wire.Strings `json:"input" bind:"required"`
+	// Input is one text or several, also as the tokens of OpenAI's clients.
+	Input Input `json:"input" bind:"required"`
 	// Model is a public id, which may end in -query or -passage.
 	Model string `json:"model" bind:"required"`
 	// InputType is "query" or "passage"; required by models with two modes, unless the model's name ends in the mode,
-	// and refused by the others.
+	// and refused by the others; unless the service is lenient.
 	InputType *string `json:"input_type" oneof:"query passage"`
 	// Dimensions asks for shorter vectors, of models that have them.
 	Dimensions *int `json:"dimensions"`
@@ -21,8 +18,14 @@ type Request struct {
 	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
 	EncodingFormat string `json:"encoding_format" oneof:"float base64"`
 	// User is accepted and ignored.
-	User *string `json:"user" bind:"nullable"`
+	User *string `json:"user"`
+
+	lenient bool // see ForOpenAI
 }
+
+// ForOpenAI is called for a client of OpenAI's, which knows nothing of modes: an input_type that the model does not
+// have is without effect, and one that it needs is the model's default mode.
+func (r *Request) ForOpenAI() { r.lenient = true }
 
 // SetDefaults is called before the body is decoded.
 func (r *Request) SetDefaults() {

@@ -32,6 +32,8 @@ type About struct {
 	// TwoModes is the first family of models: it wants to know whether a text is a query or a passage. The second does
 	// not, and refuses to be told.
 	TwoModes bool
+	// DefaultMode is that of texts of which a lenient request does not say what they are; "" for none.
+	DefaultMode string
 	// LeastDimensions is the shortest vector to be had, Width the longest.
 	LeastDimensions, Width int
 }
@@ -47,7 +49,7 @@ type tritonModel struct {
 }
 
 // Opener opens embedding models over a client; batching bounds what is sent at once. Beyond the parameters of every
-// encoder it reads modes, query_prefix, passage_prefix and dimensions.
+// encoder it reads modes, default_mode, query_prefix, passage_prefix and dimensions.
 func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
@@ -55,11 +57,12 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 		m := &tritonModel{
 			Encoder: e,
 			about: About{
-				ID:       e.ID,
-				OwnedBy:  e.OwnedBy,
-				Created:  e.Created,
-				TwoModes: entry.OneOf("modes", "one", "two") == "two",
-				Width:    e.Width,
+				ID:          e.ID,
+				OwnedBy:     e.OwnedBy,
+				Created:     e.Created,
+				TwoModes:    entry.OneOf("modes", "one", "two") == "two",
+				Width:       e.Width,
+				DefaultMode: strings.TrimSuffix(entry.OneOf("default_mode", "passage", "query", "none"), "none"),
 			},
 			prefixes: map[string]string{
 				"query":   entry.Text("query_prefix", ""),

@@ -32,6 +32,9 @@ func (s *Service) Health() (ready, live any) {
 // RenderFault words a failure as the service does: what pydantic would find in the body is a validation error (with
 // 400, not 422), everything else {"error": "<text>"}.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
+	if s.config.Errors == "openai" {
+		return gateway.WordForOpenAI(f)
+	}
 	status = gateway.StatusOf(f.Kind)
 	if f.Kind != fault.Invalid || f.Rule == "" {
 		answer := Error{Error: f.Message}

@@ -43,7 +43,7 @@ func (s *Service) List(context.Context) (Models, error) {
 
 // Embed returns one vector per input, in order.
 func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
-	if f := fault.Items(len(r.Input), 1, s.config.MaxInputs, "input"); f != nil {
+	if f := fault.Items(r.Input.Len(), 1, s.config.MaxInputs, "input"); f != nil {
 		return Response{}, f
 	}
 	model, mode, err := s.choose(r)
@@ -54,7 +54,11 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	vectors, tokens, err := model.Embed(ctx, r.Input, mode, r.Truncate)
+	texts, err := s.texts(r.Input)
+	if err != nil {
+		return Response{}, err
+	}
+	vectors, tokens, err := model.Embed(ctx, texts, mode, r.Truncate)
 	if err != nil {
 		return Response{}, err
 	}
@@ -69,7 +73,8 @@ func (s *Service) choose(r Request) (model Model, mode string, err error) {
 	}
 	model, err = s.models.Find(r.Model)
 	if err == nil {
-		return model, mode, model.About().accepts(r.InputType)
+		mode, err = model.About().mode(r.InputType, r.lenient || s.config.InputType == "lenient")
+		return model, mode, err
 	}
 	id, suffix := split(r.Model)
 	model, unknown := s.models.Find(id)
@@ -94,18 +99,23 @@ func split(name string) (id, mode string) {
 	return name, ""
 }
 
-// accepts checks input_type against the family of the model: the first needs it, the second refuses it.
-func (a About) accepts(inputType *string) error {
+// mode checks input_type against the family of the model: the first needs it, the second refuses it. Lenient is a
+// request that gets the model's default mode in place of the refusals.
+func (a About) mode(inputType *string, lenient bool) (string, error) {
 	switch {
-	case a.TwoModes && inputType == nil:
-		return &fault.Error{
+	case a.TwoModes && inputType != nil:
+		return *inputType, nil
+	case a.TwoModes && lenient && a.DefaultMode != "":
+		return a.DefaultMode, nil
+	case a.TwoModes:
+		return "", &fault.Error{
 			Kind: fault.Invalid, Path: []any{"input_type"},
 			Message: "'input_type' parameter is required for asymmetric models",
 		}
-	case !a.TwoModes && inputType != nil:
-		return fault.Extra(*inputType, "input_type")
+	case inputType != nil && !lenient:
+		return "", fault.Extra(*inputType, "input_type")
 	}
-	return nil
+	return "", nil
 }
 
 // size is the length of the vectors to return. A model without shorter vectors refuses the field; more than the model

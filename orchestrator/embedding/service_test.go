@@ -72,7 +72,7 @@ func start(t *testing.T) *Service {
 }
 
 func request(model string, change func(*Request), texts ...string) Request {
-	r := Request{Model: model, Input: texts}
+	r := Request{Model: model, Input: Input{Texts: texts}}
 	r.SetDefaults()
 	if change != nil {
 		change(&r)
@@ -108,7 +108,7 @@ func TestModesOfModels(t *testing.T) {
 			got = string(text)
 		}
 		if !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s, %d texts: %s, want %s", c.request.Model, len(c.request.Input), got, c.want)
+			t.Errorf("%s, %d texts: %s, want %s", c.request.Model, c.request.Input.Len(), got, c.want)
 		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 // Validate checks what needs no model to be known.
 func (r *Request) Validate() error {
 	var problems fault.Problems
-	problems.Add(fault.Text(r.Model, "model"), fault.NotEmpty(len(r.Input), "input"))
+	problems.Add(fault.Text(r.Model, "model"), fault.NotEmpty(r.Input.Len(), "input"))
 	if r.Dimensions != nil {
 		problems.Add(fault.AtLeast(*r.Dimensions, 1, "dimensions"))
 	}
-	problems.AddEach(len(r.Input), func(i int) *fault.Error { return fault.Text(r.Input[i], "input", i) })
+	problems.AddEach(len(r.Input.Texts), func(i int) *fault.Error { return fault.Text(r.Input.Texts[i], "input", i) })
 	return problems.Err()
 }
 
 // Heavy says that a request takes the models for longer than a moment.
-func (r *Request) Heavy() bool { return len(r.Input) > encoder.LightRows }
+func (r *Request) Heavy() bool { return r.Input.Len() > encoder.LightRows }

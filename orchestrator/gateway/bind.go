@@ -31,9 +31,9 @@ type Bound struct {
 func AtMost(member string, most int) Bound { return Bound{Member: member, Most: most} }
 
 // Bind decodes one JSON object into the struct that into points to, and reports what does not fit, each with its path:
-// members that are missing (tag `bind:"required"`), of the wrong type, null (unless tagged `bind:"nullable"`) or
-// unknown (unless the struct has a field tagged `bind:"open"`), and lists longer than their bound. Fields keep the
-// value they have when their member is absent. A type with UnmarshalJSON decodes itself and may answer with a
+// members that are missing (tag `bind:"required"`), of the wrong type or unknown
+// (unless the struct has a field tagged `bind:"open"`), and lists longer than their bound. Fields keep the value they
+// have when their member is absent; null for a member that is not required is as if it were absent. A type with UnmarshalJSON decodes itself and may answer with a
 // *wire.Mismatch. A text with the tag `oneof:"a b"` takes only those.
 //
 // The rules and wording are pydantic 2's. Beyond encoding/json it refuses broken UTF-8 and members named twice. What is
@@ -43,7 +43,7 @@ func Bind(body []byte, into any, bounds ...Bound) error {
 		return fault.Field("missing", nil, nil, "Field required: the body is empty, a JSON object is expected")
 	}
 	b := binder{dec: jsontext.NewDecoder(bytes.NewBuffer(body)), bounds: bounds, objects: maxObjects}
-	if err := b.value(reflect.ValueOf(into).Elem(), false); err != nil {
+	if err := b.value(reflect.ValueOf(into).Elem()); err != nil {
 		return b.broken(err)
 	}
 	if _, err := b.dec.ReadToken(); err != io.EOF {

@@ -52,7 +52,7 @@ func (b *binder) item(v reflect.Value, i, bound int) error {
 	v.SetLen(i + 1)
 	v.Index(i).SetZero()
 	b.path = append(b.path, i)
-	err := b.value(v.Index(i), false)
+	err := b.value(v.Index(i))
 	b.path = b.path[:len(b.path)-1]
 	return err
 }

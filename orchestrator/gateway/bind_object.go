@@ -55,10 +55,13 @@ func (b *binder) member(v reflect.Value, layout *layout, seen []bool) error {
 		return b.mismatch(&wire.Mismatch{Rule: "extra_forbidden", Message: "Extra inputs are not permitted"})
 	}
 	seen[field.index] = true
+	if b.dec.PeekKind() == 'n' && !field.required {
+		return b.dec.SkipValue()
+	}
 	if field.oneOf != nil {
 		return b.literal(v.Field(field.index), field.oneOf)
 	}
-	return b.value(v.Field(field.index), field.nullable)
+	return b.value(v.Field(field.index))
 }
 
 // literal decodes a text from a fixed set; anything else is the same error.
@@ -95,9 +98,9 @@ type layout struct {
 
 // member is a field of a struct as its tags describe it.
 type member struct {
-	index              int
-	required, nullable bool
-	oneOf              []string // nil for any value
+	index    int
+	required bool
+	oneOf    []string // nil for any value
 }
 
 var layouts sync.Map // reflect.Type → *layout
@@ -119,7 +122,6 @@ func layoutOf(t reflect.Type) *layout {
 		l.fields[name] = member{
 			index:    i,
 			required: strings.Contains(tag, "required"),
-			nullable: strings.Contains(tag, "nullable"),
 			oneOf:    allowed(f.Tag),
 		}
 	}

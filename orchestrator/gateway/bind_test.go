@@ -15,7 +15,7 @@ type person struct {
 	Name    string       `json:"name" bind:"required"`
 	Age     int          `json:"age"`
 	Weight  float32      `json:"weight"`
-	Nick    *string      `json:"nick" bind:"nullable"`
+	Nick    *string      `json:"nick"`
 	Aliases wire.Strings `json:"aliases"`
 	Count   wire.Int     `json:"count"`
 	Rows    [][]float64  `json:"rows"`
@@ -55,7 +55,7 @@ func TestBind(t *testing.T) {
 		{`{"name":"a","home":"h"}`, "model_attributes_type @ home"},
 		{`{"name":"a","color":"blue","tint":"dark"}`, ""},
 		{`{"name":"a","color":"green","tint":5}`, "literal_error @ color; literal_error @ tint"},
-		{`{"name":"a","color":null}`, "literal_error @ color"},
+		{`{"name":"a","color":null,"age":null,"aliases":null,"count":null,"rows":null,"home":null,"tint":null}`, ""},
 		{`{"name":"a","other":1}`, "extra_forbidden @ other"},
 		{`{"name":"a","name":"b"}`, "json_invalid @ name"},
 		{"{\"name\":\"a\xff\"}", "json_invalid @ name"},

@@ -13,13 +13,9 @@ import (
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // value decodes what is under the decoder into v.
-func (b *binder) value(v reflect.Value, nullable bool) error {
-	kind := b.dec.PeekKind()
-	if kind == 'n' && nullable {
-		return b.dec.SkipValue()
-	}
+func (b *binder) value(v reflect.Value) error {
 	if v.Kind() == reflect.Pointer {
-		return b.pointer(v, nullable)
+		return b.pointer(v)
 	}
 	if v.Addr().Type().Implements(unmarshaler) {
 		return b.self(v.Addr().Interface().(json.Unmarshaler))
@@ -47,10 +43,10 @@ func (b *binder) value(v reflect.Value, nullable bool) error {
 }
 
 // pointer sets v to a new value unless that did not fit.
-func (b *binder) pointer(v reflect.Value, nullable bool) error {
+func (b *binder) pointer(v reflect.Value) error {
 	target := reflect.New(v.Type().Elem())
 	before := b.problems.Len()
-	err := b.value(target.Elem(), nullable)
+	err := b.value(target.Elem())
 	if err == nil && b.problems.Len() == before {
 		v.Set(target)
 	}

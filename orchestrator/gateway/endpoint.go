@@ -54,6 +54,9 @@ func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
 	if d, ok := any(&req).(Defaulter); ok {
 		d.SetDefaults()
 	}
+	if o, ok := any(&req).(ForOpenAI); ok && x.openAI {
+		o.ForOpenAI()
+	}
 	err = Bind(body, &req, bounds...)
 	if b, ok := any(&req).(Bounded); ok {
 		err = withBounds(err, b.Bounds())

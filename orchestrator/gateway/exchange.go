@@ -35,6 +35,7 @@ type exchange struct {
 	route   string
 	bytesIn int
 	stream  bool  // the answer outlives the handler
+	openAI  bool  // the client is one of OpenAI's: see OpenAIClient
 	err     error // what was answered, if not success
 
 	cleanups []func()
@@ -58,6 +59,7 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 		method:  fault.Clip(utils.CopyString(c.Method())),
 		path:    fault.Clip(utils.CopyString(c.Path())),
 		bytesIn: max(0, c.Request().Header.ContentLength()),
+		openAI:  isOpenAIClient(c.Context()),
 	}
 	c.Set(RequestIDHeader, id)
 	g.opts.Metrics.InFlight(g.api.Name(), 1)

@@ -101,8 +101,20 @@ func NewApp() *fiber.App {
 	return fiber.New(fiber.Config{AppName: "retort", DisableStartupMessage: true, StreamRequestBody: true})
 }
 
-// Handler serves the API, on a port of its own or behind a prefix.
-func (g *Gateway) Handler() fasthttp.RequestHandler { return Guard(g.app.Handler(), g.refuse) }
+// Handler serves the API, on a port of its own or behind a prefix. Clients whose base address ends before /v1 are
+// served too.
+func (g *Gateway) Handler() fasthttp.RequestHandler {
+	serve := g.app.Handler()
+	return Guard(func(ctx *fasthttp.RequestCtx) {
+		if path := string(ctx.Path()); !g.routes[path] && g.routes[versioned+path] {
+			ctx.Request.URI().SetPath(versioned + path)
+		}
+		serve(ctx)
+	}, g.refuse)
+}
+
+// versioned begins the paths of the documented family.
+const versioned = "/v1"
 
 // refuse answers a request that reaches no route in the words of the API.
 func (g *Gateway) refuse(ctx *fasthttp.RequestCtx, f *fault.Error) {
@@ -111,6 +123,16 @@ func (g *Gateway) refuse(ctx *fasthttp.RequestCtx, f *fault.Error) {
 	x := g.begin(c)
 	x.render(c, f)
 	x.end(c.Response().StatusCode(), len(c.Response().Body()))
+}
+
+// Posts lists the paths of the API's POST endpoints.
+func (g *Gateway) Posts() (paths []string) {
+	for _, r := range g.app.GetRoutes(true) {
+		if r.Method == fiber.MethodPost {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
 }
 
 // API is the API that this gateway serves.

@@ -141,13 +141,20 @@ func (x *exchange) write(w *bufio.Writer, first []byte, next <-chan []byte, stop
 	}
 }
 
+// endOfStream is the last event of OpenAI's streams.
+const endOfStream = "[DONE]"
+
 // lastEvents words the failure of a stream.
-func (g *Gateway) lastEvents(err error, f *fault.Error) []any {
+func (x *exchange) lastEvents(err error, f *fault.Error) []any {
 	var ending *Ending
 	if errors.As(err, &ending) {
 		return ending.Events(f)
 	}
-	if api, ok := g.api.(StreamFaults); ok {
+	if x.openAI {
+		_, body := WordForOpenAI(f)
+		return []any{body, endOfStream}
+	}
+	if api, ok := x.gateway.api.(StreamFaults); ok {
 		return api.RenderStreamFault(f)
 	}
 	return nil
@@ -160,7 +167,7 @@ func (x *exchange) finish(w *bufio.Writer, err error) (written int) {
 	}
 	f := x.gateway.classify(err)
 	x.err = f
-	for _, event := range x.gateway.lastEvents(err, f) {
+	for _, event := range x.lastEvents(err, f) {
 		data, isText := event.(string)
 		if !isText {
 			encoded, err := json.Marshal(event)

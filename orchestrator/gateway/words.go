@@ -19,5 +19,8 @@ func (x *exchange) word(f *fault.Error) (status int, body any) {
 			return words(f)
 		}
 	}
+	if x.openAI {
+		return WordForOpenAI(f)
+	}
 	return x.gateway.api.RenderFault(f)
 }

@@ -35,7 +35,7 @@ type Sampling struct {
 	NumMolecules int      `json:"num_molecules"`
 	ScaledRadius float64  `json:"scaled_radius"` // of the noise, in units of the radius of the model
 	// Seed makes the answer repeatable. Beyond the published API.
-	Seed *int64 `json:"seed" bind:"nullable"`
+	Seed *int64 `json:"seed"`
 }
 
 // SetDefaults is called before the body is decoded.
@@ -66,7 +66,7 @@ type Generate struct {
 	// Beyond the published API.
 
 	// Seed makes the answer repeatable.
-	Seed *int64 `json:"seed" bind:"nullable"`
+	Seed *int64 `json:"seed"`
 	// IncludeScores answers with objects in place of strings.
 	IncludeScores bool `json:"include_scores"`
 	// Stream answers with server-sent events.

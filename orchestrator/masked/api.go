@@ -9,7 +9,7 @@ type Request struct {
 
 	// Smiles is the template: SAFE or SMILES with masks, open positions, or neither. None means molecules without given
 	// fragments.
-	Smiles       *Template  `json:"smiles" bind:"nullable"`
+	Smiles       *Template  `json:"smiles"`
 	NumMolecules wire.Int   `json:"num_molecules"` // drawn; fewer may be returned
 	Temperature  wire.Float `json:"temperature"`   // divides the logits
 	Noise        wire.Float `json:"noise"`         // added to the confidence of tokens
@@ -29,9 +29,9 @@ type Request struct {
 	// Beyond the published API.
 
 	// Model is a public id; anything else means the default model.
-	Model any `json:"model" bind:"nullable"`
+	Model any `json:"model"`
 	// Seed makes the answer repeatable.
-	Seed *wire.Int `json:"seed" bind:"nullable"`
+	Seed *wire.Int `json:"seed"`
 	// Scores adds every score to each molecule.
 	Scores wire.Bool `json:"scores"`
 	// Rounds of fragment remasking that follow the first generation.

@@ -2,8 +2,8 @@ package ranking
 
 // Request is the body of POST /v1/ranking. It has no other members.
 type Request struct {
-	// Model is a public id.
-	Model string `json:"model" bind:"required"`
+	// Model is a public id; by default the first.
+	Model *string `json:"model"`
 	// Query is what the passages are ranked for.
 	Query Text `json:"query" bind:"required"`
 	// Passages are the candidates.

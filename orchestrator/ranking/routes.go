@@ -55,6 +55,9 @@ func (s *Service) Health() (ready, live any) { return Ready{true}, Live{true} }
 
 // RenderFault words a failure as the service does: one text, which names the field first where one is to blame.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
+	if s.config.Errors == "openai" {
+		return gateway.WordForOpenAI(f)
+	}
 	answer := Error{Error: f.Message}
 	switch {
 	case f.Rule == "extra_forbidden" && len(f.Path) == 1:

@@ -48,7 +48,7 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	for i, passage := range r.Passages {
 		pairs.Passages[i] = passage.Text
 	}
-	scores, err := s.Score(ctx, &r.Model, pairs)
+	scores, err := s.Score(ctx, r.Model, pairs)
 	if err != nil {
 		return Response{}, err
 	}

@@ -121,7 +121,7 @@ func start(t *testing.T, m *toy) *Service {
 }
 
 func request(truncate, query string, passages ...string) Request {
-	r := Request{Model: "tests/toy", Query: Text{query}, Truncate: truncate}
+	r := Request{Model: new("tests/toy"), Query: Text{query}, Truncate: truncate}
 	for _, p := range passages {
 		r.Passages = append(r.Passages, Text{p})
 	}
@@ -179,7 +179,7 @@ func TestRefusals(t *testing.T) {
 	s := start(t, &toy{})
 	many := request("NONE", "q", slices.Repeat([]string{"a"}, 513)...)
 	other := request("NONE", "q", "a")
-	other.Model = "nobody/nothing"
+	other.Model = new("nobody/nothing")
 	for _, c := range []struct {
 		request Request
 		status  int

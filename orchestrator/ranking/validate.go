@@ -8,8 +8,10 @@ import (
 // Validate checks what needs no model to be known.
 func (r *Request) Validate() error {
 	var problems fault.Problems
+	if r.Model != nil {
+		problems.Add(fault.Text(*r.Model, "model"))
+	}
 	problems.Add(
-		fault.Text(r.Model, "model"),
 		fault.Text(r.Query.Text, "query", "text"),
 		fault.NotEmpty(len(r.Passages), "passages"),
 	)

@@ -12,88 +12,88 @@ type Request struct {
 	Messages []Message `json:"messages" bind:"required"`
 
 	// MaxTokens bounds each answer; MaxCompletionTokens is its newer name and wins. Neither: as many as fit.
-	MaxTokens           *int `json:"max_tokens" bind:"nullable"`
-	MaxCompletionTokens *int `json:"max_completion_tokens" bind:"nullable"`
-	MinTokens           *int `json:"min_tokens" bind:"nullable"`
+	MaxTokens           *int `json:"max_tokens"`
+	MaxCompletionTokens *int `json:"max_completion_tokens"`
+	MinTokens           *int `json:"min_tokens"`
 	// N is the number of answers, default 1.
-	N      *int `json:"n" bind:"nullable"`
-	BestOf *int `json:"best_of" bind:"nullable"`
+	N      *int `json:"n"`
+	BestOf *int `json:"best_of"`
 
-	Temperature       *float64 `json:"temperature" bind:"nullable"`        // 0 takes the likeliest token
-	TopP              *float64 `json:"top_p" bind:"nullable"`              // (0, 1]
-	TopK              *int     `json:"top_k" bind:"nullable"`              // -1 or 0: all
-	MinP              *float64 `json:"min_p" bind:"nullable"`              // [0, 1]
-	PresencePenalty   *float64 `json:"presence_penalty" bind:"nullable"`   // [-2, 2]
-	FrequencyPenalty  *float64 `json:"frequency_penalty" bind:"nullable"`  // [-2, 2]
-	RepetitionPenalty *float64 `json:"repetition_penalty" bind:"nullable"` // above 0, 1 is none
-	Seed              *int64   `json:"seed" bind:"nullable"`
+	Temperature       *float64 `json:"temperature"`        // 0 takes the likeliest token
+	TopP              *float64 `json:"top_p"`              // (0, 1]
+	TopK              *int     `json:"top_k"`              // -1 or 0: all
+	MinP              *float64 `json:"min_p"`              // [0, 1]
+	PresencePenalty   *float64 `json:"presence_penalty"`   // [-2, 2]
+	FrequencyPenalty  *float64 `json:"frequency_penalty"`  // [-2, 2]
+	RepetitionPenalty *float64 `json:"repetition_penalty"` // above 0, 1 is none
+	Seed              *int64   `json:"seed"`
 
-	Stop              chat.Stops `json:"stop" bind:"nullable"`
-	StopTokenIDs      []int      `json:"stop_token_ids" bind:"nullable"`
-	IgnoreEOS         *bool      `json:"ignore_eos" bind:"nullable"`
-	IncludeStop       *bool      `json:"include_stop_str_in_output" bind:"nullable"`
-	SkipSpecialTokens *bool      `json:"skip_special_tokens" bind:"nullable"`
+	Stop              chat.Stops `json:"stop"`
+	StopTokenIDs      []int      `json:"stop_token_ids"`
+	IgnoreEOS         *bool      `json:"ignore_eos"`
+	IncludeStop       *bool      `json:"include_stop_str_in_output"`
+	SkipSpecialTokens *bool      `json:"skip_special_tokens"`
 
-	Logprobs    *bool `json:"logprobs" bind:"nullable"`
-	TopLogprobs *int  `json:"top_logprobs" bind:"nullable"` // 0 to 20
+	Logprobs    *bool `json:"logprobs"`
+	TopLogprobs *int  `json:"top_logprobs"` // 0 to 20
 
-	Stream        *bool          `json:"stream" bind:"nullable"`
-	StreamOptions *StreamOptions `json:"stream_options" bind:"nullable"`
+	Stream        *bool          `json:"stream"`
+	StreamOptions *StreamOptions `json:"stream_options"`
 
-	AddGenerationPrompt  *bool `json:"add_generation_prompt" bind:"nullable"`
-	ContinueFinalMessage *bool `json:"continue_final_message" bind:"nullable"`
+	AddGenerationPrompt  *bool `json:"add_generation_prompt"`
+	ContinueFinalMessage *bool `json:"continue_final_message"`
 
 	// What this service cannot do is refused where it would change the answer.
-	Tools             chat.HasItems   `json:"tools" bind:"nullable"`
-	ToolChoice        json.RawMessage `json:"tool_choice" bind:"nullable"`
-	Functions         chat.HasItems   `json:"functions" bind:"nullable"`
-	FunctionCall      json.RawMessage `json:"function_call" bind:"nullable"`
-	ResponseFormat    *ResponseFormat `json:"response_format" bind:"nullable"`
-	GuidedJSON        json.RawMessage `json:"guided_json" bind:"nullable"`
-	GuidedRegex       json.RawMessage `json:"guided_regex" bind:"nullable"`
-	GuidedChoice      json.RawMessage `json:"guided_choice" bind:"nullable"`
-	GuidedGrammar     json.RawMessage `json:"guided_grammar" bind:"nullable"`
-	StructuredOutputs json.RawMessage `json:"structured_outputs" bind:"nullable"`
-	NVExt             json.RawMessage `json:"nvext" bind:"nullable"`
-	LogitBias         chat.HasMembers `json:"logit_bias" bind:"nullable"`
-	PromptLogprobs    *int            `json:"prompt_logprobs" bind:"nullable"`
-	Echo              *bool           `json:"echo" bind:"nullable"`
-	Modalities        []string        `json:"modalities" bind:"nullable"`
+	Tools             chat.HasItems   `json:"tools"`
+	ToolChoice        json.RawMessage `json:"tool_choice"`
+	Functions         chat.HasItems   `json:"functions"`
+	FunctionCall      json.RawMessage `json:"function_call"`
+	ResponseFormat    *ResponseFormat `json:"response_format"`
+	GuidedJSON        json.RawMessage `json:"guided_json"`
+	GuidedRegex       json.RawMessage `json:"guided_regex"`
+	GuidedChoice      json.RawMessage `json:"guided_choice"`
+	GuidedGrammar     json.RawMessage `json:"guided_grammar"`
+	StructuredOutputs json.RawMessage `json:"structured_outputs"`
+	NVExt             json.RawMessage `json:"nvext"`
+	LogitBias         chat.HasMembers `json:"logit_bias"`
+	PromptLogprobs    *int            `json:"prompt_logprobs"`
+	Echo              *bool           `json:"echo"`
+	Modalities        []string        `json:"modalities"`
 
 	// Accepted and ignored: they concern nothing that this service has.
-	User              json.RawMessage `json:"user" bind:"nullable"`
-	Metadata          json.RawMessage `json:"metadata" bind:"nullable"`
-	Store             json.RawMessage `json:"store" bind:"nullable"`
-	ServiceTier       json.RawMessage `json:"service_tier" bind:"nullable"`
-	ParallelToolCalls json.RawMessage `json:"parallel_tool_calls" bind:"nullable"`
-	PromptCacheKey    json.RawMessage `json:"prompt_cache_key" bind:"nullable"`
-	SafetyIdentifier  json.RawMessage `json:"safety_identifier" bind:"nullable"`
+	User              json.RawMessage `json:"user"`
+	Metadata          json.RawMessage `json:"metadata"`
+	Store             json.RawMessage `json:"store"`
+	ServiceTier       json.RawMessage `json:"service_tier"`
+	ParallelToolCalls json.RawMessage `json:"parallel_tool_calls"`
+	PromptCacheKey    json.RawMessage `json:"prompt_cache_key"`
+	SafetyIdentifier  json.RawMessage `json:"safety_identifier"`
 }
 
 // Message is one turn. Roles: system (or developer), user, assistant.
 type Message struct {
 	Role      string          `json:"role" bind:"required"`
-	Content   Content         `json:"content" bind:"nullable"`
-	Name      *string         `json:"name" bind:"nullable"`      // ignored
-	Refusal   json.RawMessage `json:"refusal" bind:"nullable"`   // of an answer sent back; ignored
-	Reasoning json.RawMessage `json:"reasoning" bind:"nullable"` // ignored
-	Thinking  json.RawMessage `json:"reasoning_content" bind:"nullable"`
-	Audio     json.RawMessage `json:"audio" bind:"nullable"`
-	Notes     json.RawMessage `json:"annotations" bind:"nullable"`
-	Function  json.RawMessage `json:"function_call" bind:"nullable"`
-	ToolCalls chat.HasItems   `json:"tool_calls" bind:"nullable"` // refused unless empty
+	Content   Content         `json:"content"`
+	Name      *string         `json:"name"`      // ignored
+	Refusal   json.RawMessage `json:"refusal"`   // of an answer sent back; ignored
+	Reasoning json.RawMessage `json:"reasoning"` // ignored
+	Thinking  json.RawMessage `json:"reasoning_content"`
+	Audio     json.RawMessage `json:"audio"`
+	Notes     json.RawMessage `json:"annotations"`
+	Function  json.RawMessage `json:"function_call"`
+	ToolCalls chat.HasItems   `json:"tool_calls"` // refused unless empty
 }
 
 // StreamOptions ask for usage in a stream.
 type StreamOptions struct {
-	IncludeUsage    *bool `json:"include_usage" bind:"nullable"`          // in a chunk before the end
-	ContinuousUsage *bool `json:"continuous_usage_stats" bind:"nullable"` // in every chunk
-	Obfuscation     *bool `json:"include_obfuscation" bind:"nullable"`    // ignored
+	IncludeUsage    *bool `json:"include_usage"`          // in a chunk before the end
+	ContinuousUsage *bool `json:"continuous_usage_stats"` // in every chunk
+	Obfuscation     *bool `json:"include_obfuscation"`    // ignored
 }
 
 // ResponseFormat asks for structured output; only {"type": "text"} is served.
 type ResponseFormat struct {
 	Type   string          `json:"type" bind:"required"`
-	Schema json.RawMessage `json:"json_schema" bind:"nullable"`
+	Schema json.RawMessage `json:"json_schema"`
 	_      struct{}        `bind:"open"`
 }

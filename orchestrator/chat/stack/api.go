@@ -12,42 +12,42 @@ type Request struct {
 	Model    string    `json:"model"`
 	ModelID  string    `json:"model_id"` // newer name of model
 	Messages []Message `json:"messages" bind:"required"`
-	Sampling *Sampling `json:"sampling_params" bind:"nullable"`
-	Stream   *bool     `json:"stream" bind:"nullable"`
-	Logprobs *Logprobs `json:"logprobs" bind:"nullable"`
+	Sampling *Sampling `json:"sampling_params"`
+	Stream   *bool     `json:"stream"`
+	Logprobs *Logprobs `json:"logprobs"`
 
-	Tools            chat.HasItems   `json:"tools" bind:"nullable"`
-	ToolChoice       json.RawMessage `json:"tool_choice" bind:"nullable"`        // means nothing without tools
-	ToolPromptFormat json.RawMessage `json:"tool_prompt_format" bind:"nullable"` // the same
-	ToolConfig       json.RawMessage `json:"tool_config" bind:"nullable"`        // the same
-	ResponseFormat   json.RawMessage `json:"response_format" bind:"nullable"`
+	Tools            chat.HasItems   `json:"tools"`
+	ToolChoice       json.RawMessage `json:"tool_choice"`        // means nothing without tools
+	ToolPromptFormat json.RawMessage `json:"tool_prompt_format"` // the same
+	ToolConfig       json.RawMessage `json:"tool_config"`        // the same
+	ResponseFormat   json.RawMessage `json:"response_format"`
 }
 
 // Message is one turn. Roles: system, user, assistant.
 type Message struct {
 	Role       string          `json:"role" bind:"required"`
 	Content    Content         `json:"content" bind:"required"`
-	Context    Content         `json:"context" bind:"nullable"`     // of a user message: put behind it
-	StopReason *string         `json:"stop_reason" bind:"nullable"` // of an answer sent back; ignored
-	ToolCalls  chat.HasItems   `json:"tool_calls" bind:"nullable"`
-	CallID     *string         `json:"call_id" bind:"nullable"`
-	ToolName   json.RawMessage `json:"tool_name" bind:"nullable"`
+	Context    Content         `json:"context"`     // of a user message: put behind it
+	StopReason *string         `json:"stop_reason"` // of an answer sent back; ignored
+	ToolCalls  chat.HasItems   `json:"tool_calls"`
+	CallID     *string         `json:"call_id"`
+	ToolName   json.RawMessage `json:"tool_name"`
 }
 
 // Sampling says how the answer is chosen.
 type Sampling struct {
-	Strategy          Strategy   `json:"strategy" bind:"nullable"`
-	Temperature       *float64   `json:"temperature" bind:"nullable"`
-	TopP              *float64   `json:"top_p" bind:"nullable"`
-	TopK              *int       `json:"top_k" bind:"nullable"`
-	MaxTokens         *int       `json:"max_tokens" bind:"nullable"` // 0 is no limit
-	RepetitionPenalty *float64   `json:"repetition_penalty" bind:"nullable"`
-	Stop              chat.Stops `json:"stop" bind:"nullable"`
+	Strategy          Strategy   `json:"strategy"`
+	Temperature       *float64   `json:"temperature"`
+	TopP              *float64   `json:"top_p"`
+	TopK              *int       `json:"top_k"`
+	MaxTokens         *int       `json:"max_tokens"` // 0 is no limit
+	RepetitionPenalty *float64   `json:"repetition_penalty"`
+	Stop              chat.Stops `json:"stop"`
 }
 
 // Logprobs asks for log probabilities: of the token chosen and of the TopK likeliest ones in its place.
 type Logprobs struct {
-	TopK *int `json:"top_k" bind:"nullable"`
+	TopK *int `json:"top_k"`
 }
 
 // Response is an answer in one piece.

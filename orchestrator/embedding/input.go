@@ -1,0 +1,95 @@
+package embedding
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/wire"
+)
+
+// Input is what is to be embedded: texts or, for clients that tokenize themselves, lists of token numbers. Only one of
+// the two has items.
+type Input struct {
+	Texts  []string
+	Tokens [][]uint
+}
+
+// Len is the number of vectors asked for.
+func (in Input) Len() int { return len(in.Texts) + len(in.Tokens) }
+
+// UnmarshalJSON decodes "text", ["text", …], [12, 7, …] or [[12, 7, …], …].
+func (in *Input) UnmarshalJSON(data []byte) error {
+	switch first := firstItem(data); {
+	case first == '[':
+		return in.lists(data)
+	case first >= '0' && first <= '9':
+		in.Tokens = make([][]uint, 1)
+		return numbers(data, &in.Tokens[0])
+	}
+	var texts wire.Strings
+	err := texts.UnmarshalJSON(data)
+	in.Texts = texts
+	return err
+}
+
+// firstItem is the byte with which the first item of a list begins, 0 where there is none.
+func firstItem(data []byte) byte {
+	inside, isList := bytes.CutPrefix(bytes.TrimSpace(data), []byte("["))
+	inside = bytes.TrimLeft(inside, " \t\r\n")
+	if !isList || len(inside) == 0 {
+		return 0
+	}
+	return inside[0]
+}
+
+func (in *Input) lists(data []byte) error {
+	var items []json.RawMessage
+	if err := json.Unmarshal(data, &items); err != nil {
+		return err
+	}
+	in.Tokens = make([][]uint, len(items))
+	for i, item := range items {
+		if err := numbers(item, &in.Tokens[i]); err != nil {
+			return notTokens.At(i)
+		}
+	}
+	return nil
+}
+
+func numbers(data []byte, into *[]uint) error {
+	if json.Unmarshal(data, into) != nil {
+		return notTokens.At()
+	}
+	return nil
+}
+
+var notTokens = wire.Mismatch{Rule: "list_type", Message: "Input should be a text or a list of token numbers"}
+
+// openAITokens is the encoding of OpenAI's embedding models, in which its clients tokenize for models they do not know.
+var openAITokens = sync.OnceValue(codec.NewCl100kBase)
+
+// texts are those of the input, which may have come as tokens.
+func (s *Service) texts(in Input) ([]string, error) {
+	if len(in.Tokens) == 0 {
+		return in.Texts, nil
+	}
+	if s.config.Tokens == "refuse" {
+		return nil, fault.Field("string_type", nil, []any{"input", 0}, "%s", wire.NotString.Message)
+	}
+	texts := make([]string, len(in.Tokens))
+	var problems fault.Problems
+	problems.AddEach(len(in.Tokens), func(i int) *fault.Error {
+		text, err := openAITokens().Decode(in.Tokens[i])
+		if err != nil {
+			return fault.Field("value_error", nil, []any{"input", i}, "Value error, %v in encoding cl100k_base", err)
+		}
+		texts[i] = strings.ToValidUTF8(text, "\uFFFD") // a list may end within a character
+		return fault.Text(texts[i], "input", i)
+	})
+	return texts, problems.Err()
+}
