@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import batches, checkpoint
+from scripts.train import checkpoint
 from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.model import Model
 from scripts.train.latent.report import load, trained_on

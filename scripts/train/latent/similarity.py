@@ -108,7 +108,8 @@ def train(held: list[torch.Tensor], prints: torch.Tensor, latent: int, steps: in
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.similarity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.latent.similarity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run whose encoder is read")
     parser.add_argument("--molecules", type=int, default=30_000, help="molecules of the run's mix to learn from")
     parser.add_argument("--steps", type=int, default=4000, help=f"steps of {BATCH} molecules")
