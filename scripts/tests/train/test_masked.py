@@ -98,7 +98,7 @@ def wide(tmp_path_factory):
 
 def test_without_runs_a_token_is_one_of_the_published_api(wide):
     tokens = wide.vocabulary
-    assert tokens.tokens[QUALITY] == "[QUALITY]" and tokens.reserved == QUALITY + 1 and tokens.longest == 1
+    assert tokens.tokens[QUALITY] == "[QUALITY]" and tokens.reserved == QUALITY + 1 + len(vocabulary.LENGTHS) and tokens.longest == 1
     for number in range(len(wide)):
         ids = wide.string(number)[1:-1]
         text = tokens.decode(ids.tolist())
@@ -129,6 +129,40 @@ def test_rows_of_molecules_of_quality_may_begin_with_the_token_for_it(wide):
             text = wide.vocabulary.decode(row)
             assert row[0] == BOS or broad.good(safe.decode(text))
     assert begun[QUALITY] / (40 * wide.good.sum()) == pytest.approx(data.Batches.asked, abs=0.1)
+
+
+def test_rows_may_end_with_the_token_for_their_length(wide):
+    batches = data.Batches(wide, training.Options(device="cpu", batch=len(wide), samples=1))
+    ended = {True: 0, False: 0}
+    for step in range(40):
+        ids, chosen = batches.batch(step)
+        for row, hidden in zip(ids.tolist(), chosen.tolist()):
+            row = row[: row.index(PAD)] if PAD in row else row
+            ended[row[-1] == EOS] += 1
+            assert not hidden[len(row) - 1]
+            if row[-1] != EOS:
+                length = int(wide.vocabulary.published()[row].sum())
+                known = wide.vocabulary.tokens[row[-1]]
+                assert known == f"[LENGTH {max(n for n in vocabulary.LENGTHS if n <= length)}]"
+    assert ended[False] / sum(ended.values()) == pytest.approx(data.Batches.told, abs=0.1)
+
+
+def test_a_vocabulary_grows_by_what_other_molecules_need(strings, network):
+    from collections import Counter
+
+    pieces = Counter(side.text for smiles in BROAD for side in broad.sides(smiles))
+    words = strings.vocabulary.grown(pieces, 5)
+    assert words.reserved == QUALITY + 1 + len(vocabulary.LENGTHS) and set(strings.vocabulary.tokens) < set(words.tokens)
+    assert all(vocabulary.UNK not in words.piece(text) for text in pieces)
+    bigger = start.grown(network, strings.vocabulary, words)
+    text = safe.encode(MOLECULES[0])
+    before, after = (torch.tensor([[BOS, *tokens.encode(text), EOS]]) for tokens in (strings.vocabulary, words))
+    assert [words.tokens[i] for i in after[0]] == [strings.vocabulary.tokens[i] for i in before[0]]
+    old = [words.ids[token] for token in strings.vocabulary.tokens]
+    with torch.no_grad():
+        torch.testing.assert_close(bigger(after)[..., old], network(before))
+        torch.testing.assert_close(bigger.token.weight[QUALITY], network.token.weight[BOS])
+        torch.testing.assert_close(bigger.token.weight[words.length(30)], network.token.weight[EOS])
 
 
 def test_molecules_of_the_broad_mix_are_whole_and_weighted(tmp_path):
@@ -177,6 +211,7 @@ def test_the_loss_falls(strings, network):
 
 
 def test_training_begins_with_the_weights_of_an_entry(network, strings, tmp_path):
+    (tmp_path / "vocab.txt").write_text("".join(token + "\n" for token in strings.vocabulary.tokens))
     unmask_graph.write(network, tmp_path / "1" / "model.onnx")
     again = start.model(tmp_path)
     assert again.shape == network.shape

@@ -4,8 +4,8 @@
 
 reads the drug-like molecules of DATA/zinc250k_train.smi.gz (with --muv also of muv_druglike.smi.gz), writes each as strings
 (once, about half an hour; kept in runs/masked/strings.npz) and trains in runs/masked/. Continue, or train longer, with
-the same command and a larger budget. --start ENTRY begins with the weights and tokens of an entry of the model repository. --mix broad
-trains on molecules of every kind, with stereo, and with a mask token as long as in the published API: see broad.py.
+the same command and a larger budget. --start ENTRY begins with the weights and tokens of an entry of the model repository, to which
+--mix broad adds what it needs: it trains on molecules of every kind, with stereo, and with tokens for length and quality: see broad.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import torch
 from scripts.train import training
 from scripts.train.masked import data, evaluation, start
 from scripts.train.masked.model import PRESETS, Model, Shape, loss
-from scripts.train.masked.vocabulary import Vocabulary
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -42,27 +41,28 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
-    tokens = Vocabulary.read(given.start / "vocab.txt") if given.start else None
+    tokens = start.vocabulary(given.start) if given.start else None
     if given.mix == "broad":
-        strings = data.mixed(options, given.runs_of_tokens, given.molecules)
+        strings = data.mixed(options, given.runs_of_tokens, given.molecules, tokens)
     else:
         strings = data.prepare(options, given.runs_of_tokens, given.muv, given.qed, given.sa, tokens)
     vocabulary, lengths = strings.vocabulary, strings.lengths()
     (options.folder / "vocab.txt").write_text("".join(t + "\n" for t in vocabulary.tokens))
-    (options.folder / "lengths.txt").write_text("".join(f"{n} {c}\n" for n, c in zip(*np.unique(lengths, return_counts=True))))
+    kinds, counts = np.unique(np.stack([lengths, strings.published()], 1), axis=0, return_counts=True)
+    (options.folder / "lengths.txt").write_text("".join(f"{tokens} {published} {count}\n" for (tokens, published), count in zip(kinds, counts)))
     (options.folder / "mix.json").write_text(json.dumps({"qed": given.qed, "sa": given.sa}) + "\n")
-    shape = Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])
+    shape = Shape(vocabulary=len(vocabulary), reserved=vocabulary.reserved, **PRESETS[given.preset])
     torch.manual_seed(options.seed)
     model = Model(shape)
-    if given.start:
-        model = start.model(given.start)
+    if tokens:
+        model = start.grown(start.model(given.start), tokens, vocabulary)
         shape = model.shape
     (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(strings)} strings of {lengths.mean():.1f} tokens, "
           f"{len(vocabulary)} tokens", flush=True)
     held = data.held(Path(options.data), options.folder, vocabulary)
     training.run(options, model, data.Batches(strings, options).batch, loss,
-                 evaluate=lambda network, step: evaluation.brief(network, vocabulary, lengths, given.evaluate, held))
+                 evaluate=lambda network, step: evaluation.brief(network, vocabulary, np.repeat(kinds, counts, 0), given.evaluate, held))
 
 
 if __name__ == "__main__":

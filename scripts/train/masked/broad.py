@@ -4,12 +4,14 @@
     python -m scripts.train.masked --data DATA --mix broad --name broad --minutes 600 --finish 30
 
 The first call writes the strings of some 300,000 molecules (about 5 ms each), weighted as those of the latent model
-(scripts.train.latent.corpus). Without runs of tokens a token of the model is one of SMILES, and a mask token means what published
-templates mean by it: a string of n tokens and c cuts has n + c tokens of SAFE, whose every cut is a dot and two ring numbers where
-this form has a dot and an open end. So 15 masks are some 7 heavy atoms; `worth` measures the ratio of the two.
+(scripts.train.latent.corpus). Without runs of tokens a token of the model is one of SMILES, and nearly one of
+published templates: a string of n tokens and c cuts has n + c tokens of SAFE, whose every cut is a dot and two ring numbers where
+this form has a dot and an open end. So 15 published masks are some 7 heavy atoms; `worth` measures the ratio of the two.
 
 Molecules with QED >= 0.6 and SA <= 4 are marked: a row of one of them begins with [QUALITY] in place of [BOS] three times
 in four. A template that begins with [QUALITY] asks for such molecules, and one with [BOS] for molecules as the data have them.
+Likewise three rows in four end with a token for their length in published tokens in place of [EOS] (vocabulary.LENGTHS): so a
+template asks for as long a molecule as its given fragments and masks together are.
 """
 
 from __future__ import annotations
@@ -60,7 +62,5 @@ def good(smiles: str) -> bool:
 
 
 def worth(ids: np.ndarray, vocabulary: Vocabulary) -> float:
-    """Tokens of SAFE, the published tokenisation, that a token of these strings stands for, in the mean: its simple tokens, and
-    one more for a dot, whose cut has two ring numbers where these strings have one open end."""
-    published = np.array([0 if place < vocabulary.reserved else len(safe.split(token)) + token.count(".") for place, token in enumerate(vocabulary.tokens)])
-    return float(published[ids].mean())
+    """Tokens of SAFE, the published tokenisation, that a token of these strings stands for, in the mean."""
+    return float(vocabulary.published()[ids].mean())

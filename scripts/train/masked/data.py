@@ -39,6 +39,10 @@ class Strings:
         """Tokens of every string."""
         return np.diff(self.starts)
 
+    def published(self) -> np.ndarray:
+        """The length of every string in the published tokenisation."""
+        return np.add.reduceat(self.vocabulary.published()[self.ids], self.starts[:-1])
+
     def string(self, number: int) -> np.ndarray:
         """[BOS] string [EOS], int64."""
         ids = self.ids[self.starts[number] : self.starts[number + 1]].astype(np.int64)
@@ -62,8 +66,8 @@ def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[
     return [smiles for smiles, q, s in rows if float(q) >= qed and float(s) <= sa]
 
 
-def mixed(options: training.Options, runs: int, count: int) -> Strings:
-    """Reads the cache file of a run on molecules of every kind (broad.py), or makes it."""
+def mixed(options: training.Options, runs: int, count: int, tokens: Vocabulary | None = None) -> Strings:
+    """Reads the cache file of a run on molecules of every kind (broad.py), or makes it; tokens: those to begin with."""
     path = options.folder / "strings.npz"
     if not path.exists():
         from tqdm import tqdm
@@ -71,7 +75,9 @@ def mixed(options: training.Options, runs: int, count: int) -> Strings:
         chosen = broad.molecules(Path(options.data), count, options.seed)
         cuts = [broad.sides(smiles) for smiles in tqdm(chosen, disable=None, desc="cutting")]
         good = np.array([broad.good(smiles) for smiles in tqdm(chosen, disable=None, desc="scoring")])
-        write(cuts, path, runs, options.seed, None, good, times=2)
+        if tokens:
+            tokens = tokens.grown(Counter(side.text for one in cuts for side in one), runs)
+        write(cuts, path, runs, options.seed, tokens, good, times=2)
     return read(path)
 
 
@@ -141,17 +147,22 @@ class Batches:
     """Part of the rows whose masks are one run, as in a template with given fragments."""
     asked = 0.75
     """Part of the rows of a molecule of quality that begin with [QUALITY]."""
+    told = 0.75
+    """Part of the rows that end with [LENGTH n], where the vocabulary has them."""
 
     def __init__(self, strings: Strings, options: training.Options) -> None:
         self.strings, self.seed = strings, options.seed
         self.buckets = batches.Buckets(strings.lengths(), options.batch, options.seed)
+        self.lengths = strings.published()
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
         random, numbers = np.random.default_rng((self.seed, step, 1)), self.buckets.rows(step)
         rows = [self.strings.string(number) for number in numbers]
-        if self.strings.good.any():
+        if self.strings.vocabulary.reserved > QUALITY:
             for row, chosen in zip(rows, self.strings.good[numbers] & (random.random(len(rows)) < self.asked)):
                 row[0] = QUALITY if chosen else BOS
+            for row, told, length in zip(rows, random.random(len(rows)) < self.told, self.lengths[numbers]):
+                row[-1] = self.strings.vocabulary.length(length) if told else EOS
         return self.masked(rows, random)
 
     def masked(self, rows: list[np.ndarray], random: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:

@@ -18,7 +18,7 @@ from rdkit.Chem import QED, rdFingerprintGenerator
 
 from scripts.train.masked import safe, sampler, structure
 from scripts.train.masked.model import Model, loss
-from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, Vocabulary
+from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, QUALITY, Vocabulary
 
 sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
 import sascorer  # noqa: E402  (RDKit ships it as a script)
@@ -40,15 +40,21 @@ Fill = Callable[[sampler.Rows], np.ndarray]
 
 
 def de_novo(fill: Fill, vocabulary: Vocabulary, lengths: np.ndarray, count: int, temperature: float = 0.5, noise: float = 0.5,
-            least: int = 1, step: int = 1, seed: int = 7, batch: int = 100) -> list[str]:
-    """Strings of `count` samples; their lengths are drawn from the length table and are `least` or more."""
-    drawn = np.random.default_rng(seed).choice(lengths, count).clip(least)
+            quality: bool = True, step: int = 1, seed: int = 7, batch: int = 100) -> list[str]:
+    """Strings of `count` samples, whose lengths are rows of `lengths` [strings, 2]: in tokens, and in those of the published
+    tokenisation. quality: ask for molecules of quality, where the vocabulary has a token for it."""
+    told = vocabulary.reserved > QUALITY
+    drawn, published = np.random.default_rng(seed).choice(lengths, count).T
     order = np.argsort(drawn, kind="stable")
     texts = []
     for start in range(0, count, batch):
         part = order[start : start + batch]
         size = len(part)
-        rows = sampler.Rows(blank(drawn[part]), np.full(size, temperature, np.float32), np.full(size, noise, np.float32), np.full(size, step, np.int64),
+        ids = blank(drawn[part])
+        if told:
+            ids[:, 0] = QUALITY if quality else BOS
+            ids[np.arange(size), drawn[part] + 1] = [vocabulary.length(length) for length in published[part]]
+        rows = sampler.Rows(ids, np.full(size, temperature, np.float32), np.full(size, noise, np.float32), np.full(size, step, np.int64),
                             np.full(size, 0, np.float32), seed * 1_000_003 + part)
         texts += [vocabulary.decode(ids) for ids in fill(rows).tolist()]
     return texts

@@ -4,8 +4,8 @@
 
 masked   input_ids int64 [B, L], temperature, noise, gamma float [B, 1], step_size, seed int64 [B, 1] -> token_ids int64 [B, L]
 
-The graph holds the whole unmasking loop. Beside it: vocab.txt, and lengths.txt, the token lengths of ZINC250k's strings with
-their counts, from which lengths of new molecules are drawn. Its linear maps are computed in integers
+The graph holds the whole unmasking loop. Beside it: vocab.txt, and lengths.txt, the lengths of the training strings in the model's
+tokens and in those of the published tokenisation, with their counts, from which lengths of new molecules are drawn. Its linear maps are computed in integers
 (scripts.train.quantise), with ranges observed on the run's own strings; --float keeps them in fp32.
 """
 

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from scripts.train.layers import Layer, Outer, Relative, initialise, padding_bias
-from scripts.train.masked.vocabulary import MASK, PAD
+from scripts.train.masked.vocabulary import MASK, PAD, SPECIALS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Shape:
     feed: int = 3
     positions: int = 256
     dropout: float = 0.0
+    reserved: int = len(SPECIALS)
+    """Ids, the first ones, that are never put in place of a mask."""
 
 
 PRESETS = {

@@ -2,8 +2,8 @@
 
     python -m scripts.train.masked.report --run runs/masked --data DATA
 
-1,000 samples at temperature 1 and noise 0.5, one token a round, and at other
-temperatures, through the graph as it is exported, beside the same figures of ZINC250k's own molecules.
+1,000 samples at temperature 1 and noise 0.5, one token a round, asking for quality where the model can be asked and not, and at another
+temperature, through the graph as it is exported, beside the same figures of ZINC250k's own molecules.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ from scripts.train.latent.tokens import read_molecules
 from scripts.train.masked import evaluation, structure, unmask_graph
 from scripts.train.masked.data import Batches, read
 from scripts.train.masked.model import Model, Shape
-from scripts.train.masked.vocabulary import MASK, QUALITY, Vocabulary
+from scripts.train.masked.vocabulary import MASK, Vocabulary
 
-SETTINGS = ((1.0, 0.5, 1), (0.8, 0.5, 1), (0.5, 0.5, 1))
-"""Temperature, noise, least length."""
+SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.8, 0.5, True))
+"""Temperature, noise, whether quality is asked for."""
 
 
 def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
-    """The averaged weights of a run in eval mode, its tokens, and the token length of every training string."""
+    """The averaged weights of a run in eval mode, its tokens, and the lengths of every training string, in tokens and in those of the
+    published tokenisation [strings, 2]."""
     model = Model(Shape(**json.loads((run / "shape.json").read_text())))
     whole = run / "weights.pt"
     model.load_state_dict(checkpoint.load(whole) if whole.exists() else checkpoint.join_parts(run))
     table, vocabulary = np.loadtxt(run / "lengths.txt", dtype=np.int64), Vocabulary.read(run / "vocab.txt")
-    with torch.no_grad():
-        model.head.bias[QUALITY : vocabulary.reserved] = -1e4  # It is no token to fill a mask with.
-    return model.eval(), vocabulary, np.repeat(table[:, 0], table[:, 1])
+    return model.eval(), vocabulary, np.repeat(table[:, :2], table[:, 2], 0)
 
 
 def observed(model: Model, run: Path) -> Ranges:
@@ -77,9 +76,9 @@ def main() -> None:
     model, vocabulary, lengths = load(given.run)
     fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
     figures: dict[str, object] = {"samples": given.samples, "de_novo": []}
-    for temperature, noise, least in SETTINGS[: given.settings]:
-        texts = evaluation.de_novo(fill, vocabulary, lengths, given.samples, temperature, noise, least)
-        figures["de_novo"].append({"temperature": temperature, "noise": noise, "least": least, **evaluation.figures(texts)})
+    for temperature, noise, quality in SETTINGS[: given.settings]:
+        texts = evaluation.de_novo(fill, vocabulary, lengths, given.samples, temperature, noise, quality)
+        figures["de_novo"].append({"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)})
         print(figures["de_novo"][-1], flush=True)
     train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
     own = np.random.default_rng(7).choice(train, given.samples, replace=False)

@@ -18,7 +18,7 @@ import torch
 from scripts.train import graph
 from scripts.train.masked import structure
 from scripts.train.masked.model import Model
-from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
+from scripts.train.masked.vocabulary import MASK
 
 TOKEN, ORDER, CONTEXT = range(3)
 """What a random number is for: the third part of its key."""
@@ -52,7 +52,7 @@ def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.T
     temperature, noise, gamma = (torch.from_numpy(a.astype(np.float32))[:, None].to(device) for a in (rows.temperature, rows.noise, rows.gamma))
     size = torch.from_numpy(rows.step_size)[:, None].to(device)
     rounds = ((ids == MASK).sum(1, keepdim=True) + size - 1) // size
-    context = _context(ids, gamma, rows.seed)
+    context = _context(ids, gamma, rows.seed, model.shape.reserved)
     for turn in range(int(rounds.max())):
         masked = ids == MASK
         logits = _logits(model, ids, context, bool((gamma > 0).any()))
@@ -69,17 +69,16 @@ def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.T
     return ids
 
 
-def _context(ids: torch.Tensor, gamma: torch.Tensor, seed: np.ndarray) -> torch.Tensor:
+def _context(ids: torch.Tensor, gamma: torch.Tensor, seed: np.ndarray, reserved: int) -> torch.Tensor:
     """Which given tokens are hidden from the second pass, chosen once a row."""
-    given = (ids != MASK) & (ids != PAD) & (ids != BOS) & (ids != EOS)
-    return given & (uniform(seed, 0, CONTEXT, ids.shape[1]).to(ids.device) < gamma)
+    return (ids >= reserved) & (uniform(seed, 0, CONTEXT, ids.shape[1]).to(ids.device) < gamma)
 
 
 def _logits(model: Model, ids: torch.Tensor, context: torch.Tensor, guided: bool) -> torch.Tensor:
     logits = model(ids).float()
     if guided:
         logits = GUIDANCE * logits + (1 - GUIDANCE) * model(ids.masked_fill(context, MASK)).float()
-    logits[..., : len(SPECIALS)] = -torch.inf
+    logits[..., : model.shape.reserved] = -torch.inf
     return logits
 
 

@@ -5,6 +5,7 @@ They come back rounded to fp16 or integers (see scripts.train.quantise), which s
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,11 @@ from torch import nn
 
 from scripts.train import graph
 from scripts.train.masked.model import Model, Shape
+from scripts.train.masked.vocabulary import BOS, EOS, QUALITY, UNK, Vocabulary
+
+
+def vocabulary(entry: Path) -> Vocabulary:
+    return Vocabulary.read(entry / "vocab.txt")
 
 
 def model(entry: Path) -> Model:
@@ -20,7 +26,7 @@ def model(entry: Path) -> Model:
     held = graph.stored(entry / "1" / "model.onnx")
     if "token.weight" not in held:
         raise ValueError(f"{entry}: its graph does not name the weights; export it again")
-    network = Model(shape(held))
+    network = Model(dataclasses.replace(shape(held), reserved=vocabulary(entry).reserved))
     modules = dict(network.named_modules())
     with torch.no_grad():
         for name, parameter in network.named_parameters():
@@ -37,6 +43,26 @@ def model(entry: Path) -> Model:
                 value = value * modules[owner.removesuffix(".q")].size**0.5
             parameter.copy_(torch.from_numpy(np.ascontiguousarray(value)))
     return network
+
+
+def grown(old: Model, words: Vocabulary, vocabulary: Vocabulary) -> Model:
+    """The model with another vocabulary that has all tokens of the old one, `words`. A new run of tokens begins as the mean of what it
+    is made of where it is read, and as its first part where it is written; [QUALITY] begins as [BOS], a length as [EOS]."""
+    new = Model(dataclasses.replace(old.shape, vocabulary=len(vocabulary), reserved=vocabulary.reserved))
+    held, given = new.state_dict(), old.state_dict()
+    for name, value in given.items():
+        if name not in ("token.weight", "head.weight", "head.bias"):
+            held[name] = value
+            continue
+        for row, token in enumerate(vocabulary.tokens):
+            if token in words.ids:
+                held[name][row] = value[words.ids[token]]
+            elif row < vocabulary.reserved:
+                held[name][row] = value[BOS if row == QUALITY else EOS]
+            elif UNK not in (parts := words.piece(token)):
+                held[name][row] = value[parts].mean(0) if name == "token.weight" else value[parts[0]]
+    new.load_state_dict(held)
+    return new
 
 
 def shape(held: dict[str, np.ndarray]) -> Shape:

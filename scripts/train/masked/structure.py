@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from scripts.train.masked import safe
-from scripts.train.masked.vocabulary import SPECIALS
+from scripts.train.masked.vocabulary import CONDITIONS, SPECIALS
 
 RINGS = "123456789"
 SUMS = 2 + len(RINGS)
@@ -28,7 +28,7 @@ def table(tokens: list[str]) -> np.ndarray:
     """int64 [tokens, SUMS + 1]: what each token adds to the sums, and whether a piece begins with it."""
     out = np.zeros((len(tokens), SUMS + 1), np.int64)
     for row, token in zip(out, tokens):
-        simple = [] if token in SPECIALS else safe.split(token)
+        simple = [] if token in SPECIALS or token in CONDITIONS else safe.split(token)
         row[0] = simple.count("*") - simple.count(".")
         row[1] = simple.count("(") - simple.count(")")
         row[2:SUMS] = [simple.count(digit) for digit in RINGS]

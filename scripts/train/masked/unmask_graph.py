@@ -17,7 +17,7 @@ from scripts.train.graph import Graph, Ranges
 from scripts.train.masked import structure
 from scripts.train.masked.model import Model
 from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
-from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, SPECIALS
+from scripts.train.masked.vocabulary import MASK, PAD
 
 SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("step_size", TensorProto.INT64),
             ("gamma", TensorProto.FLOAT), ("seed", TensorProto.INT64))
@@ -35,7 +35,7 @@ def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None =
     settings["step_size"] = size = graph.op("Max", settings["step_size"], 1)
     masks = graph.op("ReduceSum", graph.op("Cast", graph.op("Equal", ids, MASK), to=TensorProto.INT64), np.array([1]), keepdims=1)
     settings["rounds"] = graph.op("Div", graph.op("Sub", graph.op("Add", masks, size), 1), size)
-    settings["hidden"] = _context(graph, ids, settings, places)
+    settings["hidden"] = _context(graph, ids, settings, places, model.shape.reserved)
     longest = graph.op("ReduceMax", settings["rounds"], keepdims=0)
     network = _Network(graph, model, length)
 
@@ -55,12 +55,10 @@ def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None =
     return graph
 
 
-def _context(graph: Graph, ids: str, settings: dict[str, str], places: str) -> str:
+def _context(graph: Graph, ids: str, settings: dict[str, str], places: str, reserved: int) -> str:
     """The given tokens that the second pass of a guided row does not see, bool [B, L]; chosen once."""
     hidden = graph.op("Less", graph.uniform(graph.key(settings["seed"], graph.constant(np.array([[CONTEXT]])), places)), settings["gamma"])
-    for special in (MASK, PAD, BOS, EOS):
-        hidden = graph.op("And", hidden, graph.op("Not", graph.op("Equal", ids, special)))
-    return hidden
+    return graph.op("And", hidden, graph.op("GreaterOrEqual", ids, reserved))
 
 
 class _Network:
@@ -94,7 +92,7 @@ def _guided(body: Graph, network: _Network, rows: str, own: dict[str, str]) -> s
 def _round(body: Graph, network: _Network, rows: str, own: dict[str, str], turn: str, places: str, table: np.ndarray | None) -> str:
     """Draws a token for every masked place and keeps the most confident ones; int64 [active rows, L]."""
     barred = np.zeros(network.model.shape.vocabulary, np.float32)
-    barred[: len(SPECIALS)] = -1e9
+    barred[: network.model.shape.reserved] = -1e9
     logits = body.op("Add", _guided(body, network, rows, own), barred)
     if table is not None:
         logits = _structured(body, logits, rows, table)

@@ -19,6 +19,10 @@ PAD, BOS, EOS, UNK, MASK = range(5)
 SPECIALS = ("[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]")
 QUALITY = len(SPECIALS)
 """Id of [QUALITY], which some vocabularies have after the others: the row it begins is a molecule of quality, see broad.py."""
+LENGTHS = (*range(1, 13), *range(14, 41, 2), *range(44, 81, 4), *range(88, 201, 8))
+"""The n of the tokens [LENGTH n], which follow [QUALITY]: a row that ends with one in place of [EOS] is a molecule of n tokens of the
+published tokenisation, or more, but fewer than the next n."""
+CONDITIONS = ("[QUALITY]", *(f"[LENGTH {n}]" for n in LENGTHS))
 ALWAYS = (".", "*", "(", ")", "=", "#", "-", *"123456789", *"BCNOSPFIbcnosp", "Br", "Cl")
 """SMILES tokens that are in every vocabulary."""
 
@@ -30,8 +34,8 @@ class Vocabulary:
         if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
             raise ValueError(f"vocabulary: the first lines must be {' '.join(SPECIALS)}")
         self.tokens, self.ids = tokens, {token: number for number, token in enumerate(tokens)}
-        self.reserved = len(SPECIALS) + (tokens[QUALITY : QUALITY + 1] == ["[QUALITY]"])
-        """How many ids stand for no text."""
+        self.reserved = next((i for i, token in enumerate(tokens) if token not in SPECIALS and token not in CONDITIONS), len(tokens))
+        """How many ids, the first ones, stand for no text."""
         self.longest = max(len(safe.split(token)) for token in tokens[self.reserved :])
 
     def __len__(self) -> int:
@@ -66,6 +70,21 @@ class Vocabulary:
             ids.append(known)
         return ids
 
+    def published(self) -> np.ndarray:
+        """For every id how many tokens of SAFE, the published tokenisation, it stands for: its simple tokens, and one more for a
+        dot, whose cut has two ring numbers where these strings have one open end."""
+        return np.array([0 if id < self.reserved else len(safe.split(token)) + token.count(".") for id, token in enumerate(self.tokens)])
+
+    def length(self, published: int) -> int:
+        """The id of the token [LENGTH n] for a row of so many published tokens."""
+        return QUALITY + int(np.searchsorted(LENGTHS, max(published, 1), "right"))
+
+    def grown(self, pieces: Counter[str], runs: int) -> Vocabulary:
+        """This vocabulary with CONDITIONS, the simple tokens that the pieces need and it lacks, and up to `runs` runs of theirs that
+        it lacks."""
+        fresh = build(pieces, runs, True)
+        return Vocabulary([*SPECIALS, *CONDITIONS, *self.tokens[self.reserved :], *(t for t in fresh.tokens[fresh.reserved :] if t not in self.ids)])
+
     def decode(self, ids: list[int]) -> str:
         """The text up to [EOS], without special tokens."""
         ids = ids[: ids.index(EOS)] if EOS in ids else ids
@@ -73,8 +92,8 @@ class Vocabulary:
 
 
 def build(pieces: Counter[str], runs: int, quality: bool = False) -> Vocabulary:
-    """The vocabulary of pieces with their counts: all their SMILES tokens and `runs` runs of them; quality: [QUALITY] too."""
-    first = [*SPECIALS, "[QUALITY]"] if quality else list(SPECIALS)
+    """The vocabulary of pieces with their counts: all their SMILES tokens and `runs` runs of them; quality: CONDITIONS too."""
+    first = [*SPECIALS, *CONDITIONS] if quality else list(SPECIALS)
     single: Counter[str] = Counter(dict.fromkeys(ALWAYS, 0))
     for text, count in pieces.items():
         for token in safe.split(text):
