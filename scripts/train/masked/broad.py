@@ -37,10 +37,10 @@ LARGEST = 200
 
 
 def molecules(folder: Path, count: int, seed: int) -> list[str]:
-    """About `count` molecules, those with a larger weight several times; mixtures and isotopes are left out."""
+    """About `count` molecules, those with a larger weight several times; mixtures, isotopes and what RDKit refuses are left out."""
     files = [(corpus.read_molecules(folder / name), share) for name, share in SHARES.items()]
     smiles, times = corpus.mixed(files, seed, count)
-    return [m for m, n in zip(smiles, times) for _ in range(n) if "." not in m]
+    return [m for m, n in zip(smiles, times) for _ in range(n) if "." not in m and Chem.MolFromSmiles(m) is not None]
 
 
 def sides(smiles: str) -> list[safe.Side]:
