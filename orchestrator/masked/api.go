@@ -32,6 +32,9 @@ type Request struct {
 	Model any `json:"model"`
 	// Seed makes the answer repeatable.
 	Seed *wire.Int `json:"seed"`
+	// Quality asks for molecules with a QED of at least 0.6 and an SA of at most 4, of a model that was told of its
+	// training molecules which are; without it, molecules are as those of all of the training data.
+	Quality wire.Bool `json:"quality"`
 	// Scores adds every score to each molecule.
 	Scores wire.Bool `json:"scores"`
 	// Rounds of fragment remasking that follow the first generation.
@@ -50,6 +53,7 @@ func (r *Request) SetDefaults() {
 	r.Scoring = "QED"
 	r.MinAddLen = 24
 	r.Attempts = 5
+	r.Quality = true
 }
 
 // Response is the answer of POST /generate, best molecule first.

@@ -31,7 +31,8 @@ type part struct {
 type drafter struct {
 	model     Model
 	settings  Settings
-	minAddLen int
+	minAddLen int      // in published tokens
+	quality   bool     // whether molecules of quality are asked for
 	ends      sync.Map // the []safe.End of given fragments, by their SMILES with open positions
 }
 
@@ -49,7 +50,7 @@ func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	masks, err := d.masks(t, l, random)
+	masks, published, err := d.masks(t, l, random)
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +64,17 @@ func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
 		ids = append(ids, l.tokens[i]...)
 		drawn.parts = append(drawn.parts, part{given: s.Text, from: from, to: 1 + len(ids)})
 	}
-	drawn.row = Row{IDs: d.model.Frame(ids), Settings: d.settings, Seed: int64(random.Uint64() >> 2)}
+	wanted := Wanted{Quality: d.quality, Published: published}
+	drawn.row = Row{IDs: d.model.Row(ids, wanted), Settings: d.settings, Seed: int64(random.Uint64() >> 2)}
 	return drawn, nil
 }
 
 // layout is a template in the order in which a row has it.
 type layout struct {
-	segments []safe.Segment
-	tokens   [][]int32 // of each segment; a gap has none
-	given    int       // tokens of all segments together
+	segments  []safe.Segment
+	tokens    [][]int32 // of each segment; a gap has none
+	given     int       // tokens of all segments together
+	published int       // their published length
 }
 
 // layout writes the given fragments in nested order, cut at BRICS bonds, with gaps where the model adds something.
@@ -93,7 +96,7 @@ func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 		return nil, templateFault("%v", err)
 	}
 	for _, s := range l.segments {
-		ids, err := d.model.Encode(smiles.WithoutStereo(s.Text))
+		ids, err := d.encode(s.Text)
 		var unknown *molecules.TokenError
 		if errors.As(err, &unknown) {
 			return nil, templateFault("the model does not know the token %q of the given fragments %s", unknown.Token, fragments)
@@ -103,8 +106,20 @@ func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 		}
 		l.tokens = append(l.tokens, ids)
 		l.given += len(ids)
+		l.published += d.model.Published(ids)
 	}
 	return l, nil
+}
+
+// encode gives the tokens of given fragments, without their stereo where the model does not know it: they are in the
+// answer as they were given.
+func (d *drafter) encode(text string) ([]int32, error) {
+	ids, err := d.model.Encode(text)
+	var unknown *molecules.TokenError
+	if errors.As(err, &unknown) {
+		return d.model.Encode(smiles.WithoutStereo(text))
+	}
+	return ids, err
 }
 
 // endsOf cuts given fragments, once for each request.

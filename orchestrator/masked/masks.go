@@ -5,23 +5,24 @@ import (
 	"math/rand/v2"
 )
 
-// masks draws how many masks each segment has, 0 for given fragments. Together they are as many as the masks of the
-// template have, drawn one by one and turned into tokens of the model. A template without masks gets as many as a
-// molecule of the training data has tokens, less the given ones, or minAddLen, whichever is more. Every open position
-// has at least one.
-func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) ([]int, error) {
-	room := d.model.MaxTokens() - len(d.model.Frame(nil)) - l.given
-	total := 0
-	longest := 0 // what total could have been
+// masks draws how many masks each segment has, 0 for given fragments, and the published length that the molecule is to
+// have. What is added is as long as the masks of the template say, drawn one by one. To a template without masks so
+// much is added that the whole has the length of a molecule of the training data, or minAddLen, whichever is more.
+// Every open position has at least one mask.
+func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) (counts []int, published int, err error) {
+	room := d.model.MaxTokens() - len(d.model.Row(nil, Wanted{})) - l.given
+	added := 0
+	longest := 0 // what is added could have been, in tokens of the model
 	for _, mask := range t.Masks {
-		total += d.tokens(mask.Least+random.IntN(mask.Most-mask.Least+1), random)
+		added += mask.Least + random.IntN(mask.Most-mask.Least+1)
 		longest += int(math.Ceil(float64(mask.Most) / d.model.MaskWorth()))
 	}
 	if len(t.Masks) == 0 {
-		length := d.model.Length(random) - l.given
-		total = min(max(length, d.tokens(d.minAddLen, random)), max(room, 1))
+		added = max(d.model.Length(random)-l.published, d.minAddLen)
 	}
-	counts := make([]int, len(l.segments))
+	published = l.published + added
+	total := d.tokens(added, published, random)
+	counts = make([]int, len(l.segments))
 	needed := 0
 	var gaps []int
 	for i, s := range l.segments {
@@ -32,21 +33,18 @@ func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) ([]int, error
 		}
 	}
 	if longest = max(longest, needed); longest > room {
-		return nil, templateFault("given fragments (%d tokens) and masks (up to %d) are longer than the %d tokens that the model takes",
+		return nil, 0, templateFault("given fragments (%d tokens) and masks (up to %d) are longer than the %d tokens that the model takes",
 			l.given, longest, l.given+room)
 	}
-	for range total - needed {
+	for range min(total, room) - needed {
 		counts[gaps[random.IntN(len(gaps))]]++
 	}
-	return counts, nil
+	return counts, published, nil
 }
 
-// tokens turns a number of mask tokens of the API into one of the model's, rounded up or down at random so that the
-// mean is exact, but at least 1.
-func (d *drafter) tokens(masks int, random *rand.Rand) int {
-	worth := d.model.MaskWorth()
-	if worth == 1 {
-		return masks
-	}
-	return max(1, int(float64(masks)/worth+random.Float64()))
+// tokens is how many tokens of the model are masked for an addition of a published length to a molecule that is then
+// of the length `whole`: their share of the tokens that such a molecule has, but at least one.
+func (d *drafter) tokens(added, whole int, random *rand.Rand) int {
+	share := float64(added) / float64(max(whole, 1))
+	return max(1, int(share*float64(d.model.Tokens(whole, random))+random.Float64()))
 }

@@ -15,26 +15,37 @@ type Model interface {
 	ID() string
 	// MaxTokens is how many tokens a row may have, [BOS] and [EOS] included.
 	MaxTokens() int
-	// MaskWorth is how many mask tokens of the API one token of the model stands for, at least 1: a client counts in
-	// tokens of published SAFE models, which are shorter than this model's.
+	// MaskWorth is how many mask tokens of the API one token of the model stands for in the mean, at least 1: a client
+	// counts in tokens of published SAFE models, which are shorter than this model's.
 	MaskWorth() float64
-	// Length draws the number of tokens of a new molecule, as they are distributed in the training data.
+	// Length draws the published length of a new molecule, as they are distributed in the training data.
 	Length(random *rand.Rand) int
+	// Tokens draws how many tokens of the model a molecule of a published length has, at least 1.
+	Tokens(published int, random *rand.Rand) int
+	// Published is the published length of tokens of the model.
+	Published(ids []int32) int
 
-	// Encode gives the tokens of SAFE in nested order, without stereo. A token that the model does not know is a
+	// Encode gives the tokens of SAFE in nested order. A token that the model does not know is a
 	// *molecules.TokenError.
 	Encode(safe string) ([]int32, error)
 	// Decode is the opposite. It stops at [EOS] and passes over special tokens.
 	Decode(ids []int32) (string, error)
 	// Mask is the id of the token that Unmask replaces.
 	Mask() int32
-	// Frame puts [BOS] before and [EOS] after a row's tokens.
-	Frame(ids []int32) []int32
+	// Row puts a row's tokens between [BOS] and [EOS], or the tokens that stand there for what is wanted, where the
+	// model has them.
+	Row(ids []int32, wanted Wanted) []int32
 
 	// Unmask returns each row with its masks replaced, as many tokens as it had; all other tokens stay. A row's answer
 	// depends on that row alone: the same seed gives the same molecule beside any other rows, on any replica. Rows of
 	// all requests share calls to Triton, so many rows at once are cheaper than one by one.
 	Unmask(ctx context.Context, rows []Row) ([][]int32, error)
+}
+
+// Wanted is what kind of molecule a row is to become, for models that can be told.
+type Wanted struct {
+	Quality   bool // QED of at least 0.6 and SA of at most 4
+	Published int  // length, in published tokens
 }
 
 // Row is one template for a model, ready to be unmasked.
@@ -70,6 +81,7 @@ type tritonModel struct {
 	maxTokens int
 	maskWorth float64
 	lengths   *lengths
+	published []int32 // by id: how many published tokens it stands for
 
 	name    string // of the entry
 	client  *triton.Client
@@ -80,7 +92,32 @@ func (m *tritonModel) ID() string                   { return m.id }
 func (m *tritonModel) MaxTokens() int               { return m.maxTokens }
 func (m *tritonModel) Mask() int32                  { return m.MASK }
 func (m *tritonModel) MaskWorth() float64           { return m.maskWorth }
-func (m *tritonModel) Length(random *rand.Rand) int { return m.lengths.draw(random) }
+func (m *tritonModel) Length(random *rand.Rand) int { return m.lengths.published(random) }
+
+func (m *tritonModel) Tokens(published int, random *rand.Rand) int {
+	return m.lengths.tokens(published, random)
+}
+
+func (m *tritonModel) Published(ids []int32) int {
+	published := 0
+	for _, id := range ids {
+		published += int(m.published[id])
+	}
+	return published
+}
+
+func (m *tritonModel) Row(ids []int32, wanted Wanted) []int32 {
+	row := m.Frame(ids)
+	if wanted.Quality && m.QUALITY >= 0 {
+		row[0] = m.QUALITY
+	}
+	for _, length := range m.Lengths {
+		if length.N <= wanted.Published {
+			row[len(row)-1] = length.ID
+		}
+	}
+	return row
+}
 
 func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error) {
 	return m.batcher.Do(ctx, rows)

@@ -2,7 +2,9 @@ package masked
 
 import (
 	"regexp"
+	"strings"
 
+	"retort/chem/smiles"
 	"retort/orchestrator/triton"
 	"retort/tokenizers/molecules"
 )
@@ -24,6 +26,8 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 		if err := r.Done(); err != nil {
 			return nil, err
 		}
+		m.lengths.worth = m.maskWorth
+		m.published = published(m.SAFE)
 		if entry.Config.MaxBatch > 0 {
 			batching.MaxRows = entry.Config.MaxBatch
 		}
@@ -42,6 +46,20 @@ func versioned(entry *triton.Model) string {
 		return id
 	}
 	return id + "-v" + entry.Version()
+}
+
+// published is how many tokens of published SAFE models each token of a vocabulary stands for: its atoms, bonds,
+// branches and ring numbers, and two for a dot, whose cut has a number on both sides there and an open end here.
+func published(vocabulary *molecules.SAFE) []int32 {
+	counts := make([]int32, vocabulary.Size())
+	for _, id := range vocabulary.Words() {
+		token := vocabulary.Token(id)
+		for range smiles.Tokens(token) {
+			counts[id]++
+		}
+		counts[id] += int32(strings.Count(token, "."))
+	}
+	return counts
 }
 
 func loadSAFE(path string) (*molecules.SAFE, error) {

@@ -115,6 +115,7 @@ func newGeneration(model Model, r Request, report func(Progress) error) *generat
 		drafter: &drafter{
 			model:     model,
 			minAddLen: int(r.MinAddLen),
+			quality:   bool(r.Quality),
 			settings: Settings{
 				Temperature: float32(r.Temperature),
 				Noise:       float32(r.Noise),

@@ -103,11 +103,12 @@ func TestMaskLengths(t *testing.T) {
 		return counts, rows
 	}
 	for body, span := range map[string][2]int{
-		`{"smiles":"[*{15-25}]","num_molecules":300}`:                     {15, 25},
-		`{"smiles":"c1ccccc1[*].[*{4-6}].[*{1-3}]","num_molecules":200}`:  {5, 9},
-		`{"smiles":"c1ccccc1[*{3-5}]C(=O)N","num_molecules":100}`:         {3, 5},
-		`{"num_molecules":300,"min_add_len":"14"}`:                        {14, 24},
-		`{"smiles":"[*]c1ccccc1","num_molecules":100,"min_add_len":9}`:    {9, 15},
+		`{"smiles":"[*{15-25}]","num_molecules":300}`:                    {15, 25},
+		`{"smiles":"c1ccccc1[*].[*{4-6}].[*{1-3}]","num_molecules":200}`: {5, 9},
+		`{"smiles":"c1ccccc1[*{3-5}]C(=O)N","num_molecules":100}`:        {3, 5},
+		`{"num_molecules":300,"min_add_len":"14"}`:                       {14, 24},
+		// The longest molecule has 24 tokens. The given fragment has 9, and a published length of 10: its dot counts twice.
+		`{"smiles":"[*]c1ccccc1","num_molecules":100,"min_add_len":9}`:    {9, 14},
 		`{"smiles":"[*]c1ccccc1","num_molecules":20,"min_add_len":"128"}`: {117, 117},
 	} {
 		counts, rows := masks(body)

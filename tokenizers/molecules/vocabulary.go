@@ -3,17 +3,27 @@ package molecules
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
 // Vocabulary is a vocab.txt: one token a line; the line number, counted from 0, is its id. The special tokens are
-// written [PAD], [BOS], [EOS], [MASK] and [UNK]; a file need not have all of them.
+// written [PAD], [BOS], [EOS], [MASK] and [UNK]; a file need not have all of them. Some models have further special
+// tokens that tell them what kind of molecule is wanted: [QUALITY] and, for several n, [LENGTH n].
 type Vocabulary struct {
-	PAD, BOS, EOS, MASK, UNK int32 // ids of the special tokens; -1 for one the file does not have
+	PAD, BOS, EOS, MASK, UNK int32    // ids of the special tokens; -1 for one the file does not have
+	QUALITY                  int32    // the same
+	Lengths                  []Length // by rising N; nil for a file without
 
 	tokens    []string
 	ids       map[string]int32
 	isSpecial []bool
+}
+
+// Length is a special token that says how long a molecule is: N or more, but fewer than the next token's N.
+type Length struct {
+	N  int
+	ID int32
 }
 
 // absentID is the id of a special token that a vocabulary does not have.
@@ -49,6 +59,15 @@ func ParseVocabulary(text string) (*Vocabulary, error) {
 	v.EOS = v.special("[EOS]")
 	v.MASK = v.special("[MASK]")
 	v.UNK = v.special("[UNK]")
+	v.QUALITY = v.special("[QUALITY]")
+	for i, line := range lines {
+		var n int
+		if count, _ := fmt.Sscanf(line, "[LENGTH %d]", &n); count == 1 && line == fmt.Sprintf("[LENGTH %d]", n) {
+			v.Lengths = append(v.Lengths, Length{N: n, ID: int32(i)})
+			v.isSpecial[i] = true
+		}
+	}
+	slices.SortFunc(v.Lengths, func(a, b Length) int { return a.N - b.N })
 	return v, nil
 }
 
