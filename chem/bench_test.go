@@ -42,6 +42,33 @@ const wholeSet = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactFingerpri
 func BenchmarkWholeSet(b *testing.B)         { benchmarkBatch(b, wholeSet, 1) }
 func BenchmarkWholeSetAllCores(b *testing.B) { benchmarkBatch(b, wholeSet, 0) }
 
+// benchmarkOffspring reports offspring per second on one goroutine.
+func benchmarkOffspring(b *testing.B, make func(i int) ([]string, error)) {
+	made := 0
+	for i := 0; b.Loop(); i++ {
+		some, err := make(i)
+		if err != nil {
+			b.Fatal(err)
+		}
+		made += len(some)
+	}
+	b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "offspring/s")
+}
+
+func BenchmarkMutations(b *testing.B) {
+	benchmarkOffspring(b, func(i int) ([]string, error) { return chem.Mutations(drugs[i%len(drugs)], 20, uint64(i)) })
+}
+
+func BenchmarkOneMutation(b *testing.B) {
+	benchmarkOffspring(b, func(i int) ([]string, error) { return chem.Mutations(drugs[i%len(drugs)], 1, uint64(i)) })
+}
+
+func BenchmarkCrossovers(b *testing.B) {
+	benchmarkOffspring(b, func(i int) ([]string, error) {
+		return chem.Crossovers(drugs[i%len(drugs)], drugs[(i+3)%len(drugs)], 5, uint64(i))
+	})
+}
+
 func BenchmarkTanimoto(b *testing.B) {
 	m, err := chem.Parse(drugs[0])
 	if err != nil {

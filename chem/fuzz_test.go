@@ -55,6 +55,8 @@ var calls = []struct {
 	{"Scaffold", func(s string) { chem.Scaffold(s) }},
 	{"OpenPositions", func(s string) { chem.OpenPositions(s, 3, 7) }},
 	{"Halves", func(s string) { chem.Halves(s, 3, 7) }},
+	{"Mutations", func(s string) { chem.Mutations(s, 3, 7) }},
+	{"Crossovers", func(s string) { chem.Crossovers(s, "CC(C)Cc1ccc(cc1)C(C)C(=O)O", 3, 7) }},
 	{"Draw", func(s string) {
 		if m, err := chem.Parse(s); err == nil {
 			chem.Picture{}.Draw(m)

@@ -107,6 +107,15 @@ retort_answer retort_open(const char *smiles, size_t size, int32_t count, uint64
  * canonical, with dummies [1*]. */
 retort_answer retort_halves(const char *smiles, size_t size, int32_t count, uint64_t seed);
 
+/* Up to count molecules that one small random change makes of a molecule: distinct, canonical, none of
+ * them the molecule itself. stereo != 0: its configuration is what is changed. Fewer where attempts, a
+ * number in proportion to count, do not find as many. */
+retort_answer retort_mutations(const char *smiles, size_t size, int32_t count, int32_t stereo, uint64_t seed);
+
+/* The same of a part of one molecule and a part of another, each cut at a single bond in no ring. */
+retort_answer retort_crossovers(const char *first, size_t first_size, const char *second, size_t second_size,
+                                int32_t count, uint64_t seed);
+
 /* A fragment written from each of its dummies: its SMILES, which begins with that dummy, dummies
  * without their labels; then the labels in the order of the text, separated by spaces. */
 retort_answer retort_rooted(const char *smiles, size_t size);

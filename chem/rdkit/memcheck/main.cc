@@ -65,6 +65,8 @@ void everything(const std::string &s, const std::string &before) {
   release(retort_open(s.data(), s.size(), 3, 1));
   release(retort_halves(s.data(), s.size(), 3, 1));
   release(retort_rooted(s.data(), s.size()));
+  for (int stereo = 0; stereo < 2; ++stereo) release(retort_mutations(s.data(), s.size(), 3, stereo, 1));
+  release(retort_crossovers(s.data(), s.size(), before.data(), before.size(), 3, 1));
 }
 
 std::string damaged(std::string s, const std::string &other) {

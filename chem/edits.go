@@ -1,0 +1,106 @@
+package chem
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"retort/chem/rdkit"
+)
+
+// Parents are what offspring is made of.
+type Parents struct {
+	First  string // SMILES
+	Second string // SMILES; "" for mutations of First, else crossovers of the two
+	// Stereo changes the configuration of a stereocentre, or gives one to a centre without, in place of the graph.
+	Stereo bool
+	Count  int    // molecules wanted, at most [MaxOffspring]
+	Seed   uint64 // of the random numbers: the same seed gives the same offspring
+}
+
+// MaxOffspring is the most molecules that one pair of parents is asked for; more are not made.
+const MaxOffspring = 1024
+
+// offspringAtOnce is how many molecules are made between two looks at the context.
+const offspringAtOnce = 32
+
+// Mutations returns up to count molecules, each one small random change of the graph away: an atom replaced, added,
+// inserted, deleted; two exchanged; a bond's order changed; a ring closed, opened, widened or narrowed; a substituent
+// added, replaced, deleted or moved.
+//
+// They are canonical SMILES, distinct, and none of them is the molecule. All are molecules that [Parse] reads, with at
+// most 100 heavy atoms unless the molecule has more, and with no more unpaired electrons and no more unlikely bonds (such as O-O, N-Cl, cumulated
+// double bonds) than the molecule. Configurations that the change does not touch are kept, and atoms that are not of
+// organic chemistry, have an isotope or unpaired electrons stay as they are. Fewer than count come back where there are
+// no more, or where they are hard to find. The error is as of [Parse].
+func Mutations(smiles string, count int, seed uint64) ([]string, error) {
+	return Parents{First: smiles, Count: count, Seed: seed}.offspring(context.Background())
+}
+
+// Crossovers returns up to count molecules that have a part of the one and a part of the other: each is cut at a single
+// bond that is in no ring, and the two are joined there (Jensen, Chem. Sci. 10, 3567, 2019). What holds of the results of
+// [Mutations] holds of these.
+func Crossovers(first, second string, count int, seed uint64) ([]string, error) {
+	return Parents{First: first, Second: second, Count: count, Seed: seed}.offspring(context.Background())
+}
+
+// Offspring makes molecules of many parents on all cores. The i-th result belongs to the i-th parents; parents that are
+// no molecules have none. The error is that of the context.
+func Offspring(ctx context.Context, parents []Parents) ([][]string, error) {
+	found := make([][]string, len(parents))
+	err := Options{}.inChunks(ctx, len(parents), func(from, to int) {
+		for i := from; i < to && ctx.Err() == nil; i++ {
+			found[i], _ = parents[i].offspring(ctx)
+		}
+	}, func(int, int) {})
+	return found, err
+}
+
+// barrenRounds is after how many requests in a row without a new molecule no more are made.
+const barrenRounds = 3
+
+// offspring asks for a few molecules at a time, until there are enough or there seem to be no more.
+func (p Parents) offspring(ctx context.Context) (found []string, err error) {
+	if p.First, err = (Limits{}).Check(p.First); err != nil {
+		return nil, err
+	}
+	if p.Second != "" {
+		if p.Second, err = (Limits{}).Check(p.Second); err != nil {
+			return nil, err
+		}
+	}
+	random := rand.New(rand.NewPCG(p.Seed, 0))
+	known := map[string]bool{}
+	wanted := min(p.Count, MaxOffspring)
+	for barren := 0; len(found) < wanted && barren < barrenRounds && ctx.Err() == nil; barren++ {
+		made, err := p.make(min(wanted, offspringAtOnce), random.Uint64())
+		if err != nil {
+			return nil, err
+		}
+		for _, smiles := range made {
+			if !known[smiles] && len(found) < wanted {
+				known[smiles] = true
+				found = append(found, smiles)
+				barren = -1
+			}
+		}
+	}
+	return found, nil
+}
+
+func (p Parents) make(count int, seed uint64) ([]string, error) {
+	if p.Second == "" {
+		made, err := rdkit.Mutations(p.First, count, p.Stereo, seed)
+		if err != nil {
+			return nil, Explain(p.First, err)
+		}
+		return made, nil
+	}
+	made, err := rdkit.Crossovers(p.First, p.Second, count, seed)
+	if err == nil {
+		return made, nil
+	}
+	if _, err := Parse(p.First); err != nil { // one of the two, which the call does not say
+		return nil, err
+	}
+	return nil, Explain(p.Second, err)
+}

@@ -1,0 +1,273 @@
+// Neighbours and crossovers of molecules: the preparation, the check of what was made, and the call.
+#include "edit.h"
+
+#include <GraphMol/MolOps.h>
+#include <GraphMol/SmilesParse/SmilesWrite.h>
+
+#include <algorithm>
+#include <set>
+
+namespace retort {
+namespace {
+
+using RDKit::Atom;
+using RDKit::Bond;
+using RDKit::ROMol;
+
+bool organic(int element) {
+  static const std::set<int> elements{5, 6, 7, 8, 9, 14, 15, 16, 17, 34, 35, 53};
+  return elements.count(element);
+}
+
+// Lets the hydrogens of an atom follow from its bonds; false where they would be others.
+bool imply_hydrogens(Atom &atom) {
+  const unsigned written = atom.getNumExplicitHs();
+  const bool closed = atom.getNoImplicit();
+  const unsigned before = atom.getTotalNumHs();
+  atom.setNumExplicitHs(0);
+  atom.setNoImplicit(false);
+  try {
+    atom.updatePropertyCache(true);
+    if (atom.getTotalNumHs() == before) return true;
+  } catch (const std::exception &) {
+  }
+  atom.setNumExplicitHs(written);
+  atom.setNoImplicit(closed);
+  atom.updatePropertyCache(false);
+  return false;
+}
+
+int unpaired(const ROMol &mol) {
+  int count = 0;
+  for (const auto atom : mol.atoms()) count += atom->getNumRadicalElectrons();
+  return count;
+}
+
+// The property of atoms that were aromatic before a change.
+const char *const kAromatic = "retort_aromatic";
+
+bool ends_aromaticity(const ROMol &mol) {
+  for (const auto atom : mol.atoms()) {
+    if (!atom->getIsAromatic() && atom->hasProp(kAromatic)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Parent::Parent(const std::string &text) : mol(parse(text)) {
+  smiles = RDKit::MolToSmiles(*mol);
+  radicals = unpaired(*mol);
+  oddities = retort::oddities(*mol);
+  for (auto atom : mol->atoms()) {
+    aromatic.push_back(atom->getIsAromatic());
+    if (aromatic.back()) atom->setProp(kAromatic, 1);
+  }
+  RDKit::MolOps::Kekulize(*mol, true);
+  for (auto atom : mol->atoms()) {
+    bool free = organic(atom->getAtomicNum()) && !atom->getIsotope() && !atom->getNumRadicalElectrons();
+    free = imply_hydrogens(*atom) && free && !atom->getAtomMapNum();
+    fixed.push_back(!free);
+    hydrogens.push_back(free ? atom->getTotalNumHs() : 0);
+  }
+  const auto *rings = mol->getRingInfo();
+  for (const auto bond : mol->bonds()) {
+    const bool chain = bond->getBondType() == Bond::SINGLE && !rings->numBondRings(bond->getIdx());
+    if (chain && !fixed[bond->getBeginAtomIdx()] && !fixed[bond->getEndAtomIdx()]) {
+      single_chain.push_back(bond->getIdx());
+    }
+  }
+}
+
+namespace {
+
+// What is odd about one atom and its bonds.
+int odd_atom(const ROMol &mol, const Atom &atom, bool small_ring) {
+  int doubles = 0, triples = 0, donors = 0, nitrogens = 0, odd = 0;
+  const int element = atom.getAtomicNum();
+  for (const auto bond : mol.atomBonds(&atom)) {
+    const Atom &other = *bond->getOtherAtom(&atom);
+    const int next = other.getAtomicNum();
+    const bool single = bond->getBondType() == Bond::SINGLE;
+    doubles += bond->getBondType() == Bond::DOUBLE;
+    triples += bond->getBondType() == Bond::TRIPLE;
+    donors += single && (next == 7 || next == 8) && other.getTotalNumHs() > 0 && other.getDegree() == 1;
+    nitrogens += single && next == 7;
+    const bool halogen = next == 9 || next == 17 || next == 35 || next == 53;
+    odd += halogen && (element == 7 || element == 8 || element == 16);
+    odd += element == 8 && next == 8 && atom.getIdx() < other.getIdx();
+    odd += single && element == 8 && next == 16 && other.getTotalDegree() == 2;
+    odd += single && element == 8 && next == 7 && other.getDegree() == 1;
+  }
+  if (element == 6) {
+    odd += doubles > 1;
+    odd += small_ring && (triples || doubles > 1);
+    odd += atom.getHybridization() == Atom::SP3 && donors > 1;
+  }
+  return odd + (element == 7 && nitrogens > 1 && !atom.getIsAromatic());
+}
+
+// Whether an atom is where two small rings that share more than a bond meet: no place for a double
+// bond (Bredt's rule).
+bool bridgehead(const ROMol &mol, const Atom &atom) {
+  const auto *rings = mol.getRingInfo();
+  if (atom.getDegree() < 3 || rings->numAtomRings(atom.getIdx()) < 2) return false;
+  const auto members = rings->atomMembers(atom.getIdx());
+  for (size_t i = 0; i < members.size(); ++i) {
+    const auto &one = rings->atomRings()[members[i]];
+    for (size_t k = 0; k < i && one.size() <= 8; ++k) {
+      const auto &other = rings->atomRings()[members[k]];
+      if (other.size() > 8) continue;
+      const auto in_one = [&](int a) { return std::find(one.begin(), one.end(), a) != one.end(); };
+      if (std::count_if(other.begin(), other.end(), in_one) > 2) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+int oddities(const ROMol &mol) {
+  const auto *rings = mol.getRingInfo();
+  int odd = 0;
+  for (const auto atom : mol.atoms()) {
+    const unsigned ring = rings->numAtomRings(atom->getIdx()) ? rings->minAtomRingSize(atom->getIdx()) : 0;
+    odd += odd_atom(mol, *atom, ring && ring <= 8);
+  }
+  for (const auto bond : mol.bonds()) {
+    if (bond->getBondType() == Bond::SINGLE || !rings->numBondRings(bond->getIdx())) continue;
+    const unsigned ring = rings->minBondRingSize(bond->getIdx());
+    odd += ring == 3 || (ring == 4 && !bond->getIsAromatic());
+    for (const auto *end : {bond->getBeginAtom(), bond->getEndAtom()}) odd += bridgehead(mol, *end);
+  }
+  return odd;
+}
+
+int usual_valence(int element) {
+  switch (element) {
+    case 6: return 4;
+    case 7: return 3;
+    case 8: case 16: return 2;
+    case 9: case 17: case 35: return 1;
+    default: return 0;
+  }
+}
+
+void connect(Draft &mol, int atom, int neighbour) {
+  mol.addBond(atom, neighbour, Bond::SINGLE);
+  mol.getAtomWithIdx(atom)->setChiralTag(Atom::CHI_UNSPECIFIED);
+  mol.getAtomWithIdx(neighbour)->setChiralTag(Atom::CHI_UNSPECIFIED);
+}
+
+void renew(const ROMol &before, Draft &mol, int from, int old, int atom) {
+  // A configuration is the sense of rotation of the bonds in their order. The new bond is the last,
+  // so each bond behind the old one changes places with it.
+  int behind = 0;
+  bool found = false;
+  for (const auto bond : before.atomBonds(before.getAtomWithIdx(from))) {
+    behind += found;
+    found |= static_cast<int>(bond->getOtherAtomIdx(from)) == old;
+  }
+  if (behind % 2) mol.getAtomWithIdx(atom)->invertChirality();
+}
+
+void substitute(const ROMol &before, Draft &mol, int atom, int old, int neighbour) {
+  mol.removeBond(atom, old);
+  mol.addBond(atom, neighbour, Bond::SINGLE);
+  renew(before, mol, atom, old, atom);
+}
+
+std::vector<int> beyond(const ROMol &mol, int from, int to) {
+  std::vector<char> seen(mol.getNumAtoms());
+  seen[from] = seen[to] = 1;
+  std::vector<int> atoms{to};
+  for (size_t i = 0; i < atoms.size(); ++i) {
+    for (const auto next : mol.atomNeighbors(mol.getAtomWithIdx(atoms[i]))) {
+      if (seen[next->getIdx()]++) continue;
+      atoms.push_back(next->getIdx());
+    }
+  }
+  return atoms;
+}
+
+void remove(Draft &mol, const std::vector<int> &atoms) {
+  mol.beginBatchEdit();
+  for (const int atom : atoms) mol.removeAtom(atom);
+  mol.commitBatchEdit();
+}
+
+namespace {
+
+constexpr size_t kLongestText = 512;  // of what is made
+
+// Sanitises a changed molecule and writes its canonical SMILES, "" where it is no molecule or one
+// that nobody asks for: with more unpaired electrons, more oddities than `odd`.
+std::string finished(Draft &mol, int radicals, int odd) {
+  RDKit::MolOps::sanitizeMol(mol);
+  if (unpaired(mol) > radicals || oddities(mol) > odd) return "";
+  RDKit::MolOps::assignStereochemistry(mol, true, true);
+  return RDKit::MolToSmiles(mol);
+}
+
+// As finished, and read anew: equal strings, equal molecules. "" for anything that RDKit refuses.
+std::string readable(Draft &mol, int radicals, int odd, std::set<std::string> &seen) {
+  std::string text;
+  Failure failure;
+  guarded(failure, [&] {
+    std::string first = finished(mol, radicals, odd);
+    if (first.empty() || first.size() > kLongestText || !seen.insert(first).second) return;
+    const std::string second = RDKit::MolToSmiles(*parse(first));
+    if (second == first || seen.insert(second).second) text = second;
+  });
+  return text;
+}
+
+// Makes up to count distinct molecules of at most so many atoms by a change, in a number of attempts in
+// proportion.
+template <typename Change>
+void collect(int32_t count, int most, int radicals, int odd, std::set<std::string> &seen,
+             Random &random, std::string &out, const Change &change) {
+  for (int attempts = 6 * count + 24; count > 0 && attempts > 0; --attempts) {
+    Draft mol;
+    if (!change(mol)) continue;
+    if (static_cast<int>(mol.getNumAtoms()) > most || !mol.getNumAtoms()) continue;
+    const std::string text = readable(mol, radicals, odd, seen);
+    // A change that ends aromaticity is seldom what is looked for: one of eight stays.
+    if (text.empty() || (ends_aromaticity(mol) && random.below(8))) continue;
+    put(out, text);
+    --count;
+  }
+}
+
+}  // namespace
+}  // namespace retort
+
+extern "C" retort_answer retort_mutations(const char *smiles, size_t size, int32_t count, int32_t stereo,
+                                          uint64_t seed) {
+  using namespace retort;
+  return answered([&](std::string &out) {
+    const Parent parent(std::string(smiles, size));
+    std::set<std::string> seen{parent.smiles};
+    Random random{seed};
+    collect(count, std::max(kMostAtoms, parent.size()), parent.radicals, parent.oddities, seen, random, out, [&](Draft &mol) {
+      mol = Draft(*parent.mol);
+      return stereo ? change_stereo(parent, mol, random) : mutate(parent, mol, random);
+    });
+  });
+}
+
+extern "C" retort_answer retort_crossovers(const char *first, size_t first_size, const char *second,
+                                           size_t second_size, int32_t count, uint64_t seed) {
+  using namespace retort;
+  return answered([&](std::string &out) {
+    const Parent one(std::string(first, first_size));
+    const Parent two(std::string(second, second_size));
+    std::set<std::string> seen{one.smiles, two.smiles};
+    Random random{seed};
+    const int radicals = std::max(one.radicals, two.radicals);
+    const int odd = std::max(one.oddities, two.oddities);
+    collect(count, kMostAtoms, radicals, odd, seen, random, out, [&](Draft &mol) {
+      return random.below(2) ? cross(one, two, mol, random) : cross(two, one, mol, random);
+    });
+  });
+}
