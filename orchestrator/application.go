@@ -15,6 +15,7 @@ import (
 
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/memory"
+	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
@@ -29,6 +30,7 @@ type application struct {
 	client    *triton.Client
 	registry  *triton.Registry
 	keys      *gateway.Keys // nil: none is asked for
+	oracles   *oracle.Oracles
 	gateways  []*gateway.Gateway
 	listeners []listener
 	secure    *tls.Config
@@ -73,6 +75,7 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (a *applicat
 		Logger:     logger,
 	})
 	a.registry.Follow(func(s *triton.Snapshot) { a.metrics.TritonUp(!s.Stale) })
+	a.openOracles()
 	if err := a.openTLS(); err != nil {
 		return nil, err
 	}

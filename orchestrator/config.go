@@ -14,6 +14,7 @@ import (
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
 	"retort/orchestrator/memory"
+	"retort/orchestrator/oracle"
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/triton"
 )
@@ -39,6 +40,8 @@ type Config struct {
 	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Memory for the bodies and pictures of all requests together, in bytes; more wait, then are refused. 0: an eighth of the machine's or the container's, between 256 MiB and 2 GiB."`
 	MaxConnections int           `default:"4096" help:"Open connections of one port; for the next one, a connection whose client is waited for is closed."`
 	WriteTimeout   time.Duration `default:"30s" help:"How long a client may take to read each 256 KiB of an answer."`
+
+	Oracle oracle.Config `embed:"" prefix:"oracle-" group:"Oracles of the molecule APIs"`
 
 	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn or error."`
 	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal."`
@@ -117,6 +120,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Masked.Room.BatchTokens < 1 {
 		errs = append(errs, errors.New("masked-batch-tokens must be positive"))
+	}
+	if c.Oracle.Timeout <= 0 || c.Oracle.Calls < 1 {
+		errs = append(errs, errors.New("oracle-timeout and oracle-calls must be positive"))
 	}
 	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
 		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))

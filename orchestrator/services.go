@@ -9,6 +9,7 @@ import (
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
+	"retort/orchestrator/oracle"
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/ranking/rerank"
 	"retort/orchestrator/triton"
@@ -38,14 +39,19 @@ var services = []service{
 func (a *application) latent() gateway.API {
 	models := triton.NewSetCatalog(a.registry, "latent", a.logger, func(n int) { a.metrics.ModelsReady("latent", n) },
 		latent.Opener(a.client, a.batching("latent")))
-	oracles := catalog(a, latent.OracleAPI, latent.OracleOpener(a.client, a.batching(latent.OracleAPI)))
-	return latent.New(a.config.Latent.Room, models, oracles)
+	return latent.New(a.config.Latent.Room, models, a.oracles)
 }
 
 func (a *application) masked() gateway.API {
 	batching := a.batching("masked")
 	batching.MaxTokens = a.config.Masked.Room.BatchTokens
-	return masked.New(a.config.Masked.Room, catalog(a, "masked", masked.Opener(a.client, batching)))
+	return masked.New(a.config.Masked.Room, catalog(a, "masked", masked.Opener(a.client, batching)), a.oracles)
+}
+
+// openOracles follows the models that score molecules for the molecule APIs.
+func (a *application) openOracles() {
+	open := oracle.Opener(a.client, a.config.Oracle, a.batching(oracle.API))
+	a.oracles = oracle.New(a.config.Oracle, catalog(a, oracle.API, open))
 }
 
 func (a *application) embedding() gateway.API {

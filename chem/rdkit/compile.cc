@@ -69,7 +69,8 @@ bool field_of(const std::string &description, Field &field) {
   static const std::pair<const char *, Field> known[] = {
       {"AtomType", kType},           {"AtomAtomicNum", kElement},
       {"AtomIsAromatic", kAromatic}, {"AtomIsAliphatic", kAliphatic},
-      {"AtomHCount", kHydrogens},    {"AtomTotalDegree", kTotalDegree},
+      {"AtomHCount", kHydrogens},    {"AtomImplicitHCount", kImplicit},
+        {"AtomTotalDegree", kTotalDegree},
       {"AtomExplicitDegree", kDegree}, {"AtomFormalCharge", kCharge},
       {"AtomInNRings", kRings},      {"AtomInRing", kInRing},
       {"AtomIsotope", kIsotope},     {"AtomTotalValence", kValence}};

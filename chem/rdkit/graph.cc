@@ -59,6 +59,7 @@ Graph::Graph(const RDKit::ROMol &mol) {
     a[kAliphatic] = !aromatic;
     a[kType] = a[kElement] + 1000 * aromatic;
     a[kHydrogens] = atom->getTotalNumHs(true);
+    a[kImplicit] = atom->getTotalNumHs(false);
     a[kTotalDegree] = atom->getTotalDegree();
     a[kDegree] = atom->getDegree();
     a[kCharge] = atom->getFormalCharge();

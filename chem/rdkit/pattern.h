@@ -25,6 +25,7 @@ enum Field : uint8_t {
   kAromatic,     // 0 or 1
   kAliphatic,    // 0 or 1
   kHydrogens,    // implicit and explicit
+  kImplicit,     // hydrogens that are no atoms of their own
   kTotalDegree,  // neighbours with hydrogens
   kDegree,       // neighbours in the graph
   kCharge,

@@ -132,6 +132,37 @@ void retort_query_free(retort_query *query);
 void retort_contains(const retort_query *query, const char *text, const uint32_t *ends, int32_t n,
                      uint8_t *out);
 
+/* What a panel can measure. The similarities are Tanimoto's of fingerprints that count their features, to the molecule
+ * given as text; the atom pairs are those up to 10 bonds apart. */
+enum {
+  RETORT_MORGAN2_SIMILARITY = 0,
+  RETORT_MORGAN3_SIMILARITY = 1,
+  RETORT_FEATURE_SIMILARITY = 2, /* Morgan of radius 2 of pharmacophoric features */
+  RETORT_PAIR_SIMILARITY = 3,
+  RETORT_CONTAINS = 4,      /* 1 if the SMARTS pattern given as text is there, else 0 */
+  RETORT_SAME_SCAFFOLD = 5, /* 1 if the Bemis-Murcko scaffold is that of the molecule given as text, else 0 */
+  RETORT_RINGS = 6,
+  RETORT_AROMATIC_RINGS = 7,
+  RETORT_ROTATABLE = 8, /* bonds, strict definition */
+  RETORT_DONORS = 9,
+  RETORT_ACCEPTORS = 10,
+  RETORT_HEAVY_ATOMS = 11,
+  RETORT_FRACTION_SP3 = 12, /* of the carbon atoms */
+  RETORT_ELEMENT = 13,      /* atoms of the element whose symbol is the text, implicit hydrogens counted */
+  RETORT_ALL_ATOMS = 14     /* hydrogens included */
+};
+
+/* A list of measures; read-only once complete, so threads may share it. */
+typedef struct retort_panel retort_panel;
+
+retort_panel *retort_panel_new(void);
+retort_answer retort_panel_add(retort_panel *panel, int32_t kind, const char *text, size_t size);
+void retort_panel_free(retort_panel *panel);
+
+/* One row per molecule with a number per measure, NaN where the molecule cannot be read or a pattern search took too
+ * many steps. out has room for all. */
+void retort_panel_measure(const retort_panel *panel, const char *text, const uint32_t *ends, int32_t n, double *out);
+
 typedef struct {
   int32_t width, height; /* of one panel, pixels */
   int32_t columns;       /* of the grid */

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/objective"
 	"retort/orchestrator/wire"
 )
 
@@ -52,19 +53,26 @@ type Sampled struct {
 
 // Generate is the body of POST /generate.
 type Generate struct {
-	// Smi is the seed. A list is beyond the published API; the answer is then one list per seed.
-	Smi           Seeds    `json:"smi" bind:"required"`
-	Algorithm     string   `json:"algorithm"` // "CMA-ES" or "none"
-	NumMolecules  int      `json:"num_molecules"`
-	PropertyName  Property `json:"property_name"`
-	Minimize      bool     `json:"minimize"`
-	MinSimilarity float64  `json:"min_similarity"` // Tanimoto, Morgan radius 2, 2048 bits
-	Particles     int      `json:"particles"`      // evaluations an iteration; with "none" the fewest points of a round
-	Iterations    int      `json:"iterations"`
-	ScaledRadius  float64  `json:"scaled_radius"`
+	// Smi is the seed. A list is beyond the published API; the answer is then one list per seed. So are an empty list and
+	// null, with CMA-ES: the search then starts from molecules that the model itself draws.
+	Smi           Seeds          `json:"smi" bind:"required,nullable"`
+	Algorithm     string         `json:"algorithm"` // "CMA-ES" or "none"
+	NumMolecules  int            `json:"num_molecules"`
+	PropertyName  objective.Spec `json:"property_name"`
+	Minimize      bool           `json:"minimize"`
+	MinSimilarity float64        `json:"min_similarity"` // Tanimoto, Morgan radius 2, 2048 bits
+	Particles     int            `json:"particles"`      // evaluations an iteration; with "none" the fewest points of a round
+	Iterations    int            `json:"iterations"`
+	ScaledRadius  float64        `json:"scaled_radius"`
 
 	// Beyond the published API.
 
+	// Objective takes the place of PropertyName: the same member as of the masked API.
+	Objective *objective.Spec `json:"objective" bind:"nullable"`
+	// Shared makes the seeds one population of one search. The answer is one list, as for one seed.
+	Shared bool `json:"shared"`
+	// Evaluated adds all molecules that were scored to the answer.
+	Evaluated bool `json:"evaluated"`
 	// Seed makes the answer repeatable.
 	Seed *int64 `json:"seed"`
 	// IncludeScores answers with objects in place of strings.
@@ -76,7 +84,7 @@ type Generate struct {
 // SetDefaults is called before the body is decoded.
 func (r *Generate) SetDefaults() {
 	r.Algorithm = guided
-	r.PropertyName = Property{Terms: []Term{{Name: "QED", Weight: 1}}}
+	r.PropertyName = objective.One("QED")
 	r.NumMolecules = 10
 	r.Particles = 30
 	r.Iterations = 10
@@ -119,6 +127,9 @@ func (s *Seeds) path(i int) []any {
 // seeds, a list of these.
 type Generated struct {
 	Generated any `json:"generated"`
+	// Evaluated are all molecules that have a score, in the order in which they were found: with evaluated. For a list of
+	// seeds they are those of all searches.
+	Evaluated []*Molecule `json:"evaluated,omitempty"`
 }
 
 // Molecule is one molecule with its scores.

@@ -3,6 +3,7 @@ package latent
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,7 +29,7 @@ func (s *Service) Watch(ctx context.Context, r Generate, send func(any) error) e
 const maxSearches = 8
 
 func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) error) (Generated, error) {
-	goal, err := goalOf(r, s.oracles.All())
+	goal, opened, err := goalOf(r, s.oracles.All())
 	if err != nil {
 		return Generated{}, err
 	}
@@ -36,15 +37,23 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	if err != nil {
 		return Generated{}, err
 	}
-	random := randomOf(r.Seed, seeds)
-	found := make([][]*search.Molecule, len(seeds))
+	if err := s.probe(ctx, r, opened); err != nil {
+		return Generated{}, err
+	}
+	starts := starts(r, seeds)
+	random := randomOf(r.Seed, starts)
+	found := make([][]*search.Molecule, len(starts))
+	evaluated := make([][]*Molecule, len(starts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxSearches)
-	for i, seed := range seeds {
+	for i, start := range starts {
 		one := search.Search{
-			Model: model, Goal: goal, Seed: seed, Random: random[i],
+			Model: model, Goal: goal, Seeds: start, KeepSeeds: r.Shared, Random: random[i],
 			Molecules: r.NumMolecules, Particles: r.Particles, Iterations: r.Iterations, ScaledRadius: r.ScaledRadius,
 			Watch: func(p search.Progress) error { return send(progressOf(i, p)) },
+		}
+		if r.Evaluated {
+			one.Evaluated = func(m *search.Molecule) { evaluated[i] = append(evaluated[i], moleculeOf(m, false)) }
 		}
 		group.Go(func() (err error) {
 			if r.Algorithm == guided {
@@ -58,18 +67,32 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	if err := group.Wait(); err != nil {
 		return Generated{}, err
 	}
-	return s.answer(r, found), nil
+	answer := s.answer(r, found)
+	answer.Evaluated = slices.Concat(evaluated...)
+	return answer, nil
 }
 
-// randomOf gives each seed a stream of random numbers. With the number of a request they are the same each time.
-func randomOf(number *int64, seeds []search.Seed) []*rand.Rand {
+// starts are the seeds of each search: one each, or all of one.
+func starts(r Generate, seeds []search.Seed) [][]search.Seed {
+	if r.Shared || len(seeds) == 0 {
+		return [][]search.Seed{seeds}
+	}
+	return slices.Collect(slices.Chunk(seeds, 1))
+}
+
+// randomOf gives each search a stream of random numbers. With the number of a request they are the same each time.
+func randomOf(number *int64, starts [][]search.Seed) []*rand.Rand {
 	streams := search.NewStreams(rand.Uint64())
 	if number != nil {
 		streams = search.NewStreams(uint64(*number))
 	}
-	random := make([]*rand.Rand, len(seeds))
-	for i, seed := range seeds {
-		random[i] = streams.Next(seed.SMILES)
+	random := make([]*rand.Rand, len(starts))
+	for i, start := range starts {
+		name := ""
+		if len(start) > 0 {
+			name = start[0].SMILES
+		}
+		random[i] = streams.Next(name)
 	}
 	return random
 }
@@ -84,10 +107,10 @@ func (s *Service) answer(r Generate, found [][]*search.Molecule) Generated {
 			lists[i] = smilesOf(molecules)
 		}
 	}
-	if r.Smi.List {
-		return Generated{lists}
+	if r.Smi.List && !r.Shared && len(r.Smi.Smiles) > 0 {
+		return Generated{Generated: lists}
 	}
-	return Generated{lists[0]}
+	return Generated{Generated: lists[0]}
 }
 
 func smilesOf(molecules []*search.Molecule) []string {

@@ -35,7 +35,6 @@ const (
 	tensorBeamSize    = "beam_size"      // INT64 [rows, 1]
 	tensorTokens      = "token_ids"      // INT64 [rows, tokens]; of the beam decoder [rows, beams, tokens]
 	tensorScore       = "score"          // FP32 [rows, 1]; of the beam decoder [rows, beams]
-	tensorFingerprint = "fingerprint"    // FP32 [rows, 2048], of an oracle: each bit as 0 or 1
 )
 
 // network is a Model on Triton: two entries of the model repository with the parameter role "encoder" and "decoder",

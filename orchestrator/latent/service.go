@@ -2,9 +2,11 @@ package latent
 
 import (
 	"context"
+	"slices"
 
 	"retort/chem"
 	"retort/orchestrator/latent/search"
+	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
@@ -13,11 +15,11 @@ import (
 type Service struct {
 	config  Config
 	models  *triton.Catalog[Model]
-	oracles *triton.Catalog[*Oracle]
+	oracles *oracle.Oracles
 }
 
-// New returns the service over a catalog of models and one of oracles.
-func New(config Config, models *triton.Catalog[Model], oracles *triton.Catalog[*Oracle]) *Service {
+// New returns the service over a catalog of models and the oracles that may score molecules.
+func New(config Config, models *triton.Catalog[Model], oracles *oracle.Oracles) *Service {
 	return &Service{config: config, models: models, oracles: oracles}
 }
 
@@ -106,7 +108,7 @@ func (s *Service) Sampling(ctx context.Context, r Sampling) (Sampled, error) {
 		return Sampled{}, err
 	}
 	sampling := search.Sampling{
-		Model: model, Seeds: seeds, Random: randomOf(r.Seed, seeds),
+		Model: model, Seeds: seeds, Random: randomOf(r.Seed, slices.Collect(slices.Chunk(seeds, 1))),
 		Molecules: r.NumMolecules, ScaledRadius: r.ScaledRadius, BeamSize: r.BeamSize,
 	}
 	found, err := sampling.Draw(ctx)

@@ -19,6 +19,7 @@ import (
 	"retort/chem"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/latent/search/toy"
+	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
@@ -206,8 +207,9 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	tb.Cleanup(registry.Close)
 	batching := triton.BatchOptions{}
 	silent := func(int) {}
+	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
 	service := New(config, triton.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, batching)),
-		triton.NewCatalog(registry, OracleAPI, zerolog.Nop(), silent, OracleOpener(client, batching)))
+		oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, oracle.Opener(client, oracles, batching))))
 	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
 	defer cancel()
 	if _, err := tritontest.Wait(ctx, registry, func(*triton.Snapshot) bool { return service.Ready() == nil }); err != nil {

@@ -4,10 +4,10 @@ import "retort/orchestrator/fault"
 
 // Where a field of a request is checked:
 //
-//   - its JSON type, and whether it is there: gateway.Bind, from the types in api.go; property.go for property_name
+//   - its JSON type, and whether it is there: gateway.Bind, from the types in api.go; the package objective for objective and property_name
 //   - the greatest length of a list, which is a setting (config.go): gateway.Bind, from routes.go
 //   - its documented bounds: here
-//   - whether a SMILES can be read: seeds.go; the size of a hidden state: checkSize; the name of a property: objective.go
+//   - whether a SMILES can be read: seeds.go; the size of a hidden state: checkSize; the terms of an objective: objective.go
 
 // The documented bounds.
 const (
@@ -20,6 +20,9 @@ const (
 	maxMinSimilarity = 0.7
 	maxScaledRadius  = 2
 )
+
+// maxEvaluated is how many molecules an answer can list as evaluated: some 10 MB.
+const maxEvaluated = 100_000
 
 // Validate checks the documented bounds of POST /embedding and POST /hidden.
 func (r *Sequences) Validate() error {
@@ -87,7 +90,14 @@ func (r *Sampling) Validate() error {
 // Validate checks the documented bounds. Fields of the other algorithm are checked too, though they have no effect.
 func (r *Generate) Validate() error {
 	var problems fault.Problems
-	checkTexts(&problems, r.Smi.Smiles, r.Smi.path)
+	problems.AddEach(len(r.Smi.Smiles), func(i int) *fault.Error { return fault.Text(r.Smi.Smiles[i], r.Smi.path(i)...) })
+	if r.Algorithm == unguided && (len(r.Smi.Smiles) == 0 || r.Shared) {
+		problems.Add(fault.Field("value_error", nil, []any{"smi"}, "Value error, algorithm none needs a molecule to draw around, and shares none"))
+	}
+	if r.Evaluated && r.points() > maxEvaluated {
+		problems.Add(fault.Field("value_error", true, []any{"evaluated"},
+			"Value error, the request may evaluate %d molecules, and at most %d can be listed", r.points(), maxEvaluated))
+	}
 	problems.Add(
 		fault.OneOf(r.Algorithm, []string{guided, unguided}, "algorithm"),
 		fault.Between(r.NumMolecules, 1, maxMolecules, "num_molecules"),
@@ -130,5 +140,5 @@ func (r *Generate) Heavy() bool {
 	if r.Algorithm == guided {
 		points = r.Particles * r.Iterations
 	}
-	return len(r.Smi.Smiles)*points > maxLightPoints
+	return max(1, len(r.Smi.Smiles))*points > maxLightPoints
 }

@@ -1,6 +1,9 @@
 package masked
 
-import "retort/orchestrator/wire"
+import (
+	"retort/orchestrator/objective"
+	"retort/orchestrator/wire"
+)
 
 // Request is the body of POST /generate. Numbers and truths may come as text; members that are not listed are
 // tolerated, since clients and gateways send some.
@@ -28,6 +31,12 @@ type Request struct {
 
 	// Beyond the published API.
 
+	// Objective takes the place of Scoring: the same member as of the latent API.
+	Objective *objective.Spec `json:"objective" bind:"nullable"`
+	// Smi are molecules that the rounds start from, in place of a first generation.
+	Smi wire.Strings `json:"smi" bind:"nullable"`
+	// Evaluated adds all molecules that were scored to the answer.
+	Evaluated wire.Bool `json:"evaluated"`
 	// Model is a public id; anything else means the default model.
 	Model any `json:"model"`
 	// Seed makes the answer repeatable.
@@ -61,6 +70,8 @@ type Response struct {
 	Status    string     `json:"status"` // "success"
 	Molecules []Molecule `json:"molecules"`
 	Drawn     int        `json:"drawn,omitzero"` // rows whose masks the model filled; only with Request.Scores
+	// Evaluated are all molecules that have a score, each once, in no order: with Request.Evaluated.
+	Evaluated []Molecule `json:"evaluated,omitempty"`
 }
 
 // Molecule is one molecule with the score it is ranked by.

@@ -20,8 +20,10 @@ type generation struct {
 	template *Template
 	seed     uint64
 	facts    chem.Facts // what is computed of each molecule
-	score    func(*chem.Molecule) float64
+	scorer   *scorer
 	report   func(Progress) error // nil without a stream
+
+	starts []*candidate // molecules that the rounds start from, in place of a first generation
 
 	turns int // taken so far: no two use the same random numbers
 	drawn int // rows of all turns
@@ -34,11 +36,15 @@ type generation struct {
 func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	wanted := int(g.request.NumMolecules)
 	g.progress = Progress{Status: "running", Rounds: int(g.request.Rounds)}
-	found, err := g.first(ctx, wanted)
-	if err != nil {
-		return nil, err
+	found := g.starts
+	if len(g.request.Smi) == 0 {
+		var err error
+		if found, err = g.first(ctx, wanted); err != nil {
+			return nil, err
+		}
 	}
 	if g.request.Rounds > 0 {
+		var err error
 		if found, err = g.remask(ctx, found, wanted); err != nil {
 			return nil, err
 		}
@@ -146,7 +152,7 @@ func (g *generation) tell(rows int, more []*candidate) error {
 	g.progress.Generated += rows
 	g.progress.Valid += len(more)
 	for _, c := range more {
-		if score := rounded(c.score); g.progress.Best == nil || score > *g.progress.Best {
+		if score := g.scorer.shown(c.score); g.progress.Best == nil || score > *g.progress.Best {
 			g.progress.Best = &score
 		}
 	}

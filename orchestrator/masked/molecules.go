@@ -78,17 +78,42 @@ func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) 
 	if err != nil {
 		return nil, err
 	}
-	var found []*candidate
+	var molecules []*chem.Molecule
+	var asWritten []bool
 	for i, r := range results {
 		if r.Err == nil {
-			found = append(found, &candidate{
-				molecule:  r.Molecule,
-				score:     g.score(r.Molecule),
-				asWritten: readings[i].asWritten,
-			})
+			molecules = append(molecules, r.Molecule)
+			asWritten = append(asWritten, readings[i].asWritten)
 		}
 	}
-	return g.template.withFragments(ctx, found)
+	return g.scored(ctx, molecules, func(i int) bool { return asWritten[i] })
+}
+
+// scored makes candidates of the molecules that have the given fragments and a score.
+func (g *generation) scored(ctx context.Context, molecules []*chem.Molecule, asWritten func(i int) bool) ([]*candidate, error) {
+	all := make([]*candidate, len(molecules))
+	for i, m := range molecules {
+		all[i] = &candidate{molecule: m, asWritten: asWritten(i)}
+	}
+	all, err := g.template.withFragments(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	molecules = make([]*chem.Molecule, len(all))
+	for i, c := range all {
+		molecules[i] = c.molecule
+	}
+	scores, err := g.scorer.score(ctx, molecules)
+	if err != nil {
+		return nil, err
+	}
+	var found []*candidate
+	for i, c := range all {
+		if c.score = scores[i]; !math.IsNaN(c.score) && !math.IsInf(c.score, 0) {
+			found = append(found, c)
+		}
+	}
+	return found, nil
 }
 
 // withFragments keeps the molecules that contain all the given fragments.
@@ -134,11 +159,11 @@ func rank(found []*candidate) {
 }
 
 // answer writes molecules as the API does, with all their scores where these are wanted.
-func answer(found []*candidate, withScores bool) []Molecule {
+func (g *generation) answer(found []*candidate) []Molecule {
 	molecules := make([]Molecule, len(found))
 	for i, c := range found {
-		molecules[i] = Molecule{SMILES: c.molecule.SMILES(), Score: rounded(c.score)}
-		if withScores {
+		molecules[i] = Molecule{SMILES: c.molecule.SMILES(), Score: g.scorer.shown(c.score)}
+		if g.request.Scores {
 			molecules[i].Scores = c.scores()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"retort/chem"
 	"retort/orchestrator/fault"
+	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton"
 )
 
@@ -13,11 +14,13 @@ import (
 type Service struct {
 	config Config
 	models *triton.Catalog[Model]
+
+	oracles *oracle.Oracles
 }
 
-// New returns the service over a catalog of models.
-func New(config Config, models *triton.Catalog[Model]) *Service {
-	return &Service{config: config, models: models}
+// New returns the service over a catalog of models and the oracles that may score molecules.
+func New(config Config, models *triton.Catalog[Model], oracles *oracle.Oracles) *Service {
+	return &Service{config: config, models: models, oracles: oracles}
 }
 
 // Ready returns nil when a request that names no model can be served.
@@ -61,14 +64,24 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	if err != nil {
 		return Response{}, err
 	}
-	g := newGeneration(model, r, report)
+	scorer, err := s.scorer(ctx, r)
+	if err != nil {
+		return Response{}, fault.As(err)
+	}
+	g := newGeneration(model, r, scorer, report)
+	if err := g.readStarts(ctx); err != nil {
+		return Response{}, fault.As(err)
+	}
 	found, err := g.run(ctx)
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
-	response := Response{Status: "success", Molecules: answer(found, bool(r.Scores))}
+	response := Response{Status: "success", Molecules: g.answer(found)}
 	if r.Scores {
 		response.Drawn = g.drawn
+	}
+	if r.Evaluated {
+		response.Evaluated = scorer.evaluated()
 	}
 	return response, nil
 }
@@ -90,27 +103,15 @@ func (s *Service) model(named string) (Model, error) {
 	return s.models.Default(s.config.Model)
 }
 
-// score is a number that molecules are ranked by: the higher, the better.
-type score struct {
-	fact chem.Facts // what a batch computes for it
-	of   func(*chem.Molecule) float64
-}
-
-// scores are the values of Request.Scoring.
-var scores = map[string]score{
-	"QED":  {fact: chem.FactQED, of: (*chem.Molecule).QED},
-	"LogP": {fact: chem.FactLogP, of: (*chem.Molecule).LogP},
-}
-
 // newGeneration prepares the work of one request.
-func newGeneration(model Model, r Request, report func(Progress) error) *generation {
+func newGeneration(model Model, r Request, scorer *scorer, report func(Progress) error) *generation {
 	g := &generation{
 		model:    model,
 		request:  r,
 		template: r.Smiles,
 		seed:     rand.Uint64(),
-		facts:    scores[r.Scoring].fact,
-		score:    scores[r.Scoring].of,
+		facts:    scorer.Facts(),
+		scorer:   scorer,
 		report:   report,
 		drafter: &drafter{
 			model:     model,
@@ -128,7 +129,7 @@ func newGeneration(model Model, r Request, report func(Progress) error) *generat
 		g.template = &Template{}
 	}
 	if r.Scores {
-		g.facts = chem.AllFacts &^ chem.FactFingerprint
+		g.facts |= chem.AllFacts &^ chem.FactFingerprint
 	}
 	if r.Seed != nil {
 		g.seed = uint64(*r.Seed)

@@ -156,7 +156,7 @@ func TestDefaultModel(t *testing.T) {
 	if molecules := h.generate(`{"num_molecules":1,"model":"genmol","seed":1}`); len(molecules) != 1 {
 		t.Errorf("%v", molecules)
 	}
-	absent := New(Config{Model: "retort/other-v2"}, h.service.models)
+	absent := New(Config{Model: "retort/other-v2"}, h.service.models, h.service.oracles)
 	var r Request
 	r.SetDefaults()
 	for what, err := range map[string]error{

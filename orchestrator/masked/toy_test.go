@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
@@ -43,7 +44,9 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 		t.Fatal(err)
 	}
 	catalog := triton.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, triton.BatchOptions{MaxTokens: 512}))
-	service := New(config, catalog)
+	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
+	service := New(config, catalog, oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {},
+		oracle.Opener(client, oracles, triton.BatchOptions{}))))
 	if err := service.Ready(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,19 +11,20 @@ import (
 // all, and evaluates again what it decodes again.
 const maxKnownTexts = 1 << 17
 
-// evaluator turns decoded texts into molecules with a score and the similarity to the seed. It evaluates each text
+// evaluator turns decoded texts into molecules with a score and the similarity to the most similar seed. It evaluates each text
 // once.
 type evaluator struct {
 	goal  Goal
-	seed  *Seed
+	seeds []Seed
+	told  func(*Molecule)      // of each molecule that has a score; nil for no one
 	known map[string]*Molecule // by text; nil for a text that is no molecule, is not admitted or has no score
 
 	// evaluations counts the distinct texts evaluated so far, molecules or not.
 	evaluations int
 }
 
-func newEvaluator(goal Goal, seed *Seed) *evaluator {
-	return &evaluator{goal: goal, seed: seed, known: map[string]*Molecule{}}
+func newEvaluator(goal Goal, seeds []Seed, told func(*Molecule)) *evaluator {
+	return &evaluator{goal: goal, seeds: seeds, told: told, known: map[string]*Molecule{}}
 }
 
 // evaluate returns a molecule per text, nil where the text is no molecule or has no score, and whether the text is
@@ -61,7 +62,7 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	var valid []int
 	var molecules []*chem.Molecule
 	for i, r := range results {
-		if r.Err == nil && e.seed.admits(r.Molecule) {
+		if r.Err == nil && e.admits(r.Molecule) {
 			valid = append(valid, i)
 			molecules = append(molecules, r.Molecule)
 		}
@@ -74,10 +75,33 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 		if math.IsNaN(scores[k]) || math.IsInf(scores[k], 0) {
 			continue
 		}
-		fingerprint := molecules[k].Fingerprint()
-		e.known[texts[i]] = &Molecule{
-			SMILES: molecules[k].SMILES(), Score: scores[k], Similarity: fingerprint.Tanimoto(&e.seed.Fingerprint),
+		m := &Molecule{SMILES: molecules[k].SMILES(), Score: scores[k], Similarity: e.similarity(molecules[k])}
+		e.known[texts[i]] = m
+		if e.told != nil {
+			e.told(m)
 		}
 	}
 	return nil
+}
+
+// similarity is that to the most similar seed, 0 without any.
+func (e *evaluator) similarity(m *chem.Molecule) (most float64) {
+	fingerprint := m.Fingerprint()
+	for i := range e.seeds {
+		most = max(most, fingerprint.Tanimoto(&e.seeds[i].Fingerprint))
+	}
+	return most
+}
+
+// admits reports whether one of the seeds admits a molecule. Without any it is what an ordinary molecule would admit.
+func (e *evaluator) admits(m *chem.Molecule) bool {
+	if len(e.seeds) == 0 {
+		return (&Seed{}).admits(m)
+	}
+	for i := range e.seeds {
+		if e.seeds[i].admits(m) {
+			return true
+		}
+	}
+	return false
 }

@@ -73,7 +73,7 @@ func (o *optimizer) evaluate(ctx context.Context, points []Point) (molecules []*
 		return nil, nil, err
 	}
 	for _, m := range molecules {
-		if m != nil && o.Goal.met(m) && m.SMILES != o.Seed.SMILES {
+		if m != nil && o.Goal.met(m) && !o.excluded[m.SMILES] {
 			o.hallOfFame.add(m)
 		}
 	}

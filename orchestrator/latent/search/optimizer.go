@@ -30,7 +30,8 @@ type optimizer struct {
 	evaluator  *evaluator
 	hallOfFame hallOfFame
 	population *population
-	origin     parent // the seed
+	origin     parent          // the fittest seed
+	excluded   map[string]bool // SMILES that are no results
 
 	run     *cmaes.Optimizer // the present run of CMA-ES
 	fittest float64          // fitness of the best molecule that this run was given
@@ -38,8 +39,8 @@ type optimizer struct {
 }
 
 // Optimize is the guided search. It evaluates at most Particles texts for each of its Iterations, the seed included,
-// and returns at most Molecules molecules, best first, distinct, all with the least similarity and none of them the
-// seed.
+// and returns at most Molecules molecules, best first, distinct, all with the least similarity and, unless KeepSeeds
+// says so, none of them a seed.
 func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 	s.Model = remote{s.Model}
 	return compute(ctx, s.optimize)
@@ -51,9 +52,12 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 		return nil, err
 	}
 	for iteration := 1; iteration <= s.Iterations; iteration++ {
-		if o.fills(iteration) {
+		switch {
+		case o.draws(iteration):
+			err = o.own(ctx, iteration)
+		case o.fills(iteration):
 			err = o.fill(ctx, iteration)
-		} else {
+		default:
 			err = o.generation(ctx, iteration)
 		}
 		if err == nil {
@@ -66,22 +70,45 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 	return o.hallOfFame.best[:min(len(o.hallOfFame.best), s.Molecules)], nil
 }
 
-// optimizer scores the seed, and makes it the first parent and the first mean of CMA-ES.
+// optimizer scores the seeds, makes them the first parents, and the fittest of them the first mean of CMA-ES. Without
+// seeds it begins with molecules that the model draws: see own.
 func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
-	o := &optimizer{Search: s, evaluator: newEvaluator(s.Goal, &s.Seed)}
+	o := &optimizer{Search: s, evaluator: newEvaluator(s.Goal, s.Seeds, s.Evaluated), excluded: map[string]bool{}}
 	o.hallOfFame = hallOfFame{goal: &o.Goal, size: max(s.Molecules, eliteSize)}
-	scored, _, err := o.evaluator.evaluate(ctx, []string{s.Seed.SMILES})
+	o.population = newPopulation(s.Random)
+	o.population.size = s.parents()
+	if len(s.Seeds) == 0 {
+		return o, nil
+	}
+	texts := make([]string, len(s.Seeds))
+	for i, seed := range s.Seeds {
+		texts[i] = seed.SMILES
+		o.excluded[seed.SMILES] = !s.KeepSeeds
+	}
+	scored, _, err := o.evaluator.evaluate(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
-	o.origin = parent{
-		smiles: s.Seed.SMILES, fitness: math.Inf(-1), fingerprint: s.Seed.Fingerprint, tokens: s.Seed.Tokens, hidden: s.Seed.Hidden,
+	for i, seed := range s.Seeds {
+		one := parent{
+			smiles: seed.SMILES, fitness: math.Inf(-1), fingerprint: seed.Fingerprint, tokens: seed.Tokens, hidden: seed.Hidden,
+		}
+		if scored[i] != nil {
+			one.fitness = o.Goal.fitness(scored[i])
+			if s.KeepSeeds && o.Goal.met(scored[i]) {
+				o.hallOfFame.add(scored[i])
+			}
+		}
+		o.population.parents = append(o.population.parents, one)
 	}
-	if scored[0] != nil {
-		o.origin.fitness = o.Goal.fitness(scored[0])
-	}
-	o.population = newPopulation(s.Random, o.origin)
-	return o, o.start(o.origin.hidden, firstStepSize)
+	o.population.settle()
+	return o, o.begin()
+}
+
+// begin makes the fittest parent the origin of the search and the first mean of CMA-ES.
+func (o *optimizer) begin() error {
+	o.origin = o.population.parents[0]
+	return o.start(o.origin.hidden, firstStepSize)
 }
 
 // start begins a run of CMA-ES at a hidden state. At the size of a latent space the full covariance would learn nothing

@@ -10,8 +10,12 @@ import (
 )
 
 const (
-	// maxParents is the size of the population.
-	maxParents = 24
+	// minParents is the size of the population of a short search.
+	minParents = 24
+	// maxParents is that of a long one.
+	maxParents = 120
+	// evaluationsPerParent is how many evaluations a search has for each of its parents.
+	evaluationsPerParent = 80
 	// maxResemblance is the Tanimoto similarity above which the less fit of two molecules is no parent: otherwise all
 	// parents would soon be variants of one.
 	maxResemblance = 0.8
@@ -29,12 +33,22 @@ type parent struct {
 // population holds the parents, fittest first, and what the search has learnt about the operators.
 type population struct {
 	random    *rand.Rand
-	parents   []parent // at least one
+	size      int      // parents at most
+	parents   []parent // none until a molecule has been found
 	selection selection
 }
 
-func newPopulation(random *rand.Rand, first parent) *population {
-	return &population{random: random, parents: []parent{first}, selection: selection{random: random}}
+func newPopulation(random *rand.Rand, parents ...parent) *population {
+	return &population{random: random, size: minParents, parents: parents, selection: selection{random: random}}
+}
+
+// parents is the size of the population: the longer a search, the later it may settle on a kind of molecule. One with a
+// single seed stays near it anyway.
+func (s *Search) parents() int {
+	if len(s.Seeds) == 1 {
+		return minParents
+	}
+	return min(max(minParents, s.Particles*s.Iterations/evaluationsPerParent), maxParents)
 }
 
 // draw picks a parent, the fitter ones more often: the rank has a density in proportion to 1 / root of the rank.
@@ -67,7 +81,7 @@ func (p *population) learn(children []offspring, molecules []*Molecule, fresh []
 
 // joins reports whether a molecule of this fitness would be among the parents.
 func (p *population) joins(fitness float64) bool {
-	return len(p.parents) < maxParents || fitness > p.parents[len(p.parents)-1].fitness
+	return len(p.parents) < p.size || fitness > p.parents[len(p.parents)-1].fitness
 }
 
 // admit makes parents of those molecules that are fit enough. It encodes them anew: the code of a molecule lies deeper
@@ -89,9 +103,14 @@ func (p *population) admit(ctx context.Context, model Model, molecules []*Molecu
 		candidates[i].hidden = hiddens[i]
 	}
 	p.parents = append(p.parents, candidates...)
+	p.settle()
+	return nil
+}
+
+// settle puts the fittest parents first, and keeps those for which there is room.
+func (p *population) settle() {
 	slices.SortStableFunc(p.parents, func(a, b parent) int { return cmp.Compare(b.fitness, a.fitness) })
 	p.parents = p.distinct()
-	return nil
 }
 
 // candidates are the molecules that are fit to join the parents and are none yet. A molecule whose canonical SMILES the
@@ -140,10 +159,10 @@ func fingerprinted(ctx context.Context, candidates []parent) ([]parent, error) {
 
 // distinct is the parents without those that resemble a fitter one.
 func (p *population) distinct() []parent {
-	kept := make([]parent, 0, maxParents)
+	kept := make([]parent, 0, p.size)
 	for _, one := range p.parents {
 		resembles := func(k parent) bool { return k.fingerprint.Tanimoto(&one.fingerprint) > maxResemblance }
-		if len(kept) < maxParents && !slices.ContainsFunc(kept, resembles) {
+		if len(kept) < p.size && !slices.ContainsFunc(kept, resembles) {
 			kept = append(kept, one)
 		}
 	}

@@ -33,7 +33,7 @@ func TestUnguidedSearchSortsWhatItDraws(t *testing.T) {
 // Around many seeds, few points are held at once, and what a seed gives does not depend on the others.
 func TestSamplingAroundManySeeds(t *testing.T) {
 	model := toy.New()
-	one := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seed
+	one := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seeds[0]
 	sampling := func(count int) ([][]string, error) {
 		s := search.Sampling{Model: model, Molecules: 10, ScaledRadius: 0.1, BeamSize: 1}
 		for range count {
@@ -63,7 +63,7 @@ func TestSamplingAroundManySeeds(t *testing.T) {
 // Where nothing new is to be found, repeated molecules and at last the seed fill the places.
 func TestSamplingFillsThePlaces(t *testing.T) {
 	model := &stubborn{Model: toy.New()}
-	seed := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seed
+	seed := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seeds[0]
 	for text, want := range map[string][]string{
 		toy.Broken: {seed.SMILES, seed.SMILES},
 		"OCC":      {"CCO", "CCO"},

@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// Search is one search from one seed. Its value can be used once, since its random numbers go on.
+// Search is one search from one seed, several or none. Its value can be used once, since its random numbers go on.
 type Search struct {
-	Model  Model
-	Goal   Goal
-	Seed   Seed
+	Model Model
+	Goal  Goal
+	// Seeds are the molecules to start from; of several, similarity is that to the most similar one. Optimize without any
+	// draws molecules of its own first. Around has one.
+	Seeds  []Seed
 	Random *rand.Rand // of this search alone: the same numbers give the same result
 
 	Molecules  int // how many to return at most; at least 1
@@ -18,6 +20,11 @@ type Search struct {
 	// ScaledRadius is the radius of Around: the standard deviation of the noise per coordinate, in units of the space's
 	// radius.
 	ScaledRadius float64
+
+	// KeepSeeds lets seeds be results.
+	KeepSeeds bool
+	// Evaluated is told of every molecule that has a score, once, in the order in which they are found; nil for no one.
+	Evaluated func(*Molecule)
 
 	// Watch is told of every iteration or round as it ends; nil for no one. Its error ends the search.
 	Watch func(Progress) error
@@ -48,8 +55,8 @@ func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 }
 
 func (s Search) around(ctx context.Context) ([]*Molecule, error) {
-	draws := newSampler(s.Seed, s.Random, s.Molecules, s.Particles)
-	evaluator := newEvaluator(s.Goal, &s.Seed)
+	draws := newSampler(s.Seeds[0], s.Random, s.Molecules, s.Particles)
+	evaluator := newEvaluator(s.Goal, s.Seeds, s.Evaluated)
 	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
 	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
 	evaluations := 0

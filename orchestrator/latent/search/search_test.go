@@ -13,7 +13,30 @@ import (
 	"retort/chem"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/latent/search/toy"
+	"retort/orchestrator/objective"
 )
+
+// drugLikeness is the objective QED.
+func drugLikeness(t testing.TB) search.Objective {
+	t.Helper()
+	spec := objective.One("QED")
+	opened, err := spec.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// scoring is an objective that a function computes.
+type scoring func(context.Context, []*chem.Molecule) ([]float64, error)
+
+func (s scoring) Facts() chem.Facts { return 0 }
+
+func (s scoring) Unit() float64 { return 1 }
+
+func (s scoring) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
+	return s(ctx, molecules)
+}
 
 // from is a search in the test space from a molecule, with the defaults of the API.
 func from(t testing.TB, model search.Model, smiles string, number uint64) search.Search {
@@ -32,8 +55,8 @@ func from(t testing.TB, model search.Model, smiles string, number uint64) search
 	}
 	return search.Search{
 		Model: model, Random: rand.New(rand.NewPCG(number, 1)),
-		Goal:      search.Goal{Objective: search.Sum{{Property: search.Properties[0], Weight: 1}}, MinSimilarity: 0.7},
-		Seed:      search.Seed{SMILES: m.SMILES(), Fingerprint: m.Fingerprint(), Tokens: tokens, Hidden: hidden[0]},
+		Goal:      search.Goal{Objective: drugLikeness(t), MinSimilarity: 0.7},
+		Seeds:     []search.Seed{{SMILES: m.SMILES(), Fingerprint: m.Fingerprint(), Tokens: tokens, Hidden: hidden[0]}},
 		Molecules: 10, Particles: 30, Iterations: 10, ScaledRadius: 1,
 	}
 }
@@ -44,7 +67,7 @@ func reachable(t testing.TB, s search.Search) (scores []float64) {
 	var similar []*chem.Molecule
 	for _, m := range everything() {
 		fingerprint := m.Fingerprint()
-		if m.SMILES() != s.Seed.SMILES && fingerprint.Tanimoto(&s.Seed.Fingerprint) >= s.Goal.MinSimilarity {
+		if m.SMILES() != s.Seeds[0].SMILES && fingerprint.Tanimoto(&s.Seeds[0].Fingerprint) >= s.Goal.MinSimilarity {
 			similar = append(similar, m)
 		}
 	}
@@ -129,7 +152,7 @@ func TestResultsAreDistinctSortedAndWithinTheConstraint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen := map[string]bool{s.Seed.SMILES: true}
+		seen := map[string]bool{s.Seeds[0].SMILES: true}
 		for i, m := range found {
 			if seen[m.SMILES] || m.Similarity < 0.3 {
 				t.Errorf("%+v is the seed, there twice or below the floor", m)
@@ -190,9 +213,7 @@ func TestAnErrorEndsTheSearch(t *testing.T) {
 		"watcher": {func(s *search.Search) { s.Watch = func(search.Progress) error { return left } }, left},
 		"context": {func(s *search.Search) { s.Watch = func(search.Progress) error { cancel(); return nil } }, context.Canceled},
 		"objective": {func(s *search.Search) {
-			s.Goal.Objective = search.Sum{{Property: search.Property{Unit: 1, Values: func(context.Context, []*chem.Molecule) ([]float64, error) {
-				return nil, failed
-			}}, Weight: 1}}
+			s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) { return nil, failed })
 		}, failed},
 	} {
 		for algorithm, run := range map[string]func(search.Search, context.Context) ([]*search.Molecule, error){
@@ -212,17 +233,17 @@ func TestAnErrorEndsTheSearch(t *testing.T) {
 func TestMoleculesWithoutAScore(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.Goal.MinSimilarity = 0
-	s.Goal.Objective = search.Sum{{Weight: 1, Property: search.Property{Unit: 1, Values: func(_ context.Context, molecules []*chem.Molecule) ([]float64, error) {
+	s.Goal.Objective = scoring(func(_ context.Context, molecules []*chem.Molecule) ([]float64, error) {
 		values := make([]float64, len(molecules))
 		for i, m := range molecules {
 			values[i] = m.Weight()
-			if m.SMILES() == s.Seed.SMILES || m.Weight() > 300 {
+			if m.SMILES() == s.Seeds[0].SMILES || m.Weight() > 300 {
 				values[i] = values[i] - values[i]
 				values[i] /= values[i] // NaN
 			}
 		}
 		return values, nil
-	}}}}
+	})
 	found, err := s.Optimize(t.Context())
 	if err != nil || len(found) != 10 {
 		t.Fatalf("%d molecules, %v", len(found), err)
@@ -232,4 +253,47 @@ func TestMoleculesWithoutAScore(t *testing.T) {
 			t.Errorf("%+v has no score", m)
 		}
 	}
+}
+
+// A search from several molecules keeps those that are among the best, and one from none starts with the model's own.
+// Both tell of every molecule with a score once.
+func TestSearchesFromSeveralMoleculesAndFromNone(t *testing.T) {
+	for _, seeds := range []int{0, 1, 4} {
+		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+		for i := range seeds - 1 {
+			s.Seeds = append(s.Seeds, from(t, toy.New(), toy.Molecule([4]int{i, 5, 4, 5}), 7).Seeds[0])
+		}
+		s.Seeds = s.Seeds[:seeds]
+		s.KeepSeeds = true
+		s.Goal.MinSimilarity = 0
+		s.Iterations = 40
+		told := map[string]int{}
+		s.Evaluated = func(m *search.Molecule) { told[m.SMILES]++ }
+		found, err := s.Optimize(t.Context())
+		if err != nil || len(found) != 10 {
+			t.Fatalf("%d seeds: %d molecules, %v", seeds, len(found), err)
+		}
+		if best := bestOf(t); found[0].Score < 0.97*best {
+			t.Errorf("%d seeds: the best has %v of %v", seeds, found[0].Score, best)
+		}
+		for _, m := range found {
+			if told[m.SMILES] == 0 {
+				t.Errorf("%d seeds: nothing was told of %s", seeds, m.SMILES)
+			}
+		}
+		for _, seed := range s.Seeds {
+			if told[seed.SMILES] == 0 {
+				t.Errorf("%d seeds: nothing was told of the seed %s", seeds, seed.SMILES)
+			}
+		}
+	}
+}
+
+// bestOf is the highest score of the test space.
+func bestOf(t *testing.T) float64 {
+	scores, err := drugLikeness(t).Score(t.Context(), everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Max(scores)
 }

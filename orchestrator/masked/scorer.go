@@ -1,0 +1,87 @@
+package masked
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"retort/chem"
+	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
+)
+
+// scorer gives molecules the score that they are ranked by: the higher, the better. It has each molecule scored once.
+type scorer struct {
+	*objective.Objective
+	exact bool // scores are shown with all their digits
+
+	mu    sync.Mutex
+	known map[string]float64 // by canonical SMILES; NaN for no score
+}
+
+// scorer opens the objective of a request, and has its oracles tried before anything is computed.
+func (s *Service) scorer(ctx context.Context, r Request) (*scorer, error) {
+	spec := objective.One(r.Scoring)
+	if r.Objective != nil {
+		spec = *r.Objective
+	}
+	opened, err := spec.Open(s.oracles.All())
+	if err == nil {
+		err = s.oracles.Check(ctx, opened, r.points())
+	}
+	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
+		return nil, f.Under("objective")
+	}
+	return &scorer{Objective: opened, exact: r.Objective != nil, known: map[string]float64{}}, err
+}
+
+// score gives one score per molecule, NaN for none.
+func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
+	var unknown []*chem.Molecule
+	asked := map[string]bool{}
+	s.mu.Lock()
+	for _, m := range molecules {
+		if _, ok := s.known[m.SMILES()]; !ok && !asked[m.SMILES()] {
+			asked[m.SMILES()] = true
+			unknown = append(unknown, m)
+		}
+	}
+	s.mu.Unlock()
+	scores, err := s.Score(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, m := range unknown {
+		s.known[m.SMILES()] = scores[i]
+	}
+	all := make([]float64, len(molecules))
+	for i, m := range molecules {
+		all[i] = s.known[m.SMILES()]
+	}
+	return all, nil
+}
+
+// evaluated are all molecules that have a score, best first.
+func (s *scorer) evaluated() []Molecule {
+	var all []Molecule
+	for smiles, score := range s.known {
+		if !math.IsNaN(score) {
+			all = append(all, Molecule{SMILES: smiles, Score: s.shown(score)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Molecule) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.SMILES, b.SMILES)) })
+	return all
+}
+
+// shown is a score as the answer has it: with three decimals, as the published service does, or with all for an
+// objective of the request's.
+func (s *scorer) shown(score float64) float64 {
+	if s.exact {
+		return score
+	}
+	return rounded(score)
+}

@@ -1,0 +1,62 @@
+package objective
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// check looks at what can be seen without knowing the terms that there are. Its error is a *wire.Mismatch.
+func (t *Term) check() error {
+	switch {
+	case t.Name == "" && len(t.Terms) == 0:
+		return mismatch("Value error, a term needs a name, or terms of its own")
+	case t.Name != "" && len(t.Terms) > 0:
+		return mismatch("Value error, the term %q has terms of its own: a group has no name", t.Name)
+	case t.Name != "" && t.Combine != "":
+		return mismatch("Value error, combine belongs to a group: the term %q has no terms", t.Name)
+	case t.Weight == 0:
+		return mismatch("Value error, weight should not be 0")
+	case t.Min != nil && t.Max != nil && *t.Min > *t.Max:
+		return mismatch("Value error, min %v is above max %v", *t.Min, *t.Max)
+	case t.Modifier != nil && (t.Min != nil || t.Max != nil):
+		return mismatch("Value error, min and max are a modifier of their own: leave them or the modifier out")
+	case t.Modifier != nil:
+		if err := t.Modifier.check(); err != nil {
+			return under(mismatch("Value error, %v", err), "modifier")
+		}
+	}
+	if len(t.Terms) == 0 {
+		return nil
+	}
+	return t.Group.check()
+}
+
+// check sets the default of Combine and looks at the weights.
+func (g *Group) check() error {
+	if g.Combine == "" {
+		g.Combine = Sum
+	}
+	if !slices.Contains(combinations, g.Combine) {
+		return under(mismatch("Value error, combine is one of %v, not %q", combinations, g.Combine), "combine")
+	}
+	sum := 0.0
+	for i, t := range g.Terms {
+		if g.Combine != Sum && t.Weight < 0 {
+			return under(under(mismatch("Value error, %s has the weight %v: weights of a mean are above 0", t.label(), t.Weight), i), "terms")
+		}
+		sum += t.Weight
+	}
+	if g.Combine != Sum && !(sum > 0 && !math.IsInf(sum, 0)) {
+		return under(mismatch("Value error, the weights sum to %v: a mean needs a sum above 0", sum), "terms")
+	}
+	return nil
+}
+
+// label names a term in a message.
+func (t *Term) label() string {
+	if t.Name == "" {
+		return "a group"
+	}
+	return fmt.Sprintf("the term %q", t.Name)
+}

@@ -1,0 +1,164 @@
+package objective
+
+import (
+	"context"
+	"math"
+
+	"retort/chem"
+	"retort/orchestrator/fault"
+)
+
+// Objective gives molecules a score. It is safe for concurrent use.
+type Objective struct {
+	root     group
+	panel    *chem.Panel
+	measured bool // the panel has measures
+	oracles  []*asked
+}
+
+// Facts are what Score asks of each molecule: computing them for a whole batch beforehand is faster.
+func (o *Objective) Facts() chem.Facts { return o.root.facts() }
+
+// Unit is a difference between scores that is a step worth taking, such as 0.1 for QED. It is positive.
+func (o *Objective) Unit() float64 { return o.root.unit() }
+
+// HasOracle reports whether a term is an oracle.
+func (o *Objective) HasOracle() bool { return len(o.oracles) > 0 }
+
+// OraclePath is where the first term stands that is an oracle.
+func (o *Objective) OraclePath() []any { return o.oracles[0].path }
+
+// Score gives one score per molecule, in order. NaN says that a term of the molecule has no value. The error is that of
+// the first oracle that failed, or of the context.
+func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
+	rows := make([]row, len(molecules))
+	for i, m := range molecules {
+		rows[i].molecule = m
+	}
+	if len(molecules) == 0 {
+		return nil, nil
+	}
+	if o.measured {
+		measures, err := o.panel.Measure(ctx, molecules)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].measures = measures[i]
+		}
+	}
+	for _, oracle := range o.oracles {
+		outputs, err := oracle.Score(ctx, molecules)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].outputs = append(rows[i].outputs, outputs[i])
+		}
+	}
+	scores := make([]float64, len(rows))
+	for i := range rows {
+		scores[i] = o.root.value(&rows[i])
+	}
+	return scores, nil
+}
+
+// probe is a molecule that every oracle should be able to score.
+const probe = "CC(=O)Oc1ccccc1C(=O)O"
+
+// Probe has each oracle score one molecule, so that one that fails is found before anything is computed. The error is
+// Invalid and leads to the term, unless ctx ended or the oracle was there and had no time.
+func (o *Objective) Probe(ctx context.Context) error {
+	for _, oracle := range o.oracles {
+		results, err := chem.Evaluate(ctx, []string{probe}, chem.Options{Facts: oracle.Facts()})
+		if err != nil {
+			return err
+		}
+		_, err = oracle.Score(ctx, []*chem.Molecule{results[0].Molecule})
+		if err == nil {
+			continue
+		}
+		if kind := fault.KindOf(err); kind == fault.Canceled || kind == fault.Overloaded || ctx.Err() != nil {
+			return err
+		}
+		return fault.Field("value_error", oracle.Name(), oracle.path, "Value error, the term %q: %s", oracle.Name(), fault.As(err).Message)
+	}
+	return nil
+}
+
+// group is a group of an opened objective.
+type group struct {
+	combine Combination
+	members []member
+}
+
+// member is a weighted term of a group.
+type member struct {
+	term
+	weight   float64
+	modifier *Modifier // nil for none
+}
+
+func (m *member) modified(r *row) float64 {
+	value := m.value(r)
+	if m.modifier != nil {
+		value = m.modifier.of(value, m.unit)
+	}
+	return value
+}
+
+func (m *member) modifiedUnit() float64 {
+	if m.modifier != nil {
+		return m.modifier.unit(m.unit)
+	}
+	return m.unit
+}
+
+func (g *group) facts() (facts chem.Facts) {
+	for _, m := range g.members {
+		facts |= m.facts
+	}
+	return facts
+}
+
+// unit is for a sum the largest of the weighted units of its terms, for a mean their mean.
+func (g *group) unit() float64 {
+	largest := 0.0
+	sum := 0.0
+	weights := 0.0
+	for _, m := range g.members {
+		unit := math.Abs(m.weight) * m.modifiedUnit()
+		largest = math.Max(largest, unit)
+		sum += unit
+		weights += m.weight
+	}
+	if g.combine == Sum {
+		return largest
+	}
+	return sum / weights
+}
+
+// value combines the terms of a molecule. It is NaN where that of a term is.
+func (g *group) value(r *row) float64 {
+	sum := 0.0
+	weights := 0.0
+	for i := range g.members {
+		m := &g.members[i]
+		value := m.modified(r)
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return math.NaN()
+		}
+		if g.combine == GeometricMean {
+			value = math.Log(math.Max(value, 0)) // of 0: -Inf, and the mean 0
+		}
+		sum += m.weight * value
+		weights += m.weight
+	}
+	switch g.combine {
+	case ArithmeticMean:
+		return sum / weights
+	case GeometricMean:
+		return math.Exp(sum / weights)
+	}
+	return sum
+}

@@ -1,0 +1,64 @@
+package objective
+
+import (
+	"math"
+
+	"retort/chem"
+)
+
+// property is a term that a molecule has by itself.
+type property struct {
+	name  string
+	unit  float64    // a difference that is a step worth taking
+	facts chem.Facts // what value asks of the molecule
+	value func(*chem.Molecule) float64
+}
+
+// properties are those that [chem.Evaluate] computes with the molecule. plogP is the normalised one: see
+// [chem.Normalized].
+var properties = []property{
+	{"QED", 0.1, chem.FactQED, (*chem.Molecule).QED},
+	{"plogP", 1, chem.FactLogP | chem.FactSA, func(m *chem.Molecule) float64 { return m.PenalizedLogP(chem.Normalized) }},
+	{"SA", 1, chem.FactSA, (*chem.Molecule).SA},
+	{"LogP", 1, chem.FactLogP, (*chem.Molecule).LogP},
+	{"TPSA", 20, chem.FactTPSA, (*chem.Molecule).TPSA},
+	{"MW", 50, chem.FactFormula, (*chem.Molecule).Weight},
+}
+
+// count is a term that a panel measures, of which nothing has to be said.
+type count struct {
+	name string
+	unit float64
+	kind chem.MeasureKind
+}
+
+var counts = []count{
+	{"rings", 1, chem.RingCount},
+	{"aromatic_rings", 1, chem.AromaticRingCount},
+	{"rotatable_bonds", 1, chem.RotatableBonds},
+	{"donors", 1, chem.HydrogenDonors},
+	{"acceptors", 1, chem.HydrogenAcceptors},
+	{"heavy_atoms", 3, chem.HeavyAtomCount},
+	{"fraction_sp3", 0.1, chem.FractionSP3},
+}
+
+// Names are the terms that are built in.
+func Names() []string {
+	var names []string
+	for _, p := range properties {
+		names = append(names, p.name)
+	}
+	for _, c := range counts {
+		names = append(names, c.name)
+	}
+	return append(names, "similarity", "median", "substructure", "scaffold", "isomer", "element_count")
+}
+
+// geometric is the geometric mean of similarities.
+func geometric(values []float64) float64 {
+	product := 1.0
+	for _, v := range values {
+		product *= v
+	}
+	return math.Pow(product, 1/float64(len(values)))
+}

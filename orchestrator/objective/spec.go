@@ -1,0 +1,182 @@
+package objective
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"retort/orchestrator/wire"
+)
+
+// Spec is an objective as a request has it: one term, a list of terms, whose weighted values are added up, or a group.
+type Spec struct {
+	Group
+	wrapped bool // it came as a group, so that its terms stand below "terms"
+}
+
+// Group combines terms to one value.
+type Group struct {
+	Combine Combination `json:"combine"`
+	Terms   []Term      `json:"terms"`
+}
+
+// Combination says how the weighted terms of a group become one value.
+type Combination string
+
+// The combinations. The means divide by the sum of the weights.
+const (
+	Sum            Combination = "sum" // Σ weight · value
+	ArithmeticMean Combination = "arithmetic_mean"
+	// GeometricMean is the product of value^weight, to the power of 1 / Σ weight; 0 where a value is 0 or less.
+	GeometricMean Combination = "geometric_mean"
+)
+
+var combinations = []Combination{Sum, ArithmeticMean, GeometricMean}
+
+// Term is a number that a molecule has, how much each value of it is wanted, and its weight. A term with Terms is a
+// group within a group.
+type Term struct {
+	Name   string  `json:"name"`
+	Weight float64 `json:"weight"` // default 1
+
+	// What the term is about; which of these a name needs is said in terms.go.
+	SMILES      wire.Strings `json:"smiles"`
+	Fingerprint string       `json:"fingerprint"`
+	SMARTS      string       `json:"smarts"`
+	Formula     string       `json:"formula"`
+	Element     string       `json:"element"`
+	Output      string       `json:"output"` // of an oracle that has several
+	Not         bool         `json:"not"`    // of a term that is 1 or 0: the opposite
+
+	// Min and Max are a window of desired values: 1 within, 1 / (1 + distance / unit) outside.
+	Min      *float64  `json:"min"`
+	Max      *float64  `json:"max"`
+	Modifier *Modifier `json:"modifier"`
+
+	Group
+}
+
+// The bounds of an objective.
+const (
+	maxTerms = 16 // of one group
+	maxAll   = 64 // of all groups together
+	maxDepth = 3  // groups within each other
+)
+
+// One is the objective of one term of which nothing but the name is said.
+func One(name string) Spec {
+	return Spec{Group: Group{Combine: Sum, Terms: []Term{{Name: name, Weight: 1}}}}
+}
+
+// UnmarshalJSON decodes a name, a term, a list of terms or a group. Its error is a *wire.Mismatch.
+func (s *Spec) UnmarshalJSON(data []byte) error {
+	*s = Spec{Group: Group{Combine: Sum}}
+	r := reader{left: maxAll}
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '[' {
+		return r.terms(&s.Group, data, 1)
+	}
+	t, err := r.term(data, 1)
+	if err != nil {
+		return err
+	}
+	if len(t.Terms) > 0 && t.Weight == 1 && t.Modifier == nil && t.Min == nil && t.Max == nil {
+		s.Group = t.Group
+		s.wrapped = true
+		return nil
+	}
+	s.Terms = []Term{t}
+	return nil
+}
+
+// reader decodes the terms of one objective.
+type reader struct{ left int } // terms that there may still be
+
+// terms decodes an array of terms into a group.
+func (r *reader) terms(into *Group, data []byte, depth int) error {
+	items, count, err := firstItems(data, maxTerms)
+	if err != nil {
+		return wire.NotList.At()
+	}
+	if count == 0 || count > maxTerms {
+		return mismatch("Value error, there should be 1 to %d terms, not %d", maxTerms, count)
+	}
+	for i, item := range items {
+		t, err := r.term(item, depth)
+		if err != nil {
+			return under(err, i)
+		}
+		into.Terms = append(into.Terms, t)
+	}
+	return nil
+}
+
+// firstItems gives the first items of a JSON array, at most limit of them, and the number of all: an array of millions
+// takes no memory.
+func firstItems(array []byte, limit int) (items []json.RawMessage, count int, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(array))
+	if opening, err := decoder.Token(); err != nil || opening != json.Delim('[') {
+		return nil, 0, fmt.Errorf("no array")
+	}
+	for ; decoder.More(); count++ {
+		var item json.RawMessage
+		if err := decoder.Decode(&item); err != nil {
+			return nil, count, err
+		}
+		if count < limit {
+			items = append(items, item)
+		}
+	}
+	return items, count, nil
+}
+
+// term decodes one term.
+func (r *reader) term(data []byte, depth int) (Term, error) {
+	t := Term{Weight: 1}
+	if r.left--; r.left < 0 {
+		return t, mismatch("Value error, an objective has at most %d terms", maxAll)
+	}
+	switch {
+	case len(data) > 0 && data[0] == '"':
+		if err := json.Unmarshal(data, &t.Name); err != nil {
+			return t, wire.NotString.At()
+		}
+		return t, nil
+	case len(data) == 0 || data[0] != '{':
+		return t, wire.NotString.At()
+	}
+	// The terms of a group are decoded one by one, each with its own default weight.
+	var parts struct {
+		*plainTerm
+		Terms json.RawMessage `json:"terms"`
+	}
+	parts.plainTerm = (*plainTerm)(&t)
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&parts); err != nil {
+		return t, mismatch("Value error, a term has a name or terms, and may have weight, min, max, modifier and what it is about: %v", err)
+	}
+	if parts.Terms != nil {
+		if depth == maxDepth {
+			return t, mismatch("Value error, at most %d groups may be within each other", maxDepth)
+		}
+		if err := r.terms(&t.Group, bytes.TrimSpace(parts.Terms), depth+1); err != nil {
+			return t, under(err, "terms")
+		}
+	}
+	return t, t.check()
+}
+
+// plainTerm is a Term without methods.
+type plainTerm Term
+
+// under puts a step before the path of a *wire.Mismatch.
+func under(err error, step any) error {
+	m := *err.(*wire.Mismatch)
+	m.Path = append([]any{step}, m.Path...)
+	return &m
+}
+
+func mismatch(format string, args ...any) *wire.Mismatch {
+	return &wire.Mismatch{Rule: "value_error", Message: fmt.Sprintf(format, args...)}
+}

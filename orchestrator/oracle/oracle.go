@@ -1,0 +1,183 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"retort/chem"
+	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
+	"retort/orchestrator/triton"
+)
+
+// API is what the parameter retort_api says of an oracle.
+const API = "oracle"
+
+// Tensors of the entries: model_repository/README.md.
+const (
+	tensorSMILES      = "smiles"      // BYTES [rows] or [rows, 1]
+	tensorFingerprint = "fingerprint" // FP32 [rows, 2048]: each bit as 0 or 1
+	tensorScore       = "score"       // FP32 [rows] or [rows, 1], as every other output
+)
+
+// fingerprintBits is the size of the fingerprints: Morgan, radius 2, without chirality.
+const fingerprintBits = 64 * len(chem.Fingerprint{})
+
+// unbatchedRows is how many molecules one call has where the model sets no bound.
+const unbatchedRows = 256
+
+// Oracle is a model that scores molecules. It implements [objective.Oracle].
+type Oracle struct {
+	name    string
+	unit    float64
+	outputs []string
+	smiles  bool // it reads SMILES, else fingerprints
+	batched bool // its tensors have a batch dimension of their own
+	timeout time.Duration
+
+	client  *triton.Client
+	model   string
+	batcher *triton.Batcher[*chem.Molecule, []float64]
+}
+
+// The range of the parameter unit.
+const (
+	minUnit = 1e-9
+	maxUnit = 1e9
+)
+
+// Opener opens oracles. The parameter unit of the entry is a difference of scores that is a step worth taking; default
+// 0.1.
+func Opener(client *triton.Client, config Config, batching triton.BatchOptions) func(*triton.Model) (objective.Oracle, error) {
+	return func(entry *triton.Model) (objective.Oracle, error) {
+		r := entry.Read()
+		o := &Oracle{
+			name: r.PublicID(), client: client, model: r.Name, unit: r.Number("unit", 0.1, minUnit, maxUnit),
+			batched: entry.Config.MaxBatch > 0, timeout: config.Timeout,
+		}
+		if slices.Contains(objective.Names(), o.name) {
+			r.Check(fmt.Errorf("the name %s is that of a built-in term", o.name))
+		}
+		r.Check(o.tensors(entry.Config))
+		if err := r.Done(); err != nil {
+			return nil, err
+		}
+		batching.MaxRows = unbatchedRows
+		if o.batched {
+			batching.MaxRows = entry.Config.MaxBatch
+		}
+		batching.MaxTokens = batching.MaxRows
+		o.batcher = triton.NewBatcher(func(*chem.Molecule) int { return 1 }, o.infer, batching)
+		return o, nil
+	}
+}
+
+// tensors checks what an entry takes, and lists what it gives.
+func (o *Oracle) tensors(config *triton.ModelConfig) error {
+	text, reads := config.Input(tensorSMILES)
+	bits, sees := config.Input(tensorFingerprint)
+	o.smiles = reads
+	switch {
+	case reads && (text.Datatype != triton.BYTES || !single(text.Shape)):
+		return fmt.Errorf("the input %s of an oracle is BYTES [1] or [-1]", tensorSMILES)
+	case !reads && (!sees || bits.Datatype != triton.FP32 || len(bits.Shape) != 1 || bits.Shape[0] != int64(fingerprintBits)):
+		return fmt.Errorf("an oracle has the input %s BYTES [-1], or %s FP32 [%d]", tensorSMILES, tensorFingerprint, fingerprintBits)
+	case !reads && !o.batched:
+		return fmt.Errorf("an oracle of fingerprints has a max_batch_size above 0")
+	}
+	for _, out := range config.Outputs {
+		if out.Datatype != triton.FP32 || !single(out.Shape) {
+			continue
+		}
+		if out.Name == tensorScore {
+			o.outputs = slices.Insert(o.outputs, 0, out.Name)
+		} else {
+			o.outputs = append(o.outputs, out.Name)
+		}
+	}
+	if len(o.outputs) == 0 {
+		return fmt.Errorf("an oracle has an output %s FP32 [1]", tensorScore)
+	}
+	return nil
+}
+
+// single reports whether a shape is that of one value a molecule.
+func single(shape []int64) bool { return len(shape) == 1 && (shape[0] == 1 || shape[0] == -1) }
+
+func (o *Oracle) Name() string { return o.name }
+
+func (o *Oracle) Outputs() []string { return o.outputs }
+
+func (o *Oracle) Unit() float64 { return o.unit }
+
+func (o *Oracle) Facts() chem.Facts {
+	if o.smiles {
+		return 0
+	}
+	return chem.FactFingerprint
+}
+
+// Score asks the model, together with other requests. An error that is the model's own names the oracle and repeats what
+// the model said: it is written by the operator who made it.
+func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+	rows, err := o.batcher.Do(ctx, molecules)
+	if err == nil || ctx.Err() != nil {
+		return rows, err
+	}
+	f := fault.As(err)
+	switch f.Kind {
+	case fault.Internal, fault.Rejected, fault.NotFound:
+		return nil, fault.Wrap(fault.Unavailable, err, "the oracle %s failed: %s", o.name, f.Message)
+	}
+	return nil, err
+}
+
+// infer is one inference.
+func (o *Oracle) infer(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+	call, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	response, err := o.client.Infer(call, &triton.Request{Model: o.model, Outputs: o.outputs, Inputs: []triton.Tensor{o.input(molecules)}})
+	if err != nil {
+		if call.Err() != nil && ctx.Err() == nil {
+			return nil, fault.Wrap(fault.Timeout, err, "the oracle %s did not score %d molecules within %v", o.name, len(molecules), o.timeout)
+		}
+		return nil, err
+	}
+	rows := make([][]float64, len(molecules))
+	for _, output := range o.outputs {
+		values, err := response.FloatRows(output, len(molecules), 1)
+		if err != nil {
+			return nil, err
+		}
+		for i, value := range values {
+			rows[i] = append(rows[i], float64(value[0]))
+		}
+	}
+	return rows, nil
+}
+
+func (o *Oracle) input(molecules []*chem.Molecule) triton.Tensor {
+	count := int64(len(molecules))
+	if o.smiles {
+		texts := make([]string, len(molecules))
+		for i, m := range molecules {
+			texts[i] = m.SMILES()
+		}
+		if o.batched {
+			return triton.Strings(tensorSMILES, []int64{count, 1}, texts)
+		}
+		return triton.Strings(tensorSMILES, []int64{count}, texts)
+	}
+	values := make([]float32, len(molecules)*fingerprintBits)
+	for i, m := range molecules {
+		fingerprint := m.Fingerprint()
+		for b := range fingerprintBits {
+			if fingerprint.Has(b) {
+				values[i*fingerprintBits+b] = 1
+			}
+		}
+	}
+	return triton.Float32s(tensorFingerprint, []int64{count, int64(fingerprintBits)}, values)
+}
