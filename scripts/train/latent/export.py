@@ -35,7 +35,8 @@ A latent-variable model of SMILES: one vector of {latent} numbers a molecule (K 
 and (inside the decoder's loop) int8: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors made from the
 latent. {vocabulary:,} tokens: {simple} simple ones (atoms, bonds, branches, ring numbers) and {runs} frequent runs of them, so that a
 molecule has {tokens:.0f} tokens on average. Trained as an autoencoder under Gaussian noise of random size on the latent, the recipe of MolMIM
-(arXiv 2208.09016) with asymmetric mutual information machines (arXiv 2003.02645). Decoding is greedy.
+(arXiv 2208.09016) with asymmetric mutual information machines (arXiv 2003.02645). Decoding is greedy. The encoder has a second
+output for comparing molecules, whose cosine was trained to be the Tanimoto similarity of Morgan fingerprints (radius 2).
 
 The code lies on a sphere: its root mean square is 1 inside the model and {rms:.3f} in the entries' tensors, which are scaled so that normal
 noise of standard deviation 1 on them, the API's `scaled_radius` 1, is a useful step from a molecule: noise of {unit:g} on the code.
@@ -52,8 +53,11 @@ repositories. Licence of these weights: that of this repository.
 {samples:,} samples in {steps:,} steps of {batch}, {minutes:.0f} minutes on one core of a shared CPU, seed {seed}; {state}.
 {history}Train on from these weights:
 
-    python -m scripts.train.latent --data DATA --start model_repository --merges 0 --slots 32 --name longer --minutes 600
-    python -m scripts.train.latent --data DATA --name longer --minutes 600 --finish 30
+    python -m scripts.train.latent --data DATA --start model_repository --merges 0 --name longer --minutes 600 --lowest -0.5 --highest 2.6
+    python -m scripts.train.latent.rejection --run runs/longer --minutes 8
+    python -m scripts.train.latent.similarity --run runs/longer
+    python -m scripts.train.latent --data DATA --start runs/longer --merges 0 --name final --own runs/longer/own.pt --hold-encoder \\
+        --minutes 40 --decay 0.7 --lowest -0.5 --highest 2.6
 
 ## Figures
 Measured by `python -m scripts.train.latent.report --data DATA` in floating point; [EVALUATION.md](../latent_encoder/EVALUATION.md) has the
@@ -70,9 +74,8 @@ Samples around {seeds} molecules of each set, 5 each: the hidden state plus norm
 {radii}
 
 ## Limits
-The {slots} memory vectors hold about a token each: molecules of up to {slots} tokens come back exactly, longer ones seldom (large natural
-products, peptides, sugars). More memory vectors are learned quickly from these weights: `--start model_repository --slots 32`.
-Far from a molecule one text in six is no molecule; salts and mixtures were in the training data, and a text far from a molecule may
+The {slots} memory vectors hold about a token each, so molecules of more than {slots} tokens come back less often (large natural products,
+peptides, sugars); `--slots` adds memory vectors to trained weights, which are learned quickly. Far from a molecule one text in six is no molecule; salts and mixtures were in the training data, and a text far from a molecule may
 have a counter-ion that its seed has not. Simple tokens that vocab.txt lacks are unknown to the model.
 """
 

@@ -1,0 +1,64 @@
+"""How long what the masked-template API fills in is, through HTTP, beside what was asked for:
+
+    python -m scripts.eval.masked_lengths --url http://127.0.0.1:8002
+
+Templates `[*{n-n}]` alone and beside given fragments. A mask is a token of published SAFE models, so the length of a molecule is
+counted in their tokens: atoms, bonds, branches, ring numbers, a dot between two pieces cut at BRICS bonds, and a number on both sides of
+each cut. What is filled in is the molecule's length less the given fragments'. Needs the environment of training for the cuts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import urllib.request
+
+from rdkit import Chem
+
+from scripts.train.masked import safe
+
+ASKED = (5, 8, 10, 15, 20, 30, 40, 50, 60)
+FRAGMENTS = {"alone": "", "beside benzene": "[*]c1ccccc1", "beside a piperazine": "[*]N1CCN(C)CC1", "between two": "[*]c1ccncc1.[*]C(=O)NC1CC1"}
+
+
+def length(smiles: str) -> int:
+    """Published tokens of a molecule."""
+    text = safe.encode(smiles)
+    return len(safe.split(text)) + text.count(".") - text.startswith(".")
+
+
+def given(fragments: str) -> int:
+    """Published tokens of given fragments: their own, a number for each open position, and a dot for each fragment."""
+    return sum(len(safe.split(part.replace("[*]", "*"))) + 1 for part in fragments.split(".")) if fragments else 0
+
+
+def filled(url: str, fragments: str, masks: int, count: int, seed: int, quality: bool) -> list[int]:
+    """The lengths of what was filled in."""
+    template = ".".join(part for part in (fragments, f"[*{{{masks}-{masks}}}]") if part)
+    body = {"smiles": template, "num_molecules": count, "seed": seed, "quality": quality}
+    request = urllib.request.Request(url.rstrip("/") + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=600) as answer:
+        molecules = json.load(answer)["molecules"]
+    return [length(Chem.CanonSmiles(m["smiles"])) - given(fragments) for m in molecules]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.eval.masked_lengths", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", default="http://127.0.0.1:8002", help="base address of the API")
+    parser.add_argument("--count", type=int, default=100, help="molecules of a template")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plain", action="store_true", help="do not ask for quality")
+    options = parser.parse_args()
+    print("| masks | " + " | ".join(FRAGMENTS) + " |")
+    print("|---" * (len(FRAGMENTS) + 1) + "|")
+    for masks in ASKED:
+        cells = []
+        for fragments in FRAGMENTS.values():
+            lengths = filled(options.url, fragments, masks, options.count, options.seed, not options.plain)
+            cells.append(f"{statistics.fmean(lengths):.1f} ± {statistics.pstdev(lengths):.1f} ({len(lengths)})" if lengths else "none")
+        print(f"| {masks} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
