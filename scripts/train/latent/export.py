@@ -75,8 +75,9 @@ Samples around {seeds} molecules of each set, 5 each: the hidden state plus norm
 
 ## Limits
 The {slots} memory vectors hold about a token each, so molecules of more than {slots} tokens come back less often (large natural products,
-peptides, sugars); `--slots` adds memory vectors to trained weights, which are learned quickly. Far from a molecule one text in six is no molecule; salts and mixtures were in the training data, and a text far from a molecule may
-have a counter-ion that its seed has not. Simple tokens that vocab.txt lacks are unknown to the model.
+peptides, sugars); `--slots` adds memory vectors to trained weights, which are learned quickly. Far from a molecule some texts are no
+molecules; salts and mixtures were in the training data, and a text far from a molecule may have a counter-ion that its seed has not.
+Simple tokens that vocab.txt lacks are unknown to the model.
 """
 
 ROW = "| {name} | {molecules:,} | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.2%} |"
