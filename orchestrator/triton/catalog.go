@@ -3,6 +3,7 @@ package triton
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,7 +31,13 @@ type catalogTable[T any] struct {
 	stale  error
 	faults []string
 	sick   map[string]string // public ids of models that do not answer, with the reason
+	// gone has the public ids of models that left the repository while they did not answer, and when: whoever looks
+	// after Triton unloads such a model to load it again.
+	gone map[string]time.Time
 }
+
+// reloadTime is for how long a model that left while it did not answer is taken to be on its way back.
+const reloadTime = 15 * time.Second
 
 // opened is what was made of a set of entries.
 type opened[T any] struct {
@@ -79,7 +86,7 @@ func byPublicID(models []*Model) [][]*Model {
 
 func (c *Catalog[T]) follow(s *Snapshot) {
 	old := c.table.Load()
-	now := &catalogTable[T]{items: map[string]T{}, sick: map[string]string{}}
+	now := &catalogTable[T]{items: map[string]T{}, sick: map[string]string{}, gone: map[string]time.Time{}}
 	if s.Stale {
 		now.stale = s.Err
 	}
@@ -104,7 +111,23 @@ func (c *Catalog[T]) follow(s *Snapshot) {
 		}
 	}
 	slices.SortFunc(now.ids, cmp.Compare)
+	now.miss(old)
 	c.table.Store(now)
+}
+
+// miss notes which of the models that did not answer before have left.
+func (t *catalogTable[T]) miss(old *catalogTable[T]) {
+	maps.Copy(t.gone, old.gone)
+	for id := range old.sick {
+		t.gone[id] = time.Now()
+	}
+	for id, since := range t.gone {
+		_, served := t.items[id]
+		_, sick := t.sick[id]
+		if served || sick || time.Since(since) > reloadTime {
+			delete(t.gone, id)
+		}
+	}
 }
 
 // sickness says which of the models does not answer, and why; "" when all do.
@@ -132,14 +155,19 @@ func (c *Catalog[T]) made(old *catalogTable[T], set []*Model) opened[T] {
 }
 
 // Find returns the model with a public id. The error is that of Ready, Unavailable where the model does not answer at
-// present, or NotFound where other models can be served.
+// present or is being loaded again after that, or NotFound where other models can be served.
 func (c *Catalog[T]) Find(id string) (item T, err error) {
 	if err := c.Ready(); err != nil {
 		return item, err
 	}
 	table := c.table.Load()
 	item, ok := table.items[id]
-	if reason, sick := table.sick[id]; sick {
+	reason, unavailable := table.sick[id]
+	if since, gone := table.gone[id]; gone && time.Since(since) < reloadTime {
+		reason = "model " + id + " is being loaded again"
+		unavailable = true
+	}
+	if unavailable {
 		return item, &fault.Error{Kind: fault.Unavailable, Message: "Service is not ready: " + reason + ".", RetryAfter: time.Second}
 	}
 	if !ok {

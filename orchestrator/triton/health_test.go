@@ -2,6 +2,7 @@ package triton_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -86,8 +87,22 @@ func TestSickModelEverywhere(t *testing.T) {
 	if name, err := catalog.Find("lab/b"); err != nil || name != "b" {
 		t.Errorf("the other model: %q, %v", name, err)
 	}
+	s.Unload("a")
+	eventually(t, "the model is gone", func() bool {
+		_, err := catalog.Find("lab/a")
+		return err != nil && strings.Contains(err.Error(), "is being loaded again")
+	})
+	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("the sick model while it is loaded again: %v", err)
+	}
 	s.Fail(nil)
+	s.Load("a")
 	eventually(t, "the model is well again", func() bool { _, err := catalog.Find("lab/a"); return err == nil })
+	s.Unload("a")
+	eventually(t, "a model that was well when it left does not exist", func() bool {
+		_, err := catalog.Find("lab/a")
+		return fault.KindOf(err) == fault.NotFound
+	})
 }
 
 // A request that a healthy model cannot answer does not make it sick.
