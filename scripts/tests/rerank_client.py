@@ -1,0 +1,120 @@
+"""Ask the rerank interfaces with clients that others wrote, and print what came as JSON.
+
+    python rerank_client.py URL MODEL QUERY PASSAGE...
+
+URL is a port that serves the ranking API. Run by test_rerank_clients.py in the environment of requirements-rerank.txt, once for all
+clients since they take long to import. Each returns the indexes of the passages, best first, with their scores; nothing is set for
+Retort but its base URL.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+Ranked = list[tuple[int, float]]
+"""Index and score of each passage, best first."""
+
+os.environ |= {"COHERE_API_KEY": "none", "CO_API_KEY": "none", "JINA_API_KEY": "none", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
+def cohere_v1(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    import cohere
+
+    answer = cohere.Client(api_key="none", base_url=url).rerank(
+        model=model, query=query, documents=[{"text": p} for p in passages], top_n=len(passages), return_documents=True)
+    assert [result.document.text for result in answer.results] == [passages[result.index] for result in answer.results]
+    return [(result.index, result.relevance_score) for result in answer.results]
+
+
+def cohere_v2(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    import cohere
+
+    answer = cohere.ClientV2(api_key="none", base_url=url).rerank(model=model, query=query, documents=passages, max_tokens_per_doc=64)
+    assert answer.meta.billed_units.search_units == 1
+    return [(result.index, result.relevance_score) for result in answer.results]
+
+
+def cohere_error(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    import cohere
+
+    try:
+        cohere.ClientV2(api_key="none", base_url=url).rerank(model="nobody/nothing", query=query, documents=passages)
+    except cohere.NotFoundError as error:
+        assert error.body["message"] == "The model `nobody/nothing` does not exist.", error.body
+        return []
+    raise AssertionError("an unknown model was answered")
+
+
+def langchain_cohere(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    from langchain_cohere import CohereRerank
+    from langchain_core.documents import Document
+
+    client = CohereRerank(model=model, base_url=url, cohere_api_key="none", top_n=len(passages))
+    ranked = client.compress_documents([Document(page_content=p) for p in passages], query)
+    return [(passages.index(document.page_content), document.metadata["relevance_score"]) for document in ranked]
+
+
+def llama_index_cohere(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    from llama_index.postprocessor.cohere_rerank import CohereRerank
+
+    return llama_index(CohereRerank(model=model, base_url=url, api_key="none", top_n=len(passages)), query, passages)
+
+
+def llama_index_tei(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    from llama_index.postprocessor.tei_rerank import TextEmbeddingInference
+
+    return llama_index(TextEmbeddingInference(base_url=url, top_n=len(passages)), query, passages)
+
+
+def llama_index(reranker: object, query: str, passages: list[str]) -> Ranked:
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    nodes = [NodeWithScore(node=TextNode(text=p), score=0) for p in passages]
+    return [(passages.index(node.text), node.score) for node in reranker.postprocess_nodes(nodes, query_str=query)]
+
+
+def haystack_nvidia(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    from haystack import Document
+    from haystack.utils import Secret
+    from haystack_integrations.components.rankers.nvidia import NvidiaRanker
+
+    ranker = NvidiaRanker(model=model, api_url=f"{url}/v1", api_key=Secret.from_token("none"), top_k=len(passages))
+    ranker.warm_up()
+    ranked = ranker.run(query=query, documents=[Document(content=p) for p in passages])["documents"]
+    return [(passages.index(document.content), document.score) for document in ranked]
+
+
+def litellm(provider: str) -> Callable[..., Ranked]:
+    def rank(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+        from litellm import rerank
+
+        answer = rerank(model=f"{provider}/{model}", query=query, documents=passages, api_base=url, api_key="none", top_n=len(passages),
+                        return_documents=True)
+        return [(result["index"], result["relevance_score"]) for result in answer.results]
+    return rank
+
+
+CLIENTS: dict[str, Callable[..., Ranked]] = {
+    "cohere v1": cohere_v1, "cohere v2": cohere_v2, "cohere error": cohere_error, "langchain-cohere": langchain_cohere,
+    "llama-index cohere": llama_index_cohere, "llama-index tei": llama_index_tei, "haystack nvidia": haystack_nvidia,
+    **{f"litellm {name}": litellm(name) for name in ("cohere", "jina_ai", "infinity", "hosted_vllm", "nvidia_nim")},
+}
+
+
+def main() -> None:
+    url, model, query, *passages = sys.argv[1:]
+    found: dict[str, Ranked | str] = {}
+    for name, client in CLIENTS.items():
+        try:
+            found[name] = client(url, model, query, passages)
+        except Exception:  # whatever it is, it is that client's result
+            found[name] = traceback.format_exc()
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

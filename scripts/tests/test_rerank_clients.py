@@ -1,0 +1,97 @@
+"""Real clients of the rerank interfaces against the whole stack, unmodified: their own environment is requirements-rerank.txt."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import requests
+from servers import ROOT
+from waiting import PATIENCE
+
+PYTHON = ROOT / ".venv-rerank" / "bin" / "python"
+QUERY = "Which drug eases pain?"
+PASSAGES = ["The Rhine flows north.", "Caffeine is a stimulant.", "Aspirin is an analgesic: it eases pain and lowers fever.",
+            "A bank lends money."]
+CLIENTS = ["cohere v1", "cohere v2", "langchain-cohere", "llama-index cohere", "llama-index tei", "litellm cohere", "litellm jina_ai",
+           "litellm infinity", "litellm hosted_vllm"]
+LOGITS = ["haystack nvidia", "litellm nvidia_nim"]
+"""Clients of the documented interface, which give logits."""
+
+
+def run_clients(url: str, model: str) -> dict:
+    assert PYTHON.exists(), "make .venv-rerank/stamp"
+    run = subprocess.run([PYTHON, Path(__file__).with_name("rerank_client.py"), url, model, QUERY, *PASSAGES],
+                         capture_output=True, text=True, timeout=PATIENCE)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def model(ranking_url: str) -> str:
+    """The id of the first ranker."""
+    return requests.get(f"{ranking_url}/v1/models", timeout=PATIENCE).json()["data"][0]["id"]
+
+
+@pytest.fixture(scope="module")
+def found(ranking_url: str, model: str) -> dict:
+    """What each client got of the ranking API's own port."""
+    return run_clients(ranking_url, model)
+
+
+@pytest.fixture(scope="module")
+def logits(ranking_url: str, model: str) -> list[float]:
+    """The documented interface's answer, in the order of the passages."""
+    body = {"model": model, "query": {"text": QUERY}, "passages": [{"text": p} for p in PASSAGES]}
+    ranks = requests.post(f"{ranking_url}/v1/ranking", json=body, timeout=PATIENCE).json()["rankings"]
+    return [rank["logit"] for rank in sorted(ranks, key=lambda rank: rank["index"])]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_relevance_scores(found: dict, logits: list[float], client: str) -> None:
+    ranked = found[client]
+    assert isinstance(ranked, list), ranked
+    assert [index for index, _ in ranked] == sorted(range(len(PASSAGES)), key=lambda i: -logits[i])
+    for index, score in ranked:
+        assert score == pytest.approx(1 / (1 + 2.718281828 ** -logits[index]), abs=1e-4)
+
+
+@pytest.mark.parametrize("client", LOGITS)
+def test_logits(found: dict, logits: list[float], client: str) -> None:
+    ranked = found[client]
+    assert isinstance(ranked, list), ranked
+    assert ranked[0][0] == 2
+    for index, score in ranked:
+        assert score == pytest.approx(logits[index], abs=1e-3)
+
+
+def test_an_unknown_model_is_an_error_that_cohere_reads(found: dict) -> None:
+    assert found["cohere error"] == []
+
+
+@pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank"])
+def test_the_bodies_of_all_interfaces_are_answered_at_every_path(ranking_url: str, logits: list[float], path: str) -> None:
+    best = requests.post(ranking_url + path, json={"query": QUERY, "documents": PASSAGES, "top_n": 1}, timeout=PATIENCE).json()
+    assert best["results"][0]["index"] == 2
+    assert best["usage"]["total_tokens"] == best["meta"]["tokens"]["input_tokens"] > 40
+    ranks = requests.post(ranking_url + path, json={"query": QUERY, "texts": PASSAGES, "raw_scores": True}, timeout=PATIENCE).json()
+    assert {rank["index"]: rank["score"] for rank in ranks} == {i: pytest.approx(logit, abs=1e-4) for i, logit in enumerate(logits)}
+
+
+def test_a_long_document_is_read_as_far_as_is_asked(ranking_url: str) -> None:
+    """What stands behind the first tokens of a document does not count."""
+    def score(document: str, **more: object) -> float:
+        answer = requests.post(f"{ranking_url}/v2/rerank", json={"query": QUERY, "documents": [document], **more}, timeout=PATIENCE)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["results"][0]["relevance_score"]
+
+    short = score("Aspirin is an analgesic")
+    assert score("Aspirin is an analgesic, not " + "a stimulant " * 2000, max_tokens_per_doc=6) != pytest.approx(short, abs=1e-6)
+    cut = [score(f"Aspirin is an analgesic. {end}", max_tokens_per_doc=5) for end in ("The Rhine flows north.", "It eases pain.")]
+    assert cut[0] == pytest.approx(cut[1], abs=1e-6)
+    refused = requests.post(f"{ranking_url}/rerank", json={"query": QUERY, "texts": ["long " * 10_000], "truncate": False}, timeout=PATIENCE)
+    assert refused.status_code == 413
+    assert refused.json()["error_type"] == "Validation"
+    assert "texts" in refused.json()["error"] or "exceeds maximum allowed token size" in refused.json()["error"]
