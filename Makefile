@@ -19,8 +19,8 @@ TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
 TEST_LIMIT ?= 40m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
-# Two generations of a client, which need different versions of the same packages.
-STACK_CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp
+# Clients that need other versions of packages than the tests themselves or each other, by the requirements-NAME.txt in scripts/tests.
+CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp
 
 .PHONY: help
 help: ## list the targets
@@ -43,7 +43,7 @@ bin/retort: deps tools
 	@$(GO) build -trimpath -o $@ ./orchestrator
 
 .PHONY: test
-test: deps tools .venv-tests/stamp $(STACK_CLIENTS) ## run every test, with a real Triton of its own
+test: deps tools .venv-tests/stamp $(CLIENTS) ## run every test, with a real Triton of its own
 	@$(GO) vet -trimpath ./...
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
@@ -52,7 +52,7 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 	@$(GO) test -trimpath -race -timeout $(TEST_LIMIT) ./...
 
 .PHONY: test-python
-test-python: bin/retort .venv-tests/stamp $(STACK_CLIENTS) ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: bin/retort .venv-tests/stamp $(CLIENTS) ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q --ignore scripts/tests/train scripts/tests
 
 .PHONY: bench
@@ -131,10 +131,10 @@ deps: ## install the system packages that are missing (apt)
 	@.venv-tests/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
-.venv-stack-%/stamp: scripts/tests/requirements-stack-%.txt | deps
-	@echo 'installing llama-stack-client $* into .venv-stack-$*/ (once)'
-	@rm -rf .venv-stack-$* && $(PYTHON) -m venv .venv-stack-$*
-	@.venv-stack-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+$(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | deps
+	@echo 'installing the clients of requirements-$*.txt into .venv-$*/ (once)'
+	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 # Environments of the evaluations, of training and of the checks, as the tests' own.

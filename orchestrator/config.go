@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/rs/zerolog"
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/embedding"
@@ -16,6 +16,7 @@ import (
 	"retort/orchestrator/memory"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/ranking"
+	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
 
@@ -26,11 +27,12 @@ type Config struct {
 	Config kong.ConfigFlag `placeholder:"FILE" env:"RETORT_CONFIG" help:"YAML file with settings."`
 
 	Host            string        `default:"0.0.0.0" help:"Address to listen on."`
-	Port            int           `default:"8000" help:"Main port (-1: any free one): the page for people, and every API under its name."`
+	Port            int           `env:"RETORT_PORT,NIM_HTTP_API_PORT" default:"8000" help:"Main port (-1: any free one): the page for people, and every API under its name."`
 	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8701" placeholder:"HOST:PORT,…" help:"gRPC addresses of Triton; several, or one DNS name with several addresses, are balanced."`
 	TritonTLS       bool          `name:"triton-tls" help:"Speak TLS to Triton; an address that begins with grpcs:// does so anyway."`
 	TritonCA        string        `name:"triton-ca" type:"path" placeholder:"FILE" help:"Authorities to trust for Triton, in PEM; by default those of the system."`
 	ModelRepository string        `default:"model_repository" type:"path" help:"Folder of Triton's model repository, for the files beside each config.pbtxt (tokenizer.json …)."`
+	ServedModelName []string      `env:"RETORT_SERVED_MODEL_NAME,NIM_SERVED_MODEL_NAME" placeholder:"NAME,…" help:"More names that embedding, ranking and chat models answer to: NAME=ID for the model with that public id, a NAME alone for the first model of each API. Lists show the ids."`
 	Welcome         bool          `help:"Print where everything is once the ports listen."`
 	Discovery       time.Duration `default:"1s" help:"How often the repository index is read."`
 
@@ -43,8 +45,9 @@ type Config struct {
 
 	Oracle oracle.Config `embed:"" prefix:"oracle-" group:"Oracles of the molecule APIs"`
 
-	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn or error."`
+	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn, error or critical, in any case; also default (info) and warning."`
 	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal."`
+	JSONLLogging bool          `name:"jsonl-logging" env:"RETORT_JSONL_LOGGING,NIM_JSONL_LOGGING" help:"Log in JSON, a line each, whatever log-format says."`
 	KeysFile     string        `type:"path" placeholder:"FILE" help:"Bearer keys, one a line; without it no key is asked for."`
 	CORSOrigins  string        `name:"cors-origins" placeholder:"ORIGIN,…" help:"Origins that browsers may call from; none by default."`
 	TLSCert      string        `name:"tls-cert" env:"RETORT_TLS_CERT,NIM_TLS_CERT_PATH" type:"path" placeholder:"FILE" help:"Certificate chain in PEM; with --tls-key the ports speak TLS."`
@@ -82,6 +85,24 @@ func (c *Config) triton() triton.Config {
 	return triton.Config{URLs: c.TritonURL, TLS: triton.TLS{Enabled: c.TritonTLS, CA: c.TritonCA}}
 }
 
+// logFormat is pretty, json or auto.
+func (c *Config) logFormat() string {
+	if c.JSONLLogging {
+		return "json"
+	}
+	return c.LogFormat
+}
+
+// servedNames are the further names of models: a public id by name, "" for the first model.
+func (c *Config) servedNames() map[string]string {
+	names := map[string]string{}
+	for _, pair := range c.ServedModelName {
+		name, id, _ := strings.Cut(pair, "=")
+		names[strings.TrimSpace(name)] = strings.TrimSpace(id)
+	}
+	return names
+}
+
 // Validate is called by kong after every setting has its value.
 func (c *Config) Validate() error {
 	var errs []error
@@ -106,8 +127,13 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
 		}
 	}
-	if _, err := zerolog.ParseLevel(c.LogLevel); err != nil {
-		errs = append(errs, fmt.Errorf("log-level: %q is no level", c.LogLevel))
+	if _, err := telemetry.ParseLevel(c.LogLevel); err != nil {
+		errs = append(errs, fmt.Errorf("log-level: %w", err))
+	}
+	for _, name := range c.ServedModelName {
+		if before, _, _ := strings.Cut(name, "="); strings.TrimSpace(before) == "" {
+			errs = append(errs, fmt.Errorf("served-model-name: %q has no name", name))
+		}
 	}
 	if err := c.triton().Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("triton-url: %w", err))

@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/triton"
 )
 
 // version is set by the linker: -X main.version=….
@@ -96,12 +99,35 @@ func (versionCommand) Run(env *environment) error {
 type checkConfigCommand struct{}
 
 func (checkConfigCommand) Run(env *environment) error {
+	if err := env.config.open(); err != nil {
+		return err
+	}
 	text, err := env.config.yaml()
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(env.stdout, "# settings are valid\n%s", text)
 	return err
+}
+
+// open reads the files that settings name, as serve does.
+func (c *Config) open() error {
+	if c.KeysFile != "" {
+		if _, err := gateway.ReadKeys(c.KeysFile); err != nil {
+			return fmt.Errorf("keys-file: %w", err)
+		}
+	}
+	if c.TLSCert != "" {
+		if _, err := readKeyPair(c.TLSCert, c.TLSKey); err != nil {
+			return err
+		}
+	}
+	client, err := triton.Dial(c.triton()) // connects with the first call, of which there is none
+	if err != nil {
+		return err
+	}
+	client.Close()
+	return nil
 }
 
 type healthcheckCommand struct {

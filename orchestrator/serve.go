@@ -15,7 +15,7 @@ type serveCommand struct{}
 
 // Run serves until the context ends, then drains.
 func (serveCommand) Run(env *environment) error {
-	logger, err := telemetry.NewLogger(env.stdout, env.config.LogLevel, env.config.LogFormat)
+	logger, err := telemetry.NewLogger(env.stdout, env.config.LogLevel, env.config.logFormat())
 	if err != nil {
 		return err
 	}

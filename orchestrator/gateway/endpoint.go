@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
 )
 
 // Validator is a request that knows its documented bounds.
@@ -12,6 +13,12 @@ type Validator interface{ Validate() error }
 
 // Defaulter is a request with defaults for the members left out.
 type Defaulter interface{ SetDefaults() }
+
+// FromHeaders is a request of which headers say something too: for clients whose bodies are not to be changed. It is told
+// after its body is decoded.
+type FromHeaders interface {
+	FromHeaders(get func(name string) string)
+}
 
 // JSON is an endpoint that answers a JSON object with a JSON value: it reads the body, decodes it within the bounds,
 // validates, takes a permit, calls the use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy.
@@ -58,6 +65,9 @@ func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
 		o.ForOpenAI()
 	}
 	err = Bind(body, &req, bounds...)
+	if h, ok := any(&req).(FromHeaders); ok {
+		h.FromHeaders(func(name string) string { return utils.CopyString(c.Get(name)) })
+	}
 	if b, ok := any(&req).(Bounded); ok {
 		err = withBounds(err, b.Bounds())
 	}

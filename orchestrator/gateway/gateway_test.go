@@ -212,7 +212,7 @@ func TestEveryAPIAnswers(t *testing.T) {
 		"/v1/health/live":             `{"live":true}`,
 		"/v1/metadata":                `"shortName":"pot-v1"`,
 		"/v1/version":                 `"release":"test"`,
-		"/openapi.json":               `"title": "Kitchen"`,
+		"/openapi.json":               `"title":"Kitchen"`,
 		"/docs":                       `<title>Kitchen</title>`,
 		"/docs/assets/swagger-ui.css": `.swagger-ui`,
 		"/metrics":                    `retort_http_requests_total{api="kitchen",`,

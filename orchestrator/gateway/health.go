@@ -11,13 +11,17 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// health adds what every API answers: readiness, liveness, metadata, version and metrics.
+// health adds what every API answers: readiness, liveness, its models one by one, metadata, version, licence, manifest
+// and metrics.
 func (g *Gateway) health(r fiber.Router) {
 	ready, live := g.api.Health()
 	r.Get("/v1/health/ready", Get(func(context.Context) (any, error) { return ready, g.Ready() }))
 	r.Get("/v1/health/live", Get(func(context.Context) (any, error) { return live, nil }))
 	r.Get("/v1/metadata", Get(g.metadata))
 	r.Get("/v1/version", Get(g.version))
+	r.Get("/v1/license", Get(g.license))
+	r.Get("/v1/manifest", Get(g.manifest))
+	r.Get("/v1/models/+", g.retrieve)
 	metrics := adaptor.HTTPHandler(promhttp.HandlerFor(g.opts.Metrics.Registry, promhttp.HandlerOpts{}))
 	r.Get("/metrics", metrics)
 	r.Get("/v1/metrics", metrics)
@@ -64,12 +68,12 @@ func (g *Gateway) metadata(context.Context) (Metadata, error) {
 	return m, nil
 }
 
-// Version is the program's release and the version of the API it serves.
+// Version is the program's release, which is the version of its APIs too.
 type Version struct {
 	Release string `json:"release"`
 	API     string `json:"api"`
 }
 
 func (g *Gateway) version(context.Context) (Version, error) {
-	return Version{Release: g.opts.Version, API: "1.0.0"}, nil
+	return Version{Release: g.opts.Version, API: g.opts.Version}, nil
 }

@@ -1,6 +1,7 @@
 package latent
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"retort/orchestrator/gateway"
@@ -75,6 +76,9 @@ type Generate struct {
 	Evaluated bool `json:"evaluated"`
 	// Seed makes the answer repeatable.
 	Seed *int64 `json:"seed"`
+	// Generated is what the answer holds: "strings" or "objects" with smiles and score. By default the header
+	// X-Retort-Generated says so, or else the setting.
+	Generated string `json:"generated" oneof:"strings objects"`
 	// IncludeScores answers with objects in place of strings.
 	IncludeScores bool `json:"include_scores"`
 	// Stream answers with server-sent events.
@@ -90,6 +94,19 @@ func (r *Generate) SetDefaults() {
 	r.Iterations = 10
 	r.MinSimilarity = 0.7
 	r.ScaledRadius = 1
+}
+
+// FromHeaders takes what the header says of the answer where the body says nothing: clients that read objects can be
+// given a header more easily than another body. Any other value says nothing.
+func (r *Generate) FromHeaders(get func(name string) string) {
+	if said := get("X-Retort-Generated"); r.Generated == "" && (said == "strings" || said == "objects") {
+		r.Generated = said
+	}
+}
+
+// objects says whether the answer holds objects; by default is the setting.
+func (r *Generate) objects(byDefault string) bool {
+	return r.IncludeScores || cmp.Or(r.Generated, byDefault) == "objects"
 }
 
 // The algorithms of POST /generate.

@@ -101,7 +101,7 @@ func randomOf(number *int64, starts [][]search.Seed) []*rand.Rand {
 func (s *Service) answer(r Generate, found [][]*search.Molecule) Generated {
 	lists := make([]any, len(found))
 	for i, molecules := range found {
-		if r.IncludeScores || s.config.Generated == "objects" {
+		if r.objects(s.config.Generated) {
 			lists[i] = moleculesOf(molecules, r.IncludeScores)
 		} else {
 			lists[i] = smilesOf(molecules)

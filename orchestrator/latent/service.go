@@ -41,6 +41,17 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, s.models.Ready()
 }
 
+// Entry is the entry of the model list with a public id, nil where there is none.
+func (s *Service) Entry(id string) any {
+	list, _ := s.List(context.Background()) // without a model it is empty
+	for _, entry := range list.Data {
+		if entry.ID == id {
+			return entry
+		}
+	}
+	return nil
+}
+
 // model is the model of all requests, since they name none.
 func (s *Service) model() (Model, error) { return s.models.Default(s.config.Model) }
 

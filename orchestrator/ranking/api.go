@@ -20,6 +20,24 @@ type Text struct {
 // SetDefaults is called before the body is decoded.
 func (r *Request) SetDefaults() { r.Truncate = "NONE" }
 
+// Hosted is the body of POST /v1/retrieval/<model>/reranking, the path of hosted copies of the service.
+type Hosted struct {
+	Model    *string `json:"model"`
+	Query    Text    `json:"query" bind:"required"`
+	Passages []Text  `json:"passages" bind:"required"`
+	Truncate string  `json:"truncate" oneof:"NONE END"`
+	// TopK is how many passages are returned, default all.
+	TopK *int `json:"top_k"`
+}
+
+// SetDefaults is called before the body is decoded.
+func (h *Hosted) SetDefaults() { h.Truncate = "NONE" }
+
+// request is what is asked at the documented path.
+func (h *Hosted) request() *Request {
+	return &Request{Model: h.Model, Query: h.Query, Passages: h.Passages, Truncate: h.Truncate}
+}
+
 // Response is the answer of POST /v1/ranking: one entry per passage, in descending order of logits, equal ones by
 // index.
 type Response struct {

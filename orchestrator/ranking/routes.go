@@ -39,11 +39,13 @@ func (s *Service) Words(path string) gateway.Words {
 	return nil
 }
 
-// Routes are the API's own endpoints. The second spelling is that of hosted copies of the service.
+// Routes are the API's own endpoints. The other spellings are those of hosted copies of the service, of
+// which the last has the model in its path too; the body's counts.
 func (s *Service) Routes(r fiber.Router) {
 	rank := gateway.JSON(s.Rank, gateway.AtMost("passages", s.config.MaxPassages))
 	r.Post("/v1/ranking", rank)
 	r.Post("/v1/reranking", rank)
+	r.Post("/v1/retrieval/+/reranking", gateway.JSON(s.RankHosted, gateway.AtMost("passages", s.config.MaxPassages)))
 	r.Get("/v1/models", gateway.Get(s.List))
 	for _, i := range s.interfaces {
 		i.Routes(r)

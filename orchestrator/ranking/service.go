@@ -55,6 +55,15 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	return Response{Rankings: Order(scores.Logits)}, nil
 }
 
+// RankHosted is Rank for clients of hosted copies, which may ask for the best passages alone.
+func (s *Service) RankHosted(ctx context.Context, h Hosted) (Response, error) {
+	answer, err := s.Rank(ctx, *h.request())
+	if h.TopK != nil {
+		answer.Rankings = answer.Rankings[:min(*h.TopK, len(answer.Rankings))]
+	}
+	return answer, err
+}
+
 // Scores are those of all passages of a request, in their order.
 type Scores struct {
 	Model  string // public id

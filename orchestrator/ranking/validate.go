@@ -19,5 +19,18 @@ func (r *Request) Validate() error {
 	return problems.Err()
 }
 
+// Validate checks what needs no model to be known.
+func (h *Hosted) Validate() error {
+	if h.TopK != nil {
+		if f := fault.AtLeast(*h.TopK, 1, "top_k"); f != nil {
+			return f
+		}
+	}
+	return h.request().Validate()
+}
+
+// Heavy says that a request takes the models for longer than a moment.
+func (h *Hosted) Heavy() bool { return h.request().Heavy() }
+
 // Heavy says that a request takes the models for longer than a moment.
 func (r *Request) Heavy() bool { return len(r.Passages) > encoder.LightRows }

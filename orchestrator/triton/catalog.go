@@ -21,6 +21,7 @@ type Catalog[T any] struct {
 	sets   func([]*Model) [][]*Model
 	open   func([]*Model) (T, error)
 	logger zerolog.Logger
+	names  map[string]string // more names: see AlsoNamed
 	table  atomic.Pointer[catalogTable[T]]
 }
 
@@ -162,6 +163,13 @@ func (c *Catalog[T]) Find(id string) (item T, err error) {
 	}
 	table := c.table.Load()
 	item, ok := table.items[id]
+	if target, more := c.names[id]; more && !ok {
+		if target == "" {
+			return c.Default("")
+		}
+		id = target
+		item, ok = table.items[id]
+	}
 	reason, unavailable := table.sick[id]
 	if since, gone := table.gone[id]; gone && time.Since(since) < reloadTime {
 		reason = "model " + id + " is being loaded again"
@@ -175,6 +183,10 @@ func (c *Catalog[T]) Find(id string) (item T, err error) {
 	}
 	return item, nil
 }
+
+// AlsoNamed has models answer to more names: the public id by name, or "" for the model that serves requests which name
+// none. A public id that is also such a name stays the id. It is called before the first Find.
+func (c *Catalog[T]) AlsoNamed(names map[string]string) { c.names = names }
 
 // Default returns the model that serves requests which name none: the one configured, or the first by public id where
 // configured is "". It never puts another model in the place of a configured one that is absent: that is Unavailable,

@@ -92,8 +92,9 @@ def litellm(provider: str) -> Callable[..., Ranked]:
     def rank(url: str, model: str, query: str, passages: list[str]) -> Ranked:
         from litellm import rerank
 
+        # Its part for Infinity reads documents as texts, the others as objects, from the same request.
         answer = rerank(model=f"{provider}/{model}", query=query, documents=passages, api_base=url, api_key="none", top_n=len(passages),
-                        return_documents=True)
+                        return_documents=provider != "infinity")
         return [(result["index"], result["relevance_score"]) for result in answer.results]
     return rank
 

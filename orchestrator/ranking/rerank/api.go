@@ -6,38 +6,38 @@ type Request struct {
 	_ struct{} `bind:"open"`
 
 	// Model is a public id; by default the first.
-	Model *string `json:"model" bind:"nullable"`
+	Model *string `json:"model"`
 	// Query is what documents or texts are ranked for.
 	Query string `json:"query" bind:"required"`
 
 	// Members of Cohere's and Jina's requests.
 
 	// Documents are the candidates: texts, or objects whose member text is one.
-	Documents []Document `json:"documents" bind:"nullable"`
+	Documents []Document `json:"documents"`
 	// TopN is how many are returned, default all.
-	TopN *int `json:"top_n" bind:"nullable"`
+	TopN *int `json:"top_n"`
 	// ReturnDocuments adds each document to its result.
-	ReturnDocuments *bool `json:"return_documents" bind:"nullable"`
+	ReturnDocuments *bool `json:"return_documents"`
 	// RankFields names the members of documents to rank by, in order, where it is not text.
-	RankFields []string `json:"rank_fields" bind:"nullable"`
+	RankFields []string `json:"rank_fields"`
 	// MaxTokensPerDoc bounds the tokens of a document that are read; what is longer than the model takes is cut anyway.
-	MaxTokensPerDoc *int `json:"max_tokens_per_doc" bind:"nullable"`
-	MaxDocLength    *int `json:"max_doc_length" bind:"nullable"` // Jina's name of it
+	MaxTokensPerDoc *int `json:"max_tokens_per_doc"`
+	MaxDocLength    *int `json:"max_doc_length"` // Jina's name of it
 	// ReturnEmbeddings cannot be had of the models here.
-	ReturnEmbeddings *bool `json:"return_embeddings" bind:"nullable"`
+	ReturnEmbeddings *bool `json:"return_embeddings"`
 
 	// Members of text-embeddings-inference's requests.
 
 	// Texts are the candidates.
-	Texts []string `json:"texts" bind:"nullable"`
+	Texts []string `json:"texts"`
 	// RawScores answers with logits.
-	RawScores *bool `json:"raw_scores" bind:"nullable"`
+	RawScores *bool `json:"raw_scores"`
 	// ReturnText adds each text to its rank.
-	ReturnText *bool `json:"return_text" bind:"nullable"`
+	ReturnText *bool `json:"return_text"`
 	// Truncate cuts texts that are too long, which is the default; false refuses them.
-	Truncate *bool `json:"truncate" bind:"nullable"`
+	Truncate *bool `json:"truncate"`
 	// TruncationDirection is the end that is cut: only "right".
-	TruncationDirection *string `json:"truncation_direction" bind:"nullable"`
+	TruncationDirection *string `json:"truncation_direction"`
 }
 
 // Response is the answer to documents, best first, equal ones by index. Meta is read by Cohere's clients, Usage by

@@ -1,0 +1,26 @@
+package tei
+
+import (
+	"retort/orchestrator/encoder"
+	"retort/orchestrator/fault"
+)
+
+// Validate checks what needs no model to be known.
+func (r *Request) Validate() error {
+	var problems fault.Problems
+	if r.Model != nil {
+		problems.Add(fault.Text(*r.Model, "model"))
+	}
+	if r.Normalize != nil && !*r.Normalize {
+		problems.Add(fault.Field("value_error", false, []any{"normalize"}, "Value error, the models here give vectors of length 1"))
+	}
+	if r.Dimensions != nil {
+		problems.Add(fault.AtLeast(*r.Dimensions, 1, "dimensions"))
+	}
+	problems.Add(fault.NotEmpty(len(r.Inputs), "inputs"))
+	problems.AddEach(len(r.Inputs), func(i int) *fault.Error { return fault.Text(r.Inputs[i], "inputs", i) })
+	return problems.Err()
+}
+
+// Heavy says that a request takes the models for longer than a moment.
+func (r *Request) Heavy() bool { return len(r.Inputs) > encoder.LightRows }

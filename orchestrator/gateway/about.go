@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/gofiber/fiber/v2"
+
+	"retort"
+	"retort/orchestrator/fault"
+)
+
+// LicenseText is the licence of this program with its text.
+type LicenseText struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	SHA     string `json:"sha"`  // SHA-1 of the text
+	Size    int    `json:"size"` // characters of the text
+	URL     string `json:"url"`
+	Type    string `json:"type"` // "file"
+	Content string `json:"content"`
+}
+
+func (g *Gateway) license(context.Context) (LicenseText, error) {
+	sum := sha1.Sum([]byte(retort.License)) // what the published services name it by
+	return LicenseText{
+		Name:    "Apache-2.0",
+		Path:    "LICENSE",
+		SHA:     hex.EncodeToString(sum[:]),
+		Size:    utf8.RuneCountInString(retort.License),
+		URL:     "https://www.apache.org/licenses/LICENSE-2.0",
+		Type:    "file",
+		Content: retort.License,
+	}, nil
+}
+
+// Manifest is what the API serves now, as a YAML text.
+type Manifest struct {
+	ManifestFile       string `json:"manifest_file"`
+	RepositoryOverride string `json:"repository_override"` // always empty: nothing is fetched
+}
+
+func (g *Gateway) manifest(context.Context) (Manifest, error) {
+	text, err := yaml.Marshal(struct {
+		API     string   `yaml:"api"`
+		Release string   `yaml:"release"`
+		Models  []string `yaml:"models"`
+	}{g.api.Name(), g.opts.Version, g.api.Models()})
+	return Manifest{ManifestFile: string(text)}, err
+}
+
+// Lister is an API that has more to say of a model than its id: the entry of its list.
+type Lister interface{ Entry(id string) any }
+
+// retrieve answers with one model of the list. Its id may have slashes, which some clients escape.
+func (g *Gateway) retrieve(c *fiber.Ctx) error {
+	exchangeOf(c).named(c.Route().Path)
+	if err := g.api.Ready(); err != nil {
+		return err
+	}
+	id, err := url.PathUnescape(c.Params("+"))
+	if err == nil && slices.Contains(g.api.Models(), id) {
+		if entry := g.entry(id); entry != nil {
+			return send(c, entry)
+		}
+	}
+	return fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id))
+}
+
+// entry is what the list has of a model that was there a moment ago, nil where it has gone.
+func (g *Gateway) entry(id string) any {
+	if api, ok := g.api.(Lister); ok {
+		return api.Entry(id)
+	}
+	return map[string]string{"id": id, "object": "model"}
+}
