@@ -13,6 +13,7 @@ import (
 type Answer struct {
 	Model   string // public id
 	Choices int    // answers to the one conversation, at least 1
+	Cut     int    // most tokens of each choice where more were asked for than fit, else 0
 
 	ctx    context.Context
 	model  *Model

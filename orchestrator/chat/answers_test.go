@@ -109,15 +109,15 @@ func (s *stand) answer(method, path, body string) string {
 	status, text := read(s.t, res)
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	head := fmt.Sprintf("< %d %s\n", status, kind)
-	text = identity32.ReplaceAllString(text, "-ID")
+	text = identity32.ReplaceAllString(text, "${1}ID")
 	text = created.ReplaceAllStringFunc(text, func(found string) string {
 		if strings.HasSuffix(found, "1760000000") { // of the models' entries
 			return found
 		}
-		return `"created":NOW`
+		return found[:strings.IndexByte(found, ':')+1] + "NOW"
 	})
 	var indented bytes.Buffer
-	quoted := strings.ReplaceAll(text, `"created":NOW`, `"created":"NOW"`)
+	quoted := strings.ReplaceAll(text, `:NOW`, `:"NOW"`)
 	if len(text) > 600 && json.Indent(&indented, []byte(quoted), "", "  ") == nil {
 		text = strings.ReplaceAll(indented.String(), `"NOW"`, "NOW")
 	}
@@ -125,8 +125,8 @@ func (s *stand) answer(method, path, body string) string {
 }
 
 var (
-	identity32 = regexp.MustCompile(`-[0-9a-f]{32}\b`)
-	created    = regexp.MustCompile(`"created":\d+`)
+	identity32 = regexp.MustCompile(`([-_])[0-9a-f]{32}\b`)
+	created    = regexp.MustCompile(`"created(?:_at)?":\d+`)
 	inserted   = regexp.MustCompile(`\{\{(\w+) ([^}]*)\}\}`)
 )
 

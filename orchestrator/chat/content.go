@@ -52,7 +52,7 @@ func newDecoder(value jsontext.Value) *jsontext.Decoder {
 // Object is a JSON object of a part, by the names of its members: those that either interface knows.
 type Object map[string]jsontext.Value
 
-var members = []string{"type", "text", "image_url", "url", "detail", "image", "uri", "data"}
+var members = []string{"type", "text", "refusal", "image_url", "url", "detail", "image", "uri", "data"}
 
 // ReadObject decodes an object that must be there.
 func ReadObject(value jsontext.Value) (Object, *wire.Mismatch) {

@@ -9,11 +9,15 @@ import (
 type Conversation struct {
 	Model    string // public id
 	Messages []Message
+	// Prompt is a finished prompt in the place of messages, nil for none.
+	Prompt   *string
 	Sampling engine.Sampling
 	// Stream says that the answer is wanted as it is written.
 	Stream bool
 	// Continue has the model go on with the last message.
 	Continue bool
+	// Tools says that the model may call tools if it sees fit.
+	Tools bool
 	// Closed leaves out the mark that begins the assistant's answer.
 	Closed bool
 }

@@ -1,7 +1,7 @@
 // Package chat is the vision-language chat API: messages of text and images in, an answer out, whole or as it is
 // written. Two documented interfaces speak to the same models, each in a package:
 //
-//	chat/openai    POST /v1/chat/completions
+//	chat/openai    POST /v1/chat/completions, /v1/completions, /v1/responses
 //	chat/stack     POST /inference/chat_completion and its other paths
 //
 // This package has what they share: the use case, and the endpoints
@@ -23,6 +23,10 @@
 //	max_model_len        tokens of prompt and answer together, 4096
 //	max_images           images in one conversation, 1
 //	image_tokens         tokens that one image takes of max_model_len, 0
+//	completions          "false" for an engine that goes on with no text but that of a conversation
+//	tools                "true" for a model that may be offered tools, which it need not call
+//	structured_output    how vLLM's backend is told of the form of an answer: "structured_outputs" or, for older ones,
+//	                     "guided_decoding"; "none" where it cannot be
 //	default_max_tokens   most tokens of an answer when none is asked for; all that fit
 //	completion_overflow  "refuse" (400) or "clamp" an answer too long to fit; only known with a tokenizer
 //	chat_template        file, chat_template.jinja; "server" where the engine applies the template

@@ -33,8 +33,10 @@ func TestLongLists(t *testing.T) {
 			"messages[0].content[0].type: Field required"},
 		"stop strings": {completions, long(model+`"stop":[`, `""`, `]}`), "stop"},
 		"stop tokens":  {completions, long(model+`"stop_token_ids":[`, `0`, `]}`), "at most 1024 items"},
-		"tools":        {completions, long(model+`"tools":[`, `0`, `]}`), "tool_choice"},
-		"tool calls":   {completions, long(`{"model":"m","messages":[{"role":"assistant","content":"a","tool_calls":[`, `0`, `]}]}`), "tool calls"},
+		"tools":        {completions, long(model+`"tools":[`, `{}`, `]}`), "at most 128 items"},
+		"tool calls":   {completions, long(`{"model":"m","messages":[{"role":"assistant","content":"a","tool_calls":[`, `{}`, `]}]}`), "at most 128 items"},
+		"input":        {"/v1/responses", long(`{"model":"m","input":[`, `{}`, `]}`), "at most 1024 items"},
+		"prompts":      {"/v1/completions", long(`{"model":"m","prompt":[`, `"a"`, `]}`), "at most 64 items"},
 		"biases":       {completions, model + `"logit_bias":{` + numbered(size) + `}}`, "logit_bias"},
 		"modalities":   {completions, long(model+`"modalities":[`, `""`, `]}`), "at most 16 items"},
 	} {

@@ -29,14 +29,14 @@ func (s *Service) Entry(id string) any {
 	return nil
 }
 
-// card describes the model as vLLM does: everything that can be done here is permitted to everyone.
+// card describes the model as vLLM does: everything that the model can do is permitted to everyone.
 func (m *Model) card() ModelCard {
 	sum := sha256.Sum256([]byte(m.ID)) // the same in every list and replica
 	return ModelCard{
 		ID: m.ID, Object: "model", Created: m.Created, OwnedBy: m.OwnedBy, Root: m.ID, MaxModelLen: m.MaxLength,
 		Permission: []Permission{{
 			ID: "modelperm-" + hex.EncodeToString(sum[:16]), Object: "model_permission", Created: m.Created,
-			AllowSampling: true, AllowLogprobs: true, AllowView: true, Organization: "*",
+			AllowSampling: m.engine.Knows("temperature"), AllowLogprobs: m.engine.Knows("logprobs"), AllowView: true, Organization: "*",
 		}},
 	}
 }

@@ -21,6 +21,8 @@ type Model struct {
 	ImageTokens   int   // tokens that one image takes of MaxLength
 	DefaultAnswer int   // most tokens of an answer when none is asked for; 0 is all that fit
 	Clamp         bool  // an answer too long to fit is shortened, not refused
+	Completions   bool  // goes on with prompts that are no conversation
+	Tools         bool  // may be offered tools that it need not call
 
 	template  *prompt.Template // nil when the engine applies the template
 	imageMark string           // stands for an image in the prompt; "" is not checked
@@ -43,6 +45,8 @@ func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 		ImageTokens:   r.Whole("image_tokens", 0, 0),
 		DefaultAnswer: r.Whole("default_max_tokens", 0, 0),
 		Clamp:         r.OneOf("completion_overflow", "refuse", "clamp") == "clamp",
+		Completions:   r.OneOf("completions", "true", "false") == "true",
+		Tools:         r.OneOf("tools", "false", "true") == "true",
 		imageMark:     r.Text("image_token", ""),
 		template:      readTemplate(r),
 		engine:        engine.Open(client, r),
@@ -58,6 +62,9 @@ func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 
 // render is the prompt for a conversation.
 func (m *Model) render(c Conversation, images int) (text string, err error) {
+	if c.Prompt != nil {
+		return m.complete(*c.Prompt)
+	}
 	if m.template == nil {
 		return plainQuestion(c)
 	}
@@ -81,6 +88,14 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 	}
 	if found := strings.Count(text, m.imageMark); m.imageMark != "" && found != images {
 		return "", fault.New(fault.Internal, "the prompt of model %s has %d marks %q for %d images", m.ID, found, m.imageMark, images)
+	}
+	return text, nil
+}
+
+// complete is the prompt for a text that is no conversation.
+func (m *Model) complete(text string) (string, error) {
+	if m.template == nil || !m.Completions {
+		return "", Refuse(nil, []any{"prompt"}, "The model `%s` does not support the Completions API: its engine takes conversations.", m.ID)
 	}
 	return text, nil
 }

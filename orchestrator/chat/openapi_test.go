@@ -43,7 +43,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if len(ids) != 15 {
+	if len(ids) != 18 {
 		t.Errorf("%d operations", len(ids))
 	}
 	// What is only there to be refused is not advertised.
@@ -86,7 +86,8 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		for method, operation := range methods {
-			answers := operation.Responses["200"].Content["application/json"].examples()
+			content := operation.Responses["200"].Content
+			answers := append(content["application/json"].examples(), content["application/jsonl"].examples()...)
 			requests := operation.RequestBody.Content["application/json"].examples()
 			if len(answers) == 0 || method == "post" && len(requests) == 0 {
 				t.Errorf("%s %s lacks an example of its request or answer", method, path)
@@ -109,6 +110,12 @@ func TestExamples(t *testing.T) {
 					into = &chat.Health{}
 				case path == completions:
 					into = &openai.Completion{}
+				case path == "/v1/completions":
+					into = &openai.Text{}
+				case path == "/v1/responses":
+					into = &openai.Response{}
+				case path == "/models/list":
+					into = &stack.ModelDefinition{}
 				case method == "post":
 					into = &stack.Response{}
 				}

@@ -42,7 +42,11 @@ func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Model: m.ID, Choices: p.Sampling.N, ctx: ctx, model: m, prompt: p, usage: usage{model: m, input: p.InputTokens}}, nil
+	cut := 0
+	if wanted := c.Sampling.MaxTokens; wanted != nil && *p.Sampling.MaxTokens < *wanted {
+		cut = *p.Sampling.MaxTokens
+	}
+	return &Answer{Model: m.ID, Choices: p.Sampling.N, Cut: cut, ctx: ctx, model: m, prompt: p, usage: usage{model: m, input: p.InputTokens}}, nil
 }
 
 func (s *Service) find(id string) (*Model, error) {
@@ -83,8 +87,11 @@ func (s *Service) check(m *Model, c *Conversation) error {
 	if f := fault.Between(c.Sampling.N, 1, s.config.MaxChoices, "n"); f != nil {
 		return f
 	}
-	if f := fault.Items(len(c.Messages), 1, s.config.MaxMessages, "messages"); f != nil {
+	if f := fault.Items(len(c.Messages), 1, s.config.MaxMessages, "messages"); f != nil && c.Prompt == nil {
 		return f
+	}
+	if c.Tools && !m.Tools {
+		return Refuse(nil, []any{"tool_choice"}, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
 	}
 	return m.engine.Check(&c.Sampling)
 }

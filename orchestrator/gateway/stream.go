@@ -28,10 +28,21 @@ func (e *Events) Send(v any) error {
 	return e.SendText(string(data))
 }
 
+// SendNamed is Send for an event that has a name.
+func (e *Events) SendNamed(name string, v any) error {
+	data, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return e.send("event: " + name + "\ndata: " + string(data) + "\n\n")
+}
+
 // SendText writes one event with a single line of text as its data.
-func (e *Events) SendText(data string) error {
+func (e *Events) SendText(data string) error { return e.send("data: " + data + "\n\n") }
+
+func (e *Events) send(event string) error {
 	select {
-	case e.next <- []byte("data: " + data + "\n\n"):
+	case e.next <- []byte(event):
 		return nil
 	case <-e.ctx.Done():
 		return e.ctx.Err()
@@ -170,7 +181,7 @@ func (x *exchange) finish(w *bufio.Writer, err error) (written int) {
 	for _, event := range x.lastEvents(err, f) {
 		data, isText := event.(string)
 		if !isText {
-			encoded, err := json.Marshal(event)
+			encoded, err := json.Marshal(event, json.Deterministic(true))
 			if err != nil {
 				return written
 			}

@@ -35,13 +35,25 @@ def text(delta: object) -> str:
     return delta if isinstance(delta, str) else delta.text
 
 
+def listed(model: object) -> str:
+    """The id, as the client or as OpenAI calls it."""
+    return getattr(model, "identifier", None) or model.id
+
+
 def main() -> None:
     url, model, image, question = sys.argv[1:]
     client = LlamaStackClient(base_url=url, max_retries=0)
     ask = arguments(model, image, question)
     whole = client.inference.chat_completion(**ask)
     events = [chunk.event for chunk in client.inference.chat_completion(**ask, stream=True)]
-    print(json.dumps({
+    extra = {}
+    if NEWER:
+        extra["listed"] = [listed(m) for m in client.models.list()]
+        extra["openai"] = client.chat.completions.create(model=model, messages=[{"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": question}]}]).choices[0].message.content
+    else:
+        extra["listed"] = [client.models.list().identifier]
+    print(json.dumps(extra | {
         "whole": whole.completion_message.content,
         "stop_reason": whole.completion_message.stop_reason,
         "types": [event.event_type for event in events],

@@ -236,6 +236,11 @@ class Answers:
         return warning + compare.told(wish.asked, names, readings, self.wishes.brief)
 
 
+def is_read(reading) -> bool:
+    """Whether a molecule was read from a drawing."""
+    return reading.drawing >= DRAWING and not unread(reading)
+
+
 def unread(reading) -> bool:
     return reading.molecule is None or reading.confidence < UNREAD_BELOW
 

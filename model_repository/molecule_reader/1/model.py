@@ -20,13 +20,14 @@ from pathlib import Path
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from answers import Answers
+from answers import Answers, is_read
 from conversation import Turn, turns, wanted
 from phrases import Phrases
 from pieces import tokens
 from reader import Reader
 from readings import Readings, Refused
 from sampling import Sampling
+from structured import filled
 
 AT_ONCE = 64
 """Answers under way; more wait."""
@@ -114,11 +115,26 @@ class Answer:
             raise Refused(f"the prompt has {sum(len(turn.drawings) for turn in said)} marks for {len(self.images)} images")
         wishes = wanted(said or [Turn("user", self.prompt, [])], self.model.phrases.understand)
         readings = {n: self.model.readings.start(self.images[n]) for wish in wishes.wishes for n in wish.drawings}
-        parts = Answers(wishes, lambda n: readings[n].result(), self.sampling.chooser()).parts()
+        if self.sampling.form is not None:
+            return tokens([self.structured(said, wishes, readings)])
+        parts = self.spoken(wishes, readings)
         out = tokens(parts)
         if begun and "".join(parts).startswith(begun):  # the client began the answer itself
             return tokens(["".join(parts)[len(begun):]])
         return out
+
+    def spoken(self, wishes, readings) -> list[str]:
+        """The parts of the answer in words."""
+        return Answers(wishes, lambda n: readings[n].result(), self.sampling.chooser()).parts()
+
+    def structured(self, said: list[Turn], wishes, readings) -> str:
+        """The answer in the form that is asked for, from the drawings of the last turn that brought any."""
+        last = next((turn for turn in reversed(said) if turn.role == "user" and turn.drawings), None)
+        shown = [self.model.readings.start(self.images[n]).result() for n in last.drawings] if last else []
+        read = [reading for reading in shown if is_read(reading)]
+        if shown and not read:
+            raise Refused("The picture shows no molecule that could be read, so there is nothing to fill the schema with.")
+        return filled(self.sampling.form, read, lambda: "".join(self.spoken(wishes, readings)))
 
     def send(self, word: str, count: int, finish: str, last: bool = True) -> None:
         outputs = [pb_utils.Tensor("text_output", np.array([word.encode()], dtype=object))]

@@ -22,6 +22,8 @@ class Sampling:
     top_k: int = 0
     top_p: float = 1.0
     seed: int | None = None
+    form: dict | None = None
+    """What the answer is held to: structured.py."""
 
     @classmethod
     def parse(cls, text: str) -> Sampling:
@@ -41,6 +43,9 @@ class Sampling:
         out = cls(number(given, "max_tokens", None, int), tuple(s for s in stop if s), bool(given.get("include_stop_str_in_output")),
                   number(given, "temperature", 0.0, (int, float)), number(given, "top_k", 0, int),
                   number(given, "top_p", 1.0, (int, float)), number(given, "seed", None, int))
+        form = given.get("structured_outputs", given.get("guided_decoding"))
+        if form is not None:
+            out.form = json_object(form)
         if out.max_tokens is not None and out.max_tokens < 1:
             raise Refused(f"max_tokens must be at least 1, got {out.max_tokens}.")
         return out
@@ -66,6 +71,17 @@ class Sampling:
         """Where the first stop string ends the text."""
         ends = [at + (len(s) if self.include_stop else 0) for s in self.stop if (at := text.find(s)) >= 0]
         return min(ends, default=len(text))
+
+
+def json_object(value) -> dict:
+    """An object, or the text of one, as the backend has it."""
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+    except json.JSONDecodeError as error:
+        raise Refused(f"structured_outputs is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise Refused("structured_outputs must be a JSON object")
+    return value
 
 
 def number(given: dict, name: str, otherwise, kind):

@@ -19,6 +19,8 @@ type Engine interface {
 	// Check refuses settings that the engine does not know and that would change the answer, with an Invalid fault that
 	// names the first of them.
 	Check(s *Sampling) error
+	// Knows reports whether the engine knows a setting by vLLM's name.
+	Knows(setting string) bool
 }
 
 // Prompt is a request to an engine.

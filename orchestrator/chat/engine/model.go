@@ -26,6 +26,9 @@ func (m *model) Check(s *Sampling) error {
 		if slices.Contains(m.known, name) || isNeutral(name, settings[name]) || withoutEffect[name] {
 			continue
 		}
+		if guide, ok := settings[name].(*Guide); ok {
+			return notGuided(guide)
+		}
 		return &fault.Error{
 			Kind: fault.Invalid, Path: []any{name}, Input: settings[name],
 			Message: "`" + name + "` is not supported by this model.",
@@ -33,6 +36,9 @@ func (m *model) Check(s *Sampling) error {
 	}
 	return nil
 }
+
+// Knows reports whether the model knows a setting.
+func (m *model) Knows(setting string) bool { return slices.Contains(m.known, setting) }
 
 // has reports whether the model declares an input.
 func (m *model) has(input string) bool { _, ok := m.config.Input(input); return ok }

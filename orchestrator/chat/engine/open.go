@@ -9,9 +9,10 @@ import (
 )
 
 // Open returns the engine that a model's entry describes, by the names of its inputs. It reads the parameters
-// sampling_parameters, cumulative_text and image_size; what is wrong is left with the reader.
+// sampling_parameters, structured_output, cumulative_text and image_size; what is wrong is left with the reader.
 func Open(client *triton.Client, r *triton.EntryReader) Engine {
 	m := model{client: client, config: r.Config, known: settingsOf(r)}
+	guide := r.OneOf("structured_output", guideSetting, guideOlder, "none")
 	growing := r.OneOf("cumulative_text", "false", "true") == "true"
 	width, height := imageSize(r)
 	switch {
@@ -19,7 +20,10 @@ func Open(client *triton.Client, r *triton.EntryReader) Engine {
 		if m.known == nil {
 			m.known = m.vllmSettings()
 		}
-		return &vllm{m}
+		if guide == "none" {
+			m.known = slices.DeleteFunc(m.known, func(name string) bool { return name == guideSetting })
+		}
+		return &vllm{model: m, guide: guide}
 	case m.has(llmapi.maxTokens):
 		return newTensorRT(m, llmapi, width, height, growing)
 	case m.has(ensemble.maxTokens) && m.has(tensorrtText):

@@ -23,16 +23,19 @@ type Sampling struct {
 	// Logprobs is how many alternatives to each token are wanted beside the one chosen; nil is no log probabilities at
 	// all.
 	Logprobs *int
+	// Guide holds the answer to a form; nil is none.
+	Guide *Guide
 }
 
 // settingNames are all settings by vLLM's names, in which the parameter sampling_parameters of a model's entry lists
 // those that the model knows.
 var settingNames = []string{
 	"min_tokens", "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty",
-	"seed", "ignore_eos", "skip_special_tokens", "stop_token_ids", "logprobs",
+	"seed", "ignore_eos", "skip_special_tokens", "stop_token_ids", "logprobs", guideSetting,
 }
 
-// settings returns what is set, by vLLM's names. Values are int, int64, float64, bool or []int. The number of choices,
+// settings returns what is set, by vLLM's names. Values are int, int64, float64, bool, []int
+// or *Guide. The number of choices,
 // the length of the answer and the stop strings are not among them: the contracts say these in different ways.
 func (s *Sampling) settings() map[string]any {
 	all := map[string]any{}
@@ -48,6 +51,9 @@ func (s *Sampling) settings() map[string]any {
 	add(all, "ignore_eos", s.IgnoreEOS)
 	add(all, "skip_special_tokens", s.SkipSpecialTokens)
 	add(all, "logprobs", s.Logprobs)
+	if s.Guide != nil {
+		all[guideSetting] = s.Guide
+	}
 	if len(s.StopTokenIDs) > 0 {
 		all["stop_token_ids"] = s.StopTokenIDs
 	}

@@ -30,6 +30,9 @@ func newTensorRT(m model, names tensorrtNames, width, height int, growing bool) 
 				m.known = append(m.known, setting)
 			}
 		}
+		if m.has(names.guideType) && m.has(names.guide) {
+			m.known = append(m.known, guideSetting)
+		}
 	}
 	return &tensorrt{model: m, names: names, width: width, height: height, growing: growing}
 }
@@ -77,6 +80,13 @@ func (t *tensorrt) inputs(p Prompt) ([]triton.Tensor, error) {
 			return nil, err
 		}
 		inputs = append(inputs, tensor)
+	}
+	if guide := p.Sampling.Guide; guide != nil {
+		kind, text, ok := guide.forTensorRT()
+		if !ok {
+			return nil, notGuided(guide)
+		}
+		inputs = append(inputs, t.texts(t.names.guideType, kind), t.texts(t.names.guide, text))
 	}
 	if len(p.Sampling.Stop) > 0 && t.has(t.names.stop) {
 		inputs = append(inputs, t.texts(t.names.stop, p.Sampling.Stop...))

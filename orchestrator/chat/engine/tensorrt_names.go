@@ -8,6 +8,8 @@ type tensorrtNames struct {
 	exclude   string            // the prompt is left out of the answer
 	pixels    string            // images as pixels
 	url       string            // images as data: URLs
+	guideType string            // kind of the form that answers are held to
+	guide     string            // its text
 	settings  map[string]string // of Sampling, by the names of its settings
 	wants     []string          // flags that ask for outputs, sent where they are declared
 }
@@ -15,6 +17,7 @@ type tensorrtNames struct {
 var ensemble = tensorrtNames{
 	maxTokens: "max_tokens", stream: "stream", stop: "stop_words", exclude: "exclude_input_in_output",
 	pixels: "image_bytes_input", url: "image_url_input",
+	guideType: "guided_decoding_guide_type", guide: "guided_decoding_guide",
 	settings: map[string]string{
 		"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "seed": "seed", "min_tokens": "min_tokens",
 		"repetition_penalty": "repetition_penalty", "presence_penalty": "presence_penalty", "frequency_penalty": "frequency_penalty",

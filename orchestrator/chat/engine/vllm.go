@@ -27,7 +27,10 @@ import (
 //	num_input_tokens         UINT32      of the prompt; also without dimensions
 //	num_output_tokens        UINT32 [1]  new tokens
 //	logprobs                 BYTES [1]   JSON, see parseLogprobs
-type vllm struct{ model }
+type vllm struct {
+	model
+	guide string // name of the setting that holds answers to a form: guideSetting or guideOlder
+}
 
 // Tensor names of the contract.
 const (
@@ -88,6 +91,14 @@ func (v *vllm) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error],
 func (v *vllm) sampling(s Sampling) (string, error) {
 	all := s.settings()
 	all["max_tokens"] = *s.MaxTokens
+	if s.Guide != nil {
+		guide, err := s.Guide.forVLLM()
+		if err != nil {
+			return "", err
+		}
+		delete(all, guideSetting)
+		all[v.guide] = guide
+	}
 	if len(s.Stop) > 0 {
 		all["stop"] = s.Stop
 		all["include_stop_str_in_output"] = true // so that we see which one it was

@@ -43,8 +43,8 @@ type Request struct {
 	AddGenerationPrompt  *bool `json:"add_generation_prompt"`
 	ContinueFinalMessage *bool `json:"continue_final_message"`
 
-	// What this service cannot do is refused where it would change the answer.
-	Tools             chat.HasItems   `json:"tools"`
+	// The form of the answer; refused where the model's engine cannot hold an answer to it.
+	Tools             Tools           `json:"tools"`
 	ToolChoice        json.RawMessage `json:"tool_choice"`
 	Functions         chat.HasItems   `json:"functions"`
 	FunctionCall      json.RawMessage `json:"function_call"`
@@ -70,18 +70,19 @@ type Request struct {
 	SafetyIdentifier  json.RawMessage `json:"safety_identifier"`
 }
 
-// Message is one turn. Roles: system (or developer), user, assistant.
+// Message is one turn. Roles: system (or developer), user, assistant, and tool (or function) with what a tool returned.
 type Message struct {
-	Role      string          `json:"role" bind:"required"`
-	Content   Content         `json:"content"`
-	Name      *string         `json:"name"`      // ignored
-	Refusal   json.RawMessage `json:"refusal"`   // of an answer sent back; ignored
-	Reasoning json.RawMessage `json:"reasoning"` // ignored
-	Thinking  json.RawMessage `json:"reasoning_content"`
-	Audio     json.RawMessage `json:"audio"`
-	Notes     json.RawMessage `json:"annotations"`
-	Function  json.RawMessage `json:"function_call"`
-	ToolCalls chat.HasItems   `json:"tool_calls"` // refused unless empty
+	Role       string          `json:"role" bind:"required"`
+	Content    Content         `json:"content"`
+	Name       *string         `json:"name"`      // ignored
+	Refusal    json.RawMessage `json:"refusal"`   // of an answer sent back; ignored
+	Reasoning  json.RawMessage `json:"reasoning"` // ignored
+	Thinking   json.RawMessage `json:"reasoning_content"`
+	Audio      json.RawMessage `json:"audio"`
+	Notes      json.RawMessage `json:"annotations"`
+	Function   json.RawMessage `json:"function_call"`
+	ToolCalls  ToolCalls       `json:"tool_calls"`   // of an answer sent back
+	ToolCallID *string         `json:"tool_call_id"` // of a message with what a tool returned
 }
 
 // StreamOptions ask for usage in a stream.
@@ -91,9 +92,43 @@ type StreamOptions struct {
 	Obfuscation     *bool `json:"include_obfuscation"`    // ignored
 }
 
-// ResponseFormat asks for structured output; only {"type": "text"} is served.
+// ResponseFormat asks for an answer of a form: text, json_object, or json_schema.
 type ResponseFormat struct {
-	Type   string          `json:"type" bind:"required"`
-	Schema json.RawMessage `json:"json_schema"`
-	_      struct{}        `bind:"open"`
+	Type   string      `json:"type" bind:"required" oneof:"text json_object json_schema"`
+	Schema *JSONSchema `json:"json_schema"`
+	_      struct{}    `bind:"open"`
+}
+
+// JSONSchema is a schema with its name.
+type JSONSchema struct {
+	Name        string          `json:"name"`
+	Description *string         `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+	Strict      *bool           `json:"strict"`
+	_           struct{}        `bind:"open"`
+}
+
+// Tool is a function that the model may call.
+type Tool struct {
+	Type     string   `json:"type"` // "function"
+	Function Function `json:"function"`
+}
+
+// Function is what a tool is called and takes.
+type Function struct {
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"` // a JSON schema
+}
+
+// ToolCall is one call of a tool, in an answer and in one sent back.
+type ToolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"` // "function"
+	Function FunctionCall `json:"function"`
+}
+
+// FunctionCall is the function called and what it is given, as JSON text.
+type FunctionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
 }

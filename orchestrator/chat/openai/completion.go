@@ -11,6 +11,8 @@ type Completion struct {
 	Choices        []Choice  `json:"choices"`
 	Usage          *Usage    `json:"usage"`           // null when tokens cannot be counted
 	PromptLogprobs *struct{} `json:"prompt_logprobs"` // always null
+	// MaxTokens is the most tokens of each choice, where fewer fit than were asked for.
+	MaxTokens int `json:"max_tokens,omitzero"`
 }
 
 // Choice is one answer.
@@ -18,14 +20,27 @@ type Choice struct {
 	Index        int            `json:"index"`
 	Message      Written        `json:"message"`
 	Logprobs     *TokenLogprobs `json:"logprobs"`
-	FinishReason string         `json:"finish_reason"` // "stop" or "length"
+	FinishReason string         `json:"finish_reason"` // "stop", "length" or "tool_calls"
 	StopReason   *string        `json:"stop_reason"`   // the stop string that was met
 }
 
-// Written is what the model wrote.
+// Written is what the model wrote: a text, or calls of tools in its place.
 type Written struct {
-	Role    string `json:"role"` // "assistant"
-	Content string `json:"content"`
+	Role      string     `json:"role"`    // "assistant"
+	Content   string     `json:"content"` // null with tool calls
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+}
+
+// MarshalJSON writes null for the content of a message that calls tools.
+func (w Written) MarshalJSON() ([]byte, error) {
+	type plain Written
+	if len(w.ToolCalls) == 0 {
+		return json.Marshal(plain(w))
+	}
+	return json.Marshal(struct {
+		plain
+		Content *string `json:"content"`
+	}{plain: plain(w)})
 }
 
 // Usage counts tokens, special ones included.
@@ -56,8 +71,23 @@ type ChunkChoice struct {
 
 // Delta is new text; the first one of a choice has the role.
 type Delta struct {
-	Role    string  `json:"role,omitzero"`
-	Content *string `json:"content,omitzero"`
+	Role      string      `json:"role,omitzero"`
+	Content   *string     `json:"content,omitzero"`
+	ToolCalls []CallDelta `json:"tool_calls,omitempty"`
+}
+
+// CallDelta is what is new of one tool call; the first one has its id and name.
+type CallDelta struct {
+	Index    int           `json:"index"`
+	ID       string        `json:"id,omitzero"`
+	Type     string        `json:"type,omitzero"`
+	Function FunctionDelta `json:"function"`
+}
+
+// FunctionDelta is a function's name, or more of its arguments.
+type FunctionDelta struct {
+	Name      string `json:"name,omitzero"`
+	Arguments string `json:"arguments"`
 }
 
 // StopReason is a stop string or null.

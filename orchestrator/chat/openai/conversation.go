@@ -19,14 +19,27 @@ func (r *Request) conversation() chat.Conversation {
 		Continue: isTrue(r.ContinueFinalMessage),
 		Closed:   r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
 	}
+	c.Tools = r.plan().offered
 	for _, m := range r.Messages {
-		role := m.Role
-		if role == "developer" {
-			role = "system" // its older name
-		}
-		c.Messages = append(c.Messages, chat.Message{Role: role, Parts: m.Content})
+		c.Messages = append(c.Messages, m.turn())
 	}
 	return c
+}
+
+// turn is the message as models know it. Calls and what they returned are said in words: few templates know either.
+func (m *Message) turn() chat.Message {
+	turn := chat.Message{Role: m.Role, Parts: m.Content}
+	switch m.Role {
+	case "developer":
+		turn.Role = "system" // its older name
+	case "tool", "function":
+		turn.Role = "user"
+		turn.Parts = append([]chat.Part{{Text: "The tool returned:"}}, m.Content...)
+	}
+	for _, call := range m.ToolCalls {
+		turn.Parts = append(turn.Parts, chat.Part{Text: "Call of " + call.Function.Name + ": " + call.Function.Arguments})
+	}
+	return turn
 }
 
 // sampling are the settings of r.
@@ -49,6 +62,7 @@ func (r *Request) sampling() engine.Sampling {
 		IncludeStop:       isTrue(r.IncludeStop),
 		SkipSpecialTokens: r.SkipSpecialTokens,
 	}
+	s.Guide = r.plan().guide
 	if r.N != nil {
 		s.N = *r.N
 	}

@@ -2,8 +2,6 @@ package openai
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"strings"
 	"time"
 
@@ -25,28 +23,56 @@ func (s *Service) Complete(ctx context.Context, r Request) (Completion, error) {
 	if err != nil {
 		return Completion{}, err
 	}
-	choices := make([]Choice, answer.Choices)
+	outcomes, err := gather(answer)
+	if err != nil {
+		return Completion{}, err
+	}
+	plan := r.plan()
+	choices := make([]Choice, len(outcomes))
+	for i, o := range outcomes {
+		choices[i] = Choice{Index: i, Logprobs: o.logprobs, FinishReason: o.finish, StopReason: o.stop}
+		choices[i].Message = Written{Role: "assistant", Content: o.text, ToolCalls: plan.calls(o.text)}
+		if len(choices[i].Message.ToolCalls) > 0 && o.finish == "stop" {
+			choices[i].FinishReason = calledTools
+		}
+	}
+	return Completion{
+		ID: "chatcmpl-" + randomHex(), Object: "chat.completion", Created: s.now().Unix(), Model: answer.Model,
+		Choices: choices, Usage: usageOf(answer), MaxTokens: answer.Cut,
+	}, nil
+}
+
+// calledTools is the finish reason of an answer that calls tools.
+const calledTools = "tool_calls"
+
+// outcome is one choice as a whole.
+type outcome struct {
+	text     string
+	logprobs *TokenLogprobs
+	finish   string
+	stop     *string
+}
+
+// gather waits for all choices of an answer.
+func gather(answer *chat.Answer) ([]outcome, error) {
+	outcomes := make([]outcome, answer.Choices)
 	texts := make([]strings.Builder, answer.Choices)
 	for chunk, err := range answer.Chunks() {
 		if err != nil {
-			return Completion{}, err
+			return nil, err
 		}
-		choice := &choices[chunk.Choice]
+		o := &outcomes[chunk.Choice]
 		texts[chunk.Choice].WriteString(chunk.Text)
-		choice.Logprobs = joined(choice.Logprobs, chunk.Logprobs)
+		o.logprobs = joined(o.logprobs, chunk.Logprobs)
 		if chunk.Finish != "" {
-			choice.FinishReason = chunk.Finish
-			choice.StopReason = chunk.Stop
+			o.finish = chunk.Finish
+			o.stop = chunk.Stop
 		}
 	}
-	for i := range choices {
-		choices[i].Index = i
-		choices[i].Message = Written{Role: "assistant", Content: texts[i].String()}
+	for i := range outcomes {
+		outcomes[i].text = texts[i].String()
 	}
-	return Completion{
-		ID: newID(), Object: "chat.completion", Created: s.now().Unix(), Model: answer.Model,
-		Choices: choices, Usage: usageOf(answer),
-	}, nil
+	return outcomes, nil
 }
 
 // usageOf is nil, which is null, where tokens cannot be counted.
@@ -56,11 +82,4 @@ func usageOf(a *chat.Answer) *Usage {
 		return nil
 	}
 	return &Usage{PromptTokens: u.Prompt, CompletionTokens: u.Completion, TotalTokens: u.Prompt + u.Completion}
-}
-
-// newID returns an id that no other answer has.
-func newID() string {
-	var raw [16]byte
-	rand.Read(raw[:]) // never fails
-	return "chatcmpl-" + hex.EncodeToString(raw[:])
 }

@@ -1,7 +1,7 @@
 package openai
 
 import (
-	"strings"
+	"slices"
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/fault"
@@ -15,22 +15,7 @@ func (r *Request) checkUnsupported(problems *fault.Problems) {
 		}
 	}
 	r.checkTools(refuse)
-	if f := r.ResponseFormat; f != nil {
-		refuse(f.Type != "text", "response_format", "response_format %q is not supported: guided decoding is not enabled for this service", f.Type)
-	}
-	for _, guided := range []struct {
-		name  string
-		asked bool
-	}{
-		{"guided_json", given(r.GuidedJSON)},
-		{"guided_regex", given(r.GuidedRegex)},
-		{"guided_choice", given(r.GuidedChoice)},
-		{"guided_grammar", given(r.GuidedGrammar)},
-		{"structured_outputs", given(r.StructuredOutputs)},
-		{"nvext", given(r.NVExt) && string(r.NVExt) != "{}"},
-	} {
-		refuse(guided.asked, guided.name, "%s is not supported: guided decoding is not enabled for this service", guided.name)
-	}
+	r.checkForm(problems)
 	refuse(bool(r.LogitBias), "logit_bias", "logit_bias is not supported by this service")
 	refuse(r.PromptLogprobs != nil, "prompt_logprobs", "prompt_logprobs is not supported by this service")
 	refuse(isTrue(r.Echo), "echo", "echo is not supported by this service")
@@ -41,15 +26,31 @@ func (r *Request) checkUnsupported(problems *fault.Problems) {
 	}
 }
 
-// checkTools refuses tools unless the request says that none is to be called.
+// checkTools refuses what is no choice among the tools.
 func (r *Request) checkTools(refuse func(asked bool, name, format string, args ...any)) {
-	choice := strings.Trim(string(r.ToolChoice), `"`)
-	switch {
-	case choice == "none" || choice == "auto" && !bool(r.Tools):
-	case choice == "" || choice == "null" || choice == "auto":
-		refuse(bool(r.Tools), "tool_choice", "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
+	refuse(bool(r.Functions) || given(r.FunctionCall), "functions", "functions are not supported: use tools")
+	choice, name := readChoice(r.ToolChoice)
+	switch choice {
+	case "none", "auto":
+	case "required":
+		refuse(len(r.Tools) == 0, "tool_choice", "tool_choice %q needs tools", choice)
+	case "function":
+		known := slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Function.Name == name })
+		refuse(!known, "tool_choice", "tool_choice names %q, which is none of the tools", fault.Clip(name))
 	default:
-		refuse(true, "tool_choice", "tool_choice = %s is not supported!", r.ToolChoice)
+		refuse(true, "tool_choice", "tool_choice = %s is not supported!", fault.Clip(string(r.ToolChoice)))
 	}
-	refuse(bool(r.Functions) || given(r.FunctionCall), "functions", "functions are not supported: this service calls no tools")
+	for i, t := range r.Tools {
+		unfit := choice != "none" && (t.Type != "function" || t.Function.Name == "")
+		refuse(unfit, "tools", "tools[%d] is no function with a name, and no other tools are known", i)
+	}
+}
+
+// checkForm refuses a form of the answer that is none, and two forms at once.
+func (r *Request) checkForm(problems *fault.Problems) {
+	forms, err := r.forms()
+	problems.Add(err)
+	if err == nil && len(forms) > 1 {
+		problems.Add(chat.Refuse(nil, []any{forms[1].Field}, "only one form of the answer can be asked for, not both %s and %s", forms[0].Field, forms[1].Field))
+	}
 }

@@ -33,9 +33,13 @@ func (r *Request) checkSampling(problems *fault.Problems) {
 	if r.MaxCompletionTokens != nil { // else max_tokens is among the settings
 		problems.Add(chat.AtLeast(r.MaxTokens, 1, "max_tokens"))
 	}
+	checkSettings(problems, r)
+	problems.Add(r.checkLogprobs(), r.Stop.Check())
+}
+
+func checkSettings(problems *fault.Problems, r *Request) {
 	sampling := r.sampling()
 	chat.CheckSampling(problems.Add, &sampling)
-	problems.Add(r.checkLogprobs(), r.Stop.Check())
 }
 
 func (r *Request) checkLogprobs() *fault.Error {
@@ -50,15 +54,15 @@ func (r *Request) checkLogprobs() *fault.Error {
 	return nil
 }
 
-// roles of messages. Tools are not served, and so neither are the roles that carry what tools return.
-var roles = []string{"system", "developer", "user", "assistant"}
+// roles of messages.
+var roles = []string{"system", "developer", "user", "assistant", "tool", "function"}
 
 func (m *Message) check() *fault.Error {
 	switch {
-	case m.Role == "tool" || m.Role == "function":
-		return chat.Refuse(m.Role, []any{"role"}, "messages of role %q are not supported: this service calls no tools", m.Role)
-	case bool(m.ToolCalls) || given(m.Function):
-		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are not supported by this service")
+	case len(m.ToolCalls) > 0 && m.Role != "assistant":
+		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are taken in messages of role \"assistant\" only, not %q", m.Role)
+	case given(m.Function):
+		return chat.Refuse(nil, []any{"function_call"}, "function_call is not supported: use tool_calls")
 	case given(m.Audio):
 		return chat.Refuse(nil, []any{"audio"}, "audio is not supported by this service")
 	}

@@ -5,6 +5,7 @@
 //	POST /experimental/ls/inference/chat_completion    the same
 //	POST /alpha/inference/chat-completion              newer form
 //	POST /v1/inference/chat-completion                 the same
+//	GET  /models/list                                  older form
 //
 // Both forms of a request are taken at every path: the newer one names the model model_id and types the parts of a
 // message. Streams differ: in the newer form the text of an event is an object.

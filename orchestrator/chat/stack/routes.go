@@ -19,6 +19,17 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Post("/experimental/ls/inference/chat_completion", older)
 	r.Post("/alpha/inference/chat-completion", newer)
 	r.Post("/v1/inference/chat-completion", newer)
+	r.Get("/models/list", s.list)
+}
+
+// list is the model list of the older form: JSON lines.
+func (s *Service) list(c *fiber.Ctx) error {
+	lines, err := s.models()
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderContentType, "application/jsonl")
+	return c.SendString(lines)
 }
 
 // stream is Stream as server-sent events. They have no mark at their end.

@@ -1,0 +1,112 @@
+"""Clients of OpenAI's interfaces, and frameworks with parts for NVIDIA's services, with nothing but their base address
+changed: that of the main port, where one address serves the models of all APIs. Against the whole stack.
+
+Each set of clients has an environment of its own (`make test` makes it) and is asked once: openai_client.py,
+framework_client.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from pictures import data_url
+from servers import ROOT
+from waiting import PATIENCE
+
+CAFFEINE = data_url((ROOT / "scripts/tests/testdata/drawings/caffeine.png").read_bytes())
+READ = "The SMILES is Cn1c(=O)c2c(ncn2C)n(C)c1=O."
+ABLE = "I read drawings of single molecules."
+MOLECULE = {"smiles": "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "molecular_formula": "C8H10N4O2", "ring_count": 2, "name": None}
+"""The form that clients ask for, filled: what the model knows, and null for what it does not."""
+BEST = "Aspirin is an analgesic."
+
+
+def ask(clients: str, url: str) -> dict:
+    """What the clients of an environment make of the answers, by case; a text is a failure."""
+    python = ROOT / f".venv-{clients}" / "bin" / "python"
+    if not python.exists():
+        pytest.fail(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
+    script = {"openai": "openai_client.py", "frameworks": "framework_client.py"}[clients]
+    # langchain-openai counts with tiktoken, which would fetch its encoding; litellm brings the file along.
+    encoding = next((ROOT / ".venv-frameworks").glob("lib/python3*/site-packages/litellm/litellm_core_utils/tokenizers"))
+    run = subprocess.run([str(python), str(Path(__file__).with_name(script)), url, CAFFEINE], capture_output=True, text=True, timeout=4 * PATIENCE,
+                         env={**os.environ, "TIKTOKEN_CACHE_DIR": str(encoding)})
+    assert run.returncode == 0, run.stderr[-4000:]
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def openai_told(gateway_url: str) -> dict:
+    return ask("openai", gateway_url)
+
+
+@pytest.fixture(scope="module")
+def frameworks_told(gateway_url: str) -> dict:
+    return ask("frameworks", gateway_url)
+
+
+def test_openai_lists_and_retrieves_models(openai_told: dict) -> None:
+    listed, *one = openai_told["models"]
+    assert listed == ["retort/minilm-embedqa-v2", "retort/molecule-reader-v1"]
+    assert one == ["retort/minilm-embedqa-v2", "retort", "embedding"]
+
+
+def test_openai_embeds_token_numbers_and_without_a_mode(openai_told: dict) -> None:
+    assert openai_told["embeddings"] == [384, True, True]
+
+
+def test_openai_reads_errors(openai_told: dict) -> None:
+    assert openai_told["errors"] == [
+        ["NotFoundError", "model_not_found", "model"], ["NotFoundError", "model_not_found", "model"],
+        ["BadRequestError", None, "input[0]"], ["BadRequestError", "invalid_value", "input[0].content"]]
+
+
+def test_openai_completes_texts(openai_told: dict) -> None:
+    whole, streamed = openai_told["completions"]
+    assert whole.startswith(ABLE) and streamed == whole
+
+
+def test_openai_gets_chat_answers_in_a_form(openai_told: dict) -> None:
+    assert openai_told["chat_forms"] == [MOLECULE, "tool_calls", "keep", MOLECULE, MOLECULE["molecular_formula"], READ]
+
+
+def test_openai_responses(openai_told: dict) -> None:
+    text, status, image, counted, form, kinds, streamed = openai_told["responses"]
+    assert text.startswith(ABLE) and (status, image, counted, form, streamed) == ("completed", READ, True, MOLECULE, READ)
+    assert kinds == ["response." + kind for kind in (
+        "created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "output_text.done", "content_part.done",
+        "output_item.done", "completed")]
+
+
+def test_langchain_openai(openai_told: dict) -> None:
+    assert openai_told["langchain"] == [True, READ, MOLECULE, MOLECULE, READ]
+
+
+def test_instructor(openai_told: dict) -> None:
+    assert openai_told["instructor_modes"] == [MOLECULE, MOLECULE]
+
+
+def test_pydantic_ai(openai_told: dict) -> None:
+    assert openai_told["pydantic_ai"] == [READ, MOLECULE, MOLECULE, MOLECULE]
+
+
+def test_openai_agents(openai_told: dict) -> None:
+    assert openai_told["agents"] == [READ, MOLECULE, MOLECULE]
+
+
+def test_litellm(frameworks_told: dict) -> None:
+    vectors, answers, streamed, text = frameworks_told["with_litellm"]
+    assert (vectors, answers, streamed) == ([2, 2], [READ] * 3, READ) and text.startswith(ABLE)
+
+
+def test_llama_index_with_and_without_v1(frameworks_told: dict) -> None:
+    for one_mode, two_modes, best, said, completed in frameworks_told["with_llama_index"]:
+        assert (one_mode, two_modes, best) == (384, 384, BEST) and said.startswith(ABLE) and completed == said
+
+
+def test_haystack_with_and_without_v1_and_with_no_model_named(frameworks_told: dict) -> None:
+    assert frameworks_told["with_haystack"] == [[384, 384, BEST, BEST]] * 2
