@@ -32,6 +32,7 @@ type application struct {
 	keys      *gateway.Keys // nil: none is asked for
 	oracles   *oracle.Oracles
 	gateways  []*gateway.Gateway
+	mcp       *gateway.Gateway // nil where it is switched off
 	listeners []listener
 	secure    *tls.Config
 
@@ -123,7 +124,7 @@ func (a *application) openGateways() error {
 		}
 		a.gateways = append(a.gateways, g)
 	}
-	return nil
+	return a.openMCP()
 }
 
 // listen opens the main port and each API's own.

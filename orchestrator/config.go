@@ -45,6 +45,8 @@ type Config struct {
 
 	Oracle oracle.Config `embed:"" prefix:"oracle-" group:"Oracles of the molecule APIs"`
 
+	MCP bool `name:"mcp" default:"true" negatable:"" help:"Offer the APIs as tools of the Model Context Protocol at /mcp of the main port."`
+
 	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn, error or critical, in any case; also default (info) and warning."`
 	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal."`
 	JSONLLogging bool          `name:"jsonl-logging" env:"RETORT_JSONL_LOGGING,NIM_JSONL_LOGGING" help:"Log in JSON, a line each, whatever log-format says."`

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/mcp"
 )
 
 //go:embed front.html
@@ -26,6 +27,13 @@ func (a *application) front() fasthttp.RequestHandler {
 	a.openAIRoutes(app)
 	for i, s := range services {
 		app.Use("/"+s.name, behind("/"+s.name, a.gateways[i].Handler()))
+	}
+	if a.mcp != nil {
+		serve := a.mcp.Handler()
+		app.All(mcp.Path, func(c *fiber.Ctx) error {
+			serve(c.Context())
+			return nil
+		})
 	}
 	app.Get("/", a.page)
 	app.Get("/v1/health/live", func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) })

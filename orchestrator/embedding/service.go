@@ -1,6 +1,7 @@
 package embedding
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -31,6 +32,22 @@ func (s *Service) MaxInputs() int { return s.config.MaxInputs }
 
 // Models lists the public ids of the models served now.
 func (s *Service) Models() []string { return s.models.IDs() }
+
+// Plain is the public id of the model for a request that names none: the first of those with two modes where the request
+// says which mode, else the first with one, whose vectors can be compared without modes; of those there are none of, the
+// first of all.
+func (s *Service) Plain(twoModes bool) (string, error) {
+	models := s.models.All()
+	for _, m := range models {
+		if about := m.About(); about.TwoModes == twoModes {
+			return about.ID, nil
+		}
+	}
+	if len(models) == 0 {
+		return "", cmp.Or(s.Ready(), error(fault.New(fault.Unavailable, "No model is ready.")))
+	}
+	return models[0].About().ID, nil
+}
 
 // List is the model list: bare ids, without the suffixes of modes.
 func (s *Service) List(context.Context) (Models, error) {

@@ -74,6 +74,7 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 	ctx, gone := context.WithCancelCause(ctx)
 	x.atEnd(stop)
 	x.atEnd(func() { gone(nil) })
+	x.follow(c, gone)
 	x.atEnd(g.departures.add(c.Context().Conn(), gone))
 	c.SetUserContext(ctx)
 	c.Context().SetUserValue(exchangeKey{}, x)

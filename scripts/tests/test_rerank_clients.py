@@ -21,9 +21,9 @@ LOGITS = ["haystack nvidia", "litellm nvidia_nim"]
 """Clients of the documented interface, which give logits."""
 
 
-def run_clients(url: str, model: str) -> dict:
+def run_clients(url: str, embedding: str, model: str) -> dict:
     assert PYTHON.exists(), "make .venv-rerank/stamp"
-    run = subprocess.run([PYTHON, Path(__file__).with_name("rerank_client.py"), url, model, QUERY, *PASSAGES],
+    run = subprocess.run([PYTHON, Path(__file__).with_name("rerank_client.py"), url, embedding, model, QUERY, *PASSAGES],
                          capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
@@ -36,9 +36,9 @@ def model(ranking_url: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def found(ranking_url: str, model: str) -> dict:
-    """What each client got of the ranking API's own port."""
-    return run_clients(ranking_url, model)
+def found(ranking_url: str, embedding_url: str, model: str) -> dict:
+    """What each client got of the ranking API's own port, or the embedding API's."""
+    return run_clients(ranking_url, embedding_url, model)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,13 @@ def test_logits(found: dict, logits: list[float], client: str) -> None:
     assert ranked[0][0] == 2
     for index, score in ranked:
         assert score == pytest.approx(logits[index], abs=1e-3)
+
+
+def test_llama_index_embeds(found: dict) -> None:
+    ranked = found["llama-index embeds"]
+    assert isinstance(ranked, list), ranked
+    assert ranked[0][0] == 2
+    assert ranked[0][1] > 0.3
 
 
 def test_an_unknown_model_is_an_error_that_cohere_reads(found: dict) -> None:

@@ -8,7 +8,7 @@ type Request struct {
 
 	// Inputs is one text or several.
 	Inputs wire.Strings `json:"inputs" bind:"required"`
-	// Model is a public id, by default the first. Beyond text-embeddings-inference, which serves one.
+	// Model is a public id: see embedding.Service.Plain for the default. Beyond text-embeddings-inference, which serves one.
 	Model *string `json:"model"`
 	// PromptName is the mode of a model with two: "query" or "passage".
 	PromptName *string `json:"prompt_name" oneof:"query passage"`

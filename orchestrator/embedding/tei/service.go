@@ -38,18 +38,12 @@ func (s *Service) Embed(ctx context.Context, r Request) ([]any, error) {
 	return vectors, nil
 }
 
-// model is the one named, or the first.
+// model is the one named, or the first of those that the request is made for.
 func (s *Service) model(r Request) (string, error) {
 	if r.Model != nil {
 		return *r.Model, nil
 	}
-	if err := s.embedding.Ready(); err != nil {
-		return "", err
-	}
-	if models := s.embedding.Models(); len(models) > 0 {
-		return models[0], nil
-	}
-	return "", fault.New(fault.Unavailable, "No model is ready.") // the last one has gone just now
+	return s.embedding.Plain(r.PromptName != nil)
 }
 
 // truncate is the end that is cut, in the words of the embedding API.

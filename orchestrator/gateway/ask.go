@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// asker is the context, among a request's user values, of one that this program asks itself: see Ask.
+type asker struct{}
+
+// Ask has the API answer a request that this program makes for a caller whom it has let in already: no key is asked for,
+// everything else is as for any client (bounds, permits, deadline, log and metrics). It ends with ctx.
+func (g *Gateway) Ask(ctx context.Context, method, path string, body []byte) (status int, answer []byte) {
+	var request fasthttp.Request
+	request.Header.SetMethod(method)
+	request.SetRequestURI(path)
+	request.Header.SetHost("localhost")
+	request.Header.SetContentType(fiber.MIMEApplicationJSON)
+	request.SetBodyRaw(body)
+	var c fasthttp.RequestCtx
+	c.Init(&request, nil, nil)
+	c.SetUserValue(asker{}, ctx)
+	g.app.Handler()(&c)
+	return c.Response.StatusCode(), bytes.Clone(c.Response.Body())
+}
+
+// askedBy is the context of a request that this program made itself, nil of any other.
+func askedBy(c *fasthttp.RequestCtx) context.Context {
+	ctx, _ := c.UserValue(asker{}).(context.Context)
+	return ctx
+}
+
+// follow ends an exchange with the context of whoever asked for it, where that is this program.
+func (x *exchange) follow(c *fiber.Ctx, gone context.CancelCauseFunc) {
+	if asking := askedBy(c.Context()); asking != nil {
+		stop := context.AfterFunc(asking, func() { gone(context.Cause(asking)) })
+		x.atEnd(func() { stop() })
+	}
+}
+
+// Standard is an endpoint that a handler of Go's own HTTP library answers in one piece: it gets the body once that is
+// read within the bounds, with a permit, and its context ends as any request's.
+func Standard(handler http.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		x := exchangeOf(c)
+		x.named(c.Route().Path)
+		body, err := x.body(c)
+		if err != nil {
+			return err
+		}
+		if err := x.admit(c.UserContext(), false); err != nil {
+			return err
+		}
+		request, err := http.NewRequestWithContext(c.UserContext(), c.Method(), c.OriginalURL(), bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		request.Host = c.Hostname()
+		for name, values := range c.GetReqHeaders() {
+			for _, value := range values {
+				request.Header.Add(name, value)
+			}
+		}
+		answer := &written{header: http.Header{}, to: c}
+		handler.ServeHTTP(answer, request)
+		return nil
+	}
+}
+
+// written passes what a handler of Go's library writes on to Fiber.
+type written struct {
+	header http.Header
+	to     *fiber.Ctx
+	begun  bool
+}
+
+func (w *written) Header() http.Header { return w.header }
+
+func (w *written) WriteHeader(status int) {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	w.to.Status(status)
+	for name, values := range w.header {
+		for _, value := range values {
+			w.to.Response().Header.Add(name, value)
+		}
+	}
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.to.Write(p)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/mcp"
+)
+
+// Bounds of the Model Context Protocol's endpoint. A call waits in the API that answers it too.
+const (
+	mcpConcurrency = 64
+	mcpQueue       = 1024
+	mcpBodyLimit   = 32 << 20 // a drawing
+)
+
+// openMCP offers the APIs as tools, unless that is switched off.
+func (a *application) openMCP() error {
+	if !a.config.MCP {
+		return nil
+	}
+	service, err := mcp.New(a.life, version, a.ask, a.modelsOf)
+	if err != nil {
+		return err
+	}
+	limits := gateway.Config{Concurrency: mcpConcurrency, Queue: mcpQueue, BodyLimit: mcpBodyLimit}
+	for _, s := range services { // as long as the slowest API may take, and its refusal to come back
+		limits.Timeout = max(limits.Timeout, s.limits(a.config).Timeout+time.Second)
+	}
+	a.mcp, err = gateway.New(a.life, service, a.draining.Load, gateway.Options{
+		Config:      limits,
+		Keys:        a.keys,
+		Memory:      a.memory,
+		CORSOrigins: a.config.CORSOrigins,
+		Version:     version,
+		Logger:      a.logger,
+		Metrics:     a.metrics,
+	})
+	return err
+}
+
+// ask has an API answer a request of this program.
+func (a *application) ask(ctx context.Context, api, method, path string, body []byte) (status int, answer []byte) {
+	for _, g := range a.gateways {
+		if g.API().Name() == api {
+			return g.Ask(ctx, method, path, body)
+		}
+	}
+	return http.StatusNotFound, nil
+}
+
+// modelsOf lists the public ids of the models that an API serves now.
+func (a *application) modelsOf(api string) []string {
+	for _, g := range a.gateways {
+		if g.API().Name() == api {
+			return g.API().Models()
+		}
+	}
+	return nil
+}

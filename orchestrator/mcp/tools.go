@@ -1,0 +1,48 @@
+package mcp
+
+// tool is a use case of one API as a tool: its arguments are the body of an endpoint.
+type tool struct {
+	name        string
+	title       string
+	description string
+	api         string
+	path        string
+	// omit are members of the body that make no sense here.
+	omit []string
+}
+
+// tools are those whose arguments an API describes. Those with arguments of their own are in own.go.
+var tools = []tool{
+	{
+		name:  "optimize_molecule",
+		title: "Optimise a molecule",
+		description: "New molecules like a given one (SMILES) with a better property such as QED (drug-likeness) or plogP, at least min_similarity " +
+			"similar to it, best first.",
+		api: "latent", path: "/generate", omit: []string{"stream", "generated"},
+	},
+	{
+		name:        "sample_molecules",
+		title:       "Sample molecules around seeds",
+		description: "Random molecules near each given one (SMILES) in the model's latent space; scaled_radius says how far.",
+		api:         "latent", path: "/sampling",
+	},
+	{
+		name:  "fill_template",
+		title: "Fill a molecule template",
+		description: "Molecules that contain given fragments: a SAFE or SMILES template in which masks such as [*{10-20}] say how much is to be " +
+			"added. Best first by QED or LogP. Without a template: drug-like molecules from nothing.",
+		api: "masked", path: "/generate", omit: []string{"stream"},
+	},
+	{
+		name:        "embed_texts",
+		title:       "Embed texts",
+		description: "A vector for each text, for search by meaning; prompt_name says whether texts are queries or passages.",
+		api:         "embedding", path: "/embed",
+	},
+	{
+		name:        "rank_passages",
+		title:       "Rank passages for a query",
+		description: "Passages in the order of how well they answer a query, each with a logit: higher is better.",
+		api:         "ranking", path: "/v1/ranking",
+	},
+}

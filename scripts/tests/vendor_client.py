@@ -1,0 +1,53 @@
+"""What the vendor's clients and notebooks do, and print what came as JSON.
+
+    python vendor_client.py triton GRPC_URL PYTRITON < {"model": {"input": [values, datatype]}}
+    python vendor_client.py molmim LATENT_URL SMILES SIGMA
+
+PYTRITON is the folder that nvidia-pytriton lies in. Run by test_vendor_clients.py in the environment of requirements-rerank.txt.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import requests
+
+
+def triton(url: str, folder: str) -> dict[str, dict[str, list[int]]]:
+    """The shapes that nvidia-pytriton's gRPC client gets of each model."""
+    sys.path.append(folder)  # after this environment, whose numpy is another one
+    from pytriton.client import DecoupledModelClient, ModelClient
+
+    shapes = {}
+    for model, inputs in json.load(sys.stdin).items():
+        arrays = {name: np.char.encode(np.array(values), "utf-8").astype(object) if datatype == "bytes" else np.array(values, datatype)
+                  for name, (values, datatype) in inputs.items()}
+        streams = model == "molecule_reader"
+        with (DecoupledModelClient if streams else ModelClient)(f"grpc://{url}", model, init_timeout_s=60, inference_timeout_s=60) as client:
+            # Its client for streams leaves out what comes with the mark of the end: here the last word.
+            answer = list(client.infer_sample(**arrays))[-1] if streams else client.infer_batch(**arrays)
+        shapes[model] = {name: list(array.shape) for name, array in answer.items()}
+    return shapes
+
+
+def molmim(url: str, smiles: str, sigma: str) -> list[list[str]]:
+    """The loop of the notebooks on controlled generation: CMA-ES with an oracle of one's own, over /hidden and /decode."""
+    import cma
+
+    start = np.array(requests.post(f"{url}/hidden", json={"sequences": [smiles]}, timeout=60).json()["hiddens"])
+    strategy = cma.CMAEvolutionStrategy(start.squeeze(), float(sigma), {"popsize": 20, "seed": 1, "verbose": -9})
+    generations = []
+    for _ in range(3):
+        points = strategy.ask()
+        body = {"hiddens": [[list(point)] for point in points], "mask": [[True]] * len(points)}
+        decoded = requests.post(f"{url}/decode", json=body, timeout=60).json()["generated"]
+        # The oracle: closeness to thirty characters of SMILES, one that needs no chemistry.
+        strategy.tell(points, [abs(len(text) - 30) for text in decoded])
+        generations.append(decoded)
+    return generations
+
+
+if __name__ == "__main__":
+    print(json.dumps({"triton": triton, "molmim": molmim}[sys.argv[1]](*sys.argv[2:])))
