@@ -20,28 +20,33 @@ import numpy as np
 from scripts.train import entry
 from scripts.train.entry import Entry, Tensor
 from scripts.train.masked import broad, structure, unmask_graph
-from scripts.train.masked.data import WRITTEN, read
+from scripts.train.masked.data import read
 from scripts.train.masked.model import Shape
 from scripts.train.masked.report import load, observed
 
-CARD = """# retort/masked-v1
+MODEL = "retort/masked-v2"
+CARD = """# {model_id}
 
 A bidirectional transformer that fills in masked tokens of SAFE strings (masked diffusion), after GenMol (arXiv 2501.06158).
 {parameters:.1f} M parameters in fp16 and int8: {layers} layers, width {width}, {heads} heads, learned positions and a learned bias on
 attention by distance. {tokens:,} tokens, most of them whole BRICS pieces or large parts of one, so that a molecule is {mean:.1f}
-tokens on average; pieces stand in nested order (the reason, and how to read it: `scripts/train/masked/safe.py`). No stereo.
+tokens on average, {published:.0f} in the tokenisation of published SAFE models; pieces stand in nested order (the reason, and how to read
+it: `scripts/train/masked/safe.py`), with stereo.
+
+A row may begin with `[QUALITY]` in place of `[BOS]`: it asks for a molecule with QED >= 0.6 and SA <= 4; and end with `[LENGTH n]` in
+place of `[EOS]`: it asks for one of about n published tokens. The API asks for quality unless a request says `"quality": false`.
 
 ## Data
-ZINC250k: of the 220,010 training molecules of the junction-tree VAE's split the {molecules:,} with QED >= {qed:g} and SA <= {sa:g}, each
-written from {written} of its cut bonds. Since the training molecules are chosen by the two measures of "quality" below, that figure
-says less of this model than of one trained on everything; ZINC250k's own row tells by how much. Licence of these weights: that of
-this repository. Cite Irwin et al., J. Chem. Inf. Model. 2012, 52, 1757 for ZINC.
+{strings:,} strings, two or three of a molecule: ZINC250k's training part in the junction-tree VAE's split, bioactive molecules, drugs,
+natural products and everyday chemicals, weighted so that rare elements and charges count (`scripts/train/masked/broad.py` has the
+shares), {good:.0%} of them of quality. Salts and isotopes are left out. The validation files were not used. Sources and licences of the
+structures: those of the latent model (`model_repository/latent_encoder/CARD.md`). Licence of these weights: that of this repository.
 
 ## Training
 {samples:,} samples in {steps:,} steps of {batch}, {hours:.1f} h on one thread of a shared CPU, seed {seed}; {state}.
-Continue from these weights, and end with `--finish 10`:
+{history}Continue from these weights, and end with `--finish 10`:
 
-    python -m scripts.train.masked --data DATA --start model_repository/masked --minutes 600
+    python -m scripts.train.masked --data DATA --start model_repository/masked --mix broad --name broad --minutes 600
 
 ## Figures
 De novo, {count:,} samples, one token a round, each row drawn once and nothing drawn again, measured by
@@ -55,22 +60,25 @@ API, on all tasks: EVALUATION.md.
 | GenMol version 1, published | 100 % | | 99.7 % | 84.6 % | 0.818 |
 
 ## Limits
-Drug-like molecules; stereo is not modelled. A fragment whose pieces are rare in ZINC is spelled atom by atom, which the
-model has seen less of.
+A fragment whose pieces are rare in the data is spelled atom by atom, which the model has seen less of.
 """
 
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
 
 
 def card(run: Path, shape: Shape, parameters: int, lengths: np.ndarray) -> str:
+    """CARD.md; lengths [strings, 2] as of report.load."""
     figures = json.loads((run / "figures.json").read_text())
     training, options = figures["training"], figures["training"]["options"]
-    rows = [ROW.format(name=f"temperature {f['temperature']:g}, noise {f['noise']:g}", **f) for f in figures["de_novo"]]
+    rows = [ROW.format(name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, quality {'asked for' if f['asked'] else 'not asked for'}", **f)
+            for f in figures["de_novo"]]
     rows.append(ROW.format(name="ZINC250k's own molecules", **figures["zinc250k"]))
-    return CARD.format(**vars(shape), rows="\n".join(rows), parameters=parameters / 1e6, count=figures["samples"], samples=training["samples"],
-                       steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600, seed=options["seed"], state=entry.state(training),
-                       tokens=shape.vocabulary, mean=lengths.mean(), molecules=len(lengths) // WRITTEN, written=WRITTEN,
-                       **json.loads((run / "mix.json").read_text()))
+    history = (run / "history.txt").read_text() if (run / "history.txt").exists() else ""
+    mean, published = lengths.mean(0)
+    return CARD.format(**vars(shape), model_id=MODEL, rows="\n".join(rows), parameters=parameters / 1e6, count=figures["samples"],
+                       samples=training["samples"], steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600,
+                       seed=options["seed"], state=entry.state(training), tokens=shape.vocabulary, mean=mean, published=published,
+                       strings=len(lengths), good=read(run / "strings.npz").good.mean(), history=history)
 
 
 def described(shape: Shape, created: str, worth: float) -> Entry:
@@ -79,7 +87,7 @@ def described(shape: Shape, created: str, worth: float) -> Entry:
     return Entry(
         "masked", "Fills in the masked tokens of SAFE strings, the whole unmasking loop in one call.", 128,
         (Tensor("input_ids", "INT64", (-1,)), *settings), (Tensor("token_ids", "INT64", (-1,)),),
-        {"retort_api": "masked", "model_id": "retort/masked-v1", "owned_by": "retort", "created": created,
+        {"retort_api": "masked", "model_id": MODEL, "owned_by": "retort", "created": created,
          "max_model_len": str(shape.positions), "mask_worth": f"{worth:.1f}", "vocab": "vocab.txt", "lengths": "lengths.txt"})
 
 
