@@ -17,6 +17,10 @@ from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.vocabulary import BOS, EOS, QUALITY, UNK, Vocabulary
 
 
+RARE = 5.0
+"""What a new run's logit is below that of its first part."""
+
+
 def vocabulary(entry: Path) -> Vocabulary:
     return Vocabulary.read(entry / "vocab.txt")
 
@@ -47,7 +51,8 @@ def model(entry: Path) -> Model:
 
 def grown(old: Model, words: Vocabulary, vocabulary: Vocabulary) -> Model:
     """The model with another vocabulary that has all tokens of the old one, `words`. A new run of tokens begins as the mean of what it
-    is made of where it is read, and as its first part where it is written; [QUALITY] begins as [BOS], a length as [EOS]."""
+    is made of where it is read, and where it is written as its first part, but less likely by RARE: so at first the model writes what
+    it did before. [QUALITY] begins as [BOS], a length as [EOS]."""
     new = Model(dataclasses.replace(old.shape, vocabulary=len(vocabulary), reserved=vocabulary.reserved))
     held, given = new.state_dict(), old.state_dict()
     for name, value in given.items():
@@ -61,6 +66,8 @@ def grown(old: Model, words: Vocabulary, vocabulary: Vocabulary) -> Model:
                 held[name][row] = value[BOS if row == QUALITY else EOS]
             elif UNK not in (parts := words.piece(token)):
                 held[name][row] = value[parts].mean(0) if name == "token.weight" else value[parts[0]]
+                if name == "head.bias":
+                    held[name][row] -= RARE
     new.load_state_dict(held)
     return new
 
