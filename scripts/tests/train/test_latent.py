@@ -241,27 +241,6 @@ def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch)
     assert asked == list(zip(rows, rejection.TEMPERATURES))
 
 
-def test_texts_between_two_molecules_begin_as_one_and_end_as_the_other(model, vocabulary):
-    first, last = "CCCCCCCC", "NCCCCCCN"
-    torch.manual_seed(5)
-    z, ids = rejection.between(model, vocabulary, [first, last] * 20)
-    texts = [vocabulary.decode(row.tolist()) for row in ids]
-    assert len(z) == len(texts) == 40 and all(row[-1] == EOS for row in ids)
-    assert all(rejection.evaluation.sound(text) for text in texts)
-    crossed = [text for text in texts if text not in (first, last)]
-    assert crossed and all((text[0] == "C") == (text[-1] == "N") for text in crossed)
-    ends = evaluation.encode(model, vocabulary, [first, last])
-    nearest = torch.cdist(z, ends).argmin(1).tolist()  # A text begins as the molecule that its point is nearer to.
-    assert [text[0] for text in texts] == ["CN"[end] for end in nearest]
-
-
-def test_splices_have_the_share_of_either_text_first():
-    a, b = np.arange(10), np.arange(100, 120)
-    spliced = rejection.splices(a, b, 0.7)
-    assert spliced[0].tolist() == [*range(7), *range(114, 120)]
-    assert all(1 <= (row < 100).sum() <= 10 and (row >= 100).sum() in range(3, 10) for row in spliced)
-
-
 def test_a_held_encoder_stays_as_it_is(model, vocabulary, tmp_path):
     held = Model(model.shape)
     held.load_state_dict(model.state_dict())

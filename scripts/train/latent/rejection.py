@@ -7,10 +7,6 @@ Training shows the decoder beginnings of true molecules only. Far from any molec
 the latent says no longer fits what it has written: rings stay open. So the points of training molecules under noise are decoded;
 a point whose greedy text is no molecule is drawn from again, hotter each time, until one is; texts that are molecules are
 learned (rejection sampling fine-tuning: Dong et al. 2023, arXiv 2304.06767).
-
-Between two molecules the decoder would write the nearer one up to the middle and the other one from there. So that a way through
-the space passes molecules that have parts of both, a share of the points (--between) is w a + (1 - w) b with w from 1/2 to 1, and its
-text is a molecule that begins as the text of a does, for about w of its tokens, and ends as that of b.
 """
 
 from __future__ import annotations
@@ -19,7 +15,6 @@ import argparse
 import time
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from scripts.train import checkpoint
@@ -32,35 +27,8 @@ TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0, 1.0)
 """Of the draws at a point, until one is a molecule."""
 EASY = 1 / 3
 """Share of the greedy texts that is kept: they teach less than those that took more draws."""
-REACH = 3
-"""Tokens that a cut between two molecules may be off."""
 NOISE = (1.5, 4.0)
 """Least and greatest standard deviation of the noise."""
-
-
-def splices(a: np.ndarray, b: np.ndarray, share: float) -> list[np.ndarray]:
-    """The first `share` of a's tokens with the last 1 - share of b's, and the same with either cut up to REACH tokens off, the nearest
-    to the share first."""
-    first, last = round(share * len(a)), round(share * len(b))
-    cuts = [(i, j) for i in range(max(1, first - REACH), min(len(a), first + REACH) + 1) for j in range(max(0, last - REACH), min(len(b), last + REACH) + 1)]
-    return [np.concatenate((a[:i], b[j:])) for i, j in sorted(cuts, key=lambda cut: abs(cut[0] - first) + abs(cut[1] - last))]
-
-
-@torch.no_grad()
-def between(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """A point on the way from each molecule to the next one of the list, z [rows, latent], and its text's ids with [EOS]; none where no
-    splice of the two is a molecule."""
-    ids = [vocabulary.encode(molecule) for molecule in molecules]
-    z = evaluation.encode(model, vocabulary, molecules)
-    points, found = [], []
-    for row, share in enumerate((0.5 + 0.5 * torch.rand(len(ids))).tolist()):
-        other = (row + 1) % len(ids)
-        texts = (vocabulary.decode(splice.tolist()) for splice in splices(ids[row], ids[other], share))
-        text = next((text for text in texts if evaluation.sound(text)), None)
-        if text is not None:
-            points.append(share * z[row] + (1 - share) * z[other])
-            found.append(torch.tensor([*vocabulary.encode(text)[: model.shape.positions - 1], EOS]))
-    return torch.stack(points) if points else z[:0], found
 
 
 @torch.no_grad()
@@ -93,7 +61,6 @@ def main() -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run whose weights decode")
     parser.add_argument("--out", type=Path, help="file to write (default: own.pt in the run's folder)")
     parser.add_argument("--minutes", type=float, default=8, help="time to spend")
-    parser.add_argument("--between", type=float, default=0.4, help="share of the points that are between two molecules (default: 0.4)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
     given = parser.parse_args()
@@ -104,20 +71,17 @@ def main() -> None:
     decode = decoding.exported(model.decoder, given.threads)
     molecules = trained_on(given.run, vocabulary, 100_000)
     order = torch.randperm(len(molecules)).tolist()
-    end, points, ids, total, crossed = time.monotonic() + 60 * given.minutes, [], [], [0] * len(TEMPERATURES), 0
+    end, points, ids, total = time.monotonic() + 60 * given.minutes, [], [], [0] * len(TEMPERATURES)
     for start in range(0, len(order), 250):
         part = [molecules[i] for i in order[start : start + 250]]
-        cut = round(given.between * len(part))
-        z, rows, counts = texts(around(model, vocabulary, part[cut:]), vocabulary, decode)
-        ways, spliced = between(model, vocabulary, part[:cut])
-        points += [z.half(), ways.half()]
-        ids += [row.short() for row in [*rows, *spliced]]
+        z, rows, counts = texts(around(model, vocabulary, part), vocabulary, decode)
+        points.append(z.half())
+        ids += [row.short() for row in rows]
         total = [a + b for a, b in zip(total, counts)]
-        crossed += len(spliced)
         if time.monotonic() > end:
             break
     checkpoint.save({"z": torch.cat(points), "ids": ids}, given.out or given.run / "own.pt")
-    print(f"{len(ids)} texts of {start + 250} points; by temperature {dict(enumerate(total))}, between molecules {crossed}")
+    print(f"{len(ids)} texts of {start + 250} points; by temperature {dict(enumerate(total))}")
 
 
 if __name__ == "__main__":
