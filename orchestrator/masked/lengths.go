@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -16,18 +17,24 @@ import (
 type lengths struct {
 	worth float64       // published tokens that a token of the model stands for in the mean
 	kinds []lengthCount // by rising published length
-	upTo  []int         // for each of kinds, how many molecules are of it or of one before it
+	all   tally         // of the molecules of each kind
+	good  tally         // of those of quality; nil where the file does not tell
 }
+
+// tally has, for each kind of length, how many molecules are of it or of one before it.
+type tally []int
 
 // lengthCount is how many molecules have a length.
 type lengthCount struct {
 	tokens    int
 	published int // 0 where the file does not tell
 	count     int
+	good      int // of quality
 }
 
-// readLengths reads a file with a length in tokens, the published one, and a count on each line; or without the
-// published one, which then follows from the worth of a token.
+// readLengths reads a file with a length in tokens, the published one, the number of molecules that have both, and how
+// many of these are of quality, on each line. A line may end after the third number; or have two, without the published
+// length, which then follows from the worth of a token.
 func readLengths(path string) (*lengths, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -53,33 +60,50 @@ func readLengths(path string) (*lengths, error) {
 		return cmp.Or(a.published-b.published, a.tokens-b.tokens)
 	})
 	total := 0
+	good := 0
 	for _, kind := range l.kinds {
 		total += kind.count
-		l.upTo = append(l.upTo, total)
+		good += kind.good
+		l.all = append(l.all, total)
+		l.good = append(l.good, good)
+	}
+	if good == 0 {
+		l.good = nil
 	}
 	return l, nil
 }
 
-func parseLength(line string) (lengthCount, error) {
-	var kind lengthCount
-	var err error
-	if len(strings.Fields(line)) == 2 {
-		_, err = fmt.Sscanf(line, "%d %d", &kind.tokens, &kind.count)
-	} else if _, err = fmt.Sscanf(line, "%d %d %d", &kind.tokens, &kind.published, &kind.count); err == nil && kind.published < 1 {
-		err = fmt.Errorf("the published length is %d", kind.published)
+func parseLength(line string) (kind lengthCount, err error) {
+	fields := strings.Fields(line)
+	numbers := make([]int, len(fields))
+	for i, field := range fields {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 0 || n == 0 && i < 3 {
+			return kind, fmt.Errorf("%q in place %d of %q is not a length or a number of molecules", field, i+1, line)
+		}
+		numbers[i] = n
 	}
-	if err == nil && (kind.tokens < 1 || kind.count < 1) {
-		err = fmt.Errorf("a length and its count are at least 1")
-	}
-	if err != nil {
-		return kind, fmt.Errorf("%q is not a length in tokens, the published one, and a count: %w", line, err)
+	switch len(numbers) {
+	case 2:
+		kind = lengthCount{tokens: numbers[0], count: numbers[1]}
+	case 3, 4:
+		kind = lengthCount{tokens: numbers[0], published: numbers[1], count: numbers[2]}
+		if len(numbers) == 4 {
+			kind.good = numbers[3]
+		}
+	default:
+		return kind, fmt.Errorf("%q is not a length in tokens, the published one, a number of molecules and one of those of quality", line)
 	}
 	return kind, nil
 }
 
-// published draws the published length of a molecule of the training data.
-func (l *lengths) published(random *rand.Rand) int {
-	kind := l.draw(0, len(l.kinds), random)
+// published draws the published length of a molecule of the training data, or of those of quality.
+func (l *lengths) published(quality bool, random *rand.Rand) int {
+	from := l.all
+	if quality && l.good != nil {
+		from = l.good
+	}
+	kind := l.kinds[from.draw(0, len(l.kinds), random)]
 	if kind.published == 0 {
 		return whole(float64(kind.tokens)*l.worth, random)
 	}
@@ -96,19 +120,18 @@ func (l *lengths) tokens(published int, random *rand.Rand) int {
 	from := sort.Search(len(l.kinds), func(i int) bool { return float64(l.kinds[i].published) >= float64(published)-slack })
 	to := sort.Search(len(l.kinds), func(i int) bool { return float64(l.kinds[i].published) > float64(published)+slack })
 	if from < to && l.kinds[from].published > 0 {
-		return l.draw(from, to, random).tokens
+		return l.kinds[l.all.draw(from, to, random)].tokens
 	}
 	return max(1, whole(float64(published)/l.worth, random))
 }
 
-// draw picks the kind of one molecule among kinds[from:to].
-func (l *lengths) draw(from, to int, random *rand.Rand) lengthCount {
+// draw picks one molecule among those of the kinds from to to-1, and gives its kind.
+func (t tally) draw(from, to int, random *rand.Rand) (kind int) {
 	before := 0
 	if from > 0 {
-		before = l.upTo[from-1]
+		before = t[from-1]
 	}
-	molecule := before + random.IntN(l.upTo[to-1]-before)
-	return l.kinds[sort.SearchInts(l.upTo, molecule+1)]
+	return sort.SearchInts(t, before+random.IntN(t[to-1]-before)+1)
 }
 
 // whole rounds up or down at random, so that the mean is exact.

@@ -22,7 +22,7 @@ func lengthsOf(t *testing.T, text string) (*lengths, error) {
 
 // TestLengthsAreThoseOfTrainingMolecules draws published lengths, and tokens for a published length.
 func TestLengthsAreThoseOfTrainingMolecules(t *testing.T) {
-	l, err := lengthsOf(t, "8 40 3\n2 10 1\n12 41 1\n")
+	l, err := lengthsOf(t, "8 40 3\n2 10 1 0\n12 41 1 1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,10 @@ func TestLengthsAreThoseOfTrainingMolecules(t *testing.T) {
 	published := map[int]int{}
 	tokens := map[int]int{}
 	for range 1000 {
-		published[l.published(random)]++
+		published[l.published(false, random)]++
+		if n := l.published(true, random); n != 41 {
+			t.Fatalf("a published length of %d for a molecule of quality", n)
+		}
 		tokens[l.tokens(40, random)]++
 		if n := l.tokens(10, random); n != 2 {
 			t.Fatalf("%d tokens for a published length of 10", n)
@@ -55,7 +58,7 @@ func TestLengthsWithoutPublishedOnesFollowFromTheWorth(t *testing.T) {
 	}
 	l.worth = 2.5
 	random := rand.New(rand.NewPCG(1, 2))
-	if n := l.published(random); n != 20 {
+	if n := l.published(true, random); n != 20 {
 		t.Errorf("published length %d, want 20", n)
 	}
 	if n := l.tokens(5, random); n != 2 {
@@ -64,7 +67,7 @@ func TestLengthsWithoutPublishedOnesFollowFromTheWorth(t *testing.T) {
 }
 
 func TestBrokenLengthsAreRefused(t *testing.T) {
-	for _, text := range []string{"", "8 40 x\n", "0 1\n", "8 0 3\n", "8 40 0\n", "8\n"} {
+	for _, text := range []string{"", "8 40 x\n", "0 1\n", "8 0 3\n", "8 40 0\n", "8\n", "8 40 3 -1\n", "8 40 3 1 1\n"} {
 		if _, err := lengthsOf(t, text); err == nil {
 			t.Errorf("%q was read", text)
 		}

@@ -18,7 +18,7 @@ func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) (counts []int
 		longest += int(math.Ceil(float64(mask.Most) / d.model.MaskWorth()))
 	}
 	if len(t.Masks) == 0 {
-		added = max(d.model.Length(random)-l.published, d.minAddLen)
+		added = max(d.model.Length(d.quality, random)-l.published, d.minAddLen)
 	}
 	published = l.published + added
 	total := d.tokens(added, published, random)

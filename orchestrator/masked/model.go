@@ -18,8 +18,9 @@ type Model interface {
 	// MaskWorth is how many mask tokens of the API one token of the model stands for in the mean, at least 1: a client
 	// counts in tokens of published SAFE models, which are shorter than this model's.
 	MaskWorth() float64
-	// Length draws the published length of a new molecule, as they are distributed in the training data.
-	Length(random *rand.Rand) int
+	// Length draws the published length of a new molecule, as they are distributed in the training data, or in those of
+	// quality.
+	Length(quality bool, random *rand.Rand) int
 	// Tokens draws how many tokens of the model a molecule of a published length has, at least 1.
 	Tokens(published int, random *rand.Rand) int
 	// Published is the published length of tokens of the model.
@@ -88,11 +89,14 @@ type tritonModel struct {
 	batcher *triton.Batcher[Row, []int32]
 }
 
-func (m *tritonModel) ID() string                   { return m.id }
-func (m *tritonModel) MaxTokens() int               { return m.maxTokens }
-func (m *tritonModel) Mask() int32                  { return m.MASK }
-func (m *tritonModel) MaskWorth() float64           { return m.maskWorth }
-func (m *tritonModel) Length(random *rand.Rand) int { return m.lengths.published(random) }
+func (m *tritonModel) ID() string         { return m.id }
+func (m *tritonModel) MaxTokens() int     { return m.maxTokens }
+func (m *tritonModel) Mask() int32        { return m.MASK }
+func (m *tritonModel) MaskWorth() float64 { return m.maskWorth }
+
+func (m *tritonModel) Length(quality bool, random *rand.Rand) int {
+	return m.lengths.published(quality, random)
+}
 
 func (m *tritonModel) Tokens(published int, random *rand.Rand) int {
 	return m.lengths.tokens(published, random)

@@ -147,6 +147,18 @@ def test_rows_may_end_with_the_token_for_their_length(wide):
     assert ended[False] / sum(ended.values()) == pytest.approx(data.Batches.told, abs=0.1)
 
 
+def test_lengths_are_counted_with_those_of_quality(wide):
+    table = data.table(wide)
+    assert table[:, 2].sum() == len(wide) and table[:, 3].sum() == wide.good.sum()
+    tokens, published = wide.lengths(), wide.published()
+    for row in table.tolist():
+        same = (tokens == row[0]) & (published == row[1])
+        assert [same.sum(), (same & wide.good).sum()] == row[2:]
+    assert len(data.lengths(table, True)) == wide.good.sum() and len(data.lengths(table, False)) == len(wide)
+    table[:, 3] = 0
+    assert len(data.lengths(table, True)) == len(wide)
+
+
 def test_a_vocabulary_grows_by_what_other_molecules_need(strings, network):
     from collections import Counter
 

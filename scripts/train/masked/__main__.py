@@ -15,7 +15,6 @@ import dataclasses
 import json
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from scripts.train import training
@@ -48,8 +47,8 @@ def main() -> None:
         strings = data.prepare(options, given.runs_of_tokens, given.muv, given.qed, given.sa, tokens)
     vocabulary, lengths = strings.vocabulary, strings.lengths()
     (options.folder / "vocab.txt").write_text("".join(t + "\n" for t in vocabulary.tokens))
-    kinds, counts = np.unique(np.stack([lengths, strings.published()], 1), axis=0, return_counts=True)
-    (options.folder / "lengths.txt").write_text("".join(f"{tokens} {published} {count}\n" for (tokens, published), count in zip(kinds, counts)))
+    table = data.table(strings)
+    (options.folder / "lengths.txt").write_text("".join(" ".join(map(str, row)) + "\n" for row in table.tolist()))
     (options.folder / "mix.json").write_text(json.dumps({"qed": given.qed, "sa": given.sa}) + "\n")
     shape = Shape(vocabulary=len(vocabulary), reserved=vocabulary.reserved, **PRESETS[given.preset])
     torch.manual_seed(options.seed)
@@ -62,7 +61,7 @@ def main() -> None:
           f"{len(vocabulary)} tokens", flush=True)
     held = data.held(Path(options.data), options.folder, vocabulary)
     training.run(options, model, data.Batches(strings, options).batch, loss,
-                 evaluate=lambda network, step: evaluation.brief(network, vocabulary, np.repeat(kinds, counts, 0), given.evaluate, held))
+                 evaluate=lambda network, step: evaluation.brief(network, vocabulary, data.lengths(table, True), given.evaluate, held))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,18 @@ class Strings:
         return np.concatenate([[BOS], ids, [EOS]])
 
 
+def table(strings: Strings) -> np.ndarray:
+    """The kinds of length, int64 [kinds, 4]: tokens, published tokens, how many strings have both, how many of them are of quality."""
+    kinds, kind = np.unique(np.stack([strings.lengths(), strings.published()], 1), axis=0, return_inverse=True)
+    counts = [np.bincount(kind.ravel(), weights, len(kinds)).astype(np.int64) for weights in (None, strings.good)]
+    return np.column_stack([kinds, *counts])
+
+
+def lengths(table: np.ndarray, quality: bool) -> np.ndarray:
+    """The lengths of all strings of `table`, or of those of quality where there are some, in tokens and in published ones [strings, 2]."""
+    return np.repeat(table[:, :2], table[:, 3 if quality and table[:, 3].any() else 2], 0)
+
+
 def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[str]:
     """Those with at least this QED and at most this SA score; both are computed once (a few ms each) and kept in `cache`,
     a line for each molecule."""

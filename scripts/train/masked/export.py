@@ -5,7 +5,8 @@
 masked   input_ids int64 [B, L], temperature, noise, gamma float [B, 1], step_size, seed int64 [B, 1] -> token_ids int64 [B, L]
 
 The graph holds the whole unmasking loop. Beside it: vocab.txt, and lengths.txt, the lengths of the training strings in the model's
-tokens and in those of the published tokenisation, with their counts, from which lengths of new molecules are drawn. Its linear maps are computed in integers
+tokens and in those of the published tokenisation, with the number of strings and of those of quality, from which lengths of new
+molecules are drawn. Its linear maps are computed in integers
 (scripts.train.quantise), with ranges observed on the run's own strings; --float keeps them in fp32.
 """
 
@@ -66,19 +67,20 @@ A fragment whose pieces are rare in the data is spelled atom by atom, which the 
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
 
 
-def card(run: Path, shape: Shape, parameters: int, lengths: np.ndarray) -> str:
-    """CARD.md; lengths [strings, 2] as of report.load."""
+def card(run: Path, shape: Shape, parameters: int, table: np.ndarray) -> str:
+    """CARD.md; table: of data.table."""
     figures = json.loads((run / "figures.json").read_text())
     training, options = figures["training"], figures["training"]["options"]
     rows = [ROW.format(name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, quality {'asked for' if f['asked'] else 'not asked for'}", **f)
             for f in figures["de_novo"]]
     rows.append(ROW.format(name="ZINC250k's own molecules", **figures["zinc250k"]))
     history = (run / "history.txt").read_text() if (run / "history.txt").exists() else ""
-    mean, published = lengths.mean(0)
+    strings, good = table[:, 2:].sum(0)
+    mean, published = table[:, 2] @ table[:, :2] / strings
     return CARD.format(**vars(shape), model_id=MODEL, rows="\n".join(rows), parameters=parameters / 1e6, count=figures["samples"],
                        samples=training["samples"], steps=training["step"], batch=options["batch"], hours=training["seconds"] / 3600,
                        seed=options["seed"], state=entry.state(training), tokens=shape.vocabulary, mean=mean, published=published,
-                       strings=len(lengths), good=read(run / "strings.npz").good.mean(), history=history)
+                       strings=strings, good=good / strings, history=history)
 
 
 def described(shape: Shape, created: str, worth: float) -> Entry:
@@ -97,9 +99,9 @@ def main() -> None:
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
     parser.add_argument("--float", action="store_true", help="no integer arithmetic")
     given = parser.parse_args()
-    model, vocabulary, lengths = load(given.run)
+    model, vocabulary, table = load(given.run)
     ranges = {} if given.float else observed(model, given.run)
-    text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()), lengths)
+    text = card(given.run, model.shape, sum(p.numel() for p in model.parameters()), table)
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
     worth = broad.worth(read(given.run / "strings.npz").ids, vocabulary)
     unmask_graph.write(model, described(model.shape, entry.created(given.run), worth).write(given.repository, text, files),

@@ -21,7 +21,7 @@ import torch
 from scripts.train import checkpoint, quantise, training
 from scripts.train.graph import Ranges
 from scripts.train.latent.tokens import read_molecules
-from scripts.train.masked import evaluation, structure, unmask_graph
+from scripts.train.masked import data, evaluation, structure, unmask_graph
 from scripts.train.masked.data import Batches, read
 from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.vocabulary import MASK, Vocabulary
@@ -31,13 +31,12 @@ SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.8, 0.5, True))
 
 
 def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
-    """The averaged weights of a run in eval mode, its tokens, and the lengths of every training string, in tokens and in those of the
-    published tokenisation [strings, 2]."""
+    """The averaged weights of a run in eval mode, its tokens, and the kinds of length of its strings (data.table)."""
     model = Model(Shape(**json.loads((run / "shape.json").read_text())))
     whole = run / "weights.pt"
     model.load_state_dict(checkpoint.load(whole) if whole.exists() else checkpoint.join_parts(run))
     table, vocabulary = np.loadtxt(run / "lengths.txt", dtype=np.int64), Vocabulary.read(run / "vocab.txt")
-    return model.eval(), vocabulary, np.repeat(table[:, :2], table[:, 2], 0)
+    return model.eval(), vocabulary, table
 
 
 def observed(model: Model, run: Path) -> Ranges:
@@ -73,11 +72,11 @@ def main() -> None:
     given = parser.parse_args()
     if given.threads:
         torch.set_num_threads(given.threads)
-    model, vocabulary, lengths = load(given.run)
+    model, vocabulary, table = load(given.run)
     fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
     figures: dict[str, object] = {"samples": given.samples, "de_novo": []}
     for temperature, noise, quality in SETTINGS[: given.settings]:
-        texts = evaluation.de_novo(fill, vocabulary, lengths, given.samples, temperature, noise, quality)
+        texts = evaluation.de_novo(fill, vocabulary, data.lengths(table, quality), given.samples, temperature, noise, quality)
         figures["de_novo"].append({"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)})
         print(figures["de_novo"][-1], flush=True)
     train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")

@@ -16,7 +16,6 @@ from scripts.train import graph
 from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.vocabulary import BOS, EOS, QUALITY, UNK, Vocabulary
 
-
 RARE = 5.0
 """What a new run's logit is below that of its first part."""
 
