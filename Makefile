@@ -67,6 +67,10 @@ eval-masked: .venv-eval/stamp ## measure the masked API through HTTP, into the m
 eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(ARGS)
 
+.PHONY: eval-pmo
+eval-pmo: bin/retort .venv-eval/stamp ## measure the searches of both molecule APIs on 20 tasks of PMO, with a Triton of its own: hours; ARGS="--tasks qed --seeds 1"
+	@$(TRITON) --scratch -- .venv-eval/bin/python -m scripts.eval.pmo $(ARGS)
+
 .PHONY: eval-retrieval
 eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the main address, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.retrieval --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8000}" $(ARGS)

@@ -12,7 +12,7 @@ import math
 import sys
 
 from rdkit import Chem
-from rdkit.Chem import Crippen, Descriptors, QED, rdMolDescriptors
+from rdkit.Chem import QED, Crippen, Descriptors, rdMolDescriptors
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from scripts.eval.pmo import oracles, tasks

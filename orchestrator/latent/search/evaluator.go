@@ -18,13 +18,15 @@ type evaluator struct {
 	seeds []Seed
 	told  func(*Molecule)      // of each molecule that has a score; nil for no one
 	known map[string]*Molecule // by text; nil for a text that is no molecule, is not admitted or has no score
+	// scored are the molecules that were scored, by canonical SMILES, which several texts may have; nil for no score.
+	scored map[string]*Molecule
 
 	// evaluations counts the distinct texts evaluated so far, molecules or not.
 	evaluations int
 }
 
 func newEvaluator(goal Goal, seeds []Seed, told func(*Molecule)) *evaluator {
-	return &evaluator{goal: goal, seeds: seeds, told: told, known: map[string]*Molecule{}}
+	return &evaluator{goal: goal, seeds: seeds, told: told, known: map[string]*Molecule{}, scored: map[string]*Molecule{}}
 }
 
 // evaluate returns a molecule per text, nil where the text is no molecule or has no score, and whether the text is
@@ -32,6 +34,7 @@ func newEvaluator(goal Goal, seeds []Seed, told func(*Molecule)) *evaluator {
 func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)
+		clear(e.scored)
 	}
 	var unknown []string
 	fresh = make([]bool, len(texts))
@@ -53,17 +56,19 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 	return molecules, fresh, nil
 }
 
-// score makes those of the texts known that are molecules with a score.
+// score makes those of the texts known that are molecules with a score. It has each molecule scored once.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
 	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: e.goal.Objective.Facts() | chem.FactFingerprint})
 	if err != nil {
 		return err
 	}
-	var valid []int
 	var molecules []*chem.Molecule
-	for i, r := range results {
-		if r.Err == nil && e.admits(r.Molecule) {
-			valid = append(valid, i)
+	for _, r := range results {
+		if r.Err != nil || !e.admits(r.Molecule) {
+			continue
+		}
+		if _, ok := e.scored[r.Molecule.SMILES()]; !ok {
+			e.scored[r.Molecule.SMILES()] = nil
 			molecules = append(molecules, r.Molecule)
 		}
 	}
@@ -71,14 +76,19 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	if err != nil {
 		return err
 	}
-	for k, i := range valid {
-		if math.IsNaN(scores[k]) || math.IsInf(scores[k], 0) {
+	for i, molecule := range molecules {
+		if math.IsNaN(scores[i]) || math.IsInf(scores[i], 0) {
 			continue
 		}
-		m := &Molecule{SMILES: molecules[k].SMILES(), Score: scores[k], Similarity: e.similarity(molecules[k])}
-		e.known[texts[i]] = m
+		m := &Molecule{SMILES: molecule.SMILES(), Score: scores[i], Similarity: e.similarity(molecule)}
+		e.scored[m.SMILES] = m
 		if e.told != nil {
 			e.told(m)
+		}
+	}
+	for i, r := range results {
+		if r.Err == nil {
+			e.known[texts[i]] = e.scored[r.Molecule.SMILES()]
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 
 from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import QED, Crippen, GraphDescriptors, rdFingerprintGenerator, rdMolDescriptors
@@ -144,7 +144,7 @@ MAKERS: dict[str, Callable[[], Score]] = {
 TASKS = sorted(MAKERS)
 
 
-@lru_cache(maxsize=None)
+@cache
 def oracle(task: str) -> Score:
     """The oracle of a task, made once."""
     return MAKERS[task]()

@@ -1,0 +1,107 @@
+"""Oracles of an operator's own: the example of orchestrator/ORACLES.md in a real Triton, hot-loaded, behind both molecule APIs."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import requests
+from servers import ROOT, Gateway, Triton
+from waiting import PATIENCE, wait_for
+
+sys.path.insert(0, str(ROOT))
+from scripts.eval.pmo import __main__ as pmo  # noqa: E402
+from scripts.eval.pmo import oracles, tasks  # noqa: E402
+
+EXAMPLE = ROOT / "scripts/tests/testdata/oracles/toy_docking"
+NEEDED = ("latent_encoder", "latent_decoder", "masked")
+
+
+class Served:
+    """A gateway whose repository a test may change."""
+
+    def __init__(self, gateway: Gateway, repository: Path) -> None:
+        self.gateway, self.repository = gateway, repository
+
+    def post(self, api: str, body: dict) -> requests.Response:
+        return requests.post(f"{self.gateway.urls[api]}/generate", json=body, timeout=PATIENCE)
+
+    def add(self, folder: Path, name: str, change=lambda text: text) -> None:
+        """Puts an oracle into the repository, whole, and waits until it is served."""
+        made = self.repository.parent / name
+        shutil.copytree(folder, made)
+        config = made / "config.pbtxt"
+        config.write_text(change(config.read_text()))
+        term = re.search(r'"model_id" value \{ string_value: "([^"]+)"', config.read_text())[1]
+        made.rename(self.repository / name)
+        body = {"smi": "CCO", "algorithm": "none", "num_molecules": 1, "particles": 2, "objective": term}
+        wait_for(f"{term} is known", lambda: "Input should be" not in self.post("latent", body).text)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    repository = tmp_path_factory.mktemp("oracles") / "models"
+    repository.mkdir()
+    for name in NEEDED:
+        shutil.copytree(ROOT / "model_repository" / name, repository / name)
+    with Triton(repository) as triton, Gateway(triton.url, repository) as gateway:
+        gateway.wait_ready("latent", "masked")
+        yield Served(gateway, repository)
+
+
+def test_the_example_of_the_page_is_optimised_by_both_apis(served: Served) -> None:
+    served.add(EXAMPLE, "toy_docking")
+    both = {"combine": "geometric_mean", "terms": [
+        "toy-docking", "QED", {"name": "toy-docking", "output": "affinity", "modifier": {"type": "clipped", "lower": -4, "upper": -9}}]}
+    answer = served.post("latent", {"smi": [], "objective": both, "include_scores": True, "evaluated": True, "seed": 5, "iterations": 8, "particles": 20})
+    assert answer.status_code == 200, answer.text
+    found, evaluated = answer.json()["generated"], answer.json()["evaluated"]
+    scores = sorted((m["score"] for m in evaluated), reverse=True)
+    assert found[0]["score"] == scores[0] > scores[len(scores) // 2] and len({m["smiles"] for m in evaluated}) == len(evaluated)
+    # What was found goes on in the other API, and the score of a molecule is the same there.
+    starts = {m["smiles"]: m["score"] for m in found}
+    answer = served.post("masked", {"smi": list(starts), "rounds": 2, "num_molecules": 8, "objective": both, "evaluated": True, "seed": 5})
+    assert answer.status_code == 200, answer.text
+    again = {m["smiles"]: m["score"] for m in answer.json()["evaluated"]}
+    assert all(math.isclose(again[smiles], score, abs_tol=1e-9) for smiles, score in starts.items())
+    assert answer.json()["molecules"][0]["score"] >= found[0]["score"] - 1e-9
+
+
+@pytest.mark.parametrize("api, status", [("latent", 422), ("masked", 400)])
+def test_an_oracle_that_fails_is_named_before_anything_is_computed(served: Served, api: str, status: int) -> None:
+    name = f"broken_{api}"
+    folder = served.repository.parent / f"made_{api}"
+    shutil.copytree(EXAMPLE, folder)
+    model = folder / "1" / "model.py"
+    model.write_text(model.read_text().replace('"""Score and affinity of a molecule."""', 'raise ValueError("the pocket is closed")'))
+    served.add(folder, name, lambda text: text.replace("toy-docking", name))
+    body = {"smi": "CCO"} if api == "latent" else {}
+    answer = served.post(api, {**body, "objective": {"terms": ["QED", name]}})
+    assert answer.status_code == status and name in answer.text and "the pocket is closed" in answer.text, answer.text
+    assert "terms" in answer.text
+
+
+def test_pmo_tasks_score_the_same_as_oracles_and_as_built_in_terms(served: Served) -> None:
+    """Of two tasks: what a short search finds with the gateway's own terms has the oracle model's scores."""
+    gateway = pmo.Gateway(served.gateway.urls["latent"], served.gateway.urls["masked"])
+    for task in ("ranolazine_mpo", "isomers_c9h10n2o2pf2cl"):
+        own = dict(gateway.search("latent", tasks.COMPOSED[task], 100, 1))
+        assert len(own) >= 60
+        with pmo.OracleModel(served.repository, task, f"{task}_test") as model:
+            model.wait(gateway)
+            starts = list(own)[:100]
+            scored = dict(gateway.latent(model.name, 2, 1, starts))
+            assert model.counted()
+        shared = set(own) & set(scored)
+        assert len(shared) >= 60 and all(math.isclose(own[s], scored[s], rel_tol=1e-5, abs_tol=1e-6) for s in shared)
+        assert all(math.isclose(own[s], value, abs_tol=1e-6) for s, value in zip(shared, oracles.scores(task, list(shared))))
+
+
+def test_the_area_under_the_curve_is_that_of_the_benchmark() -> None:
+    assert pmo.auc([1.0] * 10_000, 10_000) == pytest.approx(0.995)  # from 0 to 1 within the first 100 calls
+    assert pmo.auc([0.0] * 5000 + [1.0] * 5000, 10_000) == pytest.approx(0.495)
+    assert pmo.auc([1.0] * 100, 10_000) == pytest.approx(0.995)
