@@ -118,7 +118,7 @@ def langchain() -> list:
 
 def instructor_modes() -> list:
     got = []
-    for mode in (instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA):
+    for mode in (instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA, instructor.Mode.JSON):
         client = instructor.from_openai(CLIENT, mode=mode)
         got.append(client.chat.completions.create(model=CHAT, messages=asked(), response_model=Molecule, max_retries=0).model_dump())
     return got

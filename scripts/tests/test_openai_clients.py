@@ -87,7 +87,7 @@ def test_langchain_openai(openai_told: dict) -> None:
 
 
 def test_instructor(openai_told: dict) -> None:
-    assert openai_told["instructor_modes"] == [MOLECULE, MOLECULE]
+    assert openai_told["instructor_modes"] == [MOLECULE] * 3
 
 
 def test_pydantic_ai(openai_told: dict) -> None:

@@ -20,9 +20,10 @@ def fill():
     """fill(form, *SMILES) gives the answer, or the refusal as a text. The model's modules are loaded in a process of their own:
     their names are common ones."""
     program = ("import json, sys; sys.path.insert(0, sys.argv[1])\n"
-               "from types import SimpleNamespace\nfrom rdkit import Chem\nfrom readings import Refused\nfrom structured import filled\n"
+               "from types import SimpleNamespace\nfrom rdkit import Chem\nfrom readings import Refused\nfrom structured import filled, written_out\n"
                "for line in sys.stdin:\n"
                "    form, molecules = json.loads(line)\n"
+               "    form = {'json': written_out([form['prompt']])} if 'prompt' in form else form\n"
                "    read = [SimpleNamespace(smiles=s, molecule=Chem.MolFromSmiles(s), confidence=0.98) for s in molecules]\n"
                "    try:\n        print(filled(form, read, lambda: 'in words'), flush=True)\n"
                "    except Refused as error:\n        print(json.dumps(str(error)), flush=True)\n")
@@ -76,6 +77,11 @@ def test_any_json(fill) -> None:
     one = fill({"json_object": True}, ASPIRIN)
     assert (one["smiles"], one["formula"], one["rings"], one["elements"]) == (ASPIRIN, "C9H8O4", 1, {"C": 9, "H": 8, "O": 4})
     assert [m["smiles"] for m in fill({"json_object": True}, ASPIRIN, CAFFEINE)["molecules"]] == [ASPIRIN, CAFFEINE]
+
+
+def test_a_schema_in_the_words_of_a_prompt(fill) -> None:
+    schema = json.dumps(form({"smiles": TEXT, "name": {"anyOf": [TEXT, NULL]}})["json"])
+    assert fill({"prompt": f"Use {{braces}}. JSON schema: {schema} You must answer so."}, ASPIRIN) == {"smiles": ASPIRIN, "name": None}
 
 
 @pytest.mark.parametrize(("asked", "molecules", "says"), [

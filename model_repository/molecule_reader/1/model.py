@@ -27,7 +27,7 @@ from pieces import tokens
 from reader import Reader
 from readings import Readings, Refused
 from sampling import Sampling
-from structured import filled
+from structured import filled, written_out
 
 AT_ONCE = 64
 """Answers under way; more wait."""
@@ -134,7 +134,11 @@ class Answer:
         read = [reading for reading in shown if is_read(reading)]
         if shown and not read:
             raise Refused("The picture shows no molecule that could be read, so there is nothing to fill the schema with.")
-        return filled(self.sampling.form, read, lambda: "".join(self.spoken(wishes, readings)))
+        form = self.sampling.form
+        if form.get("json_object"):
+            schema = written_out([turn.text for turn in said])
+            form = {"json": schema} if schema else form
+        return filled(form, read, lambda: "".join(self.spoken(wishes, readings)))
 
     def send(self, word: str, count: int, finish: str, last: bool = True) -> None:
         outputs = [pb_utils.Tensor("text_output", np.array([word.encode()], dtype=object))]

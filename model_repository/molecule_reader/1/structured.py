@@ -17,6 +17,8 @@ from readings import Refused
 
 DEEPEST = 16
 """Levels of a schema that are followed."""
+MOST_TRIES = 64
+"""Braces in a prompt at which a schema is looked for."""
 MOST_MEMBERS = 256
 """Members filled in one answer."""
 SPOKEN = {"answer", "description", "explanation", "summary", "reply", "response", "text", "content", "comment", "reasoning"}
@@ -35,7 +37,24 @@ class Unknown(Exception):
 def general(reading) -> dict:
     """All that is known, for a request that asks for JSON and gives no schema."""
     out = {name: (members.text(name) or members.number(name))(reading) for name in GENERAL}
-    return out | {"elements": dict(facts.elements(reading.molecule)), "functional_groups": dict(groups.listed(reading.molecule))}
+    return out | {"name": None, "elements": dict(facts.elements(reading.molecule)), "functional_groups": dict(groups.listed(reading.molecule))}
+
+
+def written_out(texts: Sequence[str]) -> dict | None:
+    """A schema that stands in the words of a prompt: clients write it there where they ask for any JSON object."""
+    decoder, tries = json.JSONDecoder(), 0
+    for text in texts:
+        at = text.find("{")
+        while at >= 0 and tries < MOST_TRIES:
+            tries += 1
+            try:
+                found, _ = decoder.raw_decode(text, at)
+            except (json.JSONDecodeError, RecursionError):
+                found = None
+            if isinstance(found, dict) and isinstance(found.get("properties"), dict):
+                return found
+            at = text.find("{", at + 1)
+    return None
 
 
 def filled(wanted: dict, readings: Sequence, spoken: Callable[[], str]) -> str:
