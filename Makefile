@@ -20,7 +20,7 @@ TEST_LIMIT ?= 40m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
 # Clients that need other versions of packages than the tests themselves or each other, by the requirements-NAME.txt in scripts/tests.
-CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-frameworks/stamp
+CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp
 
 .PHONY: help
 help: ## list the targets

@@ -30,4 +30,4 @@ lock tests/requirements-rerank.txt tests/requirements-rerank.in
 for client in tests/requirements-stack-*.in; do
     lock "${client%.in}.txt" "$client" --no-emit-package pandas --no-emit-package numpy
 done
-for clients in openai frameworks; do lock "tests/requirements-$clients.txt" "tests/requirements-$clients.in"; done
+lock tests/requirements-openai.txt tests/requirements-openai.in

@@ -46,8 +46,9 @@ def with_litellm() -> list:
     answers = [litellm.completion(model=f"{provider}/{CHAT}", messages=ASKED, **base).choices[0].message.content
                for provider in ("openai", "nvidia_nim", "hosted_vllm")]
     streamed = "".join(c.choices[0].delta.content or "" for c in litellm.completion(model=f"openai/{CHAT}", messages=ASKED, stream=True, **base))
+    response = litellm.responses(model=f"openai/{CHAT}", input="What can you read?", **base)
     text = litellm.text_completion(model=f"text-completion-openai/{CHAT}", prompt="What can you read?", max_tokens=64, **base)
-    return [vectors, answers, streamed, text.choices[0].text]
+    return [vectors, answers, streamed, response.output[0].content[0].text, text.choices[0].text]
 
 
 def with_llama_index() -> list:

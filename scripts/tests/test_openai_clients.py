@@ -1,8 +1,8 @@
 """Clients of OpenAI's interfaces, and frameworks with parts for NVIDIA's services, with nothing but their base address
 changed: that of the main port, where one address serves the models of all APIs. Against the whole stack.
 
-Each set of clients has an environment of its own (`make test` makes it) and is asked once: openai_client.py,
-framework_client.py.
+Each set of clients has an environment of its own (`make test` makes it) and is asked once: openai_client.py, and
+framework_client.py in that of the rerank clients.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ MOLECULE = {"smiles": "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "molecular_formula": "C8H10N
 BEST = "Aspirin is an analgesic."
 
 
-def ask(clients: str, url: str) -> dict:
+def ask(clients: str, script: str, url: str) -> dict:
     """What the clients of an environment make of the answers, by case; a text is a failure."""
     python = ROOT / f".venv-{clients}" / "bin" / "python"
     if not python.exists():
         pytest.fail(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
-    script = {"openai": "openai_client.py", "frameworks": "framework_client.py"}[clients]
     # langchain-openai counts with tiktoken, which would fetch its encoding; litellm brings the file along.
-    encoding = next((ROOT / ".venv-frameworks").glob("lib/python3*/site-packages/litellm/litellm_core_utils/tokenizers"))
+    encoding = next((ROOT / ".venv-rerank").glob("lib/python3*/site-packages/litellm/litellm_core_utils/tokenizers"))
     run = subprocess.run([str(python), str(Path(__file__).with_name(script)), url, CAFFEINE], capture_output=True, text=True, timeout=4 * PATIENCE,
                          env={**os.environ, "TIKTOKEN_CACHE_DIR": str(encoding)})
     assert run.returncode == 0, run.stderr[-4000:]
@@ -41,12 +40,12 @@ def ask(clients: str, url: str) -> dict:
 
 @pytest.fixture(scope="module")
 def openai_told(gateway_url: str) -> dict:
-    return ask("openai", gateway_url)
+    return ask("openai", "openai_client.py", gateway_url)
 
 
 @pytest.fixture(scope="module")
 def frameworks_told(gateway_url: str) -> dict:
-    return ask("frameworks", gateway_url)
+    return ask("rerank", "framework_client.py", gateway_url)
 
 
 def test_openai_lists_and_retrieves_models(openai_told: dict) -> None:
@@ -99,8 +98,8 @@ def test_openai_agents(openai_told: dict) -> None:
 
 
 def test_litellm(frameworks_told: dict) -> None:
-    vectors, answers, streamed, text = frameworks_told["with_litellm"]
-    assert (vectors, answers, streamed) == ([2, 2], [READ] * 3, READ) and text.startswith(ABLE)
+    vectors, answers, streamed, response, text = frameworks_told["with_litellm"]
+    assert (vectors, answers, streamed) == ([2, 2], [READ] * 3, READ) and response.startswith(ABLE) and text.startswith(ABLE)
 
 
 def test_llama_index_with_and_without_v1(frameworks_told: dict) -> None:
