@@ -38,6 +38,38 @@ func TestAFlagWinsOverTheEnvironmentWhichWinsOverTheFile(t *testing.T) {
 	}
 }
 
+// Variables of the published services are second names.
+func TestPublishedVariables(t *testing.T) {
+	t.Setenv("NIM_HTTP_API_PORT", "9100")
+	t.Setenv("NIM_SERVED_MODEL_NAME", "mine,other=retort/minilm-embedqa-v2")
+	t.Setenv("NIM_JSONL_LOGGING", "1")
+	for _, level := range strings.Fields("DEFAULT TRACE DEBUG INFO WARNING ERROR CRITICAL") {
+		t.Setenv("NIM_LOG_LEVEL", level)
+		got := check(t)
+		for _, want := range []string{
+			"port: 9100\n", "jsonl-logging: true\n", "log-level: " + level + "\n", "served-model-name:\n- mine\n- other=retort/minilm-embedqa-v2\n",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in:\n%s", want, got)
+			}
+		}
+	}
+}
+
+func TestModelsAnswerToServedNames(t *testing.T) {
+	p := start(t, "--served-model-name=mine,other=sentence-transformers/all-MiniLM-L6-v2,gone=nobody/nothing")
+	for body, want := range map[string]int{
+		`{"model":"mine","input":"a","input_type":"query"}`: 200,
+		`{"model":"other","input":"a"}`:                     200,
+		`{"model":"gone","input":"a"}`:                      404,
+		`{"model":"unnamed","input":"a"}`:                   404,
+	} {
+		if status, text := p.post("embedding", "/v1/embeddings", body); status != want {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}
+
 func TestWrongSettingsAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "retort.yaml")
 	for text, want := range map[string]string{
@@ -50,6 +82,11 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"a: [\n":                      "a",
 		"batch-tokens: 0\n":           "batch-tokens",
 		"log-format: xml\n":           "log-format",
+		"log-level: loud\n":           `"loud" is no level`,
+		"log-level: '5'\n":            `"5" is no level`,
+		"keys-file: /nowhere/keys\n":  "keys-file: ",
+		"served-model-name: [=a]\n":   "has no name",
+		"tls-cert: /nowhere/a.pem\ntls-key: /nowhere/b.pem\n": "/nowhere/a.pem",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,9 @@ CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,re
 EXAMPLES = {"latent": "10", "masked": "10"}
 """Requests that are made for each operation, where they are not 30: the molecule APIs take longer for one."""
 
+SHARED = "^/v1/(license|manifest|metadata|version|metrics|models/)|^/metrics"
+"""What the gateway answers for every API alike: tried with one of them; test_documentation.py asks for each once."""
+
 
 @pytest.mark.parametrize("api", APIS)
 def test_answers_are_documented(stack, api: str, tmp_path) -> None:
@@ -24,7 +27,9 @@ def test_answers_are_documented(stack, api: str, tmp_path) -> None:
     run = subprocess.run(
         [os.path.join(os.path.dirname(sys.executable), "schemathesis"), "run", f"{stack.url}/{api}/openapi.json",
          "--url", f"{stack.url}/{api}", "--max-examples", examples, "--seed", "1", "--workers", "1", "--checks", CHECKS,
-         "--request-timeout", str(PATIENCE), "--phases", "examples,coverage,fuzzing", "--no-color"],
+         "--request-timeout", str(PATIENCE), "--phases", "examples,coverage,fuzzing", "--no-color",
+         # Ids with slashes are left out of the paths that are made up, which is most of them.
+         *(["--suppress-health-check", "filter_too_much"] if api == "ranking" else ["--exclude-path-regex", SHARED])],
         cwd=tmp_path, capture_output=True, text=True, timeout=4 * PATIENCE,
         env={**os.environ, "SCHEMATHESIS_HOOKS": "schema_hooks", "PYTHONPATH": str(folder)})
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
