@@ -33,7 +33,8 @@ func AtMost(member string, most int) Bound { return Bound{Member: member, Most: 
 // Bind decodes one JSON object into the struct that into points to, and reports what does not fit, each with its path:
 // members that are missing (tag `bind:"required"`), of the wrong type or unknown
 // (unless the struct has a field tagged `bind:"open"`), and lists longer than their bound. Fields keep the value they
-// have when their member is absent; null for a member that is not required is as if it were absent. A type with UnmarshalJSON decodes itself and may answer with a
+// have when their member is absent; null for a member that is not required is as if it were absent. Items of a list with the tag
+// `bind:"sparse"` may be null, and are then the zero value. A type with UnmarshalJSON decodes itself and may answer with a
 // *wire.Mismatch. A text with the tag `oneof:"a b"` takes only those.
 //
 // The rules and wording are pydantic 2's. Beyond encoding/json it refuses broken UTF-8 and members named twice. What is
@@ -63,6 +64,7 @@ type binder struct {
 	problems fault.Problems
 	bounds   []Bound
 	objects  int // how many more objects lists may hold
+	sparse   int // length of the path of the list under the decoder whose items may be null; 0 for none
 }
 
 // broken tells where a text stops being JSON.

@@ -51,6 +51,9 @@ func (b *binder) item(v reflect.Value, i, bound int) error {
 	}
 	v.SetLen(i + 1)
 	v.Index(i).SetZero()
+	if b.sparse == len(b.path) && b.dec.PeekKind() == 'n' {
+		return b.dec.SkipValue()
+	}
 	b.path = append(b.path, i)
 	err := b.value(v.Index(i))
 	b.path = b.path[:len(b.path)-1]

@@ -61,6 +61,10 @@ func (b *binder) member(v reflect.Value, layout *layout, seen []bool) error {
 	if field.oneOf != nil {
 		return b.literal(v.Field(field.index), field.oneOf)
 	}
+	if field.sparse {
+		b.sparse = len(b.path)
+		defer func() { b.sparse = 0 }()
+	}
 	return b.value(v.Field(field.index))
 }
 
@@ -100,6 +104,7 @@ type layout struct {
 type member struct {
 	index    int
 	required bool
+	sparse   bool     // its items may be null
 	oneOf    []string // nil for any value
 }
 
@@ -122,6 +127,7 @@ func layoutOf(t reflect.Type) *layout {
 		l.fields[name] = member{
 			index:    i,
 			required: strings.Contains(tag, "required"),
+			sparse:   strings.Contains(tag, "sparse"),
 			oneOf:    allowed(f.Tag),
 		}
 	}

@@ -12,22 +12,25 @@ import (
 // Sequences is the body of POST /embedding and POST /hidden.
 type Sequences struct {
 	Sequences []string `json:"sequences" bind:"required"` // SMILES
+	// SkipInvalid answers a sequence that cannot be read with null, in place of refusing all. Beyond the published API.
+	SkipInvalid bool `json:"skip_invalid"`
 }
 
-// Embeddings is the answer of POST /embedding: one vector per sequence.
+// Embeddings is the answer of POST /embedding: one vector per sequence, null for one that was skipped.
 type Embeddings struct {
 	Embeddings [][]float32 `json:"embeddings"`
 }
 
-// Hidden is the answer of POST /hidden and the body of POST /decode.
+// Hidden is the answer of POST /hidden and the body of POST /decode. A row that is null stands for a molecule that was
+// skipped.
 type Hidden struct {
-	Hiddens [][][]float32 `json:"hiddens" bind:"required"` // [N][K][D]
-	Mask    [][]bool      `json:"mask" bind:"required"`    // [N][K]
+	Hiddens [][][]float32 `json:"hiddens" bind:"required,sparse"` // [N][K][D]
+	Mask    [][]bool      `json:"mask" bind:"required,sparse"`    // [N][K]
 }
 
-// Decoded is the answer of POST /decode: one SMILES per hidden state.
+// Decoded is the answer of POST /decode: one SMILES per hidden state, null for null.
 type Decoded struct {
-	Generated []string `json:"generated"`
+	Generated []*string `json:"generated"`
 }
 
 // Sampling is the body of POST /sampling.
@@ -36,6 +39,8 @@ type Sampling struct {
 	BeamSize     int      `json:"beam_size"`
 	NumMolecules int      `json:"num_molecules"`
 	ScaledRadius float64  `json:"scaled_radius"` // of the noise, in units of the radius of the model
+	// SkipInvalid answers a seed that cannot be read with null, in place of refusing all. Beyond the published API.
+	SkipInvalid bool `json:"skip_invalid"`
 	// Seed makes the answer repeatable. Beyond the published API.
 	Seed *int64 `json:"seed"`
 }
@@ -47,7 +52,7 @@ func (r *Sampling) SetDefaults() {
 	r.ScaledRadius = 0.7
 }
 
-// Sampled is the answer of POST /sampling: one list per seed, in order.
+// Sampled is the answer of POST /sampling: one list per seed, in order; null for one that was skipped.
 type Sampled struct {
 	Generated [][]string `json:"generated"`
 }
@@ -74,6 +79,9 @@ type Generate struct {
 	Shared bool `json:"shared"`
 	// Evaluated adds all molecules that were scored to the answer.
 	Evaluated bool `json:"evaluated"`
+	// SkipInvalid answers a seed of a list that cannot be read with null, in place of refusing all; a shared search does
+	// without it.
+	SkipInvalid bool `json:"skip_invalid"`
 	// Seed makes the answer repeatable.
 	Seed *int64 `json:"seed"`
 	// Generated is what the answer holds: "strings" or "objects" with smiles and score. By default the header

@@ -1,6 +1,8 @@
 package latent
 
 import (
+	"context"
+
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/triton"
 )
@@ -8,7 +10,15 @@ import (
 // batch makes the batchers of the encoder and the decoder.
 func (n *network) batch(encoder, decoder *triton.Model, o triton.BatchOptions) {
 	o.MaxRows = max(1, encoder.Config.MaxBatch)
-	n.encoding = triton.NewBatcher(func(row []int32) int { return len(row) }, n.encode, o)
+	length := func(row []int32) int { return len(row) }
+	n.encoding = triton.NewBatcher(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+		return n.encode(ctx, rows, tensorHiddens, n.space.Size())
+	}, o)
+	if n.vectorSize > 0 {
+		n.embedding = triton.NewBatcher(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+			return n.encode(ctx, rows, tensorEmbedding, n.vectorSize)
+		}, o)
+	}
 	o = decoderOptions(decoder, o)
 	o.MaxTokens = o.MaxRows
 	n.decoding = triton.NewBatcher(func(search.Point) int { return 1 }, n.decode, o)

@@ -33,22 +33,26 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	if err != nil {
 		return Generated{}, err
 	}
-	model, seeds, err := s.seeds(ctx, r.Smi.Smiles, r.Smi.path)
+	g, err := s.starting(ctx, r)
 	if err != nil {
 		return Generated{}, err
 	}
 	if err := s.probe(ctx, r, opened); err != nil {
 		return Generated{}, err
 	}
-	starts := starts(r, seeds)
+	starts := starts(r, g.seeds)
 	random := randomOf(r.Seed, starts)
-	found := make([][]*search.Molecule, len(starts))
-	evaluated := make([][]*Molecule, len(starts))
+	found := make([][]*search.Molecule, max(1, len(r.Smi.Smiles))) // nil where a row was skipped
+	evaluated := make([][]*Molecule, len(found))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxSearches)
-	for i, start := range starts {
+	for k, start := range starts {
+		i := 0 // the row of the answer
+		if len(start) > 0 && !r.Shared {
+			i = g.rows[k]
+		}
 		one := search.Search{
-			Model: model, Goal: goal, Seeds: start, KeepSeeds: r.Shared, Random: random[i],
+			Model: g.model, Goal: goal, Seeds: start, KeepSeeds: r.Shared, Random: random[k],
 			Molecules: r.NumMolecules, Particles: r.Particles, Iterations: r.Iterations, ScaledRadius: r.ScaledRadius,
 			Watch: func(p search.Progress) error { return send(progressOf(i, p)) },
 		}
@@ -61,6 +65,9 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 			} else {
 				found[i], err = one.Around(ctx)
 			}
+			if found[i] == nil {
+				found[i] = []*search.Molecule{}
+			}
 			return err
 		})
 	}
@@ -72,9 +79,22 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	return answer, nil
 }
 
-// starts are the seeds of each search: one each, or all of one.
+// starting reads and encodes the seeds of a request. A shared search of which every seed was skipped would start from
+// none, which is not what was asked for: it is refused.
+func (s *Service) starting(ctx context.Context, r Generate) (given, error) {
+	g, err := s.given(ctx, r.Smi.Smiles, r.Smi.path, r.SkipInvalid && r.Smi.List)
+	if err == nil && r.Shared && len(g.seeds) == 0 {
+		g, err = s.given(ctx, r.Smi.Smiles, r.Smi.path, false)
+	}
+	if err == nil {
+		err = g.encode(ctx)
+	}
+	return g, err
+}
+
+// starts are the seeds of each search: one each, or all of one. Without any in the request one search starts from none.
 func starts(r Generate, seeds []search.Seed) [][]search.Seed {
-	if r.Shared || len(seeds) == 0 {
+	if r.Shared || len(r.Smi.Smiles) == 0 {
 		return [][]search.Seed{seeds}
 	}
 	return slices.Collect(slices.Chunk(seeds, 1))
@@ -101,6 +121,9 @@ func randomOf(number *int64, starts [][]search.Seed) []*rand.Rand {
 func (s *Service) answer(r Generate, found [][]*search.Molecule) Generated {
 	lists := make([]any, len(found))
 	for i, molecules := range found {
+		if molecules == nil {
+			continue
+		}
 		if r.objects(s.config.Generated) {
 			lists[i] = moleculesOf(molecules, r.IncludeScores)
 		} else {

@@ -8,8 +8,9 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// encode is one inference of the encoder: rows of similar length, padded to the longest.
-func (n *network) encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
+// encode is one inference of the encoder for an output with so many numbers a row: rows of similar length, padded to the
+// longest.
+func (n *network) encode(ctx context.Context, rows [][]int32, output string, size int) ([][]float32, error) {
 	length := 1
 	for _, row := range rows {
 		length = max(length, len(row))
@@ -27,13 +28,13 @@ func (n *network) encode(ctx context.Context, rows [][]int32) ([][]float32, erro
 	}
 	shape := []int64{int64(len(rows)), int64(length)}
 	response, err := n.client.Infer(ctx, &triton.Request{
-		Model: n.encoder, Outputs: []string{tensorHiddens},
+		Model: n.encoder, Outputs: []string{output},
 		Inputs: []triton.Tensor{triton.Int64s(tensorIDs, shape, ids), triton.Int64s(tensorMask, shape, mask)},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return response.FloatRows(tensorHiddens, len(rows), n.space.Size())
+	return response.FloatRows(output, len(rows), size)
 }
 
 // decode is one inference of the decoder, which writes whole texts.

@@ -16,11 +16,13 @@ import (
 // requests. How its methods behave is said at [search.Model]; the errors are faults:
 //
 //   - Tokens: Invalid without a path, since the caller knows which field the SMILES came from.
-//   - Encode, Decode and Beams: Unavailable, Timeout or Canceled, as Triton or the caller's context ended the call;
+//   - Encode, Embed, Decode and Beams: Unavailable, Timeout or Canceled, as Triton or the caller's context ended the call;
 //     Internal where the model answered something else than its entry says. Beams of a model without beam search:
 //     Invalid with the path beam_size.
 type Model interface {
 	search.Model
+	// Embed gives the vector that /embedding answers per row of token ids, as Encode takes them.
+	Embed(ctx context.Context, rows [][]int32) ([][]float32, error)
 	// Facts are those of the model list.
 	Facts() Listed
 }
@@ -30,6 +32,7 @@ const (
 	tensorIDs         = "input_ids"      // INT64 [rows, tokens], padded
 	tensorMask        = "attention_mask" // INT64 [rows, tokens], 1 where there is a token
 	tensorHiddens     = "hiddens"        // FP32 [rows, 1, size]: of the encoder an output, of the decoders an input
+	tensorEmbedding   = "embedding"      // FP32 [rows, size of the embedding]: of an encoder that has it
 	tensorTemperature = "temperature"    // FP32 [rows, 1]
 	tensorSeed        = "seed"           // INT64 [rows, 1]
 	tensorBeamSize    = "beam_size"      // INT64 [rows, 1]
@@ -46,15 +49,17 @@ type network struct {
 	tokenizer  *molecules.SMILES
 	textTokens []int32
 	maxTokens  int // of a molecule
+	vectorSize int // of the output embedding; 0 without it
 
 	client      *triton.Client
 	encoder     string // name of the entry, as of the next two
 	decoder     string
 	beamDecoder string // "" without beam search
 
-	encoding *triton.Batcher[[]int32, []float32]
-	decoding *triton.Batcher[search.Point, string]
-	beams    *triton.Batcher[beamRow, []string] // nil without beam search
+	encoding  *triton.Batcher[[]int32, []float32]
+	embedding *triton.Batcher[[]int32, []float32] // nil for an encoder without such an output
+	decoding  *triton.Batcher[search.Point, string]
+	beams     *triton.Batcher[beamRow, []string] // nil without beam search
 }
 
 // Opener opens models over a client; batching bounds what is sent at once. It reads the parameter role of every entry,
@@ -107,6 +112,12 @@ func open(client *triton.Client, roles map[string]*triton.EntryReader, batching 
 func (n *network) read(r *triton.EntryReader) (err error) {
 	size, err := r.OutputSize(tensorHiddens)
 	r.Check(err)
+	for _, out := range r.Outputs {
+		if out.Name == tensorEmbedding {
+			n.vectorSize, err = r.OutputSize(tensorEmbedding)
+			r.Check(err)
+		}
+	}
 	n.listed = Listed{ID: r.PublicID(), Object: "model", Created: r.Created(), OwnedBy: r.OwnedBy()}
 	n.maxTokens = r.Whole("max_model_len", 128, 1)
 	n.vocabulary = triton.ReadFile(r, "vocab", "vocab.txt", molecules.LoadVocabulary)
@@ -143,6 +154,13 @@ func (n *network) Tokens(smiles string) ([]int32, error) {
 
 func (n *network) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	return n.encoding.Do(ctx, rows)
+}
+
+func (n *network) Embed(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	if n.embedding == nil {
+		return n.Encode(ctx, rows)
+	}
+	return n.embedding.Do(ctx, rows)
 }
 
 func (n *network) Decode(ctx context.Context, points []search.Point) ([]string, error) {

@@ -14,64 +14,83 @@ import (
 // sequencePath is where row i of sequences stands in the body.
 func sequencePath(i int) []any { return []any{"sequences", i} }
 
-// seeds reads the SMILES of a request and encodes them: what every endpoint but /decode begins with. The error names
-// all that cannot be read, each with its place in the body, path.
-func (s *Service) seeds(ctx context.Context, smiles []string, path func(i int) []any) (Model, []search.Seed, error) {
-	model, err := s.model()
-	if err != nil {
-		return nil, nil, err
-	}
-	seeds, err := read(ctx, model, smiles, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows := make([][]int32, len(seeds))
-	tokens := 0
-	for i, seed := range seeds {
-		rows[i] = seed.Tokens
-		tokens += len(seed.Tokens)
-	}
-	request := telemetry.FromContext(ctx)
-	request.AddRows(len(rows))
-	request.AddTokens(tokens)
-	hiddens, err := model.Encode(ctx, rows)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range seeds {
-		seeds[i].Hidden = hiddens[i]
-	}
-	return model, seeds, nil
+// given is the molecules of a request: what every endpoint but /decode begins with.
+type given struct {
+	model Model
+	seeds []search.Seed // without hidden states, until encode
+	rows  []int         // of each seed its place in the request: with skip_invalid there are fewer seeds than rows
 }
 
-// read makes seeds without their hidden states: canonical SMILES, which the model was trained on, and token ids.
-func read(ctx context.Context, model Model, smiles []string, path func(i int) []any) ([]search.Seed, error) {
+// given reads the SMILES of a request. With skip it leaves out what cannot be read; else the error names the first
+// fault.MaxProblems of those, each with its place in the body, path.
+func (s *Service) given(ctx context.Context, smiles []string, path func(i int) []any, skip bool) (given, error) {
+	model, err := s.model()
+	if err != nil {
+		return given{}, err
+	}
 	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: chem.FactFingerprint})
 	if err != nil {
-		return nil, err
+		return given{}, err
 	}
-	seeds := make([]search.Seed, len(smiles))
+	g := given{model: model}
 	var problems fault.Problems
-	problems.AddEach(len(smiles), func(i int) *fault.Error {
-		if err := results[i].Err; err != nil {
-			return unreadable(smiles[i], err).Under(path(i)...)
+	tokens := 0
+	for i := range smiles {
+		seed, f := seedOf(model, smiles[i], results[i])
+		switch {
+		case f == nil:
+			g.seeds = append(g.seeds, seed)
+			g.rows = append(g.rows, i)
+			tokens += len(seed.Tokens)
+		case !skip && !problems.Full():
+			problems.Add(f.Under(path(i)...))
 		}
-		molecule := results[i].Molecule
-		tokens, err := model.Tokens(molecule.SMILES())
-		if err != nil {
-			f := fault.As(err).Under(path(i)...)
-			f.Input = fault.Clip(smiles[i])
-			return f
-		}
-		seeds[i] = search.Seed{
-			SMILES:      molecule.SMILES(),
-			Radicals:    molecule.Radicals(),
-			Fingerprint: molecule.Fingerprint(),
-			Tokens:      tokens,
-		}
-		return nil
-	})
-	return seeds, problems.Err()
+	}
+	request := telemetry.FromContext(ctx)
+	request.AddRows(len(g.seeds))
+	request.AddTokens(tokens)
+	return g, problems.Err()
+}
+
+// tokens are those of each seed.
+func (g *given) tokens() [][]int32 {
+	rows := make([][]int32, len(g.seeds))
+	for i, seed := range g.seeds {
+		rows[i] = seed.Tokens
+	}
+	return rows
+}
+
+// encode gives the seeds their hidden states.
+func (g *given) encode(ctx context.Context) error {
+	hiddens, err := g.model.Encode(ctx, g.tokens())
+	if err != nil {
+		return err
+	}
+	for i := range g.seeds {
+		g.seeds[i].Hidden = hiddens[i]
+	}
+	return nil
+}
+
+// seedOf makes a seed: the canonical SMILES, which the model was trained on, and its token ids.
+func seedOf(model Model, smiles string, read chem.Result) (search.Seed, *fault.Error) {
+	if read.Err != nil {
+		return search.Seed{}, unreadable(smiles, read.Err)
+	}
+	molecule := read.Molecule
+	tokens, err := model.Tokens(molecule.SMILES())
+	if err != nil {
+		f := *fault.As(err)
+		f.Input = fault.Clip(smiles)
+		return search.Seed{}, &f
+	}
+	return search.Seed{
+		SMILES:      molecule.SMILES(),
+		Radicals:    molecule.Radicals(),
+		Fingerprint: molecule.Fingerprint(),
+		Tokens:      tokens,
+	}, nil
 }
 
 // unreadable words why a text is no molecule, and at which byte.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"retort/chem"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/oracle"
-	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
 
@@ -55,73 +53,61 @@ func (s *Service) Entry(id string) any {
 // model is the model of all requests, since they name none.
 func (s *Service) model() (Model, error) { return s.models.Default(s.config.Model) }
 
-// Embedding returns one vector per sequence: its hidden state, which the encoder pools to one vector.
+// Embedding returns one vector per sequence, of the model's own head for that or, where it has none, the hidden state,
+// which the encoder pools to one vector. With skip_invalid what cannot be read has none.
 func (s *Service) Embedding(ctx context.Context, r Sequences) (Embeddings, error) {
-	_, seeds, err := s.seeds(ctx, r.Sequences, sequencePath)
+	g, err := s.given(ctx, r.Sequences, sequencePath, r.SkipInvalid)
 	if err != nil {
 		return Embeddings{}, err
 	}
-	answer := Embeddings{Embeddings: make([][]float32, len(seeds))}
-	for i, seed := range seeds {
-		answer.Embeddings[i] = seed.Hidden
+	vectors, err := g.model.Embed(ctx, g.tokens())
+	if err != nil {
+		return Embeddings{}, err
+	}
+	answer := Embeddings{Embeddings: make([][]float32, len(r.Sequences))}
+	for k, i := range g.rows {
+		answer.Embeddings[i] = vectors[k]
 	}
 	return answer, nil
 }
 
 // Hidden returns the hidden states and their mask, as Decode takes them.
 func (s *Service) Hidden(ctx context.Context, r Sequences) (Hidden, error) {
-	_, seeds, err := s.seeds(ctx, r.Sequences, sequencePath)
+	g, err := s.given(ctx, r.Sequences, sequencePath, r.SkipInvalid)
+	if err == nil {
+		err = g.encode(ctx)
+	}
 	if err != nil {
 		return Hidden{}, err
 	}
-	answer := Hidden{Hiddens: make([][][]float32, len(seeds)), Mask: make([][]bool, len(seeds))}
-	for i, seed := range seeds {
-		answer.Hiddens[i] = [][]float32{seed.Hidden}
+	answer := Hidden{Hiddens: make([][][]float32, len(r.Sequences)), Mask: make([][]bool, len(r.Sequences))}
+	for k, i := range g.rows {
+		answer.Hiddens[i] = [][]float32{g.seeds[k].Hidden}
 		answer.Mask[i] = []bool{true}
 	}
 	return answer, nil
 }
 
-// Decode returns one SMILES per hidden state, in order: canonical, or as the model wrote it where it is no molecule.
-func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
-	model, err := s.model()
-	if err != nil {
-		return Decoded{}, err
-	}
-	if err := checkSize(r.Hiddens, model.Space().Size()); err != nil {
-		return Decoded{}, err
-	}
-	points := make([]search.Point, len(r.Hiddens))
-	for i, vectors := range r.Hiddens {
-		points[i].Hidden = vectors[0]
-	}
-	telemetry.FromContext(ctx).AddRows(len(points))
-	texts, err := model.Decode(ctx, points)
-	if err != nil {
-		return Decoded{}, err
-	}
-	results, err := chem.Evaluate(ctx, texts, chem.Options{})
-	if err != nil {
-		return Decoded{}, err
-	}
-	for i, result := range results {
-		if result.Err == nil {
-			texts[i] = result.Molecule.SMILES()
-		}
-	}
-	return Decoded{Generated: texts}, nil
-}
-
 // Sampling returns molecules around each seed.
 func (s *Service) Sampling(ctx context.Context, r Sampling) (Sampled, error) {
-	model, seeds, err := s.seeds(ctx, r.Sequences, sequencePath)
+	g, err := s.given(ctx, r.Sequences, sequencePath, r.SkipInvalid)
+	if err == nil {
+		err = g.encode(ctx)
+	}
 	if err != nil {
 		return Sampled{}, err
 	}
 	sampling := search.Sampling{
-		Model: model, Seeds: seeds, Random: randomOf(r.Seed, slices.Collect(slices.Chunk(seeds, 1))),
+		Model: g.model, Seeds: g.seeds, Random: randomOf(r.Seed, slices.Collect(slices.Chunk(g.seeds, 1))),
 		Molecules: r.NumMolecules, ScaledRadius: r.ScaledRadius, BeamSize: r.BeamSize,
 	}
 	found, err := sampling.Draw(ctx)
-	return Sampled{Generated: found}, err
+	if err != nil {
+		return Sampled{}, err
+	}
+	answer := Sampled{Generated: make([][]string, len(r.Sequences))}
+	for k, i := range g.rows {
+		answer.Generated[i] = found[k]
+	}
+	return answer, nil
 }

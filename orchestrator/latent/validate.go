@@ -41,7 +41,12 @@ func (r *Hidden) Validate() error {
 		return problems.Err()
 	}
 	for i := 0; i < len(r.Mask) && !problems.Full(); i++ {
-		checkMask(&problems, r.Mask[i], len(r.Hiddens[i]), i)
+		if (r.Hiddens[i] == nil) != (r.Mask[i] == nil) {
+			problems.Add(fault.Field("value_error", nil, []any{"mask", i},
+				"Value error, a row of mask should be null where that of hiddens is, and nowhere else"))
+		} else if r.Mask[i] != nil {
+			checkMask(&problems, r.Mask[i], len(r.Hiddens[i]), i)
+		}
 	}
 	return problems.Err()
 }
@@ -63,10 +68,13 @@ func checkMask(problems *fault.Problems, mask []bool, vectors, i int) {
 	})
 }
 
-// checkSize checks that hidden states have the shape that the model takes: [N][1][size].
+// checkSize checks that hidden states have the shape that the model takes: [N][1][size], or are nil.
 func checkSize(hiddens [][][]float32, size int) error {
 	var problems fault.Problems
 	problems.AddEach(len(hiddens), func(i int) *fault.Error {
+		if hiddens[i] == nil {
+			return nil
+		}
 		if f := fault.Items(len(hiddens[i]), 1, 1, "hiddens", i); f != nil {
 			return f
 		}

@@ -64,7 +64,7 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	}
 	var molecules []*chem.Molecule
 	for _, r := range results {
-		if r.Err != nil || !e.admits(r.Molecule) {
+		if r.Err != nil || !admits(e.seeds, r.Molecule) {
 			continue
 		}
 		if _, ok := e.scored[r.Molecule.SMILES()]; !ok {
@@ -80,7 +80,7 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 		if math.IsNaN(scores[i]) || math.IsInf(scores[i], 0) {
 			continue
 		}
-		m := &Molecule{SMILES: molecule.SMILES(), Score: scores[i], Similarity: e.similarity(molecule)}
+		m := &Molecule{SMILES: molecule.SMILES(), Score: scores[i], Similarity: similarity(e.seeds, molecule)}
 		e.scored[m.SMILES] = m
 		if e.told != nil {
 			e.told(m)
@@ -94,22 +94,29 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	return nil
 }
 
+// knows reports whether a text has been evaluated, or its molecule in another spelling.
+func (e *evaluator) knows(text string) bool {
+	_, known := e.known[text]
+	_, scored := e.scored[text]
+	return known || scored
+}
+
 // similarity is that to the most similar seed, 0 without any.
-func (e *evaluator) similarity(m *chem.Molecule) (most float64) {
+func similarity(seeds []Seed, m *chem.Molecule) (most float64) {
 	fingerprint := m.Fingerprint()
-	for i := range e.seeds {
-		most = max(most, fingerprint.Tanimoto(&e.seeds[i].Fingerprint))
+	for i := range seeds {
+		most = max(most, fingerprint.Tanimoto(&seeds[i].Fingerprint))
 	}
 	return most
 }
 
 // admits reports whether one of the seeds admits a molecule. Without any it is what an ordinary molecule would admit.
-func (e *evaluator) admits(m *chem.Molecule) bool {
-	if len(e.seeds) == 0 {
+func admits(seeds []Seed, m *chem.Molecule) bool {
+	if len(seeds) == 0 {
 		return (&Seed{}).admits(m)
 	}
-	for i := range e.seeds {
-		if e.seeds[i].admits(m) {
+	for i := range seeds {
+		if seeds[i].admits(m) {
 			return true
 		}
 	}

@@ -1,82 +1,136 @@
 package search
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"slices"
 
-// fillShare is the share of the iterations, at the end, that look for more molecules instead of better ones, as long as
-// fewer have been found than were asked for.
-const fillShare = 0.6
+	"retort/chem"
+)
 
-// fills reports whether an iteration does so.
+const (
+	// fillShare is the share of the iterations, at the end, that look for more molecules instead of better ones, as long
+	// as fewer have been found than were asked for.
+	fillShare = 0.2
+	// fillEvaluations is how many evaluations a molecule that is missing after all iterations may cost, on average.
+	fillEvaluations = 2
+	// seedEdits and foundEdits are how many edits are made of the seeds and of a molecule that was found, to fill.
+	seedEdits  = 512
+	foundEdits = 96
+	// fillRounds bounds how often what was found is edited in turn.
+	fillRounds = 8
+)
+
+// filling is what fill has made so far.
+type filling struct {
+	edited     map[string]bool // molecules whose edits are among the candidates
+	turned     bool            // configurations have been changed as well
+	candidates []variant       // similar enough; the most similar ones first
+}
+
+// fills reports whether an iteration looks for more molecules.
 func (o *optimizer) fills(iteration int) bool {
 	last := float64(iteration) > float64(o.Iterations)*(1-fillShare)
 	return iteration > 1 && last && len(o.hallOfFame.best) < o.Molecules
 }
 
-// fill makes points around the seed and the molecules found so far, as many as a generation has: not to improve, but to
-// find more molecules that meet the constraint.
-func (o *optimizer) fill(ctx context.Context, iteration int) error {
-	centres, err := o.centres(ctx)
-	if err != nil {
+// complete goes on after the last iteration while molecules are missing, and tells the watcher if it evaluated any.
+func (o *optimizer) complete(ctx context.Context) error {
+	before := o.evaluator.evaluations
+	if err := o.fill(ctx, fillEvaluations*(o.Molecules-len(o.hallOfFame.best))); err != nil {
 		return err
 	}
-	for remaining := o.due(iteration, 0); remaining > 0; remaining -= pointsAtOnce {
-		points, err := o.around(ctx, centres, min(remaining, pointsAtOnce))
-		if err != nil {
+	if o.evaluator.evaluations == before {
+		return nil
+	}
+	return o.watch(ctx, o.Iterations, o.evaluator.evaluations, o.hallOfFame.top())
+}
+
+// fill looks for molecules that meet the constraint among the edits of the seed and of what was found, the most similar
+// first, with a number of evaluations at most. It ends when as many have been found as were asked for, or there are no
+// more.
+func (o *optimizer) fill(ctx context.Context, evaluations int) error {
+	for range fillRounds {
+		missing := o.Molecules - len(o.hallOfFame.best)
+		if missing <= 0 || evaluations <= 0 {
+			return nil
+		}
+		if err := o.extend(ctx, fillEvaluations*missing); err != nil {
 			return err
 		}
-		if _, _, err := o.evaluate(ctx, points); err != nil {
+		var texts []string
+		for _, v := range o.filling.candidates {
+			if len(texts) < min(missing, evaluations) && o.wants(v) {
+				texts = append(texts, v.smiles)
+			}
+		}
+		if len(texts) == 0 {
+			return nil
+		}
+		if _, _, err := o.assess(ctx, texts); err != nil {
 			return err
 		}
+		evaluations -= len(texts)
 	}
 	return nil
 }
 
-// centres are the seed and the molecules found so far, each with its tokens and hidden state.
-func (o *optimizer) centres(ctx context.Context) ([]parent, error) {
-	centres := []parent{o.origin}
-	var rows [][]int32
+// extend makes more candidates while fewer than wanted are new: edits of the seed, then of the molecules found, and at
+// last molecules that differ in their configuration alone.
+func (o *optimizer) extend(ctx context.Context, wanted int) error {
+	f := &o.filling
+	f.candidates = slices.DeleteFunc(f.candidates, func(v variant) bool { return !o.wants(v) })
+	if f.edited == nil {
+		f.edited = map[string]bool{}
+	}
+	var centres []string
+	for _, seed := range o.Seeds {
+		centres = append(centres, seed.SMILES)
+	}
 	for _, m := range o.hallOfFame.best {
-		if tokens, err := o.Model.Tokens(m.SMILES); err == nil {
-			rows = append(rows, tokens)
+		centres = append(centres, m.SMILES)
+	}
+	for i, smiles := range centres {
+		if len(f.candidates) >= wanted {
+			return nil
+		}
+		if f.edited[smiles] {
+			continue
+		}
+		f.edited[smiles] = true
+		count := foundEdits
+		if i < len(o.Seeds) {
+			count = max(foundEdits, seedEdits/len(o.Seeds))
+		}
+		if err := o.candidates(ctx, chem.Parents{First: smiles, Count: count, Seed: o.Random.Uint64()}); err != nil {
+			return err
 		}
 	}
-	hiddens, err := o.Model.Encode(ctx, rows)
-	if err != nil {
-		return nil, err
+	if len(f.candidates) > 0 || f.turned {
+		return nil
 	}
-	for i, hidden := range hiddens {
-		centres = append(centres, parent{tokens: rows[i], hidden: hidden})
+	f.turned = true
+	turned := make([]chem.Parents, len(centres))
+	for i, smiles := range centres {
+		turned[i] = chem.Parents{First: smiles, Stereo: true, Count: wanted, Seed: o.Random.Uint64()}
 	}
-	return centres, nil
+	return o.candidates(ctx, turned...)
 }
 
-// around makes points around molecules drawn from centres. Half of them lie anywhere within scaled radius 1 of the
-// hidden state; the others are the hidden state of the text after an edit, which finds more at a similarity of 0.7.
-// Every other point is decoded with tokens drawn.
-func (o *optimizer) around(ctx context.Context, centres []parent, count int) ([]Point, error) {
-	points := make([]Point, count)
-	var texts [][]int32
-	for i := range points {
-		centre := centres[o.Random.IntN(len(centres))]
-		if i%4 < 2 {
-			points[i].Hidden = o.Model.Space().near(centre.hidden, o.Random.Float64(), o.Random)
-		} else {
-			texts = append(texts, edit(centre.tokens, o.Model.TextTokens(), o.Random))
-		}
-		if i%2 == 1 {
-			points[i].Temperature = 1
-			points[i].Seed = o.Random.Int64()
-		}
-	}
-	hiddens, err := o.Model.Encode(ctx, texts)
+// candidates adds those variants of the parents that are wanted.
+func (o *optimizer) candidates(ctx context.Context, parents ...chem.Parents) error {
+	made, err := o.editor.make(ctx, parents)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for i := range points {
-		if points[i].Hidden == nil {
-			points[i].Hidden = hiddens[0]
-			hiddens = hiddens[1:]
+	f := &o.filling
+	for _, variants := range made {
+		for _, v := range variants {
+			if o.wants(v) && !slices.ContainsFunc(f.candidates, func(c variant) bool { return c.smiles == v.smiles }) {
+				f.candidates = append(f.candidates, v)
+			}
 		}
 	}
-	return points, nil
+	slices.SortStableFunc(f.candidates, func(a, b variant) int { return cmp.Compare(b.similarity, a.similarity) })
+	return nil
 }

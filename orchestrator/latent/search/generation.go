@@ -3,13 +3,17 @@ package search
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // generation is one iteration: points of CMA-ES and offspring are decoded and evaluated, and the search learns from
 // them.
 func (o *optimizer) generation(ctx context.Context, iteration int) error {
 	asked := o.run.Ask()
-	children := o.population.plan(o.due(iteration, len(asked)), o.Model.TextTokens())
+	children, err := o.breed(ctx, o.population.plan(o.due(iteration, len(asked)), o.Model.TextTokens()))
+	if err != nil {
+		return err
+	}
 	outcome, err := o.decode(ctx, asked, children)
 	if err != nil {
 		return err
@@ -37,12 +41,18 @@ type outcome struct {
 	fresh     []bool      // whether no earlier point gave the same text
 }
 
-// decode decodes and evaluates the points of CMA-ES and the children, in slices that bound the memory.
+// decode decodes and evaluates the points of CMA-ES and the children, in slices that bound the memory. Children that are
+// evaluated as they are come last.
 func (o *optimizer) decode(ctx context.Context, asked [][]float64, children []offspring) (all outcome, err error) {
 	points := make([]Point, len(asked), pointsAtOnce)
 	for i, x := range asked {
 		points[i].Hidden = o.Model.Space().colour(x)
 	}
+	decoded := slices.IndexFunc(children, func(c offspring) bool { return c.smiles != "" })
+	if decoded < 0 {
+		decoded = len(children)
+	}
+	children, direct := children[:decoded], children[decoded:]
 	for len(points) > 0 || len(children) > 0 {
 		count := min(len(children), max(0, pointsAtOnce-len(points)))
 		born, err := o.population.points(ctx, o.Model, children[:count])
@@ -58,16 +68,27 @@ func (o *optimizer) decode(ctx context.Context, asked [][]float64, children []of
 		children = children[count:]
 		points = points[:0]
 	}
-	return all, nil
+	texts := make([]string, len(direct))
+	for i, child := range direct {
+		texts[i] = child.smiles
+	}
+	molecules, fresh, err := o.assess(ctx, texts)
+	all.molecules = append(all.molecules, molecules...)
+	all.fresh = append(all.fresh, fresh...)
+	return all, err
 }
 
-// evaluate decodes points in one batch, evaluates their texts, and takes what meets the constraint into the hall of
-// fame.
+// evaluate decodes points in one batch and assesses their texts.
 func (o *optimizer) evaluate(ctx context.Context, points []Point) (molecules []*Molecule, fresh []bool, err error) {
 	texts, err := o.Model.Decode(ctx, points)
 	if err != nil {
 		return nil, nil, err
 	}
+	return o.assess(ctx, texts)
+}
+
+// assess evaluates texts, and takes what meets the constraint into the hall of fame.
+func (o *optimizer) assess(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	molecules, fresh, err = o.evaluator.evaluate(ctx, texts)
 	if err != nil {
 		return nil, nil, err

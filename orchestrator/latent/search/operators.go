@@ -9,10 +9,15 @@ const (
 	tokenEdit                    // the parent's text with one token inserted, replaced or deleted, encoded again
 	twoTokenEdits                // the same with two edits
 	textCrossover                // the beginning of the parent's text and the end of another's, encoded again
+	graphEdit                    // the parent's molecule after a small change of its graph, encoded
+	graphCrossover               // a part of the parent's molecule joined with a part of another's, encoded
 )
 
 // encodes reports whether the start is a text that has to be encoded.
 func (s start) encodes() bool { return s >= tokenEdit }
+
+// edits reports whether the start is a molecule that an [editor] makes.
+func (s start) edits() bool { return s >= graphEdit }
 
 // operator is a mutation or crossover operator: a way to make a point of the latent space of one or two parents. A
 // window is a run of neighbouring coordinates at a random place. The model was trained such that places in the hidden
@@ -23,6 +28,10 @@ type operator struct {
 	noise       float64 // standard deviation of the noise added in the window, in units of the space's radius
 	temperature float32 // of the decoder
 }
+
+// direct reports whether the operator's molecule is evaluated as it is: at its own hidden state, without noise, the
+// decoder would give it back at best.
+func (o *operator) direct() bool { return o.edits() && o.window == 0 }
 
 // operators are all that a search chooses from. Which of them pays differs between seeds and objectives, so a search
 // learns it: see [selection].
@@ -42,4 +51,8 @@ var operators = [...]operator{
 	{tokenEdit, 1, 0.6, 0},
 	{tokenEdit, 1, 0.4, 0.7},
 	{twoTokenEdits, 1, 0.6, 0},
+	{graphEdit, 0, 0, 0},
+	{graphEdit, 1, 0.5, 0},
+	{graphCrossover, 0, 0, 0},
+	{graphCrossover, 1, 0.5, 0},
 }

@@ -7,9 +7,8 @@ import (
 	"retort/orchestrator/cmaes"
 )
 
-// The constants of this package were tuned on the starts of qed_opt_tune and plogp_opt_tune, but for two:
-// maxOversampling was raised once after a look at qed_opt_dev, and fillShare was chosen on zinc250k_valid. What is
-// published was measured on the dev files: model_repository/latent_encoder/EVALUATION.md.
+// The constants of this package were tuned on the starts of qed_opt_tune and plogp_opt_tune, but for one:
+// maxOversampling was raised once after a look at qed_opt_dev. What is published was measured on the dev files: model_repository/latent_encoder/EVALUATION.md.
 const (
 	// firstStepSize is the step size of CMA-ES at the start, in standard deviations of the training molecules.
 	firstStepSize = 1.0
@@ -32,14 +31,17 @@ type optimizer struct {
 	population *population
 	origin     parent          // the fittest seed
 	excluded   map[string]bool // SMILES that are no results
+	editor     editor
+	filling    filling
 
 	run     *cmaes.Optimizer // the present run of CMA-ES
 	fittest float64          // fitness of the best molecule that this run was given
 	idle    int              // generations since that rose
 }
 
-// Optimize is the guided search. It evaluates at most Particles texts for each of its Iterations, the seed included,
-// and returns at most Molecules molecules, best first, distinct, all with the least similarity and, unless KeepSeeds
+// Optimize is the guided search. It evaluates at most Particles texts for each of its Iterations, the seed included, and
+// where it has not found Molecules molecules then, at most twice as many more as are missing. It returns at most
+// Molecules molecules, best first, distinct, all with the least similarity and, unless KeepSeeds
 // says so, none of them a seed.
 func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 	s.Model = remote{s.Model}
@@ -56,7 +58,7 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 		case o.draws(iteration):
 			err = o.own(ctx, iteration)
 		case o.fills(iteration):
-			err = o.fill(ctx, iteration)
+			err = o.fill(ctx, o.due(iteration, 0))
 		default:
 			err = o.generation(ctx, iteration)
 		}
@@ -66,6 +68,9 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if err := o.complete(ctx); err != nil {
+		return nil, err
 	}
 	return o.hallOfFame.best[:min(len(o.hallOfFame.best), s.Molecules)], nil
 }
@@ -77,6 +82,7 @@ func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
 	o.hallOfFame = hallOfFame{goal: &o.Goal, size: max(s.Molecules, eliteSize)}
 	o.population = newPopulation(s.Random)
 	o.population.size = s.parents()
+	o.editor = editor{model: o.Model, seeds: s.Seeds}
 	if len(s.Seeds) == 0 {
 		return o, nil
 	}

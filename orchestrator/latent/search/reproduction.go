@@ -15,15 +15,17 @@ type offspring struct {
 	operator int // index in operators
 	parent   *parent
 	text     []int32 // to start with, in tokens; nil where the operator starts with the parent's hidden state
+	smiles   string  // to evaluate as it is; "" for a point to decode
 }
 
-// plan decides on as many points as count says: their parents, their operators, and the texts they start with.
+// plan decides on as many points as count says: their parents, their operators, and the texts they start with, but for
+// those that an editor makes (breed.go).
 func (p *population) plan(count int, alphabet []int32) []offspring {
 	children := make([]offspring, count)
 	for i := range children {
 		by := p.draw()
 		children[i] = offspring{parent: by, operator: p.selection.choose()}
-		if start := operators[children[i].operator].start; start.encodes() {
+		if start := operators[children[i].operator].start; start.encodes() && !start.edits() {
 			children[i].text = p.text(start, by.tokens, alphabet)
 		}
 	}

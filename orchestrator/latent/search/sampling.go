@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"retort/chem"
 )
@@ -17,15 +18,15 @@ type Sampling struct {
 	Random       []*rand.Rand // one per seed, so that what a seed gives does not depend on the others
 	Molecules    int          // per seed
 	ScaledRadius float64      // standard deviation of the noise per coordinate, in units of the space's radius
-	BeamSize     int          // above 1, points are decoded by beam search, where tokens are not drawn
+	BeamSize     int          // above 1, points are decoded by beam search
 }
 
-// Draw returns exactly Molecules canonical SMILES for each seed, in the order they were found: distinct and not the
-// seed as far as such were found, then repeated ones and at last the seed itself.
+// Draw returns exactly Molecules canonical SMILES for each seed: distinct, and not the seed, as far as there are such.
+// What fits the radius (see leastSimilarity) comes first, in the order in which it was found.
 func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	samplers := make([]*sampler, len(s.Seeds))
 	for i, seed := range s.Seeds {
-		samplers[i] = newSampler(seed, s.Random[i], s.Molecules, 1)
+		samplers[i] = newSampler(seed, s.Random[i], s.Molecules, 1, s.ScaledRadius)
 	}
 	if err := s.explore(ctx, samplers, func(int, int) error { return nil }); err != nil {
 		return nil, err
@@ -37,17 +38,48 @@ func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	return found, nil
 }
 
-// explore runs the rounds of all samplers side by side, and calls after at the end of each with the number of points
-// drawn in it.
+// explore runs the rounds of all samplers side by side, calls after at the end of each with the number of points drawn
+// in it, and fills the places that are left.
 func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(round, drawn int) error) error {
 	for round := range maxRounds {
 		drawn, err := s.round(ctx, samplers, round)
-		if err != nil || drawn == 0 {
+		if err != nil {
 			return err
+		}
+		if drawn == 0 {
+			break
 		}
 		if err := after(round+1, drawn); err != nil {
 			return err
 		}
+	}
+	for _, one := range samplers {
+		if err := s.fill(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// editsPerPlace is how many edits are made of the seed for each place that drawing has left.
+	editsPerPlace = 4
+	// maxFillings is how often what was found is edited in turn.
+	maxFillings = 3
+)
+
+// fill fills the places of a sampler with edits of its seed and, where these are not enough, of what was found.
+func (s *Sampling) fill(ctx context.Context, one *sampler) error {
+	editor := editor{model: s.Model, seeds: []Seed{one.seed}}
+	for range maxFillings {
+		if one.shortage() == 0 {
+			return nil
+		}
+		made, err := editor.make(ctx, one.parents(editsPerPlace*one.shortage()+16))
+		if err != nil {
+			return err
+		}
+		one.fill(slices.Concat(made...))
 	}
 	return nil
 }
@@ -56,11 +88,11 @@ func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(
 func (s *Sampling) round(ctx context.Context, samplers []*sampler, round int) (drawn int, err error) {
 	batch := min(maxPoints, pointsAtOnce*len(samplers))
 	var points []Point
-	var owners []*sampler
+	var owners []owner
 	for _, one := range samplers {
-		for range one.due(round) {
-			points = append(points, one.draw(s.Model.Space(), s.ScaledRadius, round))
-			owners = append(owners, one)
+		for _, ray := range one.due(round) {
+			points = append(points, Point{Hidden: s.Model.Space().near(one.seed.Hidden, ray.at, ray.noise)})
+			owners = append(owners, owner{one, ray})
 			if len(points) < batch {
 				continue
 			}
@@ -75,25 +107,35 @@ func (s *Sampling) round(ctx context.Context, samplers []*sampler, round int) (d
 	return drawn + len(points), s.take(ctx, points, owners)
 }
 
+// owner is whose point it is.
+type owner struct {
+	*sampler
+	ray *ray
+}
+
 // take decodes points and hands each one's molecules to its sampler.
-func (s *Sampling) take(ctx context.Context, points []Point, owners []*sampler) error {
+func (s *Sampling) take(ctx context.Context, points []Point, owners []owner) error {
 	beams, err := s.decode(ctx, points)
 	if err != nil {
 		return err
 	}
-	admitted := func(i int, m *chem.Molecule) bool { return owners[i].seed.admits(m) }
-	if err := canonical(ctx, beams, admitted); err != nil {
+	seeds := make([]*Seed, len(owners))
+	for i, owner := range owners {
+		seeds[i] = &owner.seed
+	}
+	variants, err := variantsOf(ctx, beams, seeds)
+	if err != nil {
 		return err
 	}
 	for i, owner := range owners {
-		owner.take(beams[i])
+		owner.take(owner.ray, variants[i])
 	}
 	return nil
 }
 
 // decode gives the texts of each point: those of a beam search, likeliest first, or one.
 func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, error) {
-	if s.BeamSize > 1 && len(points) > 0 && points[0].Temperature == 0 {
+	if s.BeamSize > 1 {
 		hiddens := make([][]float32, len(points))
 		for i, p := range points {
 			hiddens[i] = p.Hidden
@@ -108,26 +150,23 @@ func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, erro
 	return beams, err
 }
 
-// canonical replaces texts by canonical SMILES, and by "" where they are no molecule or not admitted for the point whose
-// beams they are.
-func canonical(ctx context.Context, beams [][]string, admitted func(point int, m *chem.Molecule) bool) error {
-	var texts []string
-	for _, b := range beams {
-		texts = append(texts, b...)
-	}
-	results, err := chem.Evaluate(ctx, texts, chem.Options{})
+// variantsOf reads the texts of each point as variants of its seed. One is empty where the text is no molecule, or one that
+// the seed does not admit.
+func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]variant, error) {
+	results, err := chem.Evaluate(ctx, slices.Concat(beams...), chem.Options{Facts: chem.FactFingerprint})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	next := 0
+	variants := make([][]variant, len(beams))
 	for i, b := range beams {
-		for k := range b {
-			b[k] = ""
-			if r := results[next]; r.Err == nil && admitted(i, r.Molecule) {
-				b[k] = r.Molecule.SMILES()
+		variants[i] = make([]variant, len(b))
+		for k, r := range results[:len(b)] {
+			if r.Err == nil && seeds[i].admits(r.Molecule) {
+				fingerprint := r.Molecule.Fingerprint()
+				variants[i][k] = variant{r.Molecule.SMILES(), fingerprint.Tanimoto(&seeds[i].Fingerprint)}
 			}
-			next++
 		}
+		results = results[len(b):]
 	}
-	return nil
+	return variants, nil
 }

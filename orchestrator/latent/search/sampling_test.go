@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"retort/chem"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/latent/search/toy"
 )
@@ -42,11 +43,11 @@ func TestSamplingAroundManySeeds(t *testing.T) {
 		}
 		return s.Draw(t.Context())
 	}
-	many, err := sampling(70)
-	if err != nil || len(many) != 70 {
+	many, err := sampling(20)
+	if err != nil || len(many) != 20 {
 		t.Fatal(len(many), err)
 	}
-	if largest := model.Largest.Load(); largest > 4096 || model.Decoded.Load() < 3*4096 {
+	if largest := model.Largest.Load(); largest > 4096 || model.Decoded.Load() < 20*10 {
 		t.Errorf("of %d points %d were decoded at once", model.Decoded.Load(), largest)
 	}
 	few, err := sampling(2)
@@ -60,19 +61,60 @@ func TestSamplingAroundManySeeds(t *testing.T) {
 	}
 }
 
-// Where nothing new is to be found, repeated molecules and at last the seed fill the places.
+// Where the decoder writes nothing new, edits of the seed fill the places; where a seed has none, the seed does.
 func TestSamplingFillsThePlaces(t *testing.T) {
 	model := &stubborn{Model: toy.New()}
 	seed := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seeds[0]
-	for text, want := range map[string][]string{
-		toy.Broken: {seed.SMILES, seed.SMILES},
-		"OCC":      {"CCO", "CCO"},
-	} {
-		model.text = text
-		s := search.Sampling{Model: model, Seeds: []search.Seed{seed}, Random: []*rand.Rand{rand.New(rand.NewPCG(1, 2))}, Molecules: 2, BeamSize: 1}
-		if found, err := s.Draw(t.Context()); err != nil || !slices.Equal(found[0], want) {
-			t.Errorf("%s: %v, %v", text, found, err)
+	draw := func(seed search.Seed, count int) []string {
+		s := search.Sampling{Model: model, Seeds: []search.Seed{seed}, Random: []*rand.Rand{rand.New(rand.NewPCG(1, 2))}, Molecules: count, BeamSize: 1, ScaledRadius: 0.1}
+		found, err := s.Draw(t.Context())
+		if err != nil || len(found[0]) != count {
+			t.Fatalf("%v, %v", found, err)
 		}
+		return found[0]
+	}
+	for _, text := range []string{toy.Broken, "OCC", seed.SMILES} {
+		model.text = text
+		seen := map[string]bool{seed.SMILES: true}
+		for _, smiles := range draw(seed, 20) {
+			if m, err := chem.Parse(smiles); err != nil || m.SMILES() != smiles || seen[smiles] {
+				t.Errorf("%s: %s is the seed, there twice or no molecule: %v", text, smiles, err)
+			}
+			seen[smiles] = true
+		}
+	}
+	ion := seed
+	ion.SMILES = "[O-]"
+	model.text = toy.Broken
+	if found := draw(ion, 2); !slices.Equal(found, []string{"[O-]", "[O-]"}) {
+		t.Errorf("an ion without neighbours gives %v", found)
+	}
+}
+
+// The larger the radius, the less similar are the molecules.
+func TestTheRadiusMeansSimilarity(t *testing.T) {
+	model := toy.New()
+	seed := from(t, model, toy.Molecule([4]int{3, 1, 4, 4}), 7).Seeds[0]
+	last := 1.0
+	for _, radius := range []float64{0.1, 0.7, 1.4, 2} {
+		s := search.Sampling{Model: model, Seeds: []search.Seed{seed}, Random: []*rand.Rand{rand.New(rand.NewPCG(1, 2))}, Molecules: 20, BeamSize: 1, ScaledRadius: radius}
+		found, err := s.Draw(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean := 0.0
+		for _, smiles := range found[0] {
+			m, err := chem.Parse(smiles)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fingerprint := m.Fingerprint()
+			mean += fingerprint.Tanimoto(&seed.Fingerprint) / 20
+		}
+		if mean >= last {
+			t.Errorf("radius %v: mean similarity %v, at the smaller radius %v", radius, mean, last)
+		}
+		last = mean
 	}
 }
 

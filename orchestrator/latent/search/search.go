@@ -47,33 +47,40 @@ func (s *Search) watch(ctx context.Context, iteration, evaluations int, best *Mo
 	return err
 }
 
-// Around is the unguided search: it draws molecules around the seed, at least Particles points a round and eight rounds
-// at most, until there are Molecules of them. They are returned best first, distinct, and none of them is the seed.
+// Around is the unguided search: it draws molecules around the seed, at least Particles points in the first round, until
+// there are Molecules of them, and fills places that are left with edits of the seed. They are returned best first,
+// distinct, and none of them is the seed. Fewer come back only where some have no score, or a seed has no neighbours.
 func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 	s.Model = remote{s.Model}
 	return compute(ctx, s.around)
 }
 
 func (s Search) around(ctx context.Context) ([]*Molecule, error) {
-	draws := newSampler(s.Seeds[0], s.Random, s.Molecules, s.Particles)
+	draws := newSampler(s.Seeds[0], s.Random, s.Molecules, s.Particles, s.ScaledRadius)
 	evaluator := newEvaluator(s.Goal, s.Seeds, s.Evaluated)
 	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
 	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
-	evaluations := 0
 	evaluated := 0 // of what was found
-	err := sampling.explore(ctx, []*sampler{draws}, func(round, drawn int) error {
+	assess := func() error {
 		molecules, _, err := evaluator.evaluate(ctx, draws.found[evaluated:])
-		if err != nil {
-			return err
-		}
-		evaluations += drawn
 		evaluated = len(draws.found)
 		for _, m := range molecules {
 			if m != nil {
 				hallOfFame.add(m)
 			}
 		}
+		return err
+	}
+	evaluations := 0
+	err := sampling.explore(ctx, []*sampler{draws}, func(round, drawn int) error {
+		if err := assess(); err != nil {
+			return err
+		}
+		evaluations += drawn
 		return s.watch(ctx, round, evaluations, hallOfFame.top())
 	})
+	if err == nil {
+		err = assess()
+	}
 	return hallOfFame.best, err
 }

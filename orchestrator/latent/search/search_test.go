@@ -61,6 +61,15 @@ func from(t testing.TB, model search.Model, smiles string, number uint64) search
 	}
 }
 
+func parsed(t testing.TB, smiles string) []*chem.Molecule {
+	t.Helper()
+	m, err := chem.Parse(smiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []*chem.Molecule{m}
+}
+
 // reachable are the scores of all molecules of the test space that are similar enough to the seed, best first.
 func reachable(t testing.TB, s search.Search) (scores []float64) {
 	t.Helper()
@@ -93,46 +102,72 @@ var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	return molecules
 })
 
-// With the documented defaults, a least similarity of 0.7 included, starts of the test space that have at least fifteen
-// molecules within that similarity give ten almost always, and never fewer than eight.
+// With the documented defaults, a least similarity of 0.7 included, nearly every start gives ten molecules; a few have
+// fewer neighbours that the tokens of the test space can spell.
 func TestTheDefaultsFindTenMolecules(t *testing.T) {
-	searches, all, ten := 0, 0, 0
-	for _, smiles := range slices.Sorted(maps.Keys(toy.Steps())) {
-		if len(reachable(t, from(t, toy.New(), smiles, 1))) < 15 {
+	searches, all := 0, 0
+	for i, smiles := range slices.Sorted(maps.Keys(toy.Steps())) {
+		if i%150 != 0 {
 			continue
 		}
-		for number := range uint64(2) {
-			found, err := from(t, toy.New(), smiles, number).Optimize(t.Context())
-			if err != nil || len(found) < 8 {
-				t.Errorf("%s, random numbers %d: %d molecules, %v", smiles, number, len(found), err)
+		found, err := from(t, toy.New(), smiles, uint64(i)).Optimize(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		searches++
+		all += len(found)
+		seen := map[string]bool{smiles: true}
+		for _, m := range found {
+			if seen[m.SMILES] || m.Similarity < 0.7 {
+				t.Errorf("%s: %+v is the seed, there twice or below the floor", smiles, m)
 			}
-			searches++
-			all += len(found)
-			if len(found) == 10 {
-				ten++
-			}
+			seen[m.SMILES] = true
 		}
 	}
-	if searches < 15 || float64(ten) < 0.85*float64(searches) {
-		t.Errorf("of %d searches %d found ten molecules, %d molecules in all", searches, ten, all)
+	if searches < 4 || float64(all) < 9.5*float64(searches) {
+		t.Errorf("%d searches found %d molecules", searches, all)
 	}
 }
 
-// Where there are fewer than ten, all of them are found.
-func TestTheDefaultsFindAllThereAre(t *testing.T) {
-	for number := range uint64(4) {
-		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", number)
-		found, err := s.Optimize(t.Context())
-		if want := len(reachable(t, s)); err != nil || want != 2 || len(found) != want {
-			t.Errorf("random numbers %d: %d molecules of %d, %v", number, len(found), want, err)
+// Where there are fewer than ten, the search ends with those there are and within its budget.
+func TestASeedWithoutSimilarMolecules(t *testing.T) {
+	for _, smiles := range []string{"c1ccccc1", "CCO", "C"} {
+		s := from(t, toy.New(), smiles, 1)
+		evaluations := 0
+		s.Watch = func(p search.Progress) error {
+			evaluations = p.Evaluations
+			return nil
 		}
+		found, err := s.Optimize(t.Context())
+		if err != nil || len(found) > 3 || evaluations > 300+2*10 {
+			t.Errorf("%s: %d molecules, %d evaluations, %v", smiles, len(found), evaluations, err)
+		}
+	}
+}
+
+// A budget that is too small for as many molecules as were asked for is exceeded by at most two evaluations for each that
+// is missing, and the watcher is told.
+func TestWhatMissingMoleculesMayCost(t *testing.T) {
+	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 5)
+	s.Particles, s.Iterations, s.Molecules, s.Goal.MinSimilarity = 2, 1, 25, 0.5
+	var events []search.Progress
+	s.Watch = func(p search.Progress) error {
+		events = append(events, p)
+		return nil
+	}
+	found, err := s.Optimize(t.Context())
+	if err != nil || len(found) != 25 {
+		t.Fatalf("%d molecules, %v", len(found), err)
+	}
+	if len(events) != 2 || events[0].Evaluations > 3 || events[1].Evaluations > 3+2*25 || events[1].Iteration != 1 {
+		t.Errorf("%+v", events)
 	}
 }
 
 func TestALongSearchFindsTheBest(t *testing.T) {
-	for _, floor := range []float64{0.2, 0.4, 0.6} {
+	for _, floor := range []float64{0.2, 0.6} {
 		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
-		s.Goal.MinSimilarity, s.Iterations = floor, 100
+		s.Goal.MinSimilarity, s.Iterations = floor, 20
 		found, err := s.Optimize(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +204,7 @@ func TestResultsAreDistinctSortedAndWithinTheConstraint(t *testing.T) {
 func TestASearchStaysWithinItsBudget(t *testing.T) {
 	model := toy.New()
 	s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
-	s.Particles, s.Iterations = 400, 6
+	s.Particles, s.Iterations = 100, 6
 	iterations := 0
 	s.Watch = func(p search.Progress) error {
 		iterations++
@@ -181,7 +216,7 @@ func TestASearchStaysWithinItsBudget(t *testing.T) {
 	if _, err := s.Optimize(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if iterations != 6 || model.Decoded.Load() < 3000 || model.Largest.Load() > 256 {
+	if iterations != 6 || model.Decoded.Load() < 200 || model.Largest.Load() > 256 {
 		t.Errorf("%d iterations decoded %d points, at most %d at once", iterations, model.Decoded.Load(), model.Largest.Load())
 	}
 }

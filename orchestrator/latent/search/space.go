@@ -51,20 +51,28 @@ func (s *Space) colour(x []float64) []float32 {
 	return hidden
 }
 
-// near draws a hidden state around another: normal noise with a standard deviation of scaledRadius times the radius of
-// the space in every coordinate. Noise that is longer than that deviation times the root of the number of coordinates
-// is shortened to it, so that all draws lie within one sphere.
-func (s *Space) near(hidden []float32, scaledRadius float64, random *rand.Rand) []float32 {
-	noise := make([]float64, len(hidden))
+// noise draws a direction and a length: standard normal noise in so many coordinates. Noise that is longer than the root
+// of their number is shortened to it, so that all points at a radius lie within one sphere.
+func noise(size int, random *rand.Rand) []float64 {
+	noise := make([]float64, size)
 	square := 0.0
 	for i := range noise {
 		noise[i] = random.NormFloat64()
 		square += noise[i] * noise[i]
 	}
-	factor := scaledRadius * s.radius * min(1, math.Sqrt(float64(len(noise))/square))
+	shorter := min(1, math.Sqrt(float64(len(noise))/square))
+	for i := range noise {
+		noise[i] *= shorter
+	}
+	return noise
+}
+
+// near is the hidden state at the end of noise that begins at another: in every coordinate scaledRadius times the radius
+// of the space is the standard deviation.
+func (s *Space) near(hidden []float32, scaledRadius float64, noise []float64) []float32 {
 	out := make([]float32, len(hidden))
 	for i, h := range hidden {
-		out[i] = h + float32(factor*noise[i])
+		out[i] = h + float32(scaledRadius*s.radius*noise[i])
 	}
 	return out
 }

@@ -1,0 +1,57 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"retort/chem"
+)
+
+// editor makes molecules by small changes of the graphs of others, and by crossover of two: see [chem.Offspring]. It keeps
+// those that a seed admits and the model can read.
+type editor struct {
+	model Model
+	seeds []Seed
+}
+
+// variant is a molecule that an editor made.
+type variant struct {
+	smiles     string  // canonical
+	similarity float64 // to the most similar seed
+}
+
+// make gives the variants of each of the parents, distinct among those of the same parents and none of them a seed.
+func (e *editor) make(ctx context.Context, parents []chem.Parents) ([][]variant, error) {
+	made, err := chem.Offspring(ctx, parents)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, some := range made {
+		texts = append(texts, some...)
+	}
+	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: chem.FactFingerprint})
+	if err != nil {
+		return nil, err
+	}
+	variants := make([][]variant, len(made))
+	for i, some := range made {
+		for _, r := range results[:len(some)] {
+			if r.Err == nil && e.keeps(r.Molecule) {
+				variants[i] = append(variants[i], variant{r.Molecule.SMILES(), similarity(e.seeds, r.Molecule)})
+			}
+		}
+		results = results[len(some):]
+	}
+	return variants, nil
+}
+
+// keeps reports whether a molecule may be an answer and can be encoded.
+func (e *editor) keeps(m *chem.Molecule) bool {
+	isSeed := func(s Seed) bool { return s.SMILES == m.SMILES() }
+	if slices.ContainsFunc(e.seeds, isSeed) || !admits(e.seeds, m) {
+		return false
+	}
+	_, err := e.model.Tokens(m.SMILES())
+	return err == nil
+}
