@@ -19,6 +19,7 @@ type person struct {
 	Aliases wire.Strings `json:"aliases"`
 	Count   wire.Int     `json:"count"`
 	Rows    [][]float64  `json:"rows"`
+	Sparse  [][]float64  `json:"sparse" bind:"sparse"`
 	Home    struct {
 		Street string `json:"street" bind:"required"`
 	} `json:"home"`
@@ -32,6 +33,8 @@ func TestBind(t *testing.T) {
 	for _, test := range []struct{ body, want string }{
 		{`{"name":"a"}`, ""},
 		{`{"name":"a","age":3.0,"weight":1e-2,"nick":null,"aliases":["x","y"],"count":"7","rows":[[1,2],[]],"any":{"k":[1]},` + home + `}`, ""},
+		{`{"name":"a","sparse":[null,[1],null],"rows":[[1]]}`, ""},
+		{`{"name":"a","sparse":[[null]],"rows":[null]}`, "float_type @ sparse[0][0]; list_type @ rows[0]"},
 		{``, "missing @ "},
 		{`[]`, "model_attributes_type @ "},
 		{`{`, "json_invalid @ "},

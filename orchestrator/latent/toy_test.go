@@ -52,20 +52,30 @@ func toyIDs(tb testing.TB, texts []string) (flat []int64, length int) {
 	return flat, length
 }
 
-// toyModels are the three entries. A call of the decoder takes delay.
-func toyModels(tb testing.TB, delay time.Duration) []tritontest.Model {
-	parameters := func(role string) string {
-		return fmt.Sprintf(`
+func toyParameters(role string) string {
+	return fmt.Sprintf(`
 parameters { key: "retort_api" value { string_value: "latent" } }
 parameters { key: "role" value { string_value: %q } }
 parameters { key: "model_id" value { string_value: "retort/toy" } }
 parameters { key: "max_model_len" value { string_value: "64" } }`, role)
-	}
-	hiddens := fmt.Sprintf(`{ name: "hiddens" data_type: TYPE_FP32 dims: [ 1, %d ] }`, toy.Size)
-	return []tritontest.Model{
-		{Config: tritontest.Config(tb, `name: "latent_encoder" max_batch_size: 256
+}
+
+func toyHiddens() string {
+	return fmt.Sprintf(`{ name: "hiddens" data_type: TYPE_FP32 dims: [ 1, %d ] }`, toy.Size)
+}
+
+func toyEncoderConfig() string {
+	return `name: "latent_encoder" max_batch_size: 256
 input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] } ]
-output [ `+hiddens+` ]`+parameters("encoder")), Infer: toyEncoder},
+output [ ` + toyHiddens() + ` ]` + toyParameters("encoder")
+}
+
+// toyModels are the three entries. A call of the decoder takes delay.
+func toyModels(tb testing.TB, delay time.Duration) []tritontest.Model {
+	parameters := toyParameters
+	hiddens := toyHiddens()
+	return []tritontest.Model{
+		{Config: tritontest.Config(tb, toyEncoderConfig()), Infer: toyEncoder},
 		{Config: tritontest.Config(tb, `name: "latent_decoder" max_batch_size: 256
 input [ `+hiddens+`, { name: "temperature" data_type: TYPE_FP32 dims: [ 1 ] }, { name: "seed" data_type: TYPE_INT64 dims: [ 1 ] } ]
 output [ { name: "token_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]`+parameters("decoder")),
@@ -256,6 +266,17 @@ func (r *room) answer(request *http.Request) (int, string) {
 		r.tb.Fatal(err)
 	}
 	return response.StatusCode, text.String()
+}
+
+// refuse sends a body and returns the answer and its status.
+func (r *room) refuse(path string, body map[string]any) (string, int) {
+	r.tb.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	status, answer := r.post(path, string(text))
+	return answer, status
 }
 
 // ask decodes an answer that must be 200.
