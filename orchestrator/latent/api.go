@@ -18,14 +18,14 @@ type Sequences struct {
 
 // Embeddings is the answer of POST /embedding: one vector per sequence, null for one that was skipped.
 type Embeddings struct {
-	Embeddings [][]float32 `json:"embeddings"`
+	Embeddings []Row[float32] `json:"embeddings"`
 }
 
 // Hidden is the answer of POST /hidden and the body of POST /decode. A row that is null stands for a molecule that was
 // skipped.
 type Hidden struct {
-	Hiddens [][][]float32 `json:"hiddens" bind:"required,sparse"` // [N][K][D]
-	Mask    [][]bool      `json:"mask" bind:"required,sparse"`    // [N][K]
+	Hiddens []Row[[]float32] `json:"hiddens" bind:"required,sparse"` // [N][K][D]
+	Mask    []Row[bool]      `json:"mask" bind:"required,sparse"`    // [N][K]
 }
 
 // Decoded is the answer of POST /decode: one SMILES per hidden state, null for null.
@@ -54,7 +54,7 @@ func (r *Sampling) SetDefaults() {
 
 // Sampled is the answer of POST /sampling: one list per seed, in order; null for one that was skipped.
 type Sampled struct {
-	Generated [][]string `json:"generated"`
+	Generated []Row[string] `json:"generated"`
 }
 
 // Generate is the body of POST /generate.

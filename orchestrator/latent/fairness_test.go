@@ -100,8 +100,8 @@ func TestWhichRequestsAreHeavy(t *testing.T) {
 	}{
 		"256 molecules to encode":  {&Sequences{Sequences: sequences(256)}, false},
 		"257 molecules to encode":  {&Sequences{Sequences: sequences(257)}, true},
-		"64 points to decode":      {&Hidden{Hiddens: make([][][]float32, 64)}, false},
-		"65 points to decode":      {&Hidden{Hiddens: make([][][]float32, 65)}, true},
+		"64 points to decode":      {&Hidden{Hiddens: make([]Row[[]float32], 64)}, false},
+		"65 points to decode":      {&Hidden{Hiddens: make([]Row[[]float32], 65)}, true},
 		"6 seeds, 10 molecules":    {&Sampling{Sequences: sequences(6), NumMolecules: 10, BeamSize: 1}, false},
 		"1 seed, beams":            {&Sampling{Sequences: sequences(1), NumMolecules: 10, BeamSize: 10}, true},
 		"a search by default":      {generate(func(*Generate) {}), true},

@@ -64,7 +64,7 @@ func (s *Service) Embedding(ctx context.Context, r Sequences) (Embeddings, error
 	if err != nil {
 		return Embeddings{}, err
 	}
-	answer := Embeddings{Embeddings: make([][]float32, len(r.Sequences))}
+	answer := Embeddings{Embeddings: make([]Row[float32], len(r.Sequences))}
 	for k, i := range g.rows {
 		answer.Embeddings[i] = vectors[k]
 	}
@@ -80,7 +80,7 @@ func (s *Service) Hidden(ctx context.Context, r Sequences) (Hidden, error) {
 	if err != nil {
 		return Hidden{}, err
 	}
-	answer := Hidden{Hiddens: make([][][]float32, len(r.Sequences)), Mask: make([][]bool, len(r.Sequences))}
+	answer := Hidden{Hiddens: make([]Row[[]float32], len(r.Sequences)), Mask: make([]Row[bool], len(r.Sequences))}
 	for k, i := range g.rows {
 		answer.Hiddens[i] = [][]float32{g.seeds[k].Hidden}
 		answer.Mask[i] = []bool{true}
@@ -105,7 +105,7 @@ func (s *Service) Sampling(ctx context.Context, r Sampling) (Sampled, error) {
 	if err != nil {
 		return Sampled{}, err
 	}
-	answer := Sampled{Generated: make([][]string, len(r.Sequences))}
+	answer := Sampled{Generated: make([]Row[string], len(r.Sequences))}
 	for k, i := range g.rows {
 		answer.Generated[i] = found[k]
 	}

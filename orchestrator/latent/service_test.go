@@ -36,7 +36,7 @@ func TestHiddenGoesThroughDecode(t *testing.T) {
 	r := start(t, standard, toyModels(t, 0)...)
 	seeds := []string{toy.Molecule([4]int{1, 2, 3, 4}), plain, "c1(C)ccc(C)c(c1)-c1ccc(C)cc1", toy.Molecule([4]int{5, 5, 5, 5})}
 	hidden := ask[Hidden](r, "/hidden", body{"sequences": seeds})
-	if len(hidden.Hiddens) != 4 || len(hidden.Hiddens[0]) != 1 || len(hidden.Hiddens[0][0]) != toy.Size || !reflect.DeepEqual(hidden.Mask, [][]bool{{true}, {true}, {true}, {true}}) {
+	if len(hidden.Hiddens) != 4 || len(hidden.Hiddens[0]) != 1 || len(hidden.Hiddens[0][0]) != toy.Size || !reflect.DeepEqual(hidden.Mask, []Row[bool]{{true}, {true}, {true}, {true}}) {
 		t.Fatalf("shape %d %v", len(hidden.Hiddens), hidden.Mask)
 	}
 	back := ask[Decoded](r, "/decode", body{"hiddens": hidden.Hiddens, "mask": hidden.Mask})
@@ -49,7 +49,7 @@ func TestHiddenGoesThroughDecode(t *testing.T) {
 		t.Error("two spellings of one molecule have two hidden states")
 	}
 	vectors := ask[Embeddings](r, "/embedding", body{"sequences": seeds}).Embeddings
-	if len(vectors) != 4 || !slices.Equal(vectors[3], hidden.Hiddens[3][0]) {
+	if len(vectors) != 4 || !slices.Equal(vectors[3], Row[float32](hidden.Hiddens[3][0])) {
 		t.Error("an embedding is not the pooled hidden state")
 	}
 	// A point that is no molecule comes back as the model wrote it.

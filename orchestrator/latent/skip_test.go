@@ -67,7 +67,7 @@ func TestAnEmbeddingOfItsOwn(t *testing.T) {
 	}
 	r := start(t, standard, models...)
 	vectors := ask[Embeddings](r, "/embedding", body{"sequences": []string{plain, ibuprofen}}).Embeddings
-	if !reflect.DeepEqual(vectors, [][]float32{{1, 2, 3}, {1, 2, 3}}) {
+	if !reflect.DeepEqual(vectors, []Row[float32]{{1, 2, 3}, {1, 2, 3}}) {
 		t.Errorf("%v", vectors)
 	}
 	if hidden := ask[Hidden](r, "/hidden", body{"sequences": []string{plain}}); len(hidden.Hiddens[0][0]) != toy.Size {

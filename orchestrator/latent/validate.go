@@ -69,7 +69,7 @@ func checkMask(problems *fault.Problems, mask []bool, vectors, i int) {
 }
 
 // checkSize checks that hidden states have the shape that the model takes: [N][1][size], or are nil.
-func checkSize(hiddens [][][]float32, size int) error {
+func checkSize(hiddens []Row[[]float32], size int) error {
 	var problems fault.Problems
 	problems.AddEach(len(hiddens), func(i int) *fault.Error {
 		if hiddens[i] == nil {
