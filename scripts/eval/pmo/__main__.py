@@ -35,7 +35,7 @@ ROOT = HERE.parents[2]
 SEARCHES = ("latent", "masked", "both")
 PARTICLES = 100  # evaluations of an iteration, and molecules of a round
 STARTS = 100  # molecules that a search hands to the next one
-SLACK = 2.0  # evaluations for each call: texts that are no molecule are evaluations too
+SLACK = 1.5  # evaluations for each call: texts that are no molecule are evaluations too
 
 
 def auc(scores: list[float], calls: int, every: int = 100, best: int = 10) -> float:
