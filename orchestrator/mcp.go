@@ -21,7 +21,7 @@ func (a *application) openMCP() error {
 	if !a.config.MCP {
 		return nil
 	}
-	service, err := mcp.New(a.life, version, a.ask, a.modelsOf)
+	service, err := mcp.New(a.life, version, a.ask, a.modelsOf, a.logger)
 	if err != nil {
 		return err
 	}

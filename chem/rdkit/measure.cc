@@ -116,12 +116,11 @@ struct Measure {
   std::unique_ptr<Pattern> pattern;
   int element = 0;
 
-  double of(Subject &s) const;
+  double of(Subject &s, Budget &budget) const;
 };
 
-double Measure::of(Subject &s) const {
+double Measure::of(Subject &s, Budget &budget) const {
   namespace D = RDKit::Descriptors;
-  Budget budget{kSteps};
   switch (kind) {
     case RETORT_MORGAN2_SIMILARITY: return TanimotoSimilarity(prints->morgan(kMorgan2), s.morgan(kMorgan2));
     case RETORT_MORGAN3_SIMILARITY: return TanimotoSimilarity(prints->morgan(kMorgan3), s.morgan(kMorgan3));
@@ -210,8 +209,9 @@ extern "C" void retort_panel_measure(const retort_panel *panel, const char *text
     Failure failure;
     if (!guarded(failure, [&] { mol = parse(std::string(text + from, ends[i] - from)); })) continue;
     Subject subject(*mol);
+    Budget budget{kSteps};  // of all patterns together
     for (size_t k = 0; k < width; ++k) {
-      guarded(failure, [&] { row[k] = panel->measures[k].of(subject); });
+      guarded(failure, [&] { row[k] = panel->measures[k].of(subject, budget); });
     }
   }
 }

@@ -33,8 +33,12 @@ const (
 // back when the exchange ends.
 func (x *exchange) body(c *fiber.Ctx) ([]byte, error) {
 	limit := x.gateway.opts.BodyLimit
-	if !c.Request().IsBodyStream() { // none, or a test's
-		return c.BodyRaw(), nil
+	if !c.Request().IsBodyStream() { // none, one of Ask, or a test's
+		body := c.BodyRaw()
+		if len(body) > limit {
+			return nil, tooLarge(limit)
+		}
+		return body, nil
 	}
 	declared := c.Request().Header.ContentLength() // -1: in chunks
 	if declared > limit {

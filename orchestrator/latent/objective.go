@@ -64,7 +64,8 @@ func (r *Generate) points() int {
 	if r.Algorithm == unguided {
 		return searches * max(r.Particles, r.NumMolecules) * unguidedRounds
 	}
-	return searches * r.Particles * r.Iterations
+	// The seeds, and what may be evaluated after the last iteration, come on top: see search.Optimize.
+	return searches*(r.Particles*r.Iterations+2*r.NumMolecules) + len(r.Smi.Smiles)
 }
 
 // unguidedRounds is how often an unguided search draws at most.

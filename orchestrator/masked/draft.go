@@ -30,6 +30,7 @@ type part struct {
 // drafter draws drafts. All that is random about a row is drawn here, but for what the model does with its masks.
 type drafter struct {
 	model     Model
+	own       *Template // of the request: stands in for one of a round that cannot be drawn
 	settings  Settings
 	minAddLen int      // in published tokens
 	quality   bool     // whether molecules of quality are asked for
@@ -40,7 +41,12 @@ type drafter struct {
 // depend on how the work is shared among goroutines.
 func (d *drafter) drafts(ctx context.Context, templates []*Template, seed uint64, turn int) ([]*draft, error) {
 	return inParallel(ctx, len(templates), func(i int) (*draft, error) {
-		return d.draft(templates[i], rand.New(rand.NewPCG(seed, uint64(turn)<<32|uint64(i))))
+		random := rand.New(rand.NewPCG(seed, uint64(turn)<<32|uint64(i)))
+		drawn, err := d.draft(templates[i], random)
+		if err != nil && templates[i] != d.own {
+			return d.draft(d.own, random)
+		}
+		return drawn, err
 	})
 }
 

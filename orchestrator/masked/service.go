@@ -128,6 +128,7 @@ func newGeneration(model Model, r Request, scorer *scorer, report func(Progress)
 	if g.template == nil {
 		g.template = &Template{}
 	}
+	g.drafter.own = g.template
 	if r.Scores {
 		g.facts |= chem.AllFacts &^ chem.FactFingerprint
 	}

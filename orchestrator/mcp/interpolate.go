@@ -33,6 +33,9 @@ func (s *Service) interpolate(ctx context.Context, in Between) *mcp.CallToolResu
 	if failed := s.call(ctx, "/hidden", map[string]any{"sequences": []string{in.From, in.To}}, &ends); failed != nil {
 		return failed
 	}
+	if len(ends.Hiddens) != 2 || len(ends.Hiddens[0]) != len(ends.Hiddens[1]) {
+		return refusal("the model answered hidden states of different shapes")
+	}
 	points := make([][][]float64, in.Steps)
 	mask := make([][]bool, in.Steps)
 	for i := range points {

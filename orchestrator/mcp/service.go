@@ -1,13 +1,17 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
 )
 
 // Ask has an API answer a request: its status and body. It ends with ctx.
@@ -19,6 +23,7 @@ type Service struct {
 	models  func(api string) []string
 	version string
 	life    context.Context
+	logger  zerolog.Logger
 	listed  []offered
 	http    http.Handler
 }
@@ -31,8 +36,8 @@ type offered struct {
 
 // New returns the service over APIs that ask reaches; models lists the public ids of the models that one serves now.
 // version is the program's. The APIs' descriptions are read until life ends.
-func New(life context.Context, version string, ask Ask, models func(api string) []string) (*Service, error) {
-	s := &Service{ask: ask, models: models, version: version, life: life}
+func New(life context.Context, version string, ask Ask, models func(api string) []string, logger zerolog.Logger) (*Service, error) {
+	s := &Service{ask: ask, models: models, version: version, life: life, logger: logger}
 	described := map[string]*description{}
 	for _, t := range tools {
 		if described[t.api] == nil {
@@ -46,12 +51,14 @@ func New(life context.Context, version string, ask Ask, models func(api string) 
 			return nil, fmt.Errorf("tool %s: %w", t.name, err)
 		}
 		s.offer(t.name, t.title, t.description, schema, func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
-			return s.forward(ctx, t.api, t.path, arguments)
+			return s.forward(ctx, t.api, t.path, arguments, t.omit)
 		})
 	}
 	s.offerOwn()
 	// No session is kept, so any replica may answer any request; each gets its answer in one piece.
-	s.http = mcp.NewStreamableHTTPHandler(s.server, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	// The gateway has bounded the body already.
+	options := &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1}
+	s.http = single(mcp.NewStreamableHTTPHandler(s.server, options))
 	return s, nil
 }
 
@@ -67,16 +74,60 @@ func (s *Service) server(r *http.Request) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "retort", Title: "Retort", Version: s.version}, nil)
 	for _, o := range s.listed {
 		server.AddTool(o.tool, func(_ context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return o.answer(r.Context(), call.Params.Arguments), nil
+			return s.answer(r.Context(), o, call.Params.Arguments), nil
 		})
 	}
 	return server
 }
 
-// forward asks an endpoint and returns what it answers.
-func (s *Service) forward(ctx context.Context, api, path string, body []byte) *mcp.CallToolResult {
+// answer is what a tool answers. The library runs it in a goroutine of its own, where a panic would end the process.
+func (s *Service) answer(ctx context.Context, o offered, arguments json.RawMessage) (answer *mcp.CallToolResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer = refusal("internal error")
+			s.logger.Error().Str("tool", o.tool.Name).Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
+		}
+	}()
+	return o.answer(ctx, arguments)
+}
+
+// single lets one call at a time through. A batch of the protocol's older versions would run all of its calls at once
+// in the place of one request, and a subscription would hold that place for nothing: no tool changes.
+func single(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body) // in memory already
+		if err != nil {
+			http.Error(w, "the body cannot be read", http.StatusBadRequest)
+			return
+		}
+		var call struct {
+			Method string `json:"method"`
+		}
+		if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+			http.Error(w, "batches are not taken: send one call a request", http.StatusBadRequest)
+			return
+		} else if json.Unmarshal(trimmed, &call) == nil && call.Method == "subscriptions/listen" {
+			http.Error(w, "there is nothing to subscribe to", http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// forward asks an endpoint and returns what it answers. It refuses the members in omit, which the schema lacks.
+func (s *Service) forward(ctx context.Context, api, path string, body []byte, omit []string) *mcp.CallToolResult {
 	if len(body) == 0 {
 		body = []byte("{}")
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(body, &given); err != nil {
+		return refusal("the arguments are no object: %v", err)
+	}
+	for _, name := range omit {
+		if _, ok := given[name]; ok {
+			return refusal("%s: a tool does not take it", name)
+		}
 	}
 	status, answer := s.ask(ctx, api, http.MethodPost, path, body)
 	if status != http.StatusOK {

@@ -138,7 +138,7 @@ func (g *group) unit() float64 {
 	return sum / weights
 }
 
-// value combines the terms of a molecule. It is NaN where that of a term is.
+// value combines the terms of a molecule. It is NaN where that of a term is, or where it would be infinite.
 func (g *group) value(r *row) float64 {
 	sum := 0.0
 	weights := 0.0
@@ -154,11 +154,15 @@ func (g *group) value(r *row) float64 {
 		sum += m.weight * value
 		weights += m.weight
 	}
+	result := sum
 	switch g.combine {
 	case ArithmeticMean:
-		return sum / weights
+		result = sum / weights
 	case GeometricMean:
-		return math.Exp(sum / weights)
+		result = math.Exp(sum / weights)
 	}
-	return sum
+	if math.IsInf(result, 0) { // of weights that are too large
+		return math.NaN()
+	}
+	return result
 }

@@ -110,6 +110,7 @@ func TestWhatIsWrongWithAnObjective(t *testing.T) {
 		{`{"name": "similarity", "smiles": "CC", "fingerprint": "MACCS"}`, "", "fingerprint is one of"},
 		{`{"name": "median", "smiles": ["CC", "CCC", "CCCC"]}`, "", "2 molecules, not 3"},
 		{`{"name": "isomer", "formula": "water"}`, "", "formula"},
+		{`{"name": "isomer", "formula": "` + strings.Repeat("C", 121) + `"}`, "", "at most 120 characters"},
 		{`["QED", {"name": "isomer", "formula": "C7Xx2"}]`, "[1]", "no element"},
 		{`{"name": "element_count", "element": "Q"}`, "", "no element"},
 		{`{"name": "QED", "smarts": "C"}`, "", "smarts has no meaning"},

@@ -40,13 +40,13 @@ type Term struct {
 	Weight float64 `json:"weight"` // default 1
 
 	// What the term is about; which of these a name needs is said in terms.go.
-	SMILES      wire.Strings `json:"smiles"`
-	Fingerprint string       `json:"fingerprint"`
-	SMARTS      string       `json:"smarts"`
-	Formula     string       `json:"formula"`
-	Element     string       `json:"element"`
-	Output      string       `json:"output"` // of an oracle that has several
-	Not         bool         `json:"not"`    // of a term that is 1 or 0: the opposite
+	SMILES      references `json:"smiles"`
+	Fingerprint string     `json:"fingerprint"`
+	SMARTS      string     `json:"smarts"`
+	Formula     string     `json:"formula"`
+	Element     string     `json:"element"`
+	Output      string     `json:"output"` // of an oracle that has several
+	Not         bool       `json:"not"`    // of a term that is 1 or 0: the opposite
 
 	// Min and Max are a window of desired values: 1 within, 1 / (1 + distance / unit) outside.
 	Min      *float64  `json:"min"`
@@ -109,6 +109,22 @@ func (r *reader) terms(into *Group, data []byte, depth int) error {
 		into.Terms = append(into.Terms, t)
 	}
 	return nil
+}
+
+// references are the molecules that a term is about: one, or a list of at most maxReferences.
+type references []string
+
+// maxReferences is how many a median has; other terms have fewer.
+const maxReferences = 2
+
+// UnmarshalJSON refuses a longer list before it is kept.
+func (r *references) UnmarshalJSON(data []byte) error {
+	if data := bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' {
+		if _, count, err := firstItems(data, 0); err == nil && count > maxReferences {
+			return mismatch("Value error, smiles should have at most %d molecules, not %d", maxReferences, count)
+		}
+	}
+	return (*wire.Strings)(r).UnmarshalJSON(data)
 }
 
 // firstItems gives the first items of a JSON array, at most limit of them, and the number of all: an array of millions

@@ -98,11 +98,17 @@ func (o *opening) yes(t *Term, kind chem.MeasureKind, about, member string) (*te
 	return &term{0.1, 0, value}, t.has(member, "not")
 }
 
+// maxFormula bounds a formula, in bytes: 20 elements of two letters and four digits.
+const maxFormula = 120
+
 var element = regexp.MustCompile(`([A-Z][a-z]?)([0-9]{0,4})`)
 
 // isomer is how near a molecule's formula is to that of the term: the geometric mean of a Gaussian for the number of
 // atoms of each of its elements, with the deviation 1, and one for the number of all atoms, with the deviation 2.
 func (o *opening) isomer(t *Term) (*term, error) {
+	if len(t.Formula) > maxFormula {
+		return nil, fmt.Errorf("formula has at most %d characters", maxFormula)
+	}
 	parts := element.FindAllStringSubmatch(t.Formula, -1)
 	if t.Formula == "" || element.ReplaceAllString(t.Formula, "") != "" || len(parts) > 20 {
 		return nil, fmt.Errorf("formula is one such as C9H8O4, not %q", t.Formula)

@@ -57,6 +57,13 @@ func (r *ResponseRequest) checkForm(problems *fault.Problems) {
 	if f := r.format(); f.Type == "json_schema" && !isObject(f.Schema) || len(f.Schema) > maxForm {
 		problems.Add(chat.Refuse(nil, []any{"text", "format"}, "json_schema needs a schema, which is an object of at most %d bytes", maxForm))
 	}
+	size := 0
+	for _, t := range r.Tools {
+		size += len(t.Parameters)
+	}
+	if size > maxForm {
+		problems.Add(chat.Refuse(nil, []any{"tools"}, "the parameters of all tools must not be longer than %d bytes", maxForm))
+	}
 	choice, name := readChoice(r.ToolChoice)
 	known := slices.ContainsFunc(r.Tools, func(t ResponseTool) bool { return t.Name == name })
 	if choice == "" || choice == "function" && !known || choice == "required" && len(r.Tools) == 0 {

@@ -40,6 +40,11 @@ func (r *Request) checkTools(refuse func(asked bool, name, format string, args .
 	default:
 		refuse(true, "tool_choice", "tool_choice = %s is not supported!", fault.Clip(string(r.ToolChoice)))
 	}
+	size := 0
+	for _, t := range r.Tools {
+		size += len(t.Function.Parameters)
+	}
+	refuse(size > maxForm, "tools", "the parameters of all tools must not be longer than %d bytes", maxForm)
 	for i, t := range r.Tools {
 		unfit := choice != "none" && (t.Type != "function" || t.Function.Name == "")
 		refuse(unfit, "tools", "tools[%d] is no function with a name, and no other tools are known", i)

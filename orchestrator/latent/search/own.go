@@ -8,6 +8,9 @@ const (
 	ownShare = 0.05
 	// ownTemperature is at which tokens of every other of them are drawn.
 	ownTemperature = 1
+	// ownRadius is the standard deviation per coordinate of the points of these molecules around the mean of the
+	// space, in units of its radius: far from any molecule the decoder writes what molecules are like in general.
+	ownRadius = 2
 )
 
 // draws reports whether an iteration draws molecules of the model: until there are parents, and for the first share of
@@ -19,16 +22,17 @@ func (o *optimizer) draws(iteration int) bool {
 	return len(o.Seeds) == 0 && float64(iteration) <= ownShare*float64(o.Iterations)
 }
 
-// own decodes points that lie as the training molecules do, and makes parents of the best molecules.
+// own decodes points that are far from all molecules, and makes parents of the best molecules.
 func (o *optimizer) own(ctx context.Context, iteration int) error {
+	mean := o.Model.Space().colour(make([]float64, o.Model.Space().Size()))
 	for remaining := o.due(iteration, 0); remaining > 0; remaining -= pointsAtOnce {
 		points := make([]Point, min(remaining, pointsAtOnce))
 		for i := range points {
-			x := make([]float64, o.Model.Space().Size())
-			for k := range x {
-				x[k] = o.Random.NormFloat64()
+			noise := make([]float64, len(mean))
+			for k := range noise {
+				noise[k] = o.Random.NormFloat64()
 			}
-			points[i].Hidden = o.Model.Space().colour(x)
+			points[i].Hidden = o.Model.Space().near(mean, ownRadius, noise)
 			if i%2 == 1 {
 				points[i].Temperature = ownTemperature
 				points[i].Seed = o.Random.Int64()

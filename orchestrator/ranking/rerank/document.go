@@ -3,6 +3,7 @@ package rerank
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"retort/orchestrator/fault"
@@ -36,7 +37,7 @@ func (d *Document) text(fields []string, path ...any) (string, *fault.Error) {
 	if d.object == nil {
 		return d.plain, fault.Text(d.plain, path...)
 	}
-	var members map[string]any
+	var members map[string]json.RawMessage
 	if err := json.Unmarshal(d.object, &members); err != nil {
 		return "", fault.Field("model_attributes_type", nil, path, "Input should be a valid object: %v", err)
 	}
@@ -44,14 +45,16 @@ func (d *Document) text(fields []string, path ...any) (string, *fault.Error) {
 		fields = []string{"text"}
 	}
 	var texts []string
-	for _, name := range fields {
-		switch value := members[name].(type) {
-		case nil:
-		case string:
-			texts = append(texts, value)
-		default:
+	for i, name := range fields {
+		raw, given := members[name]
+		if !given || string(raw) == "null" || slices.Contains(fields[:i], name) { // a member named twice counts once
+			continue
+		}
+		var value string
+		if err := json.Unmarshal(raw, &value); err != nil {
 			return "", fault.Field("string_type", nil, append(path, fault.Clip(name)), "%s", wire.NotString.Message)
 		}
+		texts = append(texts, value)
 	}
 	if len(texts) == 0 {
 		return "", fault.Field("missing", nil, append(path, fault.Clip(fields[0])), "Field required")

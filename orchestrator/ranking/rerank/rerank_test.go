@@ -105,9 +105,9 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]ranking.Pairs{
-		`{"query":"q","documents":[{"a":"x","b":"says 1"}],"rank_fields":["b","a"],"max_tokens_per_doc":9}`: {Passages: []string{"says 1\nx"}, Cut: true, PassageTokens: 9},
-		`{"query":"q","texts":["says 1"],"truncate":false}`:                                                 {Passages: []string{"says 1"}},
-		`{"query":"q","texts":["says 1"]}`:                                                                  {Passages: []string{"says 1"}, Cut: true},
+		`{"query":"q","documents":[{"a":"x","b":"says 1"}],"rank_fields":["b","a","b"],"max_tokens_per_doc":9}`: {Passages: []string{"says 1\nx"}, Cut: true, PassageTokens: 9},
+		`{"query":"q","texts":["says 1"],"truncate":false}`:                                                     {Passages: []string{"says 1"}},
+		`{"query":"q","texts":["says 1"]}`:                                                                      {Passages: []string{"says 1"}, Cut: true},
 	} {
 		_, _ = ask(t, s, body) // "says 1\nx" is no number
 		if got := model.got; !slices.Equal(got.Passages, want.Passages) || got.Cut != want.Cut || got.PassageTokens != want.PassageTokens {

@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
+)
+
+// TestOneCallARequest wants batches and subscriptions refused, and single calls passed on whole.
+func TestOneCallARequest(t *testing.T) {
+	for body, status := range map[string]int{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`:           http.StatusOK,
+		` [{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`:        http.StatusBadRequest,
+		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`: http.StatusBadRequest,
+	} {
+		passed := ""
+		next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			text := make([]byte, len(body)+1)
+			n, _ := r.Body.Read(text)
+			passed = string(text[:n])
+		})
+		answer := httptest.NewRecorder()
+		single(next).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
+		if answer.Code != status || (passed == body) != (status == http.StatusOK) {
+			t.Errorf("%s: %d, and %q was passed on", body, answer.Code, passed)
+		}
+	}
+}
+
+// TestOmittedMembersAreRefused wants no call of an endpoint for a member that the tool's schema lacks.
+func TestOmittedMembersAreRefused(t *testing.T) {
+	asked := 0
+	s := &Service{ask: func(context.Context, string, string, string, []byte) (int, []byte) {
+		asked++
+		return http.StatusOK, []byte(`{}`)
+	}}
+	answer := s.forward(t.Context(), "latent", "/generate", []byte(`{"smi":"C","stream":true}`), []string{"stream"})
+	if !answer.IsError || asked != 0 {
+		t.Errorf("%v, and %d requests", answer.Content, asked)
+	}
+	if answer := s.forward(t.Context(), "latent", "/generate", []byte(`{"smi":"C"}`), []string{"stream"}); answer.IsError || asked != 1 {
+		t.Errorf("%v, and %d requests", answer.Content, asked)
+	}
+}
+
+// TestAPanicIsARefusal wants a tool that panics to end its own call alone.
+func TestAPanicIsARefusal(t *testing.T) {
+	var log strings.Builder
+	s := &Service{logger: zerolog.New(&log)}
+	broken := offered{tool: &mcp.Tool{Name: "broken"}, answer: func(context.Context, json.RawMessage) *mcp.CallToolResult { panic("the tool broke") }}
+	if answer := s.answer(t.Context(), broken, nil); answer == nil || !answer.IsError {
+		t.Errorf("answered %v", answer)
+	}
+	if !strings.Contains(log.String(), "the tool broke") {
+		t.Errorf("logged %q", log.String())
+	}
+}
