@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -103,28 +104,40 @@ func (a *application) openTLS() error {
 }
 
 func (a *application) openGateways() error {
-	if a.config.KeysFile != "" {
-		var err error
-		if a.keys, err = gateway.ReadKeys(a.config.KeysFile); err != nil {
-			return fmt.Errorf("keys-file: %w", err)
-		}
+	var err error
+	if a.keys, err = a.config.keys(); err != nil {
+		return err
 	}
 	for _, s := range services {
-		g, err := gateway.New(a.life, s.open(a), a.draining.Load, gateway.Options{
-			Config:      s.limits(a.config),
-			Keys:        a.keys,
-			Memory:      a.memory,
-			CORSOrigins: a.config.CORSOrigins,
-			Version:     version,
-			Logger:      a.logger,
-			Metrics:     a.metrics,
-		})
+		g, err := gateway.New(a.life, s.open(a), a.draining.Load, a.options(s.limits(a.config)))
 		if err != nil {
 			return err
 		}
 		a.gateways = append(a.gateways, g)
 	}
 	return a.openMCP()
+}
+
+// options are those of a gateway with these limits.
+func (a *application) options(limits gateway.Config) gateway.Options {
+	return gateway.Options{
+		Config:      limits,
+		Keys:        a.keys,
+		Memory:      a.memory,
+		CORSOrigins: a.config.CORSOrigins,
+		Version:     version,
+		Logger:      a.logger,
+		Metrics:     a.metrics,
+	}
+}
+
+// gateway is that of an API.
+func (a *application) gateway(api string) (*gateway.Gateway, bool) {
+	at := slices.IndexFunc(services, func(s service) bool { return s.name == api })
+	if at < 0 {
+		return nil, false
+	}
+	return a.gateways[at], true
 }
 
 // listen opens the main port and each API's own.

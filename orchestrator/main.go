@@ -112,10 +112,8 @@ func (checkConfigCommand) Run(env *environment) error {
 
 // open reads the files that settings name, as serve does.
 func (c *Config) open() error {
-	if c.KeysFile != "" {
-		if _, err := gateway.ReadKeys(c.KeysFile); err != nil {
-			return fmt.Errorf("keys-file: %w", err)
-		}
+	if _, err := c.keys(); err != nil {
+		return err
 	}
 	if c.TLSCert != "" {
 		if _, err := readKeyPair(c.TLSCert, c.TLSKey); err != nil {
@@ -128,6 +126,18 @@ func (c *Config) open() error {
 	}
 	client.Close()
 	return nil
+}
+
+// keys are those that clients must send one of; nil where none is asked for.
+func (c *Config) keys() (*gateway.Keys, error) {
+	if c.KeysFile == "" {
+		return nil, nil
+	}
+	keys, err := gateway.ReadKeys(c.KeysFile)
+	if err != nil {
+		return nil, fmt.Errorf("keys-file: %w", err)
+	}
+	return keys, nil
 }
 
 type healthcheckCommand struct {

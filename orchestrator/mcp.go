@@ -29,34 +29,24 @@ func (a *application) openMCP() error {
 	for _, s := range services { // as long as the slowest API may take, and its refusal to come back
 		limits.Timeout = max(limits.Timeout, s.limits(a.config).Timeout+time.Second)
 	}
-	a.mcp, err = gateway.New(a.life, service, a.draining.Load, gateway.Options{
-		Config:      limits,
-		Keys:        a.keys,
-		Memory:      a.memory,
-		CORSOrigins: a.config.CORSOrigins,
-		Version:     version,
-		Logger:      a.logger,
-		Metrics:     a.metrics,
-	})
+	a.mcp, err = gateway.New(a.life, service, a.draining.Load, a.options(limits))
 	return err
 }
 
 // ask has an API answer a request of this program.
 func (a *application) ask(ctx context.Context, api, method, path string, body []byte) (status int, answer []byte) {
-	for _, g := range a.gateways {
-		if g.API().Name() == api {
-			return g.Ask(ctx, method, path, body)
-		}
+	g, ok := a.gateway(api)
+	if !ok {
+		return http.StatusNotFound, nil
 	}
-	return http.StatusNotFound, nil
+	return g.Ask(ctx, method, path, body)
 }
 
 // modelsOf lists the public ids of the models that an API serves now.
 func (a *application) modelsOf(api string) []string {
-	for _, g := range a.gateways {
-		if g.API().Name() == api {
-			return g.API().Models()
-		}
+	g, ok := a.gateway(api)
+	if !ok {
+		return nil
 	}
-	return nil
+	return g.API().Models()
 }

@@ -18,34 +18,14 @@ func (s *Service) Name() string { return "embedding" }
 // OpenAPI is the API's description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Interface is another published way to ask, beside the documented one.
-type Interface interface {
-	// Routes adds its endpoints.
-	Routes(r fiber.Router)
-	// Words are those of failures at one of its paths, nil for any other.
-	Words(path string) gateway.Words
-}
-
-// Mount has the service answer to more interfaces. It is called before Routes.
-func (s *Service) Mount(interfaces ...Interface) { s.interfaces = append(s.interfaces, interfaces...) }
-
-// Words are those of failures at a path of another interface, nil at the documented ones.
-func (s *Service) Words(path string) gateway.Words {
-	for _, i := range s.interfaces {
-		if words := i.Words(path); words != nil {
-			return words
-		}
-	}
-	return nil
-}
+// interfaces are other published ways to ask, beside the documented one.
+type interfaces = gateway.Interfaces
 
 // Routes are the API's own endpoints.
 func (s *Service) Routes(r fiber.Router) {
 	r.Post("/v1/embeddings", gateway.JSON(s.Embed, gateway.AtMost("input", s.config.MaxInputs)))
 	r.Get("/v1/models", gateway.Get(s.List))
-	for _, i := range s.interfaces {
-		i.Routes(r)
-	}
+	s.interfaces.Routes(r)
 }
 
 // Health returns the documented bodies. The hyphen is theirs.

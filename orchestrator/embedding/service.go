@@ -14,9 +14,9 @@ import (
 
 // Service is the embedding API over the models that Triton serves now.
 type Service struct {
-	config     Config
-	models     *triton.Catalog[Model]
-	interfaces []Interface
+	config Config
+	models *triton.Catalog[Model]
+	interfaces
 }
 
 // New returns the service over a catalog of models.
@@ -56,21 +56,24 @@ func (s *Service) List(context.Context) (Models, error) {
 		return list, err
 	}
 	for _, m := range s.models.All() {
-		about := m.About()
-		list.Data = append(list.Data, Listed{ID: about.ID, Created: about.Created, Object: "model", OwnedBy: about.OwnedBy})
+		list.Data = append(list.Data, listed(m))
 	}
 	return list, nil
 }
 
-// Entry is the entry of the model list with a public id, nil where there is none.
-func (s *Service) Entry(id string) any {
-	list, _ := s.List(context.Background()) // without a model it is empty
-	for _, entry := range list.Data {
-		if entry.ID == id {
-			return entry
-		}
+// Entry is the entry of the model list with a public id. Its errors are those of a request that names the model.
+func (s *Service) Entry(id string) (any, error) {
+	m, err := s.models.Find(id)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return listed(m), nil
+}
+
+// listed is a model's entry of the list.
+func listed(m Model) Listed {
+	about := m.About()
+	return Listed{ID: about.ID, Created: about.Created, Object: "model", OwnedBy: about.OwnedBy}
 }
 
 // Embed returns one vector per input, in order.

@@ -59,8 +59,8 @@ func (g *Gateway) manifest(context.Context) (Manifest, error) {
 	return Manifest{ManifestFile: string(text)}, err
 }
 
-// Lister is an API that has more to say of a model than its id: the entry of its list.
-type Lister interface{ Entry(id string) any }
+// Lister is an API that has more to say of a model than its id: the entry of its list, or why there is none.
+type Lister interface{ Entry(id string) (any, error) }
 
 // retrieve answers with one model of the list. Its id may have slashes, which some clients escape.
 func (g *Gateway) retrieve(c *fiber.Ctx) error {
@@ -69,18 +69,27 @@ func (g *Gateway) retrieve(c *fiber.Ctx) error {
 		return err
 	}
 	id, err := url.PathUnescape(c.Params("+"))
-	if err == nil && slices.Contains(g.api.Models(), id) {
-		if entry := g.entry(id); entry != nil {
-			return send(c, entry)
-		}
+	if err != nil {
+		return noModel(id)
 	}
-	return fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id))
+	entry, err := g.entry(id)
+	if err != nil {
+		return err
+	}
+	return send(c, entry)
 }
 
-// entry is what the list has of a model that was there a moment ago, nil where it has gone.
-func (g *Gateway) entry(id string) any {
+// entry is what the list has of a model.
+func (g *Gateway) entry(id string) (any, error) {
 	if api, ok := g.api.(Lister); ok {
 		return api.Entry(id)
 	}
-	return map[string]string{"id": id, "object": "model"}
+	if !slices.Contains(g.api.Models(), id) {
+		return nil, noModel(id)
+	}
+	return map[string]string{"id": id, "object": "model"}, nil
+}
+
+func noModel(id string) *fault.Error {
+	return fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id))
 }

@@ -39,15 +39,13 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, s.models.Ready()
 }
 
-// Entry is the entry of the model list with a public id, nil where there is none.
-func (s *Service) Entry(id string) any {
-	list, _ := s.List(context.Background()) // without a model it is empty
-	for _, entry := range list.Data {
-		if entry.ID == id {
-			return entry
-		}
+// Entry is the entry of the model list with a public id. Its errors are those of a request that names the model.
+func (s *Service) Entry(id string) (any, error) {
+	m, err := s.models.Find(id)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return m.Facts(), nil
 }
 
 // model is the model of all requests, since they name none.

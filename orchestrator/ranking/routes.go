@@ -18,26 +18,8 @@ func (s *Service) Name() string { return "ranking" }
 // OpenAPI is the API's description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Interface is another published way to ask, beside the documented one.
-type Interface interface {
-	// Routes adds its endpoints.
-	Routes(r fiber.Router)
-	// Words are those of failures at one of its paths, nil for any other.
-	Words(path string) gateway.Words
-}
-
-// Mount has the service answer to more interfaces. It is called before Routes.
-func (s *Service) Mount(interfaces ...Interface) { s.interfaces = append(s.interfaces, interfaces...) }
-
-// Words are those of failures at a path of another interface, nil at the documented ones.
-func (s *Service) Words(path string) gateway.Words {
-	for _, i := range s.interfaces {
-		if words := i.Words(path); words != nil {
-			return words
-		}
-	}
-	return nil
-}
+// interfaces are other published ways to ask, beside the documented one.
+type interfaces = gateway.Interfaces
 
 // Routes are the API's own endpoints. The other spellings are those of hosted copies of the service, of
 // which the last has the model in its path too; the body's counts.
@@ -47,9 +29,7 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Post("/v1/reranking", rank)
 	r.Post("/v1/retrieval/+/reranking", gateway.JSON(s.RankHosted, gateway.AtMost("passages", s.config.MaxPassages)))
 	r.Get("/v1/models", gateway.Get(s.List))
-	for _, i := range s.interfaces {
-		i.Routes(r)
-	}
+	s.interfaces.Routes(r)
 }
 
 // Health returns the documented bodies.

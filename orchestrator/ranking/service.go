@@ -10,9 +10,9 @@ import (
 
 // Service is the ranking API over the models that Triton serves now.
 type Service struct {
-	config     Config
-	models     *triton.Catalog[Model]
-	interfaces []Interface
+	config Config
+	models *triton.Catalog[Model]
+	interfaces
 }
 
 // New returns the service over a catalog of rankers.

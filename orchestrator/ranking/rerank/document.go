@@ -12,8 +12,8 @@ import (
 
 // Document is a candidate: a text, or an object with texts as members.
 type Document struct {
-	plain  string
 	object json.RawMessage // nil for a text
+	text   string          // what is ranked: of an object what choose found
 }
 
 // UnmarshalJSON decodes "text" or {"text": "text", …}.
@@ -21,7 +21,7 @@ func (d *Document) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
 	case bytes.HasPrefix(data, []byte(`"`)):
-		return json.Unmarshal(data, &d.plain)
+		return json.Unmarshal(data, &d.text)
 	case bytes.HasPrefix(data, []byte(`{`)):
 		d.object = bytes.Clone(data)
 		return nil
@@ -31,15 +31,15 @@ func (d *Document) UnmarshalJSON(data []byte) error {
 
 var notDocument = wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string, or an object with the member text"}
 
-// text is what is ranked: the text, or the members named by fields, each on a line of its own. path is where the
-// document stands in the body.
-func (d *Document) text(fields []string, path ...any) (string, *fault.Error) {
+// choose sets what is ranked of an object, the members named by fields, each on a line of its own, and checks the text.
+// path is where the document stands in the body.
+func (d *Document) choose(fields []string, path ...any) *fault.Error {
 	if d.object == nil {
-		return d.plain, fault.Text(d.plain, path...)
+		return fault.Text(d.text, path...)
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(d.object, &members); err != nil {
-		return "", fault.Field("model_attributes_type", nil, path, "Input should be a valid object: %v", err)
+		return fault.Field("model_attributes_type", nil, path, "Input should be a valid object: %v", err)
 	}
 	if len(fields) == 0 {
 		fields = []string{"text"}
@@ -52,15 +52,15 @@ func (d *Document) text(fields []string, path ...any) (string, *fault.Error) {
 		}
 		var value string
 		if err := json.Unmarshal(raw, &value); err != nil {
-			return "", fault.Field("string_type", nil, append(path, fault.Clip(name)), "%s", wire.NotString.Message)
+			return fault.Field("string_type", nil, append(path, fault.Clip(name)), "%s", wire.NotString.Message)
 		}
 		texts = append(texts, value)
 	}
 	if len(texts) == 0 {
-		return "", fault.Field("missing", nil, append(path, fault.Clip(fields[0])), "Field required")
+		return fault.Field("missing", nil, append(path, fault.Clip(fields[0])), "Field required")
 	}
-	joined := strings.Join(texts, "\n")
-	return joined, fault.Text(joined, path...)
+	d.text = strings.Join(texts, "\n")
+	return fault.Text(d.text, path...)
 }
 
 // returned is the document as an answer repeats it.
@@ -68,5 +68,5 @@ func (d *Document) returned() any {
 	if d.object != nil {
 		return d.object
 	}
-	return map[string]string{"text": d.plain}
+	return map[string]string{"text": d.text}
 }

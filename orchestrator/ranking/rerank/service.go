@@ -16,11 +16,7 @@ func New(service *ranking.Service) *Service { return &Service{ranking: service} 
 
 // Rerank orders the candidates of a request. The answer is a Response for documents, a []Rank for texts.
 func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
-	pairs, err := r.pairs()
-	if err != nil {
-		return nil, err
-	}
-	scores, err := s.ranking.Score(ctx, r.Model, pairs)
+	scores, err := s.ranking.Score(ctx, r.Model, r.pairs())
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +28,11 @@ func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 }
 
 // pairs are what the model is given.
-func (r *Request) pairs() (ranking.Pairs, error) {
+func (r *Request) pairs() ranking.Pairs {
 	p := ranking.Pairs{Query: r.Query, Passages: r.Texts, Cut: r.Truncate == nil || *r.Truncate}
 	p.Path = func(i int) []any { return []any{"texts", i} }
 	if r.Texts != nil {
-		return p, nil
+		return p
 	}
 	p.Path = func(i int) []any { return []any{"documents", i} }
 	p.Cut = true
@@ -47,13 +43,9 @@ func (r *Request) pairs() (ranking.Pairs, error) {
 	}
 	p.Passages = make([]string, len(r.Documents))
 	for i := range r.Documents {
-		text, f := r.Documents[i].text(r.RankFields, "documents", i)
-		if f != nil {
-			return p, f
-		}
-		p.Passages[i] = text
+		p.Passages[i] = r.Documents[i].text
 	}
-	return p, nil
+	return p
 }
 
 // top is how many results an answer has, of n.

@@ -32,8 +32,7 @@ func (r *Request) Validate() error {
 		problems.AddEach(len(r.Texts), func(i int) *fault.Error { return fault.Text(r.Texts[i], "texts", i) })
 	}
 	problems.AddEach(len(r.Documents), func(i int) *fault.Error {
-		_, f := r.Documents[i].text(r.RankFields, "documents", i)
-		return f
+		return r.Documents[i].choose(r.RankFields, "documents", i)
 	})
 	return problems.Err()
 }
