@@ -34,6 +34,7 @@ type application struct {
 	oracles   *oracle.Oracles
 	gateways  []*gateway.Gateway
 	mcp       *gateway.Gateway // nil where it is switched off
+	jobs      jobs
 	listeners []listener
 	secure    *tls.Config
 
@@ -115,7 +116,10 @@ func (a *application) openGateways() error {
 		}
 		a.gateways = append(a.gateways, g)
 	}
-	return a.openMCP()
+	if err := a.openMCP(); err != nil {
+		return err
+	}
+	return a.openJobs()
 }
 
 // options are those of a gateway with these limits.

@@ -11,6 +11,7 @@ import (
 	"retort/orchestrator/chat"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/jobs/queue"
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
 	"retort/orchestrator/memory"
@@ -46,6 +47,11 @@ type Config struct {
 	Oracle oracle.Config `embed:"" prefix:"oracle-" group:"Oracles of the molecule APIs"`
 
 	MCP bool `name:"mcp" default:"true" negatable:"" help:"Offer the APIs as tools of the Model Context Protocol at /mcp of the main port."`
+
+	Jobs         bool          `default:"true" negatable:"" help:"Keep files, batches and other jobs that outlast a request (JOBS.md)."`
+	JobsData     string        `type:"path" placeholder:"FOLDER" help:"Where jobs are kept, unless in a NATS cluster; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
+	JobsMaxBytes int64         `default:"0" placeholder:"BYTES" help:"Most bytes that files may take, and results that are not in files yet as much again. 0: only the disk bounds them, of which a 20th, at most 256 MiB, stays free."`
+	NATS         queue.Cluster `embed:"" prefix:"nats-" group:"NATS cluster of jobs"`
 
 	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn, error or critical, in any case; also default (info) and warning."`
 	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal."`
@@ -151,6 +157,12 @@ func (c *Config) Validate() error {
 	}
 	if c.Oracle.Timeout <= 0 || c.Oracle.Calls < 1 {
 		errs = append(errs, errors.New("oracle-timeout and oracle-calls must be positive"))
+	}
+	if err := c.NATS.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.JobsMaxBytes < 0 {
+		errs = append(errs, errors.New("jobs-max-bytes must not be negative"))
 	}
 	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
 		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))

@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"orchestrator/ranking":            api("orchestrator/encoder"),
 	"orchestrator/ranking/rerank":     {"orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway", "orchestrator/ranking", "orchestrator/wire"},
 	"orchestrator/embedding/tei":      {"orchestrator/embedding", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway", "orchestrator/wire"},
+	"orchestrator/jobs/queue":         {},
 	"orchestrator/mcp":                {"chem", "orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb": {},

@@ -74,7 +74,7 @@ func start(t *testing.T, args ...string) *program {
 	ended := make(chan error, 1)
 	args = append([]string{
 		"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + p.triton.URL(), "--model-repository=../model_repository",
-		"--discovery=50ms", "--log-format=json", "--log-level=debug",
+		"--discovery=50ms", "--log-format=json", "--log-level=debug", "--no-jobs",
 	}, args...)
 	for _, s := range services {
 		args = append(args, "--"+s.name+"-port=-1")
@@ -418,7 +418,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &program{t: t, ports: map[string]string{}}
 	ended := make(chan error, 1)
-	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--log-format=json"}
+	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--log-format=json", "--no-jobs"}
 	for _, s := range services {
 		args = append(args, "--"+s.name+"-port=-1")
 	}

@@ -29,7 +29,7 @@ func TestAskingAnAPIEndsWithItsCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--discovery=50ms"}
+	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--discovery=50ms", "--no-jobs"}
 	for _, s := range services {
 		args = append(args, "--"+s.name+"-port=0")
 	}

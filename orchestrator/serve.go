@@ -75,6 +75,7 @@ func (a *application) warnOfOpenPorts() {
 
 func (a *application) drain() {
 	a.draining.Store(true)
+	a.jobs.stopWork()
 	time.Sleep(a.config.DrainDelay)
 	var ending sync.WaitGroup
 	for _, l := range a.listeners {
@@ -94,6 +95,7 @@ func (a *application) close() {
 	for _, l := range a.listeners {
 		l.Close()
 	}
+	a.jobs.close()
 	if a.registry != nil {
 		a.registry.Close()
 	}

@@ -163,7 +163,7 @@ class Gateway(Process):
         ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
         super().__init__([*self.before, str(ROOT / "bin/retort"), "serve"],
                          {"RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, "RETORT_TRITON_URL": triton,
-                          "RETORT_MODEL_REPOSITORY": str(repository), **variables})
+                          "RETORT_MODEL_REPOSITORY": str(repository), "RETORT_JOBS": "false", **variables})
         try:
             wait_for("the gateway answers, or has ended", lambda: self.process.poll() is not None or self.live(), self.output)
             assert self.process.poll() is None, f"the gateway did not start:\n{self.output()}"

@@ -1,0 +1,48 @@
+package queue
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Config says where an engine keeps its data.
+type Config struct {
+	// Folder of the embedded engine, used where Cluster names no address.
+	Folder string
+	// MaxBytes bounds files, and answers that are not files yet, each; 0: only the disk does.
+	MaxBytes int64
+	Cluster  Cluster
+}
+
+// Cluster are the settings of a NATS cluster outside of this process.
+type Cluster struct {
+	URL      []string `name:"url" env:"RETORT_NATS_URL" placeholder:"nats://HOST:4222,…" help:"NATS servers with JetStream (2.11 or newer) that keep jobs in place of the embedded one, so that any number of gateways share them. tls:// asks for TLS; a user and password may stand before the host."`
+	Creds    string   `type:"path" placeholder:"FILE" help:"NATS credentials file."`
+	CA       string   `name:"ca" type:"path" placeholder:"FILE" help:"Authorities to trust for NATS, in PEM; by default those of the system."`
+	Cert     string   `type:"path" placeholder:"FILE" help:"Client certificate for NATS, in PEM."`
+	Key      string   `type:"path" placeholder:"FILE" help:"Private key of the client certificate, in PEM."`
+	Replicas int      `default:"0" help:"Copies that the NATS cluster keeps of everything: 1, 3 or 5. 0: three where it has three nodes, else one."`
+}
+
+// Validate is called before anything starts.
+func (c Cluster) Validate() error {
+	if (c.Cert == "") != (c.Key == "") {
+		return errors.New("nats-cert and nats-key need each other")
+	}
+	if c.Replicas < 0 || c.Replicas > 5 {
+		return errors.New("nats-replicas must be from 0 to 5")
+	}
+	return nil
+}
+
+// DefaultFolder is where the embedded engine keeps its data where no setting says so: retort/jobs in the user's folder
+// for state (XDG Base Directory Specification).
+func DefaultFolder() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = os.TempDir()
+	}
+	return filepath.Join(cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state")), "retort", "jobs")
+}

@@ -1,0 +1,149 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+)
+
+// embedded is a NATS server within this process that nothing outside of it can reach.
+type embedded struct {
+	server  *server.Server
+	folder  string
+	options *server.Options
+	lock    *os.File
+	logger  zerolog.Logger
+
+	ended chan struct{}
+	once  sync.Once
+}
+
+// Bounds of the embedded server.
+const (
+	maxMemory    = 64 << 20         // of streams in memory, of which there are none
+	maxStore     = int64(1) << 50   // streams have bounds of their own
+	syncInterval = 10 * time.Second // how much a loss of power may lose; a killed process loses nothing
+	startTimeout = time.Minute      // indexes of many files are read
+)
+
+// startEmbedded starts a server on a folder, which it holds alone.
+func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := hold(filepath.Join(folder, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	e := &embedded{folder: folder, lock: lock, logger: logger, ended: make(chan struct{})}
+	e.options = &server.Options{
+		ServerName:         "retort",
+		DontListen:         true,
+		NoSigs:             true,
+		NoSystemAccount:    true,
+		JetStream:          true,
+		StoreDir:           folder,
+		JetStreamMaxMemory: maxMemory,
+		JetStreamMaxStore:  maxStore,
+		SyncInterval:       syncInterval,
+	}
+	if e.server, err = server.NewServer(e.options); err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	e.server.SetLoggerV2(serverLog{logger}, false, false, false)
+	e.server.Start()
+	if !e.server.ReadyForConnections(startTimeout) {
+		e.stop()
+		return nil, errors.New("the embedded NATS server did not start")
+	}
+	if !e.server.JetStreamEnabled() {
+		e.stop()
+		return nil, fmt.Errorf("JetStream could not use %s", folder)
+	}
+	go e.watch()
+	return e, nil
+}
+
+// hold locks a file for this process; the system frees it when the process ends, however it does.
+func hold(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = file.Close()
+		return nil, errors.New("another retort uses it")
+	}
+	return file, nil
+}
+
+func (e *embedded) stop() {
+	e.once.Do(func() {
+		close(e.ended)
+		e.server.Shutdown()
+		e.server.WaitForShutdown()
+		_ = e.lock.Close()
+	})
+}
+
+func (e *embedded) ready() error {
+	if !e.server.JetStreamEnabled() {
+		return fmt.Errorf("%w: JetStream has stopped until there is room again", ErrFull)
+	}
+	return nil
+}
+
+// watch starts JetStream again after it has stopped on a full disk, once there is room.
+func (e *embedded) watch() {
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		select {
+		case <-e.ended:
+			return
+		case <-every.C:
+		}
+		if e.server.JetStreamEnabled() || !e.hasRoom() {
+			continue
+		}
+		config := &server.JetStreamConfig{MaxMemory: maxMemory, MaxStore: maxStore, StoreDir: e.folder, SyncInterval: syncInterval}
+		if err := e.server.EnableJetStream(config); err != nil {
+			e.logger.Error().Err(err).Msg("JetStream does not start again")
+		}
+	}
+}
+
+// What must stay free on the disk, so that records can be written and what is there can be ended: a 20th of it, but
+// no more than keep bytes.
+const (
+	keepShare = 20
+	keep      = 256 << 20
+)
+
+// hasRoom reports whether the disk has more than that.
+func (e *embedded) hasRoom() bool {
+	var disk unix.Statfs_t
+	if unix.Statfs(e.folder, &disk) != nil {
+		return true // writing will tell
+	}
+	size := disk.Blocks * uint64(disk.Bsize)
+	return disk.Bavail*uint64(disk.Bsize) > min(size/keepShare, keep)
+}
+
+// serverLog writes what the embedded server says into this program's log.
+type serverLog struct{ logger zerolog.Logger }
+
+func (l serverLog) Noticef(format string, v ...any) { l.logger.Debug().Msgf(format, v...) }
+func (l serverLog) Warnf(format string, v ...any)   { l.logger.Warn().Msgf(format, v...) }
+func (l serverLog) Fatalf(format string, v ...any)  { l.logger.Error().Msgf(format, v...) }
+func (l serverLog) Errorf(format string, v ...any)  { l.logger.Error().Msgf(format, v...) }
+func (l serverLog) Debugf(format string, v ...any)  { l.logger.Trace().Msgf(format, v...) }
+func (l serverLog) Tracef(format string, v ...any)  { l.logger.Trace().Msgf(format, v...) }

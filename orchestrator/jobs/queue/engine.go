@@ -1,0 +1,202 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// The errors that callers can tell apart. All others mean that the engine does not answer now.
+var (
+	// ErrExists is a record or an answer that is there already.
+	ErrExists = errors.New("it exists already")
+	// ErrNone is a record, an answer or a part of a file that is not there.
+	ErrNone = errors.New("there is none")
+	// ErrFull is a disk, or a bound on it, that has no room left.
+	ErrFull = errors.New("the storage of jobs is full")
+)
+
+// Engine is a connection to JetStream, and the server itself where that is embedded.
+type Engine struct {
+	config   Config
+	logger   zerolog.Logger
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	embedded *embedded // nil: an outside cluster
+}
+
+// patience is how long one exchange with JetStream may take.
+const patience = 10 * time.Second
+
+// Open starts the embedded server or connects to the outside cluster. An error may pass: a cluster that does not answer
+// yet, a folder that another process still holds.
+func Open(config Config, logger zerolog.Logger) (*Engine, error) {
+	e := &Engine{config: config, logger: logger.With().Str("part", "jobs").Logger()}
+	options := []nats.Option{nats.Name("retort"), nats.MaxReconnects(-1), nats.Timeout(patience), nats.ReconnectBufSize(-1)}
+	address := nats.DefaultURL
+	if len(config.Cluster.URL) == 0 {
+		var err error
+		if e.embedded, err = startEmbedded(config.Folder, e.logger); err != nil {
+			return nil, err
+		}
+		options = append(options, nats.InProcessServer(e.embedded.server))
+	} else {
+		address = strings.Join(config.Cluster.URL, ",")
+		options = append(options, config.Cluster.options()...)
+	}
+	var err error
+	if e.conn, err = nats.Connect(address, options...); err != nil {
+		e.Close()
+		return nil, fmt.Errorf("NATS: %w", err)
+	}
+	e.js, err = jetstream.New(e.conn, jetstream.WithDefaultTimeout(patience))
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (c Cluster) options() (options []nats.Option) {
+	if c.Creds != "" {
+		options = append(options, nats.UserCredentials(c.Creds))
+	}
+	if c.CA != "" {
+		options = append(options, nats.RootCAs(c.CA))
+	}
+	if c.Cert != "" {
+		options = append(options, nats.ClientCert(c.Cert, c.Key))
+	}
+	return options
+}
+
+// Ready returns nil while the engine answers.
+func (e *Engine) Ready() error {
+	if !e.conn.IsConnected() {
+		return errors.New("NATS is not connected")
+	}
+	if e.embedded != nil {
+		return e.embedded.ready()
+	}
+	return nil
+}
+
+// Close ends the connection and the embedded server. Tasks under way are taken again later.
+func (e *Engine) Close() {
+	if e.conn != nil {
+		e.conn.Close()
+	}
+	if e.embedded != nil {
+		e.embedded.stop()
+	}
+}
+
+// prefix begins the names of all streams, buckets and subjects.
+const prefix = "retort"
+
+// stream makes a stream, or finds the one that is there.
+func (e *Engine) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
+	found, err := e.js.Stream(ctx, config.Name)
+	if err == nil {
+		config.Replicas = found.CachedInfo().Config.Replicas
+		return e.js.UpdateStream(ctx, config) // settings may have changed
+	}
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, err
+	}
+	var made jetstream.Stream
+	err = e.replicated(func(replicas int) (err error) {
+		config.Replicas = replicas
+		made, err = e.js.CreateOrUpdateStream(ctx, config)
+		return err
+	})
+	return made, err
+}
+
+// replicated makes something with as many copies as are asked for; where the setting leaves it open, three or else one.
+func (e *Engine) replicated(create func(replicas int) error) error {
+	switch {
+	case e.embedded != nil:
+		return create(1)
+	case e.config.Cluster.Replicas > 0:
+		return create(e.config.Cluster.Replicas)
+	}
+	err := create(3)
+	var refusal *jetstream.APIError
+	if errors.As(err, &refusal) && (refusal.ErrorCode == replicasUnsupported || refusal.ErrorCode == noPeers) {
+		return create(1)
+	}
+	return err
+}
+
+// Codes of JetStream's errors that its client has no names for.
+const (
+	noPeers             = 10005 // fewer nodes than replicas
+	replicasUnsupported = 10074 // a server that is in no cluster
+	storeFailed         = 10077
+	resourcesExceeded   = 10023
+	storageExceeded     = 10047
+)
+
+// meaning makes one of this package's errors of one of JetStream's, where it is one.
+func meaning(err error) error {
+	var refusal *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyExists):
+		return fmt.Errorf("%w: %w", ErrExists, err)
+	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrMsgNotFound):
+		return fmt.Errorf("%w: %w", ErrNone, err)
+	case !errors.As(err, &refusal):
+		return err
+	case refusal.ErrorCode == storeFailed && strings.Contains(refusal.Description, "per subject"):
+		return fmt.Errorf("%w: %w", ErrExists, err)
+	case refusal.ErrorCode == storeFailed && strings.Contains(refusal.Description, "maximum bytes"),
+		refusal.ErrorCode == resourcesExceeded, refusal.ErrorCode == storageExceeded,
+		strings.Contains(refusal.Description, "no space left"):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// read returns the message of a subject, or ErrNone. In a cluster any copy answers, which may be a moment behind.
+func (e *Engine) read(ctx context.Context, from jetstream.Stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
+	err = e.again(ctx, func() (err error) {
+		msg, err = from.GetLastMsgForSubject(ctx, subject)
+		return meaning(err)
+	})
+	return msg, err
+}
+
+// again repeats a reading that found nothing in a cluster.
+func (e *Engine) again(ctx context.Context, read func() error) error {
+	err := read()
+	for pause := 20 * time.Millisecond; e.embedded == nil && errors.Is(err, ErrNone) && pause < 200*time.Millisecond; pause *= 3 {
+		sleep(ctx, pause)
+		err = read()
+	}
+	return err
+}
+
+// room returns ErrFull where the disk of the embedded engine is almost full: JetStream stops altogether on one that is.
+func (e *Engine) room() error {
+	if e.embedded != nil && !e.embedded.hasRoom() {
+		return ErrFull
+	}
+	return nil
+}
+
+// maxBytes is Config.MaxBytes as JetStream says it.
+func (e *Engine) maxBytes() int64 {
+	if e.config.MaxBytes == 0 {
+		return -1
+	}
+	return e.config.MaxBytes
+}

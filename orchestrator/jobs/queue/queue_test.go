@@ -1,0 +1,265 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/jobs/queue"
+)
+
+func open(t *testing.T, config queue.Config) *queue.Engine {
+	t.Helper()
+	e, err := queue.Open(config, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
+
+type record struct{ Count int }
+
+func TestTable(t *testing.T) {
+	folder := t.TempDir()
+	e := open(t, queue.Config{Folder: folder})
+	ctx := t.Context()
+	table, err := queue.NewTable[record](ctx, e, "counts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Get(ctx, "a.1"); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("no record: %v", err)
+	}
+	if err := table.Create(ctx, "a.1", record{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Create(ctx, "a.1", record{2}); !errors.Is(err, queue.ErrExists) {
+		t.Errorf("created twice: %v", err)
+	}
+	const writers = 8
+	done := make(chan error)
+	for range writers {
+		go func() {
+			_, err := table.Change(ctx, "a.1", func(r *record) error { r.Count++; return nil })
+			done <- err
+		}()
+	}
+	for range writers {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if r, err := table.Get(ctx, "a.1"); err != nil || r.Count != 1+writers {
+		t.Errorf("%d after %d changes, %v", r.Count, writers, err)
+	}
+	if err := table.Create(ctx, "b.1", record{5}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := table.List(ctx, "b.*"); err != nil || len(list) != 1 || list[0].Count != 5 {
+		t.Errorf("list: %v, %v", list, err)
+	}
+
+	e.Close() // what was written is there when the process starts again
+	table, err = queue.NewTable[record](ctx, open(t, queue.Config{Folder: folder}), "counts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := table.Get(ctx, "a.1"); err != nil || r.Count != 1+writers {
+		t.Errorf("after a restart: %v, %v", r, err)
+	}
+	if err := table.Delete(ctx, "a.1"); err != nil {
+		t.Error(err)
+	}
+	if list, err := table.List(ctx, ">"); err != nil || len(list) != 1 {
+		t.Errorf("after deletion: %v, %v", list, err)
+	}
+}
+
+func TestTableIsWatched(t *testing.T) {
+	table, err := queue.NewTable[record](t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "counts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := table.Create(ctx, "a", record{1}); err != nil {
+		t.Fatal(err)
+	}
+	var seen []int
+	err = table.Watch(ctx, "a", func(r record) bool {
+		seen = append(seen, r.Count)
+		if r.Count == 1 {
+			_, err = table.Change(ctx, "a", func(r *record) error { r.Count = 2; return nil })
+			return err == nil
+		}
+		return false
+	})
+	if err != nil || len(seen) != 2 || seen[1] != 2 {
+		t.Errorf("%v, %v", seen, err)
+	}
+}
+
+func TestTasksAreDoneAgainUntilTheyAreDone(t *testing.T) {
+	e := open(t, queue.Config{Folder: t.TempDir()})
+	tasks, err := queue.NewTasks(t.Context(), e, "work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // it is there once
+		if err := tasks.Push(t.Context(), "a.1", []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tasks.Push(t.Context(), "b.1", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := tasks.Drop(t.Context(), "b.>"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var calls atomic.Int32
+	go func() {
+		for {
+			if n, err := tasks.Waiting(ctx); err != nil || n == 0 {
+				stop()
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	tasks.Work(ctx, 2, func(_ context.Context, task queue.Task) error {
+		calls.Add(1)
+		if task.ID != "a.1" || string(task.Data) != "text" {
+			t.Errorf("%+v", task)
+		}
+		if task.Attempt == 1 {
+			panic("once")
+		}
+		return nil
+	})
+	if n := calls.Load(); n != 2 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	files, err := queue.NewFiles(t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "texts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	content := make([]byte, 2*queue.PartSize+12345)
+	random := rand.NewChaCha8([32]byte{})
+	_, _ = random.Read(content)
+	size, err := files.Write(ctx, "a", bytes.NewReader(content))
+	if err != nil || size != int64(len(content)) {
+		t.Fatal(size, err)
+	}
+	whole, err := io.ReadAll(files.Open(ctx, "a", size))
+	if err != nil || !bytes.Equal(whole, content) {
+		t.Errorf("%d bytes, %v", len(whole), err)
+	}
+	for _, span := range [][2]int{{0, 10}, {queue.PartSize - 5, 10}, {queue.PartSize, queue.PartSize}, {3, len(content) - 3}} {
+		slice, err := files.Slice(ctx, "a", int64(span[0]), span[1])
+		if err != nil || !bytes.Equal(slice, content[span[0]:span[0]+span[1]]) {
+			t.Errorf("slice %v: %d bytes, %v", span, len(slice), err)
+		}
+	}
+	if _, err := files.Slice(ctx, "a", int64(len(content))-3, 10); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("beyond the end: %v", err)
+	}
+	broken := io.MultiReader(bytes.NewReader(content), failing{})
+	if _, err := files.Write(ctx, "b", broken); err == nil {
+		t.Error("a reader that fails")
+	}
+	if _, err := files.Slice(ctx, "b", 0, 1); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("what is left of a file that was not written: %v", err)
+	}
+	if err := files.Delete(ctx, "a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadAll(files.Open(ctx, "a", size)); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("after deletion: %v", err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("it breaks off") }
+
+func TestAnswersAreWrittenOnce(t *testing.T) {
+	answers, err := queue.NewAnswers(t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "lines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	large := bytes.Repeat([]byte("0123456789"), queue.PartSize/4)
+	for n, text := range [][]byte{[]byte("short"), large} {
+		if has, err := answers.Has(ctx, "job", n); err != nil || has {
+			t.Errorf("%d before: %v, %v", n, has, err)
+		}
+		if err := answers.Put(ctx, "job", n, text); err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range [][]byte{[]byte("other"), append(large, 'x')} {
+			if err := answers.Put(ctx, "job", n, other); !errors.Is(err, queue.ErrExists) {
+				t.Errorf("%d again: %v", n, err)
+			}
+		}
+		if got, err := answers.Get(ctx, "job", n); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("%d: %d bytes, %v", n, len(got), err)
+		}
+	}
+	if err := answers.Drop(ctx, "job"); err != nil {
+		t.Error(err)
+	}
+	if _, err := answers.Get(ctx, "job", 1); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("after all were dropped: %v", err)
+	}
+}
+
+func TestFolderIsHeldByOne(t *testing.T) {
+	folder := t.TempDir()
+	first := open(t, queue.Config{Folder: folder})
+	if _, err := queue.Open(queue.Config{Folder: folder}, zerolog.Nop()); err == nil {
+		t.Error("two engines on one folder")
+	}
+	first.Close()
+	open(t, queue.Config{Folder: folder})
+}
+
+func TestFolderThatCannotBe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := queue.Open(queue.Config{Folder: filepath.Join(file, "below")}, zerolog.Nop()); err == nil {
+		t.Error("a folder below a file")
+	}
+}
+
+func TestFullStorage(t *testing.T) {
+	files, err := queue.NewFiles(t.Context(), open(t, queue.Config{Folder: t.TempDir(), MaxBytes: 4 * queue.PartSize}), "texts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := files.Write(ctx, "a", bytes.NewReader(make([]byte, 3*queue.PartSize))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Write(ctx, "b", bytes.NewReader(make([]byte, 3*queue.PartSize))); !errors.Is(err, queue.ErrFull) {
+		t.Errorf("more than there is room for: %v", err)
+	}
+	if _, err := files.Write(ctx, "c", bytes.NewReader(make([]byte, 1000))); err != nil {
+		t.Errorf("what was not written takes no room: %v", err)
+	}
+}

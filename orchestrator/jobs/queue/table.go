@@ -1,0 +1,165 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Table holds records of one kind by key. A record is stored as JSON of at most 1 MiB.
+type Table[Record any] struct {
+	engine *Engine
+	bucket jetstream.KeyValue
+}
+
+// markerLife is how long the trace of a deleted record is kept, for those who watch.
+const markerLife = time.Minute
+
+// NewTable returns the table of a name, which is made where there is none.
+func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[Record], error) {
+	bucket := prefix + "_" + name
+	found, err := e.js.KeyValue(ctx, bucket)
+	if err == nil {
+		return &Table[Record]{engine: e, bucket: found}, nil
+	}
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, err
+	}
+	t := &Table[Record]{engine: e}
+	err = e.replicated(func(replicas int) (err error) {
+		t.bucket, err = e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket:         bucket,
+			Replicas:       replicas,
+			LimitMarkerTTL: markerLife,
+		})
+		return err
+	})
+	return t, err
+}
+
+// Create adds a record, or returns ErrExists.
+func (t *Table[Record]) Create(ctx context.Context, key string, r Record) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = t.bucket.Create(ctx, key, text)
+	return meaning(err)
+}
+
+// Get returns a record, or ErrNone.
+func (t *Table[Record]) Get(ctx context.Context, key string) (Record, error) {
+	r, _, err := t.get(ctx, key)
+	return r, err
+}
+
+func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision uint64, err error) {
+	var entry jetstream.KeyValueEntry
+	err = t.engine.again(ctx, func() (err error) {
+		entry, err = t.bucket.Get(ctx, key)
+		return meaning(err)
+	})
+	if err != nil {
+		return r, 0, err
+	}
+	if err := json.Unmarshal(entry.Value(), &r); err != nil {
+		return r, 0, fmt.Errorf("%s: %w", key, err)
+	}
+	return r, entry.Revision(), nil
+}
+
+// ErrUnchanged is returned to Change by a function that has nothing to change.
+var ErrUnchanged = errors.New("nothing to change")
+
+// Change reads a record, has it changed and writes it back; where someone else wrote in between, all over again. It
+// returns the record as it is now. An error of change ends it, ErrUnchanged without being an error.
+func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Record) error) (Record, error) {
+	for {
+		r, revision, err := t.get(ctx, key)
+		if err != nil {
+			return r, err
+		}
+		if err := change(&r); err != nil {
+			if errors.Is(err, ErrUnchanged) {
+				err = nil
+			}
+			return r, err
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			return r, err
+		}
+		if _, err = t.bucket.Update(ctx, key, text, revision); !errors.Is(meaning(err), ErrExists) {
+			return r, meaning(err)
+		}
+	}
+}
+
+// Delete removes a record. One that is not there is no error.
+func (t *Table[Record]) Delete(ctx context.Context, key string) error {
+	return meaning(t.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerLife)))
+}
+
+// List returns the records whose keys match a filter, in no certain order: * stands for what is between two dots, > for
+// the rest.
+func (t *Table[Record]) List(ctx context.Context, filter string) (records []Record, err error) {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	watch, err := t.bucket.Watch(ctx, filter, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, meaning(err)
+	}
+	defer func() { _ = watch.Stop() }()
+	for {
+		select {
+		case entry := <-watch.Updates():
+			if entry == nil { // the end of what was there
+				return records, nil
+			}
+			var r Record
+			if err := json.Unmarshal(entry.Value(), &r); err != nil {
+				return nil, fmt.Errorf("%s: %w", entry.Key(), err)
+			}
+			records = append(records, r)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Watch calls seen with a record as it is now and after each change, until ctx ends, seen returns false or the record
+// is deleted.
+func (t *Table[Record]) Watch(ctx context.Context, key string, seen func(Record) bool) error {
+	watch, err := t.bucket.Watch(ctx, key)
+	if err != nil {
+		return meaning(err)
+	}
+	defer func() { _ = watch.Stop() }()
+	for {
+		select {
+		case entry, more := <-watch.Updates():
+			if !more {
+				return ErrNone
+			}
+			if entry == nil { // the end of what was there
+				continue
+			}
+			if entry.Operation() != jetstream.KeyValuePut {
+				return nil
+			}
+			var r Record
+			if err := json.Unmarshal(entry.Value(), &r); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			if !seen(r) {
+				return nil
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
