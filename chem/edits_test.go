@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -233,5 +234,21 @@ func TestOffspringEndsWithItsContext(t *testing.T) {
 	cancel()
 	if _, err := chem.Offspring(ctx, []chem.Parents{{First: "CCO", Count: 3}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A search that looks for hydrogen donors must not find them in hydroxylamines and thiohydroxylamines.
+func TestMutationsPutNoHydroxylOnNitrogen(t *testing.T) {
+	odd := regexp.MustCompile(`N\([OS]\)|^[OS]N|N[OS]($|\))`)
+	for _, smiles := range []string{"CCNCC", "CCN", "C1CCNCC1"} {
+		made, err := chem.Mutations(smiles, 200, 5)
+		if err != nil || len(made) < 50 {
+			t.Fatalf("%s: %d mutations, %v", smiles, len(made), err)
+		}
+		for _, text := range made {
+			if odd.MatchString(text) {
+				t.Errorf("%s becomes %s", smiles, text)
+			}
+		}
 	}
 }

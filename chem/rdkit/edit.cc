@@ -81,9 +81,23 @@ Parent::Parent(const std::string &text) : mol(parse(text)) {
 
 namespace {
 
+// Whether a carbon has a double bond to an oxygen.
+bool has_oxo(const ROMol &mol, const Atom &carbon) {
+  for (const auto bond : mol.atomBonds(&carbon)) {
+    if (bond->getBondType() == Bond::DOUBLE && bond->getOtherAtom(&carbon)->getAtomicNum() == 8) return true;
+  }
+  return false;
+}
+
 // What is odd about one atom and its bonds.
 int odd_atom(const ROMol &mol, const Atom &atom, bool small_ring) {
-  int doubles = 0, triples = 0, donors = 0, nitrogens = 0, odd = 0;
+  int doubles = 0;
+  int triples = 0;
+  int donors = 0;
+  int nitrogens = 0;
+  int hydroxyls = 0;
+  int acyls = 0;
+  int odd = 0;
   const int element = atom.getAtomicNum();
   for (const auto bond : mol.atomBonds(&atom)) {
     const Atom &other = *bond->getOtherAtom(&atom);
@@ -98,12 +112,16 @@ int odd_atom(const ROMol &mol, const Atom &atom, bool small_ring) {
     odd += element == 8 && next == 8 && atom.getIdx() < other.getIdx();
     odd += single && element == 8 && next == 16 && other.getTotalDegree() == 2;
     odd += single && element == 8 && next == 7 && other.getDegree() == 1;
+    odd += single && element == 7 && next == 16 && other.getDegree() == 1;
+    hydroxyls += single && element == 7 && next == 8 && other.getDegree() == 1 && other.getTotalNumHs() > 0;
+    acyls += next == 6 && has_oxo(mol, other);
   }
   if (element == 6) {
     odd += doubles > 1;
     odd += small_ring && (triples || doubles > 1);
     odd += atom.getHybridization() == Atom::SP3 && donors > 1;
   }
+  odd += hydroxyls && !doubles && !acyls;  // neither an oxime nor a hydroxamic acid
   return odd + (element == 7 && nitrogens > 1 && !atom.getIsAromatic());
 }
 

@@ -165,6 +165,7 @@ Measure compiled(int kind, const std::string &text) {
       m.reference = parse(text);
       m.prints = std::make_unique<Subject>(*m.reference);
       complete(m);
+      m.reference->clearComputedProps(false);  // the matrix of distances that pairs of atoms need, n x n
       break;
     case RETORT_CONTAINS:
       m.pattern = std::make_unique<Pattern>(text);

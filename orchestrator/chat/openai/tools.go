@@ -86,15 +86,53 @@ func oneOfTools(tools []Tool) json.RawMessage {
 		var schema struct {
 			Defs map[string]json.RawMessage `json:"$defs"`
 		}
-		_ = json.Unmarshal(parameters(t), &schema) // without definitions there is nothing to move
+		taken := parameters(t)
+		_ = json.Unmarshal(taken, &schema) // without definitions there is nothing to move
+		if clash(definitions, schema.Defs) {
+			taken = apart(taken, t.Function.Name)
+			_ = json.Unmarshal(taken, &schema)
+		}
 		maps.Copy(definitions, schema.Defs)
 		options = append(options, map[string]any{
 			"type": "object", "required": []string{"name", "parameters"}, "additionalProperties": false,
-			"properties": map[string]any{"name": map[string]any{"const": t.Function.Name}, "parameters": parameters(t)},
+			"properties": map[string]any{"name": map[string]any{"const": t.Function.Name}, "parameters": taken},
 		})
 	}
 	text, _ := json.Marshal(map[string]any{"anyOf": options, "$defs": definitions}) // made of JSON
 	return text
+}
+
+// clash says that definitions of the same name differ.
+func clash(known, more map[string]json.RawMessage) bool {
+	for name, schema := range more {
+		if old, taken := known[name]; taken && !bytes.Equal(old, schema) {
+			return true
+		}
+	}
+	return false
+}
+
+// apart gives a tool's definitions, and what refers to them, names that begin with the tool's.
+func apart(schema json.RawMessage, tool string) json.RawMessage {
+	var members map[string]json.RawMessage
+	var definitions map[string]json.RawMessage
+	if json.Unmarshal(schema, &members) != nil || json.Unmarshal(members["$defs"], &definitions) != nil {
+		return schema
+	}
+	renamed := map[string]json.RawMessage{}
+	for name, definition := range definitions {
+		renamed[tool+"."+name] = definition
+	}
+	var err error
+	members["$defs"], err = json.Marshal(renamed)
+	if err != nil {
+		return schema
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return schema
+	}
+	return bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/$defs/`+tool+"."))
 }
 
 // calls are the calls that a text is, nil where the answer is the text itself.

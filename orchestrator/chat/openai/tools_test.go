@@ -1,0 +1,33 @@
+package openai
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Two tools may each have a definition of the same name; references of each lead to its own.
+func TestDefinitionsOfToolsStayApart(t *testing.T) {
+	tool := func(name, kind string) Tool {
+		return Tool{Type: "function", Function: Function{Name: name, Parameters: json.RawMessage(
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/Item"}},"$defs":{"Item":{"type":"` + kind + `"}}}`)}}
+	}
+	var schema struct {
+		Defs  map[string]struct{ Type string } `json:"$defs"`
+		AnyOf []struct {
+			Properties struct {
+				Parameters struct {
+					Properties map[string]map[string]string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(oneOfTools([]Tool{tool("one", "string"), tool("two", "integer"), tool("three", "string")}), &schema); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"string", "integer", "string"} {
+		reference := schema.AnyOf[i].Properties.Parameters.Properties["a"]["$ref"]
+		if kind := schema.Defs[reference[len("#/$defs/"):]].Type; kind != want {
+			t.Errorf("tool %d refers to %s, which is %q", i, reference, kind)
+		}
+	}
+}
