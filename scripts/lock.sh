@@ -31,3 +31,6 @@ for client in tests/requirements-stack-*.in; do
     lock "${client%.in}.txt" "$client" --no-emit-package pandas --no-emit-package numpy
 done
 lock tests/requirements-openai.txt tests/requirements-openai.in
+lock tests/requirements-aiperf.txt tests/requirements-aiperf.in
+lock tests/requirements-newest.txt tests/requirements-newest.in --python-version 3.12 --no-emit-package pandas --no-emit-package numpy
+lock tests/requirements-javascript.txt tests/requirements-javascript.in

@@ -1,0 +1,68 @@
+"""Ask Retort with clients whose newest versions need packages of their own, and print what they make of the answers as one
+JSON object.
+
+    python newest_client.py MAIN_URL RANKING_URL DATA_URL
+
+Run by test_newest_clients.py in an environment of its own; what fails is told as text.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+
+import cohere
+from llama_stack_client import APIStatusError, LlamaStackClient
+
+CHAT = "retort/molecule-reader-v1"
+RANKER = "retort/rankqa-minilm-v1"
+MAIN, RANKING, IMAGE = sys.argv[1:]
+STACK = LlamaStackClient(base_url=MAIN, max_retries=0)
+ASKED = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": IMAGE}}, {"type": "text", "text": "Which molecule is this?"}]}]
+DOCUMENTS = ["Paris is in France.", "Aspirin is an analgesic."]
+
+
+def stack_models() -> list:
+    return [CHAT in [model.id for model in STACK.models.list()], STACK.models.retrieve(CHAT).id]
+
+
+def stack_chat() -> list:
+    whole = STACK.chat.completions.create(model=CHAT, messages=ASKED).choices[0].message.content
+    pieces = STACK.chat.completions.create(model=CHAT, messages=ASKED, stream=True)
+    streamed = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
+    text = STACK.completions.create(model=CHAT, prompt="What can you read?").choices[0].text
+    return [whole, streamed, text, STACK.responses.create(model=CHAT, input="What can you read?").output_text]
+
+
+def stack_embeddings() -> int:
+    return len(STACK.embeddings.create(model="sentence-transformers/all-MiniLM-L6-v2", input="a").data[0].embedding)
+
+
+def stack_errors() -> list:
+    try:
+        STACK.embeddings.create(model="nobody/nothing", input="a")
+    except APIStatusError as error:
+        return [type(error).__name__, error.status_code]
+    return []
+
+
+def cohere_rerank() -> list:
+    first = cohere.Client("not-needed", base_url=RANKING).rerank(model=RANKER, query="Which drug eases pain?", documents=DOCUMENTS, top_n=1)
+    second = cohere.ClientV2("not-needed", base_url=RANKING).rerank(model=RANKER, query="Which drug eases pain?", documents=DOCUMENTS)
+    return [[[result.index for result in answer.results] for answer in (first, second)], first.results[0].relevance_score == second.results[0].relevance_score]
+
+
+CASES: list[Callable[[], object]] = [stack_models, stack_chat, stack_embeddings, stack_errors, cohere_rerank]
+
+
+def told(case: Callable[[], object]) -> object:
+    try:
+        return case()
+    except Exception:
+        return traceback.format_exc()[-3000:]
+
+
+if __name__ == "__main__":
+    print(json.dumps({case.__name__: told(case) for case in CASES}))

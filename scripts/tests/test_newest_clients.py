@@ -1,0 +1,38 @@
+"""The newest llama-stack-client and cohere, with nothing but their base address changed, against the whole stack. They have an
+environment of their own (`make test` makes it) and are asked once: newest_client.py."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from servers import ROOT
+from test_openai_clients import ABLE, CAFFEINE, READ
+from waiting import PATIENCE
+
+PYTHON = ROOT / ".venv-newest" / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def told(gateway_url: str, ranking_url: str) -> dict:
+    """What the clients make of the answers, by case; a text is a failure."""
+    if not PYTHON.exists():
+        pytest.fail(".venv-newest is not there: `make .venv-newest/stamp`")
+    run = subprocess.run([str(PYTHON), str(Path(__file__).with_name("newest_client.py")), gateway_url, ranking_url, CAFFEINE],
+                         capture_output=True, text=True, timeout=4 * PATIENCE)
+    assert run.returncode == 0, run.stderr[-4000:]
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def test_llama_stack_client_on_the_main_port(told: dict) -> None:
+    assert told["stack_models"] == [True, "retort/molecule-reader-v1"]
+    whole, streamed, text, response = told["stack_chat"]
+    assert (whole, streamed) == (READ, READ) and text.startswith(ABLE) and response.startswith(ABLE)
+    assert told["stack_embeddings"] == 384
+    assert told["stack_errors"] == ["NotFoundError", 404]
+
+
+def test_cohere_of_both_versions_of_the_interface(told: dict) -> None:
+    assert told["cohere_rerank"] == [[[1], [1, 0]], True]
