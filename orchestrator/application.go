@@ -40,6 +40,8 @@ type application struct {
 
 	life     context.Context // of all work; ends after the drain
 	end      context.CancelFunc
+	stopping context.Context // of work that can end with what it has found; ends a little before life
+	stop     context.CancelFunc
 	draining atomic.Bool
 	tracing  func(context.Context) error
 }
@@ -55,6 +57,7 @@ type listener struct {
 func build(config *Config, logger zerolog.Logger, stdout io.Writer) (a *application, err error) {
 	a = &application{config: config, logger: logger, stdout: stdout, metrics: telemetry.NewMetrics()}
 	a.life, a.end = context.WithCancel(context.Background())
+	a.stopping, a.stop = context.WithCancel(context.Background())
 	begun := a // A failure returns nil in its place.
 	defer func() {
 		if err != nil {
@@ -128,6 +131,7 @@ func (a *application) options(limits gateway.Config) gateway.Options {
 		Config:      limits,
 		Keys:        a.keys,
 		Memory:      a.memory,
+		Stopping:    a.stopping,
 		CORSOrigins: a.config.CORSOrigins,
 		Version:     version,
 		Logger:      a.logger,

@@ -9,6 +9,7 @@ import (
 
 	"retort/chem"
 	"retort/orchestrator/telemetry"
+	"retort/orchestrator/unfinished"
 )
 
 type serveCommand struct{}
@@ -28,7 +29,7 @@ func (serveCommand) Run(env *environment) error {
 }
 
 // serve answers on all ports until ctx ends, then drains: readiness is refused, then new connections, then what is
-// under way has its time to end.
+// under way has its time to end, at last with what it has found so far.
 func (a *application) serve(ctx context.Context) error {
 	go func() { // beside the first requests, of which few need chemistry
 		if err := chem.Warm(); err != nil {
@@ -77,6 +78,8 @@ func (a *application) drain() {
 	a.draining.Store(true)
 	a.jobs.stopWork()
 	time.Sleep(a.config.DrainDelay)
+	stop := time.AfterFunc(a.config.DrainTimeout-unfinished.Reserve(a.config.DrainTimeout), a.stop)
+	defer stop.Stop()
 	var ending sync.WaitGroup
 	for _, l := range a.listeners {
 		ending.Go(func() {
@@ -92,6 +95,7 @@ func (a *application) drain() {
 // close frees what build made; it may be called after a failed build.
 func (a *application) close() {
 	a.end()
+	a.stop()
 	for _, l := range a.listeners {
 		l.Close()
 	}

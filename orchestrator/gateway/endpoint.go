@@ -6,6 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
+
+	"retort/orchestrator/unfinished"
 )
 
 // Validator is a request that knows its documented bounds.
@@ -83,8 +85,11 @@ func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
 	return req, x.admit(c.UserContext(), heavy != nil && heavy.Heavy())
 }
 
-// send encodes body as the answer.
+// send encodes body as the answer. One that is unfinished has a header that says so.
 func send(c *fiber.Ctx, body any) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	if reason := exchangeOf(c).cut(body); reason != "" {
+		c.Set(unfinished.Header, string(reason))
+	}
 	return json.MarshalWrite(c.Response().BodyWriter(), body, json.Deterministic(true))
 }

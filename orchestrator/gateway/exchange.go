@@ -18,6 +18,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
+	"retort/orchestrator/unfinished"
 )
 
 // RequestIDHeader carries a request's id in both directions.
@@ -37,6 +38,8 @@ type exchange struct {
 	stream  bool  // the answer outlives the handler
 	openAI  bool  // the client is one of OpenAI's: see OpenAIClient
 	err     error // what was answered, if not success
+
+	unfinished unfinished.Reason // of an answer that is; else empty
 
 	cleanups []func()
 	once     sync.Once
@@ -71,6 +74,7 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 	ctx, x.span = telemetry.Tracer().Start(ctx, x.method+" "+g.api.Name()+x.path, trace.WithSpanKind(trace.SpanKindServer))
 	ctx = telemetry.WithRequest(ctx, x.request)
 	ctx, stop := context.WithTimeout(ctx, g.opts.Timeout)
+	ctx = unfinished.Within(ctx, g.limits(x.started))
 	ctx, gone := context.WithCancelCause(ctx)
 	x.atEnd(stop)
 	x.atEnd(func() { gone(nil) })
@@ -79,6 +83,25 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 	c.SetUserContext(ctx)
 	c.Context().SetUserValue(exchangeKey{}, x)
 	return x
+}
+
+// limits say when the work of a request that came at a moment has to end with what it has. Half of the time that is left
+// then is for what was found and has no score yet, half for the answer.
+func (g *Gateway) limits(came time.Time) unfinished.Limits {
+	reserve := unfinished.Reserve(g.opts.Timeout)
+	return unfinished.Limits{End: came.Add(g.opts.Timeout - reserve), Grace: reserve / 2, Stopping: g.opts.Stopping}
+}
+
+// cut notes that an answer is unfinished, if it is, and returns why.
+func (x *exchange) cut(answer any) unfinished.Reason {
+	one, ok := answer.(unfinished.Answer)
+	if !ok || one.Cut() == nil {
+		return ""
+	}
+	x.err = one.Cut().Err
+	x.unfinished = one.Cut().Reason
+	x.gateway.opts.Metrics.Unfinished(x.request.API, string(x.unfinished))
+	return x.unfinished
 }
 
 // atEnd adds what must happen when the exchange ends.
@@ -146,6 +169,9 @@ func (x *exchange) report(status, bytesOut int, took time.Duration) {
 		event = event.AnErr("error", x.err)
 	}
 	triton := min(x.request.Triton(), took)
+	if x.unfinished != "" {
+		event = event.Str("unfinished", string(x.unfinished))
+	}
 	event.Str("method", x.method).Str("path", x.path).Int("status", status).
 		Float64("ms", milliseconds(took)).Float64("triton_ms", milliseconds(triton)).Float64("queued_ms", milliseconds(x.request.Queued())).
 		Int64("rows", x.request.Rows()).Int64("tokens", x.request.Tokens()).

@@ -22,6 +22,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/memory"
 	"retort/orchestrator/telemetry"
+	"retort/orchestrator/unfinished"
 )
 
 // API is one documented API as the gateway sees it.
@@ -45,10 +46,13 @@ type API interface {
 // Options are one API's limits and what all APIs share.
 type Options struct {
 	Config
-	Keys        *Keys          // nil: no authentication
-	Memory      *memory.Budget // of all APIs, for large bodies; nil: no bound
-	CORSOrigins string         // comma-separated; empty: no CORS
-	Version     string         // of this program
+	Keys   *Keys          // nil: no authentication
+	Memory *memory.Budget // of all APIs, for large bodies; nil: no bound
+	// Stopping ends when work that can answer with what it has found so far has to, since the process is being stopped:
+	// see the package unfinished. nil for never.
+	Stopping    context.Context
+	CORSOrigins string // comma-separated; empty: no CORS
+	Version     string // of this program
 	Logger      zerolog.Logger
 	Metrics     *telemetry.Metrics
 }
@@ -80,7 +84,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	g.app = NewApp()
 	g.app.Use(g.serve)
 	if opts.CORSOrigins != "" {
-		g.app.Use(cors.New(cors.Config{AllowOrigins: opts.CORSOrigins, ExposeHeaders: RequestIDHeader + ",Retry-After"}))
+		g.app.Use(cors.New(cors.Config{AllowOrigins: opts.CORSOrigins, ExposeHeaders: exposed}))
 	}
 	if opts.Keys != nil {
 		g.app.Use(g.authorize)
@@ -95,6 +99,9 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	}
 	return g, nil
 }
+
+// exposed are the headers of answers that a browser shows to a page of another origin.
+const exposed = RequestIDHeader + ",Retry-After," + unfinished.Header
 
 // NewApp returns a Fiber app for a Server.
 func NewApp() *fiber.App {

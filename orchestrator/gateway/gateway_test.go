@@ -108,6 +108,12 @@ func open(t *testing.T, k *kitchen, change func(*Options)) (url string, log *lin
 // openServer is open with bounds on the port.
 func openServer(t *testing.T, k *kitchen, change func(*Options), config ServerConfig) (url string, log *lines) {
 	t.Helper()
+	return openAPI(t, k, change, config)
+}
+
+// openAPI is openServer of any API.
+func openAPI(t *testing.T, api API, change func(*Options), config ServerConfig) (url string, log *lines) {
+	t.Helper()
 	log = &lines{}
 	opts := Options{
 		Config: Config{Concurrency: 4, Queue: 2, BodyLimit: 1 << 16, Timeout: 10 * time.Second}, Version: "test",
@@ -117,7 +123,7 @@ func openServer(t *testing.T, k *kitchen, change func(*Options), config ServerCo
 		change(&opts)
 	}
 	life, end := context.WithCancel(context.Background())
-	g, err := New(life, k, func() bool { return false }, opts)
+	g, err := New(life, api, func() bool { return false }, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

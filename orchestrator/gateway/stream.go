@@ -14,13 +14,15 @@ import (
 
 // Events is a server-sent event stream under way.
 type Events struct {
-	ctx  context.Context
-	next chan []byte
+	exchange *exchange
+	ctx      context.Context
+	next     chan []byte
 }
 
 // Send writes one event with v, encoded as JSON, as its data. It returns the context's error once the client has left
 // or the deadline has passed.
 func (e *Events) Send(v any) error {
+	e.exchange.cut(v)
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
 	x := exchangeOf(c)
 	ctx, stop := context.WithCancel(c.UserContext())
 	x.atEnd(stop)
-	e := &Events{ctx: ctx, next: make(chan []byte, 16)}
+	e := &Events{exchange: x, ctx: ctx, next: make(chan []byte, 16)}
 	ended := make(chan error, 1)
 	go func() {
 		err := x.guard(func() error { return produce(ctx, e) })

@@ -6,6 +6,7 @@ import (
 
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/objective"
+	"retort/orchestrator/unfinished"
 	"retort/orchestrator/wire"
 )
 
@@ -155,6 +156,23 @@ type Generated struct {
 	// Evaluated are all molecules that have a score, in the order in which they were found: with evaluated. For a list of
 	// seeds they are those of all searches.
 	Evaluated []*Molecule `json:"evaluated,omitempty"`
+	// Unfinished says what ended the work before it was done; nil where nothing did.
+	Unfinished *Unfinished `json:"unfinished,omitempty"`
+}
+
+// Cut makes an answer an unfinished.Answer.
+func (g Generated) Cut() *unfinished.Mark {
+	if g.Unfinished == nil {
+		return nil
+	}
+	return &g.Unfinished.Mark
+}
+
+// Unfinished says why an answer is not all that was asked for.
+type Unfinished struct {
+	unfinished.Mark
+	// Seeds are the places in smi whose searches have not come to their end: with a list of seeds that is not shared.
+	Seeds []int `json:"seeds,omitempty"`
 }
 
 // Molecule is one molecule with its scores.

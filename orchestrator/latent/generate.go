@@ -8,9 +8,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"retort/orchestrator/latent/search"
+	"retort/orchestrator/unfinished"
 )
 
-// Generate returns molecules from each seed, best first.
+// Generate returns molecules from each seed, best first. Work that is ended before it is done (unfinished.Reason)
+// answers what it has found until then.
 func (s *Service) Generate(ctx context.Context, r Generate) (Generated, error) {
 	return s.generate(ctx, r, func(Progress) error { return nil })
 }
@@ -40,42 +42,46 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	if err := s.probe(ctx, r, opened); err != nil {
 		return Generated{}, err
 	}
+	work, end := unfinished.Begin(ctx)
+	defer end()
+	last, endLast := unfinished.Last(ctx, work)
+	defer endLast()
 	starts := starts(r, g.seeds)
 	random := randomOf(r.Seed, starts)
-	found := make([][]*search.Molecule, max(1, len(r.Smi.Smiles))) // nil where a row was skipped
-	evaluated := make([][]*Molecule, len(found))
-	group, ctx := errgroup.WithContext(ctx)
+	results := newResults(max(1, len(r.Smi.Smiles)))
+	group, searching := errgroup.WithContext(work)
 	group.SetLimit(maxSearches)
 	for k, start := range starts {
 		i := 0 // the row of the answer
 		if len(start) > 0 && !r.Shared {
 			i = g.rows[k]
 		}
+		results.begin(i)
 		one := search.Search{
 			Model: g.model, Goal: goal, Seeds: start, KeepSeeds: r.Shared, Random: random[k],
 			Molecules: r.NumMolecules, Particles: r.Particles, Iterations: r.Iterations, ScaledRadius: r.ScaledRadius,
-			Watch: func(p search.Progress) error { return send(progressOf(i, p)) },
+			Watch: func(p search.Progress) error { return send(progressOf(i, p)) }, Last: last,
 		}
 		if r.Evaluated {
-			one.Evaluated = func(m *search.Molecule) { evaluated[i] = append(evaluated[i], moleculeOf(m, false)) }
+			one.Evaluated = func(m *search.Molecule) { results.evaluated[i] = append(results.evaluated[i], moleculeOf(m, false)) }
 		}
-		group.Go(func() (err error) {
+		group.Go(func() error {
+			run := search.Search.Around
 			if r.Algorithm == guided {
-				found[i], err = one.Optimize(ctx)
-			} else {
-				found[i], err = one.Around(ctx)
+				run = search.Search.Optimize
 			}
-			if found[i] == nil {
-				found[i] = []*search.Molecule{}
-			}
+			molecules, err := run(one, searching)
+			results.end(i, molecules, err)
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
+	cut, err := unfinished.Of(ctx, work, group.Wait(), results.any())
+	if err != nil {
 		return Generated{}, err
 	}
-	answer := s.answer(r, found)
-	answer.Evaluated = slices.Concat(evaluated...)
+	answer := s.answer(r, results.found)
+	answer.Evaluated = slices.Concat(results.evaluated...)
+	answer.Unfinished = results.unfinished(r, cut)
 	return answer, nil
 }
 

@@ -171,10 +171,12 @@ parameters { key: "retort_api" value { string_value: "oracle" } }`),
 
 // room is the API on a free port, in front of the toy latent space.
 type room struct {
-	tb     testing.TB
-	url    string
-	triton *tritontest.Server
-	config Config
+	tb      testing.TB
+	url     string
+	triton  *tritontest.Server
+	config  Config
+	service *Service
+	stop    func() // tells the gateway that work has to end with what it has
 }
 
 var standard = Config{MaxSequences: 100, MaxHiddens: 100, MaxSeeds: 20, Generated: "strings"}
@@ -227,8 +229,10 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	}
 	life, end := context.WithCancel(context.Background())
 	tb.Cleanup(end)
+	stopping, stop := context.WithCancel(context.Background())
+	tb.Cleanup(stop)
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
-		Config: gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 4 << 20, Timeout: time.Minute}, Metrics: telemetry.NewMetrics()})
+		Config: gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 4 << 20, Timeout: time.Minute}, Stopping: stopping, Metrics: telemetry.NewMetrics()})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -239,7 +243,7 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	apiServer := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
 	go func() { _ = apiServer.Serve(listener) }()
 	tb.Cleanup(func() { _ = apiServer.Shutdown(time.Minute) })
-	return &room{tb: tb, url: "http://" + listener.Addr().String(), triton: server, config: config}
+	return &room{tb: tb, url: "http://" + listener.Addr().String(), triton: server, config: config, service: service, stop: stop}
 }
 
 // post sends a body and returns status and answer.

@@ -2,6 +2,7 @@ package masked
 
 import (
 	"retort/orchestrator/objective"
+	"retort/orchestrator/unfinished"
 	"retort/orchestrator/wire"
 )
 
@@ -72,7 +73,12 @@ type Response struct {
 	Drawn     int        `json:"drawn,omitzero"` // rows whose masks the model filled; only with Request.Scores
 	// Evaluated are all molecules that have a score, each once, in no order: with Request.Evaluated.
 	Evaluated []Molecule `json:"evaluated,omitempty"`
+	// Unfinished says what ended the work before it was done; nil where nothing did.
+	Unfinished *unfinished.Mark `json:"unfinished,omitempty"`
 }
+
+// Cut makes an answer an unfinished.Answer.
+func (r Response) Cut() *unfinished.Mark { return r.Unfinished }
 
 // Molecule is one molecule with the score it is ranked by.
 type Molecule struct {

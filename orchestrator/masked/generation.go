@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -23,6 +24,9 @@ type generation struct {
 	scorer   *scorer
 	report   func(Progress) error // nil without a stream
 
+	// last is the context in which rows that were unmasked are read and scored when that of the work has ended.
+	last context.Context
+
 	starts []*candidate // molecules that the rounds start from, in place of a first generation
 
 	turns int // taken so far: no two use the same random numbers
@@ -32,39 +36,33 @@ type generation struct {
 	progress Progress
 }
 
-// run generates, and remasks for as many rounds as asked. The result is ranked.
+// run generates, and remasks for as many rounds as asked. The result is ranked. Beside an error, the end of ctx among
+// them, comes what was found until then.
 func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	wanted := int(g.request.NumMolecules)
 	g.progress = Progress{Status: "running", Rounds: int(g.request.Rounds)}
+	err := g.readStarts(ctx)
 	found := g.starts
-	if len(g.request.Smi) == 0 {
-		var err error
-		if found, err = g.first(ctx, wanted); err != nil {
-			return nil, err
-		}
+	if len(g.request.Smi) == 0 && err == nil {
+		found, err = g.first(ctx, wanted)
 	}
-	if g.request.Rounds > 0 {
-		var err error
-		if found, err = g.remask(ctx, found, wanted); err != nil {
-			return nil, err
-		}
+	if g.request.Rounds > 0 && err == nil {
+		found, err = g.remask(ctx, found, wanted)
 	}
 	rank(found)
-	return found[:min(wanted, len(found))], nil
+	return found[:min(wanted, len(found))], err
 }
 
 // first draws from the template of the request, and again, as often as asked, for what is missing: rows that are no
 // molecule as the model wrote them, and repeated molecules where they are not wanted. Repaired molecules fill the
-// places that are still empty in the end.
-func (g *generation) first(ctx context.Context, wanted int) ([]*candidate, error) {
+// places that are still empty in the end. Beside an error comes what was found until then.
+func (g *generation) first(ctx context.Context, wanted int) (found []*candidate, err error) {
 	unique := bool(g.request.Unique) || g.request.Rounds > 0
 	var asWritten, repaired []*candidate
 	for range g.request.Attempts {
 		missing := wanted - len(asWritten)
-		more, err := g.turn(ctx, slices.Repeat([]*Template{g.template}, missing))
-		if err != nil {
-			return nil, err
-		}
+		var more []*candidate
+		more, err = g.turn(ctx, slices.Repeat([]*Template{g.template}, missing))
 		for _, c := range more {
 			if c.asWritten {
 				asWritten = append(asWritten, c)
@@ -75,18 +73,19 @@ func (g *generation) first(ctx context.Context, wanted int) ([]*candidate, error
 		if unique {
 			asWritten = distinct(asWritten)
 		}
-		if len(asWritten) == wanted {
+		if err != nil || len(asWritten) == wanted {
 			break
 		}
 	}
-	found := append(asWritten, repaired...)
+	found = append(asWritten, repaired...)
 	if unique {
 		found = distinct(found)
 	}
-	return found[:min(wanted, len(found))], nil
+	return found[:min(wanted, len(found))], err
 }
 
-// turn draws one row for each template, and reads what the model makes of it.
+// turn draws one row for each template, and reads what the model makes of it. Beside an error come the molecules of the
+// rows that were unmasked before.
 func (g *generation) turn(ctx context.Context, templates []*Template) ([]*candidate, error) {
 	drafts, err := g.drafter.drafts(ctx, templates, g.seed, g.turns)
 	if err != nil {
@@ -129,20 +128,28 @@ func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate,
 	return slices.Concat(found...), err
 }
 
+// unmaskPart reads the rows that were unmasked, also of a call that failed.
 func (g *generation) unmaskPart(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	rows := make([]Row, len(drafts))
 	for i, d := range drafts {
 		rows[i] = d.row
 	}
-	filled, err := g.model.Unmask(ctx, rows)
-	if err != nil {
-		return nil, err
+	filled, failed := g.model.Unmask(ctx, rows)
+	drafts, filled = unmasked(drafts, filled)
+	found, err := g.read(g.last, drafts, filled)
+	told := g.tell(len(drafts), found)
+	return found, cmp.Or(failed, err, told)
+}
+
+// unmasked are the rows that a model has filled, with their drafts: all of them unless it failed.
+func unmasked(drafts []*draft, filled [][]int32) (read []*draft, rows [][]int32) {
+	for i, row := range filled {
+		if row != nil {
+			read = append(read, drafts[i])
+			rows = append(rows, row)
+		}
 	}
-	found, err := g.read(ctx, drafts, filled)
-	if err != nil {
-		return nil, err
-	}
-	return found, g.tell(len(drafts), found)
+	return read, rows
 }
 
 // tell adds to the progress how many rows were unmasked and the molecules read from them, and reports it.

@@ -39,7 +39,8 @@ type Model interface {
 
 	// Unmask returns each row with its masks replaced, as many tokens as it had; all other tokens stay. A row's answer
 	// depends on that row alone: the same seed gives the same molecule beside any other rows, on any replica. Rows of
-	// all requests share calls to Triton, so many rows at once are cheaper than one by one.
+	// all requests share calls to Triton, so many rows at once are cheaper than one by one. Beside an error come the rows
+	// that were unmasked before, nil for the others, or nothing.
 	Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 }
 

@@ -52,7 +52,8 @@ func decode(text string) (smiles string, asWritten bool) {
 	return smiles, false
 }
 
-// read makes molecules of unmasked rows. Rows that are none, or have lost a given fragment, are left out.
+// read makes molecules of unmasked rows. Rows that are none, or have lost a given fragment, are left out. Beside an error
+// come those that were scored before.
 func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) ([]*candidate, error) {
 	type reading struct {
 		smiles    string
@@ -89,7 +90,8 @@ func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) 
 	return g.scored(ctx, molecules, func(i int) bool { return asWritten[i] })
 }
 
-// scored makes candidates of the molecules that have the given fragments and a score.
+// scored makes candidates of the molecules that have the given fragments and a score. Beside an error come those that
+// were scored before.
 func (g *generation) scored(ctx context.Context, molecules []*chem.Molecule, asWritten func(i int) bool) ([]*candidate, error) {
 	all := make([]*candidate, len(molecules))
 	for i, m := range molecules {
@@ -104,16 +106,13 @@ func (g *generation) scored(ctx context.Context, molecules []*chem.Molecule, asW
 		molecules[i] = c.molecule
 	}
 	scores, err := g.scorer.score(ctx, molecules)
-	if err != nil {
-		return nil, err
-	}
 	var found []*candidate
-	for i, c := range all {
+	for i, c := range all[:len(scores)] {
 		if c.score = scores[i]; !math.IsNaN(c.score) && !math.IsInf(c.score, 0) {
 			found = append(found, c)
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // withFragments keeps the molecules that contain all the given fragments.

@@ -21,7 +21,7 @@ const (
 	remaskingSeed = 0x4e3a5c // so that pairs are not drawn with the random numbers of the rows
 )
 
-// remask runs the rounds and returns the best distinct molecules of all of them.
+// remask runs the rounds and returns the best distinct molecules of all of them; beside an error, those until then.
 func (g *generation) remask(ctx context.Context, found []*candidate, wanted int) ([]*candidate, error) {
 	fragments := pool{}
 	latest := found
@@ -32,15 +32,16 @@ func (g *generation) remask(ctx context.Context, found []*candidate, wanted int)
 		g.progress.Requested = 0
 		templates, err := g.remasked(ctx, fragments.best(), wanted)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		if latest, err = g.turn(ctx, templates); err != nil {
-			return nil, err
-		}
+		latest, err = g.turn(ctx, templates)
 		latest = distinct(latest)
 		found = distinct(append(found, latest...))
 		rank(found)
 		found = found[:min(max(wanted, poolDrawn), len(found))]
+		if err != nil {
+			return found, err
+		}
 	}
 	return found, nil
 }

@@ -37,7 +37,8 @@ func (s *Service) scorer(ctx context.Context, r Request) (*scorer, error) {
 	return &scorer{Objective: opened, exact: r.Objective != nil, known: map[string]float64{}}, err
 }
 
-// score gives one score per molecule, NaN for none.
+// score gives one score per molecule, NaN for none. Beside an error come the scores that were there before, NaN for the
+// others.
 func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
 	var unknown []*chem.Molecule
 	asked := map[string]bool{}
@@ -50,19 +51,20 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	}
 	s.mu.Unlock()
 	scores, err := s.Score(ctx, unknown)
-	if err != nil {
-		return nil, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, m := range unknown {
-		s.known[m.SMILES()] = scores[i]
+	for i, score := range scores {
+		s.known[unknown[i].SMILES()] = score
 	}
 	all := make([]float64, len(molecules))
 	for i, m := range molecules {
-		all[i] = s.known[m.SMILES()]
+		score, ok := s.known[m.SMILES()]
+		if !ok {
+			score = math.NaN()
+		}
+		all[i] = score
 	}
-	return all, nil
+	return all, err
 }
 
 // evaluated are all molecules that have a score, best first.

@@ -8,6 +8,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/unfinished"
 )
 
 // Service is the masked-template API over the models that Triton serves now.
@@ -45,6 +46,7 @@ func (s *Service) List(context.Context) (Models, error) {
 
 // Generate fills the template's masks and returns molecules, best first. Fewer than asked for is a success: a row that
 // is no molecule, or has lost a given fragment, is left out, and repeated molecules are when unique ones are asked for.
+// Work that is ended before it is done (unfinished.Reason) answers what it has found until then.
 func (s *Service) Generate(ctx context.Context, r Request) (Response, error) {
 	return s.generate(ctx, r, nil)
 }
@@ -69,14 +71,17 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 		return Response{}, fault.As(err)
 	}
 	g := newGeneration(model, r, scorer, report)
-	if err := g.readStarts(ctx); err != nil {
-		return Response{}, fault.As(err)
-	}
-	found, err := g.run(ctx)
+	work, end := unfinished.Begin(ctx)
+	defer end()
+	last, endLast := unfinished.Last(ctx, work)
+	defer endLast()
+	g.last = last
+	found, err := g.run(work)
+	cut, err := unfinished.Of(ctx, work, err, len(found) > 0 || bool(r.Evaluated) && len(scorer.evaluated()) > 0)
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
-	response := Response{Status: "success", Molecules: g.answer(found)}
+	response := Response{Status: "success", Molecules: g.answer(found), Unfinished: cut}
 	if r.Scores {
 		response.Drawn = g.drawn
 	}

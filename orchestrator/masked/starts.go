@@ -8,7 +8,7 @@ import (
 )
 
 // readStarts reads and scores the molecules that the rounds start from. One that is no molecule is Invalid; one without
-// a given fragment, or without a score, is left out.
+// a given fragment, or without a score, is left out. Beside another error stay those that were scored before.
 func (g *generation) readStarts(ctx context.Context) error {
 	results, err := chem.Evaluate(ctx, g.request.Smi, chem.Options{Facts: g.facts})
 	if err != nil {

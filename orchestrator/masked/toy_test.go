@@ -27,6 +27,7 @@ type harness struct {
 	triton  *tritontest.Server
 	service *Service
 	url     string
+	stop    func() // tells the gateway that work has to end with what it has
 }
 
 func start(t *testing.T, config Config) *harness {
@@ -51,9 +52,10 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 		t.Fatal(err)
 	}
 	life, end := context.WithCancel(context.Background())
+	stopping, stop := context.WithCancel(context.Background())
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
-		Config: gateway.Config{Concurrency: 8, Queue: 8, BodyLimit: 1 << 16, Timeout: time.Minute},
-		Logger: zerolog.Nop(), Metrics: telemetry.NewMetrics(),
+		Config:   gateway.Config{Concurrency: 8, Queue: 8, BodyLimit: 1 << 16, Timeout: time.Minute},
+		Stopping: stopping, Logger: zerolog.Nop(), Metrics: telemetry.NewMetrics(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,10 +68,11 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	go func() { _ = apiServer.Serve(listener) }()
 	t.Cleanup(func() {
 		end()
+		stop()
 		http.DefaultClient.CloseIdleConnections()
 		_ = apiServer.Shutdown(5 * time.Second)
 	})
-	return &harness{t: t, triton: server, service: service, url: "http://" + listener.Addr().String()}
+	return &harness{t: t, triton: server, service: service, url: "http://" + listener.Addr().String(), stop: stop}
 }
 
 func (h *harness) post(body string) (int, string) {

@@ -28,8 +28,9 @@ func (o *Objective) HasOracle() bool { return len(o.oracles) > 0 }
 // OraclePath is where the first term stands that is an oracle.
 func (o *Objective) OraclePath() []any { return o.oracles[0].path }
 
-// Score gives one score per molecule, in order. NaN says that a term of the molecule has no value. The error is that of
-// the first oracle that failed, or of the context.
+// Score gives one score per molecule, in order. NaN says that a term of the molecule has no value. The error is a
+// *Failure of the first oracle that failed, or that of the context. Beside a *Failure come the scores of the molecules
+// that all oracles had scored before, NaN for the others.
 func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
 	rows := make([]row, len(molecules))
 	for i, m := range molecules {
@@ -50,7 +51,7 @@ func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]fl
 	for _, oracle := range o.oracles {
 		outputs, err := oracle.Score(ctx, molecules)
 		if err != nil {
-			return nil, err
+			return o.scoredBefore(rows, oracle, outputs), &Failure{Name: oracle.Name(), Err: err}
 		}
 		for i := range rows {
 			rows[i].outputs = append(rows[i].outputs, outputs[i])
@@ -61,6 +62,21 @@ func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]fl
 		scores[i] = o.root.value(&rows[i])
 	}
 	return scores, nil
+}
+
+// scoredBefore are the scores of those molecules that the last oracle had scored before it failed, NaN for the others
+// and, where another oracle was still to be asked, for all.
+func (o *Objective) scoredBefore(rows []row, failed *asked, outputs [][]float64) []float64 {
+	scores := make([]float64, len(rows))
+	last := failed == o.oracles[len(o.oracles)-1]
+	for i := range rows {
+		scores[i] = math.NaN()
+		if last && i < len(outputs) && outputs[i] != nil {
+			rows[i].outputs = append(rows[i].outputs, outputs[i])
+			scores[i] = o.root.value(&rows[i])
+		}
+	}
+	return scores
 }
 
 // probe is a molecule that every oracle should be able to score.

@@ -17,6 +17,19 @@ type Oracle interface {
 	// Facts are what Score asks of each molecule.
 	Facts() chem.Facts
 	// Score gives for each molecule one number per output, in order. NaN or an infinite one says that there is none. The
-	// error names the oracle.
+	// error names the oracle; beside it come the molecules that were scored before, nil for the others, or nothing.
 	Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error)
 }
+
+// Failure is the error of an oracle that failed while it scored molecules.
+type Failure struct {
+	Name string // of the oracle
+	Err  error
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Oracle is the name of the oracle.
+func (f *Failure) Oracle() string { return f.Name }

@@ -120,7 +120,7 @@ func (o *Oracle) Facts() chem.Facts {
 }
 
 // Score asks the model, together with other requests. An error that is the model's own names the oracle and repeats what
-// the model said: it is written by the operator who made it.
+// the model said: it is written by the operator who made it. Beside it come the rows that were scored before.
 func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	rows, err := o.batcher.Do(ctx, molecules)
 	if err == nil || ctx.Err() != nil {
@@ -129,9 +129,9 @@ func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]flo
 	f := fault.As(err)
 	switch f.Kind {
 	case fault.Internal, fault.Rejected, fault.NotFound:
-		return nil, fault.Wrap(fault.Unavailable, err, "the oracle %s failed: %s", o.name, f.Message)
+		return rows, fault.Wrap(fault.Unavailable, err, "the oracle %s failed: %s", o.name, f.Message)
 	}
-	return nil, err
+	return rows, err
 }
 
 // infer is one inference.

@@ -20,6 +20,7 @@ type Metrics struct {
 	inFlight  *prometheus.GaugeVec
 	waiting   *prometheus.GaugeVec
 	refused   *prometheus.CounterVec
+	cut       *prometheus.CounterVec
 	tokens    *prometheus.CounterVec
 	rows      *prometheus.CounterVec
 	batchRows *prometheus.HistogramVec
@@ -51,6 +52,9 @@ func NewMetrics() *Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "retort_http_refused_total", Help: "Requests refused because of load.",
 		}, []string{"api"}),
+		cut: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "retort_http_unfinished_total", Help: "Answers with what had been found until something ended the work, by reason.",
+		}, []string{"api", "reason"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "retort_tokens_total", Help: "Tokens given to models, padding not counted.",
 		}, []string{"api"}),
@@ -66,7 +70,7 @@ func NewMetrics() *Metrics {
 			Name: "retort_triton_up", Help: "1 while Triton's repository index can be read.",
 		}),
 	}
-	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.queued, m.own, m.inFlight, m.waiting, m.refused, m.tokens, m.rows,
+	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.queued, m.own, m.inFlight, m.waiting, m.refused, m.cut, m.tokens, m.rows,
 		m.batchRows, m.batchPad, m.models, m.tritonUp,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -104,6 +108,9 @@ func (m *Metrics) Waiting(api string, n int) { m.waiting.WithLabelValues(api).Ad
 
 // Refused counts a request that api refused because of load.
 func (m *Metrics) Refused(api string) { m.refused.WithLabelValues(api).Inc() }
+
+// Unfinished counts an answer of api that was cut short for a reason.
+func (m *Metrics) Unfinished(api, reason string) { m.cut.WithLabelValues(api, reason).Inc() }
 
 // Batch records one call to Triton: its rows and its tokens with padding.
 func (m *Metrics) Batch(api string, rows, paddedTokens int) {

@@ -77,7 +77,8 @@ func NewBatcher[Row, Result any](length func(Row) int, run func(context.Context,
 }
 
 // Do returns a result for each row, in order, or the error of the first batch that failed with a row of this request in
-// it. Too many waiting rows are Overloaded. What its rows spent in batches is added to the request of ctx as time with
+// it; beside an error come the results that were there before, zero values for the others, or none at all. Too many
+// waiting rows are Overloaded. What its rows spent in batches is added to the request of ctx as time with
 // Triton, the rest as time in the queue.
 func (b *Batcher[Row, Result]) Do(ctx context.Context, rows []Row) ([]Result, error) {
 	if len(rows) == 0 {
@@ -101,10 +102,7 @@ func (b *Batcher[Row, Result]) Do(ctx context.Context, rows []Row) ([]Result, er
 	request := telemetry.FromContext(ctx)
 	request.AddTriton(s.inBatches)
 	request.AddQueued(time.Since(start) - s.inBatches)
-	if s.err != nil {
-		return nil, s.err
-	}
-	return s.results, nil
+	return s.results, s.err
 }
 
 // submit queues the rows and starts what may start.

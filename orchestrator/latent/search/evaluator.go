@@ -30,7 +30,7 @@ func newEvaluator(goal Goal, seeds []Seed, told func(*Molecule)) *evaluator {
 }
 
 // evaluate returns a molecule per text, nil where the text is no molecule or has no score, and whether the text is
-// there for the first time.
+// there for the first time. Beside an error come the molecules that were scored before.
 func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)
@@ -45,18 +45,17 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 			fresh[i] = true
 		}
 	}
-	if err := e.score(ctx, unknown); err != nil {
-		return nil, nil, err
-	}
+	err = e.score(ctx, unknown)
 	e.evaluations += len(unknown)
 	molecules = make([]*Molecule, len(texts))
 	for i, text := range texts {
 		molecules[i] = e.known[text]
 	}
-	return molecules, fresh, nil
+	return molecules, fresh, err
 }
 
-// score makes those of the texts known that are molecules with a score. It has each molecule scored once.
+// score makes those of the texts known that are molecules with a score. It has each molecule scored once. Of an
+// objective that fails, the molecules count that it had scored before.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
 	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: e.goal.Objective.Facts() | chem.FactFingerprint})
 	if err != nil {
@@ -73,10 +72,7 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 		}
 	}
 	scores, err := e.goal.Objective.Score(ctx, molecules)
-	if err != nil {
-		return err
-	}
-	for i, molecule := range molecules {
+	for i, molecule := range molecules[:len(scores)] {
 		if math.IsNaN(scores[i]) || math.IsInf(scores[i], 0) {
 			continue
 		}
@@ -91,7 +87,7 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 			e.known[texts[i]] = e.scored[r.Molecule.SMILES()]
 		}
 	}
-	return nil
+	return err
 }
 
 // knows reports whether a text has been evaluated, or its molecule in another spelling.

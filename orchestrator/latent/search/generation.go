@@ -90,15 +90,12 @@ func (o *optimizer) evaluate(ctx context.Context, points []Point) (molecules []*
 // assess evaluates texts, and takes what meets the constraint into the hall of fame.
 func (o *optimizer) assess(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	molecules, fresh, err = o.evaluator.evaluate(ctx, texts)
-	if err != nil {
-		return nil, nil, err
-	}
 	for _, m := range molecules {
 		if m != nil && o.Goal.met(m) && !o.excluded[m.SMILES] {
 			o.hallOfFame.add(m)
 		}
 	}
-	return molecules, fresh, nil
+	return molecules, fresh, err
 }
 
 // update lets the population learn from a generation of asked points of CMA-ES and the children. A parent fitter than

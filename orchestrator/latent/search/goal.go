@@ -12,7 +12,8 @@ type Objective interface {
 	// than one molecule at a time.
 	Facts() chem.Facts
 	// Score gives one score per molecule, in order. NaN or an infinite one says that the molecule has none: it is no
-	// result and no parent. An error ends the search.
+	// result and no parent. An error ends the search; beside it come the scores that were there before, NaN for the
+	// others, or none at all.
 	Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error)
 	// Unit is a difference between scores that is a step worth taking, such as 0.1 for QED. A search weighs score
 	// against similarity in this unit. It is positive.

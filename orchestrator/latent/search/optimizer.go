@@ -41,8 +41,8 @@ type optimizer struct {
 
 // Optimize is the guided search. It evaluates at most Particles texts for each of its Iterations, the seed included, and
 // where it has not found Molecules molecules then, at most twice as many more as are missing. It returns at most
-// Molecules molecules, best first, distinct, all with the least similarity and, unless KeepSeeds
-// says so, none of them a seed.
+// Molecules molecules, best first, distinct, all with the least similarity and, unless KeepSeeds says so, none of them a
+// seed. Beside an error, the end of ctx among them, comes what it had found until then.
 func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 	s.Model = remote{s.Model}
 	return compute(ctx, s.optimize)
@@ -51,7 +51,7 @@ func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 	o, err := s.optimizer(ctx)
 	if err != nil {
-		return nil, err
+		return o.found(), err
 	}
 	for iteration := 1; iteration <= s.Iterations; iteration++ {
 		switch {
@@ -66,17 +66,21 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 			err = s.watch(ctx, iteration, o.evaluator.evaluations, o.hallOfFame.top())
 		}
 		if err != nil {
-			return nil, err
+			return o.found(), err
 		}
 	}
-	if err := o.complete(ctx); err != nil {
-		return nil, err
-	}
-	return o.hallOfFame.best[:min(len(o.hallOfFame.best), s.Molecules)], nil
+	err = o.complete(ctx)
+	return o.found(), err
+}
+
+// found are the results so far.
+func (o *optimizer) found() []*Molecule {
+	return o.hallOfFame.best[:min(len(o.hallOfFame.best), o.Molecules)]
 }
 
 // optimizer scores the seeds, makes them the first parents, and the fittest of them the first mean of CMA-ES. Without
-// seeds it begins with molecules that the model draws: see own.
+// seeds it begins with molecules that the model draws: see own. Beside an error the seeds that were scored before are in
+// the hall of fame, as far as seeds may be results.
 func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
 	o := &optimizer{Search: s, evaluator: newEvaluator(s.Goal, s.Seeds, s.Evaluated), excluded: map[string]bool{}}
 	o.hallOfFame = hallOfFame{goal: &o.Goal, size: max(s.Molecules, eliteSize)}
@@ -92,9 +96,6 @@ func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
 		o.excluded[seed.SMILES] = !s.KeepSeeds
 	}
 	scored, _, err := o.evaluator.evaluate(ctx, texts)
-	if err != nil {
-		return nil, err
-	}
 	for i, seed := range s.Seeds {
 		one := parent{
 			smiles: seed.SMILES, fitness: math.Inf(-1), fingerprint: seed.Fingerprint, tokens: seed.Tokens, hidden: seed.Hidden,
@@ -106,6 +107,9 @@ func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
 			}
 		}
 		o.population.parents = append(o.population.parents, one)
+	}
+	if err != nil {
+		return o, err
 	}
 	o.population.settle()
 	return o, o.begin()

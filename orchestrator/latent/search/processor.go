@@ -25,6 +25,7 @@ func compute[Result any](ctx context.Context, search func(context.Context) (Resu
 }
 
 // Wait runs f, which waits for something outside of the process, without the processor that the search of ctx holds.
+// After an error the search, which is about to end, does without.
 // Outside of a search it just runs f.
 func Wait[Result any](ctx context.Context, f func() (Result, error)) (Result, error) {
 	p, searching := ctx.Value(processorKey{}).(*processor)

@@ -28,6 +28,8 @@ type Search struct {
 
 	// Watch is told of every iteration or round as it ends; nil for no one. Its error ends the search.
 	Watch func(Progress) error
+	// Last is the context in which Around scores what it had drawn when its own context ended; nil for that one.
+	Last context.Context
 }
 
 // Progress is how far a search has come.
@@ -50,6 +52,7 @@ func (s *Search) watch(ctx context.Context, iteration, evaluations int, best *Mo
 // Around is the unguided search: it draws molecules around the seed, at least Particles points in the first round, until
 // there are Molecules of them, and fills places that are left with edits of the seed. They are returned best first,
 // distinct, and none of them is the seed. Fewer come back only where some have no score, or a seed has no neighbours.
+// Beside an error, the end of ctx among them, comes what it had found until then.
 func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 	s.Model = remote{s.Model}
 	return compute(ctx, s.around)
@@ -61,7 +64,7 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
 	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
 	evaluated := 0 // of what was found
-	assess := func() error {
+	assess := func(ctx context.Context) error {
 		molecules, _, err := evaluator.evaluate(ctx, draws.found[evaluated:])
 		evaluated = len(draws.found)
 		for _, m := range molecules {
@@ -73,14 +76,16 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	}
 	evaluations := 0
 	err := sampling.explore(ctx, []*sampler{draws}, func(round, drawn int) error {
-		if err := assess(); err != nil {
+		if err := assess(ctx); err != nil {
 			return err
 		}
 		evaluations += drawn
 		return s.watch(ctx, round, evaluations, hallOfFame.top())
 	})
 	if err == nil {
-		err = assess()
+		err = assess(ctx)
+	} else if s.Last != nil {
+		_ = assess(s.Last) // the search has failed already
 	}
 	return hallOfFame.best, err
 }

@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/unfinished"
+)
+
+// soup is an answer that may be unfinished.
+type soup struct {
+	Spoons     int              `json:"spoons"`
+	Unfinished *unfinished.Mark `json:"unfinished,omitempty"`
+}
+
+func (s soup) Cut() *unfinished.Mark { return s.Unfinished }
+
+// patient is a kitchen that stirs until it has to stop, and then answers what there is.
+type patient struct {
+	*kitchen
+	begun chan struct{}
+}
+
+func (p patient) Routes(r fiber.Router) {
+	stir := func(ctx context.Context, _ order) (soup, error) {
+		work, end := unfinished.Begin(ctx)
+		defer end()
+		p.begun <- struct{}{}
+		<-work.Done()
+		mark, err := unfinished.Of(ctx, work, work.Err(), true)
+		return soup{Spoons: 7, Unfinished: mark}, err
+	}
+	r.Post("/cook", JSONOrStream(func(o order) bool { return o.Stream }, stir, func(ctx context.Context, o order, e *Events) error {
+		last, err := stir(ctx, o)
+		if err != nil {
+			return err
+		}
+		return e.Send(last)
+	}))
+}
+
+func newPatient() patient { return patient{&kitchen{}, make(chan struct{}, 8)} }
+
+func TestUnfinishedAnswersSaySo(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	defer stop()
+	for reason, change := range map[string]func(*Options){
+		"deadline": func(o *Options) { o.Timeout = 300 * time.Millisecond },
+		"stopping": func(o *Options) { o.Stopping = stopping },
+	} {
+		url, log := openAPI(t, newPatient(), change, ServerConfig{})
+		if reason == "stopping" {
+			stop()
+		}
+		status, text, header := post(t, url+"/cook", `{}`)
+		if status != 200 || header.Get(unfinished.Header) != reason || !strings.HasPrefix(text, `{"spoons":7,"unfinished":{"reason":"`+reason+`","message":"`) {
+			t.Errorf("%s: %d %v %s", reason, status, header, text)
+		}
+		if _, text, _ := post(t, url+"/cook", `{"stream": true}`); !strings.Contains(text, `data: {"spoons":7,"unfinished":{"reason":"`+reason) {
+			t.Errorf("%s: the stream is %q", reason, text)
+		}
+		if !strings.Contains(log.String(), `"unfinished":"`+reason+`"`) {
+			t.Errorf("the log says nothing of it: %s", log)
+		}
+		_, metrics := get(t, url+"/metrics")
+		if counted := `retort_http_unfinished_total{api="kitchen",reason="` + reason + `"} 2`; !strings.Contains(metrics, counted) {
+			t.Errorf("%s is not among the metrics", counted)
+		}
+	}
+}
+
+// A client that has left gets nothing, whatever was found: its work is not answered.
+func TestADepartedClientGetsNothing(t *testing.T) {
+	p := newPatient()
+	url, log := openAPI(t, p, func(o *Options) { o.Timeout = time.Minute }, ServerConfig{})
+	ctx, leave := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/cook", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-p.begun
+		leave()
+	}()
+	if res, err := http.DefaultClient.Do(request); err == nil {
+		res.Body.Close()
+		t.Error("it was answered")
+	}
+	for !strings.Contains(log.String(), `"path":"/cook"`) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if strings.Contains(log.String(), `"unfinished"`) {
+		t.Errorf("the log says: %s", log)
+	}
+}
