@@ -25,6 +25,8 @@ var page = template.Must(template.New("docs").Parse(`<!DOCTYPE html>
 body { margin: 0 }
 /* There is one server: this one. */
 .swagger-ui .topbar, .swagger-ui .schemes > .schemes-server-container { display: none }
+/* These have the browser's colours of a button otherwise. */
+.swagger-ui .json-schema-2020-12-accordion, .swagger-ui .json-schema-2020-12-expand-deep-button { background: none }
 /* Swagger UI of this version knows bright pages only: the colours are turned over and back in hue, pictures and code
    samples, which are dark already, once more. */
 @media (prefers-color-scheme: dark) {

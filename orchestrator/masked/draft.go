@@ -103,8 +103,7 @@ func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 	}
 	for _, s := range l.segments {
 		ids, err := d.encode(s.Text)
-		var unknown *molecules.TokenError
-		if errors.As(err, &unknown) {
+		if unknown, ok := unknownToken(err); ok {
 			return nil, templateFault("the model does not know the token %q of the given fragments %s", unknown.Token, fragments)
 		}
 		if err != nil {
@@ -117,15 +116,47 @@ func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 	return l, nil
 }
 
-// encode gives the tokens of given fragments, without their stereo where the model does not know it: they are in the
-// answer as they were given.
+// encode gives the tokens of given fragments, as far as the model knows them: without their stereo where it does not
+// know it, with carbon in place of an atom of which it has no token, such as a metal. They are in the answer as they
+// were given.
 func (d *drafter) encode(text string) ([]int32, error) {
 	ids, err := d.model.Encode(text)
-	var unknown *molecules.TokenError
-	if errors.As(err, &unknown) {
-		return d.model.Encode(smiles.WithoutStereo(text))
+	if _, ok := unknownToken(err); !ok {
+		return ids, err
 	}
-	return ids, err
+	text = smiles.WithoutStereo(text)
+	for {
+		ids, err = d.model.Encode(text)
+		unknown, ok := unknownToken(err)
+		if !ok {
+			return ids, err
+		}
+		carbon := standIn(unknown.Token)
+		if carbon == "" || carbon == unknown.Token {
+			return nil, err
+		}
+		text = text[:unknown.Position] + carbon + text[unknown.Position+len(unknown.Token):]
+	}
+}
+
+// unknownToken is what an error says of a token that the model does not know.
+func unknownToken(err error) (unknown *molecules.TokenError, ok bool) {
+	ok = errors.As(err, &unknown)
+	return unknown, ok
+}
+
+// standIn is the carbon, aromatic or not, that a model is shown in place of an atom; "" for what is no atom.
+func standIn(token string) string {
+	symbol := strings.TrimLeft(token, "[0123456789")
+	switch {
+	case symbol == "":
+		return ""
+	case 'A' <= symbol[0] && symbol[0] <= 'Z':
+		return "C"
+	case 'a' <= symbol[0] && symbol[0] <= 'z':
+		return "c"
+	}
+	return ""
 }
 
 // endsOf cuts given fragments, once for each request.

@@ -74,6 +74,24 @@ func TestFragmentsStay(t *testing.T) {
 	}
 }
 
+// Given atoms that the model has no token for are shown to it as carbon, and stay what they are.
+func TestGivenAtomsThatTheModelDoesNotKnow(t *testing.T) {
+	h := start(t, Config{})
+	for template, kept := range map[string]string{
+		"C1CC1[Pt].[*{5-5}]": "[Pt]", "[*]C[Sn](C)(C)C.[*{4-4}]": "[Sn]", "[*]c1cc[se]c1.[*{4-4}]": "[se]", "[*][13CH2]O.[*{3-3}]": "[13CH2]",
+	} {
+		molecules := h.generate(`{"smiles":"` + template + `","num_molecules":4,"seed":2}`)
+		for _, m := range molecules {
+			if !strings.Contains(m.SMILES, kept) {
+				t.Errorf("%s: %s", template, m.SMILES)
+			}
+		}
+		if len(molecules) == 0 {
+			t.Errorf("%s: no molecules", template)
+		}
+	}
+}
+
 // TestMaskLengths wants every length between the two, drawn per molecule, and nothing else changed on the way to the
 // model.
 func TestMaskLengths(t *testing.T) {

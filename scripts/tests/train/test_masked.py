@@ -131,6 +131,19 @@ def test_rows_of_molecules_of_quality_may_begin_with_the_token_for_it(wide):
     assert begun[QUALITY] / (40 * wide.good.sum()) == pytest.approx(data.Batches.asked, abs=0.1)
 
 
+def test_strings_of_the_models_own_always_begin_with_the_token_for_quality(wide):
+    share = 0.4
+    joined = data.joined(wide, wide, share)
+    own = len(joined) - len(wide)
+    assert own == round(len(wide) * share / (1 - share)) and joined.own == len(wide)
+    for number in range(own):
+        assert joined.string(len(wide) + number).tolist() == wide.string(number % len(wide)).tolist()
+    source = data.Batches(joined, training.Options(device="cpu", batch=len(joined), samples=1))
+    source.buckets.rows = lambda step: np.arange(len(joined))
+    ids, _ = source.batch(0)
+    assert (ids[len(wide):, 0] == QUALITY).all() and (ids[: len(wide), 0] == BOS).any()
+
+
 def test_rows_may_end_with_the_token_for_their_length(wide):
     batches = data.Batches(wide, training.Options(device="cpu", batch=len(wide), samples=1))
     ended = {True: 0, False: 0}

@@ -28,9 +28,11 @@ class Strings:
     """All strings of all molecules as one flat array of ids without [BOS] and [EOS]: string s is
     ids[starts[s]:starts[s + 1]], and molecule m has the strings WRITTEN * m to WRITTEN * (m + 1) - 1."""
 
-    def __init__(self, ids: np.ndarray, starts: np.ndarray, tokens: Vocabulary, good: np.ndarray | None = None) -> None:
+    def __init__(self, ids: np.ndarray, starts: np.ndarray, tokens: Vocabulary, good: np.ndarray | None = None, own: int | None = None) -> None:
         self.ids, self.starts, self.vocabulary = ids, starts, tokens
         self.good = np.zeros(len(starts) - 1, bool) if good is None else good  # Strings that may begin with [QUALITY].
+        self.own = len(self) if own is None else own
+        """The strings from this one on always do: they are the model's own."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -109,6 +111,18 @@ def read(path: Path) -> Strings:
         return Strings(held["ids"], held["starts"], Vocabulary(held["tokens"].tolist()), held["good"] if "good" in held else None)
 
 
+def joined(strings: Strings, own: Strings, share: float) -> Strings:
+    """Strings with those of `own` among them, repeated or left out so that they are `share` of all. Both have the same tokens."""
+    if own.vocabulary.tokens != strings.vocabulary.tokens:
+        raise ValueError("the strings have other tokens")
+    number = round(len(strings) * share / (1 - share))
+    rows = np.resize(np.arange(len(own)), number)
+    more = [own.string(row)[1:-1].astype(np.uint16) for row in rows.tolist()]
+    starts = np.concatenate([strings.starts, strings.starts[-1] + np.cumsum([len(row) for row in more])])
+    marks = np.concatenate([strings.good, np.ones(number, bool)])
+    return Strings(np.concatenate([strings.ids, *more]), starts, strings.vocabulary, marks, len(strings))
+
+
 def cut(molecules: list[str]) -> list[list[safe.Side]]:
     """The sides of all molecules' cuts; one side, of no bond, where there is nothing to cut. About 1 ms each."""
     from tqdm import tqdm
@@ -171,7 +185,8 @@ class Batches:
         random, numbers = np.random.default_rng((self.seed, step, 1)), self.buckets.rows(step)
         rows = [self.strings.string(number) for number in numbers]
         if self.strings.vocabulary.reserved > QUALITY:
-            for row, chosen in zip(rows, self.strings.good[numbers] & (random.random(len(rows)) < self.asked)):
+            asked = (random.random(len(rows)) < self.asked) | (np.asarray(numbers) >= self.strings.own)
+            for row, chosen in zip(rows, self.strings.good[numbers] & asked):
                 row[0] = QUALITY if chosen else BOS
             for row, told, length in zip(rows, random.random(len(rows)) < self.told, self.lengths[numbers]):
                 row[-1] = self.strings.vocabulary.length(length) if told else EOS
