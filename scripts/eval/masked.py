@@ -3,6 +3,7 @@
     python -m scripts.eval.masked --data DATA --url http://127.0.0.1:8002 [--tasks de_novo,motif_extension] [--limit 40]
 
 de_novo                    --count molecules (1,000) without given fragments.
+documented_defaults        the same, with no settings at all.
 motif_extension, scaffold_decoration, superstructure, linker_one_step
                            100 molecules for each drug of genmol_fragments_dev.csv (half of the drugs of the published
                            benchmark); given are the fragments of its column.
@@ -12,8 +13,9 @@ each; strict = those whose whole SAFE string was one molecule; uniqueness = dist
 QED >= 0.6 and SA <= 4 over requested; diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024
 bits); distance = mean Tanimoto distance to the drug; draws = rows that the model filled over molecules requested. Fragment
 figures are means over the drugs. Everything is computed anew with Python RDKit, and each figure is a mean over --seeds with
-its standard deviation. Every task is done in two ways: "drawn once", the model alone, as published figures are (attempts 1),
-and "as served", with unique molecules wanted, where the API draws again for what is missing (attempts at its default).
+its standard deviation. Every task is done in three ways: "drawn once", the model alone, as published figures are (attempts 1),
+"as served", with unique molecules wanted, where the API draws again for what is missing (attempts at its default), and drawn once
+without asking for quality.
 --set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json, OUT/masked.md and, with --report, that file.
 """
 
@@ -46,6 +48,7 @@ MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
 
 SETTINGS = {
     "de_novo": dict(temperature=1.0, noise=0.5, gamma=0.0, min_add_len=24),
+    "documented_defaults": {},
     "motif_extension": dict(temperature=1.1, noise=1.0, gamma=0.3, min_add_len=18),
     "scaffold_decoration": dict(temperature=1.4, noise=1.0, gamma=0.3, min_add_len=18),
     "superstructure": dict(temperature=1.0, noise=1.0, gamma=0.3, min_add_len=18),
@@ -57,8 +60,12 @@ the fragment tasks and longer: a token of this model is a whole piece."""
 COLUMNS = {"motif_extension": "motif_extension", "scaffold_decoration": "scaffold_decoration",
            "superstructure": "superstructure_generation", "linker_one_step": "linker_design"}
 
-WAYS = {"drawn once": {"attempts": 1}, "as served": {"unique": True}}
+WAYS = {"drawn once": {"attempts": 1}, "as served": {"unique": True},
+        "drawn once of any quality": {"attempts": 1, "quality": False}}
 """How each task is asked for."""
+
+FREE = ("de_novo", "documented_defaults")
+"""Tasks without given fragments."""
 
 FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance", "draws")
 
@@ -78,7 +85,7 @@ PUBLISHED = {
 there. The fragment rows are means over ten drugs."""
 
 
-REPORT = """# Evaluation of retort/masked-v1
+REPORT = """# Evaluation of {model}
 
 Measured through the HTTP API by `make eval-masked`: de novo {count:,} molecules a seed; each fragment task {prompts} molecules for
 each of the five drugs of genmol_fragments_dev.csv (the published fragment rows are means over ten drugs, these five among them).
@@ -88,6 +95,8 @@ Means of the seeds and their standard deviations.
 - **as served**: the API at its defaults, unique molecules wanted. What did not decode as the model wrote it, had lost a given
   fragment or was a double is drawn again, in at most five turns; what had to be mended fills the places left empty. No molecule
   is chosen by its score.
+- **drawn once of any quality**: the model alone, with `"quality": false`. The other two are told to draw molecules of quality, as the API
+  does unless a request says otherwise: rows begin with `[QUALITY]`.
 
 validity: molecules returned over requested; strict: the whole SAFE string was one molecule; uniqueness: distinct over returned;
 quality: distinct with QED >= 0.6 and SA <= 4 over requested; diversity and distance (to the drug): Tanimoto, Morgan radius 2,
@@ -101,6 +110,11 @@ class API:
 
     def __init__(self, url: str, timeout: float, batch: int, workers: int) -> None:
         self.url, self.timeout, self.batch, self.workers = url.rstrip("/"), timeout, batch, workers
+
+    def model(self) -> str:
+        """The public id of the model."""
+        with urllib.request.urlopen(self.url + "/v1/models", timeout=self.timeout) as answer:
+            return json.load(answer)["available_models"][0]
 
     def post(self, body: dict) -> dict:
         """The answer to one /generate request; a refusal of an overloaded service is tried again."""
@@ -180,7 +194,7 @@ def mean(rows: list[dict]) -> dict[str, float | None]:
 
 def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namespace) -> dict[str, float | None]:
     """One task with one seed."""
-    if task == "de_novo":
+    if task in FREE:
         count = options.limit or options.count
         return figures(*api.generate(count, seed, settings, None), count)
     count = min(options.limit or 100, 100)
@@ -205,13 +219,14 @@ def table(results: dict[str, dict[str, list[dict]]], zinc250k: list[dict], setti
     """Markdown: for each task its settings, its figures with their deviations, and the published ones."""
     lines = []
     for task, ways in results.items():
-        lines += ["", f"### {task.replace('_', ' ')}", "", ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) + f"; seeds {', '.join(map(str, seeds))}",
+        given = ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) or "nothing but how many molecules"
+        lines += ["", f"### {task.replace('_', ' ')}", "", f"{given}; seeds {', '.join(map(str, seeds))}",
                   "", "| | " + " | ".join(FIGURES) + " |", "|---" * (len(FIGURES) + 1) + "|"]
         lines += [line(f"**Retort, {way}**", rows) for way, rows in ways.items()]
         if task == "de_novo":
             lines.append(line("ZINC250k's own molecules", zinc250k))
         lines += [f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |"
-                  for name, values in PUBLISHED[task].items()]
+                  for name, values in PUBLISHED.get(task, {}).items()]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -284,7 +299,7 @@ def main(given: list[str] | None = None) -> None:
     text = table(results, own, settings, options.seeds)
     (options.out / "masked.md").write_text(text)
     if options.report:
-        options.report.write_text(REPORT.format(count=options.limit or options.count, prompts=min(options.limit or 100, 100)) + text)
+        options.report.write_text(REPORT.format(model=api.model(), count=options.limit or options.count, prompts=min(options.limit or 100, 100)) + text)
     print(text)
 
 

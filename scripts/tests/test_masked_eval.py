@@ -19,12 +19,18 @@ class Service(BaseHTTPRequestHandler):
     asked: list[dict] = []
     answers = [GOOD, GOOD, PLAIN]
 
+    def do_GET(self) -> None:
+        self.answer({"available_models": ["nobody/model-v7"]})
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Service.asked.append(body)
         count = body["num_molecules"] - 1  # one is not valid
         molecules = [{"smiles": Service.answers[i % len(Service.answers)], "score": 0.5, "scores": {"decoded_as_written": i > 0}} for i in range(count)]
-        answer = json.dumps({"status": "success", "molecules": molecules, "drawn": count + 2}).encode()
+        self.answer({"status": "success", "molecules": molecules, "drawn": count + 2})
+
+    def answer(self, body: dict) -> None:
+        answer = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -54,9 +60,11 @@ def data(tmp_path: Path) -> Path:
 def test_figures(service: str, data: Path) -> None:
     masked.main(["--data", str(data), "--url", service, "--tasks", "de_novo", "--limit", "4", "--seeds", "1,2", "--out", str(data / "out"),
                  "--set", "de_novo.temperature=0.7", "--report", str(data / "page.md")])
-    assert "de novo 4 molecules" in (data / "page.md").read_text()
-    assert [a["smiles"] for a in Service.asked] == [None] * 4
-    assert [a.get("attempts") for a in Service.asked] == [1, 1, None, None] and [a.get("unique") for a in Service.asked] == [None, None, True, True]
+    page = (data / "page.md").read_text()
+    assert page.startswith("# Evaluation of nobody/model-v7\n") and "de novo 4 molecules" in page
+    assert [a["smiles"] for a in Service.asked] == [None] * 6
+    assert [(a.get("attempts"), a.get("unique"), a.get("quality")) for a in Service.asked] == [
+        *[(1, None, None)] * 2, *[(None, True, None)] * 2, *[(1, None, False)] * 2]
     assert {a["seed"] for a in Service.asked} == {1_000_000, 2_000_000} and {a["temperature"] for a in Service.asked} == {0.7}
     row = json.loads((data / "out/masked.json").read_text())["results"]["de_novo"]["drawn once"][0]
     assert row["validity"] == 75 and row["strict"] == 50 and row["uniqueness"] == pytest.approx(200 / 3) and row["quality"] == 25
