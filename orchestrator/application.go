@@ -17,6 +17,7 @@ import (
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/memory"
 	"retort/orchestrator/oracle"
+	"retort/orchestrator/priority"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 )
@@ -34,6 +35,8 @@ type application struct {
 	oracles   *oracle.Oracles
 	gateways  []*gateway.Gateway
 	mcp       *gateway.Gateway // nil where it is switched off
+	batches   *gateway.Gateway // files and batches
+	gate      *priority.Gate   // requests of clients go before work that nobody waits for
 	jobs      jobs
 	listeners []listener
 	secure    *tls.Config
@@ -64,6 +67,8 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (a *applicat
 			begun.close()
 		}
 	}()
+	a.gate = priority.NewGate(config.Batch.Concurrency)
+	a.metrics.BackgroundLevel(a.gate.Level)
 	a.memory = memory.NewBudget(config.memoryBudget(), memoryPatience)
 	a.tracing, err = telemetry.StartTracing(a.life, logger, config.OTLPEndpoint, config.OTLPProtocol, config.ServiceName, version)
 	if err != nil {
@@ -122,6 +127,9 @@ func (a *application) openGateways() error {
 	if err := a.openMCP(); err != nil {
 		return err
 	}
+	if err := a.openBatches(); err != nil {
+		return err
+	}
 	return a.openJobs()
 }
 
@@ -136,6 +144,7 @@ func (a *application) options(limits gateway.Config) gateway.Options {
 		Version:     version,
 		Logger:      a.logger,
 		Metrics:     a.metrics,
+		Interactive: a.gate.Request,
 	}
 }
 
@@ -158,7 +167,7 @@ func (a *application) listen() error {
 		if limits.Port == 0 {
 			continue
 		}
-		if err := a.open(s.name, a.gateways[i].Handler(), limits.Port); err != nil {
+		if err := a.open(s.name, a.withBatches(s.name, a.gateways[i].Handler()), limits.Port); err != nil {
 			return err
 		}
 	}

@@ -26,14 +26,14 @@ func (a *application) front() fasthttp.RequestHandler {
 	app := gateway.NewApp()
 	a.openAIRoutes(app)
 	for i, s := range services {
-		app.Use("/"+s.name, behind("/"+s.name, a.gateways[i].Handler()))
+		app.Use("/"+s.name, behind("/"+s.name, a.withBatches(s.name, a.gateways[i].Handler())))
 	}
+	for _, path := range []string{"/files", "/batches"} {
+		app.Use([]string{openAIBase + path, path}, forward(a.batches.Handler()))
+	}
+	app.Use("/jobs", behind("/jobs", a.batches.Handler())) // its description
 	if a.mcp != nil {
-		serve := a.mcp.Handler()
-		app.All(mcp.Path, func(c *fiber.Ctx) error {
-			serve(c.Context())
-			return nil
-		})
+		app.All(mcp.Path, forward(a.mcp.Handler()))
 	}
 	app.Get("/", a.page)
 	app.Get("/v1/health/live", func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) })
@@ -41,6 +41,14 @@ func (a *application) front() fasthttp.RequestHandler {
 	app.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{})))
 	app.Use(openAIBase, unknownURL)
 	return gateway.Guard(app.Handler(), gateway.RefusePlainly)
+}
+
+// forward has a handler answer.
+func forward(serve fasthttp.RequestHandler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		serve(c.Context())
+		return nil
+	}
 }
 
 // behind serves an API under a prefix, as if the prefix were not there.

@@ -15,18 +15,44 @@ type asker struct{}
 // Ask has the API answer a request that this program makes for a caller whom it has let in already: no key is asked for,
 // everything else is as for any client (bounds, permits, deadline, log and metrics). It ends with ctx.
 func (g *Gateway) Ask(ctx context.Context, method, path string, body []byte) (status int, answer []byte) {
+	return g.AskAs(ctx, Asking{}, method, path, body)
+}
+
+// Asking says how this program asks an API.
+type Asking struct {
+	ID         string // of the request; "": one is made
+	OpenAI     bool   // as a client of OpenAI's: see OpenAIClient
+	Background bool   // requests of clients go first: their permits and their rows
+}
+
+// AskAs is Ask in a certain manner.
+func (g *Gateway) AskAs(ctx context.Context, how Asking, method, path string, body []byte) (status int, answer []byte) {
 	var request fasthttp.Request
 	request.Header.SetMethod(method)
 	request.SetRequestURI(path)
 	request.Header.SetHost("localhost")
 	request.Header.SetContentType(fiber.MIMEApplicationJSON)
 	request.SetBodyRaw(body)
+	if how.ID != "" {
+		request.Header.Set(RequestIDHeader, how.ID)
+	}
 	var c fasthttp.RequestCtx
 	c.Init(&request, nil, nil)
 	c.SetUserValue(asker{}, ctx)
+	if how.OpenAI {
+		OpenAIClient(&c)
+	}
+	if how.Background {
+		c.SetUserValue(background{}, true)
+	}
 	g.app.Handler()(&c)
 	return c.Response.StatusCode(), bytes.Clone(c.Response.Body())
 }
+
+// background marks, among a request's user values, one that waits for those of clients: see Asking.
+type background struct{}
+
+func isBackground(c *fasthttp.RequestCtx) bool { return c.UserValue(background{}) != nil }
 
 // askedBy is the context of a request that this program made itself, nil of any other.
 func askedBy(c *fasthttp.RequestCtx) context.Context {

@@ -26,18 +26,19 @@ const RequestIDHeader = "X-Request-Id"
 
 // exchange is one HTTP request from its arrival to the end of its answer.
 type exchange struct {
-	gateway *Gateway
-	request *telemetry.Request
-	log     zerolog.Logger
-	span    trace.Span
-	started time.Time
-	method  string
-	path    string
-	route   string
-	bytesIn int
-	stream  bool  // the answer outlives the handler
-	openAI  bool  // the client is one of OpenAI's: see OpenAIClient
-	err     error // what was answered, if not success
+	gateway    *Gateway
+	request    *telemetry.Request
+	log        zerolog.Logger
+	span       trace.Span
+	started    time.Time
+	method     string
+	path       string
+	route      string
+	bytesIn    int
+	stream     bool  // the answer outlives the handler
+	background bool  // nobody waits for it: see Asking
+	openAI     bool  // the client is one of OpenAI's: see OpenAIClient
+	err        error // what was answered, if not success
 
 	unfinished unfinished.Reason // of an answer that is; else empty
 
@@ -55,14 +56,15 @@ func exchangeOf(c *fiber.Ctx) *exchange { return c.Context().UserValue(exchangeK
 func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 	id := requestID(c.Get(RequestIDHeader))
 	x := &exchange{
-		gateway: g,
-		request: &telemetry.Request{ID: id, API: g.api.Name()},
-		log:     g.opts.Logger.With().Str("api", g.api.Name()).Str("request", id).Logger(),
-		started: time.Now(),
-		method:  fault.Clip(utils.CopyString(c.Method())),
-		path:    fault.Clip(utils.CopyString(c.Path())),
-		bytesIn: max(0, c.Request().Header.ContentLength()),
-		openAI:  isOpenAIClient(c.Context()),
+		gateway:    g,
+		request:    &telemetry.Request{ID: id, API: g.api.Name()},
+		log:        g.opts.Logger.With().Str("api", g.api.Name()).Str("request", id).Logger(),
+		started:    time.Now(),
+		method:     fault.Clip(utils.CopyString(c.Method())),
+		path:       fault.Clip(utils.CopyString(c.Path())),
+		bytesIn:    max(0, c.Request().Header.ContentLength()),
+		openAI:     isOpenAIClient(c.Context()),
+		background: isBackground(c.Context()),
 	}
 	c.Set(RequestIDHeader, id)
 	g.opts.Metrics.InFlight(g.api.Name(), 1)
@@ -72,7 +74,7 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 		"tracestate":  utils.CopyString(c.Get("tracestate")),
 	})
 	ctx, x.span = telemetry.Tracer().Start(ctx, x.method+" "+g.api.Name()+x.path, trace.WithSpanKind(trace.SpanKindServer))
-	ctx = telemetry.WithRequest(ctx, x.request)
+	ctx = telemetry.WithRequest(g.identified(ctx, c), x.request)
 	ctx, stop := context.WithTimeout(ctx, g.opts.Timeout)
 	ctx = unfinished.Within(ctx, g.limits(x.started))
 	ctx, gone := context.WithCancelCause(ctx)
@@ -109,7 +111,15 @@ func (x *exchange) atEnd(f func()) { x.cleanups = append(x.cleanups, f) }
 
 // admit takes a permit for the exchange.
 func (x *exchange) admit(ctx context.Context, heavy bool) error {
-	release, err := x.gateway.permits.acquire(ctx, heavy)
+	if tell := x.gateway.opts.Interactive; tell != nil && !x.background {
+		ended := tell(x.request.API + " " + x.route)
+		x.atEnd(func() { ended(x.err == nil) })
+	}
+	acquire := func() (func(), error) { return x.gateway.permits.acquire(ctx, heavy) }
+	if x.background {
+		acquire = func() (func(), error) { return x.gateway.permits.acquireBehind(ctx) }
+	}
+	release, err := acquire()
 	if err == nil {
 		x.atEnd(release)
 	}
@@ -162,8 +172,8 @@ func (x *exchange) report(status, bytesOut int, took time.Duration) {
 		event = x.log.Error()
 	case status >= 400:
 		event = x.log.Warn()
-	case x.method == fiber.MethodGet && x.request.Triton() == 0:
-		event = x.log.Debug() // probes and scrapes
+	case x.method == fiber.MethodGet && x.request.Triton() == 0, x.background:
+		event = x.log.Debug() // probes and scrapes; lines of batches, which have their results
 	}
 	if x.err != nil {
 		event = event.AnErr("error", x.err)

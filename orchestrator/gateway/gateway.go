@@ -55,6 +55,9 @@ type Options struct {
 	Version     string // of this program
 	Logger      zerolog.Logger
 	Metrics     *telemetry.Metrics
+	// Interactive is told of every request that a client waits for and that takes a permit, by its kind; ended is called
+	// with its end, and whether it was answered with success. nil: nobody is.
+	Interactive func(kind string) (ended func(ok bool))
 }
 
 // Gateway serves one API.

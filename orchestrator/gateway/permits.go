@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ type permits struct {
 	waiting load
 	light   []*waiter // by arrival
 	heavy   []*waiter
+
+	background []*waiter // by arrival; as many as whoever asks in the background has places
 }
 
 // load is a number of requests.
@@ -84,6 +87,40 @@ func (p *permits) acquire(ctx context.Context, heavy bool) (release func(), err 
 	return p.wait(ctx, w, heavy)
 }
 
+// acquireBehind waits for a permit that no request of a client waits for: for work in the background, which is heavy and
+// is not refused.
+func (p *permits) acquireBehind(ctx context.Context) (release func(), err error) {
+	p.mu.Lock()
+	w := &waiter{granted: make(chan struct{})}
+	p.background = append(p.background, w)
+	p.grantBehind()
+	p.mu.Unlock()
+	release = func() { p.release(true) }
+	select {
+	case <-w.granted:
+		return release, nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-w.granted: // just then
+		return release, nil
+	default:
+	}
+	p.background = slices.DeleteFunc(p.background, func(other *waiter) bool { return other == w })
+	return nil, ctx.Err()
+}
+
+// grantBehind gives the permits that nobody else waits for to work in the background.
+func (p *permits) grantBehind() {
+	for len(p.background) > 0 && p.free(true) && p.next(true) == nil && p.next(false) == nil {
+		close(p.background[0].granted)
+		p.background = p.background[1:]
+		p.serving.add(1, true)
+	}
+}
+
 func (p *permits) wait(ctx context.Context, w *waiter, heavy bool) (release func(), err error) {
 	p.metrics.Waiting(p.api, 1)
 	defer p.metrics.Waiting(p.api, -1)
@@ -101,6 +138,7 @@ func (p *permits) wait(ctx context.Context, w *waiter, heavy bool) (release func
 	}
 	w.gone = true
 	p.waiting.add(-1, heavy)
+	p.grantBehind()
 	return nil, ctx.Err()
 }
 
@@ -114,6 +152,7 @@ func (p *permits) release(heavy bool) {
 	first := p.serving.heavy < p.concurrency/2
 	for p.grant(first) || p.grant(!first) {
 	}
+	p.grantBehind()
 }
 
 // free reports whether a request of that weight may be served.

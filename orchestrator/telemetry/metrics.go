@@ -27,6 +27,10 @@ type Metrics struct {
 	batchPad  *prometheus.HistogramVec
 	models    *prometheus.GaugeVec
 	tritonUp  prometheus.Gauge
+
+	batchLines   *prometheus.CounterVec
+	batchStates  *prometheus.GaugeVec
+	batchWaiting *prometheus.GaugeVec
 }
 
 // seconds spans half a millisecond to two minutes.
@@ -70,6 +74,16 @@ func NewMetrics() *Metrics {
 			Name: "retort_triton_up", Help: "1 while Triton's repository index can be read.",
 		}),
 	}
+	m.batchLines = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "retort_batch_lines_total", Help: "Lines of batches that were answered, by API and whether with success (ok) or not (failed).",
+	}, []string{"api", "outcome"})
+	m.batchStates = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "retort_batches", Help: "Batches that are kept, by their state: of all gateways that share them.",
+	}, []string{"status"})
+	m.batchWaiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "retort_batch_tasks_waiting", Help: "Tasks (some lines each) that wait or are worked on, by API: of all gateways that share them.",
+	}, []string{"api"})
+	m.Registry.MustRegister(m.batchLines, m.batchStates, m.batchWaiting)
 	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.queued, m.own, m.inFlight, m.waiting, m.refused, m.cut, m.tokens, m.rows,
 		m.batchRows, m.batchPad, m.models, m.tritonUp,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -127,4 +141,34 @@ func (m *Metrics) TritonUp(up bool) {
 	if up {
 		m.tritonUp.Set(1)
 	}
+}
+
+// Line counts a line of a batch that was answered.
+func (m *Metrics) Line(api string, ok bool) {
+	outcome := "failed"
+	if ok {
+		outcome = "ok"
+	}
+	m.batchLines.WithLabelValues(api, outcome).Inc()
+}
+
+// Batches sets how many batches there are by their state.
+func (m *Metrics) Batches(states map[string]int) {
+	m.batchStates.Reset()
+	for state, n := range states {
+		m.batchStates.WithLabelValues(state).Set(float64(n))
+	}
+}
+
+// BatchTasks sets how many tasks of an API wait or are worked on.
+func (m *Metrics) BatchTasks(api string, tasks int) {
+	m.batchWaiting.WithLabelValues(api).Set(float64(tasks))
+}
+
+// BackgroundLevel adds a gauge of how much work nobody waits for may be under way: see the room priority.
+func (m *Metrics) BackgroundLevel(level func() float64) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "retort_background_level",
+		Help: "Places for lines of batches beside the requests of clients; below 1, the share of time in which one is taken.",
+	}, level))
 }

@@ -90,6 +90,7 @@ func (e *Engine) Ready() error {
 // Close ends the connection and the embedded server. Tasks under way are taken again later.
 func (e *Engine) Close() {
 	if e.conn != nil {
+		_ = e.conn.FlushTimeout(time.Second) // what workers said at their end
 		e.conn.Close()
 	}
 	if e.embedded != nil {

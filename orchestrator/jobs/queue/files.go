@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -90,6 +91,23 @@ func (f *Files) Delete(ctx context.Context, name string) error {
 // DeleteAll removes all files whose names begin with a name and a dot.
 func (f *Files) DeleteAll(ctx context.Context, name string) error {
 	return meaning(f.stream.Purge(ctx, jetstream.WithPurgeSubject(f.subject+name+".>")))
+}
+
+// Names lists the files that have at least one part, in no certain order.
+func (f *Files) Names(ctx context.Context) (names []string, err error) {
+	info, err := f.stream.Info(ctx, jetstream.WithSubjectFilter(f.subject+">"))
+	if err != nil {
+		return nil, meaning(err)
+	}
+	seen := map[string]bool{}
+	for subject := range info.State.Subjects {
+		name := strings.TrimPrefix(subject[:strings.LastIndexByte(subject, '.')], f.subject)
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // Slice returns length bytes of a file from an offset on, all of which must be there.

@@ -1,0 +1,145 @@
+package batch
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"retort/orchestrator/jobs/queue"
+)
+
+// Sweeps: how often what has expired is looked for, and how often, besides, content that nobody knows of.
+const (
+	sweepEvery  = 10 * time.Second
+	orphanEvery = 360 // sweeps: an hour
+)
+
+// lingering is how long a batch may stand still before its next step is queued again, and content may be without a
+// record.
+const lingering = 5 * time.Minute
+
+func (s *Service) sweepOften(ctx context.Context, st *stores) {
+	for n := 0; ; n++ {
+		err := s.sweep(ctx, st)
+		if err == nil && n%orphanEvery == 0 {
+			err = s.dropOrphans(ctx, st)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.outside.Logger.Warn().Err(err).Msg("sweep of files and batches")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepEvery):
+		}
+	}
+}
+
+// sweep ends what has expired, pushes on what stands still, and counts. All gateways do it; it may be done at once.
+func (s *Service) sweep(ctx context.Context, st *stores) error {
+	batches, err := st.batches.List(ctx, ">")
+	if err != nil {
+		return err
+	}
+	states := map[string]int{}
+	inUse := map[string]bool{}
+	for _, r := range batches {
+		if err := s.sweepBatch(ctx, st, r); err != nil {
+			return err
+		}
+		states[r.Status]++
+		if !r.ended() {
+			inUse[r.InputFileID] = true
+		}
+	}
+	s.outside.Meter.Batches(states)
+	files, err := st.files.List(ctx, ">")
+	if err != nil {
+		return err
+	}
+	for _, r := range files {
+		if r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse[r.ID] {
+			if err := st.dropFile(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	for api, tasks := range st.lines {
+		n, err := tasks.Waiting(ctx)
+		if err != nil {
+			return err
+		}
+		s.outside.Meter.BatchTasks(api, n)
+	}
+	return nil
+}
+
+func (s *Service) sweepBatch(ctx context.Context, st *stores, r record) error {
+	switch {
+	case r.ended():
+		if now()-r.CreatedAt < int64((s.config.KeepFiles+window)/time.Second) {
+			return nil
+		}
+		if err := st.answers.Drop(ctx, r.ID); err != nil {
+			return err
+		}
+		return st.batches.Delete(ctx, r.key())
+	case r.Status == inProgress && *r.ExpiresAt <= now():
+		r, err := st.batches.Change(ctx, r.key(), func(r *record) error {
+			if r.Status != inProgress {
+				return queue.ErrUnchanged
+			}
+			r.Status = finalizing
+			r.FinalizingAt = pointer(now())
+			r.Ending = expired
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return s.end(ctx, st, r)
+	case r.Status == inProgress && r.ValidatedAt > 0:
+		return nil
+	case now()-r.CreatedAt < int64(lingering/time.Second):
+		return nil
+	}
+	step := stepFinish
+	if r.Status == validating || r.Status == inProgress {
+		step = stepCheck
+	}
+	return st.steps.Push(ctx, r.key()+step, nil) // without effect while it is there
+}
+
+// dropOrphans removes content whose upload broke off with its gateway.
+func (s *Service) dropOrphans(ctx context.Context, st *stores) error {
+	names, err := st.content.Names(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := st.files.List(ctx, ">")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		known := slices.ContainsFunc(files, func(r fileRecord) bool { return r.ID == name })
+		if known || time.Since(made(name)) < lingering {
+			continue
+		}
+		if err := st.content.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// made is when a file's id was: see newID. An upload takes an hour at most.
+func made(id string) time.Time {
+	digits := strings.TrimPrefix(id, "file-")
+	ms, err := strconv.ParseInt(digits[:min(12, len(digits))], 16, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).Add(time.Hour)
+}

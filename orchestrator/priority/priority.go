@@ -1,0 +1,182 @@
+// Package priority has requests of clients go before work that nobody waits for: lines of batches, long searches.
+package priority
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Gate admits background work beside the requests of clients, which pass it without waiting and are only counted. While
+// no client asks, all of the places are free. While clients do, so much background work is admitted as leaves the mean
+// time of their requests where it is without any: the level goes up a little at a time, and down by a third as soon as
+// they take longer. A level below one is the share of time in which one place is taken.
+type Gate struct {
+	most int
+	now  func() time.Time
+
+	mu      sync.Mutex
+	level   float64
+	busy    float64 // the level at the end of the last busy spell
+	active  int     // background work under way
+	rest    time.Time
+	asking  int       // requests of clients under way
+	last    time.Time // when the last of them began or ended
+	ticked  time.Time
+	changed chan struct{} // closed and replaced when a place may have become free
+	kinds   map[string]*kind
+}
+
+// kind are the requests of one kind, whose times are alike.
+type kind struct {
+	alone  mean // seconds, of those with no background work beside them
+	recent mean // of all
+}
+
+// mean is an exponentially weighted mean.
+type mean struct {
+	value float64
+	count int
+}
+
+func (m *mean) add(x float64) {
+	m.count++
+	m.value += (x - m.value) / float64(min(m.count, 20))
+}
+
+// What moves the level. The numbers are measured: see JOBS.md.
+const (
+	calm      = 2 * time.Second        // after the last request of a client, background work has all
+	tick      = 100 * time.Millisecond // between two looks
+	slower    = 1.15                   // how much longer requests may take in the mean
+	least     = 1.0 / 32               // of the level
+	cautious  = 1.0 / 4                // where nothing is known yet
+	enough    = 5                      // requests that tell something
+	rise      = 1.05                   // per tick
+	fall      = 0.7
+	longRest  = 5 * time.Second // the longest pause after one piece of background work
+	knownMost = 256             // kinds that are told apart
+)
+
+// NewGate returns a gate with so many places.
+func NewGate(most int) *Gate {
+	return &Gate{most: most, now: time.Now, level: 1, busy: cautious, changed: make(chan struct{}), kinds: map[string]*kind{}}
+}
+
+// Request counts a request of a client of a kind, such as a route; ended is called with its end, and whether its time
+// tells anything.
+func (g *Gate) Request(of string) (ended func(ok bool)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	began := g.now()
+	if g.isCalm(began) {
+		g.level = min(g.level, g.busy)
+	}
+	g.asking++
+	g.last = began
+	alone := g.active == 0
+	return func(ok bool) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.asking--
+		g.last = g.now()
+		if !ok {
+			return
+		}
+		k := g.kinds[of]
+		if k == nil {
+			if len(g.kinds) >= knownMost {
+				return
+			}
+			k = &kind{}
+			g.kinds[of] = k
+		}
+		took := g.last.Sub(began).Seconds()
+		if alone && g.active == 0 {
+			k.alone.add(took)
+		}
+		k.recent.add(took)
+	}
+}
+
+// isCalm reports whether no client has asked for a while.
+func (g *Gate) isCalm(now time.Time) bool { return g.asking == 0 && now.Sub(g.last) > calm }
+
+// Busy reports whether clients ask now, or did a moment ago.
+func (g *Gate) Busy() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.isCalm(g.now())
+}
+
+// Level is the number of places now.
+func (g *Gate) Level() float64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.level
+}
+
+// Place waits for a place for one piece of background work.
+func (g *Gate) Place(ctx context.Context) (release func(), err error) {
+	for {
+		g.mu.Lock()
+		now := g.now()
+		g.look(now)
+		if g.active < max(1, int(g.level)) && !now.Before(g.rest) {
+			g.active++
+			g.mu.Unlock()
+			return func() { g.leave(now) }, nil
+		}
+		changed := g.changed
+		g.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-changed:
+		case <-time.After(tick):
+		}
+	}
+}
+
+// leave gives a place back. Below a level of one, the next waits so long that the share of time is that of the level.
+func (g *Gate) leave(began time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active--
+	if g.level < 1 {
+		now := g.now()
+		pause := time.Duration(float64(now.Sub(began)) * (1/g.level - 1))
+		g.rest = now.Add(min(pause, longRest))
+	}
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+// look moves the level, at most once a tick.
+func (g *Gate) look(now time.Time) {
+	if now.Sub(g.ticked) < tick {
+		return
+	}
+	g.ticked = now
+	if g.isCalm(now) {
+		g.level = min(float64(g.most), max(1, 2*g.level))
+		g.rest = time.Time{}
+		return
+	}
+	if g.hurts() {
+		g.level = max(least, fall*g.level)
+	} else {
+		g.level = min(float64(g.most), rise*g.level)
+	}
+	g.busy = g.level
+}
+
+// hurts reports whether requests of some kind take longer than they do alone.
+func (g *Gate) hurts() bool {
+	for _, k := range g.kinds {
+		if k.alone.count >= enough && k.recent.count >= enough && k.recent.value > slower*k.alone.value {
+			return true
+		}
+	}
+	return false
+}
