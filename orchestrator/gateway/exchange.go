@@ -57,7 +57,7 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 	id := requestID(c.Get(RequestIDHeader))
 	x := &exchange{
 		gateway:    g,
-		request:    &telemetry.Request{ID: id, API: g.api.Name()},
+		request:    &telemetry.Request{ID: id, API: g.api.Name(), Background: isBackground(c.Context())},
 		log:        g.opts.Logger.With().Str("api", g.api.Name()).Str("request", id).Logger(),
 		started:    time.Now(),
 		method:     fault.Clip(utils.CopyString(c.Method())),

@@ -92,3 +92,43 @@ func TestHeavyRequestsGetTheirShare(t *testing.T) {
 		}
 	})
 }
+
+func TestBackgroundGetsPermitsThatNobodyWaitsFor(t *testing.T) {
+	p := newPermits("embedding", 1, 8, silentMeter{})
+	held, err := p.acquire(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := make(chan string, 2)
+	wait := func(name string, acquire func() (func(), error), waiting func() bool) {
+		go func() {
+			release, err := acquire()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			order <- name
+			release()
+		}()
+		for {
+			p.mu.Lock()
+			there := waiting()
+			p.mu.Unlock()
+			if there {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	wait("background", func() (func(), error) { return p.acquireBehind(t.Context()) }, func() bool { return len(p.background) == 1 })
+	wait("client", func() (func(), error) { return p.acquire(t.Context(), false) }, func() bool { return p.waiting.all == 1 })
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := p.acquireBehind(ctx); err == nil || len(p.background) != 1 {
+		t.Errorf("one that left: %v, %d wait", err, len(p.background))
+	}
+	held()
+	if first, second := <-order, <-order; first != "client" || second != "background" {
+		t.Errorf("%s, then %s", first, second)
+	}
+}

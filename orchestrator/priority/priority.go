@@ -119,6 +119,9 @@ func (g *Gate) Level() float64 {
 // Place waits for a place for one piece of background work.
 func (g *Gate) Place(ctx context.Context) (release func(), err error) {
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		g.mu.Lock()
 		now := g.now()
 		g.look(now)

@@ -13,6 +13,8 @@ import (
 type Request struct {
 	ID  string
 	API string
+	// Background says that nobody waits for it: its rows take their turns after those of all other requests.
+	Background bool
 
 	triton atomic.Int64
 	queued atomic.Int64

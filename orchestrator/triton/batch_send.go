@@ -96,7 +96,7 @@ func (b *Batcher[Row, Result]) fail(s *submission[Row, Result], err error) {
 	if s.over {
 		return
 	}
-	b.queue.remove(s)
+	b.lane(s).queue.remove(s)
 	s.waiting = nil
 	now := time.Now()
 	for batch := range s.batches {

@@ -61,11 +61,27 @@ type Batcher[Row, Result any] struct {
 	options BatchOptions
 
 	mu      sync.Mutex
+	front   lane[Row, Result] // of requests that someone waits for
+	behind  lane[Row, Result] // of work in the background
+	running int
+	asked   time.Time     // when rows last came to the front
+	gave    time.Time     // when the background last had a batch
+	perRow  time.Duration // what a row has taken of late, see retryAfter
+}
+
+// lane is what waits of one importance.
+type lane[Row, Result any] struct {
 	queue   queue[Row, Result]
 	waiting []*submission[Row, Result] // those with waiting rows, longest since their last turn first
 	turns   uint64
-	running int
-	perRow  time.Duration // what a row has taken of late, see retryAfter
+}
+
+// lane is where the rows of a request wait.
+func (b *Batcher[Row, Result]) lane(s *submission[Row, Result]) *lane[Row, Result] {
+	if s.account.Background {
+		return &b.behind
+	}
+	return &b.front
 }
 
 // NewBatcher returns a batcher. length is the number of tokens of a row. run sends one batch and returns a result per
@@ -109,30 +125,68 @@ func (b *Batcher[Row, Result]) Do(ctx context.Context, rows []Row) ([]Result, er
 func (b *Batcher[Row, Result]) submit(s *submission[Row, Result]) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n := len(b.queue.rows); n > 0 && n+s.left > b.options.MaxWaiting {
+	l := b.lane(s)
+	if n := len(l.queue.rows); n > 0 && n+s.left > b.options.MaxWaiting {
 		return &fault.Error{Kind: fault.Overloaded, Message: "too many inputs are waiting", RetryAfter: b.retryAfter()}
 	}
-	b.queue.add(s.waiting)
-	b.waiting = append(b.waiting, s)
+	if l == &b.behind && len(l.queue.rows) == 0 {
+		b.gave = time.Now() // it has not waited yet
+	}
+	l.queue.add(s.waiting)
+	l.waiting = append(l.waiting, s)
+	if l == &b.front {
+		b.asked = time.Now()
+	}
 	b.start()
 	return nil
 }
 
 // retryAfter estimates when what waits now is done, in whole seconds.
 func (b *Batcher[Row, Result]) retryAfter() time.Duration {
-	estimate := b.perRow * time.Duration(len(b.queue.rows)/b.options.Concurrency)
+	estimate := b.perRow * time.Duration(len(b.front.queue.rows)/b.options.Concurrency)
 	return min(max(estimate.Round(time.Second), time.Second), 30*time.Second)
 }
 
-// start sends batches until no more may be in flight or nothing waits.
+// What the background gets beside requests that someone waits for: after the last of them it is quiet for so long before
+// it gets everything; until then it has one batch at a time of a part of the tokens, and none while one of theirs is in
+// flight, so that a request which comes just then waits for little.
+// Once it has waited for long it has one such batch all the same.
+const (
+	quiet      = 2 * time.Second
+	smallShare = 8
+	starving   = time.Second
+)
+
+// start sends batches until no more may be in flight or nothing waits. Work in the background goes last, and its rows
+// are not put into batches of others, which they would lengthen.
 func (b *Batcher[Row, Result]) start() {
-	for b.running < b.options.Concurrency {
-		s := b.next()
-		if s == nil {
-			return
-		}
-		seed := s.longest()
-		b.running++
-		go b.send(newBatch(b.queue.take(seed, b.options), seed))
+	now := time.Now()
+	small := b.options
+	small.MaxTokens = max(1, small.MaxTokens/smallShare)
+	if now.Sub(b.gave) > starving && b.running < b.options.Concurrency && b.startOne(&b.behind, small) {
+		b.gave = now
 	}
+	for b.running < b.options.Concurrency && b.startOne(&b.front, b.options) {
+	}
+	options := b.options
+	most := b.options.Concurrency
+	if now.Sub(b.asked) < quiet {
+		options = small
+		most = 1
+	}
+	for b.running < most && b.startOne(&b.behind, options) {
+		b.gave = now
+	}
+}
+
+// startOne sends the next batch of a lane, if something waits there.
+func (b *Batcher[Row, Result]) startOne(l *lane[Row, Result], options BatchOptions) bool {
+	s := l.next()
+	if s == nil {
+		return false
+	}
+	seed := s.longest()
+	b.running++
+	go b.send(newBatch(l.queue.take(seed, options), seed))
+	return true
 }

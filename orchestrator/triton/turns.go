@@ -12,37 +12,37 @@ const fairEvery = 4
 // when nothing waits. It is the one that has had the fewest turns (least attained service), and among those the one
 // with the fewest rows left, and then the one that has waited longest. Turns are counted over all of an HTTP request's
 // rows: a search that submits its rows generation by generation is one request.
-func (b *Batcher[Row, Result]) next() *submission[Row, Result] {
-	b.forgetServed()
-	if len(b.waiting) == 0 {
+func (l *lane[Row, Result]) next() *submission[Row, Result] {
+	l.forgetServed()
+	if len(l.waiting) == 0 {
 		return nil
 	}
-	b.turns++
+	l.turns++
 	chosen := 0
-	if b.turns%fairEvery != 0 {
-		for i, s := range b.waiting {
-			if s.before(b.waiting[chosen]) {
+	if l.turns%fairEvery != 0 {
+		for i, s := range l.waiting {
+			if s.before(l.waiting[chosen]) {
 				chosen = i
 			}
 		}
 	}
-	s := b.waiting[chosen]
-	copy(b.waiting[chosen:], b.waiting[chosen+1:])
-	b.waiting[len(b.waiting)-1] = s
+	s := l.waiting[chosen]
+	copy(l.waiting[chosen:], l.waiting[chosen+1:])
+	l.waiting[len(l.waiting)-1] = s
 	s.account.AddTurn()
 	return s
 }
 
 // forgetServed drops the requests whose rows have all been taken along.
-func (b *Batcher[Row, Result]) forgetServed() {
-	kept := b.waiting[:0]
-	for _, s := range b.waiting {
+func (l *lane[Row, Result]) forgetServed() {
+	kept := l.waiting[:0]
+	for _, s := range l.waiting {
 		if s.longest() != nil {
 			kept = append(kept, s)
 		}
 	}
-	clear(b.waiting[len(kept):])
-	b.waiting = kept
+	clear(l.waiting[len(kept):])
+	l.waiting = kept
 }
 
 // before reports whether s goes before other, which has waited longer.
