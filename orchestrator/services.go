@@ -51,7 +51,7 @@ func (a *application) masked() gateway.API {
 
 // openOracles follows the models that score molecules for the molecule APIs.
 func (a *application) openOracles() {
-	open := oracle.Opener(a.client, a.config.Oracle, a.batching(oracle.API))
+	open := oracle.Opener(a.client, a.config.Oracle, a.batching(oracle.API), a.metrics.Oracle)
 	a.oracles = oracle.New(a.config.Oracle, catalog(a, oracle.API, open))
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,41 @@ func TestStream(t *testing.T) {
 	}
 	if _, whole := r.post("/generate", request+"}"); whole != data[12] {
 		t.Errorf("the last event is %s, the answer without a stream %s", data[12], whole)
+	}
+}
+
+// A stream of a search for an oracle and another term, from several molecules at once and from none.
+func TestAStreamOfAnObjective(t *testing.T) {
+	r := start(t, standard, append(toyModels(t, 0), oracleModel(t))...)
+	for _, smi := range []string{`[]`, `["` + plain + `", "` + ibuprofen + `"]`} {
+		request := `{"smi": ` + smi + `, "shared": true, "iterations": 8, "particles": 20, "num_molecules": 3, "seed": 5, "include_scores": true,
+			"min_similarity": 0, "evaluated": true, "objective": {"combine": "geometric_mean", "terms": ["bit_count", "QED"]}`
+		var data []string
+		if err := r.events(t.Context(), request+`, "stream": true}`, func(d string) { data = append(data, d) }); err != nil || len(data) < 9 {
+			t.Fatalf("%d events: %v", len(data), err)
+		}
+		best := 0.0
+		for _, text := range data[:len(data)-1] {
+			var p Progress
+			if err := json.Unmarshal([]byte(text), &p); err != nil || p.Best != nil && p.Best.Score < best {
+				t.Fatalf("%s after %v: %v", text, best, err)
+			}
+			if p.Best != nil {
+				best = p.Best.Score
+			}
+		}
+		end := data[len(data)-1]
+		var answer struct{ Generated, Evaluated []Molecule }
+		if err := json.Unmarshal([]byte(end), &answer); err != nil || len(answer.Generated) != 3 || answer.Generated[0].Score != best {
+			t.Errorf("the best of the stream is %v, its end %s (%v)", best, end, err)
+		}
+		found := func(m Molecule) bool { return m.Smiles == answer.Generated[0].Smiles && m.Score == best }
+		if !slices.ContainsFunc(answer.Evaluated, found) {
+			t.Errorf("%+v is not among those evaluated", answer.Generated[0])
+		}
+		if _, whole := r.post("/generate", request+"}"); whole != end {
+			t.Errorf("the last event is %s, the answer without a stream %s", end, whole)
+		}
 	}
 }
 

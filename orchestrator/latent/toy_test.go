@@ -221,7 +221,7 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	silent := func(int) {}
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
 	service := New(config, triton.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, batching)),
-		oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, oracle.Opener(client, oracles, batching))))
+		oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, oracle.Opener(client, oracles, batching, func(string, string, int) {}))))
 	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
 	defer cancel()
 	if _, err := tritontest.Wait(ctx, registry, func(*triton.Snapshot) bool { return service.Ready() == nil }); err != nil {

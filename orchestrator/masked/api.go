@@ -71,7 +71,7 @@ type Response struct {
 	Status    string     `json:"status"` // "success"
 	Molecules []Molecule `json:"molecules"`
 	Drawn     int        `json:"drawn,omitzero"` // rows whose masks the model filled; only with Request.Scores
-	// Evaluated are all molecules that have a score, each once, in no order: with Request.Evaluated.
+	// Evaluated are all molecules that have a score, each once, in the order in which they were scored: with Request.Evaluated.
 	Evaluated []Molecule `json:"evaluated,omitempty"`
 	// Unfinished says what ended the work before it was done; nil where nothing did.
 	Unfinished *unfinished.Mark `json:"unfinished,omitempty"`

@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -43,9 +44,33 @@ func TestRoundsForAnObjective(t *testing.T) {
 	if _, there := listed["CCCCC"]; there {
 		t.Error("a molecule without the given fragment was a start")
 	}
-	best := answer.Evaluated[0]
+	best := slices.MaxFunc(answer.Evaluated, func(a, b Molecule) int { return cmp.Compare(a.Score, b.Score) })
 	if answer.Molecules[0] != best || !slices.IsSortedFunc(answer.Molecules, func(a, b Molecule) int { return int(1e9 * (b.Score - a.Score)) }) {
 		t.Errorf("first %+v, best %+v", answer.Molecules[0], best)
+	}
+}
+
+// A stream shows scores of the objective with all their digits, and ends with the answer that comes without one.
+func TestAStreamOfAnObjective(t *testing.T) {
+	h := start(t, Config{})
+	const request = `{"num_molecules": 20, "rounds": 2, "seed": 5, "objective": {"combine": "geometric_mean", "terms": ["QED", {"name": "TPSA", "min": 40, "max": 60}]}`
+	events := h.events(request + `, "stream": true}`)
+	best := 0.0
+	for _, text := range events[:len(events)-1] {
+		var now Progress
+		if err := json.Unmarshal([]byte(text), &now); err != nil || now.Best != nil && *now.Best < best {
+			t.Fatalf("%s after %v: %v", text, best, err)
+		}
+		if now.Best != nil {
+			best = *now.Best
+		}
+	}
+	var last Response
+	if err := json.Unmarshal([]byte(events[len(events)-1]), &last); err != nil || len(last.Molecules) == 0 || last.Molecules[0].Score != best {
+		t.Errorf("the best of the stream is %v, its end %s (%v)", best, events[len(events)-1], err)
+	}
+	if whole := h.generate(request + "}"); !slices.Equal(whole, last.Molecules) {
+		t.Errorf("without a stream %v, with one %v", whole, last.Molecules)
 	}
 }
 

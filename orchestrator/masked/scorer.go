@@ -1,10 +1,8 @@
 package masked
 
 import (
-	"cmp"
 	"context"
 	"math"
-	"slices"
 	"sync"
 
 	"retort/chem"
@@ -19,6 +17,7 @@ type scorer struct {
 
 	mu    sync.Mutex
 	known map[string]float64 // by canonical SMILES; NaN for no score
+	order []string           // of known, as they were scored
 }
 
 // scorer opens the objective of a request, and has its oracles tried before anything is computed.
@@ -54,7 +53,11 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, score := range scores {
-		s.known[unknown[i].SMILES()] = score
+		smiles := unknown[i].SMILES()
+		if _, twice := s.known[smiles]; !twice {
+			s.order = append(s.order, smiles)
+		}
+		s.known[smiles] = score
 	}
 	all := make([]float64, len(molecules))
 	for i, m := range molecules {
@@ -67,15 +70,14 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	return all, err
 }
 
-// evaluated are all molecules that have a score, best first.
+// evaluated are all molecules that have a score, in the order in which they were scored.
 func (s *scorer) evaluated() []Molecule {
 	var all []Molecule
-	for smiles, score := range s.known {
-		if !math.IsNaN(score) {
+	for _, smiles := range s.order {
+		if score := s.known[smiles]; !math.IsNaN(score) {
 			all = append(all, Molecule{SMILES: smiles, Score: s.shown(score)})
 		}
 	}
-	slices.SortFunc(all, func(a, b Molecule) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.SMILES, b.SMILES)) })
 	return all
 }
 

@@ -47,7 +47,7 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	catalog := triton.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, triton.BatchOptions{MaxTokens: 512}))
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
 	service := New(config, catalog, oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {},
-		oracle.Opener(client, oracles, triton.BatchOptions{}))))
+		oracle.Opener(client, oracles, triton.BatchOptions{}, func(string, string, int) {}))))
 	if err := service.Ready(); err != nil {
 		t.Fatal(err)
 	}

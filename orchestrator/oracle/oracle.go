@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -36,11 +37,23 @@ type Oracle struct {
 	smiles  bool // it reads SMILES, else fingerprints
 	batched bool // its tensors have a batch dimension of their own
 	timeout time.Duration
+	count   Count
 
 	client  *triton.Client
 	model   string
 	batcher *triton.Batcher[*chem.Molecule, []float64]
 }
+
+// Count is told how many molecules an oracle was asked to score in one call, by what became of them: Scored, None or
+// Failed. It is called from many goroutines.
+type Count func(oracle, outcome string, molecules int)
+
+// What becomes of a molecule.
+const (
+	Scored = "scored"
+	None   = "none"   // its first output is NaN or infinite
+	Failed = "failed" // the call failed
+)
 
 // The range of the parameter unit.
 const (
@@ -50,12 +63,12 @@ const (
 
 // Opener opens oracles. The parameter unit of the entry is a difference of scores that is a step worth taking; default
 // 0.1.
-func Opener(client *triton.Client, config Config, batching triton.BatchOptions) func(*triton.Model) (objective.Oracle, error) {
+func Opener(client *triton.Client, config Config, batching triton.BatchOptions, count Count) func(*triton.Model) (objective.Oracle, error) {
 	return func(entry *triton.Model) (objective.Oracle, error) {
 		r := entry.Read()
 		o := &Oracle{
 			name: r.PublicID(), client: client, model: r.Name, unit: r.Number("unit", 0.1, minUnit, maxUnit),
-			batched: entry.Config.MaxBatch > 0, timeout: config.Timeout,
+			batched: entry.Config.MaxBatch > 0, timeout: config.Timeout, count: count,
 		}
 		if slices.Contains(objective.Names(), o.name) {
 			r.Check(fmt.Errorf("the name %s is that of a built-in term", o.name))
@@ -69,7 +82,7 @@ func Opener(client *triton.Client, config Config, batching triton.BatchOptions) 
 			batching.MaxRows = entry.Config.MaxBatch
 		}
 		batching.MaxTokens = batching.MaxRows
-		o.batcher = triton.NewBatcher(func(*chem.Molecule) int { return 1 }, o.infer, batching)
+		o.batcher = triton.NewBatcher(func(*chem.Molecule) int { return 1 }, o.counted, batching)
 		return o, nil
 	}
 }
@@ -132,6 +145,24 @@ func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]flo
 		return rows, fault.Wrap(fault.Unavailable, err, "the oracle %s failed: %s", o.name, f.Message)
 	}
 	return rows, err
+}
+
+// counted is one inference, counted.
+func (o *Oracle) counted(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+	rows, err := o.infer(ctx, molecules)
+	if err != nil {
+		o.count(o.name, Failed, len(molecules))
+		return nil, err
+	}
+	none := 0
+	for _, row := range rows {
+		if math.IsNaN(row[0]) || math.IsInf(row[0], 0) {
+			none++
+		}
+	}
+	o.count(o.name, None, none)
+	o.count(o.name, Scored, len(rows)-none)
+	return rows, nil
 }
 
 // infer is one inference.

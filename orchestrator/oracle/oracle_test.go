@@ -3,8 +3,10 @@ package oracle_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,8 +64,28 @@ input [ { name: "smiles" data_type: TYPE_STRING dims: [ -1 ] } ]
 output [ { name: "letters" data_type: TYPE_FP32 dims: [ -1 ] }, { name: "score" data_type: TYPE_FP32 dims: [ -1 ] } ]`
 )
 
+// counts are the molecules that oracles were asked for, by "oracle outcome".
+type counts struct {
+	mu  sync.Mutex
+	all map[string]int
+}
+
+func (c *counts) count(oracle, outcome string, molecules int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all = map[string]int{}
+	}
+	c.all[oracle+" "+outcome] += molecules
+}
+
 // serve opens the oracles of a server.
 func serve(tb testing.TB, config oracle.Config, models ...tritontest.Model) *oracle.Oracles {
+	tb.Helper()
+	return serveCounted(tb, config, &counts{}, models...)
+}
+
+func serveCounted(tb testing.TB, config oracle.Config, c *counts, models ...tritontest.Model) *oracle.Oracles {
 	tb.Helper()
 	client := tritontest.Start(tb, models...).Client()
 	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 50 * time.Millisecond})
@@ -71,7 +93,7 @@ func serve(tb testing.TB, config oracle.Config, models ...tritontest.Model) *ora
 	if err := registry.Refresh(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	open := oracle.Opener(client, config, triton.BatchOptions{})
+	open := oracle.Opener(client, config, triton.BatchOptions{}, c.count)
 	return oracle.New(config, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {}, open))
 }
 
@@ -113,6 +135,23 @@ func TestAnOracleThatFails(t *testing.T) {
 	_, err = one.Score(t.Context(), read(t, "CS"))
 	if f := fault.As(err); err == nil || f.Kind != fault.Timeout || !strings.Contains(f.Message, "the oracle length did not score") {
 		t.Errorf("%+v", err)
+	}
+}
+
+func TestWhatAnOracleIsAskedForIsCounted(t *testing.T) {
+	var c counts
+	one := serveCounted(t, oracle.Config{Timeout: time.Minute, Calls: 100}, &c, reading(t, "length", batched)).All()[0]
+	if _, err := one.Score(t.Context(), read(t, "C", "CC", "CCC", "CCCC", "CCCCCCCCCCCCC")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Score(t.Context(), read(t, "CN", "CCN")); err == nil {
+		t.Fatal("no error")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	want := map[string]int{"length scored": 4, "length none": 1, "length failed": 2}
+	if !maps.Equal(c.all, want) {
+		t.Errorf("counted %v, want %v", c.all, want)
 	}
 }
 

@@ -25,6 +25,7 @@ type Metrics struct {
 	rows      *prometheus.CounterVec
 	batchRows *prometheus.HistogramVec
 	batchPad  *prometheus.HistogramVec
+	oracle    *prometheus.CounterVec
 	models    *prometheus.GaugeVec
 	tritonUp  prometheus.Gauge
 
@@ -67,6 +68,9 @@ func NewMetrics() *Metrics {
 		}, []string{"api"}),
 		batchRows: histogram("retort_batch_rows", "Rows per call to Triton.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, "api"),
 		batchPad:  histogram("retort_batch_padded_tokens", "Tokens per call to Triton, padding counted.", []float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}, "api"),
+		oracle: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "retort_oracle_molecules_total", Help: "Molecules that an oracle was asked to score, by oracle and outcome: scored, none (no score) or failed.",
+		}, []string{"oracle", "outcome"}),
 		models: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "retort_models_ready", Help: "Models that an API can serve now.",
 		}, []string{"api"}),
@@ -85,7 +89,7 @@ func NewMetrics() *Metrics {
 	}, []string{"api"})
 	m.Registry.MustRegister(m.batchLines, m.batchStates, m.batchWaiting)
 	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.queued, m.own, m.inFlight, m.waiting, m.refused, m.cut, m.tokens, m.rows,
-		m.batchRows, m.batchPad, m.models, m.tritonUp,
+		m.batchRows, m.batchPad, m.oracle, m.models, m.tritonUp,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -130,6 +134,11 @@ func (m *Metrics) Unfinished(api, reason string) { m.cut.WithLabelValues(api, re
 func (m *Metrics) Batch(api string, rows, paddedTokens int) {
 	m.batchRows.WithLabelValues(api).Observe(float64(rows))
 	m.batchPad.WithLabelValues(api).Observe(float64(paddedTokens))
+}
+
+// Oracle counts molecules that an oracle was asked to score, by what became of them.
+func (m *Metrics) Oracle(name, outcome string, molecules int) {
+	m.oracle.WithLabelValues(name, outcome).Add(float64(molecules))
 }
 
 // ModelsReady sets how many models api can serve.
