@@ -18,6 +18,8 @@ type editor struct {
 type variant struct {
 	smiles     string  // canonical
 	similarity float64 // to the most similar seed
+	// fingerprint is that of the molecule.
+	fingerprint chem.Fingerprint
 }
 
 // make gives the variants of each of the parents, distinct among those of the same parents and none of them a seed.
@@ -38,7 +40,7 @@ func (e *editor) make(ctx context.Context, parents []chem.Parents) ([][]variant,
 	for i, some := range made {
 		for _, r := range results[:len(some)] {
 			if r.Err == nil && e.keeps(r.Molecule) {
-				variants[i] = append(variants[i], variant{r.Molecule.SMILES(), similarity(e.seeds, r.Molecule)})
+				variants[i] = append(variants[i], variant{r.Molecule.SMILES(), similarity(e.seeds, r.Molecule), r.Molecule.Fingerprint()})
 			}
 		}
 		results = results[len(some):]

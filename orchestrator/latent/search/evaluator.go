@@ -16,8 +16,10 @@ const maxKnownTexts = 1 << 17
 type evaluator struct {
 	goal  Goal
 	seeds []Seed
-	told  func(*Molecule)      // of each molecule that has a score; nil for no one
-	known map[string]*Molecule // by text; nil for a text that is no molecule, is not admitted or has no score
+	told  func(*Molecule) // of each molecule that has a score; nil for no one
+	// surrogate learns from every molecule that has a score; nil for none.
+	surrogate *surrogate
+	known     map[string]*Molecule // by text; nil for a text that is no molecule, is not admitted or has no score
 	// scored are the molecules that were scored, by canonical SMILES, which several texts may have; nil for no score.
 	scored map[string]*Molecule
 
@@ -78,6 +80,10 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 		}
 		m := &Molecule{SMILES: molecule.SMILES(), Score: scores[i], Similarity: similarity(e.seeds, molecule)}
 		e.scored[m.SMILES] = m
+		if e.surrogate != nil {
+			fingerprint := molecule.Fingerprint()
+			e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.fitness(m))
+		}
 		if e.told != nil {
 			e.told(m)
 		}

@@ -83,6 +83,9 @@ func (o *optimizer) found() []*Molecule {
 // the hall of fame, as far as seeds may be results.
 func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
 	o := &optimizer{Search: s, evaluator: newEvaluator(s.Goal, s.Seeds, s.Evaluated), excluded: map[string]bool{}}
+	if s.predicts() {
+		o.evaluator.surrogate = &surrogate{}
+	}
 	o.hallOfFame = hallOfFame{goal: &o.Goal, size: max(s.Molecules, eliteSize)}
 	o.population = newPopulation(s.Random)
 	o.population.size = s.parents()
