@@ -8,7 +8,8 @@
 //
 //  1. CMA-ES is asked for a tenth of the points; the rest are offspring of the best molecules so far
 //     (population.go), made by mutation and crossover operators (operators.go, reproduction.go, and breed.go for
-//     those that change graphs), each chosen as often as it has paid so far (selection.go).
+//     those that change graphs), each chosen as often as it has paid so far (selection.go). A long search makes several
+//     edits for a child and takes the one of which a model of the scores so far predicts the most (surrogate.go).
 //  2. All points are decoded, and every text that is new is read as a molecule and scored (evaluator.go). Molecules
 //     that meet the constraint on similarity enter the hall of fame (halloffame.go), from which the answer is taken.
 //  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES is told the values of the

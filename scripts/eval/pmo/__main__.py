@@ -1,7 +1,7 @@
 """PMO through the HTTP APIs of a gateway and a Triton of its own:
 
     scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo --report OUT.md [--tasks qed,...] [--seeds 3]
-        [--searches latent,masked,both] [--form oracle|composed] [--calls 10000]
+        [--searches latent,masked,both] [--form oracle|composed] [--calls 10000] [--particles 100] [--slack 1.5]
 
 For each task, search and seed: one search, or two after each other, of 10,000 calls of the oracle, without a library: latent from
 molecules that the model draws (smi []), masked from a generation without a template, both: a tenth of the calls masked, then latent
@@ -55,6 +55,7 @@ class Gateway:
 
     def __init__(self, latent: str, masked: str) -> None:
         self.urls = {"latent": latent, "masked": masked}
+        self.particles, self.slack = PARTICLES, SLACK
 
     def generate(self, api: str, body: dict) -> dict:
         """The answer of /generate; SystemError with the text of a refusal."""
@@ -77,7 +78,7 @@ class Gateway:
 
     def latent(self, objective: object, calls: int, seed: int, starts: list[str]) -> list[tuple[str, float]]:
         body = {"smi": starts, "shared": True, "objective": objective, "min_similarity": 0, "num_molecules": 10, "seed": seed,
-                "particles": PARTICLES, "iterations": max(1, int(calls / PARTICLES * SLACK)), "evaluated": True}
+                "particles": self.particles, "iterations": max(1, int(calls / self.particles * self.slack)), "evaluated": True}
         while True:
             try:
                 return [(m["smiles"], m["score"]) for m in self.generate("latent", body)["evaluated"]]
@@ -225,6 +226,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--form", choices=("oracle", "composed"), default="oracle")
     parser.add_argument("--calls", type=int, default=10_000)
+    parser.add_argument("--particles", type=int, default=PARTICLES, help="evaluations of an iteration of the latent search")
+    parser.add_argument("--slack", type=float, default=SLACK, help="evaluations of the latent search for each call")
     parser.add_argument("--binary", type=Path, default=ROOT / "bin/retort")
     parser.add_argument("--results", type=Path, default=ROOT / "runs/pmo/results.jsonl", help="one line a search; those that are there are not run again")
     parser.add_argument("--report", type=Path, help="file for the table")
@@ -236,6 +239,7 @@ def main() -> None:
     done = [json.loads(line) for line in args.results.read_text().splitlines()] if args.results.exists() else []
     known = {(r["task"], r["search"], r["seed"], r["form"]) for r in done}
     with served(args.binary) as gateway:
+        gateway.particles, gateway.slack = args.particles, args.slack
         for seed in range(args.seeds):
             for task in args.tasks.split(","):
                 for search in args.searches.split(","):
