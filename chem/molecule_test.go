@@ -99,6 +99,20 @@ func TestErrorsNameAtoms(t *testing.T) {
 	}
 }
 
+// As the newest RDKit has it, whichever is built in.
+func TestPhosphorusHasAtMostFiveBonds(t *testing.T) {
+	for smiles, wanted := range map[string]bool{
+		"O=[PH](Cl)(Cl)(Cl)Oc1ccccc1": false, "F[PH](F)(F)(F)F": false, "O=[AsH](Cl)(Cl)(Cl)C": false,
+		"OP(=O)(O)O": true, "F[P-](F)(F)(F)(F)F": true, "FP(F)(F)(F)F": true, "C[As](=O)(O)O": true,
+	} {
+		_, err := chem.Parse(smiles)
+		var valence *chem.ValenceError
+		if refused := errors.As(err, &valence); refused == wanted || wanted && err != nil {
+			t.Errorf("%s: %v", smiles, err)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		limits chem.Limits

@@ -53,6 +53,21 @@ void complain_as_written(const std::string &smiles, RDKit::SmilesParserParams pa
   if (mol) RDKit::MolOps::sanitizeMol(*mol);
 }
 
+// Refuses neutral phosphorus and arsenic with more than five bonds, which this version of RDKit takes
+// and newer ones do not.
+void refuse_valences(const RDKit::ROMol &mol) {
+  for (const auto *atom : mol.atoms()) {
+    const int element = atom->getAtomicNum();
+    if ((element != 15 && element != 33) || atom->getFormalCharge() != 0) continue;
+    const int valence = atom->getTotalValence();
+    if (valence <= 5) continue;
+    const std::string index = std::to_string(atom->getIdx());
+    throw RDKit::AtomValenceException("Explicit valence for atom # " + index + " " + atom->getSymbol() + ", " +
+                                          std::to_string(valence) + ", is greater than permitted",
+                                      atom->getIdx());
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs) {
@@ -69,6 +84,7 @@ std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs) {
     throw;
   }
   if (!mol) throw Refusal(RETORT_SYNTAX, "not a SMILES string");
+  refuse_valences(*mol);
   if (mol->getNumAtoms() == 0) throw Refusal(RETORT_EMPTY, "no atoms");
   return mol;
 }

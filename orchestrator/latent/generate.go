@@ -75,7 +75,7 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 			return err
 		})
 	}
-	cut, err := unfinished.Of(ctx, work, group.Wait(), results.any())
+	cut, err := unfinished.Of(ctx, work, group.Wait(), results.any(g.seeds, r.Objective != nil))
 	if err != nil {
 		return Generated{}, err
 	}

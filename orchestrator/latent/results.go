@@ -36,11 +36,15 @@ func (r *results) end(i int, found []*search.Molecule, err error) {
 	r.ended[i] = err == nil
 }
 
-// any reports whether anything was found that the answer would show.
-func (r *results) any() bool {
-	some := func(found []*search.Molecule) bool { return len(found) > 0 }
-	scored := func(evaluated []*Molecule) bool { return len(evaluated) > 0 }
-	return slices.ContainsFunc(r.found, some) || slices.ContainsFunc(r.evaluated, scored)
+// any reports whether anything was found that the answer would show. The seeds, which the client knows, are something
+// where an objective of the client's own has scored them.
+func (r *results) any(seeds []search.Seed, own bool) bool {
+	isNew := func(smiles string) bool {
+		return own || !slices.ContainsFunc(seeds, func(s search.Seed) bool { return s.SMILES == smiles })
+	}
+	found := func(m *search.Molecule) bool { return isNew(m.SMILES) }
+	scored := func(m *Molecule) bool { return isNew(m.Smiles) }
+	return slices.ContainsFunc(slices.Concat(r.found...), found) || slices.ContainsFunc(slices.Concat(r.evaluated...), scored)
 }
 
 // unfinished is what the answer says of what cut it short, nil for nothing.

@@ -53,6 +53,13 @@ func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	return found[:min(wanted, len(found))], err
 }
 
+// isNew reports whether the answer would show anything that the client does not know. The molecules that the request
+// gave to start from are something where an objective of the client's own has scored them.
+func (g *generation) isNew(found []*candidate, scorer *scorer) bool {
+	drawn := func(c *candidate) bool { return g.request.Objective != nil || !slices.Contains(g.starts, c) }
+	return slices.ContainsFunc(found, drawn) || bool(g.request.Evaluated) && len(scorer.evaluated()) > len(g.starts)
+}
+
 // first draws from the template of the request, and again, as often as asked, for what is missing: rows that are no
 // molecule as the model wrote them, and repeated molecules where they are not wanted. Repaired molecules fill the
 // places that are still empty in the end. Beside an error comes what was found until then.

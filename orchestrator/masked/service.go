@@ -77,7 +77,7 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	defer endLast()
 	g.last = last
 	found, err := g.run(work)
-	cut, err := unfinished.Of(ctx, work, err, len(found) > 0 || bool(r.Evaluated) && len(scorer.evaluated()) > 0)
+	cut, err := unfinished.Of(ctx, work, err, g.isNew(found, scorer))
 	if err != nil {
 		return Response{}, fault.As(err)
 	}

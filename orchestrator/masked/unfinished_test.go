@@ -70,6 +70,17 @@ func (h *harness) unfinishedAnswer(body string) (status int, reason string, answ
 	return status, res.Header.Get(unfinished.Header), answer, text
 }
 
+// What the request gave to start from is nothing that was found.
+func TestAModelThatFailsAtOnce(t *testing.T) {
+	for _, more := range []string{"", `, "evaluated": true`} {
+		h := startWith(t, after(0, toy(t), fail))
+		status, reason, _, text := h.unfinishedAnswer(`{"smi": ["CCO", "CCN"], "num_molecules": 5, "rounds": 2, "seed": 4` + more + `}`)
+		if status == http.StatusOK || reason != "" {
+			t.Errorf("%q: %d %q %s", more, status, reason, text)
+		}
+	}
+}
+
 // A call to the model that fails takes nothing of the calls before it: of the first generation as of a later round.
 func TestAModelThatFailsHalfWay(t *testing.T) {
 	for name, body := range map[string]string{

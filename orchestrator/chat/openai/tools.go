@@ -90,6 +90,7 @@ func oneOfTools(tools []Tool) json.RawMessage {
 		_ = json.Unmarshal(taken, &schema) // without definitions there is nothing to move
 		if clash(definitions, schema.Defs) {
 			taken = apart(taken, t.Function.Name)
+			schema.Defs = nil // Unmarshal would keep what is there
 			_ = json.Unmarshal(taken, &schema)
 		}
 		maps.Copy(definitions, schema.Defs)

@@ -21,10 +21,10 @@ func TestDefinitionsOfToolsStayApart(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(oneOfTools([]Tool{tool("one", "string"), tool("two", "integer"), tool("three", "string")}), &schema); err != nil {
+	if err := json.Unmarshal(oneOfTools([]Tool{tool("one", "string"), tool("two", "integer")}), &schema); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"string", "integer", "string"} {
+	for i, want := range []string{"string", "integer"} {
 		reference := schema.AnyOf[i].Properties.Parameters.Properties["a"]["$ref"]
 		if kind := schema.Defs[reference[len("#/$defs/"):]].Type; kind != want {
 			t.Errorf("tool %d refers to %s, which is %q", i, reference, kind)
