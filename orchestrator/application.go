@@ -24,22 +24,24 @@ import (
 
 // application is the running program: what the APIs share, and their gateways.
 type application struct {
-	config    *Config
-	logger    zerolog.Logger
-	stdout    io.Writer
-	metrics   *telemetry.Metrics
-	memory    *memory.Budget
-	client    *triton.Client
-	registry  *triton.Registry
-	keys      *gateway.Keys // nil: none is asked for
-	oracles   *oracle.Oracles
-	gateways  []*gateway.Gateway
-	mcp       *gateway.Gateway // nil where it is switched off
-	batches   *gateway.Gateway // files and batches
-	gate      *priority.Gate   // requests of clients go before work that nobody waits for
-	jobs      jobs
-	listeners []listener
-	secure    *tls.Config
+	config   *Config
+	logger   zerolog.Logger
+	stdout   io.Writer
+	metrics  *telemetry.Metrics
+	memory   *memory.Budget
+	client   *triton.Client
+	registry *triton.Registry
+	keys     *gateway.Keys // nil: none is asked for
+	oracles  *oracle.Oracles
+	gateways []*gateway.Gateway
+	mcp      *gateway.Gateway // nil where it is switched off
+	batches  *gateway.Gateway // files and batches
+	gate     *priority.Gate   // requests of clients go before work that nobody waits for
+	jobs     jobs
+	// optimizations are the jobs of the molecule APIs, by API; nil where jobs are switched off.
+	optimizations map[string]*gateway.Gateway
+	listeners     []listener
+	secure        *tls.Config
 
 	life     context.Context // of all work; ends after the drain
 	end      context.CancelFunc
@@ -130,6 +132,9 @@ func (a *application) openGateways() error {
 	if err := a.openBatches(); err != nil {
 		return err
 	}
+	if err := a.openOptimizations(); err != nil {
+		return err
+	}
 	return a.openJobs()
 }
 
@@ -167,7 +172,7 @@ func (a *application) listen() error {
 		if limits.Port == 0 {
 			continue
 		}
-		if err := a.open(s.name, a.withBatches(s.name, a.gateways[i].Handler()), limits.Port); err != nil {
+		if err := a.open(s.name, a.withJobs(s.name, a.gateways[i].Handler()), limits.Port); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/jobs/batch"
+	"retort/orchestrator/jobs/optimization"
 	"retort/orchestrator/jobs/queue"
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
@@ -49,11 +50,12 @@ type Config struct {
 
 	MCP bool `name:"mcp" default:"true" negatable:"" help:"Offer the APIs as tools of the Model Context Protocol at /mcp of the main port."`
 
-	Jobs         bool          `default:"true" negatable:"" help:"Keep files, batches and other jobs that outlast a request (JOBS.md)."`
-	JobsData     string        `type:"path" placeholder:"FOLDER" help:"Where jobs are kept, unless in a NATS cluster; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
-	JobsMaxBytes int64         `default:"0" placeholder:"BYTES" help:"Most bytes that files may take, and results that are not in files yet as much again. 0: only the disk bounds them, of which a 20th, at most 256 MiB, stays free."`
-	Batch        batch.Config  `embed:"" prefix:"jobs-" group:"Files and batches"`
-	NATS         queue.Cluster `embed:"" prefix:"nats-" group:"NATS cluster of jobs"`
+	Jobs         bool                `default:"true" negatable:"" help:"Keep files, batches and other jobs that outlast a request (JOBS.md)."`
+	JobsData     string              `type:"path" placeholder:"FOLDER" help:"Where jobs are kept, unless in a NATS cluster; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
+	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Most bytes that files may take, and results that are not in files yet as much again. 0: only the disk bounds them, of which a 20th, at most 256 MiB, stays free."`
+	Batch        batch.Config        `embed:"" prefix:"jobs-" group:"Files and batches"`
+	Optimization optimization.Config `embed:"" prefix:"jobs-" group:"Searches as jobs"`
+	NATS         queue.Cluster       `embed:"" prefix:"nats-" group:"NATS cluster of jobs"`
 
 	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn, error or critical, in any case; also default (info) and warning."`
 	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal."`
@@ -165,6 +167,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Batch.FileBytes < 1 || c.Batch.Requests < 1 || c.Batch.Concurrency < 1 || c.Batch.KeepFiles < time.Hour {
 		errs = append(errs, errors.New("jobs-file-bytes, jobs-requests and jobs-concurrency must be positive, jobs-keep-files an hour or more"))
+	}
+	if o := c.Optimization; o.Searches < 1 || o.Timeout <= 0 || o.Keep <= 0 || o.Most < 1 {
+		errs = append(errs, errors.New("jobs-searches, jobs-search-timeout, jobs-keep-searches and jobs-most-searches must be positive"))
 	}
 	if c.JobsMaxBytes < 0 {
 		errs = append(errs, errors.New("jobs-max-bytes must not be negative"))

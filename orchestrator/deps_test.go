@@ -34,6 +34,8 @@ var arrows = map[string][]string{
 	"orchestrator/priority":           {},
 	"orchestrator/jobs/queue":         {},
 	"orchestrator/jobs/batch":         {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/memory"},
+	"orchestrator/jobs/optimization":  {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
+	"orchestrator/client":             {},
 	"orchestrator/mcp":                {"chem", "orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb": {},

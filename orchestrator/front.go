@@ -26,7 +26,7 @@ func (a *application) front() fasthttp.RequestHandler {
 	app := gateway.NewApp()
 	a.openAIRoutes(app)
 	for i, s := range services {
-		app.Use("/"+s.name, behind("/"+s.name, a.withBatches(s.name, a.gateways[i].Handler())))
+		app.Use("/"+s.name, behind("/"+s.name, a.withJobs(s.name, a.gateways[i].Handler())))
 	}
 	for _, path := range []string{"/files", "/batches"} {
 		app.Use([]string{openAIBase + path, path}, forward(a.batches.Handler()))

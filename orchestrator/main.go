@@ -32,6 +32,7 @@ type commands struct {
 
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
 	Model       modelCommand       `cmd:"" help:"Work on the model repository."`
+	Jobs        jobsCommand        `cmd:"" help:"Batches and searches that a running retort keeps."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Exit 0 if a running retort is ready, for container probes."`

@@ -75,8 +75,9 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 	})
 	ctx, x.span = telemetry.Tracer().Start(ctx, x.method+" "+g.api.Name()+x.path, trace.WithSpanKind(trace.SpanKindServer))
 	ctx = telemetry.WithRequest(g.identified(ctx, c), x.request)
-	ctx, stop := context.WithTimeout(ctx, g.opts.Timeout)
-	ctx = unfinished.Within(ctx, g.limits(x.started))
+	timeout, stopping := g.times(workOf(c.Context()))
+	ctx, stop := context.WithTimeout(ctx, timeout)
+	ctx = unfinished.Within(ctx, limits(x.started, timeout, stopping))
 	ctx, gone := context.WithCancelCause(ctx)
 	x.atEnd(stop)
 	x.atEnd(func() { gone(nil) })
@@ -89,9 +90,22 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 
 // limits say when the work of a request that came at a moment has to end with what it has. Half of the time that is left
 // then is for what was found and has no score yet, half for the answer.
-func (g *Gateway) limits(came time.Time) unfinished.Limits {
-	reserve := unfinished.Reserve(g.opts.Timeout)
-	return unfinished.Limits{End: came.Add(g.opts.Timeout - reserve), Grace: reserve / 2, Stopping: g.opts.Stopping}
+func limits(came time.Time, timeout time.Duration, stopping context.Context) unfinished.Limits {
+	reserve := unfinished.Reserve(timeout)
+	return unfinished.Limits{End: came.Add(timeout - reserve), Grace: reserve / 2, Stopping: stopping}
+}
+
+// times are how long a request may take, and what ends when its work has to.
+func (g *Gateway) times(work Work) (timeout time.Duration, stopping context.Context) {
+	timeout = g.opts.Timeout
+	stopping = g.opts.Stopping
+	if work.Timeout > 0 {
+		timeout = work.Timeout
+	}
+	if work.Stopping != nil {
+		stopping = work.Stopping
+	}
+	return timeout, stopping
 }
 
 // cut notes that an answer is unfinished, if it is, and returns why.

@@ -175,6 +175,13 @@ func (x *exchange) guard(next func() error) (err error) {
 
 // render answers with err in the words of the API.
 func (x *exchange) render(c *fiber.Ctx, err error) {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		x.err = err
+		c.Status(refusal.Status).Response().SetBodyRaw(refusal.Body)
+		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+		return
+	}
 	f := x.gateway.classify(err)
 	x.err = f
 	if f.RetryAfter > 0 || f.Kind == fault.Overloaded || f.Kind == fault.Unavailable {

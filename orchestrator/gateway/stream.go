@@ -84,6 +84,9 @@ func JSONOrStream[Req, Res any](
 		if err != nil {
 			return err
 		}
+		if workOf(c.Context()).Trial {
+			return c.SendStatus(fiber.StatusNoContent)
+		}
 		if !wants(req) {
 			res, err := whole(c.UserContext(), req)
 			if err != nil {

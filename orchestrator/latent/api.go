@@ -80,6 +80,11 @@ type Generate struct {
 	Shared bool `json:"shared"`
 	// Evaluated adds all molecules that were scored to the answer.
 	Evaluated bool `json:"evaluated"`
+	// Starts are SMILES that each search begins with beside its seeds, such as what an earlier search found: one list, or
+	// with a list of seeds one for each. They may be results. What cannot be read is left out.
+	Starts [][]string `json:"starts"`
+	// Checkpoints adds to each event of a stream what has been found so far, to go on from with Starts.
+	Checkpoints bool `json:"checkpoints"`
 	// SkipInvalid answers a seed of a list that cannot be read with null, in place of refusing all; a shared search does
 	// without it.
 	SkipInvalid bool `json:"skip_invalid"`
@@ -190,6 +195,8 @@ type Progress struct {
 	Iteration   int       `json:"iteration"`   // from 1
 	Evaluations int       `json:"evaluations"` // distinct texts evaluated so far
 	Best        *Molecule `json:"best"`        // null while none meets the constraint
+	// Found is what the answer would be now, best first: with checkpoints.
+	Found []*Molecule `json:"found,omitempty"`
 }
 
 // Models is the answer of GET /v1/models.

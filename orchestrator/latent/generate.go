@@ -57,10 +57,14 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 			i = g.rows[k]
 		}
 		results.begin(i)
+		var begun []string
+		if k := min(i, len(r.Starts)-1); k >= 0 {
+			begun = r.Starts[k]
+		}
 		one := search.Search{
-			Model: g.model, Goal: goal, Seeds: start, KeepSeeds: r.Shared, Random: random[k],
+			Model: g.model, Goal: goal, Seeds: start, Starts: begun, KeepSeeds: r.Shared, Random: random[k],
 			Molecules: r.NumMolecules, Particles: r.Particles, Iterations: r.Iterations, ScaledRadius: r.ScaledRadius,
-			Watch: func(p search.Progress) error { return send(progressOf(i, p)) }, Last: last,
+			Watch: func(p search.Progress) error { return send(progressOf(r, i, p)) }, Last: last,
 		}
 		if r.Evaluated {
 			one.Evaluated = func(m *search.Molecule) { results.evaluated[i] = append(results.evaluated[i], moleculeOf(m, false)) }
@@ -158,10 +162,13 @@ func moleculesOf(molecules []*search.Molecule, similarity bool) []*Molecule {
 	return out
 }
 
-func progressOf(seed int, p search.Progress) Progress {
+func progressOf(r Generate, seed int, p search.Progress) Progress {
 	event := Progress{Seed: seed, Iteration: p.Iteration, Evaluations: p.Evaluations}
 	if p.Best != nil {
 		event.Best = moleculeOf(p.Best, true)
+	}
+	if r.Checkpoints {
+		event.Found = moleculesOf(p.Found, true)
 	}
 	return event
 }

@@ -65,7 +65,11 @@ func (r *Generate) points() int {
 		return searches * max(r.Particles, r.NumMolecules) * unguidedRounds
 	}
 	// The seeds, and what may be evaluated after the last iteration, come on top: see search.Optimize.
-	return searches*(r.Particles*r.Iterations+2*r.NumMolecules) + len(r.Smi.Smiles)
+	begun := 0
+	for _, starts := range r.Starts {
+		begun += len(starts)
+	}
+	return searches*(r.Particles*r.Iterations+2*r.NumMolecules) + len(r.Smi.Smiles) + begun
 }
 
 // unguidedRounds is how often an unguided search draws at most.

@@ -26,11 +26,12 @@ func (s *Service) Routes(r fiber.Router) {
 	mask := gateway.AtMost("mask", s.config.MaxHiddens)
 	seeds := gateway.AtMost("sequences", s.config.MaxSeeds)
 	smi := gateway.AtMost("smi", s.config.MaxSeeds)
+	starts := gateway.AtMost("starts", max(1, s.config.MaxSeeds))
 	r.Post("/embedding", gateway.JSON(s.Embedding, sequences))
 	r.Post("/hidden", gateway.JSON(s.Hidden, sequences))
 	r.Post("/decode", gateway.JSON(s.Decode, hiddens, mask))
 	r.Post("/sampling", gateway.JSON(s.Sampling, seeds))
-	r.Post("/generate", gateway.JSONOrStream(func(r Generate) bool { return r.Stream }, s.Generate, s.stream, smi))
+	r.Post("/generate", gateway.JSONOrStream(func(r Generate) bool { return r.Stream }, s.Generate, s.stream, smi, starts))
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 

@@ -171,3 +171,37 @@ func TestAStreamEndsWithWhatWasFound(t *testing.T) {
 		t.Errorf("%v: %v", err, data)
 	}
 }
+
+// The events of a stream show what was found, and another search can begin with it.
+func TestASearchGoesOnFromWhatAnotherFound(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	const request = `{"smi": "` + plain + `", "particles": 20, "min_similarity": 0.2, "num_molecules": 5, "include_scores": true, "seed": 3, `
+	var last Progress
+	err := r.events(t.Context(), request+`"iterations": 8, "checkpoints": true, "stream": true}`, func(d string) {
+		if strings.HasPrefix(d, `{"seed"`) {
+			_ = json.Unmarshal([]byte(d), &last)
+		}
+	})
+	if err != nil || len(last.Found) == 0 || last.Found[0].Smiles != last.Best.Smiles || last.Found[0].Similarity == nil {
+		t.Fatalf("%+v %v", last, err)
+	}
+	var starts []string
+	for _, m := range last.Found {
+		starts = append(starts, m.Smiles)
+	}
+	text, _ := json.Marshal([][]string{append(starts, "no molecule")})
+	status, _, answer, body := r.generate(request + `"iterations": 1, "starts": ` + string(text) + `}`)
+	found, _ := answer.Generated.([]any)
+	if status != 200 || len(found) == 0 || found[0].(map[string]any)["score"].(float64) < last.Found[0].Score {
+		t.Errorf("%d %s", status, body)
+	}
+	for _, wrong := range []string{`"starts": []`, `"starts": [["CC"], ["CC"]]`, `"algorithm": "none", "starts": [["CC"]]`} {
+		want := 422
+		if wrong == `"starts": []` {
+			want = 200
+		}
+		if status, _, _, body := r.generate(request + `"iterations": 1, ` + wrong + `}`); status != want || want == 422 && !strings.Contains(body, `"starts"`) {
+			t.Errorf("%s: %d %s", wrong, status, body)
+		}
+	}
+}

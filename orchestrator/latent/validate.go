@@ -106,6 +106,7 @@ func (r *Generate) Validate() error {
 		problems.Add(fault.Field("value_error", true, []any{"evaluated"},
 			"Value error, the request may evaluate %d molecules, and at most %d can be listed", r.points(), maxEvaluated))
 	}
+	r.checkStarts(&problems)
 	problems.Add(
 		fault.OneOf(r.Algorithm, []string{guided, unguided}, "algorithm"),
 		fault.Between(r.NumMolecules, 1, maxMolecules, "num_molecules"),
@@ -115,6 +116,29 @@ func (r *Generate) Validate() error {
 		fault.Between(r.ScaledRadius, 0, maxScaledRadius, "scaled_radius"),
 	)
 	return problems.Err()
+}
+
+// searches is how many searches a request asks for.
+func (r *Generate) searches() int {
+	if r.Shared || !r.Smi.List {
+		return 1
+	}
+	return max(1, len(r.Smi.Smiles))
+}
+
+// checkStarts checks that there is one list of starts for each search, or none.
+func (r *Generate) checkStarts(problems *fault.Problems) {
+	if len(r.Starts) == 0 {
+		return
+	}
+	if len(r.Starts) != r.searches() {
+		problems.Add(fault.Field("value_error", len(r.Starts), []any{"starts"},
+			"Value error, starts should have one list for each search, %d, not %d", r.searches(), len(r.Starts)))
+	}
+	if r.Algorithm == unguided {
+		problems.Add(fault.Field("value_error", nil, []any{"starts"}, "Value error, algorithm none begins with its seed alone"))
+	}
+	problems.AddEach(len(r.Starts), func(i int) *fault.Error { return fault.Items(len(r.Starts[i]), 0, maxMolecules, "starts", i) })
 }
 
 // checkTexts checks that there are texts and that none is empty. path says where text i stands in the body.

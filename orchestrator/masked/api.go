@@ -36,6 +36,8 @@ type Request struct {
 	Objective *objective.Spec `json:"objective" bind:"nullable"`
 	// Smi are molecules that the rounds start from, in place of a first generation.
 	Smi wire.Strings `json:"smi" bind:"nullable"`
+	// Checkpoints adds to a stream an event at the end of each round with what has been found, to go on from with Smi.
+	Checkpoints wire.Bool `json:"checkpoints"`
 	// Evaluated adds all molecules that were scored to the answer.
 	Evaluated wire.Bool `json:"evaluated"`
 	// Model is a public id; anything else means the default model.
@@ -106,6 +108,8 @@ type Progress struct {
 	Requested int      `json:"requested"` // to draw in this round
 	Valid     int      `json:"valid"`     // molecules found so far
 	Best      *float64 `json:"best"`      // highest score so far; null before the first
+	// Found is what the answer would be at the end of this round, best first: with Checkpoints.
+	Found []Molecule `json:"found,omitempty"`
 }
 
 // Models is the answer of GET /v1/models.

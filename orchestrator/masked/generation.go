@@ -47,6 +47,9 @@ func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 		found, err = g.first(ctx, wanted)
 	}
 	if g.request.Rounds > 0 && err == nil {
+		err = g.checkpoint(found[:min(wanted, len(found))])
+	}
+	if g.request.Rounds > 0 && err == nil {
 		found, err = g.remask(ctx, found, wanted)
 	}
 	rank(found)
@@ -157,6 +160,18 @@ func unmasked(drafts []*draft, filled [][]int32) (read []*draft, rows [][]int32)
 		}
 	}
 	return read, rows
+}
+
+// checkpoint reports what has been found at the end of a round, where that is asked for.
+func (g *generation) checkpoint(found []*candidate) error {
+	if g.report == nil || !g.request.Checkpoints {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	progress := g.progress
+	progress.Found = g.answer(found)
+	return g.report(progress)
 }
 
 // tell adds to the progress how many rows were unmasked and the molecules read from them, and reports it.

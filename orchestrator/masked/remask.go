@@ -42,6 +42,9 @@ func (g *generation) remask(ctx context.Context, found []*candidate, wanted int)
 		found = distinct(append(found, latest...))
 		rank(found)
 		found = found[:min(max(wanted, poolDrawn), len(found))]
+		if err == nil {
+			err = g.checkpoint(found[:min(wanted, len(found))])
+		}
 		if err != nil {
 			return found, err
 		}

@@ -32,13 +32,14 @@ func NewLogger(out io.Writer, level, format string) (zerolog.Logger, error) {
 	if err != nil {
 		return zerolog.Nop(), err
 	}
-	if format == "pretty" || format == "auto" && terminal(out) {
-		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !terminal(out)}
+	if format == "pretty" || format == "auto" && Terminal(out) {
+		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !Terminal(out)}
 	}
 	return zerolog.New(out).Level(lvl).With().Timestamp().Logger(), nil
 }
 
-func terminal(w io.Writer) bool {
+// Terminal reports whether what is written is for a person at a terminal.
+func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

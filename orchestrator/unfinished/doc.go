@@ -14,8 +14,10 @@ type Reason string
 const (
 	Deadline Reason = "deadline" // the time for the request was up
 	Stopping Reason = "stopping" // the gateway is being stopped
-	Oracle   Reason = "oracle"   // an oracle failed, or did not answer in its time
-	Model    Reason = "model"    // a model failed, or is not there any more
+	// Cancelled is a job that was cancelled.
+	Cancelled Reason = "cancelled"
+	Oracle    Reason = "oracle" // an oracle failed, or did not answer in its time
+	Model     Reason = "model"  // a model failed, or is not there any more
 )
 
 // Error makes a reason the cause of a context's end.

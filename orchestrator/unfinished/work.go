@@ -14,7 +14,8 @@ type Limits struct {
 	End time.Time
 	// Grace is how long what is found then may still be read and scored.
 	Grace time.Duration
-	// Stopping ends when the work has to end because the process is being stopped; nil for never.
+	// Stopping ends when the work has to end because the process is being stopped, or for the reason that is its cause; nil
+	// for never.
 	Stopping context.Context
 }
 
@@ -36,13 +37,22 @@ func Begin(ctx context.Context) (work context.Context, end func()) {
 	}
 	forget := func() bool { return false }
 	if limits.Stopping != nil {
-		forget = context.AfterFunc(limits.Stopping, func() { cancel(Stopping) })
+		forget = context.AfterFunc(limits.Stopping, func() { cancel(stopReason(limits.Stopping)) })
 	}
 	return work, func() {
 		forget()
 		free()
 		cancel(nil)
 	}
+}
+
+// stopReason is the reason that a context ended for.
+func stopReason(ctx context.Context) Reason {
+	var reason Reason
+	if errors.As(context.Cause(ctx), &reason) {
+		return reason
+	}
+	return Stopping
 }
 
 // Last returns a context in which what work has found can be read and scored although it has ended: it ends with ctx,
@@ -82,7 +92,7 @@ func Of(ctx, work context.Context, err error, found bool) (*Mark, error) {
 	switch mark.Reason {
 	case Deadline:
 		return nil, fault.As(context.DeadlineExceeded)
-	case Stopping:
+	case Stopping, Cancelled:
 		return nil, fault.Wrap(fault.Unavailable, err, "%s", mark.Message)
 	}
 	return nil, err
@@ -101,6 +111,8 @@ func markOf(work context.Context, err error) *Mark {
 	switch {
 	case work.Err() != nil && errors.As(context.Cause(work), &reason) && reason == Stopping:
 		return &Mark{Reason: Stopping, Message: "the service is being stopped", Err: err}
+	case work.Err() != nil && reason == Cancelled:
+		return &Mark{Reason: Cancelled, Message: "the job was cancelled", Err: err}
 	case work.Err() != nil:
 		return &Mark{Reason: Deadline, Message: "the time for the request was up", Err: err}
 	case errors.As(err, &oracle):

@@ -43,7 +43,7 @@ func (o *optimizer) complete(ctx context.Context) error {
 	if o.evaluator.evaluations == before {
 		return nil
 	}
-	return o.watch(ctx, o.Iterations, o.evaluator.evaluations, o.hallOfFame.top())
+	return o.watch(ctx, o.Iterations, o.evaluator.evaluations, o.found())
 }
 
 // fill looks for molecules that meet the constraint among the edits of the seed and of what was found, the most similar

@@ -28,11 +28,3 @@ func (h *hallOfFame) add(m *Molecule) {
 	copy(h.best[place+1:], h.best[place:])
 	h.best[place] = m
 }
-
-// top is the best molecule, nil for none.
-func (h *hallOfFame) top() *Molecule {
-	if len(h.best) == 0 {
-		return nil
-	}
-	return h.best[0]
-}

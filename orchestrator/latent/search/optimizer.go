@@ -63,7 +63,7 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 			err = o.generation(ctx, iteration)
 		}
 		if err == nil {
-			err = s.watch(ctx, iteration, o.evaluator.evaluations, o.hallOfFame.top())
+			err = s.watch(ctx, iteration, o.evaluator.evaluations, o.found())
 		}
 		if err != nil {
 			return o.found(), err
@@ -91,7 +91,7 @@ func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
 	o.population.size = s.parents()
 	o.editor = editor{model: o.Model, seeds: s.Seeds}
 	if len(s.Seeds) == 0 {
-		return o, nil
+		return o, o.goOn(ctx)
 	}
 	texts := make([]string, len(s.Seeds))
 	for i, seed := range s.Seeds {
@@ -115,7 +115,19 @@ func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
 		return o, err
 	}
 	o.population.settle()
-	return o, o.begin()
+	return o, o.goOn(ctx)
+}
+
+// goOn makes results and parents of what the search begins with beside its seeds, and begins where there are parents.
+func (o *optimizer) goOn(ctx context.Context) error {
+	molecules, _, err := o.assess(ctx, o.Starts)
+	if err == nil && len(molecules) > 0 {
+		err = o.population.admit(ctx, o.Model, molecules, o.Goal.fitness)
+	}
+	if err != nil || len(o.population.parents) == 0 {
+		return err
+	}
+	return o.begin()
 }
 
 // begin makes the fittest parent the origin of the search and the first mean of CMA-ES.

@@ -21,6 +21,9 @@ type Search struct {
 	// radius.
 	ScaledRadius float64
 
+	// Starts are SMILES that Optimize begins with beside its seeds, such as what an earlier search found. They may be
+	// results; similarity is not that to them. What cannot be read is left out.
+	Starts []string
 	// KeepSeeds lets seeds be results.
 	KeepSeeds bool
 	// Evaluated is told of every molecule that has a score, once, in the order in which they are found; nil for no one.
@@ -37,15 +40,19 @@ type Progress struct {
 	Iteration   int       // from 1
 	Evaluations int       // texts evaluated so far; with Optimize distinct ones
 	Best        *Molecule // nil while none meets the constraint
+	// Found are the results so far, best first. They are not to be changed, and change with the next iteration.
+	Found []*Molecule
 }
 
-func (s *Search) watch(ctx context.Context, iteration, evaluations int, best *Molecule) error {
+func (s *Search) watch(ctx context.Context, iteration, evaluations int, found []*Molecule) error {
 	if s.Watch == nil {
 		return nil
 	}
-	_, err := Wait(ctx, func() (struct{}, error) {
-		return struct{}{}, s.Watch(Progress{Iteration: iteration, Evaluations: evaluations, Best: best})
-	})
+	progress := Progress{Iteration: iteration, Evaluations: evaluations, Found: found}
+	if len(found) > 0 {
+		progress.Best = found[0]
+	}
+	_, err := Wait(ctx, func() (struct{}, error) { return struct{}{}, s.Watch(progress) })
 	return err
 }
 
@@ -80,7 +87,7 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 			return err
 		}
 		evaluations += drawn
-		return s.watch(ctx, round, evaluations, hallOfFame.top())
+		return s.watch(ctx, round, evaluations, hallOfFame.best)
 	})
 	if err == nil {
 		err = assess(ctx)

@@ -1,0 +1,274 @@
+package optimization
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/jobs/queue"
+	"retort/orchestrator/unfinished"
+)
+
+// bench is the service over an engine of its own, and an API that a test plays.
+type bench struct {
+	*Service
+	t      *testing.T
+	folder string
+	end    func() // of service and engine
+}
+
+// begin starts the service on a folder. play is the API: it is given the attempts at jobs, one after the other.
+func begin(t *testing.T, folder string, config Config, play func(a Attempt, body map[string]any, each func(string) error) (string, error)) *bench {
+	t.Helper()
+	engine, err := queue.Open(queue.Config{Folder: folder}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow := func(_ context.Context, a Attempt, each func([]byte) error) (int, []byte, error) {
+		var body map[string]any
+		if err := json.Unmarshal(a.Body, &body); err != nil || body["smi"] == "C(" {
+			return 422, []byte(`{"detail":"no molecule"}`), nil
+		}
+		if a.Trial {
+			return 204, nil, nil
+		}
+		answer, err := play(a, body, func(event string) error { return each([]byte(event)) })
+		return 200, []byte(answer), err
+	}
+	config.Searches = max(1, config.Searches)
+	config.Most = max(10, config.Most)
+	config.Keep = time.Hour
+	s := New(config, follow, zerolog.Nop())
+	ctx, stop := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	if err := s.Begin(ctx, engine, &ended); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{Service: s, t: t, folder: folder, end: sync.OnceFunc(func() {
+		stop()
+		ended.Wait()
+		engine.Close()
+	})}
+	t.Cleanup(b.end)
+	return b
+}
+
+// submit makes a job.
+func (b *bench) submit(api, body string) Job {
+	b.t.Helper()
+	job, refused, err := b.create(b.t.Context(), api, "", []byte(body))
+	if err != nil || refused != nil {
+		b.t.Fatal(err, refused)
+	}
+	return job
+}
+
+// await follows a job until it is in one of the states, and returns what was seen.
+func (b *bench) await(job Job, until ...Status) (seen []Job) {
+	b.t.Helper()
+	reached := errors.New("reached")
+	err := b.watch(b.t.Context(), job.API, "", job.ID, func(v any) error {
+		seen = append(seen, v.(Job))
+		if slices.Contains(until, v.(Job).Status) {
+			return reached
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, reached) {
+		b.t.Fatal(err)
+	}
+	return seen
+}
+
+func (b *bench) resultOf(job Job) string {
+	b.t.Helper()
+	_, reader, err := b.result(b.t.Context(), job.API, "", job.ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(text)
+}
+
+const checkpoint = `{"seed":0,"iteration":%d,"evaluations":%d,"best":{"smiles":"CCO","score":0.5},"found":[{"smiles":"CCO"},{"smiles":"CCN"}]}`
+
+func TestASearchIsDone(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, func(_ Attempt, body map[string]any, each func(string) error) (string, error) {
+		if body["stream"] != true || body["checkpoints"] != true || body["starts"] != nil {
+			return "", fmt.Errorf("the body is %v", body)
+		}
+		return `{"generated":["CCO"]}`, each(fmt.Sprintf(checkpoint, 1, 30))
+	})
+	job := b.submit("latent", `{"smi":"CCC","iterations":20}`)
+	if job.Status != Queued || job.Object != "generate.job" || job.Progress.Iterations != 20 {
+		t.Errorf("%+v", job)
+	}
+	seen := b.await(job, Completed, Failed)
+	last := seen[len(seen)-1]
+	if last.Status != Completed || !last.HasResult || last.EndedAt == nil || last.ExpiresAt == nil || last.Attempts != 1 ||
+		last.Progress.Iteration != 20 || last.Progress.Evaluations != 30 || string(last.Progress.Best[0]) != `{"smiles":"CCO","score":0.5}` {
+		t.Errorf("%+v", last)
+	}
+	if got := b.resultOf(job); got != `{"generated":["CCO"]}` {
+		t.Error(got)
+	}
+}
+
+// After a failure the next attempt begins with what was found, and has the iterations that are left.
+func TestAFailedAttemptIsGoneOnFrom(t *testing.T) {
+	var bodies []map[string]any
+	b := begin(t, t.TempDir(), Config{}, func(_ Attempt, body map[string]any, each func(string) error) (string, error) {
+		bodies = append(bodies, body)
+		if len(bodies) == 1 {
+			return `{"detail":"Triton is gone"}`, each(fmt.Sprintf(checkpoint, 7, 30))
+		}
+		return `{"generated":["CCO"]}`, each(fmt.Sprintf(checkpoint, 2, 30))
+	})
+	job := b.submit("latent", `{"smi":"CCC","iterations":20,"starts":[["CC"]]}`)
+	seen := b.await(job, Completed, Failed)
+	if last := seen[len(seen)-1]; last.Status != Completed || last.Attempts != 2 || last.Progress.Iteration != 20 {
+		t.Errorf("%+v", last)
+	}
+	if starts := fmt.Sprint(bodies[1]["starts"]); starts != "[[CCO CCN]]" || bodies[1]["iterations"] != 13.0 || bodies[1]["smi"] != "CCC" {
+		t.Errorf("%v", bodies[1])
+	}
+}
+
+// A job that is at work when its gateway ends goes on with the next one.
+func TestAJobOutlivesItsGateway(t *testing.T) {
+	begun := make(chan struct{})
+	folder := t.TempDir()
+	first := begin(t, folder, Config{}, func(a Attempt, _ map[string]any, each func(string) error) (string, error) {
+		if err := each(`{"status":"running","round":3,"best":0.5,"found":[{"smiles":"CCO"}]}`); err != nil {
+			return "", err
+		}
+		close(begun)
+		<-a.Stopping.Done()
+		return `{"status":"success","molecules":[],"unfinished":{"reason":"stopping"}}`, nil
+	})
+	job := first.submit("masked", `{"rounds":"10"}`)
+	<-begun
+	first.end()
+	second := begin(t, folder, Config{}, func(_ Attempt, body map[string]any, _ func(string) error) (string, error) {
+		if fmt.Sprint(body["smi"]) != "[CCO]" || body["rounds"] != 7.0 {
+			return "", fmt.Errorf("the body is %v", body)
+		}
+		return `{"status":"success","molecules":[{"smiles":"CCO","score":1}]}`, nil
+	})
+	seen := second.await(job, Completed, Failed)
+	if last := seen[len(seen)-1]; last.Status != Completed || last.Attempts != 2 || second.resultOf(job) == "" {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestACancelledJobHasWhatWasFound(t *testing.T) {
+	begun := make(chan struct{})
+	b := begin(t, t.TempDir(), Config{}, func(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
+		close(begun)
+		<-a.Stopping.Done()
+		if !errors.Is(context.Cause(a.Stopping), unfinished.Cancelled) {
+			return "", context.Cause(a.Stopping)
+		}
+		return `{"generated":["CCO"],"unfinished":{"reason":"cancelled","message":"the job was cancelled"}}`, nil
+	})
+	job := b.submit("latent", `{"smi":"CCC"}`)
+	waiting := b.submit("latent", `{"smi":"CCC"}`)
+	<-begun
+	if now, err := b.cancel(t.Context(), "latent", "", waiting.ID); err != nil || now.Status != Cancelled || now.HasResult {
+		t.Errorf("%+v %v", now, err)
+	}
+	if now, err := b.cancel(t.Context(), "latent", "", job.ID); err != nil || now.Status != Cancelling {
+		t.Errorf("%+v %v", now, err)
+	}
+	seen := b.await(job, Cancelled, Completed, Failed)
+	last := seen[len(seen)-1]
+	if last.Status != Cancelled || !last.HasResult || !strings.Contains(string(last.Unfinished), "cancelled") {
+		t.Errorf("%+v", last)
+	}
+	if now, err := b.cancel(t.Context(), "latent", "", job.ID); err != nil || now.Status != Cancelled {
+		t.Errorf("cancelled again: %+v %v", now, err)
+	}
+	if _, _, err := b.result(t.Context(), "latent", "", waiting.ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a job that never began has the result %v", err)
+	}
+}
+
+func TestJobsAreSeenByTheirKeyAlone(t *testing.T) {
+	hold := make(chan struct{})
+	b := begin(t, t.TempDir(), Config{Most: 10}, func(Attempt, map[string]any, func(string) error) (string, error) {
+		<-hold
+		return `{"generated":[]}`, nil
+	})
+	defer close(hold)
+	if _, refused, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"C("}`)); err != nil || refused == nil || refused.Status != 422 {
+		t.Errorf("a body that the API refuses: %+v %v", refused, err)
+	}
+	var ids []string
+	for range 5 {
+		ids = append(ids, b.submit("latent", `{"smi":"CCC"}`).ID)
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	page, err := b.list(t.Context(), "latent", "", "", "3")
+	if err != nil || len(page.Data) != 3 || !page.HasMore || *page.LastID != ids[2] || *page.FirstID != ids[0] {
+		t.Errorf("%+v %v", page, err)
+	}
+	page, err = b.list(t.Context(), "latent", "", *page.LastID, "3")
+	if err != nil || len(page.Data) != 2 || page.HasMore || page.Data[1].ID != ids[4] {
+		t.Errorf("%+v %v", page, err)
+	}
+	for name, ask := range map[string]func() error{
+		"another key": func() error { _, _, err := b.get(t.Context(), "latent", "another", ids[0]); return err },
+		"another API": func() error { _, _, err := b.get(t.Context(), "masked", "", ids[0]); return err },
+		"no id":       func() error { _, err := b.cancel(t.Context(), "latent", "", "job_*"); return err },
+		"none yet":    func() error { _, _, err := b.result(t.Context(), "latent", "", ids[0]); return err },
+	} {
+		if err := ask(); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if page, err := b.list(t.Context(), "latent", "another", "", ""); err != nil || len(page.Data) != 0 {
+		t.Errorf("another key sees %+v %v", page, err)
+	}
+	if _, err := b.list(t.Context(), "latent", "", "", "0"); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("limit 0: %v", err)
+	}
+	for range 5 {
+		b.submit("latent", `{"smi":"CCC"}`)
+	}
+	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"CCC"}`)); fault.KindOf(err) != fault.Overloaded {
+		t.Errorf("the eleventh job: %v", err)
+	}
+}
+
+func TestWhatIsKeptNoLongerIsDeleted(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) { return `{"generated":["CCO"]}`, nil })
+	job := b.submit("latent", `{"smi":"CCC"}`)
+	b.await(job, Completed, Failed)
+	if err := b.sweep(t.Context(), b.stores.Load(), now()); err != nil {
+		t.Fatal(err)
+	}
+	b.resultOf(job)
+	if err := b.sweep(t.Context(), b.stores.Load(), now()+2*3600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.get(t.Context(), "latent", "", job.ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("it is still there: %v", err)
+	}
+	if page, err := b.list(t.Context(), "latent", "", "", ""); err != nil || len(page.Data) != 0 {
+		t.Errorf("%+v %v", page, err)
+	}
+}
