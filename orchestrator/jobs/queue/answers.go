@@ -50,12 +50,8 @@ func (a *Answers) at(job string, n int) string { return a.subject + job + "." + 
 
 // Put writes the answer of a number; ErrExists: it has one already, which stays.
 func (a *Answers) Put(ctx context.Context, job string, n int, answer []byte) error {
-	if err := a.engine.room(); err != nil {
-		return err
-	}
 	if len(answer) <= PartSize {
-		_, err := a.engine.js.Publish(ctx, a.at(job, n), answer)
-		return meaning(err)
+		return a.engine.publish(ctx, message(a.at(job, n), answer))
 	}
 	name := job + "." + nuid.Next() // two writers do not touch each other's
 	if _, err := a.large.Write(ctx, name, bytes.NewReader(answer)); err != nil {
@@ -64,8 +60,8 @@ func (a *Answers) Put(ctx context.Context, job string, n int, answer []byte) err
 	pointer := nats.NewMsg(a.at(job, n))
 	pointer.Header.Set(headerFile, name)
 	pointer.Header.Set(headerSize, strconv.Itoa(len(answer)))
-	_, err := a.engine.js.PublishMsg(ctx, pointer)
-	if err = meaning(err); errors.Is(err, ErrExists) {
+	err := a.engine.publish(ctx, pointer)
+	if errors.Is(err, ErrExists) {
 		_ = a.large.Delete(ctx, name) // Drop finds what is left
 	}
 	return err

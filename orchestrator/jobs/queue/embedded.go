@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -21,8 +23,9 @@ type embedded struct {
 	lock    *os.File
 	logger  zerolog.Logger
 
-	ended chan struct{}
-	once  sync.Once
+	broken atomic.Bool // a stream has stopped at a write that failed, and does not go on by itself
+	ended  chan struct{}
+	once   sync.Once
 }
 
 // Bounds of the embedded server.
@@ -58,7 +61,7 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 		_ = lock.Close()
 		return nil, err
 	}
-	e.server.SetLoggerV2(serverLog{logger}, false, false, false)
+	e.server.SetLoggerV2(serverLog{logger, &e.broken}, false, false, false)
 	e.server.Start()
 	if !e.server.ReadyForConnections(startTimeout) {
 		e.stop()
@@ -111,9 +114,15 @@ func (e *embedded) watch() {
 			return
 		case <-every.C:
 		}
-		if e.server.JetStreamEnabled() || !e.hasRoom() {
+		if e.server.JetStreamEnabled() && !e.broken.Load() || !e.hasRoom() {
 			continue
 		}
+		if e.server.JetStreamEnabled() {
+			if err := e.server.DisableJetStream(); err != nil {
+				e.logger.Error().Err(err).Msg("JetStream does not stop")
+			}
+		}
+		e.broken.Store(false)
 		config := &server.JetStreamConfig{MaxMemory: maxMemory, MaxStore: maxStore, StoreDir: e.folder, SyncInterval: syncInterval}
 		if err := e.server.EnableJetStream(config); err != nil {
 			e.logger.Error().Err(err).Msg("JetStream does not start again")
@@ -139,11 +148,22 @@ func (e *embedded) hasRoom() bool {
 }
 
 // serverLog writes what the embedded server says into this program's log.
-type serverLog struct{ logger zerolog.Logger }
+type serverLog struct {
+	logger zerolog.Logger
+	broken *atomic.Bool
+}
 
 func (l serverLog) Noticef(format string, v ...any) { l.logger.Debug().Msgf(format, v...) }
 func (l serverLog) Warnf(format string, v ...any)   { l.logger.Warn().Msgf(format, v...) }
 func (l serverLog) Fatalf(format string, v ...any)  { l.logger.Error().Msgf(format, v...) }
-func (l serverLog) Errorf(format string, v ...any)  { l.logger.Error().Msgf(format, v...) }
 func (l serverLog) Debugf(format string, v ...any)  { l.logger.Trace().Msgf(format, v...) }
 func (l serverLog) Tracef(format string, v ...any)  { l.logger.Trace().Msgf(format, v...) }
+
+// Errorf also finds that a stream has stopped, which shows nowhere else.
+func (l serverLog) Errorf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	if strings.Contains(strings.ToLower(text), "critical write error") {
+		l.broken.Store(true)
+	}
+	l.logger.Error().Msg(text)
+}

@@ -169,12 +169,28 @@ func meaning(err error) error {
 
 // read returns the message of a subject, or ErrNone. In a cluster any copy answers, which may be a moment behind.
 func (e *Engine) read(ctx context.Context, from jetstream.Stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
 	err = e.again(ctx, func() (err error) {
 		msg, err = from.GetLastMsgForSubject(ctx, subject)
 		return meaning(err)
 	})
 	return msg, err
 }
+
+// publish stores a message, where there is room for it.
+func (e *Engine) publish(ctx context.Context, msg *nats.Msg) error {
+	if err := e.room(); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	_, err := e.js.PublishMsg(ctx, msg)
+	return meaning(err)
+}
+
+// message is one to be published.
+func message(subject string, data []byte) *nats.Msg { return &nats.Msg{Subject: subject, Data: data} }
 
 // again repeats a reading that found nothing in a cluster.
 func (e *Engine) again(ctx context.Context, read func() error) error {

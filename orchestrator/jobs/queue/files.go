@@ -74,11 +74,7 @@ func (f *Files) Write(ctx context.Context, name string, reader io.Reader) (size 
 }
 
 func (f *Files) put(ctx context.Context, name string, n int, part []byte) error {
-	if err := f.engine.room(); err != nil {
-		return err
-	}
-	_, err := f.engine.js.Publish(ctx, f.part(name, n), part)
-	return meaning(err)
+	return f.engine.publish(ctx, message(f.part(name, n), part))
 }
 
 func (f *Files) part(name string, n int) string { return f.subject + name + "." + strconv.Itoa(n) }

@@ -47,6 +47,11 @@ func (t *Table[Record]) Create(ctx context.Context, key string, r Record) error 
 	if err != nil {
 		return err
 	}
+	if err := t.engine.room(); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
 	_, err = t.bucket.Create(ctx, key, text)
 	return meaning(err)
 }
@@ -58,6 +63,8 @@ func (t *Table[Record]) Get(ctx context.Context, key string) (Record, error) {
 }
 
 func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision uint64, err error) {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
 	var entry jetstream.KeyValueEntry
 	err = t.engine.again(ctx, func() (err error) {
 		entry, err = t.bucket.Get(ctx, key)
@@ -93,10 +100,20 @@ func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Rec
 		if err != nil {
 			return r, err
 		}
-		if _, err = t.bucket.Update(ctx, key, text, revision); !errors.Is(meaning(err), ErrExists) {
-			return r, meaning(err)
+		if err := t.engine.room(); err != nil {
+			return r, err
+		}
+		if err = t.update(ctx, key, text, revision); !errors.Is(err, ErrExists) {
+			return r, err
 		}
 	}
+}
+
+func (t *Table[Record]) update(ctx context.Context, key string, text []byte, revision uint64) error {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	_, err := t.bucket.Update(ctx, key, text, revision)
+	return meaning(err)
 }
 
 // Delete removes a record. One that is not there is no error.

@@ -62,8 +62,8 @@ func NewTasks(ctx context.Context, e *Engine, name string) (*Tasks, error) {
 
 // Push adds a task. While one of that id waits or is worked on, it is there already and nothing is added.
 func (t *Tasks) Push(ctx context.Context, id string, data []byte) error {
-	_, err := t.engine.js.Publish(ctx, t.subject+id, data)
-	if err = meaning(err); errors.Is(err, ErrExists) {
+	err := t.engine.publish(ctx, message(t.subject+id, data))
+	if errors.Is(err, ErrExists) {
 		return nil
 	}
 	return err
