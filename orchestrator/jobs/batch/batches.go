@@ -33,8 +33,11 @@ func (r record) ended() bool {
 // window is how long a batch may take.
 const window = 24 * time.Hour
 
-// maxBatches is how many a key may have, those that have ended and are kept included.
-const maxBatches = 10_000
+// How many batches a key may have that have not ended, and how many of those that have are kept: the oldest go first.
+const (
+	maxOpen  = 2_000
+	maxEnded = 10_000
+)
 
 // Validate checks what needs no store.
 func (c *Create) Validate() error {
@@ -75,8 +78,14 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 	if err != nil {
 		return Batch{}, trouble(err)
 	}
-	if len(all) >= maxBatches {
-		return Batch{}, fault.New(fault.Invalid, "There are %d batches already, the most that a key may have.", len(all))
+	open := 0
+	for _, r := range all {
+		if !r.ended() {
+			open++
+		}
+	}
+	if open >= maxOpen {
+		return Batch{}, fault.New(fault.Invalid, "There are %d batches that have not ended, the most that a key may have: cancel some, or wait.", open)
 	}
 	r := record{Owner: owner(caller), Ask: endpoint, InputBytes: file.Bytes, OutputLife: int64(s.config.KeepFiles / time.Second)}
 	if c.OutputExpiresAfter != nil {

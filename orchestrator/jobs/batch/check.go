@@ -11,8 +11,14 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// maxErrors is how many errors of a file are told.
-const maxErrors = 100
+// How many errors of a file are told, and how many bytes of them are kept in the record of its batch.
+const (
+	maxErrors     = 100
+	maxErrorBytes = 16 << 10
+)
+
+// inputGone is the error of a batch whose input file was deleted as it was made.
+var inputGone = Error{Code: "file_not_found", Message: "The input file is gone.", Param: pointer("input_file_id")}
 
 // lineBytes is the longest line of a batch: the longest body of its API, and what is around it.
 func (r record) lineBytes() int { return r.Ask.Bytes + 8<<10 }
@@ -22,6 +28,7 @@ func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunk
 	reader := newLineReader(st.content.Open(ctx, r.InputFileID, r.InputBytes), r.lineBytes())
 	cut := chunker{most: r.Ask.Lines}
 	seed := maphash.MakeSeed()
+	told := 0                // bytes of errors
 	seen := map[uint64]int{} // line by hash of custom_id: 50,000 make 3 MB, whatever their length
 	for {
 		l, err := reader.next()
@@ -46,8 +53,11 @@ func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunk
 				seen[id] = l.number
 			}
 		}
-		if problem != nil && len(wrong) < maxErrors {
-			wrong = append(wrong, *problem)
+		if problem != nil {
+			told += len(problem.Message) + 128 // and its other members
+			if len(wrong) < maxErrors && told <= maxErrorBytes {
+				wrong = append(wrong, *problem)
+			}
 		}
 		cut.add(l)
 	}
@@ -66,7 +76,7 @@ func (s *Service) begin(ctx context.Context, st *stores, r record) error {
 	if r.Status == validating {
 		lines, chunks, wrong, err := s.check(ctx, st, r)
 		if errors.Is(err, queue.ErrNone) {
-			wrong = []Error{{Code: "file_not_found", Message: "The input file is gone.", Param: pointer("input_file_id")}}
+			wrong = []Error{inputGone}
 			err = nil
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 type fileRecord struct {
 	File
 	Owner string `json:"owner"`
+	Batch string `json:"batch,omitempty"` // key of the batch whose result it is
 }
 
 func (r fileRecord) key() string { return r.Owner + "." + r.ID }
@@ -69,6 +71,10 @@ func (s *Service) upload(ctx context.Context, caller, contentType string, body i
 	}
 	if err != nil {
 		_ = st.content.Delete(context.WithoutCancel(ctx), r.ID) // the next sweep finds what is left
+		var cut *cutOff
+		if errors.As(err, &cut) {
+			return File{}, cut.error // which the gateway words
+		}
 		return File{}, trouble(err)
 	}
 	return r.File, nil
@@ -99,11 +105,22 @@ func (s *Service) readForm(ctx context.Context, st *stores, id string, parts *mu
 	}
 }
 
+// cutOff is what ended a body before its end. It says nothing about the storage.
+type cutOff struct{ error }
+
+func (c *cutOff) Unwrap() error { return c.error }
+
+// cuts are the errors of a body that did not come, or not in time; a fault ends it too.
+var cuts = []error{io.ErrUnexpectedEOF, context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded}
+
 // broken makes a fault of a form that cannot be read.
 func broken(err error) error {
 	var known *fault.Error
-	if errors.As(err, &known) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) {
+	if errors.As(err, &known) {
 		return err
+	}
+	if slices.ContainsFunc(cuts, func(cut error) bool { return errors.Is(err, cut) }) {
+		return &cutOff{err}
 	}
 	return fault.Wrap(fault.Invalid, err, "The form is broken: a part of multipart/form-data was expected.")
 }

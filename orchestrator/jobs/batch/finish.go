@@ -38,7 +38,9 @@ func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
 // leave is how long the workers of a batch that was cancelled or has expired may take to see it.
 const leave = 2 * time.Second
 
-// finish puts the answers of a batch together. Done twice, it makes the same files.
+// finish puts the answers of a batch together. Two workers may be at it at once, since a worker of which nothing is heard
+// for a while is taken to be dead. Each writes files of its own: the first to change the batch's record has it name its
+// files, and the other removes those it wrote.
 func (s *Service) finish(ctx context.Context, st *stores, r record) error {
 	if r.Ending != completed {
 		select {
@@ -47,20 +49,23 @@ func (s *Service) finish(ctx context.Context, st *stores, r record) error {
 		case <-time.After(leave):
 		}
 	}
-	good := s.newResult(ctx, st, r, "-output")
-	bad := s.newResult(ctx, st, r, "-error")
+	good := newResult(st, r, "_output")
+	bad := newResult(st, r, "_error")
 	err := s.gather(ctx, st, r, good, bad)
-	outputFile, goodErr := good.close(ctx, err)
-	errorFile, badErr := bad.close(ctx, err)
-	if err := errors.Join(err, goodErr, badErr); err != nil {
+	err = errors.Join(err, good.close(ctx, err), bad.close(ctx, err))
+	if err != nil {
+		dropResults(ctx, record{}, good, bad)
+		if r, gone := st.batches.Get(ctx, r.key()); gone == nil && r.ended() {
+			return nil // the other one was faster, and the answers are gone
+		}
 		return err
 	}
-	_, err = st.batches.Change(ctx, r.key(), func(r *record) error {
+	r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
 		if r.ended() {
 			return queue.ErrUnchanged
 		}
-		r.OutputFileID = outputFile
-		r.ErrorFileID = errorFile
+		r.OutputFileID = good.id()
+		r.ErrorFileID = bad.id()
 		r.RequestCounts.Completed = good.lines
 		r.RequestCounts.Failed = bad.lines
 		r.Status = r.Ending
@@ -71,17 +76,20 @@ func (s *Service) finish(ctx context.Context, st *stores, r record) error {
 			r.ExpiredAt = pointer(now())
 		case cancelled:
 			r.CancelledAt = pointer(now())
+		case failed:
+			r.FailedAt = pointer(now())
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil { // it may have been changed nevertheless: a sweep removes the files if they are not the batch's
 		return err
 	}
+	dropResults(ctx, r, good, bad)
 	return st.answers.Drop(ctx, r.ID)
 }
 
 // gather writes the answers in the order of their lines. Of a batch that has expired the lines without an answer are
-// errors; of one that was cancelled they are left out.
+// errors; of one that ends before its time, or whose input file is gone, they are left out.
 func (s *Service) gather(ctx context.Context, st *stores, r record, good, bad *result) error {
 	var asked *lineReader
 	if r.Ending == expired {
@@ -91,11 +99,14 @@ func (s *Service) gather(ctx context.Context, st *stores, r record, good, bad *r
 		var l line
 		if asked != nil {
 			var err error
-			if l, err = asked.next(); err != nil {
+			l, err = asked.next()
+			if errors.Is(err, queue.ErrNone) {
+				asked = nil
+			} else if err != nil {
 				return err
 			}
 		}
-		text, err := st.answers.Get(ctx, r.ID, n)
+		text, err := given(ctx, st, r, n)
 		if errors.Is(err, queue.ErrNone) && r.Ending != completed {
 			if asked == nil {
 				continue
@@ -109,11 +120,26 @@ func (s *Service) gather(ctx context.Context, st *stores, r record, good, bad *r
 		if text[0] == markGood {
 			to = good
 		}
-		if err := to.add(text[1:]); err != nil {
+		if err := to.add(ctx, text[1:]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// given returns the answer of a line, or queue.ErrNone. Where some lines have none it asks for that first: in a cluster,
+// reading an answer that is not there takes a quarter of a second, in case it is only late.
+func given(ctx context.Context, st *stores, r record, n int) ([]byte, error) {
+	if r.Ending != completed {
+		there, err := st.answers.Has(ctx, r.ID, n)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			return nil, queue.ErrNone
+		}
+	}
+	return st.answers.Get(ctx, r.ID, n)
 }
 
 // late is the answer of a line that was not asked in time.
@@ -135,53 +161,64 @@ type result struct {
 	pipe   *io.PipeWriter // nil before the first line
 	ended  chan error
 	size   int64
-	begin  func()
 }
 
-// newResult returns the file of a kind, whose id follows from that of the batch.
-func (s *Service) newResult(ctx context.Context, st *stores, r record, kind string) *result {
-	file := &result{st: st, ended: make(chan error, 1)}
-	file.record = fileRecord{Owner: r.Owner, File: File{
-		ID: "file-" + strings.TrimPrefix(r.ID, "batch_") + kind, Object: "file", CreatedAt: now(), ExpiresAt: pointer(now() + r.OutputLife),
-		Filename: r.ID + strings.ReplaceAll(kind, "-", "_") + ".jsonl", Purpose: "batch_output", Status: "processed",
-	}}
-	file.begin = func() {
-		reader, writer := io.Pipe()
-		file.pipe = writer
-		go func() {
-			err := st.content.Delete(ctx, file.record.ID) // of an earlier attempt
-			if err == nil {
-				file.size, err = st.content.Write(ctx, file.record.ID, reader)
-			}
-			_ = reader.CloseWithError(err)
-			file.ended <- err
-		}()
-	}
-	return file
+// newResult returns a new file of a batch, of a kind that its name ends in. Its id is its own, and not one that follows
+// from the batch's: another worker may write the same file, and a sweep tells the age of content by its id.
+func newResult(st *stores, r record, kind string) *result {
+	return &result{st: st, ended: make(chan error, 1), record: fileRecord{Owner: r.Owner, Batch: r.key(), File: File{
+		ID: newID("file-"), Object: "file", CreatedAt: now(), ExpiresAt: pointer(now() + r.OutputLife),
+		Filename: r.ID + kind + ".jsonl", Purpose: "batch_output", Status: "processed",
+	}}}
 }
 
-func (f *result) add(text []byte) error {
+func (f *result) add(ctx context.Context, text []byte) error {
 	if f.pipe == nil {
-		f.begin()
+		reader, writer := io.Pipe()
+		f.pipe = writer
+		go func() {
+			var err error
+			f.size, err = f.st.content.Write(ctx, f.record.ID, reader)
+			_ = reader.CloseWithError(err)
+			f.ended <- err
+		}()
 	}
 	f.lines++
 	_, err := f.pipe.Write(text)
 	return err
 }
 
-// close ends the file and returns its id, nil where it has no line. After a failure nothing is left of it.
-func (f *result) close(ctx context.Context, failure error) (id *string, err error) {
+// close ends the file and makes its record. A file without a line is none. After a failure nothing is left of it.
+func (f *result) close(ctx context.Context, failure error) error {
 	if f.pipe == nil {
-		return nil, nil
+		return nil
 	}
 	_ = f.pipe.CloseWithError(failure) // nil is the end
 	if err := <-f.ended; err != nil {
-		return nil, err
+		return err
 	}
 	f.record.Bytes = f.size
-	err = f.st.files.Create(ctx, f.record.key(), f.record)
-	if errors.Is(err, queue.ErrExists) { // of an earlier attempt
-		_, err = f.st.files.Change(ctx, f.record.key(), func(r *fileRecord) error { r.Bytes = f.size; return nil })
+	return f.st.files.Create(ctx, f.record.key(), f.record)
+}
+
+// id is the file's id, nil of a file without a line.
+func (f *result) id() *string {
+	if f.pipe == nil {
+		return nil
 	}
-	return &f.record.ID, err
+	return &f.record.ID
+}
+
+// dropResults removes files that a batch does not name. What it cannot remove a sweep does.
+func dropResults(ctx context.Context, r record, files ...*result) {
+	for _, f := range files {
+		if f.pipe != nil && !r.names(f.record.ID) {
+			_ = f.st.dropFile(context.WithoutCancel(ctx), f.record)
+		}
+	}
+}
+
+// names reports whether a file is the batch's output or error file.
+func (r record) names(file string) bool {
+	return r.OutputFileID != nil && *r.OutputFileID == file || r.ErrorFileID != nil && *r.ErrorFileID == file
 }

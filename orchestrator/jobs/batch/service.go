@@ -170,7 +170,7 @@ func newStores(ctx context.Context, e *queue.Engine, apis []string) (st *stores,
 func newID(prefix string) string {
 	var chance [10]byte
 	_, _ = rand.Read(chance[:]) // never fails
-	return prefix + fmt.Sprintf("%012x", time.Now().UnixMilli()) + hex.EncodeToString(chance[:])
+	return prefix + fmt.Sprintf("%012x", clock().UnixMilli()) + hex.EncodeToString(chance[:])
 }
 
 // owner names whoever has a key, in keys of records. Where no key is asked for, all are one.
@@ -180,8 +180,6 @@ func owner(caller string) string {
 	}
 	return caller
 }
-
-func now() int64 { return time.Now().Unix() }
 
 func pointer[T any](value T) *T { return &value }
 

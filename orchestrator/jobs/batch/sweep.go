@@ -1,7 +1,10 @@
 package batch
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,27 +47,18 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 		return err
 	}
 	states := map[string]int{}
-	inUse := map[string]bool{}
 	for _, r := range batches {
 		if err := s.sweepBatch(ctx, st, r); err != nil {
 			return err
 		}
 		states[r.Status]++
-		if !r.ended() {
-			inUse[r.InputFileID] = true
-		}
 	}
 	s.outside.Meter.Batches(states)
-	files, err := st.files.List(ctx, ">")
-	if err != nil {
+	if err := s.dropOldest(ctx, st, batches); err != nil {
 		return err
 	}
-	for _, r := range files {
-		if r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse[r.ID] {
-			if err := st.dropFile(ctx, r); err != nil {
-				return err
-			}
-		}
+	if err := s.sweepFiles(ctx, st, batches); err != nil {
+		return err
 	}
 	for api, tasks := range st.lines {
 		n, err := tasks.Waiting(ctx)
@@ -76,16 +70,99 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	return nil
 }
 
+// sweepFiles removes the files that have expired, and the results of workers that another one forestalled. A batch in
+// progress whose input is not there any more, since it was deleted just as the batch was made, ends.
+func (s *Service) sweepFiles(ctx context.Context, st *stores, batches []record) error {
+	files, err := st.files.List(ctx, ">")
+	if err != nil {
+		return err
+	}
+	byKey := map[string]record{}
+	inUse := map[string]bool{}
+	for _, r := range batches {
+		byKey[r.key()] = r
+		if !r.ended() {
+			inUse[r.InputFileID] = true
+		}
+	}
+	there := map[string]bool{}
+	for _, r := range files {
+		there[r.ID] = true
+		of := byKey[r.Batch]
+		if expired := r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse[r.ID]; expired || of.ended() && !of.names(r.ID) {
+			if err := st.dropFile(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range batches {
+		if r.Status == inProgress && !there[r.InputFileID] {
+			if err := s.endWithoutInput(ctx, st, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endWithoutInput ends a batch whose input is gone; what was answered is kept.
+func (s *Service) endWithoutInput(ctx context.Context, st *stores, r record) error {
+	_, err := io.ReadFull(st.content.Open(ctx, r.InputFileID, 1), make([]byte, 1))
+	if !errors.Is(err, queue.ErrNone) {
+		return err
+	}
+	r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
+		if r.Status != inProgress {
+			return queue.ErrUnchanged
+		}
+		r.Status = finalizing
+		r.FinalizingAt = pointer(now())
+		r.Ending = failed
+		r.Errors = &Errors{Object: "list", Data: []Error{inputGone}}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.end(ctx, st, r)
+}
+
+// dropOldest forgets the oldest batches that have ended of those keys that have too many of them.
+func (s *Service) dropOldest(ctx context.Context, st *stores, batches []record) error {
+	ended := map[string][]record{} // by owner
+	for _, r := range batches {
+		if r.ended() {
+			ended[r.Owner] = append(ended[r.Owner], r)
+		}
+	}
+	for _, all := range ended {
+		if len(all) <= maxEnded {
+			continue
+		}
+		slices.SortFunc(all, func(a, b record) int { return cmp.Compare(a.ID, b.ID) }) // ids grow
+		for _, r := range all[:len(all)-maxEnded] {
+			if err := st.dropBatch(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (st *stores) dropBatch(ctx context.Context, r record) error {
+	if err := st.answers.Drop(ctx, r.ID); err != nil {
+		return err
+	}
+	return st.batches.Delete(ctx, r.key())
+}
+
 func (s *Service) sweepBatch(ctx context.Context, st *stores, r record) error {
 	switch {
 	case r.ended():
 		if now()-r.CreatedAt < int64((s.config.KeepFiles+window)/time.Second) {
 			return nil
 		}
-		if err := st.answers.Drop(ctx, r.ID); err != nil {
-			return err
-		}
-		return st.batches.Delete(ctx, r.key())
+		return st.dropBatch(ctx, r)
 	case r.Status == inProgress && *r.ExpiresAt <= now():
 		r, err := st.batches.Change(ctx, r.key(), func(r *record) error {
 			if r.Status != inProgress {
@@ -124,7 +201,7 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores) error {
 	}
 	for _, name := range names {
 		known := slices.ContainsFunc(files, func(r fileRecord) bool { return r.ID == name })
-		if known || time.Since(made(name)) < lingering {
+		if known || clock().Sub(made(name)) < lingering {
 			continue
 		}
 		if err := st.content.Delete(ctx, name); err != nil {

@@ -1,0 +1,142 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"retort/orchestrator/jobs/queue"
+)
+
+func TestEndOfTheWindow(t *testing.T) {
+	b := setUp(t, echo)
+	r := b.answered(t, 12, 5)
+	wait(t, window-time.Minute)
+	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, r.ID).Status != inProgress {
+		t.Fatal(b.record(t, r.ID).Status, err)
+	}
+	wait(t, 2*time.Minute)
+	if err := b.sweep(t.Context(), b.st); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.st.lines["echo"].Waiting(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d tasks are left, %v", n, err)
+	}
+	if err := b.finish(t.Context(), b.st, b.record(t, r.ID)); err != nil {
+		t.Fatal(err)
+	}
+	r = b.record(t, r.ID)
+	if r.Status != expired || r.ExpiredAt == nil || r.RequestCounts != (Counts{Total: 12, Completed: 5, Failed: 7}) {
+		t.Errorf("%+v", r.Batch)
+	}
+	late := b.results(t, r.ErrorFileID)
+	if len(late) != 7 || late[0].CustomID != "line-5" || late[0].Error.Code != "batch_expired" || late[0].Response != nil {
+		t.Errorf("%+v", late)
+	}
+	if ids := customIDs(b.results(t, r.OutputFileID)); len(ids) != 5 {
+		t.Errorf("%v", ids)
+	}
+	wait(t, b.config.KeepFiles+time.Hour)
+	if err := b.sweep(t.Context(), b.st); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.st.batches.Get(t.Context(), r.key()); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("the batch after its life: %v", err)
+	}
+	if names, err := b.st.content.Names(t.Context()); err != nil || len(names) != 0 {
+		t.Errorf("content after its life: %v, %v", names, err)
+	}
+}
+
+// A file that is deleted just as a batch is made from it: the batch ends, with what was answered, and says why.
+func TestInputThatIsDeleted(t *testing.T) {
+	b := setUp(t, echo)
+	input := func(r record) fileRecord { return fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}} }
+
+	early := b.record(t, b.batchOf(t, 8).ID)
+	if err := b.st.dropFile(t.Context(), input(early)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.begin(t.Context(), b.st, early); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.record(t, early.ID); r.Status != failed || r.Errors.Data[0].Code != "file_not_found" {
+		t.Errorf("before it was checked: %+v", r.Batch)
+	}
+
+	running := b.answered(t, 12, 5)
+	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, running.ID).Status != inProgress {
+		t.Fatal(b.record(t, running.ID).Status, err)
+	}
+	if err := b.st.dropFile(t.Context(), input(running)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.sweep(t.Context(), b.st); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.finish(t.Context(), b.st, b.record(t, running.ID)); err != nil {
+		t.Fatal(err)
+	}
+	r := b.record(t, running.ID)
+	if r.Status != failed || r.FailedAt == nil || r.Errors.Data[0].Code != "file_not_found" || len(b.results(t, r.OutputFileID)) != 5 {
+		t.Errorf("while it was in progress: %+v", r.Batch)
+	}
+
+	ended := b.ending(t, b.answered(t, 12, 5), expired)
+	if err := b.st.dropFile(t.Context(), input(ended)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.finish(t.Context(), b.st, ended); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.record(t, ended.ID); r.Status != expired || len(b.results(t, r.OutputFileID)) != 5 || r.ErrorFileID != nil {
+		t.Errorf("when its window had ended: %+v", r.Batch)
+	}
+}
+
+// A file that a batch reads cannot be deleted, and does not expire.
+func TestInputOfABatchStays(t *testing.T) {
+	b := setUp(t, echo)
+	r := b.answered(t, 4, 0)
+	if _, err := b.deleteFile(t.Context(), "", r.InputFileID); err == nil {
+		t.Error("it was deleted")
+	}
+	if _, err := b.st.files.Change(t.Context(), r.Owner+"."+r.InputFileID, func(f *fileRecord) error {
+		f.ExpiresAt = pointer(now() - 1)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.sweep(t.Context(), b.st); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.st.content.Slice(t.Context(), r.InputFileID, 0, 1); err != nil {
+		t.Errorf("it has expired: %v", err)
+	}
+}
+
+func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
+	b := setUp(t, echo)
+	var all []record
+	for n := range maxEnded + 2 { // the newest first, the oldest of which has not ended
+		all = append(all, record{Owner: "a", Batch: Batch{ID: fmt.Sprintf("batch_%06d", maxEnded+1-n), Status: completed}})
+	}
+	oldest := all[maxEnded]
+	all[maxEnded+1].Status = inProgress
+	other := record{Owner: "b", Batch: Batch{ID: "batch_000000", Status: completed}}
+	kept := []record{all[0], all[maxEnded-1], all[maxEnded+1], other}
+	for _, r := range append(kept, oldest) {
+		if err := b.st.batches.Create(t.Context(), r.key(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.dropOldest(t.Context(), b.st, append(all, other)); err != nil {
+		t.Fatal(err)
+	}
+	left, err := b.st.batches.List(t.Context(), ">")
+	if err != nil || len(left) != len(kept) || slices.ContainsFunc(left, func(r record) bool { return r.key() == oldest.key() }) {
+		t.Errorf("%d are left, %v", len(left), err)
+	}
+}
