@@ -28,10 +28,14 @@ func (l Lookup) Param(name string) string {
 // Query is a member of the query, "" where there is none.
 func (l Lookup) Query(name string) string { return utils.CopyString(l.c.Query(name)) }
 
-// Find is an endpoint without a body, of which path and query say something.
+// Find is an endpoint without a body, of which path and query say something. It takes a permit, as one with a body does.
 func Find[Res any](use func(context.Context, Lookup) (Res, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		exchangeOf(c).named(c.Route().Path)
+		x := exchangeOf(c)
+		x.named(c.Route().Path)
+		if err := x.admit(c.UserContext(), false); err != nil {
+			return err
+		}
 		res, err := use(c.UserContext(), Lookup{c})
 		if err != nil {
 			return err
