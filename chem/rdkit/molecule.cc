@@ -6,6 +6,7 @@
 #include <RDGeneral/RDLog.h>
 #include <RDGeneral/versions.h>
 
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -53,14 +54,23 @@ void complain_as_written(const std::string &smiles, RDKit::SmilesParserParams pa
   if (mol) RDKit::MolOps::sanitizeMol(*mol);
 }
 
-// Refuses neutral phosphorus and arsenic with more than five bonds, which this version of RDKit takes
-// and newer ones do not.
+// The most bonds of neutral atoms of which older versions of RDKit take more than newer ones do; a charged
+// atom has as many as the neutral one of the element with as many electrons.
+int most_bonds(int element) {
+  switch (element) {
+    case 13: return 3;           // Al
+    case 14: return 4;           // Si
+    case 15: case 33: return 5;  // P, As
+    default: return INT_MAX;
+  }
+}
+
+// Refuses valences that this version of RDKit takes and newer ones do not.
 void refuse_valences(const RDKit::ROMol &mol) {
   for (const auto *atom : mol.atoms()) {
-    const int element = atom->getAtomicNum();
-    if ((element != 15 && element != 33) || atom->getFormalCharge() != 0) continue;
     const int valence = atom->getTotalValence();
-    if (valence <= 5) continue;
+    const int most = most_bonds(atom->getAtomicNum());
+    if (most == INT_MAX || valence <= most - atom->getFormalCharge()) continue;
     const std::string index = std::to_string(atom->getIdx());
     throw RDKit::AtomValenceException("Explicit valence for atom # " + index + " " + atom->getSymbol() + ", " +
                                           std::to_string(valence) + ", is greater than permitted",

@@ -113,16 +113,31 @@ func (l *lengths) published(quality bool, random *rand.Rand) int {
 // near is the share of a published length by which molecules that tell of it may be longer or shorter.
 const near = 0.05
 
-// tokens draws how many tokens a molecule of a published length has: as many as one of the training data that is about
-// as long.
-func (l *lengths) tokens(published int, random *rand.Rand) int {
+// tokens draws how many tokens a molecule of a published length has: as many as one of the training data, or of those
+// of quality, that is about as long.
+func (l *lengths) tokens(published int, quality bool, random *rand.Rand) int {
 	slack := 0.5 + near*float64(published)
 	from := sort.Search(len(l.kinds), func(i int) bool { return float64(l.kinds[i].published) >= float64(published)-slack })
 	to := sort.Search(len(l.kinds), func(i int) bool { return float64(l.kinds[i].published) > float64(published)+slack })
 	if from < to && l.kinds[from].published > 0 {
-		return l.kinds[l.all.draw(from, to, random)].tokens
+		among := l.all
+		if quality && l.good.count(from, to) > 0 {
+			among = l.good
+		}
+		return l.kinds[among.draw(from, to, random)].tokens
 	}
 	return max(1, whole(float64(published)/l.worth, random))
+}
+
+// count is how many molecules the kinds from to to-1 have; 0 of no tally.
+func (t tally) count(from, to int) int {
+	if t == nil {
+		return 0
+	}
+	if from == 0 {
+		return t[to-1]
+	}
+	return t[to-1] - t[from-1]
 }
 
 // draw picks one molecule among those of the kinds from to to-1, and gives its kind.

@@ -35,11 +35,17 @@ func TestLengthsAreThoseOfTrainingMolecules(t *testing.T) {
 		if n := l.published(true, random); n != 41 {
 			t.Fatalf("a published length of %d for a molecule of quality", n)
 		}
-		tokens[l.tokens(40, random)]++
-		if n := l.tokens(10, random); n != 2 {
+		tokens[l.tokens(40, false, random)]++
+		if n := l.tokens(10, false, random); n != 2 {
 			t.Fatalf("%d tokens for a published length of 10", n)
 		}
-		if n := l.tokens(100, random); n != 25 { // none is as long: by the worth of a token
+		if n := l.tokens(40, true, random); n != 12 {
+			t.Fatalf("%d tokens for a molecule of quality of a published length of 40", n)
+		}
+		if n := l.tokens(10, true, random); n != 2 { // none of quality is as long
+			t.Fatalf("%d tokens for a molecule of quality of a published length of 10", n)
+		}
+		if n := l.tokens(100, false, random); n != 25 { // none is as long: by the worth of a token
 			t.Fatalf("%d tokens for a published length of 100", n)
 		}
 	}
@@ -61,7 +67,7 @@ func TestLengthsWithoutPublishedOnesFollowFromTheWorth(t *testing.T) {
 	if n := l.published(true, random); n != 20 {
 		t.Errorf("published length %d, want 20", n)
 	}
-	if n := l.tokens(5, random); n != 2 {
+	if n := l.tokens(5, false, random); n != 2 {
 		t.Errorf("%d tokens for a published length of 5, want 2", n)
 	}
 }

@@ -46,5 +46,5 @@ func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) (counts []int
 // of the length `whole`: their share of the tokens that such a molecule has, but at least one.
 func (d *drafter) tokens(added, whole int, random *rand.Rand) int {
 	share := float64(added) / float64(max(whole, 1))
-	return max(1, int(share*float64(d.model.Tokens(whole, random))+random.Float64()))
+	return max(1, int(share*float64(d.model.Tokens(whole, d.quality, random))+random.Float64()))
 }

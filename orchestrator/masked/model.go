@@ -21,8 +21,8 @@ type Model interface {
 	// Length draws the published length of a new molecule, as they are distributed in the training data, or in those of
 	// quality.
 	Length(quality bool, random *rand.Rand) int
-	// Tokens draws how many tokens of the model a molecule of a published length has, at least 1.
-	Tokens(published int, random *rand.Rand) int
+	// Tokens draws how many tokens of the model a molecule of a published length has, or one of quality, at least 1.
+	Tokens(published int, quality bool, random *rand.Rand) int
 	// Published is the published length of tokens of the model.
 	Published(ids []int32) int
 
@@ -99,8 +99,8 @@ func (m *tritonModel) Length(quality bool, random *rand.Rand) int {
 	return m.lengths.published(quality, random)
 }
 
-func (m *tritonModel) Tokens(published int, random *rand.Rand) int {
-	return m.lengths.tokens(published, random)
+func (m *tritonModel) Tokens(published int, quality bool, random *rand.Rand) int {
+	return m.lengths.tokens(published, quality, random)
 }
 
 func (m *tritonModel) Published(ids []int32) int {

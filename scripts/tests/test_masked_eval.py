@@ -80,7 +80,7 @@ def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) ->
         masked.main(arguments)
     monkeypatch.setattr(Service, "answers", [GOOD, "CC(=O)N1CCC(F)CC1"])
     masked.main(arguments)
-    assert Service.asked[-1]["smiles"] == "[5*]C1CCNCC1" and Service.asked[-1]["gamma"] == 0.3
+    assert Service.asked[-1]["smiles"] == "[5*]C1CCNCC1" and Service.asked[-1]["min_add_len"] == 18
     row = json.loads((data / "out/masked.json").read_text())["results"]["motif_extension"]["as served"][0]
     assert row["uniqueness"] == 100 and 0 < row["distance"] < 1
 

@@ -48,6 +48,7 @@ structures: those of the latent model (`model_repository/latent_encoder/CARD.md`
 {history}Continue from these weights, and end with `--finish 10`:
 
     python -m scripts.train.masked --data DATA --start model_repository/masked --mix broad --name broad --minutes 600
+    python -m scripts.train.masked.rejection --run runs/broad      # then go on with --own runs/broad/own.npz
 
 ## Figures
 De novo, {count:,} samples, one token a round, each row drawn once and nothing drawn again, measured by
@@ -61,7 +62,8 @@ API, on all tasks: EVALUATION.md.
 | GenMol version 1, published | 100 % | | 99.7 % | 84.6 % | 0.818 |
 
 ## Limits
-A fragment whose pieces are rare in the data is spelled atom by atom, which the model has seen less of.
+A fragment whose pieces are rare in the data is spelled atom by atom, which the model has seen less of. Metals, isotopes and rare charges
+have no tokens: the API shows the model a carbon in the place of such an atom of a given fragment, and the model writes none.
 """
 
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
