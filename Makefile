@@ -54,7 +54,11 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 
 .PHONY: test-python
 test-python: bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## Python tests: the local Triton, its backend, raw tensors, real clients
-	@$(PYTEST) -q --ignore scripts/tests/train scripts/tests
+	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine scripts/tests
+
+.PHONY: test-engine
+test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in front of vLLM's CPU build (5.9 GB, installed once); no part of `make test`
+	@$(PYTEST) -q scripts/tests/engine
 
 .PHONY: bench
 bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; PART=embedding for one part
@@ -157,6 +161,12 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@touch $@
+
+.venv-engine/stamp: scripts/tests/engine/requirements.txt
+	@echo 'installing vLLM into .venv-engine/ (once)'
+	@rm -rf .venv-engine && $(PYTHON) -m venv .venv-engine
+	@.venv-engine/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 .PHONY: clean

@@ -34,3 +34,4 @@ lock tests/requirements-openai.txt tests/requirements-openai.in
 lock tests/requirements-aiperf.txt tests/requirements-aiperf.in
 lock tests/requirements-newest.txt tests/requirements-newest.in --python-version 3.12 --no-emit-package pandas --no-emit-package numpy
 lock tests/requirements-javascript.txt tests/requirements-javascript.in
+lock tests/engine/requirements.txt tests/engine/requirements.in --override tests/engine/overrides.txt

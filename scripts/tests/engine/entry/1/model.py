@@ -1,0 +1,128 @@
+"""vLLM's own AsyncLLM behind the tensors of Triton's vLLM backend, as documented at
+https://github.com/triton-inference-server/vllm_backend. How each request ended is a line of ended.log beside this file."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+import locale
+import multiprocessing
+import os
+import sys
+import threading
+import uuid
+from pathlib import Path
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+SETTINGS = {
+    "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1",  # GiB; no pinned cores; threads
+    "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1",
+}
+
+
+class TritonPythonModel:
+    def initialize(self, args: dict) -> None:
+        parameters = {name: value["string_value"] for name, value in json.loads(args["model_config"])["parameters"].items()}
+        environment = Path(parameters["environment"])
+        os.environ.update(SETTINGS)
+        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")  # torch reads files of its own in the locale's encoding, here ASCII
+        os.environ.pop("PYTHONPATH", None)  # vLLM's own processes take the environment's packages alone
+        sys.executable = str(environment / "bin/python")
+        multiprocessing.set_executable(sys.executable)
+        sys.path.extend(str(folder) for folder in environment.glob("lib/python3*/site-packages"))
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        self.engine = asyncio.run_coroutine_threadsafe(self.start(json.loads(parameters["engine"])), self.loop).result()
+
+    async def start(self, options: dict):
+        from vllm import AsyncEngineArgs
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        return AsyncLLM.from_engine_args(AsyncEngineArgs(**options))
+
+    def execute(self, requests: list) -> None:
+        for request in requests:
+            asyncio.run_coroutine_threadsafe(self.answer(request), self.loop)
+
+    def finalize(self) -> None:
+        self.engine.shutdown()
+
+    async def answer(self, request) -> None:
+        sender = request.get_response_sender()
+        last = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+        try:
+            end, response = await self.write(request, sender)
+        except Exception as error:
+            end, response = "failed", pb_utils.InferenceResponse(error=pb_utils.TritonError(f"Error generating stream: {error}"))
+        with Path(__file__).with_name("ended.log").open("a") as log:
+            log.write(f"{end}\n")
+        sender.send(response, flags=last)
+
+    async def write(self, request, sender) -> tuple:
+        """Sends all responses but the last, which it returns with how the request ended."""
+        stream = given(request, "stream", False)
+        echo = "" if given(request, "exclude_input_in_output", bool(stream)) else given(request, "text_input", b"").decode()
+        wanted = {name for name in ("finish_reason", "logprobs", "num_input_tokens", "num_output_tokens") if given(request, "return_" + name, False)}
+        sent_text = sent_tokens = 0
+        waiting = None
+        answers = self.engine.generate(prompt(request), sampling(request), uuid.uuid4().hex)
+        try:
+            async for output in answers:
+                if sender.is_cancelled():
+                    return f"cancelled after {len(output.outputs[0].token_ids)}", cancelled()
+                if stream and waiting:
+                    sender.send(waiting)
+                if stream or output.finished:
+                    waiting = piece(output, echo, sent_text, sent_tokens, wanted)
+                    sent_text, sent_tokens = len(output.outputs[0].text), len(output.outputs[0].token_ids)
+        finally:
+            await answers.aclose()  # which ends it in the engine too
+        return f"finished after {sent_tokens}", waiting
+
+
+def given(request, name: str, default):
+    tensor = pb_utils.get_input_tensor_by_name(request, name)
+    return default if tensor is None else tensor.as_numpy()[0]
+
+
+def prompt(request) -> dict:
+    from PIL import Image
+
+    made: dict = {"prompt": given(request, "text_input", b"").decode()}
+    images = pb_utils.get_input_tensor_by_name(request, "image")
+    if images is not None:
+        made["multi_modal_data"] = {"image": [Image.open(io.BytesIO(base64.b64decode(one))).convert("RGB") for one in images.as_numpy()]}
+    return made
+
+
+def sampling(request):
+    from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+
+    settings = json.loads(given(request, "sampling_parameters", b"{}"))
+    if "structured_outputs" in settings:
+        settings["structured_outputs"] = StructuredOutputsParams(**json.loads(settings["structured_outputs"]))
+    return SamplingParams(**settings)
+
+
+def piece(output, echo: str, text: int, tokens: int, wanted: set[str]):
+    """What is new after so many characters and tokens."""
+    new = output.outputs[0]
+    values = {"text_output": np.array([((echo if not text else "") + new.text[text:]).encode()], object)}
+    logs = [{token: {"logprob": p.logprob, "rank": p.rank, "decoded_token": p.decoded_token} for token, p in place.items()}
+            for place in (new.logprobs or [])[tokens:]]
+    extra = {
+        "finish_reason": np.array([str(new.finish_reason)], object),
+        "logprobs": np.array([json.dumps(logs) if new.logprobs is not None else "null"], object),
+        "num_input_tokens": np.array(len(output.prompt_token_ids), np.uint32),
+        "num_output_tokens": np.array([len(new.token_ids) - tokens], np.uint32),
+    }
+    values.update((name, value) for name, value in extra.items() if name in wanted)
+    return pb_utils.InferenceResponse([pb_utils.Tensor(name, value) for name, value in values.items()])
+
+
+def cancelled():
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError("Request was cancelled", pb_utils.TritonError.CANCELLED))

@@ -1,0 +1,181 @@
+"""The chat API in front of vLLM's CPU build, inside a real Triton: an engine that nobody here wrote keeps the contract.
+
+The model has random weights (tiny.py), so its words mean nothing: what is asked here is how they are counted, cut, chosen, held to a
+form, refused and given up. `make test-engine` installs vLLM into .venv-engine and runs this."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import requests
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from pictures import content, drawing  # noqa: E402
+from servers import ROOT, Gateway, Triton  # noqa: E402
+from waiting import PATIENCE, at_once, wait_for  # noqa: E402
+
+ENVIRONMENT = Path(os.environ.get("RETORT_ENGINE_VENV") or ROOT / ".venv-engine")
+PICTURE_TOKENS = 4
+LENGTH = 1024
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    weights, folder = tmp_path_factory.mktemp("weights"), tmp_path_factory.mktemp("models")
+    subprocess.run([ENVIRONMENT / "bin/python", HERE / "tiny.py", weights], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    engine = {"model": str(weights), "max_model_len": LENGTH, "dtype": "float32", "enforce_eager": True, "max_num_seqs": 8, "disable_log_stats": True,
+              "limit_mm_per_prompt": {"image": 2}, "skip_mm_profiling": True, "max_logprobs": 5}
+    entry = shutil.copytree(HERE / "entry", folder / "engine")
+    with (entry / "config.pbtxt").open("a") as config:
+        for name, value in {"environment": str(ENVIRONMENT), "engine": json.dumps(engine)}.items():
+            config.write(f"parameters {{ key: {json.dumps(name)} value {{ string_value: {json.dumps(value)} }} }}\n")
+    with Triton(folder, control="explicit", RETORT_TRITON_READY_SECONDS=str(2 * PATIENCE)) as triton:
+        yield triton
+
+
+@pytest.fixture(scope="module")
+def url(server) -> str:
+    with Gateway(server.url, server.repository) as gateway:
+        gateway.wait_ready("chat")
+        yield gateway.urls["chat"] + "/v1/chat/completions"
+
+
+def body(text: str, *pictures: str, **more: object) -> dict:
+    return {"model": "test/engine", "messages": [{"role": "user", "content": content(text, *pictures)}], "max_tokens": 24, "temperature": 0, **more}
+
+
+def ask(url: str, text: str, *pictures: str, **more: object) -> dict:
+    answer = requests.post(url, json=body(text, *pictures, **more), timeout=PATIENCE)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(url: str, text: str, *pictures: str, **more: object) -> str:
+    answer = requests.post(url, json=body(text, *pictures, **more), timeout=PATIENCE)
+    assert answer.status_code == 400, answer.text
+    return answer.json()["message"]
+
+
+def said(answer: dict) -> str:
+    return answer["choices"][0]["message"]["content"]
+
+
+def chunks(url: str, text: str, *pictures: str, **more: object) -> list[dict]:
+    sent = body(text, *pictures, stream=True, stream_options={"include_usage": True}, **more)
+    lines = requests.post(url, json=sent, timeout=PATIENCE).text.split("\n\n")
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+
+
+def test_tokens_are_counted_with_and_without_pictures(url: str) -> None:
+    plain = ask(url, "hello", ignore_eos=True)
+    assert (plain["usage"]["completion_tokens"], plain["choices"][0]["finish_reason"]) == (24, "length")
+    shown = ask(url, "hello", drawing(40, 30), drawing(90, 30), ignore_eos=True)
+    assert shown["usage"]["prompt_tokens"] == plain["usage"]["prompt_tokens"] + 2 * (PICTURE_TOKENS + len("\n"))
+    assert said(ask(url, "hello", ignore_eos=True)) == said(plain) != said(shown)
+
+
+def test_a_stream_is_the_answer_in_pieces(url: str) -> None:
+    whole = ask(url, "hello", drawing(), ignore_eos=True)
+    every = chunks(url, "hello", drawing(), ignore_eos=True)
+    pieces = [c["choices"][0]["delta"].get("content") or "" for c in every if c["choices"]]
+    assert "".join(pieces) == said(whole) and len([p for p in pieces if p]) > 1
+    assert every[-1]["usage"] == whole["usage"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_stop_string_ends_the_answer(url: str, streamed: bool) -> None:
+    whole = said(ask(url, "stop?", max_tokens=100, ignore_eos=True))
+    stop = next(a + b for a, b in zip(whole[3:], whole[4:]) if (a + b).isprintable() and (a + b).isascii())
+    want = whole[:whole.index(stop)]
+    if streamed:
+        every = [c["choices"][0] for c in chunks(url, "stop?", max_tokens=100, ignore_eos=True, stop=[stop]) if c["choices"]]
+        assert "".join(c["delta"].get("content") or "" for c in every) == want
+        assert every[-1]["finish_reason"] == "stop"
+        return
+    choice = ask(url, "stop?", max_tokens=100, ignore_eos=True, stop=[stop])["choices"][0]
+    assert (choice["message"]["content"], choice["finish_reason"], choice["stop_reason"]) == (want, "stop", stop)
+
+
+def test_seeds_and_choices(url: str) -> None:
+    seven, eight = (said(ask(url, "hello", temperature=1, seed=seed)) for seed in (7, 8))
+    assert seven != eight
+    both = ask(url, "hello", temperature=1, seed=7, n=2)
+    assert [c["message"]["content"] for c in both["choices"]] == [seven, eight]
+    assert said(ask(url, "hello", temperature=1, top_p=0.9, top_k=20, min_p=0.01, presence_penalty=1, frequency_penalty=1, repetition_penalty=1.1))
+
+
+def test_log_probabilities(url: str) -> None:
+    answer = ask(url, "hello", logprobs=True, top_logprobs=3, ignore_eos=True)
+    places = answer["choices"][0]["logprobs"]["content"]
+    assert len(places) == answer["usage"]["completion_tokens"] == 24
+    for place in places:
+        values = [t["logprob"] for t in place["top_logprobs"]]
+        assert len(values) == 3 and values == sorted(values, reverse=True) and sum(map(math.exp, values)) < 1.0001
+        assert place["logprob"] == values[0]  # the likeliest is taken
+    streamed = [c["choices"][0] for c in chunks(url, "hello", logprobs=True, top_logprobs=3, ignore_eos=True) if c["choices"]]
+    assert [p for c in streamed for p in (c.get("logprobs") or {}).get("content") or []] == places
+
+
+FORM = {"type": "object", "required": ["rings", "kind", "flat"], "additionalProperties": False, "properties": {
+    "rings": {"type": "integer", "minimum": 0, "maximum": 9}, "kind": {"enum": ["acid", "base"]}, "flat": {"type": "boolean"}}}
+
+
+def fits(text: str) -> bool:
+    value = json.loads(text)
+    return set(value) == {"rings", "kind", "flat"} and value["rings"] in range(10) and value["kind"] in ("acid", "base") and value["flat"] in (True, False)
+
+
+def test_an_answer_takes_the_form_of_a_schema(url: str) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "molecule", "schema": FORM, "strict": True}}
+    for seed in range(3):
+        choice = ask(url, "form", drawing(), temperature=1, seed=seed, max_tokens=400, response_format=form)["choices"][0]
+        assert fits(choice["message"]["content"]) and choice["finish_reason"] == "stop"
+
+
+def test_a_tool_is_called(url: str) -> None:
+    tool = {"type": "function", "function": {"name": "keep", "parameters": FORM}}
+    message = ask(url, "form", temperature=1, seed=1, max_tokens=400, tools=[tool], tool_choice="required")["choices"][0]["message"]
+    (call,) = message["tool_calls"]
+    assert call["function"]["name"] == "keep" and fits(call["function"]["arguments"])
+
+
+def test_what_the_engine_refuses_is_told_as_the_clients_fault(url: str) -> None:
+    assert f"maximum context length is {LENGTH} tokens" in refused(url, "a" * 2 * LENGTH)
+    form = {"type": "json_schema", "json_schema": {"name": "broken", "schema": {"type": "object", "properties": {"a": {"type": "nothing"}}}}}
+    assert refused(url, "form", response_format=form)
+    assert "logprobs" in refused(url, "hello", logprobs=True, top_logprobs=9)
+
+
+def test_marks_typed_by_a_user_are_no_pictures(url: str) -> None:
+    assert ask(url, "what is <image> here?")["usage"]["completion_tokens"] > 0
+
+
+def test_answers_at_once(url: str) -> None:
+    texts = [f"question {n}" for n in range(6)]
+    answers = at_once(*(lambda text=text: ask(url, text, drawing(), ignore_eos=True) for text in texts))
+    assert [a["usage"]["completion_tokens"] for a in answers] == [24] * 6
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_client_who_leaves_ends_the_work(server, url: str, streamed: bool) -> None:
+    log = server.repository / "engine/1/ended.log"
+    before = log.read_text()
+    sent = body("long", max_tokens=900, ignore_eos=True, stream=streamed)
+    if streamed:
+        with requests.post(url, json=sent, timeout=PATIENCE, stream=True) as answer:
+            next(answer.iter_lines())
+    else:
+        with pytest.raises(requests.ReadTimeout):
+            requests.post(url, json=sent, timeout=(PATIENCE, 0.5))
+    wait_for("the engine's request has ended", lambda: log.read_text() != before)
+    how, _, tokens = log.read_text().removeprefix(before).strip().partition(" after ")
+    assert how == "cancelled" and int(tokens) < 900
