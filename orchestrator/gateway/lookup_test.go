@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// larder is an API in which looking something up lasts until it is told to end.
+type larder struct {
+	*kitchen
+	began chan struct{}
+	end   chan struct{}
+}
+
+func (l *larder) Routes(r fiber.Router) {
+	r.Get("/shelf/:name", Find(func(_ context.Context, q Lookup) (map[string]string, error) {
+		l.began <- struct{}{}
+		<-l.end
+		return map[string]string{"name": q.Param("name")}, nil
+	}))
+}
+
+// Requests that look something up are as many at once as the API has permits.
+func TestLookingUpTakesAPermit(t *testing.T) {
+	l := &larder{kitchen: &kitchen{}, began: make(chan struct{}), end: make(chan struct{})}
+	url, _ := openAPI(t, l, func(o *Options) {
+		o.Concurrency = 1
+		o.Queue = 0
+	}, ServerConfig{})
+	look := func() int {
+		res, err := http.Get(url + "/shelf/salt")
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		_ = res.Body.Close()
+		return res.StatusCode
+	}
+	first := make(chan int)
+	go func() { first <- look() }()
+	<-l.began
+	second := make(chan int)
+	go func() { second <- look() }()
+	select {
+	case status := <-second:
+		if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+			t.Errorf("beside another: %d", status)
+		}
+	case <-l.began:
+		t.Error("two are served at once with one permit")
+	}
+	close(l.end)
+	if status := <-first; status != http.StatusOK {
+		t.Errorf("the first: %d", status)
+	}
+}
