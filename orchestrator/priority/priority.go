@@ -29,8 +29,10 @@ type Gate struct {
 
 // kind are the requests of one kind, whose times are alike.
 type kind struct {
-	alone  mean // seconds, of those with no background work beside them
-	recent mean // of all
+	alone  mean      // seconds, of those with no background work beside them
+	recent mean      // of all
+	asking int       // of them under way
+	last   time.Time // when the last of them ended
 }
 
 // mean is an exponentially weighted mean.
@@ -54,8 +56,9 @@ const (
 	enough    = 5                      // requests that tell something
 	rise      = 1.05                   // per tick
 	fall      = 0.7
-	longRest  = 5 * time.Second // the longest pause after one piece of background work
-	knownMost = 256             // kinds that are told apart
+	longRest  = 5 * time.Second  // the longest pause after one piece of background work
+	knownMost = 256              // kinds that are told apart
+	current   = 10 * time.Second // a kind of which no request has ended for longer says nothing about now
 )
 
 // NewGate returns a gate with so many places.
@@ -74,22 +77,18 @@ func (g *Gate) Request(of string) (ended func(ok bool)) {
 	}
 	g.asking++
 	g.last = began
+	k := g.known(of)
+	k.asking++
 	alone := g.active == 0
 	return func(ok bool) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.asking--
+		k.asking--
 		g.last = g.now()
+		k.last = g.last
 		if !ok {
 			return
-		}
-		k := g.kinds[of]
-		if k == nil {
-			if len(g.kinds) >= knownMost {
-				return
-			}
-			k = &kind{}
-			g.kinds[of] = k
 		}
 		took := g.last.Sub(began).Seconds()
 		if alone && g.active == 0 {
@@ -97,6 +96,18 @@ func (g *Gate) Request(of string) (ended func(ok bool)) {
 		}
 		k.recent.add(took)
 	}
+}
+
+// known returns the kind of a name. What is learnt of one beyond the bound is forgotten.
+func (g *Gate) known(of string) *kind {
+	k := g.kinds[of]
+	if k == nil {
+		k = &kind{}
+		if len(g.kinds) < knownMost {
+			g.kinds[of] = k
+		}
+	}
+	return k
 }
 
 // isCalm reports whether no client has asked for a while.
@@ -166,7 +177,7 @@ func (g *Gate) look(now time.Time) {
 		g.rest = time.Time{}
 		return
 	}
-	if g.hurts() {
+	if g.hurts(now) {
 		g.level = max(least, fall*g.level)
 	} else {
 		g.level = min(float64(g.most), rise*g.level)
@@ -174,10 +185,12 @@ func (g *Gate) look(now time.Time) {
 	g.busy = g.level
 }
 
-// hurts reports whether requests of some kind take longer than they do alone.
-func (g *Gate) hurts() bool {
+// hurts reports whether requests of some kind take longer than they do alone, of those that clients ask now.
+func (g *Gate) hurts(now time.Time) bool {
 	for _, k := range g.kinds {
-		if k.alone.count >= enough && k.recent.count >= enough && k.recent.value > slower*k.alone.value {
+		known := k.alone.count >= enough && k.recent.count >= enough
+		asked := k.asking > 0 || now.Sub(k.last) <= current
+		if known && asked && k.recent.value > slower*k.alone.value {
 			return true
 		}
 	}

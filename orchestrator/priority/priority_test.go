@@ -102,3 +102,74 @@ func TestPlaceEndsWithItsContext(t *testing.T) {
 	}
 	release()
 }
+
+// A kind of request that was slow beside background work, and is not asked any more, does not hold it down while clients
+// ask for another kind that is as fast as ever.
+func TestKindThatIsGoneHoldsNothingDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := priority.NewGate(8)
+		ask := func(kind string, requests int, took time.Duration) {
+			for range requests {
+				ended := gate.Request(kind)
+				time.Sleep(took)
+				ended(true)
+				if release, err := gate.Place(t.Context()); err != nil { // it looks
+					t.Fatal(err)
+				} else {
+					release()
+				}
+			}
+		}
+		ask("search", 10, 100*time.Millisecond)
+		release, err := gate.Place(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask2 := gate.Request("search")
+		time.Sleep(5 * time.Second)
+		ask2(true)
+		release()
+		held := gate.Level()
+		ask("search", 5, 300*time.Millisecond)
+		if gate.Level() >= held {
+			t.Errorf("the level went from %g to %g while requests are slow", held, gate.Level())
+		}
+		ask("embedding", 600, 100*time.Millisecond)
+		if gate.Level() < 8 {
+			t.Errorf("a level of %g after a minute of requests that nothing slows down", gate.Level())
+		}
+	})
+}
+
+// A kind is heeded as long as one of its requests is under way.
+func TestLongRequestsAreHeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := priority.NewGate(8)
+		for range 10 {
+			ended := gate.Request("chat")
+			time.Sleep(time.Second)
+			ended(true)
+		}
+		release, err := gate.Place(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		for range 6 {
+			ended := gate.Request("chat")
+			for range 60 {
+				time.Sleep(time.Second)
+				ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
+				if release, err := gate.Place(ctx); err == nil { // it looks
+					release()
+				}
+				stop()
+			}
+			ended(true)
+		}
+		if gate.Level() > 1.0/16 {
+			t.Errorf("a level of %g beside requests that take much longer than alone", gate.Level())
+		}
+		time.Sleep(time.Minute)
+	})
+}
