@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"orchestrator/embedding/tei":      {"orchestrator/embedding", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway", "orchestrator/wire"},
 	"orchestrator/priority":           {},
 	"orchestrator/jobs/queue":         {},
-	"orchestrator/jobs/batch":         {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/memory"},
+	"orchestrator/jobs/batch":         {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/memory", "orchestrator/unfinished"},
 	"orchestrator/jobs/optimization":  {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
 	"orchestrator/client":             {},
 	"orchestrator/mcp":                {"chem", "orchestrator/fault", "orchestrator/gateway"},

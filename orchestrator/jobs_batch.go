@@ -75,12 +75,14 @@ func (a *application) batchEndpoints(via string) (endpoints []batch.Endpoint) {
 }
 
 // askLine has an API answer a line of a batch.
-func (a *application) askLine(ctx context.Context, q batch.Question) (status int, answer []byte) {
+func (a *application) askLine(ctx context.Context, q batch.Question) batch.Reply {
 	g, ok := a.gateway(q.API)
 	if !ok {
-		return http.StatusNotFound, nil
+		return batch.Reply{Status: http.StatusNotFound}
 	}
-	return g.AskAs(ctx, gateway.Asking{ID: q.ID, OpenAI: q.OpenAI, Background: true}, http.MethodPost, q.Path, q.Body)
+	how := gateway.Asking{ID: q.ID, OpenAI: q.OpenAI, Background: true}
+	status, answer, cut := g.AskAs(ctx, how, http.MethodPost, q.Path, q.Body)
+	return batch.Reply{Status: status, Body: answer, Unfinished: cut}
 }
 
 // withBatches serves files and batches beside an API, and the API.

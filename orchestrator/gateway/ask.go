@@ -7,6 +7,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"retort/orchestrator/unfinished"
 )
 
 // asker is the context, among a request's user values, of one that this program asks itself: see Ask.
@@ -15,7 +17,8 @@ type asker struct{}
 // Ask has the API answer a request that this program makes for a caller whom it has let in already: no key is asked for,
 // everything else is as for any client (bounds, permits, deadline, log and metrics). It ends with ctx.
 func (g *Gateway) Ask(ctx context.Context, method, path string, body []byte) (status int, answer []byte) {
-	return g.AskAs(ctx, Asking{}, method, path, body)
+	status, answer, _ = g.AskAs(ctx, Asking{}, method, path, body)
+	return status, answer
 }
 
 // Asking says how this program asks an API.
@@ -25,8 +28,10 @@ type Asking struct {
 	Background bool   // requests of clients go first: their permits and their rows
 }
 
-// AskAs is Ask in a certain manner.
-func (g *Gateway) AskAs(ctx context.Context, how Asking, method, path string, body []byte) (status int, answer []byte) {
+// AskAs is Ask in a certain manner. cut is why the answer is unfinished, "" of one that is not.
+func (g *Gateway) AskAs(
+	ctx context.Context, how Asking, method, path string, body []byte,
+) (status int, answer []byte, cut unfinished.Reason) {
 	var request fasthttp.Request
 	request.Header.SetMethod(method)
 	request.SetRequestURI(path)
@@ -46,7 +51,8 @@ func (g *Gateway) AskAs(ctx context.Context, how Asking, method, path string, bo
 		c.SetUserValue(background{}, true)
 	}
 	g.app.Handler()(&c)
-	return c.Response.StatusCode(), bytes.Clone(c.Response.Body())
+	cut = unfinished.Reason(c.Response.Header.Peek(unfinished.Header))
+	return c.Response.StatusCode(), bytes.Clone(c.Response.Body()), cut
 }
 
 // background marks, among a request's user values, one that waits for those of clients: see Asking.

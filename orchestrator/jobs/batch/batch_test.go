@@ -61,8 +61,11 @@ func setUp(t *testing.T, ask ask) *bench {
 		Endpoints: func(string) []Endpoint {
 			return []Endpoint{{URL: "/v1/echo", API: "echo", Path: "/v1/echo", Lines: SlowLines, Bytes: 1 << 20}}
 		},
-		APIs:   []string{"echo"},
-		Ask:    ask,
+		APIs: []string{"echo"},
+		Ask: func(ctx context.Context, q Question) Reply {
+			status, body := ask(ctx, q)
+			return Reply{Status: status, Body: body}
+		},
 		Place:  func(context.Context) (func(), error) { return func() {}, nil },
 		Memory: memory.NewBudget(1<<30, time.Second),
 		Meter:  silent{},

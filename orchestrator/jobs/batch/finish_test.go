@@ -24,7 +24,7 @@ func (b *bench) answered(t *testing.T, n, m int) record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.answerOnce(t.Context(), b.st, r, i, l, 1); err != nil {
+		if _, err := b.answerOnce(t.Context(), b.st, r, chunk{}, i, l, 1); err != nil {
 			t.Fatal(err)
 		}
 	}

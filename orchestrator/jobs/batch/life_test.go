@@ -69,7 +69,7 @@ func TestCancelWhileLinesAreAsked(t *testing.T) {
 	if ids := customIDs(b.results(t, r.OutputFileID)); !slices.Equal(ids, []string{"line-0"}) || r.ErrorFileID != nil {
 		t.Errorf("output %v, errors %v", ids, r.ErrorFileID)
 	}
-	if n, err := b.st.lines["echo"].Waiting(t.Context()); err != nil || n > 2+b.chunkWorkers() {
+	if n, err := b.st.lines["echo"].Waiting(t.Context()); err != nil || n > 2+b.chunkWorkers("echo") {
 		t.Errorf("%d tasks are left, %v", n, err)
 	}
 	if _, err := b.cancel(t.Context(), "", made.ID); fault.KindOf(err) != fault.Invalid {

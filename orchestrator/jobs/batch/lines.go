@@ -149,6 +149,9 @@ type chunk struct {
 	Lines  int   `json:"lines"`
 	Offset int64 `json:"offset"`
 	Bytes  int   `json:"bytes"`
+
+	Round   int `json:"round,omitempty"`   // how often it was put back
+	Refused int `json:"refused,omitempty"` // how often so while its API answered other lines
 }
 
 // chunker cuts lines into chunks, the same ones each time it is given the same lines.

@@ -41,7 +41,7 @@ type Outside struct {
 	// APIs are the names of all APIs, each of which has a queue of its own, so that a slow one holds up no other.
 	APIs []string
 	// Ask has an API answer.
-	Ask func(context.Context, Question) (status int, answer []byte)
+	Ask func(context.Context, Question) Reply
 	// Place waits until one more line may be asked.
 	Place  func(ctx context.Context) (release func(), err error)
 	Memory *memory.Budget
@@ -65,6 +65,9 @@ type Service struct {
 	outside Outside
 	off     bool
 	stores  atomic.Pointer[stores] // nil until the engine is open
+
+	answered map[string]*atomic.Int64                   // lines that each API has answered, well or not
+	sleep    func(ctx context.Context, d time.Duration) // between two tries; tests have another
 }
 
 // stores is where everything is kept.
@@ -79,7 +82,13 @@ type stores struct {
 }
 
 // New returns the service, which answers once an engine is there: see Begin.
-func New(config Config, outside Outside) *Service { return &Service{config: config, outside: outside} }
+func New(config Config, outside Outside) *Service {
+	s := &Service{config: config, outside: outside, answered: map[string]*atomic.Int64{}, sleep: sleep}
+	for _, api := range outside.APIs {
+		s.answered[api] = new(atomic.Int64)
+	}
+	return s
+}
 
 // Off returns the service of a program that keeps no jobs: it knows no route.
 func Off() *Service { return &Service{off: true} }
@@ -120,9 +129,17 @@ func trouble(err error) error {
 	return fault.Wrap(fault.Unavailable, err, "The storage of files and batches does not answer, try again later.")
 }
 
-// chunkWorkers is how many tasks of lines of one API are worked on at once, which must hold as many lines as may be
+// chunkWorkers is how many tasks of lines of an API are worked on at once, which must hold as many lines as may be
 // asked at once.
-func (s *Service) chunkWorkers() int { return s.config.Concurrency/quickLines + 2 }
+func (s *Service) chunkWorkers(api string) int {
+	lines := quickLines
+	for _, e := range s.outside.Endpoints("") {
+		if e.API == api {
+			lines = min(lines, e.Lines)
+		}
+	}
+	return (s.config.Concurrency+lines-1)/lines + 2
+}
 
 // Begin makes the stores of an engine and starts the workers, which end with ctx.
 func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGroup) error {
@@ -136,7 +153,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	})
 	for api, tasks := range st.lines {
 		ended.Go(func() {
-			tasks.Work(ctx, s.chunkWorkers(), func(ctx context.Context, t queue.Task) error { return s.chunk(ctx, st, api, t) })
+			tasks.Work(ctx, s.chunkWorkers(api), func(ctx context.Context, t queue.Task) error { return s.chunk(ctx, st, api, t) })
 		})
 	}
 	ended.Go(func() { s.sweepOften(ctx, st) })

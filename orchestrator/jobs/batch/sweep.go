@@ -42,13 +42,17 @@ func (s *Service) sweepOften(ctx context.Context, st *stores) {
 
 // sweep ends what has expired, pushes on what stands still, and counts. All gateways do it; it may be done at once.
 func (s *Service) sweep(ctx context.Context, st *stores) error {
+	waiting, err := s.waiting(ctx, st) // before the batches are read: what was done by then shows there
+	if err != nil {
+		return err
+	}
 	batches, err := st.batches.List(ctx, ">")
 	if err != nil {
 		return err
 	}
 	states := map[string]int{}
 	for _, r := range batches {
-		if err := s.sweepBatch(ctx, st, r); err != nil {
+		if err := s.sweepBatch(ctx, st, r, waiting[r.Ask.API]); err != nil {
 			return err
 		}
 		states[r.Status]++
@@ -59,13 +63,6 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	}
 	if err := s.sweepFiles(ctx, st, batches); err != nil {
 		return err
-	}
-	for api, tasks := range st.lines {
-		n, err := tasks.Waiting(ctx)
-		if err != nil {
-			return err
-		}
-		s.outside.Meter.BatchTasks(api, n)
 	}
 	return nil
 }
@@ -156,7 +153,20 @@ func (st *stores) dropBatch(ctx context.Context, r record) error {
 	return st.batches.Delete(ctx, r.key())
 }
 
-func (s *Service) sweepBatch(ctx context.Context, st *stores, r record) error {
+// waiting counts the tasks of lines of each API.
+func (s *Service) waiting(ctx context.Context, st *stores) (tasks map[string]int, err error) {
+	tasks = map[string]int{}
+	for api, lines := range st.lines {
+		if tasks[api], err = lines.Waiting(ctx); err != nil {
+			return nil, err
+		}
+		s.outside.Meter.BatchTasks(api, tasks[api])
+	}
+	return tasks, nil
+}
+
+// sweepBatch does what is due for one batch. waiting is how many tasks of lines its API had before the batch was read.
+func (s *Service) sweepBatch(ctx context.Context, st *stores, r record, waiting int) error {
 	switch {
 	case r.ended():
 		if now()-r.CreatedAt < int64((s.config.KeepFiles+window)/time.Second) {
@@ -178,7 +188,10 @@ func (s *Service) sweepBatch(ctx context.Context, st *stores, r record) error {
 		}
 		return s.end(ctx, st, r)
 	case r.Status == inProgress && r.ValidatedAt > 0:
-		return nil
+		if waiting > 0 || now()-r.ValidatedAt < int64(lingering/time.Second) {
+			return nil
+		}
+		// A task of it was lost: below, what is not done is queued again.
 	case now()-r.CreatedAt < int64(lingering/time.Second):
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,8 +17,15 @@ import (
 )
 
 // maxAttempts is how often a task of lines is begun before what is unanswered of it fails: a request that ends the whole
-// process each time must not hold up the rest for ever.
+// process each time must not hold up the rest for ever. What can be told apart from a death is not counted: see putBack.
 const maxAttempts = 20
+
+// staleAttempts is how often a batch is looked for that a task belongs to. In a cluster a node that is a moment behind
+// may answer, which does not know a new batch yet.
+const staleAttempts = 5
+
+// errStale is a record of a batch from before the task's lines were queued.
+var errStale = errors.New("the record of the batch is out of date")
 
 // chunk answers the lines of one task.
 func (s *Service) chunk(ctx context.Context, st *stores, api string, t queue.Task) error {
@@ -25,45 +33,82 @@ func (s *Service) chunk(ctx context.Context, st *stores, api string, t queue.Tas
 	if err := json.Unmarshal(t.Data, &c); err != nil {
 		return err
 	}
-	key := t.ID[:len(t.ID)-len(strconv.Itoa(c.Number))-1]
+	key := t.ID[:strings.LastIndexByte(t.ID, '.')]
 	r, err := st.batches.Get(ctx, key)
-	if errors.Is(err, queue.ErrNone) {
+	if errors.Is(err, queue.ErrNone) && t.Attempt > staleAttempts {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	if r.Status == validating { // its tasks are made after that
+		return errStale
+	}
 	if r.Status != inProgress || r.isDone(c.Number) {
 		return s.proceed(ctx, st, r)
 	}
+	others := s.answered[api].Load()
+	err = s.chunkOnce(ctx, st, r, c, t.Attempt)
+	switch {
+	case errors.Is(err, errBusy):
+		if s.answered[api].Load() > others {
+			c.Refused++
+		}
+	case err == nil || t.Attempt <= maxAttempts/2:
+		return err
+	}
+	if again := s.putBack(ctx, st, r, c); again != nil {
+		return errors.Join(err, again)
+	}
+	return nil
+}
+
+// chunkOnce answers the lines of a task of a batch in progress, and takes note of that.
+func (s *Service) chunkOnce(ctx context.Context, st *stores, r record, c chunk, attempt int) error {
 	working, stop := context.WithDeadline(ctx, time.Unix(*r.ExpiresAt, 0))
 	defer stop()
-	go watch(working, stop, st, key)
-	good, err := s.answerChunk(working, st, r, c, t.Attempt)
+	go watch(working, stop, st, r.key())
+	good, err := s.answerChunk(working, st, r, c, attempt)
 	if err != nil {
 		if working.Err() != nil && ctx.Err() == nil { // cancelled or expired
 			return nil
 		}
 		return err
 	}
-	r, err = st.batches.Change(ctx, key, func(r *record) error {
-		if r.Status != inProgress || r.isDone(c.Number) {
-			return queue.ErrUnchanged
-		}
-		r.Done[c.Number/8] |= 1 << (c.Number % 8)
-		r.RequestCounts.Completed += good
-		r.RequestCounts.Failed += c.Lines - good
-		if r.allDone() {
-			r.Status = finalizing
-			r.FinalizingAt = pointer(now())
-			r.Ending = completed
-		}
-		return nil
+	err = s.insist(ctx, "a task that is done", func() (err error) {
+		r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
+			if r.Status != inProgress || r.isDone(c.Number) {
+				return queue.ErrUnchanged
+			}
+			r.Done[c.Number/8] |= 1 << (c.Number % 8)
+			r.RequestCounts.Completed += good
+			r.RequestCounts.Failed += c.Lines - good
+			if r.allDone() {
+				r.Status = finalizing
+				r.FinalizingAt = pointer(now())
+				r.Ending = completed
+			}
+			return nil
+		})
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	return s.proceed(ctx, st, r)
+}
+
+// putBack queues a task again, behind all others: its lines have to wait, or it did not come to an end for a reason that
+// is no death of the process. Its attempts are counted anew.
+func (s *Service) putBack(ctx context.Context, st *stores, r record, c chunk) error {
+	c.Round++
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), leave) // this gateway may be ending
+	defer stop()
+	return st.lines[r.Ask.API].Push(ctx, r.key()+"."+strconv.Itoa(c.Number)+"-"+strconv.Itoa(c.Round), text)
 }
 
 // proceed has a batch put together whose lines are all answered.
@@ -84,7 +129,7 @@ func watch(ctx context.Context, stop func(), st *stores, key string) {
 			return
 		case <-every.C:
 		}
-		if r, err := st.batches.Get(ctx, key); err == nil && r.Status != inProgress {
+		if r, err := st.batches.Get(ctx, key); err == nil && r.Status != inProgress && r.Status != validating { // which is out of date
 			stop()
 			return
 		}
@@ -97,18 +142,27 @@ const bodyWeight = 4
 // answerChunk sees to it that all lines of a chunk have their answers, and returns how many of those are good.
 func (s *Service) answerChunk(ctx context.Context, st *stores, r record, c chunk, attempt int) (good int, err error) {
 	if c.Bytes > chunkBytes {
-		release, err := s.outside.Memory.Acquire(ctx, bodyWeight*int64(c.Bytes))
+		var release func()
+		err := s.insist(ctx, "memory for a long line", func() (err error) {
+			release, err = s.outside.Memory.Acquire(ctx, bodyWeight*int64(c.Bytes))
+			return err
+		})
 		if err != nil {
 			return 0, err
 		}
 		defer release()
 	}
-	text, err := st.content.Slice(ctx, r.InputFileID, c.Offset, c.Bytes)
+	var text []byte
+	err = s.insist(ctx, "lines", func() (err error) {
+		text, err = st.content.Slice(ctx, r.InputFileID, c.Offset, c.Bytes)
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
 	reader := newLineReader(bytes.NewReader(text), r.lineBytes())
 	var mu sync.Mutex
+	busy := false
 	asking, ctx := errgroup.WithContext(ctx)
 	for n := c.First; n < c.First+c.Lines; n++ {
 		l, err := reader.next()
@@ -117,16 +171,23 @@ func (s *Service) answerChunk(ctx context.Context, st *stores, r record, c chunk
 		}
 		l.text = bytes.Clone(l.text)
 		asking.Go(func() error {
-			ok, err := s.answerOnce(ctx, st, r, n, l, attempt)
+			ok, err := s.answerOnce(ctx, st, r, c, n, l, attempt)
 			mu.Lock()
 			defer mu.Unlock()
 			if ok {
 				good++
 			}
+			if errors.Is(err, errBusy) { // the others go on
+				busy = true
+				return nil
+			}
 			return err
 		})
 	}
 	err = asking.Wait()
+	if err == nil && busy {
+		err = errBusy
+	}
 	return good, err
 }
 
@@ -136,21 +197,20 @@ const (
 	markBad  = '-'
 )
 
-// answerOnce sees to it that a line has its answer, and reports whether that is a good one.
-func (s *Service) answerOnce(ctx context.Context, st *stores, r record, n int, l line, attempt int) (ok bool, err error) {
-	if attempt > 1 {
-		if given, err := st.answers.Get(ctx, r.ID, n); !errors.Is(err, queue.ErrNone) {
-			return err == nil && given[0] == markGood, err
+// answerOnce sees to it that a line of a chunk has its answer, and reports whether that is a good one.
+func (s *Service) answerOnce(ctx context.Context, st *stores, r record, c chunk, n int, l line, attempt int) (ok bool, err error) {
+	if attempt > 1 || c.Round > 0 {
+		if ok, err := s.given(ctx, st, r, n); !errors.Is(err, queue.ErrNone) {
+			return ok, err
 		}
 	}
-	text, ok, err := s.answer(ctx, r, n, l, attempt)
+	text, ok, err := s.answer(ctx, r, c, n, l, attempt)
 	if err != nil {
 		return false, err
 	}
-	err = st.answers.Put(ctx, r.ID, n, text)
+	err = s.insist(ctx, "an answer", func() error { return st.answers.Put(ctx, r.ID, n, text) })
 	if errors.Is(err, queue.ErrExists) { // another worker came first
-		given, err := st.answers.Get(ctx, r.ID, n)
-		return err == nil && given[0] == markGood, err
+		return s.given(ctx, st, r, n)
 	}
 	if err == nil {
 		s.outside.Meter.Line(r.Ask.API, ok)
@@ -158,8 +218,18 @@ func (s *Service) answerOnce(ctx context.Context, st *stores, r record, n int, l
 	return ok, err
 }
 
-// answer asks one line and returns its mark and its line of the result. What passes is asked again, until the context ends.
-func (s *Service) answer(ctx context.Context, r record, n int, l line, attempt int) (text []byte, ok bool, err error) {
+// given reports whether the stored answer of a line is a good one, or returns queue.ErrNone.
+func (s *Service) given(ctx context.Context, st *stores, r record, n int) (ok bool, err error) {
+	err = s.insist(ctx, "an answer", func() error {
+		text, err := st.answers.Get(ctx, r.ID, n)
+		ok = err == nil && text[0] == markGood
+		return err
+	})
+	return ok, err
+}
+
+// answer asks one line and returns its mark and its line of the result.
+func (s *Service) answer(ctx context.Context, r record, c chunk, n int, l line, attempt int) (text []byte, ok bool, err error) {
 	asked, wrong := parse(l, r.lineBytes(), r.Endpoint)
 	if wrong != nil { // the file was checked
 		return nil, false, errors.New(wrong.Message)
@@ -172,13 +242,12 @@ func (s *Service) answer(ctx context.Context, r record, n int, l line, attempt i
 	case streams(asked.Body):
 		a.Response = refusal(id, "stream", "A request of a batch cannot be streamed.")
 	default:
-		var status int
-		var body []byte
-		if status, body, err = s.ask(ctx, Question{Endpoint: r.Ask, ID: id, Body: asked.Body}); err != nil {
+		reply, err := s.ask(ctx, Question{Endpoint: r.Ask, ID: id, Body: asked.Body}, c.Refused >= maxRefused)
+		if err != nil {
 			return nil, false, err
 		}
-		ok = status == http.StatusOK
-		a.Response = &Response{StatusCode: status, RequestID: id, Body: plain(body)}
+		ok = reply.Status == http.StatusOK
+		a.Response = &Response{StatusCode: reply.Status, RequestID: id, Body: plain(reply.Body)}
 	}
 	text, err = marked(ok, a)
 	return text, ok, err
@@ -219,38 +288,4 @@ func refusal(id, param, message string) *Response {
 	return &Response{StatusCode: http.StatusBadRequest, RequestID: id, Body: map[string]any{"error": map[string]any{
 		"message": message, "type": "invalid_request_error", "param": param, "code": "invalid_value",
 	}}}
-}
-
-// Failures of an API that may pass are tried so often; load and a Triton that is away as long as the batch lives.
-const maxTries = 3
-
-// ask puts a line to its API when its turn has come.
-func (s *Service) ask(ctx context.Context, q Question) (status int, body []byte, err error) {
-	pause := time.Second
-	for tries := 1; ; {
-		release, err := s.outside.Place(ctx)
-		if err != nil {
-			return 0, nil, err
-		}
-		status, body = s.outside.Ask(ctx, q)
-		release()
-		if err := ctx.Err(); err != nil {
-			return 0, nil, err
-		}
-		switch status {
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
-			if tries++; tries > maxTries {
-				return status, body, nil
-			}
-		default:
-			return status, body, nil
-		}
-		select {
-		case <-ctx.Done():
-			return 0, nil, ctx.Err()
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, 30*time.Second)
-	}
 }
