@@ -46,7 +46,8 @@ func (m *mean) add(x float64) {
 	m.value += (x - m.value) / float64(min(m.count, 20))
 }
 
-// What moves the level. The numbers are measured: see JOBS.md.
+// What moves the level. The numbers are first guesses that a simulated machine was tried with (priority_test.go); none was measured
+// on a loaded service yet.
 const (
 	calm      = 2 * time.Second        // after the last request of a client, background work has all
 	tick      = 100 * time.Millisecond // between two looks
