@@ -11,7 +11,7 @@ import pytest
 import requests
 from rdkit import Chem
 from servers import ROOT, Gateway
-from waiting import PATIENCE
+from waiting import PATIENCE, wait_for
 
 PYTHON = ROOT / ".venv-rerank" / "bin" / "python"
 CAFFEINE = Path(__file__).parent / "testdata/drawings/caffeine.png"
@@ -113,6 +113,7 @@ def test_keys_and_the_switch(stack, tmp_path: Path) -> None:
         let_in = requests.post(f"{locked.url}/mcp", json=body, headers=headers | {"Authorization": "Bearer secret"}, timeout=PATIENCE)
         assert let_in.status_code == 200, let_in.text
         assert "result" in let_in.json()["result"]["structuredContent"], let_in.text
-        assert '"api":"embedding"' in locked.output()
+        # A request is logged once it is answered.
+        wait_for("the request is logged", lambda: '"api":"embedding"' in locked.output(), locked.output)
     with Gateway(stack.triton, stack.repository, RETORT_MCP="false") as without:
         assert requests.post(f"{without.url}/mcp", json=body, headers=headers, timeout=PATIENCE).status_code == 404

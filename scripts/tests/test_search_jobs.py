@@ -15,6 +15,8 @@ from waiting import PATIENCE, wait_for
 
 SEED = "CC(C)Cc1ccc(C(C)C(=O)O)cc1"
 ENDLESS = {"smi": SEED, "iterations": 1000, "particles": 20, "min_similarity": 0.2}
+LONG = 100
+"""Iterations of a search that is at work for seconds, so that it can be killed half way."""
 MINE, OTHER = {"Authorization": "Bearer mine"}, {"Authorization": "Bearer other"}
 
 
@@ -71,7 +73,7 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             result = jobs(gateway, "latent", f"/{long}/result").json()
             assert result["generated"] and result["unfinished"]["reason"] == "cancelled"
             # A third one is at work when the gateway is killed.
-            killed = submit(gateway, "latent", {**ENDLESS, "iterations": 12, "include_scores": True})
+            killed = submit(gateway, "latent", {**ENDLESS, "iterations": LONG, "include_scores": True})
             wait_for("it is at work", lambda: job(gateway, "latent", killed)["progress"]["iteration"] > 1, gateway.output)
             assert gateway.stop(signal.SIGKILL) == -signal.SIGKILL
         with Gateway(triton.url, repository, **settings) as gateway:
@@ -80,7 +82,7 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             assert before["progress"]["iteration"] > 1 and before["progress"]["best"][0], before
             wait_for("it is done", lambda: job(gateway, "latent", killed)["status"] in ("completed", "failed"), gateway.output)
             after = job(gateway, "latent", killed)
-            assert after["status"] == "completed" and after["attempts"] == 2 and after["progress"]["iteration"] == 12, after
+            assert after["status"] == "completed" and after["attempts"] == 2 and after["progress"]["iteration"] == LONG, after
             result = jobs(gateway, "latent", f"/{killed}/result").json()["generated"]
             assert len(result) == 10 and result[0]["score"] >= before["progress"]["best"][0]["score"], (result, before)
             listed = [json.loads(line) for line in run(gateway, "list").stdout.splitlines()]
