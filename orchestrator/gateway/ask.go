@@ -78,13 +78,8 @@ func (x *exchange) follow(c *fiber.Ctx, gone context.CancelCauseFunc) {
 // read within the bounds, with a permit, and its context ends as any request's.
 func Standard(handler http.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		x := exchangeOf(c)
-		x.named(c.Route().Path)
-		body, err := x.body(c)
+		body, err := admitted(c)
 		if err != nil {
-			return err
-		}
-		if err := x.admit(c.UserContext(), false); err != nil {
 			return err
 		}
 		request, err := http.NewRequestWithContext(c.UserContext(), c.Method(), c.OriginalURL(), bytes.NewReader(body))
@@ -101,6 +96,17 @@ func Standard(handler http.Handler) fiber.Handler {
 		handler.ServeHTTP(answer, request)
 		return nil
 	}
+}
+
+// admitted is the body of a request, read within the bounds, once there is a permit for it.
+func admitted(c *fiber.Ctx) ([]byte, error) {
+	x := exchangeOf(c)
+	x.named(c.Route().Path)
+	body, err := x.body(c)
+	if err != nil {
+		return nil, err
+	}
+	return body, x.admit(c.UserContext(), false)
 }
 
 // written passes what a handler of Go's library writes on to Fiber.

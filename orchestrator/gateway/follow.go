@@ -92,13 +92,8 @@ func Watch(part string, watch func(ctx context.Context, of string, events *Event
 // Raw is an endpoint that takes a body as it is and answers with a status of its own.
 func Raw[Res any](use func(ctx context.Context, body []byte) (status int, res Res, err error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		x := exchangeOf(c)
-		x.named(c.Route().Path)
-		body, err := x.body(c)
+		body, err := admitted(c)
 		if err != nil {
-			return err
-		}
-		if err := x.admit(c.UserContext(), false); err != nil {
 			return err
 		}
 		status, res, err := use(c.UserContext(), bytes.Clone(body))

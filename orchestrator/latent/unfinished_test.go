@@ -7,28 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
 	"retort/orchestrator/unfinished"
 )
-
-// after lets a model answer so often, then does something else in its place.
-func after(calls int64, model tritontest.Model, then func(context.Context) error) tritontest.Model {
-	var done atomic.Int64
-	infer := model.Infer
-	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-		if done.Add(1) > calls {
-			return nil, then(ctx)
-		}
-		return infer(ctx, r)
-	}
-	return model
-}
 
 // hang waits for the caller to give up, and says so when it begins.
 func hang(begun chan<- struct{}) func(context.Context) error {
@@ -47,7 +32,7 @@ func fail(context.Context) error { return errors.New("no more of that") }
 // withDecoder is the toy models with another decoder.
 func withDecoder(tb testing.TB, calls int64, then func(context.Context) error) []tritontest.Model {
 	models := toyModels(tb, 0)
-	models[1] = after(calls, models[1], then)
+	models[1] = tritontest.After(calls, models[1], then)
 	return models
 }
 
@@ -129,7 +114,7 @@ func TestAnOracleThatFailsHalfWay(t *testing.T) {
 			calls = 2
 			body = `{"smi": "` + plain + `", "algorithm": "none", "particles": 200, "num_molecules": 100` + asking
 		}
-		r := start(t, standard, append(toyModels(t, 0), after(calls, oracleModel(t), fail))...)
+		r := start(t, standard, append(toyModels(t, 0), tritontest.After(calls, oracleModel(t), fail))...)
 		status, reason, answer, text := r.generate(body)
 		if status != 200 || reason != "oracle" || len(answer.Generated.([]any)) == 0 {
 			t.Errorf("%d %q %s", status, reason, text)
@@ -139,7 +124,7 @@ func TestAnOracleThatFailsHalfWay(t *testing.T) {
 			t.Errorf("the message is %q", message)
 		}
 	}
-	first := start(t, standard, append(toyModels(t, 0), after(1, oracleModel(t), fail))...)
+	first := start(t, standard, append(toyModels(t, 0), tritontest.After(1, oracleModel(t), fail))...)
 	if status, reason, _, text := first.generate(long + asking); status != 503 || reason != "" {
 		t.Errorf("nothing was scored: %d %q %s", status, reason, text)
 	}

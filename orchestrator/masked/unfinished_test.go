@@ -6,26 +6,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/tritontest"
 	"retort/orchestrator/unfinished"
 )
-
-// after lets a model answer so often, then does something else in its place.
-func after(calls int64, model tritontest.Model, then func(context.Context) error) tritontest.Model {
-	var done atomic.Int64
-	infer := model.Infer
-	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-		if done.Add(1) > calls {
-			return nil, then(ctx)
-		}
-		return infer(ctx, r)
-	}
-	return model
-}
 
 func fail(context.Context) error { return errors.New("no more of that") }
 
@@ -73,7 +59,7 @@ func (h *harness) unfinishedAnswer(body string) (status int, reason string, answ
 // What the request gave to start from is nothing that was found.
 func TestAModelThatFailsAtOnce(t *testing.T) {
 	for _, more := range []string{"", `, "evaluated": true`} {
-		h := startWith(t, after(0, toy(t), fail))
+		h := startWith(t, tritontest.After(0, toy(t), fail))
 		status, reason, _, text := h.unfinishedAnswer(`{"smi": ["CCO", "CCN"], "num_molecules": 5, "rounds": 2, "seed": 4` + more + `}`)
 		if status == http.StatusOK || reason != "" {
 			t.Errorf("%q: %d %q %s", more, status, reason, text)
@@ -87,7 +73,7 @@ func TestAModelThatFailsHalfWay(t *testing.T) {
 		"first":  `{"num_molecules": 200, "attempts": 1, "seed": 4}`,
 		"rounds": `{"num_molecules": 5, "rounds": 50, "attempts": 1, "seed": 4, "evaluated": true}`,
 	} {
-		h := startWith(t, after(3, toy(t), fail))
+		h := startWith(t, tritontest.After(3, toy(t), fail))
 		status, reason, answer, text := h.unfinishedAnswer(body)
 		if status != 200 || reason != "model" || answer.Status != "success" || len(answer.Molecules) == 0 ||
 			answer.Unfinished == nil || answer.Unfinished.Reason != unfinished.Model {
@@ -97,26 +83,26 @@ func TestAModelThatFailsHalfWay(t *testing.T) {
 			t.Errorf("the answer shows what the model said: %s", text)
 		}
 	}
-	if status, reason, _, text := startWith(t, after(0, toy(t), fail)).unfinishedAnswer(`{}`); status != 500 || reason != "" {
+	if status, reason, _, text := startWith(t, tritontest.After(0, toy(t), fail)).unfinishedAnswer(`{}`); status != 500 || reason != "" {
 		t.Errorf("nothing was found: %d %q %s", status, reason, text)
 	}
 }
 
 func TestAnOracleThatFailsHalfWay(t *testing.T) {
-	h := startWith(t, toy(t), after(3, counting(t), fail)) // the first call is the probe
+	h := startWith(t, toy(t), tritontest.After(3, counting(t), fail)) // the first call is the probe
 	status, reason, answer, text := h.unfinishedAnswer(`{"num_molecules": 150, "attempts": 1, "seed": 4, "objective": "bytes"}`)
 	if status != 200 || reason != "oracle" || len(answer.Molecules) == 0 || len(answer.Molecules) > 32 ||
 		!strings.Contains(answer.Unfinished.Message, "the oracle bytes failed") {
 		t.Errorf("%d %q %s", status, reason, text)
 	}
 	// Molecules to start from that were scored are an answer too.
-	h = startWith(t, toy(t), after(2, counting(t), fail))
+	h = startWith(t, toy(t), tritontest.After(2, counting(t), fail))
 	starts := `"CCO", "` + strings.Join(strings.Split(strings.Repeat("C", 30), ""), `", "C`) + `"`
 	status, reason, answer, text = h.unfinishedAnswer(`{"smi": ["CCN", "CCCN", "CCCCN", ` + starts + `], "rounds": 2, "objective": "bytes"}`)
 	if status != 200 || reason != "oracle" || len(answer.Molecules) == 0 {
 		t.Errorf("%d %q %s", status, reason, text)
 	}
-	h = startWith(t, toy(t), after(1, counting(t), fail))
+	h = startWith(t, toy(t), tritontest.After(1, counting(t), fail))
 	if status, reason, _, text = h.unfinishedAnswer(`{"objective": "bytes"}`); status != 503 || reason != "" {
 		t.Errorf("nothing was scored: %d %q %s", status, reason, text)
 	}
@@ -125,7 +111,7 @@ func TestAnOracleThatFailsHalfWay(t *testing.T) {
 func TestAStoppedGatewayAnswersWhatWasFound(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		begun := make(chan struct{}, 1)
-		h := startWith(t, after(4, toy(t), func(ctx context.Context) error {
+		h := startWith(t, tritontest.After(4, toy(t), func(ctx context.Context) error {
 			select {
 			case begun <- struct{}{}:
 			default:

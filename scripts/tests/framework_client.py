@@ -8,10 +8,8 @@ URL is that of the main port. Run by test_openai_clients.py in an environment of
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import traceback
 from collections.abc import Callable
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
@@ -19,6 +17,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["NVIDIA_API_KEY"] = "not-needed"
 
 import litellm
+from cases import report
 from haystack import Document
 from haystack.utils import Secret
 from haystack_integrations.components.embedders.nvidia import NvidiaTextEmbedder
@@ -82,12 +81,5 @@ def with_haystack() -> list:
 CASES: list[Callable[[], list]] = [with_litellm, with_llama_index, with_haystack]
 
 
-def told(case: Callable[[], list]) -> object:
-    try:
-        return case()
-    except Exception:
-        return traceback.format_exc()[-3000:]
-
-
 if __name__ == "__main__":
-    print(json.dumps({case.__name__: told(case) for case in CASES}))
+    report(CASES)

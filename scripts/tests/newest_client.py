@@ -8,12 +8,11 @@ Run by test_newest_clients.py in an environment of its own; what fails is told a
 
 from __future__ import annotations
 
-import json
 import sys
-import traceback
 from collections.abc import Callable
 
 import cohere
+from cases import report
 from llama_stack_client import APIStatusError, LlamaStackClient
 
 CHAT = "retort/molecule-reader-v1"
@@ -57,12 +56,5 @@ def cohere_rerank() -> list:
 CASES: list[Callable[[], object]] = [stack_models, stack_chat, stack_embeddings, stack_errors, cohere_rerank]
 
 
-def told(case: Callable[[], object]) -> object:
-    try:
-        return case()
-    except Exception:
-        return traceback.format_exc()[-3000:]
-
-
 if __name__ == "__main__":
-    print(json.dumps({case.__name__: told(case) for case in CASES}))
+    report(CASES)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import traceback
 from collections.abc import Callable
 
 import instructor
 import openai
 from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, set_tracing_disabled
+from cases import report
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
@@ -150,12 +150,5 @@ def agents() -> list:
 CASES: list[Callable[[], list]] = [models, embeddings, errors, completions, chat_forms, responses, langchain, instructor_modes, pydantic_ai, agents]
 
 
-def told(case: Callable[[], list]) -> object:
-    try:
-        return case()
-    except Exception:
-        return traceback.format_exc()[-3000:]
-
-
 if __name__ == "__main__":
-    print(json.dumps({case.__name__: told(case) for case in CASES}))
+    report(CASES)

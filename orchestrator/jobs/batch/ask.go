@@ -95,11 +95,3 @@ func (s *Service) insist(ctx context.Context, what string, do func() error) erro
 		s.sleep(ctx, pause)
 	}
 }
-
-// sleep pauses, unless ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}

@@ -83,7 +83,7 @@ type stores struct {
 
 // New returns the service, which answers once an engine is there: see Begin.
 func New(config Config, outside Outside) *Service {
-	s := &Service{config: config, outside: outside, answered: map[string]*atomic.Int64{}, sleep: sleep}
+	s := &Service{config: config, outside: outside, answered: map[string]*atomic.Int64{}, sleep: queue.Sleep}
 	for _, api := range outside.APIs {
 		s.answered[api] = new(atomic.Int64)
 	}

@@ -119,21 +119,14 @@ func (s *Service) proceed(ctx context.Context, st *stores, r record) error {
 	return st.steps.Push(ctx, r.key()+stepFinish, nil)
 }
 
-// watch stops the work on a batch that is not in progress any more: it was cancelled, by whichever gateway.
+// watch ends ctx, the work on a batch, by stop when the batch is not in progress any more: it was cancelled, by
+// whichever gateway.
 func watch(ctx context.Context, stop func(), st *stores, key string) {
-	every := time.NewTicker(time.Second)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-		}
+	queue.Every(ctx, time.Second, func() {
 		if r, err := st.batches.Get(ctx, key); err == nil && r.Status != inProgress && r.Status != validating { // which is out of date
 			stop()
-			return
 		}
-	}
+	})
 }
 
 // bodyWeight is what a byte of a line costs in memory until it is answered: itself, what is decoded from it, the answer.

@@ -211,18 +211,11 @@ func (u *run) fail(ctx context.Context, answer, result []byte) error {
 
 // sweepOften deletes what is kept no longer, until ctx ends.
 func (s *Service) sweepOften(ctx context.Context, st *stores) {
-	every := time.NewTicker(time.Minute)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-		}
+	queue.Every(ctx, time.Minute, func() {
 		if err := s.sweep(ctx, st, now()); err != nil && ctx.Err() == nil {
 			s.logger.Warn().Err(err).Msg("searches that are kept no longer could not be deleted")
 		}
-	}
+	})
 }
 
 // sweep deletes the jobs that expired before a moment, with all that belongs to them, and sees to it that all others have

@@ -196,7 +196,7 @@ func message(subject string, data []byte) *nats.Msg { return &nats.Msg{Subject: 
 func (e *Engine) again(ctx context.Context, read func() error) error {
 	err := read()
 	for pause := 20 * time.Millisecond; e.embedded == nil && errors.Is(err, ErrNone) && pause < 200*time.Millisecond; pause *= 3 {
-		sleep(ctx, pause)
+		Sleep(ctx, pause)
 		err = read()
 	}
 	return err

@@ -106,7 +106,7 @@ func (t *Tasks) next(ctx context.Context, do func(context.Context, Task) error) 
 	msg, err := t.consumer.Next(jetstream.FetchContext(waiting))
 	if err != nil {
 		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, jetstream.ErrNoMessages) {
-			sleep(ctx, pause)
+			Sleep(ctx, pause)
 		}
 		return
 	}
@@ -144,21 +144,7 @@ func contained(ctx context.Context, task Task, do func(context.Context, Task) er
 
 // keepAlive says until ctx ends that a task is worked on.
 func keepAlive(ctx context.Context, msg jetstream.Msg) {
-	every := time.NewTicker(heartbeat)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-			_ = msg.InProgress() // where it fails, another worker comes in: allowed
-		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+	Every(ctx, heartbeat, func() {
+		_ = msg.InProgress() // where it fails, another worker comes in: allowed
+	})
 }

@@ -1,0 +1,20 @@
+"""What scripts that run clients of others do alike: see openai_client.py. Only Python's own library is there in all environments."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable, Sequence
+
+
+def told(case: Callable[[], object]) -> object:
+    """What a case answers, as JSON has it; the text of its failure."""
+    try:
+        return case()
+    except Exception:
+        return traceback.format_exc()[-3000:]
+
+
+def report(cases: Sequence[Callable[[], object]]) -> None:
+    """Prints what the cases answer as one JSON object, by their names."""
+    print(json.dumps({case.__name__: told(case) for case in cases}))
