@@ -18,7 +18,7 @@ type Request struct {
 
 	triton atomic.Int64
 	queued atomic.Int64
-	turns  atomic.Int64
+	served atomic.Int64
 	tokens atomic.Int64
 	rows   atomic.Int64
 }
@@ -53,19 +53,19 @@ func (r *Request) Queued() time.Duration {
 	return time.Duration(r.queued.Load())
 }
 
-// AddTurn counts a batch that was made around a row of the request.
-func (r *Request) AddTurn() {
+// AddServed counts what the request had of batches with rows of it, in thousandths of a full batch.
+func (r *Request) AddServed(thousandths int) {
 	if r != nil {
-		r.turns.Add(1)
+		r.served.Add(int64(thousandths))
 	}
 }
 
-// Turns returns the turns counted so far.
-func (r *Request) Turns() int64 {
+// Served returns what the request had of batches so far, in thousandths of a full batch.
+func (r *Request) Served() int64 {
 	if r == nil {
 		return 0
 	}
-	return r.turns.Load()
+	return r.served.Load()
 }
 
 // AddTokens counts tokens given to a model, special tokens included and padding not.

@@ -29,11 +29,30 @@ func (q *queue[Row, Result]) add(rows []*row[Row, Result]) {
 	}
 }
 
-// take removes a row and those next to it in length that make a good batch with it. At every step the neighbour that
-// adds less padding is looked at: a longer one lengthens all rows so far, a shorter one is lengthened itself.
-func (q *queue[Row, Result]) take(seed *row[Row, Result], o BatchOptions) []*row[Row, Result] {
-	at, _ := slices.BinarySearchFunc(q.rows, seed, (*row[Row, Result]).compare)
-	from, to := at, at+1
+// take removes a row and those that make a good batch with it: see [queue.around]. Beside a row of a short request that
+// is only rows of short requests.
+func (l *lane[Row, Result]) take(seed *row[Row, Result], o BatchOptions) []*row[Row, Result] {
+	q := &l.queue
+	if !seed.submission.short || l.long == 0 {
+		return q.cut(q.around(seed, o))
+	}
+	short := queue[Row, Result]{}
+	for _, r := range q.rows {
+		if r.submission.short {
+			short.rows = append(short.rows, r)
+		}
+	}
+	taken := short.cut(short.around(seed, o))
+	q.rows = slices.DeleteFunc(q.rows, func(r *row[Row, Result]) bool { return r.taken })
+	return taken
+}
+
+// around is the part of the queue that makes a good batch with a row in it: those next to it in length. At every step
+// the neighbour that adds less padding is looked at: a longer one lengthens all rows so far, a shorter one is lengthened
+// itself.
+func (q *queue[Row, Result]) around(seed *row[Row, Result], o BatchOptions) (from, to int) {
+	from, _ = slices.BinarySearchFunc(q.rows, seed, (*row[Row, Result]).compare)
+	to = from + 1
 	for to-from < o.MaxRows {
 		longest, rows := q.rows[to-1].length, to-from
 		shorter, longer := o.CallTokens+1, o.CallTokens+1
@@ -46,16 +65,22 @@ func (q *queue[Row, Result]) take(seed *row[Row, Result], o BatchOptions) []*row
 		if min(shorter, longer) > o.CallTokens {
 			break
 		}
-		if longer <= shorter {
+		if longer < shorter {
 			to++
 		} else {
 			from--
 		}
 	}
+	return from, to
+}
+
+// cut takes a part out of the queue.
+func (q *queue[Row, Result]) cut(from, to int) []*row[Row, Result] {
 	taken := slices.Clone(q.rows[from:to])
 	q.rows = slices.Delete(q.rows, from, to)
 	for _, r := range taken {
 		r.taken = true
+		r.submission.queued--
 	}
 	return taken
 }

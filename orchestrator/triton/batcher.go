@@ -73,6 +73,7 @@ type Batcher[Row, Result any] struct {
 type lane[Row, Result any] struct {
 	queue   queue[Row, Result]
 	waiting []*submission[Row, Result] // those with waiting rows, longest since their last turn first
+	long    int                        // of those, how many are not short
 	turns   uint64
 }
 
@@ -133,6 +134,10 @@ func (b *Batcher[Row, Result]) submit(s *submission[Row, Result]) error {
 		b.gave = time.Now() // it has not waited yet
 	}
 	l.queue.add(s.waiting)
+	s.short = b.claim(s).foreseen == 0
+	if !s.short {
+		l.long++
+	}
 	l.waiting = append(l.waiting, s)
 	if l == &b.front {
 		b.asked = time.Now()
@@ -179,14 +184,17 @@ func (b *Batcher[Row, Result]) start() {
 	}
 }
 
-// startOne sends the next batch of a lane, if something waits there.
+// startOne sends the next batch of a lane, if something waits there. Where it is made for a short request, only rows of
+// short ones are in it, so that it ends soon.
 func (b *Batcher[Row, Result]) startOne(l *lane[Row, Result], options BatchOptions) bool {
-	s := l.next()
+	s := b.next(l)
 	if s == nil {
 		return false
 	}
 	seed := s.longest()
 	b.running++
-	go b.send(newBatch(l.queue.take(seed, options), seed))
+	made := newBatch(l.take(seed, options), seed)
+	b.count(made, s)
+	go b.send(made)
 	return true
 }

@@ -114,7 +114,7 @@ func TestBatcherGroupsByLength(t *testing.T) {
 		r := &recorder{takes: time.Second}
 		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 4, MaxTokens: 400, CallTokens: 10, Concurrency: 1})
 		var clients sync.WaitGroup
-		for _, rows := range [][]int{{1}, {100, 10, 200}, {102, 11, 99}, {12, 500, 101}} {
+		for _, rows := range [][]int{{1}, {100, 10, 200, 400}, {102, 11, 99, 401}, {12, 500, 101}} {
 			clients.Go(func() {
 				if _, err := b.Do(t.Context(), rows); err != nil {
 					t.Error(err)
@@ -123,9 +123,9 @@ func TestBatcherGroupsByLength(t *testing.T) {
 			synctest.Wait()
 		}
 		clients.Wait()
-		// 200 has no neighbour; of the four around 100 three fit below 400 padded tokens; 500 is above that and goes
-		// alone; then come the three around 10, and what was left over.
-		want := [][]int{{1}, {200}, {100, 101, 102}, {500}, {10, 11, 12}, {99}}
+		// 200, 400, 401 and 500 have no neighbour below 400 padded tokens, and 11 stands between 10 and 12; of the four
+		// around 100 three fit, and the fourth is left over.
+		want := [][]int{{1}, {500}, {99, 100, 101}, {400}, {10, 11, 12}, {401}, {102}, {200}}
 		if fmt.Sprint(r.calls) != fmt.Sprint(want) {
 			t.Errorf("got  %v\nwant %v", r.calls, want)
 		}
@@ -431,8 +431,27 @@ func TestBatcherServesShortRequestsFirst(t *testing.T) {
 	})
 }
 
+// A batch made for a short request has no rows of long ones, so that it ends soon. Short ones share theirs.
+func TestBatcherKeepsShortRequestsApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{takes: time.Second}
+		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1 << 20, Concurrency: 1})
+		var clients sync.WaitGroup
+		for _, rows := range [][]int{repeated(10, 9), repeated(10, 16), {11}, {10, 10}} {
+			clients.Go(func() { _, _ = b.Do(t.Context(), rows) })
+			synctest.Wait()
+		}
+		clients.Wait()
+		// The first batch was under way; the single row and the two are the next.
+		want := [][]int{repeated(10, 8), {10, 10, 11}, repeated(10, 8), repeated(10, 8), {10}}
+		if fmt.Sprint(r.calls) != fmt.Sprint(want) {
+			t.Errorf("got  %v\nwant %v", r.calls, want)
+		}
+	})
+}
+
 // The rows that a search submits generation by generation are one request's.
-func TestBatcherCountsTurnsPerRequest(t *testing.T) {
+func TestBatcherCountsPerRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
 		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 1, Concurrency: 1})

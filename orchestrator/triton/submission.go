@@ -11,13 +11,15 @@ import (
 // submission is what one call of Do wants. Its fields are guarded by the batcher's lock until done is closed.
 type submission[Row, Result any] struct {
 	ctx     context.Context
-	account *telemetry.Request  // counts the turns of the HTTP request that this is a part of
+	account *telemetry.Request  // of the HTTP request that this is a part of: counts what it had
 	waiting []*row[Row, Result] // by length; those at its end may be taken already
 	batches map[*batch[Row, Result]]struct{}
 	results []Result
+	queued  int // rows that are in no batch yet
 	left    int // rows without a result
 	err     error
 	over    bool
+	short   bool // its request will have had less than a full batch when its rows are served
 	done    chan struct{}
 
 	inBatches time.Duration // while at least one batch with its rows was in flight
@@ -31,6 +33,7 @@ func newSubmission[Row, Result any](ctx context.Context, values []Row, length fu
 		waiting: make([]*row[Row, Result], len(values)),
 		batches: make(map[*batch[Row, Result]]struct{}),
 		results: make([]Result, len(values)),
+		queued:  len(values),
 		left:    len(values),
 		done:    make(chan struct{}),
 	}

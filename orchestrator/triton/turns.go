@@ -1,18 +1,24 @@
 package triton
 
-// Turns after which all requests are alike: a request that has had fewer goes first, so that a short one does not wait
-// behind long ones, and one that has had this many shares equally with all others that have.
-const manyTurns = 16
+// What a request had of batches is counted in thousandths of a full one (full). A batch made for it counts as a sixteenth
+// at least (call), which is about what a call costs however few its rows are. Requests that will have had this much
+// (many) share equally with each other.
+const (
+	full = 1000
+	call = full / 16
+	many = 16 * full
+)
 
 // Every so many turns the request that has waited longest has one, whatever else waits: short requests that keep coming
 // cannot hold a long one back.
 const fairEvery = 4
 
 // next takes the request whose turn it is off the front of those that wait and puts it to their end, or returns nil
-// when nothing waits. It is the one that has had the fewest turns (least attained service), and among those the one
-// with the fewest rows left, and then the one that has waited longest. Turns are counted over all of an HTTP request's
-// rows: a search that submits its rows generation by generation is one request.
-func (l *lane[Row, Result]) next() *submission[Row, Result] {
+// when nothing waits. It is the one that will have had the fewest full batches when the rows that it waits for are
+// served, so that a short one does not wait behind long ones; among those the one that had the least so far, and then
+// the one that has waited longest. What it had is counted over all of an HTTP request's rows: a search that submits its
+// rows generation by generation is one request.
+func (b *Batcher[Row, Result]) next(l *lane[Row, Result]) *submission[Row, Result] {
 	l.forgetServed()
 	if len(l.waiting) == 0 {
 		return nil
@@ -20,37 +26,74 @@ func (l *lane[Row, Result]) next() *submission[Row, Result] {
 	l.turns++
 	chosen := 0
 	if l.turns%fairEvery != 0 {
+		least := b.claim(l.waiting[0])
 		for i, s := range l.waiting {
-			if s.before(l.waiting[chosen]) {
+			if claim := b.claim(s); claim.before(least) {
 				chosen = i
+				least = claim
 			}
 		}
 	}
 	s := l.waiting[chosen]
 	copy(l.waiting[chosen:], l.waiting[chosen+1:])
 	l.waiting[len(l.waiting)-1] = s
-	s.account.AddTurn()
 	return s
+}
+
+// claim is what decides whose turn it is.
+type claim struct {
+	foreseen int64 // full batches that the request will have had with the rows that wait now
+	served   int64 // what it had so far, in thousandths of a full batch
+}
+
+func (c claim) before(other claim) bool {
+	if c.foreseen != other.foreseen {
+		return c.foreseen < other.foreseen
+	}
+	return c.served < other.served
+}
+
+func (b *Batcher[Row, Result]) claim(s *submission[Row, Result]) claim {
+	waiting := 0
+	if longest := s.longest(); longest != nil {
+		waiting = b.share(s.queued, longest.length)
+	}
+	served := s.account.Served()
+	return claim{foreseen: min(served+int64(waiting), many) / full, served: min(served, many)}
+}
+
+// share is how much of a full batch rows of a length are.
+func (b *Batcher[Row, Result]) share(rows, length int) int {
+	return max(full*rows*length/b.options.MaxTokens, full*rows/b.options.MaxRows)
+}
+
+// count adds a batch, made for one of its requests, to what each of them had.
+func (b *Batcher[Row, Result]) count(made *batch[Row, Result], s *submission[Row, Result]) {
+	longest := made.rows[len(made.rows)-1].length
+	own := 0
+	for _, r := range made.rows {
+		if r.submission == s {
+			own++
+		} else {
+			r.submission.account.AddServed(b.share(1, longest))
+		}
+	}
+	s.account.AddServed(max(call, b.share(own, longest)))
 }
 
 // forgetServed drops the requests whose rows have all been taken along.
 func (l *lane[Row, Result]) forgetServed() {
 	kept := l.waiting[:0]
+	l.long = 0
 	for _, s := range l.waiting {
-		if s.longest() != nil {
-			kept = append(kept, s)
+		if s.longest() == nil {
+			continue
+		}
+		kept = append(kept, s)
+		if !s.short {
+			l.long++
 		}
 	}
 	clear(l.waiting[len(kept):])
 	l.waiting = kept
-}
-
-// before reports whether s goes before other, which has waited longer.
-func (s *submission[Row, Result]) before(other *submission[Row, Result]) bool {
-	mine := min(s.account.Turns(), manyTurns)
-	theirs := min(other.account.Turns(), manyTurns)
-	if mine != theirs || mine == manyTurns {
-		return mine < theirs
-	}
-	return len(s.waiting) < len(other.waiting)
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import threading
 
 import requests
-from attacks import EMBEDDING, RANKING, Bystander, single
+from attacks import EMBEDDING, RANKING, Bystander, connect, head, single
 from waiting import PATIENCE, at_once, wait_for
 
 # The waits of the bystanders are printed and not judged: how long they are depends on what else the machine does.
@@ -50,6 +52,22 @@ def test_small_latent_requests_beside_searches(stack) -> None:
     assert [a.status_code for a in answers] == [200] * 8
     assert not small.failures, small.failures[:5]
     print(f"{len(small.waits)} small latent requests meanwhile, p99 {small.p99():.2f} s")
+
+
+def test_small_samplings_beside_the_largest_searches(stack) -> None:
+    """As many searches as run at once, each of the largest numbers that are documented; all leave before they end."""
+    search = {"smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "iterations": 1000, "particles": 1000, "num_molecules": 100, "min_similarity": 0.4}
+    body = json.dumps(search).encode()
+    small = Bystander(stack.urls["latent"], "/sampling", {"sequences": ["CC(Cc1ccc(cc1)C(C(=O)O)C)C"]})
+    with contextlib.ExitStack() as searches:
+        for _ in range(64):
+            client = searches.enter_context(connect(stack.urls["latent"]))
+            client.sendall(head("/generate", len(body)) + body)
+        with small:
+            wait_for("small requests are answered", lambda: len(small.waits) >= 30)
+    assert not small.failures, small.failures[:5]
+    print([round(w,2) for w in small.waits])
+    print(f"{len(small.waits)} small samplings meanwhile, p99 {small.p99():.2f} s")
 
 
 def test_many_masks_are_served_beside_small_templates(stack) -> None:
