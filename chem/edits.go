@@ -28,10 +28,10 @@ const offspringAtOnce = 32
 // added, replaced, deleted or moved.
 //
 // They are canonical SMILES, distinct, and none of them is the molecule. All are molecules that [Parse] reads, with at
-// most 100 heavy atoms unless the molecule has more, and with no more unpaired electrons and no more unlikely bonds (such as O-O, N-Cl, cumulated
-// double bonds) than the molecule. Configurations that the change does not touch are kept, and atoms that are not of
-// organic chemistry, have an isotope or unpaired electrons stay as they are. Fewer than count come back where there are
-// no more, or where they are hard to find. The error is as of [Parse].
+// most 60 heavy atoms unless the molecule has more, and with no more unpaired electrons and no more unlikely bonds (such
+// as O-O, N-Cl, cumulated double bonds) than the molecule. Configurations that the change does not touch are kept, and
+// atoms that are not of organic chemistry, have an isotope or unpaired electrons stay as they are. Fewer than count come
+// back where there are no more, or where they are hard to find. The error is as of [Parse].
 func Mutations(smiles string, count int, seed uint64) ([]string, error) {
 	return Parents{First: smiles, Count: count, Seed: seed}.offspring(context.Background())
 }

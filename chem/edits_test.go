@@ -33,7 +33,7 @@ func known(t testing.TB) (molecules []*chem.Molecule) {
 // checkOffspring holds what is promised of all offspring.
 func checkOffspring(t *testing.T, made []string, parents ...*chem.Molecule) {
 	t.Helper()
-	radicals, most := 0, 100
+	radicals, most := 0, 60
 	seen := map[string]bool{}
 	for _, p := range parents {
 		seen[p.SMILES()] = true

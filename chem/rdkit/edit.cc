@@ -284,8 +284,10 @@ extern "C" retort_answer retort_crossovers(const char *first, size_t first_size,
     Random random{seed};
     const int radicals = std::max(one.radicals, two.radicals);
     const int odd = std::max(one.oddities, two.oddities);
-    collect(count, kMostAtoms, radicals, odd, seen, random, out, [&](Draft &mol) {
-      return random.below(2) ? cross(one, two, mol, random) : cross(two, one, mol, random);
+    Tried tried;
+    const int most = std::max({kMostAtoms, one.size(), two.size()});
+    collect(count, most, radicals, odd, seen, random, out, [&](Draft &mol) {
+      return random.below(2) ? cross(one, two, mol, tried, random) : cross(two, one, mol, tried, random);
     });
   });
 }

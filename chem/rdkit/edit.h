@@ -6,14 +6,17 @@
 #pragma once
 #include "molecule.h"
 
+#include <set>
+#include <tuple>
 #include <vector>
 
 namespace retort {
 
 using Draft = RDKit::RWMol;
 
-// The most atoms, hydrogens not counted, of what is made, unless a molecule had more before a change.
-constexpr int kMostAtoms = 100;
+// The most atoms, hydrogens not counted, of what is made, unless a molecule had more before a change: molecules of
+// medicinal chemistry have up to about 60, and so have those that the models were trained on.
+constexpr int kMostAtoms = 60;
 
 // A molecule ready to be changed.
 struct Parent {
@@ -69,7 +72,11 @@ bool replace_group(const Parent &parent, Draft &mol, Random &random);
 bool delete_group(const Parent &parent, Draft &mol, Random &random);
 bool move_group(const Parent &parent, Draft &mol, Random &random);
 
-// A part of first and a part of second, each cut at a single bond in no ring, joined there.
-bool cross(const Parent &first, const Parent &second, Draft &mol, Random &random);
+// The crossovers that were made before: the parent whose first part is kept, and the cut bond of each, from the atom
+// that is kept to the one that is not.
+using Tried = std::set<std::tuple<const Parent *, int, int, int, int>>;
+
+// A part of first and a part of second, each cut at a single bond in no ring, joined there. False where it was tried.
+bool cross(const Parent &first, const Parent &second, Draft &mol, Tried &tried, Random &random);
 
 }  // namespace retort

@@ -113,7 +113,7 @@ bool move_group(const Parent &p, Draft &mol, Random &random) {
   return true;
 }
 
-bool cross(const Parent &first, const Parent &second, Draft &mol, Random &random) {
+bool cross(const Parent &first, const Parent &second, Draft &mol, Tried &tried, Random &random) {
   if (first.single_chain.empty() || second.single_chain.empty()) return false;
   const auto ends = [&](const Parent &p) {
     const auto *bond = p.mol->getBondWithIdx(p.single_chain[random.below(p.single_chain.size())]);
@@ -123,11 +123,13 @@ bool cross(const Parent &first, const Parent &second, Draft &mol, Random &random
   };
   const auto [a, a_lost] = ends(first);
   const auto [b, b_lost] = ends(second);
+  if (!tried.insert({&first, a, a_lost, b, b_lost}).second) return false;
   const int offset = first.size();
   std::vector<char> kept(second.size());
   std::vector<int> lost = beyond(*first.mol, a, a_lost);
   const std::vector<int> gained = beyond(*second.mol, b_lost, b);
-  if (offset - lost.size() + gained.size() > kMostAtoms) return false;
+  const int most = std::max({kMostAtoms, first.size(), second.size()});
+  if (static_cast<int>(offset - lost.size() + gained.size()) > most) return false;
   for (const int atom : gained) kept[atom] = 1;
   for (int i = 0; i < second.size(); ++i) {
     if (!kept[i]) lost.push_back(offset + i);

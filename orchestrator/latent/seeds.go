@@ -88,6 +88,7 @@ func seedOf(model Model, smiles string, read chem.Result) (search.Seed, *fault.E
 	return search.Seed{
 		SMILES:      molecule.SMILES(),
 		Radicals:    molecule.Radicals(),
+		HeavyAtoms:  molecule.HeavyAtoms(),
 		Fingerprint: molecule.Fingerprint(),
 		Tokens:      tokens,
 	}, nil

@@ -7,13 +7,20 @@ import (
 	"retort/chem/smiles"
 )
 
+// mostHeavyAtoms is how many heavy atoms the molecules have at most that the models were trained on.
+const mostHeavyAtoms = 60
+
 // admits reports whether a molecule may be an answer for a seed. It has no more components than the seed: a counter-ion
-// beside the molecule raises many a score and is no better molecule. It has no more unpaired electrons. And each of its
+// beside the molecule raises many a score and is no better molecule. It has no more unpaired electrons, and is no larger
+// than what the models know or the seed: a chain of a hundred carbons raises many a score too. And each of its
 // atoms in brackets is of an ordinary kind or stands in the seed as well, so that no metal between two carbons, no
 // isotope and no unusual charge comes in.
 func (s *Seed) admits(m *chem.Molecule) bool {
 	text := m.SMILES()
 	if strings.Count(text, ".") > strings.Count(s.SMILES, ".") || m.Radicals() > s.Radicals {
+		return false
+	}
+	if m.HeavyAtoms() > max(mostHeavyAtoms, s.HeavyAtoms) {
 		return false
 	}
 	for t := range smiles.Tokens(text) {

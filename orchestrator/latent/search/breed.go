@@ -16,7 +16,8 @@ const (
 
 // breed makes the molecules of those children whose operators edit graphs, and puts the children that are evaluated as
 // they are last. An edit is chosen before anything is evaluated, since its similarity to the seed is known. A child of
-// whose edits none would be new and similar enough is left out: the next generation makes up for it.
+// whose edits none would be new and similar enough is left out, which counts against its operator as a text that is not
+// new does: the next generation makes up for it.
 func (o *optimizer) breed(ctx context.Context, children []offspring) ([]offspring, error) {
 	each := editsEach
 	if o.evaluator.surrogate.ready() {
@@ -41,6 +42,7 @@ func (o *optimizer) breed(ctx context.Context, children []offspring) ([]offsprin
 			chosen := o.promising(made[0], taken)
 			if chosen < 0 {
 				made = made[1:]
+				o.population.selection.trials[child.operator] += repeatedTrial
 				continue
 			}
 			child.smiles = made[0][chosen].smiles

@@ -41,6 +41,7 @@ type Point struct {
 type Seed struct {
 	SMILES      string // canonical
 	Radicals    int    // unpaired electrons
+	HeavyAtoms  int
 	Fingerprint chem.Fingerprint
 	Tokens      []int32
 	Hidden      []float32

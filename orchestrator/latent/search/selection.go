@@ -9,8 +9,8 @@ const (
 	// newParentReward is the reward for offspring that joins the parents without being fitter than the one it was made
 	// from; fitter offspring is rewarded with 1.
 	newParentReward = 0.05
-	// repeatedTrial is what a text that is not new counts as a trial, where a new one counts 1: it was decoded, but not
-	// evaluated.
+	// repeatedTrial is what a text that is not new counts as a trial, where a new one counts 1: it was decoded, or made by
+	// edits, but not evaluated.
 	repeatedTrial = 0.3
 	// remembered is the share of trials and rewards that is kept from one generation to the next.
 	remembered = 0.97
