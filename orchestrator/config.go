@@ -171,6 +171,9 @@ func (c *Config) Validate() error {
 	if o := c.Optimization; o.Searches < 1 || o.Timeout <= 0 || o.Keep <= 0 || o.Most < 1 {
 		errs = append(errs, errors.New("jobs-searches, jobs-search-timeout, jobs-keep-searches and jobs-most-searches must be positive"))
 	}
+	if c.Batch.TransferRate < 0 {
+		errs = append(errs, errors.New("jobs-transfer-rate must not be negative"))
+	}
 	if c.JobsMaxBytes < 0 {
 		errs = append(errs, errors.New("jobs-max-bytes must not be negative"))
 	}

@@ -41,6 +41,7 @@ func (a *application) openBatches() (err error) {
 	}
 	options := a.options(gateway.Config{Concurrency: batchConcurrency, Queue: batchQueue, BodyLimit: batchBodyLimit, Timeout: batchTimeout})
 	options.Interactive = nil // no model answers these
+	options.TransferRate = a.config.Batch.TransferRate
 	a.batches, err = gateway.New(a.life, service, a.draining.Load, options)
 	return err
 }

@@ -29,7 +29,9 @@ func (a *application) openMCP() error {
 	for _, s := range services { // as long as the slowest API may take, and its refusal to come back
 		limits.Timeout = max(limits.Timeout, s.limits(a.config).Timeout+time.Second)
 	}
-	a.mcp, err = gateway.New(a.life, service, a.draining.Load, a.options(limits))
+	options := a.options(limits)
+	options.Interactive = nil // the API that a tool asks tells
+	a.mcp, err = gateway.New(a.life, service, a.draining.Load, options)
 	return err
 }
 

@@ -44,7 +44,7 @@ func (x *exchange) body(c *fiber.Ctx) ([]byte, error) {
 	if declared > limit {
 		return nil, tooLarge(limit)
 	}
-	reader, packed, err := unpacked(c.Get(fiber.HeaderContentEncoding), x.reader(c))
+	reader, packed, err := unpacked(c.Get(fiber.HeaderContentEncoding), x.reader(c, pace{}))
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,12 @@ func read(body []byte, reader io.Reader, n int) ([]byte, error) {
 	return buffer.Bytes(), err
 }
 
-// reader reads the body in pieces, each with a deadline of its own, until the context ends.
-func (x *exchange) reader(c *fiber.Ctx) io.Reader {
-	return &paced{ctx: c.UserContext(), stream: c.Context().RequestBodyStream(), conn: c.Context().Conn()}
+// reader reads the body in pieces, each with a deadline of its own, at a pace of the whole, until the context ends.
+func (x *exchange) reader(c *fiber.Ctx, whole pace) io.Reader {
+	return &paced{
+		ctx: c.UserContext(), stream: c.Context().RequestBodyStream(), conn: c.Context().Conn(),
+		pace: whole, declared: c.Request().Header.ContentLength(),
+	}
 }
 
 type paced struct {
@@ -108,18 +111,30 @@ type paced struct {
 	stream io.Reader
 	conn   net.Conn
 	left   int // bytes of the present piece
+	pace   pace
+	// declared is the length that the client says, negative where it says none.
+	declared int
+	ended    bool // fasthttp would read a body in chunks on beyond its end, into the next request
 }
 
 func (p *paced) Read(into []byte) (int, error) {
+	if p.ended {
+		return 0, io.EOF
+	}
 	if err := p.ctx.Err(); err != nil {
 		return 0, err
 	}
 	if p.left <= 0 {
 		p.left = bodyPiece
-		_ = p.conn.SetReadDeadline(time.Now().Add(piecePatience)) // a connection without deadlines is a test's
+		_ = p.conn.SetReadDeadline(p.pace.next(bodyPiece, piecePatience)) // a connection without deadlines is a test's
 	}
 	n, err := p.stream.Read(into)
 	p.left -= n
+	p.pace.moved += int64(n)
+	p.ended = err == io.EOF
+	if p.ended && p.pace.moved < int64(p.declared) { // fasthttp takes the end of the connection for that of the body
+		err = io.ErrUnexpectedEOF
+	}
 	return n, err
 }
 

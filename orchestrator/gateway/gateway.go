@@ -58,6 +58,8 @@ type Options struct {
 	// Interactive is told of every request that a client waits for and that takes a permit, by its kind; ended is called
 	// with its end, and whether it was answered with success. nil: nobody is.
 	Interactive func(kind string) (ended func(ok bool))
+	// TransferRate is how many bytes a second an upload or a download has to move in the mean; 0: any pace will do.
+	TransferRate int64
 }
 
 // Gateway serves one API.
@@ -66,6 +68,8 @@ type Gateway struct {
 	opts       Options
 	app        *fiber.App
 	permits    *permits
+	uploads    *permits // bound uploads and downloads, which go at the pace of their clients and so take no permit
+	downloads  *permits
 	departures *departures
 	life       context.Context
 	routes     map[string]bool
@@ -79,6 +83,8 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 		api:        api,
 		opts:       opts,
 		permits:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
+		uploads:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
+		downloads:  newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
 		departures: watchDepartures(life, 200*time.Millisecond),
 		life:       life,
 		routes:     map[string]bool{},

@@ -7,10 +7,13 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
 	"github.com/valyala/fasthttp"
+
+	"retort/orchestrator/fault"
 )
 
 // Lookup is what a request says without a body: in its path and its query.
@@ -52,21 +55,24 @@ type Content struct {
 	Reader io.Reader
 }
 
-// Download is an endpoint that answers with bytes. The exchange ends with the last of them.
+// Download is an endpoint that answers with bytes. The exchange ends with the last of them. It takes no permit, which a
+// slow client would hold, but a place of those for downloads, and the client has to take it at Options.TransferRate.
 func Download(use func(context.Context, Lookup) (Content, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		x := exchangeOf(c)
 		x.named(c.Route().Path)
+		if err := x.transfer(c.UserContext(), x.gateway.downloads); err != nil {
+			return err
+		}
 		content, err := use(c.UserContext(), Lookup{c})
 		if err != nil {
 			return err
 		}
-		c.Set(fiber.HeaderContentType, content.Type)
 		c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 		c.Attachment(strings.Map(plainName, content.Name))
 		c.Set(fiber.HeaderContentType, content.Type) // Attachment guesses one from the name
 		x.stream = true
-		body := &download{Reader: content.Reader, exchange: x}
+		body := &download{from: content.Reader, exchange: x, pace: x.gateway.pace()}
 		c.Context().SetBodyStream(body, int(content.Size))
 		return nil
 	}
@@ -82,14 +88,18 @@ func plainName(r rune) rune {
 
 // download ends its exchange when fasthttp closes it, after the last byte or when the client has left.
 type download struct {
-	io.Reader
+	from     io.Reader
 	exchange *exchange
-	sent     int
+	pace     pace
 }
 
 func (d *download) Read(into []byte) (int, error) {
-	n, err := d.Reader.Read(into)
-	d.sent += n
+	if time.Now().After(d.pace.next(0, piecePatience)) {
+		d.exchange.err = fault.New(fault.Invalid, "The answer was not taken in time.")
+		return 0, d.exchange.err
+	}
+	n, err := d.from.Read(into)
+	d.pace.moved += int64(n)
 	if err != nil && err != io.EOF {
 		d.exchange.err = d.exchange.gateway.classify(err)
 	}
@@ -97,7 +107,7 @@ func (d *download) Read(into []byte) (int, error) {
 }
 
 func (d *download) Close() error {
-	d.exchange.end(fiber.StatusOK, d.sent)
+	d.exchange.end(fiber.StatusOK, int(d.pace.moved))
 	return nil
 }
 

@@ -12,11 +12,14 @@ import (
 // Upload is an endpoint that reads its body itself, while it comes, and so needs none of the memory for it: contentType
 // is that of the body, which fails with a fault beyond so many bytes. A body that is refused is still read to its end,
 // within twice the bound, so that a client that sends before it listens gets to know why.
+//
+// It takes no permit, which a slow client would hold, but a place of those for uploads, and has to come at
+// Options.TransferRate.
 func Upload[Res any](limit int64, use func(ctx context.Context, contentType string, body io.Reader) (Res, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		x := exchangeOf(c)
 		x.named(c.Route().Path)
-		if err := x.admit(c.UserContext(), true); err != nil {
+		if err := x.transfer(c.UserContext(), x.gateway.uploads); err != nil {
 			return err
 		}
 		body, err := x.upload(c, limit)
@@ -53,7 +56,7 @@ func (x *exchange) upload(c *fiber.Ctx, limit int64) (*upload, error) {
 		u.raw = u.text
 		return u, nil
 	}
-	u.raw = x.reader(c)
+	u.raw = x.reader(c, x.gateway.pace())
 	text, _, err := unpacked(c.Get(fiber.HeaderContentEncoding), u.raw)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,293 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// cellar is an API that takes and gives bytes.
+type cellar struct {
+	*kitchen
+	limit  int64
+	coming chan bool   // an upload has begun
+	stored chan string // what came, and its type
+	given  func() Content
+}
+
+func (s *cellar) Routes(r fiber.Router) {
+	r.Post("/barrel", Upload(s.limit, func(_ context.Context, contentType string, body io.Reader) (map[string]int64, error) {
+		s.coming <- true
+		content, err := io.ReadAll(body)
+		if err != nil {
+			return nil, err
+		}
+		s.stored <- contentType + " " + string(content)
+		return map[string]int64{"bytes": int64(len(content))}, nil
+	}))
+	r.Get("/barrel", Download(func(context.Context, Lookup) (Content, error) { return s.given(), nil }))
+	r.Get("/shelf", Find(func(context.Context, Lookup) (map[string]bool, error) { return map[string]bool{"there": true}, nil }))
+}
+
+func openCellar(t *testing.T, change func(*Options)) (s *cellar, url string, log *lines) {
+	t.Helper()
+	s = &cellar{kitchen: &kitchen{}, limit: 1 << 20, coming: make(chan bool, 100), stored: make(chan string, 100)}
+	url, log = openAPI(t, s, change, ServerConfig{})
+	return s, url, log
+}
+
+func send1(t *testing.T, url string, body io.Reader) (status int, text string) {
+	t.Helper()
+	res, err := http.Post(url+"/barrel", "text/wine", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(answer)
+}
+
+// Bodies far beyond what a request may have are read while they come, up to the upload's own limit.
+func TestUpload(t *testing.T) {
+	s, url, _ := openCellar(t, nil)
+	red := strings.Repeat("r", int(s.limit))
+	for name, body := range map[string]io.Reader{
+		"with its length": strings.NewReader(red),
+		"in chunks":       io.MultiReader(strings.NewReader(red)), // whose length Go does not know
+	} {
+		status, text := send1(t, url, body)
+		if status != http.StatusOK || !strings.Contains(text, fmt.Sprint(s.limit)) {
+			t.Fatalf("%s: %d %s", name, status, text)
+		}
+		if got := <-s.stored; got != "text/wine "+red {
+			t.Errorf("%s: %d bytes came, %.20q", name, len(got), got)
+		}
+	}
+	for name, body := range map[string]io.Reader{
+		"one byte more":            strings.NewReader(red + "r"),
+		"one byte more, in chunks": io.MultiReader(strings.NewReader(red + "r")),
+	} {
+		status, text := send1(t, url, body)
+		if status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "limit") {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+}
+
+// A body that breaks off is no whole one.
+func TestUploadThatBreaksOff(t *testing.T) {
+	s, url, log := openCellar(t, nil)
+	for name, head := range map[string]string{
+		"with its length": "Content-Length: 100000\r\n\r\n" + tenth,
+		"in chunks":       "Transfer-Encoding: chunked\r\n\r\n2710\r\n" + tenth + "\r\n",
+	} {
+		conn := dial(t, url)
+		fmt.Fprintf(conn, "POST /barrel HTTP/1.1\r\nHost: a\r\nContent-Type: text/wine\r\n%s", head)
+		_ = conn.(*net.TCPConn).CloseWrite()
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err == nil && answer.StatusCode < 400 {
+			t.Errorf("%s: %s", name, answer.Status)
+		}
+	}
+	if len(s.stored) > 0 {
+		t.Errorf("%d bytes were stored\n%s", len(<-s.stored), log)
+	}
+}
+
+func dial(t *testing.T, url string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// tenth is a tenth of a body, more than the server reads before it looks at the request.
+var tenth = strings.Repeat("w", 10_000)
+
+// Uploads and downloads under way leave the permits to everyone else; how many there are is bounded, and their places
+// come back with their ends.
+func TestTransfersTakeNoPermit(t *testing.T) {
+	s, url, _ := openCellar(t, func(o *Options) {
+		o.Concurrency = 1
+		o.Queue = 0
+	})
+	begun := make(chan struct{})
+	s.given = func() Content {
+		close(begun)
+		return Content{Type: "text/wine", Name: "w", Size: 1 << 30, Reader: endless{}}
+	}
+	uploading := dial(t, url)
+	fmt.Fprint(uploading, "POST /barrel HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n", tenth)
+	<-s.coming
+	downloading := dial(t, url)
+	fmt.Fprint(downloading, "GET /barrel HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-begun
+	s.given = func() Content {
+		return Content{Type: "text/wine", Name: "w", Size: 3, Reader: strings.NewReader("abc")}
+	}
+	look := func(method, path string) int {
+		var body io.Reader
+		if method == http.MethodPost {
+			body = strings.NewReader("abc")
+		}
+		request, err := http.NewRequestWithContext(t.Context(), method, url+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+		return res.StatusCode
+	}
+	until := func(what string, method, path string, wanted func(status int) bool) {
+		t.Helper()
+		for began := time.Now(); !wanted(look(method, path)); time.Sleep(5 * time.Millisecond) {
+			if time.Since(began) > time.Minute {
+				t.Fatalf("%s: %s %s does not come to it", what, method, path)
+			}
+		}
+	}
+	full := func(status int) bool {
+		return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+	}
+	fine := func(status int) bool { return status == http.StatusOK }
+	until("beside an upload", http.MethodPost, "/barrel", full)
+	until("beside a download", http.MethodGet, "/barrel", full)
+	if status := look(http.MethodGet, "/shelf"); !fine(status) {
+		t.Errorf("what takes a permit, beside an upload and a download: %d", status)
+	}
+	_ = uploading.Close()
+	_ = downloading.Close()
+	for range 3 {
+		until("after the upload", http.MethodPost, "/barrel", fine)
+		until("after the download", http.MethodGet, "/barrel", fine)
+		until("what has no body", http.MethodHead, "/barrel", fine)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(into []byte) (int, error) { return len(into), nil }
+
+func TestDownload(t *testing.T) {
+	s, url, log := openCellar(t, nil)
+	content := bytes.Repeat([]byte("0123456789"), 100_000)
+	s.given = func() Content {
+		return Content{Type: "application/jsonl", Name: "a\"b\r\nc.jsonl", Size: int64(len(content)), Reader: bytes.NewReader(content)}
+	}
+	res, err := http.Get(url + "/barrel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil || !bytes.Equal(got, content) || res.ContentLength != int64(len(content)) {
+		t.Errorf("%d bytes of %d, length %d: %v", len(got), len(content), res.ContentLength, err)
+	}
+	if h := res.Header; h.Get("Content-Type") != "application/jsonl" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		!strings.HasPrefix(h.Get("Content-Disposition"), "attachment") || strings.ContainsAny(h.Get("Content-Disposition"), "\r\n\\") {
+		t.Errorf("headers: %v", h)
+	}
+	s.given = func() Content {
+		return Content{Type: "text/wine", Name: "w", Size: 1000, Reader: io.MultiReader(strings.NewReader("abc"), failing{})}
+	}
+	res, err = http.Get(url + "/barrel")
+	if err == nil {
+		defer res.Body.Close()
+		if _, err = io.ReadAll(res.Body); err == nil {
+			t.Errorf("a reader that fails ends in a whole answer\n%s", log)
+		}
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("it breaks off") }
+
+// A client that sends an upload slowly is left once it falls behind the pace, though it never stops for long.
+func TestSlowUploadEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		least  int64
+		piece  int
+		every  time.Duration
+		after  time.Duration // 0: it is read to its end
+		pieces int
+	}{
+		"a byte a second":                  {least: 64 << 10, piece: 1, every: time.Second, pieces: 1000, after: 21 * time.Second},
+		"a byte a second, at any pace":     {least: 0, piece: 1, every: time.Second, pieces: 1000, after: 20 * time.Second},
+		"a piece in time, but too slow":    {least: 64 << 10, piece: bodyPiece, every: 15 * time.Second, pieces: 100, after: 25 * time.Second},
+		"a piece in time, at any pace":     {least: 0, piece: bodyPiece, every: 15 * time.Second, pieces: 100},
+		"as fast as it has to":             {least: 64 << 10, piece: bodyPiece, every: time.Second, pieces: 600},
+		"a pause that speed before allows": {least: 64 << 10, piece: 20 * bodyPiece, every: 19 * time.Second, pieces: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, server := net.Pipe()
+				go func() {
+					defer client.Close()
+					for range c.pieces {
+						if _, err := client.Write(make([]byte, c.piece)); err != nil {
+							return
+						}
+						time.Sleep(c.every)
+					}
+				}()
+				defer server.Close()
+				began := time.Now()
+				reader := &paced{ctx: t.Context(), stream: server, conn: server, pace: pace{least: c.least, began: began}}
+				n, err := io.Copy(io.Discard, reader)
+				if c.after == 0 {
+					if err != nil || n != int64(c.pieces*c.piece) {
+						t.Errorf("%d bytes in %v: %v", n, time.Since(began), err)
+					}
+				} else if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took > c.after {
+					t.Errorf("it ended after %v and %d bytes: %v", took, n, err)
+				}
+				_ = server.Close()
+				time.Sleep(time.Minute) // the client ends
+			})
+		})
+	}
+}
+
+// So is one that takes a download slowly.
+func TestSlowDownloadEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &download{from: endless{}, exchange: &exchange{}, pace: pace{least: 64 << 10, began: time.Now()}}
+		for range 100 { // as fast as it has to
+			time.Sleep(time.Second)
+			if _, err := d.Read(make([]byte, 64<<10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(piecePatience / 2)
+		if _, err := d.Read(make([]byte, 1)); err != nil {
+			t.Errorf("after a pause: %v", err)
+		}
+		time.Sleep(piecePatience)
+		if _, err := d.Read(make([]byte, 1)); err == nil {
+			t.Error("it goes on at any pace")
+		}
+	})
+}
