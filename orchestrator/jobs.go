@@ -31,34 +31,37 @@ type jobs struct {
 // engineRetry is how long to wait before an engine that could not be opened is tried again.
 const engineRetry = 5 * time.Second
 
-// openJobs opens the engine of jobs, unless that is switched off. A folder that was named must work at once. A cluster
-// that does not answer yet, or the default folder where another process holds it, leaves the APIs serving without jobs
-// until it does.
+// openJobs opens the engine of jobs, unless that is switched off. A folder that was named must work at once. The default
+// folder where another process holds it, or a cluster, which is asked beside everything else, leaves the APIs serving
+// without jobs until it answers.
 func (a *application) openJobs() error {
 	if !a.config.Jobs {
 		return nil
 	}
 	a.jobs.working, a.jobs.stop = context.WithCancel(a.life)
+	if len(a.config.NATS.URL) > 0 {
+		a.jobs.ended.Go(func() { a.tryJobs(a.beginJobs()) })
+		return nil
+	}
 	err := a.beginJobs()
-	if err != nil && a.config.JobsData != "" && len(a.config.NATS.URL) == 0 {
+	if err != nil && a.config.JobsData != "" {
 		return fmt.Errorf("jobs-data: %w", err)
 	}
-	if err != nil {
-		a.logger.Warn().Err(err).Msg("no jobs until their engine can be opened")
-		a.jobs.ended.Go(a.retryJobs)
-	}
+	a.jobs.ended.Go(func() { a.tryJobs(err) })
 	return nil
 }
 
-func (a *application) retryJobs() {
-	for {
-		select {
-		case <-a.jobs.working.Done():
+// tryJobs opens the engine again and again where a first try ended with an error.
+func (a *application) tryJobs(err error) {
+	if err != nil && a.jobs.working.Err() == nil {
+		a.logger.Warn().Err(err).Msg("no jobs until their engine can be opened")
+	}
+	for err != nil {
+		queue.Sleep(a.jobs.working, engineRetry)
+		if a.jobs.working.Err() != nil {
 			return
-		case <-time.After(engineRetry):
 		}
-		err := a.beginJobs()
-		if err == nil {
+		if err = a.beginJobs(); err == nil {
 			a.logger.Info().Msg("jobs can be kept now")
 			return
 		}
@@ -68,7 +71,7 @@ func (a *application) retryJobs() {
 
 // beginJobs opens the engine and starts the workers of all kinds of jobs.
 func (a *application) beginJobs() error {
-	engine, err := queue.Open(a.config.queue(), a.logger)
+	engine, err := queue.Open(a.jobs.working, a.config.queue(), a.logger)
 	if err != nil {
 		return err
 	}

@@ -116,9 +116,14 @@ func (p *program) listening() bool {
 
 func (p *program) eventually(what string, holds func() bool) {
 	p.t.Helper()
-	for until := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	p.within(20*time.Second, what, holds)
+}
+
+func (p *program) within(patience time.Duration, what string, holds func() bool) {
+	p.t.Helper()
+	for until := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
-			p.t.Fatalf("%s: not within 20 s\n%s", what, p.out.String())
+			p.t.Fatalf("%s: not within %v\n%s", what, patience, p.out.String())
 		}
 	}
 }

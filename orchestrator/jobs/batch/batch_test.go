@@ -52,7 +52,7 @@ type bench struct {
 
 func setUp(t *testing.T, ask ask) *bench {
 	t.Helper()
-	engine, err := queue.Open(queue.Config{Folder: t.TempDir()}, zerolog.Nop())
+	engine, err := queue.Open(context.Background(), queue.Config{Folder: t.TempDir()}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

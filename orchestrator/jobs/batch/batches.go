@@ -74,15 +74,9 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 	if file.Purpose != "batch" {
 		return Batch{}, fault.Field("value_error", c.InputFileID, []any{"input_file_id"}, "The file's purpose is %s, it must be batch", file.Purpose)
 	}
-	all, err := st.batches.List(ctx, owner(caller)+".*")
+	open, err := st.batches.Count(ctx, owner(caller)+".*", func(r record) bool { return !r.ended() })
 	if err != nil {
 		return Batch{}, trouble(err)
-	}
-	open := 0
-	for _, r := range all {
-		if !r.ended() {
-			open++
-		}
 	}
 	if open >= maxOpen {
 		return Batch{}, fault.New(fault.Invalid, "There are %d batches that have not ended, the most that a key may have: cancel some, or wait.", open)
@@ -142,13 +136,13 @@ func (s *Service) list(ctx context.Context, caller string, q query) (page Page[B
 	if err != nil {
 		return page, err
 	}
-	records, err := st.batches.List(ctx, owner(caller)+".*")
+	batches := []Batch{}
+	err = st.batches.Each(ctx, owner(caller)+".*", func(r record) error {
+		batches = append(batches, r.Batch)
+		return nil
+	})
 	if err != nil {
 		return page, trouble(err)
-	}
-	batches := make([]Batch, len(records))
-	for i, r := range records {
-		batches[i] = r.Batch
 	}
 	return paged(batches, q, 20, 100, func(b Batch) (int64, string) { return b.CreatedAt, b.ID })
 }

@@ -207,9 +207,9 @@ func checkExpiry(e *ExpiresAfter, name string) []*fault.Error {
 }
 
 func (s *Service) mayAddFile(ctx context.Context, st *stores, owner string) error {
-	all, err := st.files.List(ctx, owner+".*")
-	if err == nil && len(all) >= maxFiles {
-		err = fault.New(fault.Invalid, "There are %d files already, the most that a key may have: delete some first.", len(all))
+	files, err := st.files.Count(ctx, owner+".*", func(fileRecord) bool { return true })
+	if err == nil && files >= maxFiles {
+		err = fault.New(fault.Invalid, "There are %d files already, the most that a key may have: delete some first.", files)
 	}
 	return err
 }
@@ -265,14 +265,14 @@ func (s *Service) deleteFile(ctx context.Context, caller, id string) (Deleted, e
 	if err != nil {
 		return Deleted{}, err
 	}
-	batches, err := st.batches.List(ctx, r.Owner+".*")
+	err = st.batches.Each(ctx, r.Owner+".*", func(b record) error {
+		if b.InputFileID == id && !b.ended() {
+			return fault.New(fault.Invalid, "The file is read by %s, which has not ended: cancel that first.", b.ID)
+		}
+		return nil
+	})
 	if err != nil {
 		return Deleted{}, trouble(err)
-	}
-	for _, b := range batches {
-		if b.InputFileID == id && !b.ended() {
-			return Deleted{}, fault.New(fault.Invalid, "The file is read by %s, which has not ended: cancel that first.", b.ID)
-		}
 	}
 	if err := st.dropFile(ctx, r); err != nil {
 		return Deleted{}, trouble(err)
@@ -296,15 +296,15 @@ func (s *Service) listFiles(ctx context.Context, caller string, q query) (page P
 	if err != nil {
 		return page, err
 	}
-	records, err := st.files.List(ctx, owner(caller)+".*")
-	if err != nil {
-		return page, trouble(err)
-	}
 	files := []File{}
-	for _, r := range records {
+	err = st.files.Each(ctx, owner(caller)+".*", func(r fileRecord) error {
 		if (q.purpose == "" || r.Purpose == q.purpose) && (r.ExpiresAt == nil || *r.ExpiresAt > now()) {
 			files = append(files, r.File)
 		}
+		return nil
+	})
+	if err != nil {
+		return page, trouble(err)
 	}
 	return paged(files, q, maxFiles, maxFiles, func(f File) (int64, string) { return f.CreatedAt, f.ID })
 }

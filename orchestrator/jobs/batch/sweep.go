@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -46,55 +45,68 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	if err != nil {
 		return err
 	}
-	batches, err := st.batches.List(ctx, ">")
+	states := map[string]int{}
+	batches := map[string]outline{} // by key
+	err = st.batches.Each(ctx, ">", func(r record) error {
+		states[r.Status]++
+		batches[r.key()] = r.outline()
+		return s.sweepBatch(ctx, st, r, waiting[r.Ask.API])
+	})
 	if err != nil {
 		return err
-	}
-	states := map[string]int{}
-	for _, r := range batches {
-		if err := s.sweepBatch(ctx, st, r, waiting[r.Ask.API]); err != nil {
-			return err
-		}
-		states[r.Status]++
 	}
 	s.outside.Meter.Batches(states)
 	if err := s.dropOldest(ctx, st, batches); err != nil {
 		return err
 	}
-	if err := s.sweepFiles(ctx, st, batches); err != nil {
-		return err
+	return s.sweepFiles(ctx, st, batches)
+}
+
+// outline is what a sweep remembers of a batch, whose record may be large.
+type outline struct {
+	owner, id, input string
+	output, errors   string // ids of the files, "" for none
+	ended, working   bool
+}
+
+func (r record) outline() outline {
+	o := outline{owner: r.Owner, id: r.ID, input: r.InputFileID, ended: r.ended(), working: r.Status == inProgress}
+	if r.OutputFileID != nil {
+		o.output = *r.OutputFileID
 	}
-	return nil
+	if r.ErrorFileID != nil {
+		o.errors = *r.ErrorFileID
+	}
+	return o
 }
 
 // sweepFiles removes the files that have expired, and the results of workers that another one forestalled. A batch in
 // progress whose input is not there any more, since it was deleted just as the batch was made, ends.
-func (s *Service) sweepFiles(ctx context.Context, st *stores, batches []record) error {
-	files, err := st.files.List(ctx, ">")
+func (s *Service) sweepFiles(ctx context.Context, st *stores, batches map[string]outline) error {
+	inputs := map[string]bool{} // of batches that have not ended, and whether they are there
+	for _, b := range batches {
+		if !b.ended {
+			inputs[b.input] = false
+		}
+	}
+	err := st.files.Each(ctx, ">", func(r fileRecord) error {
+		_, inUse := inputs[r.ID]
+		if inUse {
+			inputs[r.ID] = true
+		}
+		of := batches[r.Batch]
+		stray := of.ended && of.output != r.ID && of.errors != r.ID
+		if expired := r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse; expired || stray {
+			return st.dropFile(ctx, r)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	byKey := map[string]record{}
-	inUse := map[string]bool{}
-	for _, r := range batches {
-		byKey[r.key()] = r
-		if !r.ended() {
-			inUse[r.InputFileID] = true
-		}
-	}
-	there := map[string]bool{}
-	for _, r := range files {
-		there[r.ID] = true
-		of := byKey[r.Batch]
-		if expired := r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse[r.ID]; expired || of.ended() && !of.names(r.ID) {
-			if err := st.dropFile(ctx, r); err != nil {
-				return err
-			}
-		}
-	}
-	for _, r := range batches {
-		if r.Status == inProgress && !there[r.InputFileID] {
-			if err := s.endWithoutInput(ctx, st, r); err != nil {
+	for key, b := range batches {
+		if b.working && !inputs[b.input] {
+			if err := s.endWithoutInput(ctx, st, key, b.input); err != nil {
 				return err
 			}
 		}
@@ -103,12 +115,12 @@ func (s *Service) sweepFiles(ctx context.Context, st *stores, batches []record) 
 }
 
 // endWithoutInput ends a batch whose input is gone; what was answered is kept.
-func (s *Service) endWithoutInput(ctx context.Context, st *stores, r record) error {
-	_, err := io.ReadFull(st.content.Open(ctx, r.InputFileID, 1), make([]byte, 1))
+func (s *Service) endWithoutInput(ctx context.Context, st *stores, key, input string) error {
+	_, err := io.ReadFull(st.content.Open(ctx, input, 1), make([]byte, 1))
 	if !errors.Is(err, queue.ErrNone) {
 		return err
 	}
-	r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
+	r, err := st.batches.Change(ctx, key, func(r *record) error {
 		if r.Status != inProgress {
 			return queue.ErrUnchanged
 		}
@@ -125,20 +137,20 @@ func (s *Service) endWithoutInput(ctx context.Context, st *stores, r record) err
 }
 
 // dropOldest forgets the oldest batches that have ended of those keys that have too many of them.
-func (s *Service) dropOldest(ctx context.Context, st *stores, batches []record) error {
-	ended := map[string][]record{} // by owner
-	for _, r := range batches {
-		if r.ended() {
-			ended[r.Owner] = append(ended[r.Owner], r)
+func (s *Service) dropOldest(ctx context.Context, st *stores, batches map[string]outline) error {
+	ended := map[string][]string{} // ids by owner, which grow with time
+	for _, b := range batches {
+		if b.ended {
+			ended[b.owner] = append(ended[b.owner], b.id)
 		}
 	}
-	for _, all := range ended {
-		if len(all) <= maxEnded {
+	for owner, ids := range ended {
+		if len(ids) <= maxEnded {
 			continue
 		}
-		slices.SortFunc(all, func(a, b record) int { return cmp.Compare(a.ID, b.ID) }) // ids grow
-		for _, r := range all[:len(all)-maxEnded] {
-			if err := st.dropBatch(ctx, r); err != nil {
+		slices.Sort(ids)
+		for _, id := range ids[:len(ids)-maxEnded] {
+			if err := st.dropBatch(ctx, owner+"."+id, id); err != nil {
 				return err
 			}
 		}
@@ -146,11 +158,11 @@ func (s *Service) dropOldest(ctx context.Context, st *stores, batches []record) 
 	return nil
 }
 
-func (st *stores) dropBatch(ctx context.Context, r record) error {
-	if err := st.answers.Drop(ctx, r.ID); err != nil {
+func (st *stores) dropBatch(ctx context.Context, key, id string) error {
+	if err := st.answers.Drop(ctx, id); err != nil {
 		return err
 	}
-	return st.batches.Delete(ctx, r.key())
+	return st.batches.Delete(ctx, key)
 }
 
 // waiting counts the tasks of lines of each API.
@@ -172,7 +184,7 @@ func (s *Service) sweepBatch(ctx context.Context, st *stores, r record, waiting 
 		if now()-r.CreatedAt < int64((s.config.KeepFiles+window)/time.Second) {
 			return nil
 		}
-		return st.dropBatch(ctx, r)
+		return st.dropBatch(ctx, r.key(), r.ID)
 	case r.Status == inProgress && *r.ExpiresAt <= now():
 		r, err := st.batches.Change(ctx, r.key(), func(r *record) error {
 			if r.Status != inProgress {
@@ -208,13 +220,16 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores) error {
 	if err != nil {
 		return err
 	}
-	files, err := st.files.List(ctx, ">")
+	known := map[string]bool{}
+	err = st.files.Each(ctx, ">", func(r fileRecord) error {
+		known[r.ID] = true
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		known := slices.ContainsFunc(files, func(r fileRecord) bool { return r.ID == name })
-		if known || clock().Sub(made(name)) < lingering {
+		if known[name] || clock().Sub(made(name)) < lingering {
 			continue
 		}
 		if err := st.content.Delete(ctx, name); err != nil {

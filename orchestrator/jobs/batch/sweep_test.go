@@ -132,7 +132,11 @@ func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.dropOldest(t.Context(), b.st, append(all, other)); err != nil {
+	outlines := map[string]outline{}
+	for _, r := range append(all, other) {
+		outlines[r.key()] = r.outline()
+	}
+	if err := b.dropOldest(t.Context(), b.st, outlines); err != nil {
 		t.Fatal(err)
 	}
 	left, err := b.st.batches.List(t.Context(), ">")

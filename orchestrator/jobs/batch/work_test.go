@@ -37,7 +37,7 @@ var slow = Endpoint{URL: "/v1/cook", API: "kitchen", Path: "/cook", Lines: slowL
 
 func newStove(t *testing.T, answer func(n string, times int) Reply) *stove {
 	t.Helper()
-	e, err := queue.Open(queue.Config{Folder: t.TempDir()}, zerolog.Nop())
+	e, err := queue.Open(context.Background(), queue.Config{Folder: t.TempDir()}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

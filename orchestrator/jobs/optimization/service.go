@@ -110,12 +110,12 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 	if err != nil || status >= http.StatusBadRequest {
 		return job, &Refused{Status: status, Body: answer}, err
 	}
-	kept, err := st.jobs.List(ctx, owner(caller)+".*")
+	kept, err := st.jobs.Count(ctx, owner(caller)+".*", func(record) bool { return true })
 	if err != nil {
 		return job, nil, trouble(err)
 	}
-	if len(kept) >= s.config.Most {
-		return job, nil, &fault.Error{Kind: fault.Overloaded, Message: fmt.Sprintf("%d jobs are kept, which is the most for one key.", len(kept)), RetryAfter: time.Minute}
+	if kept >= s.config.Most {
+		return job, nil, &fault.Error{Kind: fault.Overloaded, Message: fmt.Sprintf("%d jobs are kept, which is the most for one key.", kept), RetryAfter: time.Minute}
 	}
 	r := record{Owner: owner(caller), Searches: searches(api, body), BodySize: int64(len(body)), Job: Job{
 		ID: newID(), Object: "generate.job", API: api, Status: Queued, CreatedAt: now()}}

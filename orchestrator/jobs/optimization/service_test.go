@@ -30,7 +30,7 @@ type bench struct {
 // begin starts the service on a folder. play is the API: it is given the attempts at jobs, one after the other.
 func begin(t *testing.T, folder string, config Config, play func(a Attempt, body map[string]any, each func(string) error) (string, error)) *bench {
 	t.Helper()
-	engine, err := queue.Open(queue.Config{Folder: folder}, zerolog.Nop())
+	engine, err := queue.Open(context.Background(), queue.Config{Folder: folder}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

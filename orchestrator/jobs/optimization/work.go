@@ -2,6 +2,7 @@ package optimization
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -221,18 +222,15 @@ func (s *Service) sweepOften(ctx context.Context, st *stores) {
 // sweep deletes the jobs that expired before a moment, with all that belongs to them, and sees to it that all others have
 // a task.
 func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
-	all, err := st.jobs.List(ctx, ">")
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, r := range all {
+	var failed error // the last; one job does not keep the others
+	err := st.jobs.Each(ctx, ">", func(r record) error {
 		if !r.Status.ended() { // its task may have been lost before it was written; there it is only once
-			errs = append(errs, st.tasks.Push(ctx, r.key(), nil))
+			failed = cmp.Or(st.tasks.Push(ctx, r.key(), nil), failed)
 		}
 		if r.ExpiresAt != nil && *r.ExpiresAt < before {
-			errs = append(errs, st.texts.DeleteAll(ctx, r.key()), st.jobs.Delete(ctx, r.key()))
+			failed = cmp.Or(errors.Join(st.texts.DeleteAll(ctx, r.key()), st.jobs.Delete(ctx, r.key())), failed)
 		}
-	}
-	return errors.Join(errs...)
+		return nil
+	})
+	return errors.Join(err, failed)
 }

@@ -4,73 +4,25 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"net/url"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"retort/orchestrator/jobs/queue"
+	"retort/orchestrator/jobs/queue/natstest"
 )
-
-// node starts one of three NATS servers that are a cluster of their own.
-func node(t *testing.T, i int, routes []int) *server.Server {
-	t.Helper()
-	o := &server.Options{
-		ServerName: fmt.Sprintf("node-%d", i), Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 1 << 26,
-	}
-	o.Cluster.Name = "test"
-	o.Cluster.Host = "127.0.0.1"
-	o.Cluster.Port = routes[i]
-	for _, port := range routes {
-		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
-	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	return s
-}
-
-func freePorts(t *testing.T, n int) (ports []int) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
-}
 
 // Two gateways share the tasks of a cluster of three nodes, one of which ends meanwhile: every number has one answer, and
 // files stay whole.
 func TestClusterLosesANode(t *testing.T) {
 	const numbers = 200
-	routes := freePorts(t, 3)
-	var nodes []*server.Server
-	config := queue.Config{}
-	for i := range 3 {
-		s := node(t, i, routes)
-		nodes = append(nodes, s)
-	}
-	for _, s := range nodes {
-		if !s.ReadyForConnections(30 * time.Second) {
-			t.Fatal("a node does not start")
-		}
-		config.Cluster.URL = append(config.Cluster.URL, s.ClientURL())
-	}
+	t.Parallel()
+	nodes := natstest.Cluster(t, 3)
+	config := queue.Config{Cluster: queue.Cluster{URL: natstest.URLs(nodes)}}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	first := sharing(ctx, t, config)
@@ -127,6 +79,41 @@ func TestClusterLosesANode(t *testing.T) {
 	}
 }
 
+// What was made with one copy has three once the setting leaves it open or asks for them, and one again where it says so.
+func TestCopiesFollowTheSetting(t *testing.T) {
+	t.Parallel()
+	config := queue.Config{Cluster: queue.Cluster{URL: natstest.URLs(natstest.Cluster(t, 3))}}
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	for _, setting := range []struct{ asked, copies int }{{1, 1}, {0, 3}, {1, 1}, {3, 3}} {
+		config.Cluster.Replicas = setting.asked
+		g := sharing(ctx, t, config)
+		for g.tasks.Push(ctx, "job", nil) != nil { // it may choose a leader now
+			if ctx.Err() != nil {
+				t.Fatal("the tasks take no more")
+			}
+		}
+		conn, err := nats.Connect(config.Cluster.URL[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := jetstream.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for streams := js.ListStreams(ctx); ; {
+			info, more := <-streams.Info()
+			if !more {
+				break
+			}
+			if info.Config.Replicas != setting.copies {
+				t.Errorf("asked for %d: %s has %d copies, not %d", setting.asked, info.Config.Name, info.Config.Replicas, setting.copies)
+			}
+		}
+		conn.Close()
+	}
+}
+
 // gateway is what one gateway has of the cluster.
 type gateway struct {
 	tasks   *queue.Tasks
@@ -140,11 +127,12 @@ func sharing(ctx context.Context, t *testing.T, config queue.Config) *gateway {
 	e := open(t, config)
 	for {
 		g := &gateway{}
-		var errs [3]error
+		var errs [4]error
 		try, stop := context.WithTimeout(ctx, 5*time.Second) // without a leader nobody answers
 		g.tasks, errs[0] = queue.NewTasks(try, e, "work")
 		g.files, errs[1] = queue.NewFiles(try, e, "texts")
 		g.answers, errs[2] = queue.NewAnswers(try, e, "lines")
+		_, errs[3] = queue.NewTable[record](try, e, "counts")
 		stop()
 		err := errors.Join(errs[:]...)
 		if err == nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -34,9 +36,10 @@ type Engine struct {
 // patience is how long one exchange with JetStream may take.
 const patience = 10 * time.Second
 
-// Open starts the embedded server or connects to the outside cluster. An error may pass: a cluster that does not answer
-// yet, a folder that another process still holds.
-func Open(config Config, logger zerolog.Logger) (*Engine, error) {
+// Open starts the embedded server or connects to the outside cluster, which may take some seconds for each of its
+// addresses, or until ctx ends. An error may pass: a cluster that does not answer yet, a folder that another process
+// still holds.
+func Open(ctx context.Context, config Config, logger zerolog.Logger) (*Engine, error) {
 	e := &Engine{config: config, logger: logger.With().Str("part", "jobs").Logger()}
 	options := []nats.Option{nats.Name("retort"), nats.MaxReconnects(-1), nats.Timeout(patience), nats.ReconnectBufSize(-1)}
 	address := nats.DefaultURL
@@ -50,17 +53,38 @@ func Open(config Config, logger zerolog.Logger) (*Engine, error) {
 		address = strings.Join(config.Cluster.URL, ",")
 		options = append(options, config.Cluster.options()...)
 	}
+	dial := &dialer{opening: ctx}
+	if e.embedded == nil {
+		options = append(options, nats.SetCustomDialer(dial))
+	}
 	var err error
 	if e.conn, err = nats.Connect(address, options...); err != nil {
 		e.Close()
 		return nil, fmt.Errorf("NATS: %w", err)
 	}
+	dial.opened.Store(true)
 	e.js, err = jetstream.New(e.conn, jetstream.WithDefaultTimeout(patience))
 	if err != nil {
 		e.Close()
 		return nil, err
 	}
 	return e, nil
+}
+
+// dialer connects to the nodes of a cluster. Opening an engine ends with its context, later connections do not.
+type dialer struct {
+	opening context.Context
+	opened  atomic.Bool
+}
+
+// Dial is called by the client of NATS.
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	ctx := d.opening
+	if d.opened.Load() {
+		ctx = context.Background()
+	}
+	plain := net.Dialer{Timeout: patience}
+	return plain.DialContext(ctx, network, address)
 }
 
 func (c Cluster) options() (options []nats.Option) {
@@ -106,7 +130,11 @@ func (e *Engine) stream(ctx context.Context, config jetstream.StreamConfig) (jet
 	found, err := e.js.Stream(ctx, config.Name)
 	if err == nil {
 		config.Replicas = found.CachedInfo().Config.Replicas
-		return e.js.UpdateStream(ctx, config) // settings may have changed
+		found, err = e.js.UpdateStream(ctx, config) // settings may have changed
+		if err == nil {
+			e.spread(ctx, config.Name)
+		}
+		return found, err
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, err
@@ -128,12 +156,52 @@ func (e *Engine) replicated(create func(replicas int) error) error {
 	case e.config.Cluster.Replicas > 0:
 		return create(e.config.Cluster.Replicas)
 	}
-	err := create(3)
-	var refusal *jetstream.APIError
-	if errors.As(err, &refusal) && (refusal.ErrorCode == replicasUnsupported || refusal.ErrorCode == noPeers) {
+	err := create(usualReplicas)
+	if tooFewNodes(err) {
 		return create(1)
 	}
 	return err
+}
+
+// spread gives a stream that was there already as many copies as are asked for now: the setting may have changed, or a
+// single node have become a cluster. Where that cannot be done yet, the stream stays as it is and serves; the setting
+// left open takes no copies away.
+func (e *Engine) spread(ctx context.Context, name string) {
+	if e.embedded != nil {
+		return
+	}
+	err := func() error {
+		found, err := e.js.Stream(ctx, name)
+		if err != nil {
+			return err
+		}
+		config := found.CachedInfo().Config
+		wanted := e.config.Cluster.Replicas
+		if wanted == 0 {
+			wanted = max(usualReplicas, config.Replicas)
+		}
+		if wanted == config.Replicas {
+			return nil
+		}
+		config.Replicas = wanted
+		_, err = e.js.UpdateStream(ctx, config)
+		if e.config.Cluster.Replicas == 0 && tooFewNodes(err) {
+			return nil
+		}
+		return err
+	}()
+	if err != nil {
+		e.logger.Warn().Err(err).Str("stream", name).Msg("the number of copies stays as it is")
+	}
+}
+
+// usualReplicas is how many copies there are where the setting leaves it open and there are nodes enough.
+const usualReplicas = 3
+
+// tooFewNodes reports whether an error says that there are fewer nodes than copies.
+func tooFewNodes(err error) bool {
+	var refusal *jetstream.APIError
+	return errors.As(err, &refusal) && (refusal.ErrorCode == replicasUnsupported || refusal.ErrorCode == noPeers)
 }
 
 // Codes of JetStream's errors that its client has no names for.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 func open(t *testing.T, config queue.Config) *queue.Engine {
 	t.Helper()
-	e, err := queue.Open(config, zerolog.Nop())
+	e, err := queue.Open(context.Background(), config, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +83,49 @@ func TestTable(t *testing.T) {
 	}
 	if list, err := table.List(ctx, ">"); err != nil || len(list) != 1 {
 		t.Errorf("after deletion: %v, %v", list, err)
+	}
+}
+
+// Each passes every record once, though those that were passed are deleted and changed meanwhile, and ends when told to.
+func TestEach(t *testing.T) {
+	const records = 600
+	table, err := queue.NewTable[record](t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "counts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for n := range records {
+		if err := table.Create(ctx, "a."+strconv.Itoa(n), record{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[int]int{}
+	err = table.Each(ctx, "a.*", func(r record) error {
+		seen[r.Count]++
+		key := "a." + strconv.Itoa(r.Count)
+		if r.Count%2 == 0 {
+			return table.Delete(ctx, key)
+		}
+		_, err := table.Change(ctx, key, func(r *record) error { r.Count += records; return nil })
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range records {
+		if seen[n] != 1 {
+			t.Errorf("record %d was passed %d times", n, seen[n])
+		}
+	}
+	left, err := table.Count(ctx, ">", func(r record) bool { return r.Count >= records })
+	if err != nil || left != records/2 || len(seen) != records {
+		t.Errorf("%d records are left of %d that were passed: %v", left, len(seen), err)
+	}
+	enough := errors.New("enough")
+	calls := 0
+	err = table.Each(ctx, ">", func(record) error { calls++; return enough })
+	if !errors.Is(err, enough) || calls != 1 {
+		t.Errorf("%d calls: %v", calls, err)
 	}
 }
 
@@ -230,7 +274,7 @@ func TestAnswersAreWrittenOnce(t *testing.T) {
 func TestFolderIsHeldByOne(t *testing.T) {
 	folder := t.TempDir()
 	first := open(t, queue.Config{Folder: folder})
-	if _, err := queue.Open(queue.Config{Folder: folder}, zerolog.Nop()); err == nil {
+	if _, err := queue.Open(context.Background(), queue.Config{Folder: folder}, zerolog.Nop()); err == nil {
 		t.Error("two engines on one folder")
 	}
 	first.Close()
@@ -242,7 +286,7 @@ func TestFolderThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := queue.Open(queue.Config{Folder: filepath.Join(file, "below")}, zerolog.Nop()); err == nil {
+	if _, err := queue.Open(context.Background(), queue.Config{Folder: filepath.Join(file, "below")}, zerolog.Nop()); err == nil {
 		t.Error("a folder below a file")
 	}
 }

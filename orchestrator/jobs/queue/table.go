@@ -16,6 +16,9 @@ type Table[Record any] struct {
 	bucket jetstream.KeyValue
 }
 
+// bucketStream begins the names of the streams in which JetStream keeps buckets.
+const bucketStream = "KV_"
+
 // markerLife is how long the trace of a deleted record is kept, for those who watch.
 const markerLife = time.Minute
 
@@ -24,6 +27,7 @@ func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[R
 	bucket := prefix + "_" + name
 	found, err := e.js.KeyValue(ctx, bucket)
 	if err == nil {
+		e.spread(ctx, bucketStream+bucket)
 		return &Table[Record]{engine: e, bucket: found}, nil
 	}
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -121,31 +125,68 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 	return meaning(t.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerLife)))
 }
 
-// List returns the records whose keys match a filter, in no certain order: * stands for what is between two dots, > for
-// the rest.
-func (t *Table[Record]) List(ctx context.Context, filter string) (records []Record, err error) {
-	ctx, stop := context.WithTimeout(ctx, patience)
-	defer stop()
+// Each calls do with the records whose keys match a filter, one after the other and in no certain order, until do
+// returns an error: * stands for what is between two dots, > for the rest. It holds a few records at a time, however
+// many there are; do may change and delete what it is given.
+func (t *Table[Record]) Each(ctx context.Context, filter string, do func(Record) error) error {
 	watch, err := t.bucket.Watch(ctx, filter, jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, meaning(err)
+		return meaning(err)
 	}
 	defer func() { _ = watch.Stop() }()
 	for {
-		select {
-		case entry := <-watch.Updates():
-			if entry == nil { // the end of what was there
-				return records, nil
-			}
-			var r Record
-			if err := json.Unmarshal(entry.Value(), &r); err != nil {
-				return nil, fmt.Errorf("%s: %w", entry.Key(), err)
-			}
-			records = append(records, r)
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		entry, err := next(ctx, watch)
+		if err != nil || entry == nil { // nil: the end of what was there
+			return err
+		}
+		var r Record
+		if err := json.Unmarshal(entry.Value(), &r); err != nil {
+			return fmt.Errorf("%s: %w", entry.Key(), err)
+		}
+		if err := do(r); err != nil {
+			return err
 		}
 	}
+}
+
+// errSilent is a storage that does not answer in time.
+var errSilent = errors.New("the storage of jobs does not answer")
+
+// next waits for what a watcher sees next.
+func next(ctx context.Context, watch jetstream.KeyWatcher) (jetstream.KeyValueEntry, error) {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case entry, more := <-watch.Updates():
+		if !more {
+			return nil, errSilent
+		}
+		return entry, nil
+	case <-late.C:
+		return nil, errSilent
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// List returns the records whose keys match a filter, as Each has it.
+func (t *Table[Record]) List(ctx context.Context, filter string) (records []Record, err error) {
+	err = t.Each(ctx, filter, func(r Record) error {
+		records = append(records, r)
+		return nil
+	})
+	return records, err
+}
+
+// Count returns how many records match a filter, as Each has it, and a condition.
+func (t *Table[Record]) Count(ctx context.Context, filter string, holds func(Record) bool) (n int, err error) {
+	err = t.Each(ctx, filter, func(r Record) error {
+		if holds(r) {
+			n++
+		}
+		return nil
+	})
+	return n, err
 }
 
 // Watch calls seen with a record as it is now and after each change, until ctx ends, seen returns false or the record

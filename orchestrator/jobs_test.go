@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"retort/orchestrator/jobs/queue/natstest"
+)
+
+// A cluster that is not there, or takes connections and says nothing, keeps jobs away and nothing else, until it answers.
+func TestAPIsServeWithoutTheirCluster(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	p := start(t, "--jobs", "--nats-url=nats://"+mute.Addr().String())
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the APIs answer after %v: they waited for the cluster", took)
+	}
+	for _, path := range []string{"/v1/files", "/latent/generate/jobs"} {
+		if status, text := p.get("main", path); status != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, text := p.post("embedding", "/v1/embeddings", `{"model": "retort/minilm-embedqa-v2", "input": "a", "input_type": "query"}`); status != http.StatusOK {
+		t.Errorf("an embedding: %d %s", status, text)
+	}
+	port := mute.Addr().(*net.TCPAddr).Port
+	_ = mute.Close()
+	natstest.Single(t, port)
+	p.within(time.Minute, "files are kept", func() bool {
+		status, _ := p.get("main", "/v1/files")
+		return status == http.StatusOK
+	})
+}
+
+// Two gateways share a batch over three NATS nodes, one of which ends meanwhile: every line has one answer, in order.
+func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
+	const lines = 1500
+	nodes := natstest.Cluster(t, 3)
+	urls := "--nats-url=" + strings.Join(natstest.URLs(nodes), ",")
+	first := start(t, "--jobs", urls, "--jobs-concurrency=8")
+	second := start(t, "--jobs", urls, "--jobs-concurrency=8")
+	for _, p := range []*program{first, second} {
+		p.within(2*time.Minute, "the cluster keeps files", func() bool {
+			status, _ := p.get("main", "/v1/files")
+			return status == http.StatusOK
+		})
+	}
+	var file strings.Builder
+	for n := range lines {
+		fmt.Fprintf(&file, `{"custom_id": "%d", "method": "POST", "url": "/v1/embeddings", "body": {"model": "retort/minilm-embedqa-v2", "input": "%d"}}`+"\n", n, n)
+	}
+	id := first.upload(t, file.String())
+	status, text := first.post("main", "/v1/batches", `{"input_file_id": "`+id+`", "endpoint": "/v1/embeddings", "completion_window": "24h"}`)
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	about := batchOf(t, text)
+	state := func() batchState {
+		_, text := second.get("main", "/v1/batches/"+about.ID)
+		return batchOf(t, text)
+	}
+	second.within(2*time.Minute, "some lines are answered", func() bool { return state().Counts.Completed > 0 })
+	t.Logf("%d lines are answered when a node ends", state().Counts.Completed)
+	nodes[1].Shutdown()
+	second.within(2*time.Minute, "the batch is completed", func() bool {
+		about = state()
+		return about.Status == "completed"
+	})
+	if about.Counts.Total != lines || about.Counts.Completed != lines {
+		t.Errorf("%+v", about)
+	}
+	_, output := first.get("main", "/v1/files/"+about.Output+"/content")
+	answers := strings.Split(strings.TrimSpace(output), "\n")
+	if len(answers) != lines {
+		t.Fatalf("%d answers", len(answers))
+	}
+	for n, answer := range answers {
+		if !strings.Contains(answer, fmt.Sprintf(`"custom_id":"%d"`, n)) {
+			t.Fatalf("answer %d is %.80s", n, answer)
+		}
+	}
+	for _, p := range []*program{first, second} {
+		if _, metrics := p.get("main", "/metrics"); !strings.Contains(metrics, `retort_batch_lines_total{api="embedding",outcome="ok"}`) {
+			t.Error("one gateway has answered no line")
+		}
+	}
+}
+
+// batchState is what a batch says of itself, empty where it is not told.
+type batchState struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Output string `json:"output_file_id"`
+	Counts struct {
+		Total     int `json:"total"`
+		Completed int `json:"completed"`
+	} `json:"request_counts"`
+}
+
+func batchOf(t *testing.T, text string) (b batchState) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return b
+}
+
+// upload uploads a file for batches and returns its id.
+func (p *program) upload(t *testing.T, content string) (id string) {
+	t.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	_ = w.WriteField("purpose", "batch")
+	part, err := w.CreateFormFile("file", "lines.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(part, content)
+	_ = w.Close()
+	res, err := http.Post(p.ports["main"]+"/v1/files", w.FormDataContentType(), &form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var file struct {
+		ID string `json:"id"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&file); err != nil || file.ID == "" {
+		t.Fatalf("%s: %v", res.Status, err)
+	}
+	return file.ID
+}
