@@ -23,6 +23,9 @@ parts:
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
   chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's share of a
               token; starts its own Triton. Its tokens are the pieces of an answer that is computed before the first is sent
+  jobs        batches through OpenAI's client: 50,000 texts exactly once and the gateway's memory; throughput against 32 clients; times of
+              single requests beside a batch; a file of 200 MB; starts its own Triton, and needs make .venv-openai/stamp. 20 minutes;
+              ARGS="--lines 2000 --round-lines 1000 --rounds 2 --seconds 5" in less, ARGS="--part whole" for one part
 
 ARGS go to the program of the one part named. A busy machine shows in the ranges; the share of other programs
 is printed where it matters.
@@ -38,6 +41,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -209,6 +213,20 @@ def masked_behind(triton: str, extra: list[str]) -> int:
         return follow([interpreter, "-m", "scripts.bench.masked", "--url", gateway.url, *extra])
 
 
+def jobs(extra: list[str]) -> int:
+    return around("jobs", extra)
+
+
+def jobs_behind(triton: str, extra: list[str]) -> int:
+    interpreter = ROOT / ".venv-openai" / "bin" / "python"
+    if not interpreter.exists():
+        raise RuntimeError("jobs: OpenAI's client is missing: make .venv-openai/stamp")
+    with tempfile.TemporaryDirectory(prefix="retort-bench-jobs-") as folder, servers.gateway(triton, jobs=folder) as gateway:
+        for api in ("ranking", "latent"):
+            gateway.wait(f"{gateway.url}/{api}/v1/health/ready", 60)
+        return follow([interpreter, HERE / "jobs.py", "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra])
+
+
 def tokenizers(extra: list[str]) -> int:
     return script("tokenizers_bench.py", python(), extra)
 
@@ -248,8 +266,9 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "latent": latent, "masked": masked, "chat": chat}
-BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "masked": masked_behind, "chat": chat_behind}
+PARTS = {"embedding": embedding, "ranking": ranking, "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "latent": latent, "masked": masked, "chat": chat,
+         "jobs": jobs}
+BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "masked": masked_behind, "chat": chat_behind, "jobs": jobs_behind}
 
 
 if __name__ == "__main__":

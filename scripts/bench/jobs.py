@@ -1,0 +1,311 @@
+"""Files and batches, through OpenAI's own client, on a Triton and a gateway of their own (see run.py):
+
+    whole         a batch of 50,000 texts to embed: whether every custom_id is answered exactly once, the counts, the time, and
+                  the gateway's resident memory before it, at its most and after it
+    throughput    a batch against the same texts sent one per request by 32 clients at once, in turns; the batch's time is
+                  from its creation until it is completed, checked, put together and seen to be so
+    interactive   requests of a client, one after the other, with a batch of embeddings running and without, in turns: short
+                  texts to embed, two passages to rank, a molecule's hidden state. The batch has begun when they begin, and the
+                  first second beside it is not counted
+    upload        a file of 200 MB, uploaded and read again: the gateway's resident memory
+
+Figures of several turns are medians, with the least and the largest. Needs `make .venv-openai/stamp`. By hand, in front of
+a gateway that runs:
+
+    .venv-openai/bin/python scripts/bench/jobs.py --url http://127.0.0.1:8000 --gateway-pid PID --lines 1000 --part whole
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import statistics
+import sys
+import threading
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from openai import OpenAI
+
+MODEL = "retort/minilm-embedqa-v2"
+RANKER = "retort/rankqa-minilm-v1"
+CLIENTS = 32
+PARTS = ("whole", "throughput", "interactive", "upload")
+WORDS = ("aspirin caffeine binds inhibits the a of receptor kinase soluble in water ester amide ring at high dose which drug eases pain and fever "
+         "crystal melts slowly solvent yields product under light heat acid base salt").split()
+
+
+def texts(count: int, seed: int) -> list[str]:
+    """Short texts of 5 to 25 words."""
+    chance = random.Random(seed)
+    return [" ".join(chance.choices(WORDS, k=chance.randint(5, 25))) for _ in range(count)]
+
+
+def body(text: str) -> dict:
+    return {"model": MODEL, "input": text, "input_type": "passage"}
+
+
+class Gateway:
+    """A gateway that runs, as its users see it, and its memory."""
+
+    def __init__(self, url: str, pid: int) -> None:
+        self.pid = pid
+        self.address = urllib.parse.urlsplit(url).netloc
+        self.openai = OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=3600)
+
+    def memory(self) -> float:
+        """Resident memory in MB, 0 where the process is not known."""
+        if not self.pid:
+            return 0
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")) / 1000
+
+    def upload(self, wanted: list[str]) -> str:
+        lines = (json.dumps({"custom_id": f"line-{i}", "method": "POST", "url": "/v1/embeddings", "body": body(text)}) for i, text in enumerate(wanted))
+        return self.openai.files.create(file=("texts.jsonl", "\n".join(lines).encode()), purpose="batch").id
+
+    def begin(self, file: str) -> str:
+        return self.openai.batches.create(input_file_id=file, endpoint="/v1/embeddings", completion_window="24h").id
+
+    def ended(self, batch: str):
+        while (found := self.openai.batches.retrieve(batch)).status not in ("completed", "failed", "expired", "cancelled"):
+            time.sleep(0.1)
+        return found
+
+    def at_work(self, batch: str) -> None:
+        while (found := self.openai.batches.retrieve(batch)).request_counts.completed == 0:
+            if found.status not in ("validating", "in_progress"):
+                raise RuntimeError(f"the batch is {found.status}")
+            time.sleep(0.05)
+
+    def stop(self, batch: str) -> None:
+        self.openai.batches.cancel(batch)
+        self.ended(batch)
+
+    def connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.address, timeout=600)
+
+
+class Watch:
+    """The most memory within a with block."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.most = self.before = gateway.memory()
+        self.over = threading.Event()
+
+    def __enter__(self) -> Watch:
+        self.thread = threading.Thread(target=self._look, daemon=True)
+        self.thread.start()
+        return self
+
+    def _look(self) -> None:
+        while not self.over.wait(0.2):
+            self.most = max(self.most, self.gateway.memory())
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+    def __str__(self) -> str:
+        return f"{self.before:.0f} MB before, {self.most:.0f} at most, {self.gateway.memory():.0f} after"
+
+
+def post(connection: http.client.HTTPConnection, path: str, data: bytes) -> None:
+    connection.request("POST", path, data, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    text = answer.read()
+    if answer.status != 200:
+        raise RuntimeError(f"{path}: {answer.status} {text[:300]!r}")
+
+
+def whole(gateway: Gateway, options: argparse.Namespace) -> int:
+    wanted = texts(options.lines, 1)
+    with Watch(gateway) as memory:
+        began = time.perf_counter()
+        file = gateway.upload(wanted)
+        uploaded = time.perf_counter()
+        batch = gateway.ended(gateway.begin(file))
+        done = time.perf_counter()
+        answers: Counter[str] = Counter()
+        for name in filter(None, (batch.output_file_id, batch.error_file_id)):
+            with gateway.openai.files.with_streaming_response.content(name) as content:
+                answers.update(json.loads(line)["custom_id"] for line in content.iter_lines())
+        read = time.perf_counter()
+    counts = batch.request_counts
+    once = len(answers) == options.lines and set(answers.values()) == {1} and answers.keys() == {f"line-{i}" for i in range(options.lines)}
+    right = (counts.total, counts.completed, counts.failed) == (options.lines, options.lines, 0)
+    row(f"{options.lines:,} lines: every custom_id exactly once; counts {counts.completed:,} of {counts.total:,}, {counts.failed} failed; {batch.status}",
+        "yes" if once and right else "NO", "yes")
+    row("upload; from creation to completed; reading the answers",
+        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s ({options.lines / (done - uploaded):.0f} lines/s); {read - done:.1f} s", "")
+    row("memory of the gateway", str(memory), "bounded")
+    return 0 if once and right else 1
+
+
+def throughput(gateway: Gateway, options: argparse.Namespace) -> int:
+    wanted = texts(options.round_lines, 2)
+    file = gateway.upload(wanted)
+    bodies = [json.dumps(body(text)).encode() for text in wanted]
+
+    def single() -> None:
+        left = iter(bodies)
+        lock = threading.Lock()
+
+        def client(_: int) -> None:
+            connection = gateway.connection()
+            while True:
+                with lock:
+                    data = next(left, None)
+                if data is None:
+                    return
+                post(connection, "/v1/embeddings", data)
+
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            list(clients.map(client, range(CLIENTS)))
+
+    def batch() -> None:
+        counts = gateway.ended(gateway.begin(file)).request_counts
+        if counts.completed != len(wanted):
+            raise RuntimeError(f"{counts}")
+
+    ratios, rates = [], []
+    for turn in range(options.rounds):
+        pair = [single, batch] if turn % 2 == 0 else [batch, single]
+        took = {side: seconds(side) for side in pair if not time.sleep(options.pause)}
+        ratios.append(took[single] / took[batch])
+        rates.append(len(wanted) / took[batch])
+        say(f"throughput {turn + 1}: 32 clients {len(wanted) / took[single]:.0f}/s, batch {rates[-1]:.0f}/s")
+    row(f"a batch of {len(wanted):,} lines against the same texts of 32 clients, {options.rounds} turns",
+        f"{spread(ratios)} times; {statistics.median(rates):.0f} lines/s", "at least 0.95", statistics.median(ratios) < 0.95)
+    return 0
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+KINDS = {
+    "a short text": ("/v1/embeddings", lambda text: {"model": MODEL, "input": text, "input_type": "query"}),
+    "two passages to rank": ("/v1/ranking", lambda text: {
+        "model": RANKER, "query": {"text": "which drug eases pain"}, "passages": [{"text": text}, {"text": "Aspirin is an analgesic."}]}),
+    "a hidden state": ("/latent/hidden", lambda _: {"sequences": ["CC(=O)Nc1ccc(O)cc1"]}),
+}
+
+
+def interactive(gateway: Gateway, options: argparse.Namespace) -> int:
+    file = gateway.upload(texts(options.lines, 3))
+    for kind, (path, make) in KINDS.items():
+        bodies = [json.dumps(make(text)).encode() for text in texts(200, 4)]
+        quiet: list[list[float]] = []
+        busy: list[list[float]] = []
+        shares: list[float] = []
+        for turn in range(options.rounds):
+            if turn % 2 == 0:
+                quiet.append(measured(gateway, path, bodies, options.seconds))
+            took, share = beside(gateway, file, path, bodies, options)
+            busy.append(took)
+            shares.append(share)
+            if turn % 2 == 1:
+                quiet.append(measured(gateway, path, bodies, options.seconds))
+            say(f"{kind} {turn + 1}: alone {told(quiet[-1])}, beside a batch {told(took)}, {share:.0f} lines/s meanwhile")
+        row(f"{kind}, one after the other: alone; beside a batch",
+            f"{told(sum(quiet, []))}; {told(sum(busy, []))}; {statistics.median(shares):.0f} lines/s meanwhile", "")
+        for p, most in ((50, 1.3), (99, 2)):
+            ratios = [quantile(b, p) / quantile(q, p) for b, q in zip(busy, quiet)]
+            row(f"the same: p{p}, {options.rounds} turns", f"{spread(ratios)} times", f"at most {most}", statistics.median(ratios) > most)
+    return 0
+
+
+def beside(gateway: Gateway, file: str, path: str, bodies: list[bytes], options: argparse.Namespace) -> tuple[list[float], float]:
+    """The times of requests while a batch of a file is at work, and its lines per second meanwhile."""
+    batch = gateway.begin(file)
+    gateway.at_work(batch)
+    measured(gateway, path, bodies, 1)
+    before = gateway.openai.batches.retrieve(batch).request_counts.completed
+    took = measured(gateway, path, bodies, options.seconds)
+    found = gateway.openai.batches.retrieve(batch)
+    if found.status != "in_progress":
+        raise RuntimeError(f"the batch is {found.status} before the turn is over: more --lines, or less --seconds")
+    gateway.stop(batch)
+    time.sleep(options.pause)
+    return took, (found.request_counts.completed - before) / options.seconds
+
+
+def measured(gateway: Gateway, path: str, bodies: list[bytes], length: float) -> list[float]:
+    """Seconds of each of the requests that follow each other for so long."""
+    connection, took = gateway.connection(), []
+    until = time.perf_counter() + length
+    while time.perf_counter() < until:
+        data = bodies[len(took) % len(bodies)]
+        took.append(seconds(lambda data=data: post(connection, path, data)))
+    connection.close()
+    return took
+
+
+def quantile(values: list[float], p: int) -> float:
+    return sorted(values)[min(len(values) - 1, len(values) * p // 100)]
+
+
+def told(took: list[float]) -> str:
+    return f"p50 {1000 * quantile(took, 50):.1f} ms, p99 {1000 * quantile(took, 99):.1f} ms"
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def upload(gateway: Gateway, options: argparse.Namespace) -> int:
+    size = 200 << 20
+    line = b'{"custom_id": "x"}' + b" " * 1005 + b"\n"
+    with Watch(gateway) as memory:
+        began = time.perf_counter()
+        file = gateway.openai.files.create(file=("large.jsonl", line * (size // len(line))), purpose="batch")
+        uploaded = time.perf_counter()
+        with gateway.openai.files.with_streaming_response.content(file.id) as content:
+            read = sum(len(piece) for piece in content.iter_bytes(1 << 20))
+        done = time.perf_counter()
+        gateway.openai.files.delete(file.id)
+    row(f"a file of {file.bytes / 2**20:.0f} MiB uploaded; read again",
+        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s, {'whole' if read == file.bytes else 'NOT WHOLE'}", "")
+    row("memory of the gateway", str(memory), "bounded")
+    return 0 if read == file.bytes else 1
+
+
+def row(what: str, result: str, wanted: str, short: bool = False) -> None:
+    print(f"| {what} | {result}{': **short of**' if short else ''} | {wanted} |", flush=True)
+
+
+def say(line: str) -> None:
+    print(f"bench | {line}", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", required=True, help="main port of the gateway")
+    parser.add_argument("--gateway-pid", type=int, default=0, help="its process, whose memory is measured")
+    parser.add_argument("--part", nargs="*", choices=PARTS, default=PARTS, help="all by default")
+    parser.add_argument("--lines", type=int, default=50_000, help="of the whole batch, and of those that run beside clients")
+    parser.add_argument("--round-lines", type=int, default=5_000, help="lines of a turn of throughput")
+    parser.add_argument("--rounds", type=int, default=5, help="turns")
+    parser.add_argument("--seconds", type=float, default=15, help="length of a turn of interactive requests")
+    parser.add_argument("--pause", type=float, default=3, help="seconds between two turns")
+    options = parser.parse_args()
+    gateway = Gateway(options.url, options.gateway_pid)
+    for path, make in KINDS.values():  # what is loaded at the first request
+        post(gateway.connection(), path, json.dumps(make("warm")).encode())
+    print("| measured | result | wanted |\n| --- | --- | --- |", flush=True)
+    parts: dict[str, Callable[[Gateway, argparse.Namespace], int]] = {"whole": whole, "throughput": throughput, "interactive": interactive, "upload": upload}
+    return max(parts[name](gateway, options) for name in options.part)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
