@@ -45,7 +45,7 @@ func TestAPIsServeWithoutTheirCluster(t *testing.T) {
 
 // Two gateways share a batch over three NATS nodes, one of which ends meanwhile: every line has one answer, in order.
 func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
-	const lines = 1500
+	const lines = 500
 	nodes := natstest.Cluster(t, 3)
 	urls := "--nats-url=" + strings.Join(natstest.URLs(nodes), ",")
 	first := start(t, "--jobs", urls, "--jobs-concurrency=8")

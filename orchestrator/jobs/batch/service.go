@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/jobs/queue"
@@ -160,27 +161,28 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	return nil
 }
 
-func newStores(ctx context.Context, e *queue.Engine, apis []string) (st *stores, err error) {
+// newStores makes all stores at once: a cluster chooses a leader for each, which takes it a moment.
+func newStores(ctx context.Context, e *queue.Engine, apis []string) (*stores, error) {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	st = &stores{engine: e, lines: map[string]*queue.Tasks{}}
-	var errs []error
-	keep := func(err error) { errs = append(errs, err) }
-	st.files, err = queue.NewTable[fileRecord](ctx, e, "files")
-	keep(err)
-	st.batches, err = queue.NewTable[record](ctx, e, "batches")
-	keep(err)
-	st.content, err = queue.NewFiles(ctx, e, "content")
-	keep(err)
-	st.answers, err = queue.NewAnswers(ctx, e, "batches")
-	keep(err)
-	st.steps, err = queue.NewTasks(ctx, e, "batches")
-	keep(err)
+	st := &stores{engine: e, lines: map[string]*queue.Tasks{}}
+	var making errgroup.Group
+	making.Go(func() (err error) { st.files, err = queue.NewTable[fileRecord](ctx, e, "files"); return err })
+	making.Go(func() (err error) { st.batches, err = queue.NewTable[record](ctx, e, "batches"); return err })
+	making.Go(func() (err error) { st.content, err = queue.NewFiles(ctx, e, "content"); return err })
+	making.Go(func() (err error) { st.answers, err = queue.NewAnswers(ctx, e, "batches"); return err })
+	making.Go(func() (err error) { st.steps, err = queue.NewTasks(ctx, e, "batches"); return err })
+	var mu sync.Mutex
 	for _, api := range apis {
-		st.lines[api], err = queue.NewTasks(ctx, e, "batch_lines_"+api)
-		keep(err)
+		making.Go(func() error {
+			lines, err := queue.NewTasks(ctx, e, "batch_lines_"+api)
+			mu.Lock()
+			defer mu.Unlock()
+			st.lines[api] = lines
+			return err
+		})
 	}
-	return st, errors.Join(errs...)
+	return st, making.Wait()
 }
 
 // newID returns a new id, of which a later one is greater: the time in ms, and chance.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/jobs/queue"
@@ -62,11 +63,11 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	making, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
 	st := &stores{engine: e}
-	var table, files, tasks error
-	st.jobs, table = queue.NewTable[record](making, e, "optimizations")
-	st.texts, files = queue.NewFiles(making, e, "optimizations")
-	st.tasks, tasks = queue.NewTasks(making, e, "optimizations")
-	if err := errors.Join(table, files, tasks); err != nil {
+	var parts errgroup.Group // at once: a cluster chooses a leader for each, which takes it a moment
+	parts.Go(func() (err error) { st.jobs, err = queue.NewTable[record](making, e, "optimizations"); return err })
+	parts.Go(func() (err error) { st.texts, err = queue.NewFiles(making, e, "optimizations"); return err })
+	parts.Go(func() (err error) { st.tasks, err = queue.NewTasks(making, e, "optimizations"); return err })
+	if err := parts.Wait(); err != nil {
 		return err
 	}
 	s.stores.Store(st)
