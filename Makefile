@@ -8,6 +8,8 @@ export PATH := $(PATH):/usr/local/go/bin
 
 # Debian packages the build and the local Triton need.
 PACKAGES := g++ librdkit-dev libboost-dev python3-venv libpython3.11
+# What only the tests need: the browser for the page, and a font for it.
+TEST_PACKAGES := chromium fonts-dejavu-core
 
 GO ?= go
 # The first Python that Triton and the tests can use (looked up when used: `deps` may have just installed it).
@@ -44,7 +46,7 @@ bin/retort: deps tools
 	@$(GO) build -trimpath -o $@ ./orchestrator
 
 .PHONY: test
-test: deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## run every test, with a real Triton of its own
+test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## run every test, with a real Triton of its own
 	@$(GO) vet -trimpath ./...
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
@@ -53,7 +55,7 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 	@$(GO) test -trimpath -race -timeout $(TEST_LIMIT) ./...
 
 .PHONY: test-python
-test-python: bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine scripts/tests
 
 .PHONY: test-engine
@@ -123,6 +125,10 @@ lock: ## pin the Python packages again, with hashes (needs uv)
 tools:
 	@command -v $(GO) >/dev/null || { echo 'go is missing: Retort needs Go 1.26 or newer, https://go.dev/dl/'; exit 1; }
 	@command -v python3 >/dev/null || { echo 'python3 is missing: Retort needs Python 3.11 or 3.12 with venv'; exit 1; }
+
+.PHONY: test-deps
+test-deps: ## deps, and the packages of the tests
+	@$(MAKE) deps PACKAGES='$(PACKAGES) $(TEST_PACKAGES)'
 
 .PHONY: deps
 deps: ## install the system packages that are missing (apt)

@@ -36,6 +36,7 @@ type application struct {
 	gateways []*gateway.Gateway
 	mcp      *gateway.Gateway // nil where it is switched off
 	batches  *gateway.Gateway // files and batches
+	page     *gateway.Gateway // what the page for people asks beside the APIs
 	gate     *priority.Gate   // requests of clients go before work that nobody waits for
 	jobs     jobs
 	// optimizations are the jobs of the molecule APIs, by API; nil where jobs are switched off.
@@ -127,6 +128,9 @@ func (a *application) openGateways() error {
 		a.gateways = append(a.gateways, g)
 	}
 	if err := a.openMCP(); err != nil {
+		return err
+	}
+	if err := a.openPage(); err != nil {
 		return err
 	}
 	if err := a.openBatches(); err != nil {

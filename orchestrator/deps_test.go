@@ -38,6 +38,7 @@ var arrows = map[string][]string{
 	"orchestrator/jobs/optimization":   {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
 	"orchestrator/client":              {},
 	"orchestrator/mcp":                 {"chem", "orchestrator/fault", "orchestrator/gateway"},
+	"orchestrator/page":                {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/modelimport":         {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb":  {},
 	"orchestrator/objective":           {"chem", "orchestrator/fault", "orchestrator/wire"},

@@ -13,6 +13,7 @@ import (
 
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/mcp"
+	"retort/orchestrator/page"
 )
 
 //go:embed front.html
@@ -20,7 +21,7 @@ var frontHTML string
 
 var frontPage = template.Must(template.New("front").Parse(frontHTML))
 
-// front is the app of the main port: the page for people, the process' own health and metrics, and every API under its
+// front is the app of the main port: the page for people, a page of links, the process' own health and metrics, and every API under its
 // name and, for OpenAI's clients, by model.
 func (a *application) front() fasthttp.RequestHandler {
 	app := gateway.NewApp()
@@ -35,7 +36,9 @@ func (a *application) front() fasthttp.RequestHandler {
 	if a.mcp != nil {
 		app.All(mcp.Path, forward(a.mcp.Handler()))
 	}
-	app.Get("/", a.page)
+	page.Assets(app)
+	app.Use("/page", behind("/page", a.page.Handler()))
+	app.Get("/apis", a.links)
 	app.Get("/v1/health/live", func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) })
 	app.Get("/v1/health/ready", a.ready)
 	app.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{})))
@@ -82,7 +85,7 @@ func (a *application) ready(c *fiber.Ctx) error {
 	return c.Status(status).JSON(fiber.Map{"ready": status == fiber.StatusOK, "apis": apis})
 }
 
-// card is one API on the page for people.
+// card is one API on the page of links.
 type card struct {
 	Name, Title, Reason string
 	Ready               bool
@@ -90,7 +93,8 @@ type card struct {
 	Models              []string
 }
 
-func (a *application) page(c *fiber.Ctx) error {
+// links is a page without scripts that leads to everything.
+func (a *application) links(c *fiber.Ctx) error {
 	var cards []card
 	for i, s := range services {
 		g := a.gateways[i]

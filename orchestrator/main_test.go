@@ -390,12 +390,12 @@ func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
 	}
 }
 
-func TestAPageForPeople(t *testing.T) {
+func TestAPageOfLinks(t *testing.T) {
 	p := start(t)
-	status, text := p.get("main", "/")
+	status, text := p.get("main", "/apis")
 	for _, want := range []string{"<h1>Retort</h1>", "Text embedding", "retort/minilm-embedqa-v2", `href="embedding/docs"`} {
 		if status != 200 || !strings.Contains(text, want) {
-			t.Errorf("the page (%d) lacks %s", status, want)
+			t.Errorf("the page of links (%d) lacks %s", status, want)
 		}
 	}
 	for _, s := range services {

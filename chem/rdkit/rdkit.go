@@ -11,7 +11,7 @@ package rdkit
 /*
 #cgo CXXFLAGS: -std=c++17 -O2 -march=x86-64-v2 -Wall -isystem /usr/include/rdkit -I${SRCDIR}/cairo
 #cgo LDFLAGS: -lRDKitMolDraw2D -lRDKitDescriptors -lRDKitFingerprints -lRDKitChemTransforms
-#cgo LDFLAGS: -lRDKitDepictor -lRDKitSubstructMatch -lRDKitSmilesParse -lRDKitGraphMol
+#cgo LDFLAGS: -lRDKitDepictor -lRDKitFileParsers -lRDKitSubstructMatch -lRDKitSmilesParse -lRDKitGraphMol
 #cgo LDFLAGS: -lRDKitRDGeometryLib -lRDKitDataStructs -lRDKitRDGeneral -l:libcairo.so.2
 #include "shim.h"
 */

@@ -175,6 +175,15 @@ retort_answer retort_draw(const char *text, const uint32_t *ends, const char *le
                           const uint32_t *legend_ends, int32_t n, const retort_query *highlight,
                           const retort_sheet *sheet);
 
+/* Draws one molecule as SVG. reference may be empty: a molecule that this one comes from; it is laid out as that one
+ * is, and what changed is marked. Otherwise highlight may say what is marked. dark: colours for a dark background.
+ * Answer: the SVG, how many atoms are marked. */
+retort_answer retort_depict(const char *smiles, size_t size, const char *reference, size_t reference_size,
+                            const retort_query *highlight, int32_t dark, const retort_sheet *sheet);
+
+/* A mol block (MDL V2000; V3000 from 1000 atoms on) with 2D coordinates. */
+retort_answer retort_molblock(const char *smiles, size_t size);
+
 /* RDKit's version, a static string. */
 const char *retort_rdkit_version(void);
 

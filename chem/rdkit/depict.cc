@@ -1,0 +1,135 @@
+// Pictures of single molecules that show what changed from another one, or where a pattern is; and mol blocks.
+#include <GraphMol/Depictor/RDDepictor.h>
+#include <GraphMol/FileParsers/FileParsers.h>
+#include <GraphMol/MolDraw2D/MolDraw2DSVG.h>
+#include <GraphMol/MolDraw2D/MolDraw2DUtils.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "compare.h"
+#include "query.h"
+
+namespace retort {
+namespace {
+
+using Colour = RDKit::DrawColour;
+
+struct Marks {
+  std::vector<int> atoms, bonds;
+  std::map<int, Colour> atom_colours, bond_colours;
+
+  void atom(int index, const Colour &colour) {
+    atoms.push_back(index);
+    atom_colours[index] = colour;
+  }
+  void bond(int index, const Colour &colour) {
+    bonds.push_back(index);
+    bond_colours[index] = colour;
+  }
+};
+
+// Turns and, if it helps, mirrors the picture of a molecule so that what it has in common with the reference lies as it
+// does there. Its shape stays: a layout that is forced upon new rings is ugly.
+void align(RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &common) {
+  if (common.largest.size() < 2) return;
+  auto &points = mol.getConformer().getPositions();
+  const auto &goal = reference.getConformer().getPositions();
+  RDGeom::Point3D from, to;
+  for (const int a : common.largest) {
+    from += points[a];
+    to += goal[common.partner[a]];
+  }
+  from /= common.largest.size();
+  to /= common.largest.size();
+  double dot[2] = {0, 0}, cross[2] = {0, 0};  // as it is, mirrored
+  for (const int a : common.largest) {
+    const auto p = points[a] - from, q = goal[common.partner[a]] - to;
+    for (const int mirrored : {0, 1}) {
+      const double y = mirrored ? -p.y : p.y;
+      dot[mirrored] += p.x * q.x + y * q.y;
+      cross[mirrored] += p.x * q.y - y * q.x;
+    }
+  }
+  const int mirrored = std::hypot(dot[1], cross[1]) > 1.001 * std::hypot(dot[0], cross[0]);
+  const double angle = std::atan2(cross[mirrored], dot[mirrored]);
+  for (auto &p : points) {
+    const double x = p.x - from.x, y = (p.y - from.y) * (mirrored ? -1 : 1);
+    p = {to.x + x * std::cos(angle) - y * std::sin(angle), to.y + x * std::sin(angle) + y * std::cos(angle), 0};
+  }
+}
+
+Marks of_difference(const RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &common, bool dark) {
+  const Colour changed = dark ? Colour(0.36, 0.27, 0.60) : Colour(0.86, 0.80, 1.0);
+  const Colour lost = dark ? Colour(0.50, 0.36, 0.08) : Colour(1.0, 0.86, 0.55);
+  const Difference d = difference(mol, reference, common);
+  Marks marks;
+  for (const int a : d.atoms) marks.atom(a, changed);
+  for (const int b : d.bonds) marks.bond(b, changed);
+  for (const int a : d.sites) marks.atom(a, lost);
+  return marks;
+}
+
+Marks of_pattern(const RDKit::ROMol &mol, const retort_query &query, bool dark) {
+  const Colour given = dark ? Colour(0.10, 0.40, 0.28) : Colour(0.70, 0.91, 0.79);
+  Marks marks;
+  std::vector<char> within(mol.getNumAtoms());
+  for (const int a : highlighted(query, mol)) {
+    within[a] = 1;
+    marks.atom(a, given);
+  }
+  for (const auto bond : mol.bonds()) {
+    if (within[bond->getBeginAtomIdx()] && within[bond->getEndAtomIdx()]) marks.bond(bond->getIdx(), given);
+  }
+  return marks;
+}
+
+std::string drawn(RDKit::RWMol &mol, const Marks &marks, const retort_sheet &sheet, bool dark) {
+  RDKit::MolDraw2DUtils::prepareMolForDrawing(mol);
+  RDKit::MolDraw2DSVG canvas(sheet.width, sheet.height);
+  auto &options = canvas.drawOptions();
+  if (dark) RDKit::setDarkMode(options);
+  options.clearBackground = !sheet.transparent;
+  options.prepareMolsBeforeDrawing = false;
+  options.dummiesAreAttachments = true;
+  options.bondLineWidth = 1.5;
+  options.highlightBondWidthMultiplier = 12;
+  options.highlightRadius = 0.35;
+  options.fixedBondLength = 26;  // at most, so that small molecules are not blown up
+  canvas.drawMolecule(mol, "", &marks.atoms, &marks.bonds, &marks.atom_colours, &marks.bond_colours);
+  canvas.finishDrawing();
+  return canvas.getDrawingText();
+}
+
+}  // namespace
+}  // namespace retort
+
+extern "C" retort_answer retort_depict(const char *smiles, size_t size, const char *reference, size_t reference_size,
+                                       const retort_query *highlight, int32_t dark, const retort_sheet *sheet) {
+  using namespace retort;
+  return answered([&](std::string &out) {
+    auto mol = parse(std::string(smiles, size));
+    RDDepict::compute2DCoords(*mol, nullptr, true);
+    Marks marks;
+    if (reference_size > 0) {
+      auto seed = parse(std::string(reference, reference_size));
+      RDDepict::compute2DCoords(*seed, nullptr, true);
+      const Common both = common(*mol, *seed);
+      align(*mol, *seed, both);
+      marks = of_difference(*mol, *seed, both, dark);
+    } else if (highlight) {
+      marks = of_pattern(*mol, *highlight, dark);
+    }
+    put(out, drawn(*mol, marks, *sheet, dark));
+    put(out, std::to_string(marks.atoms.size()));
+  });
+}
+
+extern "C" retort_answer retort_molblock(const char *smiles, size_t size) {
+  return retort::answered([&](std::string &out) {
+    auto mol = retort::parse(std::string(smiles, size));
+    RDDepict::compute2DCoords(*mol, nullptr, true);
+    out = RDKit::MolToMolBlock(*mol);
+  });
+}

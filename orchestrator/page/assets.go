@@ -1,0 +1,84 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"mime"
+	"path"
+	"strings"
+	"sync"
+)
+
+//go:embed assets
+var files embed.FS
+
+// asset is a file of the page.
+type asset struct {
+	packed []byte // gzip
+	kind   string // content type
+	tag    string // ETag
+}
+
+func (a asset) plain() ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(a.packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// assets are all files by name, packed once. Those that are large are packed in the tree.
+var assets = sync.OnceValue(func() map[string]asset {
+	found := map[string]asset{}
+	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		name = strings.TrimPrefix(name, "assets/")
+		short, packed := strings.CutSuffix(name, ".gz")
+		if !packed {
+			text = pack(text)
+		}
+		sum := sha256.Sum256(text)
+		found[short] = asset{packed: text, kind: contentType(short), tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+		return nil
+	})
+	if err != nil {
+		panic(err) // embedded files can be read
+	}
+	return found
+})
+
+// contentType does not ask the system's tables, which differ.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".txt", "":
+		return "text/plain; charset=utf-8"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+func pack(text []byte) []byte {
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // a level that there is
+	_, _ = w.Write(text)                                       // into memory
+	_ = w.Close()
+	return packed.Bytes()
+}

@@ -1,0 +1,263 @@
+"""The page for people in Debian's Chromium, on the whole stack: each view does its main job, and nothing breaks its own
+rules (Content-Security-Policy) or is reported on the console."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from rdkit import Chem
+from servers import APIS, Gateway
+from waiting import PATIENCE
+
+IBUPROFEN, CAFFEINE, ASPIRIN = "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "CC(=O)Oc1ccccc1C(=O)O"
+DRAWINGS = Path(__file__).parent / "testdata/drawings"
+VIEWS = ("molecules", "templates", "retrieval", "chat", "operators")
+expect.set_options(timeout=PATIENCE * 1000)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as p:
+        # Where the tests run as root there is no sandbox; the browser sees this program alone.
+        yield p.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+
+
+@pytest.fixture
+def page(browser: Browser, gateway_url: str) -> Iterator[Page]:
+    """A fresh tab; what it complains about fails the test, and so does a request to anywhere else."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=gateway_url)
+    tab = context.new_page()
+    tab.set_default_timeout(PATIENCE * 1000)
+    complaints: list[str] = []
+    tab.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda e: complaints.append(str(e)))
+    tab.on("request", lambda r: complaints.append(r.url) if urlsplit(r.url).scheme == "http" and not r.url.startswith(gateway_url) else None)
+    tab.complaints = complaints  # type: ignore[attr-defined]  # tests of refusals take theirs out
+    yield tab
+    context.close()
+    assert not complaints
+
+
+def started(page: Page, view: str) -> None:
+    page.goto(f"/#{view}")
+    expect(page.locator(f"#{view}")).to_be_visible()
+
+
+def done(page: Page, view: str) -> None:
+    """Waits for the end of what a view does, which was to succeed."""
+    form = page.locator(f"#{view} form")
+    expect(form).not_to_have_attribute("aria-busy", "true")
+    status = form.locator(".status").inner_text()
+    assert "Done" in status, (status, form.locator(".problem").all_inner_texts())
+
+
+def smiles(page: Page, view: str) -> list[str]:
+    return page.locator(f"#{view} .card .smiles").all_text_contents()
+
+
+def test_molecules_are_optimised_and_taken_home(page: Page):
+    started(page, "molecules")
+    page.locator("#molecules").get_by_label("Molecules to try").fill("150")
+    page.get_by_role("button", name="Start", exact=True).click()
+    done(page, "molecules")
+    cards = page.locator("#molecules .card")
+    expect(cards.first.locator("img.drawing")).to_be_visible()
+    assert cards.first.locator("img.drawing").evaluate("i => i.complete && i.naturalWidth > 0")
+    expect(page.locator("#molecules .progress canvas")).to_be_visible()
+    found = smiles(page, "molecules")
+    assert 1 < len(found) <= 12
+    assert all(Chem.MolFromSmiles(s) for s in found)
+
+    with page.expect_download() as sd_file:
+        page.get_by_role("button", name="SDF").click()
+    records = list(Chem.SDMolSupplier(str(sd_file.value.path())))
+    assert [Chem.MolToSmiles(m) for m in records] == [Chem.CanonSmiles(s) for s in found]
+    assert all(float(m.GetProp("similarity")) >= 0.4 and m.HasProp("score") for m in records)
+    with page.expect_download() as table:
+        page.get_by_role("button", name="CSV").click()
+    rows = list(csv.DictReader(io.StringIO(table.value.path().read_text())))
+    assert [r["smiles"] for r in rows] == found
+
+    page.locator("#molecules").get_by_label("Filter").fill("similarity > 2")
+    expect(cards).to_have_count(0)
+    page.locator("#molecules").get_by_label("Filter").fill("")
+    expect(cards).to_have_count(len(found))
+    page.goto("about:blank")
+    page.go_back()  # the fragment has the state
+    expect(cards).to_have_count(len(found))
+    assert page.locator("#m-budget").input_value() == "150"
+
+
+def test_a_search_is_stopped_and_keeps_what_it_found(page: Page):
+    started(page, "molecules")
+    page.locator("#molecules").get_by_label("Molecules to try").fill("30000")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("#molecules .card").first).to_be_visible()
+    page.locator("#molecules").get_by_role("button", name="Stop").click()
+    expect(page.locator("#molecules .status")).to_contain_text("Stopped after")
+    assert smiles(page, "molecules")
+
+
+def test_sampling_and_interpolation(page: Page):
+    started(page, "molecules")
+    for task, least in (("Sample around", 12), ("Interpolate", 1)):
+        page.get_by_text(task, exact=True).click()
+        page.get_by_role("button", name="Start", exact=True).click()
+        done(page, "molecules")
+        expect(page.locator("#molecules .card").nth(least - 1)).to_be_visible()
+    page.get_by_role("button", name="As Python").click()
+    expect(page.locator("#molecules .snippet code")).to_contain_text("/latent/decode")
+
+
+def test_the_editor_and_several_terms(page: Page):
+    started(page, "molecules")
+    page.locator("#molecules").get_by_role("button", name="Draw").first.click()
+    expect(page.locator("#editor canvas").first).to_be_visible()
+    page.get_by_role("button", name="Use this molecule").click()
+    assert Chem.CanonSmiles(page.locator("#m-smi").input_value()) == Chem.CanonSmiles(IBUPROFEN)
+    page.get_by_role("button", name="Add a term").click()
+    page.locator("#molecules").get_by_label("Molecules to try").fill("60")
+    page.get_by_role("button", name="Start", exact=True).click()
+    done(page, "molecules")
+
+
+def test_what_is_wrong_stands_beside_its_field(page: Page):
+    started(page, "molecules")
+    page.locator("#m-smi").fill("C1CC(<b>x</b>")
+    expect(page.locator('#molecules [data-field="smi"] .problem')).to_contain_text("no molecule")
+    page.locator("#m-smi").fill(IBUPROFEN)
+    page.locator("#molecules").get_by_label("Results").first.fill("5000")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator('#molecules [data-field="num_molecules"] .problem')).to_contain_text("less than or equal to")
+    assert page.locator("#m-count").get_attribute("aria-invalid") == "true"
+    page.complaints[:] = [c for c in page.complaints if "422" not in c]  # type: ignore[attr-defined]
+
+
+def test_templates_are_filled_and_keep_what_was_given(page: Page):
+    started(page, "templates")
+    page.locator("#t-count").fill("6")
+    page.get_by_role("button", name="Generate").click()
+    done(page, "templates")
+    expect(page.locator("#templates .card img.drawing").first).to_be_visible()
+    found = smiles(page, "templates")
+    given = Chem.MolFromSmarts("C1CCNCC1.c1ccc(F)cc1")
+    assert found and all(Chem.MolFromSmiles(s).HasSubstructMatch(given) for s in found)
+    expect(page.locator("#templates .legend .given")).to_be_visible()
+    page.get_by_label("At most").fill("5")
+    page.get_by_role("button", name="Generate").click()  # a mask of 15 to 5
+    expect(page.locator('#templates [data-field="template"] .problem')).to_contain_text("above its most")
+    page.complaints[:] = [c for c in page.complaints if "400" not in c]  # type: ignore[attr-defined]
+
+
+def test_two_orders_side_by_side(page: Page):
+    started(page, "retrieval")
+    expect(page.locator("#r-embedder option").first).to_be_attached()
+    expect(page.locator("#r-ranker option").first).to_be_attached()
+    page.get_by_role("button", name="Compare").click()
+    done(page, "retrieval")
+    for heading in ("By embedding", "By ranking"):
+        order = page.get_by_role("region", name=heading)
+        expect(order.locator("li")).to_have_count(6)
+        expect(order.locator(".hint")).to_contain_text("ms")
+        assert any(drug in order.locator("li").first.inner_text() for drug in ("Aspirin", "Ibuprofen"))
+    page.get_by_role("button", name="As Python").click()
+    program = page.locator("#retrieval .snippet code").inner_text()
+    exec(compile(program, "snippet", "exec"), {})  # as a user would run it
+
+
+def test_a_drawing_is_talked_about(page: Page):
+    started(page, "chat")
+    expect(page.locator("#chat select option").first).to_be_attached()
+    page.locator("#chat input[type=file]").set_input_files([DRAWINGS / "caffeine.png", DRAWINGS / "aspirin.png"])
+    expect(page.locator("#chat .pictures img")).to_have_count(2)
+    page.locator("#c-text").fill("What are the SMILES of these molecules?")
+    page.get_by_role("button", name="Send").click()
+    done(page, "chat")
+    words = re.findall(r"[^\s,;`'\"]+", page.locator("#chat .message.assistant .words").inner_text())
+    read = {Chem.CanonSmiles(w.rstrip(".:")) for w in words if Chem.MolFromSmiles(w.rstrip(".:"))}
+    assert {Chem.CanonSmiles(CAFFEINE), Chem.CanonSmiles(ASPIRIN)} <= read
+    page.locator("#c-text").fill("And what is the formula of the first one? <img src=x onerror=alert(1)>")
+    page.keyboard.press("Enter")
+    expect(page.locator("#chat .message.assistant")).to_have_count(2)
+    done(page, "chat")
+    expect(page.locator("#chat .message.assistant").nth(1)).to_contain_text("C8H10N4O2")
+    expect(page.locator("#chat .message.user").nth(1)).to_contain_text("<img src=x onerror=alert(1)>")
+    expect(page.locator("#chat .message.user").nth(1).locator("img")).to_have_count(0)
+    expect(page.locator("#chat .snippet code")).to_contain_text("base64 -w0 picture1.png")
+
+
+def test_operators_see_what_runs(page: Page, gateway_url: str):
+    started(page, "operators")
+    expect(page.locator(".api")).to_have_count(len(APIS))
+    expect(page.locator(".api .state.good")).to_have_count(len(APIS))
+    expect(page.locator('[data-api="latent"]')).to_contain_text("latent_encoder, version 1")
+    body = {"model": "retort/minilm-embedqa-v2", "input": ["x"], "input_type": "query"}
+    assert requests.post(gateway_url + "/v1/embeddings", json=body, timeout=PATIENCE).ok
+    expect(page.locator('[data-api="embedding"] .figures')).to_have_text(re.compile(r"median[\d.]+ ms95 %[\d.]+ ms"))
+    expect(page.locator(".api canvas")).to_have_count(len(APIS))
+
+
+def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, stack: Gateway, tmp_path: Path):
+    keys = tmp_path / "keys"
+    keys.write_text("right\n")
+    with Gateway(stack.triton, stack.repository, RETORT_KEYS_FILE=str(keys)) as gateway:
+        gateway.wait_ready("latent")
+        context = browser.new_context(base_url=gateway.url)
+        tab = context.new_page()
+        tab.set_default_timeout(PATIENCE * 1000)
+        tab.goto("/")
+        for key in ("wrong", "right"):
+            expect(tab.locator("#key")).to_be_visible()
+            tab.locator("#key-input").fill(key)
+            tab.get_by_role("button", name="Use the key").click()
+            if key == "wrong":
+                expect(tab.locator("#key .problem")).to_contain_text("not known")
+        expect(tab.locator("#molecules .preview img").first).to_be_visible()
+        assert tab.evaluate("() => [JSON.stringify(sessionStorage), JSON.stringify(localStorage), document.cookie]") == ['{"retort-key":"right"}', "{}", ""]
+        tab.locator("#m-budget").fill("60")
+        tab.get_by_role("button", name="Start", exact=True).click()
+        done(tab, "molecules")
+        code = tab.locator("#molecules .snippet code").inner_text()
+        assert "$RETORT_KEY" in code
+        assert "right" not in code
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 900, 1600])
+def test_nothing_is_wider_than_the_window(browser: Browser, gateway_url: str, width: int, scheme: str):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, base_url=gateway_url)
+    tab = context.new_page()
+    for view in VIEWS:
+        started(tab, view)
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= width, view
+        unnamed = tab.evaluate("""v => [...document.querySelectorAll(`#${v} :is(button, input, select, textarea)`)]
+            .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label'))).map(e => e.outerHTML)""", view)
+        assert unnamed == [], "controls without a name"
+    context.close()
+
+
+def test_assets_are_few_and_their_own(gateway_url: str):
+    names, total = ["/"], 0
+    for name in names:
+        answer = requests.get(gateway_url + name, headers={"Accept-Encoding": "gzip"}, timeout=PATIENCE, stream=True)
+        assert answer.status_code == 200, name
+        total += len(answer.raw.read(decode_content=False))
+        assert "default-src 'none'; script-src 'self'; style-src 'self'" in answer.headers["Content-Security-Policy"]
+        again = requests.get(gateway_url + name, headers={"If-None-Match": answer.headers["ETag"]}, timeout=PATIENCE)
+        assert again.status_code == 304
+        if name == "/":
+            folder = "/page/assets/"
+            names += [folder + n for n in ("main.js", "style.css", "views.css", "third_party/openchemlib.js", "third_party/uplot.js", "third_party/uplot.css")]
+    assert total < 1_500_000
+    plain = requests.get(gateway_url + "/", headers={"Accept-Encoding": "identity"}, timeout=PATIENCE)
+    assert plain.headers.get("Content-Encoding") is None
+    assert "<script" not in plain.text.replace("<script src=", "")
