@@ -398,6 +398,12 @@ func TestAPageOfLinks(t *testing.T) {
 			t.Errorf("the page of links (%d) lacks %s", status, want)
 		}
 	}
+	if status, text := p.get("main", "/"); status != 200 || !strings.Contains(text, `src="page/assets/main.js"`) {
+		t.Errorf("the page for people: %d", status)
+	}
+	if status, _ := p.get("main", "/page/assets/none.js"); status != 404 {
+		t.Errorf("an asset that there is not: %d", status)
+	}
 	for _, s := range services {
 		if status, _ := p.get("main", "/"+s.name+"/openapi.json"); status != 200 {
 			t.Errorf("/%s/openapi.json: %d", s.name, status)

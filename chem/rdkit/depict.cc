@@ -61,7 +61,7 @@ void align(RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &commo
 }
 
 Marks of_difference(const RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &common, bool dark) {
-  const Colour changed = dark ? Colour(0.36, 0.27, 0.60) : Colour(0.86, 0.80, 1.0);
+  const Colour changed = dark ? Colour(0.05, 0.33, 0.40) : Colour(0.86, 0.80, 1.0);
   const Colour lost = dark ? Colour(0.50, 0.36, 0.08) : Colour(1.0, 0.86, 0.55);
   const Difference d = difference(mol, reference, common);
   Marks marks;

@@ -9,17 +9,18 @@ export const base = new URL(".", document.baseURI).href.replace(/\/$/, "");
 
 let asking = null;
 
-// askForKey shows the dialog for a key once, however many requests wait for it.
+// askForKey shows the dialog for a key once, however many requests wait for it; false where none was given.
 function askForKey() {
   asking ??= new Promise((resolve) => {
     const dialog = document.getElementById("key");
     const input = dialog.querySelector("input");
     dialog.querySelector(".problem").textContent = sessionStorage.getItem(storage) ? "This key is not known." : "";
     dialog.addEventListener("close", () => {
-      if (input.value) sessionStorage.setItem(storage, input.value.trim());
+      const given = input.value.trim();
+      if (given) sessionStorage.setItem(storage, given);
       input.value = "";
       asking = null;
-      resolve();
+      resolve(given !== "");
     }, { once: true });
     dialog.showModal();
   });
@@ -28,7 +29,7 @@ function askForKey() {
 
 export const hasKey = () => sessionStorage.getItem(storage) !== null;
 
-async function send(path, { method = "POST", body, signal, quiet = false } = {}) {
+async function send(path, { method = "POST", body, signal } = {}) {
   for (;;) {
     const key = sessionStorage.getItem(storage);
     const headers = body === undefined ? {} : { "Content-Type": "application/json" };
@@ -40,8 +41,8 @@ async function send(path, { method = "POST", body, signal, quiet = false } = {})
       if (error.name === "AbortError") throw error;
       throw new Problem(0, [], "The service cannot be reached. Is it still running?");
     }
-    if (response.status !== 401 || quiet) return response;
-    if (sessionStorage.getItem(storage) === key) await askForKey();
+    if (response.status !== 401) return response;
+    if (sessionStorage.getItem(storage) === key && !(await askForKey())) return response;
   }
 }
 

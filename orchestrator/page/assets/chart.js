@@ -2,6 +2,8 @@
 
 /* global uPlot */
 
+const span = 180; // seconds that a chart over time shows
+
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // Chart draws lines over a common x in an element whose width it takes.
@@ -12,7 +14,7 @@ export class Chart {
     const axis = (label) => ({ label, labelSize: 18, labelGap: 0, size: label === x ? 36 : 52, stroke: () => colour("--soft"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { stroke: () => colour("--line"), size: 4 }, font: "12px system-ui", labelFont: "12px system-ui" });
     this.plot = new uPlot({
       width: Math.max(200, home.clientWidth), height, legend: { show: series.length > 1, live: false }, cursor: { drag: { x: false, y: false } },
-      scales: { x: { time }, y: { range: (_, low, high) => spread(low, high) } },
+      scales: { x: { time, range: (_, low, high) => (time ? [high - span, high] : [low, high]) }, y: { range: (_, low, high) => spread(low, high) } },
       axes: [axis(x), { ...axis(y), space: 24 }],
       series: [{}, ...series.map((s, i) => ({ label: s, stroke: () => colour(i === 0 ? "--link" : "--warm"), width: 2, points: { show: false } }))],
     }, [[], ...series.map(() => [])], home);

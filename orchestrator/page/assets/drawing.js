@@ -9,7 +9,7 @@ const darkness = matchMedia("(prefers-color-scheme: dark)");
 export const onScheme = (redraw) => darkness.addEventListener("change", redraw);
 
 // describe asks for molecules, a hundred at a time: options are the members reference and template, or none.
-export async function describe(smiles, options = {}, { width = 300, height = 220, dark = darkness.matches } = {}, signal) {
+export async function describe(smiles, options, { width, height, dark = darkness.matches }, signal) {
   const rows = [];
   for (let i = 0; i < smiles.length; i += 100) {
     const body = { molecules: smiles.slice(i, i + 100), draw: { width, height, dark }, ...options };

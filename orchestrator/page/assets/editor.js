@@ -33,6 +33,9 @@ export async function draw(smiles) {
     dialog.addEventListener("close", cancel);
     dialog.querySelector("[data-cancel]").onclick = cancel;
     dialog.querySelector("[data-empty]").onclick = () => editor.setMolecule(new Molecule(0, 0));
-    dialog.querySelector("[data-use]").onclick = () => end(editor.getMolecule().toIsomericSmiles());
+    dialog.querySelector("[data-use]").onclick = () => end(written(editor.getMolecule()));
   });
 }
+
+// written is SMILES of what was drawn. Atoms labelled ? or R1 are open positions, which SMILES writes as *.
+const written = (molecule) => molecule.toIsomericSmiles().replace(/\[(\?|R\d*)\]/g, "*");

@@ -21,6 +21,9 @@ const columns = [
 ];
 const written = (value) => (typeof value === "number" ? String(Number(value.toPrecision(6))) : (value ?? ""));
 
+// size is that of the drawings: on phones, where two cards are side by side, lines and letters of larger ones would be too thin.
+const size = () => (innerWidth < 500 ? { width: 180, height: 132 } : { width: 300, height: 220 });
+
 // Grid shows molecules {smiles, score}. start makes one the start of the next request: a button on each card.
 export class Grid {
   constructor(home, { name, start }) {
@@ -59,7 +62,7 @@ export class Grid {
     const missing = this.molecules.filter((m) => !m.row);
     if (missing.length > 0) {
       const asked = this.molecules;
-      const rows = await describe(missing.map((m) => m.smiles), options);
+      const rows = await describe(missing.map((m) => m.smiles), options, size()).catch((problem) => missing.map(() => ({ error: problem.message })));
       if (asked !== this.molecules) return;
       missing.forEach((m, i) => (m.row = rows[i]));
     }
@@ -69,7 +72,7 @@ export class Grid {
   mark() {
     const parts = [];
     const chip = (kind) => element("span", { className: `chip ${kind}`, attributes: { "aria-hidden": "true" } });
-    if (this.options.reference) parts.push(chip("changed"), " new beside the molecule you began with ", chip("lost"), " something was here");
+    if (this.options.reference) parts.push(chip("changed"), " new beside the molecule you began with ", chip("lost"), " something was removed here");
     if (this.options.template) parts.push(chip("given"), " given");
     this.legend.replaceChildren(...parts);
     this.legend.hidden = parts.length === 0 || this.molecules.length === 0;

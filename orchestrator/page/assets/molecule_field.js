@@ -39,7 +39,7 @@ export class MoleculeField {
       return;
     }
     try {
-      const [row] = await describe([text], {}, { width: 320, height: 190 });
+      const [row] = await describe([text], {}, this.properties ? { width: 320, height: 190 } : { width: 210, height: 120 });
       if (this.asked !== text) return;
       beside(this.field, row.error ? `This is no molecule: ${row.error}.` : "");
       this.preview.replaceChildren(...(row.error ? [] : this.content(row)));

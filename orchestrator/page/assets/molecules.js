@@ -35,8 +35,9 @@ export function molecules(view) {
     }),
     write: (given) => {
       if (given.has("terms")) terms.set(parsed(given.get("terms"), [{ name: "QED" }]));
+      if (given.get("found") === state.extra.read().found) return;
       const [start, ...kept] = parsed(given.get("found"), [""]);
-      if (kept.length > 0 && found.length === 0) keep(kept.map(([smiles, score]) => ({ smiles, score })), start);
+      if (kept.length > 0) keep(kept.map(([smiles, score]) => ({ smiles, score })), start);
     },
   });
   const first = JSON.stringify(terms.read());
@@ -158,7 +159,7 @@ const between = ([a, b], share) => a.map((row, k) => row.map((x, i) => x + share
 function path(sequences, steps) {
   return [
     { path: "/latent/hidden", body: { sequences }, name: "ends" },
-    { python: [
+    { curl: "# then hidden states between the two, to /latent/decode: see Python", python: [
       "import numpy as np", "", 'start, end = np.array(ends["hiddens"])',
       `points = [(start + share * (end - start)).tolist() for share in np.linspace(0, 1, ${steps + 2})[1:-1]]`,
       'body = {"hiddens": points, "mask": [[True] * len(p) for p in points]}',

@@ -107,6 +107,6 @@ export class Snippets {
 
   write() {
     if (!this.requests) return;
-    this.code.textContent = this.kind === "curl" ? this.requests.filter((r) => r.path).map(curl).join("\n\n") : python(this.requests);
+    this.code.textContent = this.kind === "curl" ? this.requests.map((r) => r.curl ?? curl(r)).join("\n\n") : python(this.requests);
   }
 }

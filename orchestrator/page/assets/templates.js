@@ -75,8 +75,9 @@ export function templates(view) {
     write: (given) => {
       try {
         if (given.has("parts")) fill(...JSON.parse(given.get("parts")));
+        if (given.get("found") === state.extra.read().found) return;
         const [template, ...kept] = JSON.parse(given.get("found") ?? '[""]');
-        if (kept.length > 0 && found.length === 0) keep(kept.map(([smiles, score]) => ({ smiles, score })), template);
+        if (kept.length > 0) keep(kept.map(([smiles, score]) => ({ smiles, score })), template);
       } catch {
         // a link that was cut off brings back what it has
       }

@@ -4,7 +4,7 @@ import { button, element } from "./dom.js";
 
 // properties: name, label, the range over which a term rises or falls when it is one of several.
 const properties = [
-  ["QED", "QED (drug-likeness)", 0, 1], ["plogP", "Penalised logP", -4, 6], ["SA", "SA (hard to make)", 1, 6], ["LogP", "LogP", 0, 5], ["TPSA", "TPSA", 20, 140],
+  ["QED", "QED", 0, 1], ["plogP", "Penalised logP", -4, 6], ["SA", "SA (effort)", 1, 6], ["LogP", "LogP", 0, 5], ["TPSA", "TPSA", 20, 140],
   ["MW", "Weight (g/mol)", 200, 500], ["donors", "H-bond donors", 0, 5], ["acceptors", "H-bond acceptors", 0, 10], ["rotatable_bonds", "Rotatable bonds", 0, 10],
   ["aromatic_rings", "Aromatic rings", 0, 4], ["fraction_sp3", "Share of sp³ carbon", 0, 1], ["heavy_atoms", "Heavy atoms", 10, 40],
   ["similarity", "Similar to …", 0, 1, "smiles", "SMILES"], ["substructure", "Has the pattern …", 0, 1, "smarts", "SMARTS"],
