@@ -37,7 +37,7 @@ func (a *application) overview() page.Overview {
 		for _, id := range g.API().Models() {
 			model := page.Model{ID: id}
 			for _, m := range snapshot.Of(s.name) {
-				if m.PublicID() == id || s.name == "masked" && m.PublicID()+"-v"+m.Version() == id {
+				if id == m.PublicID() || id == m.PublicID()+"-v"+m.Version() { // the second is how the masked API names some
 					model.Entry = m.Name
 					model.Versions = m.Versions
 				}
