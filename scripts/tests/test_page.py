@@ -108,7 +108,7 @@ def test_a_search_is_stopped_and_keeps_what_it_found(page: Page):
 
 def test_sampling_and_interpolation(page: Page):
     started(page, "molecules")
-    for task, least in (("Sample around", 12), ("Interpolate", 1)):
+    for task, least in (("Sample", 12), ("Interpolate", 1)):
         page.get_by_text(task, exact=True).click()
         page.get_by_role("button", name="Start", exact=True).click()
         done(page, "molecules")

@@ -71,9 +71,9 @@ export class Grid {
 
   mark() {
     const parts = [];
-    const chip = (kind) => element("span", { className: `chip ${kind}`, attributes: { "aria-hidden": "true" } });
-    if (this.options.reference) parts.push(chip("changed"), " new beside the molecule you began with ", chip("lost"), " something was removed here");
-    if (this.options.template) parts.push(chip("given"), " given");
+    const meaning = (kind, text) => element("span", {}, element("span", { className: `chip ${kind}`, attributes: { "aria-hidden": "true" } }), ` ${text} `);
+    if (this.options.reference) parts.push(meaning("changed", "new beside the molecule you began with"), meaning("lost", "something was removed here"));
+    if (this.options.template) parts.push(meaning("given", "given"));
     this.legend.replaceChildren(...parts);
     this.legend.hidden = parts.length === 0 || this.molecules.length === 0;
   }
