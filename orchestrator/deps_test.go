@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"orchestrator/jobs/batch":          {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/memory", "orchestrator/unfinished"},
 	"orchestrator/jobs/optimization":   {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
 	"orchestrator/client":              {},
+	"orchestrator/command":             {"chem", "orchestrator/client"},
 	"orchestrator/mcp":                 {"chem", "orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/page":                {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/modelimport":         {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},

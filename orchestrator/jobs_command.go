@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"retort/orchestrator/client"
+	"retort/orchestrator/command"
 	"retort/orchestrator/telemetry"
 )
 
@@ -17,29 +18,30 @@ type jobsCommand struct {
 	Cancel cancelJobCommand `cmd:"" help:"End one with what it has so far, and print it as JSON."`
 }
 
-// remote is where the gateway is.
-type remote struct {
-	URL string `name:"url" env:"RETORT_URL" default:"http://127.0.0.1:8000" help:"Main port of the gateway."`
-	Key string `name:"api-key" env:"RETORT_API_KEY" placeholder:"KEY" help:"Key, where the gateway asks for one; better in the environment than on the command line."`
-}
-
-func (r remote) jobs() *client.Jobs {
-	return &client.Jobs{URL: r.URL, Key: r.Key, HTTP: &http.Client{Timeout: time.Minute}}
+// jobsOf asks the gateway that a command line names.
+func jobsOf(r command.Remote) (*client.Jobs, error) {
+	key, err := r.Secret()
+	return &client.Jobs{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: time.Minute}}, err
 }
 
 type listJobsCommand struct {
-	remote `embed:""`
+	command.Remote `embed:"" group:"Service"`
 
-	Limit int  `default:"100" env:"-" help:"Most jobs to list."`
-	JSON  bool `name:"json" env:"-" help:"Lines of JSON on a terminal too."`
+	Limit  int    `default:"100" env:"-" help:"Most jobs to list."`
+	Format string `short:"f" enum:"auto,table,jsonl" default:"auto" env:"-" help:"table or jsonl; auto is table on a terminal, and jsonl elsewhere."`
+	JSON   bool   `name:"json" env:"-" help:"The same as --format jsonl."`
 }
 
 func (c listJobsCommand) Run(env *environment) error {
-	all, err := c.jobs().List(env.ctx, max(1, c.Limit))
+	service, err := jobsOf(c.Remote)
 	if err != nil {
 		return err
 	}
-	if c.JSON || !telemetry.Terminal(env.stdout) {
+	all, err := service.List(env.ctx, max(1, c.Limit))
+	if err != nil {
+		return err
+	}
+	if c.JSON || c.Format == "jsonl" || c.Format == "auto" && !telemetry.Terminal(env.stdout) {
 		for _, one := range all {
 			if _, err := fmt.Fprintf(env.stdout, "%s\n", one.Raw); err != nil {
 				return err
@@ -57,24 +59,32 @@ func (c listJobsCommand) Run(env *environment) error {
 }
 
 type showJobCommand struct {
-	remote `embed:""`
+	command.Remote `embed:"" group:"Service"`
 
 	ID string `arg:"" help:"Id of the job."`
 }
 
 func (c showJobCommand) Run(env *environment) error {
-	one, err := c.jobs().Show(env.ctx, c.ID)
+	service, err := jobsOf(c.Remote)
+	if err != nil {
+		return err
+	}
+	one, err := service.Show(env.ctx, c.ID)
 	return printJob(env, one, err)
 }
 
 type cancelJobCommand struct {
-	remote `embed:""`
+	command.Remote `embed:"" group:"Service"`
 
 	ID string `arg:"" help:"Id of the job."`
 }
 
 func (c cancelJobCommand) Run(env *environment) error {
-	one, err := c.jobs().Cancel(env.ctx, c.ID)
+	service, err := jobsOf(c.Remote)
+	if err != nil {
+		return err
+	}
+	one, err := service.Cancel(env.ctx, c.ID)
 	return printJob(env, one, err)
 }
 

@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 
+	"retort/orchestrator/command"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/triton"
 )
@@ -30,12 +32,17 @@ var version = "0.1.0"
 type commands struct {
 	Config `embed:""`
 
+	command.Commands `embed:""`
+
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
 	Model       modelCommand       `cmd:"" help:"Work on the model repository."`
 	Jobs        jobsCommand        `cmd:"" help:"Batches and searches that a running retort keeps."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Exit 0 if a running retort is ready, for container probes."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Completion for bash, zsh or fish."`
+	Man        manCommand                `cmd:"" help:"Print the manual page of a command, or write those of all."`
 }
 
 // environment is what a command sees of the process.
@@ -50,7 +57,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "retort:", err)
-		os.Exit(1)
+		os.Exit(command.ExitCode(err))
 	}
 }
 
@@ -65,6 +72,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	done := false
 	parser.Exit = func(int) { done = true }
 	parser.Stdout = stdout
+	kongcompletion.Register(parser) // answers a shell that asks what may come next
+	if done {
+		return nil
+	}
 	parsed, err := parser.Parse(args)
 	if done { // --help
 		return nil
@@ -72,17 +83,19 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	return parsed.Run(&environment{ctx: ctx, stdout: stdout, config: &cli.Config})
+	return parsed.Run(&environment{ctx: ctx, stdout: stdout, config: &cli.Config},
+		&command.Process{Context: ctx, Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr})
 }
 
 func newParser(cli *commands) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("retort"),
-		kong.Description("Five documented inference APIs in front of a Triton Inference Server."),
+		kong.Description(description),
 		kong.UsageOnError(),
 		kong.DefaultEnvars("RETORT"),
 		kong.Configuration(yamlSettings),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Help(help),
 	)
 }
 

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/muesli/mango"
+	"github.com/muesli/roff"
+
+	"retort/orchestrator/command"
+)
+
+// manCommand is retort man.
+type manCommand struct {
+	Command []string `arg:"" optional:"" help:"Command, such as sample or jobs list; without one the program itself."`
+	Folder  string   `env:"-" type:"path" placeholder:"DIR" help:"Write the pages of all commands into a folder, such as ~/.local/share/man/man1."`
+}
+
+// Help is the longer text of --help.
+func (manCommand) Help() string {
+	return "  retort man optimize | man -l -\n  retort man --folder ~/.local/share/man/man1"
+}
+
+// Run prints a page, or writes all.
+func (c *manCommand) Run(env *environment, parsed *kong.Context) error {
+	pages := manPages(parsed.Model)
+	if c.Folder == "" {
+		name := strings.Join(append([]string{"retort"}, c.Command...), "-")
+		page, known := pages[name]
+		if !known {
+			return fmt.Errorf("there is no command %s", strings.Join(c.Command, " "))
+		}
+		_, err := fmt.Fprint(env.stdout, page)
+		return err
+	}
+	if err := os.MkdirAll(c.Folder, 0o755); err != nil {
+		return err
+	}
+	for name, page := range pages {
+		if err := os.WriteFile(filepath.Join(c.Folder, name+".1"), []byte(page), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manPages are the manual pages of all commands by their names (retort-jobs-list), made of the command line's own model
+// so that they cannot differ from it.
+func manPages(app *kong.Application) map[string]string {
+	hideSettings(app)
+	pages := map[string]string{}
+	var add func(node *kong.Node, name string)
+	add = func(node *kong.Node, name string) {
+		pages[name] = manPage(node, name)
+		for _, child := range node.Children {
+			if !child.Hidden {
+				add(child, name+"-"+child.Name)
+			}
+		}
+	}
+	add(app.Node, app.Name)
+	return pages
+}
+
+func manPage(node *kong.Node, name string) string {
+	page := mango.NewManPage(1, name, strings.TrimSuffix(firstSentence(node.Help), "."))
+	text := node.Help
+	if node.Detail != "" {
+		text += "\n\n" + node.Detail
+	}
+	page = page.WithLongDescription(text)
+	for _, group := range node.AllFlags(true) {
+		for _, flag := range group {
+			short := ""
+			if flag.Short != 0 {
+				short = string(flag.Short)
+			}
+			_ = page.Root.AddFlag(mango.Flag{Name: strings.TrimPrefix(flag.Summary(), "--"), Short: short, Usage: kong.DefaultHelpValueFormatter(flag.Value), PFlag: true})
+		}
+	}
+	for _, argument := range node.Positional {
+		page = page.WithSection("Argument "+argument.Summary(), argument.Help)
+	}
+	var children []string
+	for _, child := range node.Children {
+		if !child.Hidden {
+			children = append(children, name+"-"+child.Name+"(1): "+child.Help)
+		}
+	}
+	if len(children) > 0 {
+		page = page.WithSection("Commands", strings.Join(children, "\n\n"))
+	}
+	page = page.WithSection("Exit status", command.ExitCodes)
+	return page.Build(roff.NewDocument())
+}
+
+func firstSentence(text string) string {
+	first, _, _ := strings.Cut(text, ". ")
+	return first
+}
