@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -52,9 +53,17 @@ def test_from_a_file_of_smiles_to_an_sdf(stack, tmp_path: Path) -> None:
     assert [row["smiles"] for row in back] == [Chem.MolToSmiles(molecule) for molecule in found]
 
 
+def test_the_commands_of_the_readme(stack, tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```\n(bin/retort .*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    ended = subprocess.run(["bash", "-euc", block.replace("bin/retort", f"'{RETORT}'")], cwd=tmp_path, capture_output=True, text=True,
+                           timeout=PATIENCE, env=environment(stack))
+    assert ended.returncode == 0, ended.stderr
+    assert len(list(Chem.SDMolSupplier(str(tmp_path / "better.sdf")))) == 10 and len(ended.stdout.splitlines()) == 1 + 50 + 10
+
+
 def test_goals_as_text_and_as_a_file(stack, tmp_path: Path) -> None:
     (tmp_path / "goal.json").write_text(json.dumps({"combine": "geometric_mean", "terms": ["QED", {"name": "LogP", "min": 1, "max": 3}]}))
-    few = ["-n", "2", "--iterations", "3", "--min-similarity", "0.2", "--seed", "1"]
+    few = ["-n", "2", "--iterations", "3", "--particles", "12", "--min-similarity", "0.2", "--seed", "1"]
     for goal in ("plogP", "QED,SA", str(tmp_path / "goal.json"), '{"name": "TPSA", "max": 60}'):
         assert len(objects(run(stack, "optimize", IBUPROFEN, "--objective", goal, *few))) == 2
     assert len(objects(run(stack, "optimize", "--from-nothing", "-n", "2", "--iterations", "3", "--particles", "20"))) == 2
