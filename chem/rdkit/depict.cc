@@ -89,7 +89,12 @@ std::string drawn(RDKit::RWMol &mol, const Marks &marks, const retort_sheet &she
   RDKit::MolDraw2DUtils::prepareMolForDrawing(mol);
   RDKit::MolDraw2DSVG canvas(sheet.width, sheet.height);
   auto &options = canvas.drawOptions();
-  if (dark) RDKit::setDarkMode(options);
+  if (dark) {
+    RDKit::setDarkMode(options);
+  } else {  // the usual yellow of S and cyan of F cannot be read on marks
+    options.atomColourPalette[9] = Colour(0.05, 0.50, 0.50);
+    options.atomColourPalette[16] = Colour(0.58, 0.48, 0.0);
+  }
   options.clearBackground = !sheet.transparent;
   options.prepareMolsBeforeDrawing = false;
   options.dummiesAreAttachments = true;

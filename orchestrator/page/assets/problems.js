@@ -11,7 +11,10 @@ export class Problem extends Error {
   }
 }
 
-const plain = (text) => String(text).replace(/^Value error, /, "").replace(/^Input should/, "It should").replace(/^String should/, "It should").replace(/^List should/, "There should");
+function plain(text) {
+  const said = String(text).replace(/^Value error, /, "").replace(/^(Input|String|List) should/, "It should");
+  return said.charAt(0).toUpperCase() + said.slice(1);
+}
 
 // problemOf reads the failures of all APIs: pydantic's list, OpenAI's object, one text.
 export function problemOf(status, body) {
@@ -35,10 +38,11 @@ export function clear(form) {
 
 let ids = 0;
 
-// beside says what is wrong with a field, which is the element with data-field.
-export function beside(field, message) {
+// beside says what is wrong with a field, which is the element with data-field, or with one of its rows.
+export function beside(field, message, row = 0) {
   field.querySelector(".problem")?.remove();
-  const input = field.querySelector("input, textarea, select");
+  const rows = field.querySelectorAll(".term, .mask");
+  const input = (rows[row] ?? field).querySelector("input, textarea, select");
   if (!message) {
     input?.removeAttribute("aria-invalid");
     return;
@@ -57,7 +61,7 @@ export function show(form, problem, names = {}) {
   for (const place of problem.places ?? [{ path: [], message: problem.message }]) {
     const name = names[place.path[0]] ?? place.path[0];
     const field = name && form.querySelector(`[data-field="${CSS.escape(name)}"]`);
-    if (field && !field.closest("[hidden]")) beside(field, place.message);
+    if (field && !field.closest("[hidden]")) beside(field, place.message, place.path.find(Number.isInteger));
     else others.push(place.message);
   }
   status.textContent = others.length > 0 ? others.join(" ") : "Please mend what is marked.";
