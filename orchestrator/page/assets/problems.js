@@ -23,11 +23,11 @@ export function problemOf(status, body) {
     return new Problem(status, places, places.map((p) => p.message).join("; "));
   }
   const said = body?.error?.message ?? body?.error ?? body?.detail ?? body?.message ?? `The service answered with status ${status}.`;
-  const text = plain(typeof said === "string" ? said : JSON.stringify(said));
+  const text = typeof said === "string" ? said : JSON.stringify(said);
   const path = body?.error?.param ? String(body.error.param).split(/[.[\]]+/).filter(Boolean) : [];
   const named = /^([a-z_]+)(?:[.[][^:]*)?: (.*)$/s.exec(text);
-  if (path.length > 0 || !named) return new Problem(status, [{ path, message: text }], text);
-  return new Problem(status, [{ path: [named[1]], message: plain(named[2]) }], text);
+  if (path.length > 0 || !named) return new Problem(status, [{ path, message: plain(text) }], plain(text));
+  return new Problem(status, [{ path: [named[1]], message: plain(named[2]) }], plain(text));
 }
 
 // clear takes all messages out of a form.
