@@ -184,10 +184,10 @@ func (x *exchange) report(status, bytesOut int, took time.Duration) {
 	switch {
 	case status >= 500 && fault.KindOf(x.err) == fault.Internal:
 		event = x.log.Error()
+	case x.background, status < 400 && x.method == fiber.MethodGet && x.request.Triton() == 0:
+		event = x.log.Debug() // lines of batches, which have their results and are asked again; probes and scrapes
 	case status >= 400:
 		event = x.log.Warn()
-	case x.method == fiber.MethodGet && x.request.Triton() == 0, x.background:
-		event = x.log.Debug() // probes and scrapes; lines of batches, which have their results
 	}
 	if x.err != nil {
 		event = event.AnErr("error", x.err)

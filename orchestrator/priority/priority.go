@@ -46,8 +46,8 @@ func (m *mean) add(x float64) {
 	m.value += (x - m.value) / float64(min(m.count, 20))
 }
 
-// What moves the level. The numbers are first guesses that a simulated machine was tried with (priority_test.go); none was measured
-// on a loaded service yet.
+// What moves the level. A simulated machine was tried with these numbers (priority_test.go), and a batch of embeddings
+// beside single requests on a machine that other work kept busy: make bench PART=jobs, SPEED.md.
 const (
 	calm      = 2 * time.Second        // after the last request of a client, background work has all
 	tick      = 100 * time.Millisecond // between two looks

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 import requests
-from servers import ROOT, Gateway
+from servers import ROOT, Gateway, Triton, kill
+from test_javascript_clients import run_node
 from waiting import PATIENCE, wait_for
 
 MODEL = "retort/minilm-embedqa-v2"
@@ -30,7 +32,7 @@ def jobs(folder: Path, **variables: str) -> dict[str, str]:
 def kept(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway that keeps jobs, and asks for keys."""
     folder = tmp_path_factory.mktemp("jobs")
-    (folder / "keys").write_text("first\nsecond\n")
+    (folder / "keys").write_text("first\nsecond\nnode\n")
     with Gateway(stack.triton, stack.repository, **jobs(folder / "data", RETORT_KEYS_FILE=str(folder / "keys"), RETORT_JOBS_FILE_BYTES=str(LIMIT))) as gateway:
         gateway.wait_ready("latent", "masked", "embedding", "ranking", "chat")
         yield gateway
@@ -79,6 +81,14 @@ def test_keys_do_not_see_each_other(told: dict) -> None:
 
 def test_a_cancelled_batch_keeps_what_was_answered(told: dict) -> None:
     assert told["cancelled"] == ["cancelling", "BadRequestError", "cancelled", True, True, None, "BadRequestError"]
+
+
+def test_openai_for_node(kept: Gateway, tmp_path: Path) -> None:
+    assert run_node("batches.mjs", tmp_path, kept.url, "node") == {
+        "batch": ["completed", {"completed": 2, "failed": 1, "total": 3}, {"of": "node"}], "output": ["text-0", "text-1"],
+        "errors": [["wrong", 404]], "vector": True, "lists": [0, 1, True, "texts.jsonl"],
+        "refused": [["BadRequestError", 400, None], ["BadRequestError", 400, "endpoint"], ["NotFoundError", 404, "id"]],
+        "deleted": [True, ["NotFoundError", 404, "id"]]}
 
 
 def upload(url: str, content: bytes, **headers: str) -> requests.Response:
@@ -143,6 +153,48 @@ def test_a_gateway_that_is_stopped_gives_its_work_back(stack: Gateway, tmp_path:
     with Gateway(stack.triton, stack.repository, **jobs(tmp_path)) as second:
         each_once(second.url, number, LINES)
     assert time.monotonic() - began < PATIENCE
+
+
+def test_a_killed_triton_leaves_every_line_with_one_answer(tmp_path: Path) -> None:
+    repository = tmp_path / "models"
+    shutil.copytree(ROOT / "model_repository/minilm_embed_qa", repository / "minilm_embed_qa")
+    with Triton(repository) as triton, Gateway(triton.url, repository, **jobs(tmp_path / "jobs")) as gateway:
+        gateway.wait_ready("embedding")
+        number = begin(gateway.url, texts(LINES))
+        wait_for("some lines are answered", lambda: 0 < batch(gateway.url, number)["request_counts"]["completed"], lambda: batch(gateway.url, number))
+        killed = [pid for pid in triton.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == "tritonserver"]
+        assert killed, triton.output()
+        for pid in killed:
+            kill(pid)
+        wait_for("the gateway notices", lambda: not gateway.ready("embedding"), gateway.output)
+        assert batch(gateway.url, number)["status"] == "in_progress"
+        triton.stop()
+        with Triton(repository, address=triton.url):
+            each_once(gateway.url, number, LINES)
+
+
+class Cramped(Gateway):
+    """A gateway whose jobs have a disk of 24 MiB: a tmpfs of its own, where the system lets whoever runs the tests mount one, else files
+    that the system lets grow to 3 MiB."""
+
+    FOLDER = "/mnt"
+    mounted = ("unshare", "--map-root-user", "--mount", "sh", "-c", f'mount -t tmpfs -o size=24m none {FOLDER} && exec "$0" "$@"')
+    before = mounted if subprocess.run([*mounted, "true"], capture_output=True).returncode == 0 else ("prlimit", f"--fsize={3 << 20}")
+
+
+def test_a_full_disk_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -> None:
+    folder = Cramped.FOLDER if Cramped.before is Cramped.mounted else str(tmp_path)
+    with Cramped(stack.triton, stack.repository, **jobs(Path(folder) / "jobs")) as gateway:
+        gateway.wait_ready("embedding")
+        kept = upload(gateway.url, texts(8)).json()["id"]
+        for _ in range(2):
+            large = upload(gateway.url, b"x" * (32 << 20))
+            assert large.status_code == 503 and large.json()["error"]["message"] and large.headers["Retry-After"], large.text
+        alone = requests.post(f"{gateway.url}/v1/embeddings", json={"model": MODEL, "input": "x"}, timeout=PATIENCE)
+        assert alone.status_code == 200, alone.text
+        wait_for("there is room again", lambda: upload(gateway.url, texts(8)).status_code == 200, gateway.output)
+        each_once(gateway.url, begin(gateway.url, texts(8)), 8)
+        assert requests.get(f"{gateway.url}/v1/files/{kept}/content", timeout=PATIENCE).content == texts(8)
 
 
 def test_full_storage_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -> None:

