@@ -69,7 +69,7 @@ func manPage(node *kong.Node, name string) string {
 	page := mango.NewManPage(1, name, strings.TrimSuffix(firstSentence(node.Help), "."))
 	text := node.Help
 	if node.Detail != "" {
-		text += "\n\n" + node.Detail
+		text = node.Detail
 	}
 	page = page.WithLongDescription(text)
 	for _, group := range node.AllFlags(true) {

@@ -254,12 +254,34 @@ func TestASearchIsFollowed(t *testing.T) {
 	}
 }
 
+func TestATableIsAligned(t *testing.T) {
+	f := serve(t)
+	got := run(t, chains(70)+"x\n", "embed", "--url", f.URL, "--format", "table")
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	if got.code != 3 || len(lines) != 71 {
+		t.Fatalf("%+v", got)
+	}
+	column := strings.Index(lines[0], "EMBEDDING")
+	for _, line := range lines[1:] {
+		if line[column] != '[' || line[column-1] != ' ' {
+			t.Errorf("%q is not aligned with %q", line, lines[0])
+		}
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	for want, args := range map[int][]string{
 		2: {"describe", "--no-such-flag"},
 		1: {"describe", "--input", "no/such/file"},
 		3: {"describe", "x"},
 		0: {"describe", "CCO"},
+	} {
+		if got := run(t, "", args...); got.code != want {
+			t.Errorf("%v: %+v, want %d", args, got, want)
+		}
+	}
+	for want, args := range map[int][]string{
+		1: {"describe", "missing.smi"},
 	} {
 		if got := run(t, "", args...); got.code != want {
 			t.Errorf("%v: %+v, want %d", args, got, want)

@@ -71,11 +71,15 @@ func (in Input) from(p *Process, k kind, arguments []string) (*source, error) {
 		return nil, errors.New("--input and arguments exclude each other")
 	}
 	if len(arguments) == 1 && in.File == "" {
-		if _, known := endings[strings.ToLower(filepath.Ext(arguments[0]))]; arguments[0] == "-" || known {
-			if info, err := os.Stat(arguments[0]); arguments[0] == "-" || err == nil && !info.IsDir() {
-				s.file = arguments[0]
-				s.given = nil
-			}
+		name := arguments[0]
+		_, known := endings[strings.ToLower(filepath.Ext(name))]
+		info, err := os.Stat(name)
+		switch {
+		case name == "-" || known && err == nil && !info.IsDir():
+			s.file = name
+			s.given = nil
+		case known && err != nil && !strings.Contains(name, " "): // no SMILES ends so
+			return nil, err
 		}
 	}
 	if s.file == "" && len(s.given) == 0 {

@@ -72,11 +72,6 @@ func (j *job) run() (err error) {
 	if reading != nil {
 		return j.interrupted(reading)
 	}
-	if last, ok := j.sink.writer.(interface{ end() error }); ok {
-		if err := last.end(); err != nil {
-			return err
-		}
-	}
 	if j.bad > 0 {
 		return &RowsError{Bad: j.bad, All: j.all}
 	}

@@ -18,10 +18,12 @@ type Output struct {
 	Force  bool   `env:"-" help:"Write over the output file."`
 }
 
-// writer puts records in one form. Nothing is buffered once flush returns.
+// writer puts records in one form. flush is called after each batch, so that what is done is kept: only forms for people,
+// which need all records or many to look well, hold some back until end.
 type writer interface {
 	write(Record) error
 	flush() error
+	end() error
 }
 
 // sink is an open output.
@@ -102,7 +104,7 @@ func (o Output) create() (*os.File, error) {
 
 // close writes what is left.
 func (s *sink) close() error {
-	err := s.flush()
+	err := s.end()
 	if s.file != nil {
 		err = errors.Join(err, s.file.Close())
 	}

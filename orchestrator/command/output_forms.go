@@ -48,6 +48,8 @@ func plainJSON(value any) ([]byte, error) {
 
 func (w *jsonl) flush() error { return w.to.Flush() }
 
+func (w *jsonl) end() error { return w.flush() }
+
 // commas writes a CSV with a header.
 type commas struct {
 	to     *bufio.Writer
@@ -84,6 +86,8 @@ func (w *commas) flush() error {
 	return w.to.Flush()
 }
 
+func (w *commas) end() error { return w.flush() }
+
 // sdf writes MDL's format: the molecule of one field with 2D coordinates, all others as data fields.
 type sdf struct {
 	to       *bufio.Writer
@@ -113,6 +117,8 @@ func (w *sdf) write(r Record) error {
 const titleLength = 80
 
 func (w *sdf) flush() error { return w.to.Flush() }
+
+func (w *sdf) end() error { return w.flush() }
 
 // table aligns columns. Its widths are those of the rows that are shown at once, so that long runs show something early.
 type table struct {
@@ -151,7 +157,10 @@ func (w *table) line(r Record, cell func(Field) string) {
 	fmt.Fprintln(w.tabs, strings.Join(cells, "\t"))
 }
 
-func (w *table) flush() error {
+// flush shows the rows that are aligned already.
+func (w *table) flush() error { return w.to.Flush() }
+
+func (w *table) end() error {
 	if w.tabs != nil {
 		if err := w.tabs.Flush(); err != nil {
 			return err

@@ -117,5 +117,5 @@ func (b *best) end() error {
 			return err
 		}
 	}
-	return b.writer.flush()
+	return b.writer.end()
 }
