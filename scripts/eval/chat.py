@@ -30,7 +30,7 @@ from rdkit.Chem import rdFingerprintGenerator
 from scripts.eval import chat_pictures, chat_report
 from scripts.eval.chat_questions import FOLLOWING, QUESTIONS, SECOND, SMILES, out_of_scope, right, smiles, wording
 
-MODEL = "retort/molecule-reader-v1"
+MODEL = "retort/molecule-reader-v2"
 NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
 BEYOND = "beyond me"
 ENTRY = Path(__file__).resolve().parents[2] / "model_repository" / "molecule_reader"

@@ -43,7 +43,7 @@ def text(results: dict) -> str:
     command = (f'make eval-chat ARGS="--molecules {results["molecules"]} --questions {results["questions"]} --styles {",".join(styles)} '
                f'--seed {results["seed"]} --write"')
     return "\n\n".join([
-        "# What retort/molecule-reader-v1 was measured to do",
+        "# What retort/molecule-reader-v2 was measured to do",
         f"Made by `{command}`, through HTTP, on drawings of unseen molecules (ZINC250k validation) without metadata.",
         "## Reading",
         table(["style", "drawings", "exact SMILES", "exact without stereo", "Tanimoto", "exact where it is sure", "exact where it says that it is not"], lines),

@@ -15,7 +15,7 @@ import cohere
 from cases import report
 from llama_stack_client import APIStatusError, LlamaStackClient
 
-CHAT = "retort/molecule-reader-v1"
+CHAT = "retort/molecule-reader-v2"
 RANKER = "retort/rankqa-minilm-v1"
 MAIN, RANKING, IMAGE = sys.argv[1:]
 STACK = LlamaStackClient(base_url=MAIN, max_retries=0)

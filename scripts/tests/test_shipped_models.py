@@ -98,7 +98,7 @@ def test_the_parts_of_a_template_are_kept(masked: str, template: str, parts: tup
 @pytest.mark.parametrize("name", MOLECULES)
 def test_drawings_are_read(chat_url: str, name: str) -> None:
     question = content("What is the SMILES of this molecule?", data_url(drawn(MOLECULES[name])))
-    answer = post(chat_url, "/v1/chat/completions", model="retort/molecule-reader-v1", temperature=0, messages=[{"role": "user", "content": question}])
+    answer = post(chat_url, "/v1/chat/completions", model="retort/molecule-reader-v2", temperature=0, messages=[{"role": "user", "content": question}])
     assert answer["choices"][0]["message"]["content"] == f"The SMILES is {canonical(MOLECULES[name])}."
 
 

@@ -33,6 +33,7 @@ BEYOND = "That is beyond me. "
 PICTURE = "Send me a drawing of a molecule as a picture, please."
 NOTHING = "This picture does not look like a drawing of a molecule, so I cannot answer that."
 UNREAD = "I see a drawing of a molecule, but I could not read it."
+STRANGE = "I see a drawing of a molecule with letters that I do not know, such as R, a metal or an abbreviation, so I could not read it."
 
 TALK: dict[str, list[str]] = {
     "greeting": ["Hello! Send me a drawing of a molecule and ask me about it.", "Hi! Show me a drawing of a molecule and ask away."],
@@ -95,7 +96,7 @@ class Answers:
         if not is_drawing:
             return [where + NOTHING]
         if unread(reading):
-            return [where + UNREAD]
+            return [where + (STRANGE if reading.unknown else UNREAD)]
         told = self.told(wish.asked, reading)
         if several and not isinstance(told[0], Smiles):
             told[0] = lower(told[0])

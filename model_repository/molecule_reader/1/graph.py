@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from dataclasses import dataclass
 
 import numpy as np
+from marks import APART, FRAGMENTS, MARKS, PARTS, STRANGE
 from rdkit import Chem, RDLogger
 from rdkit.Geometry import Point3D
 
 RDLogger.DisableLog("rdApp.*")
 
-ATOMS = ("C", "O", "N", "NH", "S", "F", "Cl", "NH+", "OH", "O-", "NH2", "NH2+", "N+", "Br", "NH3+", "N-", "I", "S-", "SH", "P", "H")
-"""What can stand at an atom: element, hydrogens and charge as they are written."""
-NONE, SINGLE, DOUBLE, TRIPLE, WEDGE, WEDGE_BACK, DASH, DASH_BACK = range(8)
-"""Kinds of line from one atom to another; the narrow end of a WEDGE is at the first atom, of a WEDGE_BACK at the second."""
-BACK = np.array([NONE, SINGLE, DOUBLE, TRIPLE, WEDGE_BACK, WEDGE, DASH_BACK, DASH])
+ATOMS = MARKS
+"""What can stand at an atom: see marks."""
+NONE, SINGLE, DOUBLE, TRIPLE, WEDGE, WEDGE_BACK, DASH, DASH_BACK, AROMATIC, WAVY = range(10)
+"""Kinds of line from one atom to another; the narrow end of a WEDGE is at the first atom, of a WEDGE_BACK at the second. AROMATIC is a
+side of a ring with a circle or dashes in it; WAVY, or a crossed double line, says that the arrangement is not known."""
+BACK = np.array([NONE, SINGLE, DOUBLE, TRIPLE, WEDGE_BACK, WEDGE, DASH_BACK, DASH, AROMATIC, WAVY])
 """The kind seen from the other end."""
 LARGEST = 150
 """More atoms than this are no molecule that was drawn to be read."""
@@ -25,12 +26,9 @@ DEGREE = 6
 """More bonds at an atom are refused unseen."""
 TRIES = 40
 """Molecules tried at most."""
-_PARTS = [re.fullmatch(r"([A-Z][a-z]?)(H(\d?))?([+-]?)", name) for name in ATOMS]
-ELEMENTS = [Chem.GetPeriodicTable().GetAtomicNumber(m[1]) if m[1] != "H" else 1 for m in _PARTS]
-CHARGES = [{"": 0, "+": 1, "-": -1}[m[4]] for m in _PARTS]
-HYDROGENS = [None if name in ("C", "H") else (int(m[3] or 1) if m[2] else 0) for name, m in zip(ATOMS, _PARTS)]
-"""Hydrogens written at an atom; None where they are not written."""
-_TYPES = [None, Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE] + 4 * [Chem.BondType.SINGLE]
+CLEAR = 0.6
+"""A piece beside the largest belongs to the drawing where each of its atoms is at least so probable: a salt, a solvent."""
+_TYPES = [None, Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE] + 4 * [Chem.BondType.SINGLE] + [Chem.BondType.AROMATIC, Chem.BondType.SINGLE]
 _HARD = 4.0
 """What a contradiction (hydrogens that do not fit the bonds, a second piece) costs, as a negative log probability."""
 
@@ -48,7 +46,7 @@ class Seen:
     pairs: np.ndarray
     """int [pairs, 2]: first < second."""
     kinds: np.ndarray
-    """float [pairs, 8]: the line from the first to the second."""
+    """float [pairs, len(BACK)]: the line from the first to the second."""
 
 
 @dataclass
@@ -64,7 +62,9 @@ class Built:
     faults: int
     """Contradictions left."""
     strange: int
-    """Pieces beside the largest one, which were left out."""
+    """Pieces that were left out: text beside the drawing."""
+    unknown: int = 0
+    """Letters that the reader does not know; the molecule has a carbon at their place."""
 
 
 def build(seen: Seen) -> Built | None:
@@ -123,11 +123,12 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
         else:
             dropped.add(row)
     bonded = {int(a) for (a, b), k in zip(seen.pairs, kinds) if k for a in (a, b)}
-    if len(seen.points) > 1:  # A lone carbon is a speck.
-        dropped |= {a for a in range(len(atoms)) if a not in bonded and ATOMS[atoms[a]] in ("C", "H")}
+    alone = {a for a in range(len(atoms)) if a not in bonded and a not in dropped}
+    if len(alone) > 1 or bonded:  # A lone carbon is a speck, unless it is all there is.
+        dropped |= {a for a in alone if atoms[a] not in APART}
     pieces = components(len(atoms), seen.pairs[kinds != NONE], dropped)
-    strange = len(pieces) - 1   # Text beside the drawing, or a bond overlooked.
-    dropped |= {a for piece in pieces[1:] for a in piece}
+    left_out = [p for p in pieces[1:] if min(seen.scores[a] for a in p) < CLEAR or any(atoms[a] == STRANGE for a in p)]
+    dropped |= {a for piece in left_out for a in piece}
     molecule, kept = assemble(seen.points, atoms, seen.pairs, kinds, dropped)
     if not molecule.GetNumAtoms() or max(a.GetDegree() for a in molecule.GetAtoms()) > DEGREE:
         return None
@@ -135,17 +136,29 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
         Chem.SanitizeMol(molecule)
     except ValueError:
         return None
-    hydrogens = [a.GetTotalNumHs(includeNeighbors=True) for a in molecule.GetAtoms()]
-    faults = sum(HYDROGENS[atoms[a]] is not None and hydrogens[i] != HYDROGENS[atoms[a]] for i, a in enumerate(kept))
-    faults += sum(a.GetNumRadicalElectrons() > 0 for a in molecule.GetAtoms())
-    faults += sum(ATOMS[atoms[a]] == "H" and molecule.GetAtomWithIdx(i).GetDegree() != 1 for i, a in enumerate(kept))
-    faults += min(strange, 2)
+    faults = _contradictions(molecule, atoms, kept) + min(len(left_out), 2) + min(len(pieces) - len(left_out) - 1, 4) * 0.25
+    unknown = sum(atoms[a] == STRANGE for a in kept)
     try:
         molecule = finish(molecule)
         smiles = Chem.MolToSmiles(molecule)
     except (ValueError, RuntimeError):
         return None
-    return Built(molecule, smiles, cost + _HARD * faults, len(changes), faults, strange)
+    return Built(molecule, smiles, cost + _HARD * faults, len(changes), faults, len(left_out), unknown)
+
+
+def _contradictions(molecule: Chem.Mol, atoms: np.ndarray, kept: list[int]) -> float:
+    """How many atoms have other hydrogens than are written, are radicals, are hydrogens or groups with other than one line."""
+    faults = 0
+    for number, a in enumerate(kept):
+        atom = molecule.GetAtomWithIdx(number)
+        _, _, written, _ = PARTS[atoms[a]]
+        faults += written is not None and atom.GetTotalNumHs(includeNeighbors=True) != written
+        faults += atom.GetNumRadicalElectrons() > 0
+        if ATOMS[atoms[a]] in ("H", "D"):
+            faults += atom.GetDegree() != 1
+        if atoms[a] in FRAGMENTS:
+            faults += atom.GetDegree() != 1 + FRAGMENTS[atoms[a]].GetAtomWithIdx(0).GetDegree()
+    return faults
 
 
 def components(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[int]]:
@@ -168,24 +181,71 @@ def components(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[in
 
 
 def assemble(points: np.ndarray, atoms: np.ndarray, pairs: np.ndarray, kinds: np.ndarray, dropped: set[int]) -> tuple[Chem.RWMol, list[int]]:
-    """The molecule as drawn, before any check: atoms with charges, bonds with wedges, a conformer (y up). And which were kept."""
+    """The molecule as drawn, before any check: atoms with charges, bonds with wedges, a conformer (y up). And which were kept; the
+    other atoms of groups come after these."""
     molecule, kept = Chem.RWMol(), [a for a in range(len(atoms)) if a not in dropped]
     place = {a: i for i, a in enumerate(kept)}
-    conformer = Chem.Conformer(len(kept))
+    positions = []
     for a in kept:
-        atom = Chem.Atom(ELEMENTS[atoms[a]])
-        atom.SetFormalCharge(CHARGES[atoms[a]])
-        conformer.SetAtomPosition(molecule.AddAtom(atom), Point3D(float(points[a, 0]), float(-points[a, 1]), 0.0))
+        molecule.AddAtom(_atom(atoms[a]))
+        positions.append((float(points[a, 0]), float(-points[a, 1])))
     for (a, b), kind in zip(pairs.tolist(), kinds.tolist()):
         if kind == NONE or a in dropped or b in dropped:
             continue
         begin, end = (b, a) if kind in (WEDGE_BACK, DASH_BACK) else (a, b)
-        count = molecule.AddBond(place[begin], place[end], _TYPES[kind])
-        if kind >= WEDGE:
-            direction = Chem.BondDir.BEGINWEDGE if kind in (WEDGE, WEDGE_BACK) else Chem.BondDir.BEGINDASH
-            molecule.GetBondWithIdx(count - 1).SetBondDir(direction)
+        bond = molecule.GetBondWithIdx(molecule.AddBond(place[begin], place[end], _TYPES[kind]) - 1)
+        _mark(bond, kind, [atoms[begin], atoms[end]])
+    for a in kept:
+        if atoms[a] in FRAGMENTS:
+            _expand(molecule, place[a], FRAGMENTS[atoms[a]], positions)
+    conformer = Chem.Conformer(molecule.GetNumAtoms())
+    for number, (x, y) in enumerate(positions):
+        conformer.SetAtomPosition(number, Point3D(x, y, 0.0))
     molecule.AddConformer(conformer, assignId=True)
     return molecule, kept
+
+
+def _atom(mark: int) -> Chem.Atom:
+    number, charge, _, isotope = PARTS[mark]
+    atom = Chem.Atom(number)
+    atom.SetFormalCharge(charge)
+    atom.SetIsotope(isotope)
+    if mark in FRAGMENTS:
+        first = FRAGMENTS[mark].GetAtomWithIdx(0)
+        atom.SetAtomicNum(first.GetAtomicNum())
+        atom.SetFormalCharge(first.GetFormalCharge())
+        atom.SetIsAromatic(first.GetIsAromatic())
+    return atom
+
+
+def _mark(bond: Chem.Bond, kind: int, ends: list[int]) -> None:
+    """What a kind of line says beside the order of the bond."""
+    if kind in (WEDGE, WEDGE_BACK):
+        bond.SetBondDir(Chem.BondDir.BEGINWEDGE)
+    elif kind in (DASH, DASH_BACK):
+        bond.SetBondDir(Chem.BondDir.BEGINDASH)
+    elif kind == WAVY:
+        bond.SetBondDir(Chem.BondDir.UNKNOWN)
+    elif kind == AROMATIC:
+        bond.SetIsAromatic(True)
+        for atom, mark in zip((bond.GetBeginAtom(), bond.GetEndAtom()), ends, strict=True):
+            atom.SetIsAromatic(True)
+            if PARTS[mark][2] and PARTS[mark][0] != 6:
+                atom.SetNumExplicitHs(PARTS[mark][2])
+
+
+def _expand(molecule: Chem.RWMol, at: int, fragment: Chem.Mol, positions: list[tuple[float, float]]) -> None:
+    """Adds the atoms of a group after its first, which is there, a little beyond it as seen from its neighbour."""
+    x, y = positions[at]
+    neighbours = molecule.GetAtomWithIdx(at).GetNeighbors()
+    back = positions[neighbours[0].GetIdx()] if neighbours else (x - 1, y)
+    there = {0: at}
+    for atom in list(fragment.GetAtoms())[1:]:
+        there[atom.GetIdx()] = molecule.AddAtom(atom)
+        step = 0.1 * len(there)
+        positions.append((x + step * (x - back[0]), y + step * (y - back[1]) + step))
+    for bond in fragment.GetBonds():
+        molecule.AddBond(there[bond.GetBeginAtomIdx()], there[bond.GetEndAtomIdx()], bond.GetBondType())
 
 
 def finish(molecule: Chem.RWMol) -> Chem.Mol:

@@ -13,7 +13,7 @@ from rdkit import Chem
 from rdkit.Geometry import Point3D
 
 from graph import Built, build
-from ink import MARGIN, box_of, fit, ink_of, opaque, scaled
+from ink import MARGIN, box_of, fit, ink_of, opaque, scaled, unframed
 from look import Networks, look
 
 LARGEST = 1600
@@ -45,6 +45,8 @@ class Reading:
     """Probability that the picture is a drawing of a molecule at all, 0 to 1."""
     size: tuple[int, int]
     """Width and height of the picture in pixels."""
+    unknown: bool = False
+    """Whether letters stand in the drawing that the reader does not know; smiles is None then."""
 
 
 @dataclass
@@ -123,7 +125,7 @@ class Reader:
         while max(image.size) > LARGEST:
             image = image.reduce(2)
         shrink = image.size[0] / size[0]
-        ink = ink_of(image)
+        ink = unframed(ink_of(image))
         box = lines_box(ink)
         if box is None:
             return Reading(None, None, 0.0, 0.0, size)
@@ -132,6 +134,8 @@ class Reader:
         drawing = self.calibration.molecule(best)
         if best.built is None:
             return Reading(None, None, 0.0, min(drawing, 0.5), size)
+        if best.built.unknown:
+            return Reading(None, None, 0.0, drawing, size, unknown=True)
         confidence = self.agreed(views, best)
         return Reading(best.built.smiles, placed(best.built.molecule, best.points() / shrink), confidence, drawing, size)
 

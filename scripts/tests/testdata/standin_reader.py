@@ -1,6 +1,6 @@
 """Stands in for the reader of molecule_reader in tests of the conversation: the drawing's file says what it shows.
 
-A PNG's text chunks hold `smiles`, `confidence` and `drawing`; a picture without them is no drawing. `slow` is a pause in ms.
+A PNG's text chunks hold `smiles`, `confidence`, `drawing` and `unknown`; a picture without them is no drawing. `slow` is a pause in ms.
 The SMILES of each reading is a line of readings.log beside this file.
 """
 
@@ -18,6 +18,7 @@ class Reading:
     confidence: float
     drawing: float
     size: tuple[int, int]
+    unknown: bool = False
 
 
 class Reader:
@@ -32,4 +33,4 @@ class Reader:
         with Path(__file__).with_name("readings.log").open("a") as log:
             log.write(f"{smiles}\n")
         return Reading(smiles, molecule, float(says.get("confidence", 0.97 if molecule else 0)),
-                       float(says.get("drawing", 0.99 if molecule else 0.01)), image.size)
+                       float(says.get("drawing", 0.99 if molecule else 0.01)), image.size, "unknown" in says)

@@ -1,8 +1,11 @@
 """The molecule reader: drawings and their labels, networks over inked cells, molecules built from what is seen. Run by
 `make test-train`."""
 
+import base64
 import dataclasses
 import io
+import json
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -12,7 +15,7 @@ from PIL import Image
 from rdkit import Chem
 
 from scripts.train import training
-from scripts.train.vision import calibration, data, drawing, evaluation, graphs, labels, negatives
+from scripts.train.vision import abbreviated, calibration, corpus, damage, data, drawing, evaluation, graphs, labels, located, negatives, start
 from scripts.train.vision import model as vision
 
 import cells
@@ -34,14 +37,14 @@ def network():
     return network.half().float().eval()
 
 
-def batches(**options):
-    return data.Batches(MOLECULES, 6, 1, **{"uses": 2, **options})
+def batches(folder=Path("no such folder"), **options):
+    return data.Batches(corpus.Corpus([(1.0, MOLECULES)], []), data.Foreign(folder), 6, 1, **{"uses": 2, **options})
 
 
 def seen_of(drawn: drawing.Drawing) -> graph.Seen:
     """What perfect networks would see."""
     atoms = np.eye(len(graph.ATOMS))[[data.INDEX[a] for a in drawn.atoms]]
-    return graph.Seen(drawn.points, np.ones(len(atoms)), atoms, drawn.bonds[:, :2], np.eye(8)[drawn.bonds[:, 2]])
+    return graph.Seen(drawn.points, np.ones(len(atoms)), atoms, drawn.bonds[:, :2], np.eye(len(graph.BACK))[drawn.bonds[:, 2]])
 
 
 @pytest.mark.parametrize("smiles", MOLECULES)
@@ -76,7 +79,7 @@ def test_contradictions_are_resolved_by_the_next_best(flaw):
     seen.atoms, seen.kinds = seen.atoms * 0.98 + 1e-3, seen.kinds * 0.98 + 1e-3
     names = list(graph.ATOMS)
     if flaw == "a bond too many":  # Five bonds at N+.
-        seen.pairs, seen.kinds = np.concatenate([seen.pairs, [[1, 5]]]), np.concatenate([seen.kinds, [[0.4, 0.6, 0, 0, 0, 0, 0, 0]]])
+        seen.pairs, seen.kinds = np.concatenate([seen.pairs, [[1, 5]]]), np.concatenate([seen.kinds, [[0.4, 0.6, *np.zeros(len(graph.BACK) - 2)]]])
         built = graph.build(seen)
         assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
         return
@@ -222,3 +225,90 @@ def test_a_run_trains_and_resumes(tmp_path):
     network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
     training.run(options, network, batches().batch, vision.loss, lambda model, step: evaluation.brief(model, MOLECULES, 1))
     assert (tmp_path / "vision" / "weights.pt").exists()
+
+
+LABELLED = {"CCOC(=O)c1ccc(N)cc1": "CO2Et", "COc1ccc(C#N)cc1": "OMe", "CC(C)(C)OC(=O)NC1CCCC1": "NHBoc", "O=[N+]([O-])c1ccc(Cl)cc1": "NO2",
+            "CC(=O)Oc1ccccc1C(=O)O": "COOH"}
+
+
+@pytest.mark.parametrize("smiles", LABELLED)
+def test_abbreviations_stand_for_their_groups(smiles):
+    for seed in range(200):
+        random = Random(seed)
+        short = abbreviated.shortened(Chem.MolFromSmiles(smiles), random)
+        marks = [drawing.atom_class(a) for a in short.GetAtoms()]
+        if LABELLED[smiles] in marks:
+            break
+    else:
+        raise AssertionError("never abbreviated")
+    _, drawn = drawing.picture(smiles, Random(seed), False)
+    built = graph.build(seen_of(drawn))
+    assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == 0
+
+
+RARE = ["CN(C)CCc1ccccc1.Cl", "[Na+].[O-]C(=O)c1ccccc1", "C[N+](C)(C)C.[Br-]", "O.OC(=O)c1ccccc1", "CB(O)O", "C[Si](C)(C)O", "[2H]C(Cl)(Cl)Cl"]
+
+
+@pytest.mark.parametrize("smiles", RARE)
+def test_salts_and_rare_elements_are_built(smiles):
+    _, drawn = drawing.picture(smiles, Random(0), True)
+    assert graph.build(seen_of(drawn)).smiles == Chem.CanonSmiles(smiles)
+
+
+def test_what_is_unknown_is_not_read():
+    _, drawn = drawing.picture("[Pt]c1ccccc1", Random(0), True)
+    assert "?" in drawn.atoms and graph.build(seen_of(drawn)).unknown == 1
+
+
+def test_rings_with_circles_are_kekulised():
+    _, drawn = drawing.picture("Cc1ccc2[nH]ccc2c1", Random(0), True)
+    ring = Chem.MolFromSmiles("Cc1ccc2[nH]ccc2c1")
+    drawn.bonds[[b.GetIdx() for b in ring.GetBonds() if b.GetIsAromatic()], 2] = graph.AROMATIC
+    assert graph.build(seen_of(drawn)).smiles == "Cc1ccc2[nH]ccc2c1"
+
+
+@pytest.mark.parametrize("handle", [lambda i, p, r: damage.turned(i, p, 1), lambda i, p, r: damage.turned(i, p, 3), damage.tilted, damage.photographed])
+def test_points_stay_on_their_atoms(handle):
+    """A black dot on white paper is found where its point is said to be."""
+    image = Image.new("RGB", (200, 160), "white")
+    image.paste("black", (146, 36, 155, 45))
+    out, points = handle(image, np.array([[150.0, 40.0]], np.float32), Random(3))
+    dark = np.argwhere(ink.ink_of(out) > 128)
+    assert np.abs(dark.mean(0)[::-1] - points[0]).max() < 2.5
+
+
+def test_a_frame_is_wiped_away():
+    image = Image.open(io.BytesIO(drawing.picture(MOLECULES[0], Random(0), True)[0])).convert("RGB")
+    framed = damage.framed(image, Random(1))
+    assert ink.box_of(ink.unframed(ink.ink_of(framed))) == ink.box_of(ink.ink_of(image))
+
+
+def test_atoms_of_another_program_are_located():
+    """RDKit's own drawing, as if of another program: the points found are those it says."""
+    random = Random(5)
+    molecule = Chem.MolFromSmiles("CC(C)Cc1ccc(cc1)C(C)C(=O)O")
+    png, drawn = drawing.picture(Chem.MolToSmiles(molecule), random, True)
+    points = drawn.points.astype(float)
+    coordinates = np.stack([points[:, 0], -points[:, 1]], 1) / 23.0 + 7.0
+    single = drawn.bonds[drawn.bonds[:, 2] != graph.DOUBLE]
+    found = located.located(ink.ink_of(Image.open(io.BytesIO(png))), coordinates, single)
+    assert found is not None and np.abs(found - points).max() < 3
+
+
+def test_drawings_of_other_programs_are_mixed_in(tmp_path):
+    png, drawn = drawing.picture(MOLECULES[0], Random(0), True)
+    record = {"png": base64.b64encode(png).decode(), "points": drawn.points.tolist(), "atoms": drawn.atoms, "bonds": drawn.bonds.tolist()}
+    (tmp_path / "other.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(record) + "\n")
+    foreign = data.Foreign(tmp_path)
+    assert foreign and len(foreign.places[0]) == 2 and foreign.draw(Random(1)).atoms == drawn.atoms
+    assert len(batches(tmp_path).drawings(0)) == 3
+
+
+def test_training_begins_where_the_served_networks_are(network, tmp_path):
+    graphs.save(network, tmp_path)
+    batch = batches().batch(0)
+    other = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    start.fill(other, tmp_path, batch)
+    with torch.no_grad():
+        for mine, wanted in zip(other.eval()(batch), network(batch), strict=True):
+            torch.testing.assert_close(mine, wanted, atol=0.05, rtol=0.02)

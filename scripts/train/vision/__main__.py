@@ -2,8 +2,9 @@
 
     python -m scripts.train.vision --data DATA --minutes 60
 
-draws the molecules of DATA/zinc250k_train.smi.gz and muv_druglike.smi.gz in many styles and writes runs/vision/. Continue,
-or train longer, with the same command and a larger budget.
+draws the molecules of DATA (see scripts.train.vision.corpus) in many styles, mixes them with the drawings of other programs in
+runs/drawings (see scripts.train.vision.foreign) and writes runs/vision/. Continue, or train longer, with the same command and a
+larger budget. With --start model_repository/molecule_reader it begins from the served weights.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from pathlib import Path
 import torch
 
 from scripts.train import training
-from scripts.train.latent.tokens import read_molecules
-from scripts.train.vision import evaluation
-from scripts.train.vision.data import Batches
+from scripts.train.vision import corpus, evaluation, start
+from scripts.train.vision.data import Batches, Foreign
 from scripts.train.vision.model import PRESETS, Model, Shape, describe, loss
 
 
@@ -27,6 +27,8 @@ def arguments() -> argparse.ArgumentParser:
     training.add_arguments(parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
     parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
+    parser.add_argument("--start", type=Path, help="entry of a model repository to begin from (default: from nothing)")
+    parser.add_argument("--drawings", type=Path, default=Path("runs/drawings"), help="folder of the drawings by other programs")
     parser.add_argument("--evaluate", type=int, default=100, help="drawings a style at each evaluation (default: 100)")
     return parser
 
@@ -46,17 +48,19 @@ def main() -> None:
     options = training.from_arguments(given)
     keep_memory()
     data = Path(options.data)
-    molecules = read_molecules(data / "zinc250k_train.smi.gz")
-    held_out = read_molecules(data / "zinc250k_valid.smi.gz")[evaluation.TUNING :]
-    small = read_molecules(data / "muv_druglike.smi.gz")
-    molecules = molecules + small[: len(molecules) // 4]
+    molecules = corpus.molecules(data)
+    foreign = Foreign(given.drawings)
+    held_out = evaluation.tuning(data)
     options.folder.mkdir(parents=True, exist_ok=True)
     shape = Shape(**PRESETS[given.preset])
     (options.folder / "shape.json").write_text(json.dumps(describe(shape), indent=1) + "\n")
     torch.manual_seed(options.seed)
     model = Model(shape)
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(molecules)} molecules", flush=True)
-    training.run(options, model, Batches(molecules, options.batch, options.seed, given.uses).batch, loss,
+    batches = Batches(molecules, foreign, options.batch, options.seed, given.uses)
+    if given.start and not (options.folder / "checkpoint.pt").exists():
+        start.fill(model, given.start / "1", batches.batch(0))
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {sum(map(len, foreign.places))} drawings by other programs", flush=True)
+    training.run(options, model, batches.batch, loss,
                  evaluate=lambda network, step: evaluation.brief(network, held_out, given.evaluate))
 
 

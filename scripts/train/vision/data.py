@@ -1,13 +1,16 @@
-"""Batches of drawings made on the fly.
+"""Batches of drawings: made on the fly by RDKit, and of other programs, out of files.
 
 A drawing is used `uses` times, each time at another size and with other damage, `APART` steps between: drawing costs
-as much as learning from it. The batch of a step is a pure function of (seed, step).
+as much as learning from it. The batch of a step is a pure function of (seed, step) and the files.
 """
 
 from __future__ import annotations
 
+import base64
 import io
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -22,16 +25,42 @@ from graph import ATOMS  # isort: skip
 from ink import MARGIN, box_of, fit, scaled  # isort: skip
 from look import along  # isort: skip
 from scripts.train.vision import labels, negatives
-from scripts.train.vision.drawing import Drawing, draw
+from scripts.train.vision.corpus import Corpus
+from scripts.train.vision.drawing import Drawing, draw, seen
 
 APART = 40
 NEGATIVES = 0.06
 """Part of the pictures that are no molecules."""
-RARE = ("[S-]", "[N-]", "[n-]", "[NH3+]", "[NH2+]", "[N+]", "[n+]", "[nH+]", "[O-]", "I", "P", "Br", "S", "#")
-"""Strings in SMILES of what is seldom drawn."""
-SEEK = 0.2
-"""Part of the molecules that are chosen for one of them."""
+FOREIGN = 0.4
+"""Part of the drawings that other programs made, where there are any."""
 INDEX = {name: number for number, name in enumerate(ATOMS)}
+
+
+class Foreign:
+    """Drawings by other programs, out of the files of scripts.train.vision.foreign. Lines are found by their place in the file."""
+
+    def __init__(self, folder: Path, programs: tuple[str, ...] = ()) -> None:
+        self.places: list[list[tuple[Path, int]]] = []
+        for path in sorted(folder.glob("*.jsonl")):
+            if programs and path.stem not in programs:
+                continue
+            with path.open("rb") as file:
+                ends = np.cumsum([len(line) for line in file]).tolist()
+            self.places.append([(path, start) for start in [0, *ends[:-1]]])
+
+    def __bool__(self) -> bool:
+        return any(self.places)
+
+    def draw(self, random: Random) -> Drawing:
+        """A random drawing of a random program, as it is seen."""
+        path, start = random.choice(random.choice(self.places))
+        with path.open("rb") as file:
+            file.seek(start)
+            record = json.loads(file.readline())
+        image = Image.open(io.BytesIO(base64.b64decode(record["png"]))).convert("RGB")
+        bonds = np.array(record["bonds"], np.int64).reshape(-1, 3)
+        labels = Drawing(np.zeros((0, 0), np.uint8), np.array(record["points"], np.float32), record["atoms"], bonds)
+        return seen(image, labels, random, plain=random.random() < 0.5)
 
 
 @dataclass
@@ -82,11 +111,10 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
 
 
 class Batches:
-    """Batches from SMILES strings."""
+    """Batches of the molecules of a corpus, drawn by RDKit, and of what other programs drew."""
 
-    def __init__(self, molecules: list[str], batch: int, seed: int, uses: int = 2, default: float = 0.4) -> None:
-        self.molecules, self.size, self.seed, self.uses, self.default = molecules, batch, seed, uses, default
-        self.rare = [found for text in RARE if (found := [s for s in molecules if text in s])]
+    def __init__(self, molecules: Corpus, foreign: Foreign, batch: int, seed: int, uses: int = 2, default: float = 0.3) -> None:
+        self.molecules, self.foreign, self.size, self.seed, self.uses, self.default = molecules, foreign, batch, seed, uses, default
         self.kept: dict[int, list[Drawing]] = {}
 
     def drawings(self, group: int) -> list[Drawing]:
@@ -95,17 +123,25 @@ class Batches:
             random = Random(f"{self.seed}/{group}")
             wanted, out = -(-self.size // self.uses), []
             while len(out) < wanted:
-                drawing = draw(self._molecule(random), random, random.random() < self.default)
-                if all(a in INDEX for a in drawing.atoms) and box_of(drawing.ink):
+                drawing = self._drawing(random)
+                if drawing is not None and box_of(drawing.ink):
                     out.append(drawing)
             self.kept[group] = out
             for old in [g for g in self.kept if g < group - APART * self.uses]:
                 del self.kept[old]
         return self.kept[group]
 
+    def _drawing(self, random: Random) -> Drawing | None:
+        if self.foreign and random.random() < FOREIGN:
+            return self.foreign.draw(random)
+        try:
+            return draw(self._molecule(random), random, random.random() < self.default)
+        except (RuntimeError, ValueError):  # What RDKit cannot place or kekulise.
+            return None
+
     def _molecule(self, random: Random) -> str:
-        """A molecule, at times one with something rare, now and then only a piece of one."""
-        smiles = random.choice(random.choice(self.rare) if self.rare and random.random() < SEEK else self.molecules)
+        """A molecule, now and then only a piece of one."""
+        smiles = self.molecules.draw(random)
         if random.random() > 0.06:
             return smiles
         molecule = Chem.MolFromSmiles(smiles)

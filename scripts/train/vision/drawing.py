@@ -13,14 +13,16 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds ink)
 
-from graph import DASH, DOUBLE, SINGLE, TRIPLE, WEDGE  # isort: skip
-from ink import box_of, ink_of  # isort: skip
-from scripts.train.vision import styles
+from graph import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE  # isort: skip
+from ink import box_of, ink_of, unframed  # isort: skip
+from marks import MARKS, UNKNOWN  # isort: skip
+from scripts.train.vision import abbreviated, damage, styles
 
 RDLogger.DisableLog("rdApp.*")
 
 BLANK = 4
 """Blank pixels kept around a drawing."""
+KNOWN = frozenset(MARKS)
 
 
 @dataclass
@@ -32,18 +34,24 @@ class Drawing:
     points: np.ndarray
     """float32 [atoms, 2]: x, y in pixels from the top left corner of the picture."""
     atoms: list[str]
-    """What stands at each atom: element, charge and hydrogens, as `atom_class` names it."""
+    """What stands at each atom, as `atom_class` names it."""
     bonds: np.ndarray
     """int64 [bonds, 3]: two atoms and the kind."""
 
 
 def atom_class(atom: Chem.Atom) -> str:
-    """C for every neutral carbon; else element, hydrogens and charge, as NH+ or O."""
+    """C for every neutral carbon; else element, hydrogens and charge, as NH+ or O; a group's name; or what stands for all that
+    the reader does not know."""
+    if atom.HasProp(abbreviated.SHORT):
+        return atom.GetProp(abbreviated.SHORT)
     charge, hydrogens = atom.GetFormalCharge(), atom.GetTotalNumHs()
+    if atom.GetIsotope():
+        return "D" if (atom.GetSymbol(), atom.GetIsotope(), charge) == ("H", 2, 0) else UNKNOWN
     if atom.GetSymbol() in ("C", "H") and not charge:
         return atom.GetSymbol()
     sign = ("+" if charge > 0 else "-") * abs(charge)
-    return atom.GetSymbol() + ("H" + (str(hydrogens) if hydrogens > 1 else "") if hydrogens else "") + sign
+    name = atom.GetSymbol() + ("H" + (str(hydrogens) if hydrogens > 1 else "") if hydrogens else "") + sign
+    return name if name in KNOWN else UNKNOWN
 
 
 def kind(bond: Chem.Bond) -> int:
@@ -51,31 +59,56 @@ def kind(bond: Chem.Bond) -> int:
         return WEDGE
     if bond.GetBondDir() == Chem.BondDir.BEGINDASH:
         return DASH
-    return {Chem.BondType.DOUBLE: DOUBLE, Chem.BondType.TRIPLE: TRIPLE}.get(bond.GetBondType(), SINGLE)
+    if bond.GetBondDir() == Chem.BondDir.UNKNOWN:
+        return WAVY
+    return {Chem.BondType.DOUBLE: DOUBLE, Chem.BondType.TRIPLE: TRIPLE, Chem.BondType.AROMATIC: AROMATIC}.get(bond.GetBondType(), SINGLE)
+
+
+def settled(smiles: str) -> bool:
+    """Whether no double bond's arrangement is left open, since a drawing shows one."""
+    molecule = Chem.MolFromSmiles(smiles)
+    if molecule is None or molecule.GetNumAtoms() < 3:
+        return False
+    Chem.FindPotentialStereoBonds(molecule)
+    return not any(b.GetStereo() == Chem.BondStereo.STEREOANY for b in molecule.GetBonds())
+
+
+def lines(molecule: Chem.Mol) -> np.ndarray:
+    """int64 [bonds, 3]: two atoms and the kind of line, narrow end of wedges first."""
+    return np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), kind(b)) for b in molecule.GetBonds()], np.int64).reshape(-1, 3)
 
 
 def picture(smiles: str, random: Random, default: bool) -> tuple[bytes, Drawing]:
     """A PNG file of the molecule, and its labels with an empty ink."""
     molecule = Chem.MolFromSmiles(smiles)
     if not default:
+        molecule = abbreviated.shortened(molecule, random)
         styles.place(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
-    drawer = styles.default(random) if default else styles.varied(random)
-    drawer.DrawMolecule(molecule)
+    drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random)
+    drawer.DrawMolecule(molecule, legend=legend)
     points = [drawer.GetDrawCoords(atom) for atom in range(molecule.GetNumAtoms())]
     drawer.FinishDrawing()
-    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), kind(b)) for b in molecule.GetBonds()]
     labels = Drawing(np.zeros((0, 0), np.uint8), np.array([(p.x, p.y) for p in points], np.float32),
-                     [atom_class(a) for a in molecule.GetAtoms()], np.array(bonds, np.int64).reshape(-1, 3))
+                     [atom_class(a) for a in molecule.GetAtoms()], lines(molecule))
     return drawer.GetDrawingText(), labels
 
 
 def draw(smiles: str, random: Random, default: bool) -> Drawing:
-    """The molecule in RDKit's default style or a random one, cut out with a few blank pixels around it."""
+    """The molecule in RDKit's default style or a random one, as `seen` sees it."""
     png, drawing = picture(smiles, random, default)
-    ink = ink_of(Image.open(io.BytesIO(png)))
+    return seen(Image.open(io.BytesIO(png)).convert("RGB"), drawing, random, plain=default)
+
+
+def seen(image: Image.Image, drawing: Drawing, random: Random, plain: bool) -> Drawing:
+    """The drawing on a picture, unless plain framed, in grey, turned or photographed; cut out with a few blank pixels around it."""
+    points = drawing.points
+    if not plain:
+        image, points = damage.handled(image, points, random)
+    ink = unframed(ink_of(image))
     left, top, right, bottom = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
     left, top = max(0, left - BLANK), max(0, top - BLANK)
-    drawing.ink = ink[top : bottom + BLANK, left : right + BLANK].copy()
-    drawing.points = drawing.points - np.array([left, top], np.float32)
-    return drawing
+    cut = ink[top : bottom + BLANK, left : right + BLANK].copy()
+    return Drawing(cut, points - np.array([left, top], np.float32), drawing.atoms, drawing.bonds)
+
+

@@ -12,14 +12,22 @@ from PIL import Image
 from rdkit import Chem
 
 from scripts.train.batches import send
-from scripts.train.vision import data
-from scripts.train.vision.drawing import picture
+from scripts.train.latent.tokens import read_molecules
+from scripts.train.vision import corpus, data
+from scripts.train.vision.drawing import picture, settled
 from scripts.train.vision.model import Model
 
+from marks import UNKNOWN  # isort: skip
 from reader import UNFITTED, Reader  # isort: skip
 
 TUNING = 20_000
 """The molecules of zinc250k_valid.smi.gz from here on serve to choose and calibrate, those before to measure."""
+
+
+def tuning(data: Path) -> list[str]:
+    """The molecules that serve to choose and calibrate: of ZINC250k's validation part those from TUNING on, of the broad one its second half."""
+    broad = corpus.read(data / "broad_valid.smi.gz")
+    return read_molecules(data / "zinc250k_valid.smi.gz")[TUNING:] + broad[len(broad) // 2 :]
 
 
 class Trained:
@@ -41,10 +49,17 @@ class Trained:
 
 
 def pictures(molecules: list[str], count: int, default: bool, seed: int) -> list[tuple[str, bytes]]:
-    """Canonical SMILES and PNG files of the first `count` molecules of a shuffle; the same for the same seed."""
-    random = Random(seed)
-    chosen = random.sample(molecules, count)
-    return [(Chem.CanonSmiles(s), picture(s, Random(f"{seed}/{n}"), default)[0]) for n, s in enumerate(chosen)]
+    """Canonical SMILES and PNG files of the first `count` molecules of a shuffle, without unknown labels; the same for the same seed."""
+    out = []
+    for number, smiles in enumerate(Random(seed).sample(molecules, len(molecules))):
+        if len(out) == count:
+            break
+        if not settled(smiles):
+            continue
+        png, drawing = picture(smiles, Random(f"{seed}/{number}"), default)
+        if UNKNOWN not in drawing.atoms:
+            out.append((Chem.CanonSmiles(smiles), png))
+    return out
 
 
 def flat(smiles: str) -> str:

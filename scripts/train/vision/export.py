@@ -2,8 +2,8 @@
 
     python -m scripts.train.vision.export --run runs/vision --data DATA
 
-seer.onnx and liner.onnx (weights in fp16), and calibration.json, fitted on drawings of the last molecules of
-zinc250k_valid.smi.gz, which `report` does not measure.
+seer.onnx and liner.onnx (weights in fp16), and calibration.json, fitted on drawings of the molecules that evaluation.tuning
+gives, which nothing measures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pathlib import Path
 import torch
 
 from scripts.train import checkpoint
-from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import calibration, evaluation, graphs, reader_path
 from scripts.train.vision.model import Model, shape_of
 
@@ -42,7 +41,7 @@ def main() -> None:
     given.to.mkdir(parents=True, exist_ok=True)
     graphs.save(load(given.run), given.to)
     reader = Reader(given.to, calibration=UNFITTED)
-    held_out = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[evaluation.TUNING :]
+    held_out = evaluation.tuning(Path(given.data))
     fitted = dataclasses.asdict(calibration.calibrated(reader, held_out, given.count))
     text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)
     (given.to / "calibration.json").write_text(text + "\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -27,11 +29,22 @@ def options(drawer: rdMolDraw2D.MolDraw2DCairo) -> tuple[rdMolDraw2D.MolDraw2DCa
     return drawer, chosen
 
 
-def varied(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
-    """A drawer with random size, colours, widths, letters and angle."""
+def varied(molecule: Chem.Mol, random: Random) -> tuple[rdMolDraw2D.MolDraw2DCairo, str]:
+    """A drawer with random size, colours, widths, letters, notes and angle, and what to write below the molecule."""
     width = random.choice(SIZES)
     height = width if random.random() < 0.5 else min(600, max(180, int(width * random.uniform(0.6, 1.4))))
     drawer, chosen = options(rdMolDraw2D.MolDraw2DCairo(width, height))
+    if random.random() < 0.12:
+        rdMolDraw2D.SetACS1996Mode(chosen, rdMolDraw2D.MeanBondLength(molecule) or 1.5)
+        if random.random() < 0.5:  # Its lines are meant for print, and thin at the size of a screen.
+            chosen.fixedBondLength = random.uniform(14, 36)
+    else:
+        _lines_and_colours(chosen, random)
+    _notes(chosen, random)
+    return drawer, _legend(random)
+
+
+def _lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
     colours = random.random()
     if colours < 0.4:
         chosen.useBWAtomPalette()
@@ -39,7 +52,7 @@ def varied(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
         chosen.useCDKAtomPalette()
     elif colours < 0.6:
         chosen.useAvalonAtomPalette()
-    chosen.bondLineWidth = random.choice([1, 1.5, 2, 2, 2, 2.5, 3, 4])
+    chosen.bondLineWidth = random.choice([0.7, 1, 1.5, 2, 2, 2, 2.5, 3, 4])
     chosen.scaleBondWidth = random.random() < 0.1
     chosen.baseFontSize = random.uniform(0.45, 0.8)
     chosen.minFontSize = random.choice([6, 6, 8, 10, 12])
@@ -47,7 +60,7 @@ def varied(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
     chosen.additionalAtomLabelPadding = random.choice([0, 0, 0.05, 0.1, 0.15])
     chosen.padding = random.uniform(0.01, 0.15)
     chosen.rotate = random.uniform(0, 360) if random.random() < 0.7 else random.choice([0, 90, 180, 270])
-    chosen.explicitMethyl = random.random() < 0.12
+    chosen.explicitMethyl = random.random() < 0.15
     chosen.singleColourWedgeBonds = random.random() < 0.3
     chosen.singleColourBonds = random.random() < 0.1
     chosen.splitBonds = random.random() < 0.05
@@ -57,7 +70,36 @@ def varied(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
         chosen.comicMode = True
     if random.random() < 0.1:
         chosen.setBackgroundColour(tuple(random.uniform(0.85, 1) for _ in range(3)))
-    return drawer
+    if random.random() < 0.2:
+        font = random.choice(fonts())
+        if font:
+            chosen.fontFile = font
+
+
+@functools.lru_cache
+def fonts() -> tuple[str, ...]:
+    """Fonts that are installed here, by file; RDKit's own alone where there are none."""
+    found = [str(p) for folder in ("/usr/share/fonts", "/usr/local/share/fonts") for p in sorted(Path(folder).rglob("*.ttf"))]
+    plain = [p for p in found if any(name in p for name in ("Sans", "Serif", "Mono", "Arial", "Times", "Roman")) and "Math" not in p]
+    return tuple(plain) or ("",)
+
+
+def _notes(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
+    """Numbers of atoms, and stereo labels."""
+    chance = random.random()
+    if chance < 0.1:
+        chosen.addAtomIndices = True
+        chosen.annotationFontScale = random.uniform(0.4, 0.7)
+    elif chance < 0.14:
+        chosen.addStereoAnnotation = True
+
+
+def _legend(random: Random) -> str:
+    """A name or number below the molecule, now and then."""
+    if random.random() > 0.06:
+        return ""
+    letters = "abcdefghijklmnoprstuxyzABCDEFGHIJKLMNOP0123456789-"
+    return random.choice([str(random.randrange(1, 60)), f"({random.randrange(1, 40)})", "".join(random.choices(letters, k=random.randrange(4, 16)))])
 
 
 def place(molecule: Chem.Mol, random: Random) -> None:

@@ -1,0 +1,156 @@
+"""Drawings as people have them, for scripts.eval.drawings: by kind, each a list of canonical SMILES and PNG or JPEG files.
+
+The molecules are none that the reader was trained or calibrated on: of zinc250k_valid (its first MEASURED), broad_valid (its first half)
+and everyday_valid of the data folder in equal parts, with 3 to 45 heavy atoms, and no double bond whose arrangement is left open, since a drawing shows one.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from PIL import Image, ImageDraw
+from rdkit import Chem
+from rdkit.Chem import rdAbbreviations, rdDepictor
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from scripts.eval.chat_pictures import MEASURED
+from scripts.train.vision import damage
+from scripts.train.vision.drawing import settled
+
+PROGRAMS = ("indigo", "openbabel", "cdk", "openchemlib")
+Pictures = list[tuple[str, bytes]]
+
+HARD = {
+    "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5", "codeine": "COc1ccc2C[C@H]3N(C)CC[C@@]45[C@@H](Oc1c24)[C@@H](O)C=C[C@@H]35",
+    "naloxone": "C=CCN1CC[C@]23c4c5ccc(O)c4O[C@H]2C(=O)CC[C@@]3(O)[C@H]1C5", "quinine": "COc1ccc2nccc([C@@H](O)[C@@H]3C[C@@H]4CCN3C[C@@H]4C=C)c2c1",
+    "camphor": "CC1(C)C2CCC1(C)C(=O)C2", "artemisinin": "C[C@@H]1CC[C@H]2[C@@H](C)C(=O)O[C@@H]3O[C@@]4(C)CC[C@@H]1[C@@]23OO4",
+    "cocaine": "COC(=O)[C@H]1[C@@H](OC(=O)c2ccccc2)C[C@@H]2CC[C@H]1N2C", "adamantane": "C1C2CC3CC1CC(C2)C3", "amantadine": "NC12CC3CC(CC(C3)C1)C2",
+    "cubane": "C12C3C4C1C5C4C3C25", "norbornane": "C1CC2CCC1C2", "bicyclooctane": "C1CC2CCC1CC2", "tropine": "CN1C2CCC1CC(O)C2",
+    "strychnine": "O=C1C[C@@H]2OCC=C3CN4CC[C@]56c7ccccc7N1[C@H]5[C@H]2[C@H]3C[C@H]46", "water": "O", "ethanol": "CCO", "acetylene": "C#C", "methane": "C",
+    "acetone": "CC(C)=O",
+    "benzene": "c1ccccc1", "ammonia": "N", "carbon dioxide": "O=C=O", "formaldehyde": "C=O", "18-crown-6": "C1COCCOCCOCCOCCOCCO1",
+    "erythromycin": "CC[C@H]1OC(=O)[C@H](C)[C@@H](O[C@H]2C[C@@](C)(OC)[C@@H](O)[C@H](C)O2)[C@H](C)[C@@H](O[C@@H]2O[C@H](C)C[C@@H]([C@H]2O)N(C)C)"
+    "[C@](C)(O)C[C@@H](C)C(=O)[C@H](C)[C@@H](O)[C@]1(C)O", "cyclosporin-like ring": "CC1NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC1=O",
+    "muscone": "CC1CCCCCCCCCCCCC(=O)C1",
+    "phenylboronic acid": "OB(O)c1ccccc1", "tetramethylsilane": "C[Si](C)(C)C", "sodium benzoate": "[Na+].[O-]C(=O)c1ccccc1", "trimethylphosphine": "CP(C)C",
+    "selenomethionine": "C[Se]CC[C@H](N)C(=O)O", "iodobenzene": "Ic1ccccc1", "spiropentane": "C1CC12CC2", "triphenylphosphine": "c1ccc(cc1)P(c1ccccc1)c1ccccc1",
+    "quinuclidine": "C1CN2CCC1CC2", "hexamine": "C1N2CN3CN1CN(C2)C3", "barrelene": "C1=CC2C=CC1C=C2",
+}
+"""Bridged, caged, tiny, large rings, unusual elements; names for reading."""
+STRANGE = ["*c1ccccc1", "[Pt](Cl)(Cl)(N)N", "[Fe]c1ccccc1", "C[Hg]C", "*CC(=O)O", "C[Sn](C)(C)C", "*N1CCOCC1", "[Cu]Oc1ccccc1", "C[Pb](C)(C)C", "[13CH3]C(=O)O",
+           "*OC(=O)c1ccccc1"]
+"""What the reader does not know: R, metals, isotopes; a wrong reading must at least come with a warning."""
+
+
+def _lines(path: Path) -> list[str]:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        return [line.split()[0] for line in file if line.strip()]
+
+
+def _drawable(smiles: str) -> bool:
+    molecule = Chem.MolFromSmiles(smiles)
+    return molecule is not None and 3 <= molecule.GetNumHeavyAtoms() <= 45 and settled(smiles)
+
+
+def molecules(data: Path, count: int, seed: int) -> list[str]:
+    """Canonical SMILES, always the same for a seed."""
+    random = Random(f"drawings {seed}")
+    out: list[str] = []
+    for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"):
+        every = _lines(data / name)
+        every = every[: len(every) // 2 if name.startswith("broad") else MEASURED]
+        random.shuffle(every)
+        chosen = (Chem.CanonSmiles(s) for s in every if _drawable(s))
+        out += [s for s, _ in zip(chosen, range(-(-count // 3)), strict=False)]
+    random.shuffle(out)
+    return out[:count]
+
+
+def default(smiles: str, random: Random) -> Image.Image:
+    """RDKit's default drawing, with any angle and one of the usual sizes."""
+    return drawn(Chem.MolFromSmiles(smiles), random)
+
+
+def drawn(molecule: Chem.Mol, random: Random, change: Callable[[rdMolDraw2D.MolDrawOptions], None] = lambda _: None) -> Image.Image:
+    size = random.choice([(300, 300), (400, 300), (400, 400), (500, 400)])
+    drawer = rdMolDraw2D.MolDraw2DCairo(*size)
+    drawer.drawOptions().includeMetadata = False
+    change(drawer.drawOptions())
+    rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule)
+    drawer.FinishDrawing()
+    return Image.open(io.BytesIO(drawer.GetDrawingText())).convert("RGB")
+
+
+def framed(smiles: str, random: Random) -> Image.Image:
+    image = default(smiles, random)
+    ImageDraw.Draw(image).rectangle((1, 1, image.width - 2, image.height - 2), outline="black", width=2)
+    return image
+
+
+def turned(smiles: str, random: Random) -> Image.Image:
+    return default(smiles, random).rotate(random.choice([90, 180, 270]), expand=True)
+
+
+def transparent(smiles: str, random: Random) -> Image.Image:
+    """White is clear, as in files for slides."""
+    image = default(smiles, random).convert("RGBA")
+    pixels = np.array(image)
+    pixels[..., 3] = 255 - pixels[..., :3].min(2)
+    return Image.fromarray(pixels)
+
+
+def grey(smiles: str, random: Random) -> Image.Image:
+    return default(smiles, random).convert("L")
+
+
+def abbreviated(smiles: str, random: Random) -> Image.Image:
+    """RDKit's own abbreviations."""
+    molecule = Chem.MolFromSmiles(smiles)
+    rdDepictor.Compute2DCoords(molecule)
+    return drawn(rdAbbreviations.CondenseMolAbbreviations(molecule, rdAbbreviations.GetDefaultAbbreviations(), maxCoverage=0.8), random)
+
+
+def numbered(smiles: str, random: Random) -> Image.Image:
+    def change(options: rdMolDraw2D.MolDrawOptions) -> None:
+        options.addAtomIndices = True
+
+    return drawn(Chem.MolFromSmiles(smiles), random, change)
+
+
+def photographed(smiles: str, random: Random) -> Image.Image:
+    """A mild photograph, made by the code that makes those for training."""
+    image, _ = damage.photographed(default(smiles, random).resize((640, 480)), np.zeros((1, 2), np.float32), random)
+    return image
+
+
+KINDS: dict[str, Callable[[str, Random], Image.Image]] = {
+    "RDKit": default, "framed": framed, "turned by quarters": turned, "transparent": transparent, "grey levels": grey, "abbreviations": abbreviated,
+    "atom numbers": numbered, "mild photographs": photographed,
+}
+
+
+def file(image: Image.Image, kind: str = "PNG") -> bytes:
+    """A file that holds nothing but the pixels."""
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **({"quality": 30} if kind == "JPEG" else {}))
+    return buffer.getvalue()
+
+
+def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pictures]:
+    """All kinds; those of other programs out of PROGRAM.jsonl files of a folder, as scripts.train.vision.foreign writes them."""
+    chosen = molecules(data, count, seed)
+    out: dict[str, Pictures] = {kind: [(s, file(make(s, Random(f"{seed} {kind} {s}")))) for s in chosen] for kind, make in KINDS.items()}
+    out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
+    out["hard structures"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()]
+    out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]
+    for path in sorted(folder.glob("*.jsonl")) if folder else []:
+        records = [json.loads(line) for line in path.open()][:count]
+        out[path.stem] = [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
+    return out

@@ -1,0 +1,66 @@
+"""The molecules to draw: mostly those of medicinal chemistry, and the rare kinds often enough to be learnt."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from rdkit import Chem
+from rdkit.Chem import rdMolDescriptors
+
+FILES = {"zinc250k_train.smi.gz": 0.17, "broad_train.smi.gz": 0.36, "everyday_train.smi": 0.17, "broad_salts.smi.gz": 0.06}
+"""Part of the drawings from each file; the rest are molecules with something rare."""
+RARE = ("[S-]", "[N-]", "[n-]", "[NH3+]", "[NH2+]", "[N+]", "[n+]", "[nH+]", "[O-]", "I", "P", "Br", "S", "#", "B", "[Si",
+        "[Se", "[B-", "[S+", "[P", "[2H]", "@@", "/C=", "[C-]", "[As", "[Sn", "[Na+]", "[K+]", "Cl.", ".[", ".O", "[Te", "C12", "C23")
+"""Strings in SMILES of what is seldom drawn."""
+CAGES, TINY = 3, 2
+"""How often cages and the smallest molecules are among the rare kinds, where each of RARE is there once."""
+LOOKED_AT = 60_000
+"""Molecules among which cages are looked for."""
+LARGEST = 60
+"""Most heavy atoms, about."""
+
+
+def read(path: Path) -> list[str]:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        return [line.split()[0] for line in file if line.strip()]
+
+
+@dataclass
+class Corpus:
+    """SMILES by file, and those with something rare by what it is."""
+
+    files: list[tuple[float, list[str]]]
+    rare: list[list[str]]
+
+    def draw(self, random: Random) -> str:
+        """A molecule."""
+        chance = random.random()
+        for part, molecules in self.files:
+            if chance < part:
+                return random.choice(molecules)
+            chance -= part
+        return random.choice(random.choice(self.rare))
+
+
+def molecules(data: Path) -> Corpus:
+    """Of the data folder."""
+    files = [(part, [s for s in read(Path(data) / name) if len(s) < 3 * LARGEST]) for name, part in FILES.items()]
+    everything = [s for _, some in files for s in some]
+    rare = [found for text in RARE if (found := [s for s in everything if text in s])]
+    some = Random(0).sample(everything, min(LOOKED_AT, len(everything)))
+    cages = [s for s in some if caged(s)]
+    tiny = [s for s in everything if len(s) < 8]
+    rare += CAGES * [cages] if cages else []
+    rare += TINY * [tiny] if tiny else []
+    return Corpus(files, rare)
+
+
+def caged(smiles: str) -> bool:
+    """Whether rings share more than a bond, as in morphine and adamantane."""
+    if smiles.count("1") + smiles.count("2") < 4:
+        return False
+    molecule = Chem.MolFromSmiles(smiles)
+    return molecule is not None and rdMolDescriptors.CalcNumBridgeheadAtoms(molecule) > 1

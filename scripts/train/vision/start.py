@@ -1,0 +1,117 @@
+"""The weights of a served reader, to train on: out of seer.onnx and liner.onnx, where each norm is folded into the matrix before it.
+
+The norms of the new model are set so that on a batch they change nothing: then it begins as the served one was. Classes and kinds of
+line that the served networks did not have begin at small weights.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, numpy_helper
+from torch import nn
+
+from scripts.train.vision.model import Block, Down, Model, Up
+
+
+def stored(path: Path) -> list[torch.Tensor]:
+    """The weights of a graph, those in fp16, in the order in which they are used."""
+    graph = onnx.load(str(path)).graph
+    return [torch.from_numpy(numpy_helper.to_array(t).astype(np.float32)) for t in graph.initializer if t.data_type == TensorProto.FLOAT16]
+
+
+@torch.no_grad()
+def fill(model: Model, folder: Path, batch: dict[str, torch.Tensor]) -> None:
+    """Fills a model of the same widths with the networks of a folder; batch is what its norms are set on."""
+    seer, weights = model.seer, iter(stored(folder / "seer.onnx"))
+    _linear(seer.stem, seer.stem_norm, weights)
+    _convolution(seer.fine.weight, seer.fine_norm, weights)
+    _down(seer.down[0], weights)
+    _block(seer.at4, weights)
+    _down(seer.down[1], weights)
+    for block in seer.at8:
+        _block(block, weights)
+    _down(seer.down[2], weights)
+    for block in seer.at16:
+        _block(block, weights)
+    for layer in (seer.molecule[0], seer.molecule[2]):
+        _layer(layer, weights)
+    for up, block in ((seer.up8, seer.back8), (seer.up4, seer.back4)):
+        _up(up, weights)
+        _block(block, weights)
+    _layer(seer.atom[0], weights)
+    _head(seer.atom[2], weights, last=2)
+    weights = iter(stored(folder / "liner.onnx"))
+    _layer(model.liner.features, weights)
+    model.liner.shape.weight.copy_(next(weights).T)
+    _layer(model.liner.hide, weights)
+    _head(model.liner.out, weights, last=0)
+    _settle(model, batch)
+
+
+def _norm(norm: nn.BatchNorm1d, bias: torch.Tensor) -> None:
+    """A norm that adds a bias and does nothing else."""
+    norm.weight.fill_((1 + norm.eps) ** 0.5)
+    norm.bias.copy_(bias)
+    norm.running_mean.zero_()
+    norm.running_var.fill_(1)
+
+
+def _linear(layer: nn.Linear, norm: nn.BatchNorm1d, weights) -> None:
+    layer.weight.copy_(next(weights).T)
+    _norm(norm, next(weights))
+
+
+def _convolution(weight: nn.Parameter, norm: nn.BatchNorm1d, weights) -> None:
+    weight.copy_(next(weights))
+    _norm(norm, next(weights))
+
+
+def _block(block: Block, weights) -> None:
+    _convolution(block.first.weight, block.norm, weights)
+    _convolution(block.second.weight, block.last, weights)
+
+
+def _down(down: Down, weights) -> None:
+    _linear(down.linear, down.norm, weights)
+
+
+def _up(up: Up, weights) -> None:
+    up.linear.weight.copy_(next(weights).T)
+    _linear(up.skip, up.norm, weights)
+
+
+def _layer(layer: nn.Linear, weights) -> None:
+    layer.weight.copy_(next(weights).T)
+    layer.bias.copy_(next(weights))
+
+
+def _head(layer: nn.Linear, weights, last: int) -> None:
+    """An output layer with more rows than the stored one, whose last rows stay the last."""
+    weight, bias = next(weights).T, next(weights)
+    had = len(bias) - last
+    layer.weight.mul_(0.1)
+    layer.bias.fill_(float(bias[:had].min()) - 1)
+    layer.weight[:had], layer.bias[:had] = weight[:had], bias[:had]
+    if last:
+        layer.weight[-last:], layer.bias[-last:] = weight[-last:], bias[-last:]
+
+
+def _settle(model: Model, batch: dict[str, torch.Tensor]) -> None:
+    """Gives each norm the mean and variance of what it sees, and weights that undo them."""
+    norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm1d)]
+    seen: dict[nn.BatchNorm1d, tuple[torch.Tensor, torch.Tensor]] = {}
+    hooks = [n.register_forward_pre_hook(lambda norm, given: seen.update({norm: (given[0].mean(0), given[0].var(0))})) for n in norms]
+    model.eval()
+    model(batch)
+    for hook in hooks:
+        hook.remove()
+    for norm, (mean, variance) in seen.items():
+        norm.bias.add_(mean)
+        norm.running_mean.copy_(mean)
+        norm.running_var.copy_(variance.clamp(min=1e-4))
+        norm.weight.copy_(torch.sqrt(norm.running_var + norm.eps))
+    model.train()
