@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 )
 
@@ -25,6 +26,9 @@ type job struct {
 	answered atomic.Int64
 	refused  atomic.Int64
 	bar      *progress
+
+	starting sync.Mutex     // held while a batch is started, and while the work is told to end
+	under    sync.WaitGroup // the batches under way
 }
 
 // answer is what became of a row.
@@ -47,9 +51,9 @@ var errNoMore = errors.New("no more rows")
 // run answers all rows. What has been written before an error stays, and a run with --resume goes on behind it.
 func (j *job) run() (err error) {
 	ctx, stop := context.WithCancelCause(j.process.Context)
-	defer stop(errNoMore)
 	j.bar = newProgress(j.process, j.sink, j.source, j.verb)
 	defer j.bar.end()
+	defer j.end(stop)
 	batches := make(chan *batch, j.atOnce)
 	var reading error
 	go func() {
@@ -75,6 +79,29 @@ func (j *job) run() (err error) {
 	if j.bad > 0 {
 		return &RowsError{Bad: j.bad, All: j.all}
 	}
+	return nil
+}
+
+// end stops the batches under way and waits for them: what they say comes before what the command says last. The reader is
+// not waited for, because it may be waiting for somebody who types; it starts nothing any more.
+func (j *job) end(stop context.CancelCauseFunc) {
+	j.starting.Lock()
+	stop(errNoMore)
+	j.starting.Unlock()
+	j.under.Wait()
+}
+
+// start begins a batch unless the work has been told to end.
+func (j *job) start(ctx context.Context, b *batch) error {
+	j.starting.Lock()
+	defer j.starting.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	j.under.Go(func() {
+		defer close(b.ready)
+		b.answers, b.err = j.settle(ctx, b.rows)
+	})
 	return nil
 }
 
@@ -104,11 +131,7 @@ func (j *job) read(ctx context.Context, batches chan<- *batch) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		go func() {
-			defer close(b.ready)
-			b.answers, b.err = j.settle(ctx, b.rows)
-		}()
-		return nil
+		return j.start(ctx, b)
 	}
 	for row, err := range j.left() {
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"retort/orchestrator/client"
 )
@@ -118,7 +117,7 @@ func (c *Optimize) search(ctx context.Context, s service, goal any, row Row, j *
 		return answer{}, err
 	}
 	if last.Unfinished != nil {
-		fmt.Fprintf(j.process.Stderr, "%sline %d: %s\n", clearLine(j.process), row.Line, shown(last.Unfinished.Message))
+		j.process.tell("%sline %d: %s\n", clearLine(j.process), row.Line, shown(last.Unfinished.Message))
 	}
 	var found answer
 	for i, m := range last.Generated {

@@ -73,7 +73,7 @@ func (p *progress) describe(text string) {
 // say writes a line on standard error, in place of the bar, which is drawn again below it.
 func (p *progress) say(format string, values ...any) {
 	p.clear()
-	fmt.Fprintln(p.process.Stderr, shown(fmt.Sprintf(format, values...)))
+	p.process.tell("%s\n", shown(fmt.Sprintf(format, values...)))
 }
 
 // clear takes the bar away until it is drawn again.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"retort/orchestrator/client"
@@ -19,6 +20,15 @@ type Process struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
+
+	telling sync.Mutex
+}
+
+// tell writes a message on standard error, one at a time: several requests are under way at once.
+func (p *Process) tell(format string, values ...any) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	fmt.Fprintf(p.Stderr, format, values...)
 }
 
 // Remote is where the service is.
@@ -69,7 +79,7 @@ func (r Service) service(p *Process) (*client.Service, error) {
 	return &client.Service{
 		URL: r.URL, Key: key, Attempts: max(1, r.Attempts), HTTP: &http.Client{Transport: transport},
 		Waiting: func(why error, pause time.Duration) {
-			fmt.Fprintf(p.Stderr, "%swaiting %s: %s\n", clearLine(p), pause.Round(100*time.Millisecond), shown(why.Error()))
+			p.tell("%swaiting %s: %s\n", clearLine(p), pause.Round(100*time.Millisecond), shown(why.Error()))
 		},
 	}, nil
 }
