@@ -80,7 +80,8 @@ func (q *queue[Row, Result]) cut(from, to int) []*row[Row, Result] {
 	q.rows = slices.Delete(q.rows, from, to)
 	for _, r := range taken {
 		r.taken = true
-		r.submission.queued--
+		r.submission.queued.rows--
+		r.submission.queued.tokens -= r.length
 	}
 	return taken
 }

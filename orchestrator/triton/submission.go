@@ -15,8 +15,8 @@ type submission[Row, Result any] struct {
 	waiting []*row[Row, Result] // by length; those at its end may be taken already
 	batches map[*batch[Row, Result]]struct{}
 	results []Result
-	queued  int // rows that are in no batch yet
-	left    int // rows without a result
+	queued  amount // of the rows that are in no batch yet
+	left    int    // rows without a result
 	err     error
 	over    bool
 	short   bool // its request will have had less than a full batch when its rows are served
@@ -33,7 +33,6 @@ func newSubmission[Row, Result any](ctx context.Context, values []Row, length fu
 		waiting: make([]*row[Row, Result], len(values)),
 		batches: make(map[*batch[Row, Result]]struct{}),
 		results: make([]Result, len(values)),
-		queued:  len(values),
 		left:    len(values),
 		done:    make(chan struct{}),
 	}
@@ -44,7 +43,9 @@ func newSubmission[Row, Result any](ctx context.Context, values []Row, length fu
 	for i, value := range values {
 		rows[i] = row[Row, Result]{submission: s, index: i, value: value, length: length(value), since: now}
 		s.waiting[i] = &rows[i]
+		s.queued.tokens += rows[i].length
 	}
+	s.queued.rows = len(rows)
 	return s
 }
 

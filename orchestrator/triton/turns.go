@@ -54,17 +54,20 @@ func (c claim) before(other claim) bool {
 }
 
 func (b *Batcher[Row, Result]) claim(s *submission[Row, Result]) claim {
-	waiting := 0
-	if longest := s.longest(); longest != nil {
-		waiting = b.share(s.queued, longest.length)
-	}
 	served := s.account.Served()
-	return claim{foreseen: min(served+int64(waiting), many) / full, served: min(served, many)}
+	foreseen := served + int64(b.share(s.queued))
+	return claim{foreseen: min(foreseen, many) / full, served: min(served, many)}
 }
 
-// share is how much of a full batch rows of a length are.
-func (b *Batcher[Row, Result]) share(rows, length int) int {
-	return max(full*rows*length/b.options.MaxTokens, full*rows/b.options.MaxRows)
+// amount is how much work some rows are.
+type amount struct {
+	rows   int
+	tokens int
+}
+
+// share is how much of a full batch some rows are, in thousandths.
+func (b *Batcher[Row, Result]) share(a amount) int {
+	return max(full*a.tokens/b.options.MaxTokens, full*a.rows/b.options.MaxRows)
 }
 
 // count adds a batch, made for one of its requests, to what each of them had.
@@ -75,10 +78,10 @@ func (b *Batcher[Row, Result]) count(made *batch[Row, Result], s *submission[Row
 		if r.submission == s {
 			own++
 		} else {
-			r.submission.account.AddServed(b.share(1, longest))
+			r.submission.account.AddServed(b.share(amount{rows: 1, tokens: longest}))
 		}
 	}
-	s.account.AddServed(max(call, b.share(own, longest)))
+	s.account.AddServed(max(call, b.share(amount{rows: own, tokens: own * longest})))
 }
 
 // forgetServed drops the requests whose rows have all been taken along.
