@@ -21,19 +21,20 @@ const (
 // they are made for.
 type graph struct {
 	*onnxpb.GraphProto
-	fp32  bool // store weights in 32 bits
-	count int
-	made  map[string]string // constants by what they hold
+	prefix string // of the names of values
+	fp32   bool   // store weights in 32 bits
+	count  int
+	made   map[string]string // constants by what they hold
 }
 
 func newGraph(g *onnxpb.GraphProto, fp32 bool) *graph {
-	return &graph{GraphProto: g, fp32: fp32, made: map[string]string{}}
+	return &graph{GraphProto: g, prefix: "retort", fp32: fp32, made: map[string]string{}}
 }
 
 // node adds a node and returns its output's name.
 func (g *graph) node(op string, inputs []string, attributes ...*onnxpb.AttributeProto) string {
 	g.count++
-	name := fmt.Sprintf("retort_%d_%s", g.count, op)
+	name := fmt.Sprintf("%s_%d_%s", g.prefix, g.count, op)
 	g.Node = append(g.Node, &onnxpb.NodeProto{
 		Name: &name, OpType: &op, Input: inputs, Output: []string{name}, Attribute: attributes,
 	})
@@ -54,9 +55,7 @@ func (g *graph) reshape(value string, shape ...int64) string {
 }
 
 func (g *graph) transpose(value string, order ...int64) string {
-	return g.node("Transpose", []string{value}, &onnxpb.AttributeProto{
-		Name: proto.String("perm"), Type: onnxpb.AttributeProto_INTS.Enum(), Ints: order,
-	})
+	return g.node("Transpose", []string{value}, wholes("perm", order...))
 }
 
 // gather takes rows (axis 0), or other slices, by their indices.
@@ -66,6 +65,10 @@ func (g *graph) gather(from, indices string, axis int64) string {
 
 func whole(name string, value int64) *onnxpb.AttributeProto {
 	return &onnxpb.AttributeProto{Name: &name, Type: onnxpb.AttributeProto_INT.Enum(), I: &value}
+}
+
+func wholes(name string, values ...int64) *onnxpb.AttributeProto {
+	return &onnxpb.AttributeProto{Name: &name, Type: onnxpb.AttributeProto_INTS.Enum(), Ints: values}
 }
 
 func real(name string, value float32) *onnxpb.AttributeProto {
@@ -87,13 +90,25 @@ func (g *graph) float(value float32) string {
 	return g.constant(triton.Float32s("", []int64{}, []float32{value}), onnxFloat)
 }
 
+// byte is a constant without dimensions, unsigned and of 8 bits.
+func (g *graph) byte(value byte) string {
+	return g.constant(triton.Raw("", triton.UINT8, []int64{}, []byte{value}), onnxUint8)
+}
+
+// float32s adds a tensor of one dimension in 32 bits.
+func (g *graph) float32s(name string, values []float32) string {
+	shape := []int64{int64(len(values))}
+	g.initializer(name, shape, onnxFloat, triton.Float32s(name, shape, values).Raw())
+	return name
+}
+
 // constant adds a small tensor once.
 func (g *graph) constant(t triton.Tensor, element int32) string {
 	key := fmt.Sprint(element, t.Shape, t.Raw())
 	if name, ok := g.made[key]; ok {
 		return name
 	}
-	name := fmt.Sprintf("retort_constant_%d", len(g.made)+1)
+	name := fmt.Sprintf("%s_constant_%d", g.prefix, len(g.made)+1)
 	g.made[key] = name
 	g.initializer(name, t.Shape, element, t.Raw())
 	return name

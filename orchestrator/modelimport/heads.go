@@ -41,7 +41,7 @@ func build(f *folder, r *recipe, source *safetensors, o Options) (*onnxpb.ModelP
 	if err != nil {
 		return nil, err
 	}
-	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.FP32)
+	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == FP32)
 	n := &network{graph: g, folder: f, source: source, prefix: prefix}
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)

@@ -151,14 +151,13 @@ func read(t *testing.T, made *Result) *onnxpb.ModelProto {
 
 func TestStorage(t *testing.T) {
 	for name, c := range map[string]struct {
-		dtype string
-		fp32  bool
-		want  int32
-	}{"16 bits": {"F32", false, onnxFloat16}, "32 bits": {"F32", true, onnxFloat}, "of BF16": {"BF16", false, onnxFloat16}} {
+		dtype, precision string
+		want             int32
+	}{"16 bits": {"F32", "", onnxFloat16}, "32 bits": {"F32", FP32, onnxFloat}, "of BF16": {"BF16", FP16, onnxFloat16}} {
 		t.Run(name, func(t *testing.T) {
 			f := newTiny(Ranking)
 			f.dtype = c.dtype
-			made, err := importTiny(t, f.write(t), Options{API: Ranking, FP32: c.fp32})
+			made, err := importTiny(t, f.write(t), Options{API: Ranking, Precision: c.precision})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,12 +177,12 @@ func TestExternalData(t *testing.T) {
 	f := newTiny(Embedding)
 	f.config["vocab_size"], f.tensors["embeddings.word_embeddings.weight"] = 800, []int64{800, 4}
 	dir := f.write(t)
-	inside, err := importTiny(t, dir, Options{FP32: true})
+	inside, err := importTiny(t, dir, Options{Precision: FP32})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mostInOneFile = 1000
-	outside, err := importTiny(t, dir, Options{FP32: true})
+	outside, err := importTiny(t, dir, Options{Precision: FP32})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,9 @@ func readONNX(f *folder, r *recipe, name string, o Options) (*weights, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Precision == FP16 || o.Precision == FP32 {
+		return nil, fmt.Errorf("precision %s is for weights in safetensors: the graph %s stays as it is, or becomes %s", o.Precision, name, Int8)
+	}
 	w := &weights{model: &onnxpb.ModelProto{}, file: name, kept: true, storage: "as in the file that was imported"}
 	if err := proto.Unmarshal(data, w.model); err != nil || w.model.Graph == nil {
 		return nil, fmt.Errorf("%s: no ONNX file: %w", name, cmp.Or(err, errors.New("it has no graph")))

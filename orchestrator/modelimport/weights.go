@@ -30,8 +30,35 @@ type weights struct {
 // onnxFiles are where published folders have a graph.
 var onnxFiles = []string{"model.onnx", "onnx/model.onnx"}
 
-// readWeights finds the weights and makes the graph of them.
+// readWeights finds the weights, makes the graph of them, and its products integers if that is wanted.
 func readWeights(f *folder, r *recipe, o Options) (*weights, error) {
+	w, err := findWeights(f, r, o)
+	if err == nil && o.Precision == Int8 {
+		err = w.inInt8()
+	}
+	if err != nil && w != nil {
+		w.close()
+	}
+	return w, err
+}
+
+// inInt8 makes the products of the graph integers.
+func (w *weights) inInt8() error {
+	if len(w.beside) > 0 {
+		return fmt.Errorf("%s: its weights are in files of their own, which are not read for products in int8", w.file)
+	}
+	products, err := inInt8(w.model)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.file, err)
+	}
+	w.kept = false
+	w.storage = fmt.Sprintf("%d products of matrices computed in int8 (weights of 7 bits with a scale for each column, states of 8 bits with a scale for each "+
+		"token, made as the graph runs); the rest %s", products, w.storage)
+	return nil
+}
+
+// findWeights finds the weights and makes the graph of them.
+func findWeights(f *folder, r *recipe, o Options) (*weights, error) {
 	graph := ""
 	for _, name := range onnxFiles {
 		if graph == "" && f.has(name) {
@@ -46,7 +73,7 @@ func readWeights(f *folder, r *recipe, o Options) (*weights, error) {
 		return readONNX(f, r, graph, o)
 	}
 	w := &weights{file: "model.safetensors", storage: "fp16, computed in fp32"}
-	if o.FP32 {
+	if o.Precision == FP32 {
 		w.storage = "fp32"
 	}
 	var err error

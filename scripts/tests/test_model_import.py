@@ -27,8 +27,8 @@ MINILM = json.loads((TESTDATA / "minilm.json").read_text())["cases"]
 EXACT, HALF = 5e-5, 5e-3
 
 
-def retort(*arguments: object) -> subprocess.CompletedProcess:
-    return subprocess.run([ROOT / "bin/retort", "model", "import", *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE)
+def retort(*arguments: object, command: str = "import") -> subprocess.CompletedProcess:
+    return subprocess.run([ROOT / "bin/retort", "model", command, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def token_states(folder: Path) -> Path:
@@ -63,15 +63,18 @@ def imported(tmp_path_factory):
 
 def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
     """Imports a model of every kind; the ids of the models by API."""
-    wanted = {"embedding": ["tests/minilm", "tests/onnx", "tests/half"], "ranking": []}
+    wanted = {"embedding": ["tests/minilm", "tests/minilm-int8", "tests/onnx", "tests/half"], "ranking": ["tests/int8"]}
     made = [
         retort(minilm(), "--api", "embedding", "--id", "tests/minilm", "--repository", repository),
+        retort("minilm", "--id", "tests/minilm-int8", "--repository", repository, command="quantize"),
+        retort(folders.make(source / "int8", "roberta", "ranking"), "--api", "ranking", "--id", "tests/int8", "--precision", "int8",
+               "--repository", repository),
         retort(token_states(source / "onnx"), "--api", "embedding", "--id", "tests/onnx", "--repository", repository),
         retort(folders.make(source / "half", "xlmr", "embedding"), "--api", "embedding", "--id", "tests/half", "--repository", repository)]
     for family in folders.FAMILIES:
         for api in wanted:
             folder = folders.make(source / api / family, family, api)
-            made.append(retort(folder, "--api", api, "--id", f"tests/{family}", "--name", f"{family}_{api}", "--fp32", "--repository", repository))
+            made.append(retort(folder, "--api", api, "--id", f"tests/{family}", "--name", f"{family}_{api}", "--precision", "fp32", "--repository", repository))
             wanted[api].append(f"tests/{family}")
     assert [m.stderr for m in made if m.returncode] == []
     return wanted
@@ -123,6 +126,19 @@ def test_minilm_as_its_package_has_it(imported):
     for case, vector in zip(MINILM, vectors):
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
         assert float(vector @ np.array(case["vector"])) > 0.99999, case["text"]
+
+
+def test_int8_is_near_and_does_not_depend_on_the_batch(imported):
+    texts = [case["text"] for case in MINILM]
+    together = embed(imported, "tests/minilm-int8", texts)
+    exact = embed(imported, "tests/minilm", texts)
+    assert (together * exact).sum(1).min() > 0.98
+    assert np.abs(together - exact).max() > 1e-4, "it is the other model"
+    for text, vector in zip(texts, together):
+        np.testing.assert_allclose(embed(imported, "tests/minilm-int8", [text])[0], vector, rtol=0, atol=1e-6)
+    logits = rank(imported, "tests/int8", folders.TEXTS)
+    np.testing.assert_allclose(logits, GOLDEN["roberta"]["logits"], rtol=0, atol=0.1)
+    np.testing.assert_allclose([rank(imported, "tests/int8", [text])[0] for text in folders.TEXTS], logits, rtol=0, atol=1e-5)
 
 
 def test_a_graph_of_token_states_is_pooled(imported):
