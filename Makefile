@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 export PATH := $(PATH):/usr/local/go/bin
 
 # Debian packages the build and the local Triton need.
-PACKAGES := g++ librdkit-dev libboost-dev python3-venv libpython3.11
+PACKAGES := g++ librdkit-dev libboost-dev libgoogle-perftools-dev python3-venv libpython3.11
 # What only the tests need: the browser for the page, and a font for it.
 TEST_PACKAGES := chromium fonts-dejavu-core
 
@@ -63,8 +63,8 @@ test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in 
 	@$(PYTEST) -q scripts/tests/engine
 
 .PHONY: bench
-bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; PART=embedding for one part
-	@$(PYTHON) scripts/bench/run.py --args="$(ARGS)" $(PART)
+bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; PART=embedding for one part, UPDATE=1 writes them there
+	@$(PYTHON) scripts/bench/run.py $(if $(UPDATE),--update) --args="$(ARGS)" $(PART)
 
 .PHONY: eval-masked
 eval-masked: .venv-eval/stamp ## measure the masked API through HTTP, into the model's EVALUATION.md: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options

@@ -28,6 +28,6 @@
 //
 // # Building
 //
-// All cgo is in package chem/rdkit. Debian 12: apt-get install g++ librdkit-dev libboost-dev; at run time librdkit1.
+// All cgo is in package chem/rdkit. Debian 12: apt-get install g++ librdkit-dev libboost-dev libgoogle-perftools-dev; at run time librdkit1.
 // Reference data (the SA table) is embedded and loaded at the first call that needs it, or by [Warm].
 package chem

@@ -4,15 +4,18 @@
 // shared by goroutines, and any number of goroutines may call at once. A call cannot be
 // interrupted; package chem bounds what it passes on and looks at the context between calls.
 //
-// Building needs g++, librdkit-dev 202209.3 and libboost-dev (Debian 12); running needs
-// librdkit1.
+// RDKit allocates and frees many small objects: with glibc's malloc that is a third of a gateway's
+// time in chemistry. So tcmalloc is linked in (statically), which makes that time a fifth shorter.
+//
+// Building needs g++, librdkit-dev 202209.3, libboost-dev and libgoogle-perftools-dev (Debian 12);
+// running needs librdkit1.
 package rdkit
 
 /*
 #cgo CXXFLAGS: -std=c++17 -O2 -march=x86-64-v2 -Wall -isystem /usr/include/rdkit -I${SRCDIR}/cairo
 #cgo LDFLAGS: -lRDKitMolDraw2D -lRDKitDescriptors -lRDKitFingerprints -lRDKitChemTransforms
 #cgo LDFLAGS: -lRDKitDepictor -lRDKitFileParsers -lRDKitSubstructMatch -lRDKitSmilesParse -lRDKitGraphMol
-#cgo LDFLAGS: -lRDKitRDGeometryLib -lRDKitDataStructs -lRDKitRDGeneral -l:libcairo.so.2
+#cgo LDFLAGS: -lRDKitRDGeometryLib -lRDKitDataStructs -lRDKitRDGeneral -l:libcairo.so.2 -l:libtcmalloc_minimal.a
 #include "shim.h"
 */
 import "C"

@@ -3,6 +3,11 @@
     decode        100 hidden states in one /decode, against ONNX Runtime alone on the same graph, and against the PyTorch greedy
                   loop in fp32 with a key/value cache and without, on the same weights and threads; the API's time has JSON, the
                   gateway and Triton in it. What the graph computes in is printed beside the figures
+    evaluations   molecules evaluated per second by a /generate with a cheap objective (QED), one and eight at once, against ONNX
+                  Runtime alone decoding as many states around the same seeds in the batch that is fastest. A search also reads,
+                  scores and compares what it decodes, makes some of its points by edits of molecules, which need no decoding,
+                  and decodes more states than it evaluates, since many give a molecule that is known: so the states that
+                  Triton decoded per second are printed too
     share         the gateway's own part (chemistry, CMA-ES, everything but waiting for a place in a batch and for Triton) of a
                   /generate of 30 particles
     memory        peak resident memory of gateway and Triton after a /generate of 1,000 particles in one iteration
@@ -14,6 +19,7 @@ Needs torch: `make .venv-train/stamp`.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -28,6 +34,7 @@ import onnxruntime
 import torch
 
 from scripts.bench.arithmetic import arithmetic
+from scripts.bench.busy import Busy, verdict
 from scripts.train.latent import decoding, start
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,13 +83,58 @@ def decode(api: API, rows: int, rounds: int) -> None:
         print(f"          {name} {1000 * statistics.median(spent):.0f} ms: {statistics.median(spent) / own:.1f} times{wanted}", flush=True)
 
 
-def alone(states: torch.Tensor) -> Callable[[], object]:
-    """Greedy decoding by ONNX Runtime in this process: no gateway, no Triton."""
+@functools.cache
+def session_of_graph() -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
-    session = onnxruntime.InferenceSession(str(GRAPH), options, providers=["CPUExecutionProvider"])
+    options.add_session_config_entry("session.intra_op.spin_duration_us", "50")  # as scripts/triton/backends/onnxruntime does
+    return onnxruntime.InferenceSession(str(GRAPH), options, providers=["CPUExecutionProvider"])
+
+
+def alone(states: torch.Tensor) -> Callable[[], object]:
+    """Greedy decoding by ONNX Runtime in this process: no gateway, no Triton."""
+    session = session_of_graph()
     feed = {"hiddens": states[:, None].numpy(), "temperature": np.zeros((len(states), 1), np.float32), "seed": np.zeros((len(states), 1), np.int64)}
     return lambda: session.run(["token_ids"], feed)
+
+
+PARTICLES, ITERATIONS = 30, 50
+BATCHES = (16, 32, 64, 128)
+
+
+def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
+    around = torch.tensor([s[0] for s in api.post("/hidden", {"sequences": STARTS[:8]})["hiddens"]])
+    count = PARTICLES * ITERATIONS
+    states = around.repeat(-(-count // len(around)), 1)[:count]
+    states = states + torch.randn(states.shape, generator=torch.Generator().manual_seed(2))
+    trials = {size: [alone(states[at:at + size]) for at in range(0, 4 * size, size)] for size in BATCHES}
+    speeds = {size: 4 * size / min(seconds(lambda calls=calls: [call() for call in calls]) for _ in range(2)) for size, calls in trials.items()}
+    size = max(speeds, key=speeds.get)
+    calls = [alone(states[at:at + size]) for at in range(0, count, size)]
+    busy = Busy(*processes.values())
+    bare: list[float] = []
+    found: dict[int, list[tuple[float, float]]] = {1: [], 8: []}
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(rounds):
+            bare.append(count / seconds(lambda: [call() for call in calls]))
+            for searches, figures in found.items():
+                before = decoded()
+                spent = seconds(lambda n=searches: list(pool.map(lambda s: api.generate(s, PARTICLES, ITERATIONS), STARTS[:n])))
+                figures.append((searches * count / spent, (decoded() - before) / spent))
+    others = busy.others()
+    print(f"evaluations  ONNX Runtime alone decodes {statistics.median(bare):.0f} states/s in batches of {size} (best of {BATCHES})", flush=True)
+    for searches, least in ((1, 0.7), (8, 0.85)):
+        ratio = statistics.median(f / b for (f, _), b in zip(found[searches], bare))
+        share = statistics.median(d / b for (_, d), b in zip(found[searches], bare))
+        print(f"          {searches} at once: {statistics.median(f for f, _ in found[searches]):.0f} evaluations/s, {ratio:.2f} times that; "
+              f"{verdict(ratio, others, least=least)}; Triton decodes {share:.2f} times as many states/s as that", flush=True)
+
+
+def decoded() -> float:
+    """States that Triton has decoded so far."""
+    with urllib.request.urlopen(f"http://{os.environ['RETORT_TEST_TRITON_METRICS']}/metrics", timeout=60) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("nv_inference_count{") and 'model="latent_decoder' in line)
 
 
 def share(api: API, log: Path) -> None:
@@ -137,9 +189,11 @@ def main() -> None:
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     api = API(given.url)
     decode(api, given.rows, given.rounds)
+    processes = {"gateway": given.gateway_pid, "Triton": given.triton_pid}
+    evaluations(api, given.rounds, processes)
     share(api, given.log)
     together(api, max(1, given.rounds // 2))
-    memory(api, {"gateway": given.gateway_pid, "Triton": given.triton_pid})
+    memory(api, processes)
 
 
 if __name__ == "__main__":

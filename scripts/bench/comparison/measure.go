@@ -18,6 +18,9 @@ type Side struct {
 	Name   string
 	Call   func(ctx context.Context, texts []string, lo, hi int) error
 	Served Processes
+	// Own is a load of the side's own, one request at a time, where the side is not asked as the others are; nil for the
+	// workload's.
+	Own *Load
 }
 
 // Load is a workload cut in requests of Size texts.
@@ -49,11 +52,15 @@ type Comparison struct {
 	sides       []Side
 	figures     []figures
 	others      float64 // share of the machine that other programs had meanwhile
+	again       int     // rounds that were taken again because others had too much of it
 }
 
 // Throughput measures texts (or pairs) per second of each side at a concurrency.
 func (p Plan) Throughput(ctx context.Context, title string, concurrency int, l Load, sides []Side) (*Comparison, error) {
 	return rounds(title, p.Each+"s/s", p.Rounds, sides, func(s Side) (float64, int, error) {
+		if s.Own != nil {
+			return s.Own.rate(ctx, s, 1, p.Period)
+		}
 		return l.rate(ctx, s, concurrency, p.Period)
 	})
 }
@@ -78,44 +85,64 @@ func (p Plan) Latency(ctx context.Context, title string, texts []string, sides [
 // patience ends a comparison on a machine so busy that one request outlasts a period: once it is over, fewest rounds
 // are enough.
 const (
-	patience = 3 * time.Minute
+	patience = 100 * time.Second
 	fewest   = 5
 )
 
-// rounds measures the sides in turn, every second round in reverse, after one round that is not counted. measure
-// returns a figure and the texts served.
+// A round in which other programs had more than disturbed of the machine is taken again, as often as there are rounds.
+const disturbed = 0.05
+
+// rounds measures the sides in turn, every second round in reverse, after one round that is not counted, and those in
+// which others disturbed too much again. measure returns a figure and the texts served.
 func rounds(title, unit string, count int, sides []Side, measure func(Side) (float64, int, error)) (*Comparison, error) {
 	c := &Comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
 	fmt.Fprintf(os.Stderr, "measuring: %s\n", title)
-	var before usage
 	start := time.Now()
-	for round := range count + 1 {
-		if round > fewest && time.Since(start) > patience {
+	var shares []float64
+	for round := 0; len(shares) < count+1; round++ {
+		if len(shares) > fewest && time.Since(start) > patience {
 			break
 		}
-		if round == 1 {
-			before = now(sides)
+		before := now(sides)
+		taken, err := c.round(round, measure)
+		if err != nil {
+			return nil, err
 		}
-		for turn := range sides {
-			i := turn
-			if round%2 == 1 {
-				i = len(sides) - 1 - turn
-			}
-			used := sides[i].Served.used()
-			value, texts, err := measure(sides[i])
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", title, sides[i].Name, err)
-			}
-			if round == 0 {
-				continue
-			}
-			spent := sides[i].Served.used() - used
-			c.figures[i].values = append(c.figures[i].values, value)
-			c.figures[i].cost = append(c.figures[i].cost, float64(spent.Microseconds())/1e3/float64(texts))
+		share := now(sides).others(before)
+		if round > 0 && share > disturbed && c.again < count && time.Since(start) < patience {
+			c.again++
+			continue
+		}
+		shares = append(shares, share)
+		if round == 0 {
+			continue
+		}
+		for i := range sides {
+			c.figures[i].values = append(c.figures[i].values, taken[i].values...)
+			c.figures[i].cost = append(c.figures[i].cost, taken[i].cost...)
 		}
 	}
-	c.others = now(sides).others(before)
+	c.others = Mean(shares[1:])
 	return c, nil
+}
+
+// round measures each side once.
+func (c *Comparison) round(number int, measure func(Side) (float64, int, error)) ([]figures, error) {
+	taken := make([]figures, len(c.sides))
+	for turn := range c.sides {
+		i := turn
+		if number%2 == 1 {
+			i = len(c.sides) - 1 - turn
+		}
+		used := c.sides[i].Served.used()
+		value, texts, err := measure(c.sides[i])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", c.title, c.sides[i].Name, err)
+		}
+		spent := c.sides[i].Served.used() - used
+		taken[i] = figures{values: []float64{value}, cost: []float64{float64(spent.Microseconds()) / 1e3 / float64(texts)}}
+	}
+	return taken, nil
 }
 
 // usage is processor time up to a moment.
@@ -161,6 +188,15 @@ func (l Load) rate(ctx context.Context, s Side, concurrency int, period time.Dur
 		return 0, 0, context.Cause(ctx)
 	}
 	return float64(done.Load()) / time.Since(start).Seconds(), int(done.Load()), nil
+}
+
+// Mean is 0 of nothing.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / max(1, float64(len(values)))
 }
 
 // Median is the mean of the two in the middle where there are two.

@@ -42,6 +42,9 @@ func (t *Table) Added(c *Comparison, other int, wanted Goal) {
 	t.row(c, other, func(a, b float64) float64 { return a - b }, " ms more", wanted)
 }
 
+// mostOthers is the share of the machine that other programs may have had where a bound is judged.
+const mostOthers = 0.10
+
 func (t *Table) row(c *Comparison, other int, of func(a, b float64) float64, unit string, wanted Goal) {
 	a, b := c.figures[0], c.figures[other]
 	found := make([]float64, len(a.values))
@@ -53,12 +56,18 @@ func (t *Table) row(c *Comparison, other int, of func(a, b float64) float64, uni
 	switch {
 	case wanted == Goal{}:
 		bound, verdict = "", ""
+	case c.others > mostOthers:
+		verdict = fmt.Sprintf("not judged: others took %.0f %%", 100*c.others)
 	case wanted.met(Median(found)):
 		verdict = "met"
 	}
-	fmt.Fprintf(t.out, "| %s, %s | %s | %s | %s | %s%s | %s | %s | %.2f, %.2f | %.0f %% |\n",
+	others := fmt.Sprintf("%.0f %%", 100*c.others)
+	if c.again > 0 {
+		others += fmt.Sprintf(", %d rounds again", c.again)
+	}
+	fmt.Fprintf(t.out, "| %s, %s | %s | %s | %s | %s%s | %s | %s | %.2f, %.2f | %s |\n",
 		c.title, c.unit, spread(a.values), c.sides[other].Name, spread(b.values), spread(found), unit, bound,
-		verdict, Median(a.cost), Median(b.cost), 100*c.others)
+		verdict, Median(a.cost), Median(b.cost), others)
 }
 
 // spread is a median and, in brackets, the lowest and the highest.

@@ -48,9 +48,9 @@ func each(size int, run func(ctx context.Context, call int) error) func(context.
 	}
 }
 
-// sides are the same texts as tensors in calls of size rows: sent to the same Triton, and given to ONNX Runtime alone
-// where there is a Python that has it. stop ends what they started.
-func (d *direct) sides(name string, texts []string, size int) (sides []comparison.Side, stop func(), err error) {
+// sides are the same texts as tensors in calls of size rows, sent to the same Triton, and ONNX Runtime alone, where there
+// is a Python that has it: on the same calls, and at its best where group is not 0. stop ends what they started.
+func (d *direct) sides(ctx context.Context, name string, texts []string, size, group int) (sides []comparison.Side, stop func(), err error) {
 	calls, err := d.calls(texts, size)
 	if err != nil {
 		return nil, nil, err
@@ -63,12 +63,16 @@ func (d *direct) sides(name string, texts []string, size int) (sides []compariso
 	if *python == "" {
 		return sides, func() {}, nil
 	}
-	bare, err := comparison.NewBare(*python, filepath.Join(*entry, "1", "model.onnx"), calls)
+	if group > 0 {
+		best, stop, err := comparison.Best(ctx, *python, *entry, texts, group, d.request)
+		return append(sides, best), stop, err
+	}
+	alone, err := comparison.NewBare(*python, filepath.Join(*entry, "1", "model.onnx"), calls)
 	if err != nil {
 		return nil, nil, err
 	}
-	sides = append(sides, comparison.Side{Name: "ONNX Runtime alone, the same tensors", Call: each(size, bare.Run), Served: comparison.Known(bare.PID())})
-	return sides, func() { _ = bare.Close() }, nil
+	sides = append(sides, comparison.Side{Name: bare, Call: each(size, alone.Run), Served: comparison.Known(alone.PID())})
+	return sides, func() { _ = alone.Close() }, nil
 }
 
 func (d *direct) request(texts []string) (*triton.Request, error) {

@@ -77,9 +77,9 @@ const (
 	peer  = "peer"
 )
 
-// sides are the same pairs as tensors: sent to the same Triton, and given to ONNX Runtime alone where there is a Python
-// that has it. stop ends what they started.
-func (d *direct) sides(texts []string, size int) (sides []comparison.Side, stop func(), err error) {
+// sides are the same pairs as tensors sent to the same Triton, and ONNX Runtime alone at its best on as many of them as
+// are under way at once, where there is a Python that has it. stop ends what they started.
+func (d *direct) sides(ctx context.Context, texts []string, size, group int) (sides []comparison.Side, stop func(), err error) {
 	calls, first, err := d.calls(texts, size)
 	if err != nil {
 		return nil, nil, err
@@ -102,12 +102,8 @@ func (d *direct) sides(texts []string, size int) (sides []comparison.Side, stop 
 	if *python == "" {
 		return sides, func() {}, nil
 	}
-	bare, err := comparison.NewBare(*python, filepath.Join(*entry, "1", "model.onnx"), calls)
-	if err != nil {
-		return nil, nil, err
-	}
-	sides = append(sides, comparison.Side{Name: "ONNX Runtime alone, the same tensors", Call: each(bare.Run), Served: comparison.Known(bare.PID())})
-	return sides, func() { _ = bare.Close() }, nil
+	best, stop, err := comparison.Best(ctx, *python, *entry, texts, group, d.request)
+	return append(sides, best), stop, err
 }
 
 func (d *direct) request(texts []string) (*triton.Request, error) {
