@@ -12,6 +12,7 @@ parts:
               length, in the calls that are fastest here) and against infinity-emb: throughput, latency, mixed lengths; starts its own
               Triton. RETORT_BENCH_PEER=0 leaves infinity out, whose first start installs 5 GB. The local Triton runs graphs
               through a Python backend of this project (scripts/triton/backends): ONNX Runtime alone shows what that costs
+  int8        the embedding model in int8 (retort model quantize) against itself in fp32, both through the gateway; starts its own Triton
   memory      the gateway's resident memory under loads on four APIs at once; starts its own Triton; ARGS="--minutes 10" for longer
   ranking     the ranking API likewise, with the ranker of the repository: pairs per second, and single passages among lists;
               under 6 minutes (infinity's start not counted), ARGS="-rounds 3 -period 1s" in less
@@ -40,6 +41,7 @@ import os
 import platform
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -55,6 +57,7 @@ from environments import CACHE, ROOT, environment  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+TWIN = MODEL + "-int8"
 
 
 def main() -> int:
@@ -156,10 +159,11 @@ def masked(extra: list[str]) -> int:
     return around("masked", extra)
 
 
-def around(part: str, extra: list[str]) -> int:
+def around(part: str, extra: list[str], repository: str = "") -> int:
     """A Triton of its own, on free ports, around the rest of the part."""
     again = [sys.executable, str(HERE / "run.py"), f"--behind={part}", f"--args={shlex.join(extra)}", part]
-    return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), "--", *again])
+    served = ["--repository", repository] if repository else []
+    return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), *served, "--", *again])
 
 
 def chat(extra: list[str]) -> int:
@@ -244,6 +248,20 @@ def masked_behind(triton: str, extra: list[str]) -> int:
                        Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(), *extra])
 
 
+def int8(extra: list[str]) -> int:
+    """A repository of the model and its twin, around the rest of the part."""
+    with tempfile.TemporaryDirectory(prefix="retort-bench-int8-") as folder:
+        shutil.copytree(ROOT / "model_repository" / "minilm_embed", Path(folder, "minilm_embed"))
+        subprocess.run([ROOT / "bin" / "retort", "model", "quantize", "minilm_embed", "--id", TWIN, "--repository", folder],
+                       check=True, stdout=subprocess.DEVNULL)
+        return around("int8", extra, folder)
+
+
+def int8_behind(triton: str, extra: list[str]) -> int:
+    with servers.gateway(triton, repository=Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])) as gateway:
+        return follow([*program("embedding", triton, MODEL), "-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid), "-twin", TWIN, *extra])
+
+
 def memory(extra: list[str]) -> int:
     return around("memory", extra)
 
@@ -308,10 +326,10 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {"embedding": embedding, "ranking": ranking, "latent": latent, "masked": masked, "chat": chat, "memory": memory, "jobs": jobs,
+PARTS = {"embedding": embedding, "ranking": ranking, "latent": latent, "masked": masked, "chat": chat, "int8": int8, "memory": memory, "jobs": jobs,
          "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes}
 BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "masked": masked_behind, "chat": chat_behind,
-          "memory": memory_behind, "jobs": jobs_behind}
+          "int8": int8_behind, "memory": memory_behind, "jobs": jobs_behind}
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Server:
         self.stop()
 
 
-def gateway(triton: str, api: str = "embedding", jobs: str = "") -> Server:
+def gateway(triton: str, api: str = "embedding", jobs: str = "", repository: Path = ROOT / "model_repository") -> Server:
     """bin/retort in front of a running Triton; `url` is that of the API, or the main port's with jobs, which are kept in that folder."""
     main, *own = free_ports(1 + len(APIS))
     ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
@@ -74,7 +74,7 @@ def gateway(triton: str, api: str = "embedding", jobs: str = "") -> Server:
     url, ready = (f"http://127.0.0.1:{main}", f"/{api}/v1/health/ready") if jobs else (f"http://127.0.0.1:{own[APIS.index(api)]}", "/v1/health/ready")
     return Server("gateway", [str(ROOT / "bin" / "retort"), "serve"], {
         "RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, **kept, "RETORT_TRITON_URL": triton,
-        "RETORT_MODEL_REPOSITORY": str(ROOT / "model_repository")}, url, ready, 60)
+        "RETORT_MODEL_REPOSITORY": str(repository)}, url, ready, 60)
 
 
 def infinity() -> Server:

@@ -32,6 +32,7 @@ var (
 	entry      = flag.String("entry", "model_repository/minilm_embed", "its folder in the model repository")
 	times      = flag.Int("rounds", 7, "rounds per measurement, after one that is not counted")
 	period     = flag.Duration("period", 2*time.Second, "length of a round of one side")
+	twin       = flag.String("twin", "", "public id of the model in int8: only it is measured, against the model")
 	only       = flag.String("only", "", "singles, batches, lone or lengths: one of the comparisons")
 )
 
@@ -92,6 +93,9 @@ const (
 // compare runs the workloads and prints their rows as they come.
 func (b *bench) compare(ctx context.Context) error {
 	t := comparison.NewTable(os.Stdout, plan().Each)
+	if *twin != "" {
+		return b.twins(ctx)
+	}
 	workloads := []struct {
 		name string
 		run  func(context.Context, *comparison.Table) error
@@ -103,6 +107,30 @@ func (b *bench) compare(ctx context.Context) error {
 		if err := w.run(ctx, t); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// twins compares the model in int8 with the model, both served by the gateway.
+func (b *bench) twins(ctx context.Context) error {
+	t := comparison.NewTable(os.Stdout, plan().Each)
+	int8 := comparison.Side{Name: "in int8", Call: (&server{*gatewayURL + "/v1/embeddings", *twin}).embed, Served: b.gateway.Served}
+	fp32 := b.gateway
+	fp32.Name = "the same model in fp32, the same gateway"
+	for _, w := range []struct {
+		title             string
+		texts             []string
+		concurrency, size int
+	}{
+		{"in int8: single short texts, 32 at once", b.short, 32, 1},
+		{"in int8: requests of 32 short texts, 4 at once", b.short, 4, 32},
+		{"in int8: requests of 128 texts of 10 to 256 tokens, 2 at once", b.mixed, 2, 128},
+	} {
+		c, err := plan().Throughput(ctx, w.title, w.concurrency, comparison.Requests(w.texts, w.size), []comparison.Side{int8, fp32})
+		if err != nil {
+			return err
+		}
+		t.Ratio(c, 1, comparison.Goal{Bound: 1.5})
 	}
 	return nil
 }
