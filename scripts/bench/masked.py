@@ -58,10 +58,22 @@ class API:
 
 
 def templates(entry: Path, count: int = COUNT) -> sampler.Rows:
-    """Rows of masks alone, of the entry's lengths."""
-    table = np.loadtxt(entry / "lengths.txt", dtype=np.int64)
-    lengths = np.random.default_rng(1).choice(np.repeat(table[:, 0], table[:, 1]), count).clip(7)
-    return rows_of(lengths, np.arange(count))
+    """Rows of masks alone, as long as those that the API makes."""
+    return rows_of(lengths_of(entry, count), np.arange(count))
+
+
+def lengths_of(entry: Path, count: int) -> np.ndarray:
+    """Tokens of `count` rows de novo: drawn as orchestrator/masked/lengths.go does, a published length of a molecule of quality, but at least
+    min_add_len, and for that the tokens of a molecule about as long."""
+    random = np.random.default_rng(1)
+    tokens, published, _, good = np.loadtxt(entry / "lengths.txt", dtype=np.int64).T
+    share = good / good.sum()
+    drawn = np.maximum(random.choice(published, count, p=share), SETTINGS["min_add_len"])
+    found = []
+    for length in drawn:
+        near = np.where(abs(published - length) <= 0.5 + 0.05 * length, share, 0)
+        found.append(random.choice(tokens, p=near / near.sum()))
+    return np.array(found)
 
 
 def rows_of(lengths: np.ndarray, seeds: np.ndarray) -> sampler.Rows:
@@ -100,8 +112,7 @@ BATCHES = (16, 32, 64, 128)
 def thousand(api: API, entry: Path, turns: int, processes: list[int]) -> None:
     """One request for 1,000 molecules against ONNX Runtime alone on as many rows, sorted by length, in the batch that is fastest."""
     session = session_of(entry)
-    table = np.loadtxt(entry / "lengths.txt", dtype=np.int64)
-    lengths = np.sort(np.random.default_rng(1).choice(np.repeat(table[:, 0], table[:, 1]), MANY).clip(7))
+    lengths = np.sort(lengths_of(entry, MANY))
     cut = {size: [unmasking(session, rows_of(lengths[at:at + size], np.arange(at, min(at + size, MANY)))) for at in range(0, MANY, size)] for size in BATCHES}
     middle = {size: calls[len(calls) // 2] for size, calls in cut.items()}
     speeds = {size: size / min(seconds(middle[size]) for _ in range(2)) for size in BATCHES}

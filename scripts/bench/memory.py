@@ -1,4 +1,4 @@
-"""The gateway's resident memory while clients of four APIs keep asking: short texts one by one and by 32, texts of 10 to 256
+"""The gateway's resident memory while clients of four APIs keep asking: short texts one by one and by 32, texts of 10 to 120
 words, lists of 100 passages, searches for molecules, masked molecules.
 
     make bench PART=memory                               five minutes
@@ -35,8 +35,8 @@ def loads(models: dict[str, str]) -> dict[str, tuple[int, str, object]]:
     return {
         "single short texts": (16, "/embedding/v1/embeddings", lambda n: {"model": models["embedding"], "input": text(12, n)}),
         "32 short texts": (2, "/embedding/v1/embeddings", lambda n: {"model": models["embedding"], "input": [text(12, 32 * n + i) for i in range(32)]}),
-        "128 texts of 10 to 256 words": (1, "/embedding/v1/embeddings", lambda n: {
-            "model": models["embedding"], "input": [text(10 + (37 * i) % 190, 128 * n + i) for i in range(128)]}),
+        "128 texts of 10 to 120 words": (1, "/embedding/v1/embeddings", lambda n: {
+            "model": models["embedding"], "input": [text(10 + (37 * i) % 110, 128 * n + i) for i in range(128)]}),
         "a query and 100 passages": (1, "/ranking/v1/ranking", lambda n: {
             "model": models["ranking"], "query": {"text": "What eases pain?"}, "passages": [{"text": text(40, 100 * n + i)} for i in range(100)]}),
         "a search, 30 particles, 10 iterations": (2, "/latent/generate", lambda n: {
@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--gateway-pid", type=int, required=True)
     parser.add_argument("--minutes", type=float, default=5)
     given = parser.parse_args()
-    models = {api: ask(f"{given.url}/{api}/v1/models")["data"][0]["id"] for api in ("embedding", "ranking")}
+    models = {"embedding": "sentence-transformers/all-MiniLM-L6-v2", "ranking": ask(f"{given.url}/ranking/v1/models")["data"][0]["id"]}
     stop, failed, served = threading.Event(), [], dict.fromkeys(loads(models), 0)
 
     def client(name: str, path: str, body, first: int, step: int) -> None:
