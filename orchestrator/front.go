@@ -71,16 +71,24 @@ func behind(prefix string, serve fasthttp.RequestHandler) fiber.Handler {
 	}
 }
 
-// ready says which APIs can serve: 200 when all can, 503 otherwise.
+// ready says which APIs can serve: 200 when all can, or with ?any when at least one can; 503 otherwise.
 func (a *application) ready(c *fiber.Ctx) error {
-	status := fiber.StatusOK
+	count := 0
 	apis := fiber.Map{}
 	for _, g := range a.gateways {
 		err := g.Ready()
 		apis[g.API().Name()] = err == nil
-		if err != nil {
-			status = fiber.StatusServiceUnavailable
+		if err == nil {
+			count++
 		}
+	}
+	wanted := len(a.gateways)
+	if c.Context().QueryArgs().Has("any") {
+		wanted = 1
+	}
+	status := fiber.StatusOK
+	if count < wanted {
+		status = fiber.StatusServiceUnavailable
 	}
 	return c.Status(status).JSON(fiber.Map{"ready": status == fiber.StatusOK, "apis": apis})
 }

@@ -355,6 +355,12 @@ func TestModelsComeAndGo(t *testing.T) {
 		return func() bool { got, _ := p.post("embedding", "/v1/embeddings", body); return got == status }
 	}
 	p.eventually("the second model serves", answers(two, 200))
+	if all, _ := p.get("main", "/v1/health/ready"); all != 503 {
+		t.Errorf("ready is %d while only the embedding API can serve", all)
+	}
+	if some, _ := p.get("main", "/v1/health/ready?any"); some != 200 {
+		t.Errorf("ready?any is %d while the embedding API can serve", some)
+	}
 	p.triton.Unload("minilm_embed_qa")
 	p.eventually("the second model is gone", answers(two, 404))
 	if !answers(one, 200)() {
@@ -368,6 +374,7 @@ func TestModelsComeAndGo(t *testing.T) {
 		status, text := p.get("main", "/v1/health/ready")
 		return status == 503 && strings.Contains(text, `"embedding":false`)
 	})
+	p.eventually("no API is ready", func() bool { status, _ := p.get("main", "/v1/health/ready?any"); return status == 503 })
 	p.triton.Restart()
 	p.eventually("Triton is back", answers(one, 200))
 }
