@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import references
+
 import compare
 import facts
 import groups
@@ -28,7 +30,7 @@ Parts = list[str]
 Choose = Callable[[Sequence[str]], str]
 
 ABLE = ("I read drawings of single molecules. I can give the SMILES, InChI and molecular formula, the mass, charge and logP, count atoms, bonds, "
-        "rings, stereocentres and functional groups, say whether an element or group is there, and compare two drawings.")
+        "rings, stereocentres and functional groups, say whether an element or group is there, and compare two drawings, or one with a SMILES or a common name that you write.")
 BEYOND = "That is beyond me. "
 PICTURE = "Send me a drawing of a molecule as a picture, please."
 NOTHING = "This picture does not look like a drawing of a molecule, so I cannot answer that."
@@ -75,6 +77,9 @@ class Answers:
             return [f"There is no {wish.missing} drawing: you have shown me {number(self.wishes.shown, 'picture', 'pictures')}."]
         if not wish.drawings:
             return ["I need a drawing for that. " + PICTURE]
+        if wish.asked.references:
+            told = [self.against(wish, drawing, reference) for drawing in wish.drawings for reference in wish.asked.references]
+            return [part for i, parts in enumerate(told) for part in ([" "] if i else []) + parts]
         if family in PAIR or COMPARING & set(wish.asked.modes):
             return self.pair(wish)
         out: Parts = []
@@ -185,7 +190,12 @@ class Answers:
         return [text] if brief else [self.choose(["The SMILES is ", "I read it as ", "This is "]), text, "."]
 
     def name(self, asked: Asked, reading, brief: bool) -> Parts:
-        return ["I do not know the names of molecules. Its SMILES is ", Smiles(reading.smiles), "."]
+        name, exact = references.called(reading.molecule)
+        if not name:
+            return ["I know the names of a few hundred common molecules only, and this is none of them. Its SMILES is ", Smiles(reading.smiles), "."]
+        if brief:
+            return [name]
+        return [f"It is known as {name}: " if exact else f"But for its stereochemistry it is {name}: ", Smiles(reading.smiles), "."]
 
     def inchi(self, asked: Asked, reading, brief: bool) -> Parts:
         text, key = facts.inchi(reading.molecule)
@@ -221,6 +231,14 @@ class Answers:
             return [f"{reading.confidence:.0%}"]
         sure = "I am quite sure" if reading.confidence >= UNSURE else "I am not sure"
         return [f"{sure}: the chance that I read the drawing exactly is about {reading.confidence:.0%}."]
+
+    def against(self, wish: Wish, drawing: int, reference) -> Parts:
+        """A comparison of a drawing with a molecule that the question names."""
+        reading, name = self.read(drawing), self.wishes.names[drawing] if len(wish.drawings) > 1 else "the drawing"
+        if not is_read(reading):
+            return [f"I cannot compare them: {name} " + ("could not be read." if reading.drawing >= DRAWING else "does not look like a drawing of a molecule.")]
+        told = compare.with_named if wish.asked.family == "same" else compare.told
+        return [*self.warning(drawing, reading), *told(wish.asked, (name, reference.said), (reading, reference), self.wishes.brief)]
 
     def pair(self, wish: Wish) -> Parts:
         """A comparison of the first two drawings of a wish."""

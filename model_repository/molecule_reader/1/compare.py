@@ -74,6 +74,19 @@ def same(asked: Asked, names: Sequence[str], readings: Sequence, brief: bool) ->
     return [f"{word}, they are different: {names[0]} is ", Smiles(facts.canonical(a)), f", {names[1]} ", Smiles(facts.canonical(b)), ".", *related(a, b)]
 
 
+def with_named(asked: Asked, names: Sequence[str], readings: Sequence, brief: bool) -> Parts:
+    """Whether a drawing, the first, shows the molecule that was named, or (mode absent) another."""
+    a, b = (r.molecule for r in readings)
+    stereo = not readings[1].loose
+    one = facts.canonical(a, stereo) == facts.canonical(b, stereo)
+    word = "Yes" if one != ("absent" in asked.modes) else "No"
+    if brief:
+        return [word]
+    if one:
+        return [f"{word}, {names[0]} is {names[1]}: ", Smiles(facts.canonical(a)), "."]
+    return [f"{word}, {names[0]} is ", Smiles(facts.canonical(a)), f", and {names[1]} is ", Smiles(facts.canonical(b)), ".", *related(a, b)]
+
+
 def related(a, b) -> Parts:
     """What two different molecules still have in common."""
     if facts.canonical(a, stereo=False) == facts.canonical(b, stereo=False):

@@ -123,6 +123,9 @@ class Memory:
     def wish(self, asked: Asked) -> Wish:
         if asked.family in TALK:
             return Wish(asked)
+        if asked.references:
+            named = [n for name in asked.drawings for n in self.named(name)[0]]
+            return Wish(asked, list(dict.fromkeys(named)) or list(self.about))
         if asked.family in PAIR or COMPARING & set(asked.modes):
             named = [n for name in asked.drawings for n in self.named(name)[0]]
             pair = list(dict.fromkeys(named)) if len(set(named)) > 1 else self.several()

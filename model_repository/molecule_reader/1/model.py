@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import references
 import triton_python_backend_utils as pb_utils
 
 from answers import Answers, is_read
@@ -27,7 +28,7 @@ from pieces import tokens
 from reader import Reader
 from readings import Readings, Refused
 from sampling import Sampling
-from structured import filled, written_out
+from structured import ASKED, EVERYTHING, filled, in_words, written_out
 
 AT_ONCE = 64
 """Answers under way; more wait."""
@@ -113,15 +114,34 @@ class Answer:
         begun = said[-1].text if said and said[-1].role == "assistant" and not said[-1].ended else ""
         if sum(len(turn.drawings) for turn in said) != len(self.images):
             raise Refused(f"the prompt has {sum(len(turn.drawings) for turn in said)} marks for {len(self.images)} images")
-        wishes = wanted(said or [Turn("user", self.prompt, [])], self.model.phrases.understand)
+        said = said or [Turn("user", self.prompt, [])]
+        wishes = wanted(said, self.understand)
         readings = {n: self.model.readings.start(self.images[n]) for wish in wishes.wishes for n in wish.drawings}
         if self.sampling.form is not None:
             return tokens([self.structured(said, wishes, readings)])
+        if asks_for_json(said):
+            return tokens([self.json(said, wishes, readings)])
         parts = self.spoken(wishes, readings)
         out = tokens(parts)
         if begun and "".join(parts).startswith(begun):  # the client began the answer itself
             return tokens(["".join(parts)[len(begun):]])
         return out
+
+    def understand(self, text: str):
+        """What a text asks, without its wish for JSON, and with the molecules that it names."""
+        return references.understood(ASKED.sub(" ", text), self.model.phrases.understand)
+
+    def json(self, said: list[Turn], wishes, readings) -> str:
+        """The answer as JSON, which was asked for in words."""
+        schema = written_out([turn.text for turn in said])
+        about = [n for wish in wishes.wishes for n in wish.drawings]
+        read = [r for r in (readings[n].result() for n in dict.fromkeys(about)) if is_read(r)]
+        if not read or any(wish.asked.references for wish in wishes.wishes):
+            return json.dumps({"answer": "".join(self.spoken(wishes, readings))}, ensure_ascii=False)
+        if schema:
+            return filled({"json": schema}, read, lambda: "".join(self.spoken(wishes, readings)))
+        everything = EVERYTHING.search(next((turn.text for turn in reversed(said) if turn.role == "user"), ""))
+        return in_words([] if everything else [wish.asked.family for wish in wishes.wishes], read)
 
     def spoken(self, wishes, readings) -> list[str]:
         """The parts of the answer in words."""
@@ -149,6 +169,12 @@ class Answer:
         if "num_output_tokens" in self.wants:
             outputs.append(pb_utils.Tensor("num_output_tokens", np.array([count], np.uint32)))
         self.sender.send(pb_utils.InferenceResponse(outputs), flags=FINAL if last else 0)
+
+
+def asks_for_json(said: list[Turn]) -> bool:
+    """Whether the last user turn or a system turn asks for JSON."""
+    users = [turn.text for turn in said if turn.role == "user"]
+    return any(ASKED.search(text) for text in [*users[-1:], *(turn.text for turn in said if turn.role == "system")])
 
 
 def until(words: list[str], cut: int) -> list[str]:

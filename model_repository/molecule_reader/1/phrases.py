@@ -43,6 +43,7 @@ class Asked:
     drawings: list[str] = field(default_factory=list)
     modes: list[str] = field(default_factory=list)
     number: int | None = None
+    references: list = field(default_factory=list)  # molecules that the text names (references.py)
 
 
 @dataclass

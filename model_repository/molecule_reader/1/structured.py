@@ -8,7 +8,10 @@ request: nothing is made up.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
+
+import references
 
 import facts
 import groups
@@ -37,7 +40,8 @@ class Unknown(Exception):
 def general(reading) -> dict:
     """All that is known, for a request that asks for JSON and gives no schema."""
     out = {name: (members.text(name) or members.number(name))(reading) for name in GENERAL}
-    return out | {"name": None, "elements": dict(facts.elements(reading.molecule)), "functional_groups": dict(groups.listed(reading.molecule))}
+    return out | {"name": references.called(reading.molecule)[0] or None, "elements": dict(facts.elements(reading.molecule)),
+                  "functional_groups": dict(groups.listed(reading.molecule))}
 
 
 def written_out(texts: Sequence[str]) -> dict | None:
@@ -55,6 +59,32 @@ def written_out(texts: Sequence[str]) -> dict | None:
                 return found
             at = text.find("{", at + 1)
     return None
+
+
+ASKED = re.compile(r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
+                   r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b(?:[ -](?:object|format|form|document|please|only))*",
+                   re.IGNORECASE)
+EVERYTHING = re.compile(r"\b(?:everything|all|anything|describe)\b", re.IGNORECASE)
+"""Words that ask for JSON."""
+OF_FAMILY = {
+    "smiles": ("smiles",), "name": ("name",), "inchi": ("inchi", "inchikey"), "formula": ("formula",), "mass": ("molecular_weight",),
+    "exact_mass": ("exact_mass",),
+    "count_heavy": ("heavy_atoms",), "count_atoms": ("all_atoms",), "count_bonds": ("bonds",), "count_rings": ("rings",), "has_ring": ("rings",),
+    "count_aromatic": ("aromatic_rings",), "is_aromatic": ("aromatic_rings",), "count_stereo": ("stereocentres",), "is_chiral": ("stereocentres",),
+    "charge": ("charge",), "is_charged": ("charge",), "count_donors": ("hydrogen_bond_donors",), "count_acceptors": ("hydrogen_bond_acceptors",),
+    "count_rotatable": ("rotatable_bonds",), "logp": ("logp",), "tpsa": ("tpsa",), "elements": ("elements",), "count_element": ("elements",),
+    "has_element": ("elements",), "groups": ("functional_groups",), "count_group": ("functional_groups",), "has_group": ("functional_groups",),
+    "sure": ("confidence",),
+}
+"""Members that answer a question; other questions are answered by all of them."""
+
+
+def in_words(families: Sequence[str], readings: Sequence) -> str:
+    """The JSON text for a request that asks for JSON in words alone."""
+    wanted = [OF_FAMILY.get(family, ()) for family in families]
+    some = list(dict.fromkeys(name for names in wanted for name in names)) if all(wanted) else []
+    values = [{name: value for name, value in general(r).items() if not some or name in some} for r in readings]
+    return json.dumps(values[0] if len(values) == 1 else {"molecules": values}, ensure_ascii=False)
 
 
 def filled(wanted: dict, readings: Sequence, spoken: Callable[[], str]) -> str:
