@@ -1,0 +1,59 @@
+package network
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+)
+
+// NewBalancer returns what outside clients come through, as through a load balancer or an ingress that passes
+// connections on: it follows the endpoints itself, and where a pod refuses a connection it tries the next one, as nginx
+// (proxy_next_upstream) and HAProxy (redispatch) do. It repeats no request.
+func NewBalancer(ctx context.Context, factory informers.SharedInformerFactory) *Proxy {
+	return &Proxy{ctx: ctx, slices: factory.Discovery().V1().EndpointSlices().Lister(), open: map[string]net.Listener{}, again: true}
+}
+
+// Expose opens a port on address for one port of a service.
+func (p *Proxy) Expose(address string, s *core.Service, port string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(p.ctx, func() { _ = listener.Close() })
+	p.accept(listener, s, port)
+	return nil
+}
+
+// accept connects clients until the listener is closed.
+func (p *Proxy) accept(listener net.Listener, s *core.Service, port string) {
+	go func() {
+		var turn atomic.Uint64
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.connect(client.(*net.TCPConn), s, port, turn.Add(1))
+		}
+	}()
+}
+
+// dial connects to one of the pods in turns; nil where none takes the connection.
+func (p *Proxy) dial(s *core.Service, port string, turn uint64) *net.TCPConn {
+	targets := p.targets(s, port)
+	tries := min(len(targets), 1)
+	if p.again {
+		tries = len(targets)
+	}
+	for i := range tries {
+		conn, err := net.DialTimeout("tcp", targets[(turn+uint64(i))%uint64(len(targets))], 3*time.Second)
+		if err == nil {
+			return conn.(*net.TCPConn)
+		}
+	}
+	return nil
+}

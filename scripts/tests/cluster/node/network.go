@@ -1,0 +1,62 @@
+package node
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// network is a pod's network namespace, kept by a process that only sleeps.
+type network struct {
+	keeper *exec.Cmd
+}
+
+// links counts the names of virtual devices, which have to be short.
+var links atomic.Int64
+
+// newNetwork makes a namespace with one device, behind the bridge.
+func newNetwork(c Config, address string) (*network, error) {
+	keeper := exec.Command("sleep", "infinity")
+	keeper.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if err := keeper.Start(); err != nil {
+		return nil, err
+	}
+	n := &network{keeper: keeper}
+	outside := fmt.Sprintf("pod%d", links.Add(1))
+	within := fmt.Sprintf("nsenter --target %d --net ", keeper.Process.Pid)
+	for _, line := range []string{
+		fmt.Sprintf("ip link add %s type veth peer name eth0 netns %d", outside, keeper.Process.Pid),
+		fmt.Sprintf("ip link set %s master %s up", outside, c.Bridge),
+		within + "ip link set lo up",
+		within + "ip addr add " + address + "/16 dev eth0",
+		within + "ip link set eth0 up",
+		within + "ip route add default via " + c.Gateway,
+	} {
+		if err := Command(line); err != nil {
+			n.close()
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func (n *network) path() string { return fmt.Sprintf("/proc/%d/ns/net", n.keeper.Process.Pid) }
+
+func (n *network) close() {
+	if n == nil {
+		return
+	}
+	_ = n.keeper.Process.Kill()
+	_ = n.keeper.Wait()
+}
+
+// Command runs one line of words; its error has what the command printed.
+func Command(line string) error {
+	words := strings.Fields(line)
+	if output, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", line, err, output)
+	}
+	return nil
+}

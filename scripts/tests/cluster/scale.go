@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"retort-cluster-test/load"
+)
+
+// most is how many gateways the autoscaler may start.
+const most = 3
+
+// scale lets the autoscaler take the gateway from one pod to three, since requests wait, and back. No request may fail,
+// and with three pods each has to get its share.
+func (s *suite) scale(ctx context.Context) error {
+	if err := s.helm(ctx, "upgrade", s.values(true)); err != nil {
+		return err
+	}
+	if err := s.replicas(ctx, "gateway", 1, 2*time.Minute); err != nil {
+		return err
+	}
+	began := time.Now()
+	var out, in time.Duration
+	var shares []float64
+	results, err := s.during(ctx, func() error {
+		more := load.Start(ctx, load.Options{Address: outside, Clients: 24, Reuse: 20, Kinds: load.Kinds[:2]})
+		s.loads = append(s.loads, more)
+		defer more.Stop()
+		if err := s.replicas(ctx, "gateway", most, 2*time.Minute); err != nil {
+			return fmt.Errorf("%w\n%s", err, s.autoscalers(ctx))
+		}
+		out = time.Since(began)
+		var err error
+		if shares, err = s.shares(ctx, 15*time.Second); err != nil {
+			return err
+		}
+		more.Stop()
+		began := time.Now()
+		err = s.replicas(ctx, "gateway", 1, 3*time.Minute)
+		in = time.Since(began)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.say("scale-out-and-in", "1 to %d pods in %.0f s, shares of requests %.3f, back to 1 in %.0f s: %s",
+		most, out.Seconds(), shares, in.Seconds(), figures(results))
+	for _, share := range shares {
+		if share*most < 0.9 || share*most > 1.1 {
+			err = fmt.Errorf("the shares differ by more than 10 %% from each other's mean: %.3f", shares)
+		}
+	}
+	return errors.Join(err, none(results, began))
+}
+
+// shares are the parts of the answers that the gateways gave in a time.
+func (s *suite) shares(ctx context.Context, long time.Duration) ([]float64, error) {
+	select { // connections that are older than the new pods have to have been renewed
+	case <-ctx.Done():
+	case <-time.After(connectionAge + 5*time.Second):
+	}
+	pods, err := s.ready(ctx, "gateway")
+	if err != nil {
+		return nil, err
+	}
+	before, err := answered(ctx, pods)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(long)
+	after, err := answered(ctx, pods)
+	if err != nil {
+		return nil, err
+	}
+	var total float64
+	shares := make([]float64, len(pods))
+	for i := range pods {
+		shares[i] = after[i] - before[i]
+		total += shares[i]
+	}
+	for i := range shares {
+		shares[i] /= total
+	}
+	return shares, nil
+}
+
+// answered are the POST requests that each gateway has answered so far.
+func answered(ctx context.Context, pods []core.Pod) (counts []float64, err error) {
+	for _, p := range pods {
+		text, err := get(ctx, p, "http", "/metrics")
+		if err != nil {
+			return nil, err
+		}
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		count := 0.0
+		for _, m := range families["retort_http_requests_total"].GetMetric() {
+			for _, l := range m.Label {
+				if l.GetName() == "method" && l.GetValue() == http.MethodPost {
+					count += m.GetCounter().GetValue()
+				}
+			}
+		}
+		counts = append(counts, count)
+	}
+	return counts, nil
+}
+
+// get asks a pod over HTTP, at one of its named ports.
+func get(ctx context.Context, p core.Pod, port, path string) (string, error) {
+	number := ""
+	for _, named := range p.Spec.Containers[0].Ports {
+		if named.Name == port {
+			number = fmt.Sprint(named.ContainerPort)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(p.Status.PodIP, number)+path, nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return string(text), err
+}
+
+// autoscalers describes them, for a person who looks why one did nothing.
+func (s *suite) autoscalers(ctx context.Context) (text string) {
+	found, err := s.cluster.client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, meta.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, a := range found.Items {
+		text += fmt.Sprintf("autoscaler %s: %d pods, wanted %d\n", a.Name, a.Status.CurrentReplicas, a.Status.DesiredReplicas)
+		for _, c := range a.Status.Conditions {
+			text += fmt.Sprintf("  %s %s: %s\n", c.Type, c.Status, c.Message)
+		}
+	}
+	return text
+}
