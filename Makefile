@@ -62,6 +62,25 @@ test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## 
 test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in front of vLLM's CPU build (5.9 GB, installed once); no part of `make test`
 	@$(PYTEST) -q scripts/tests/engine
 
+# What test-cluster builds once: the control plane (about 8 minutes on two cores) and helm.
+CLUSTER := scripts/tests/cluster
+HELM_VERSION := v3.22.0
+
+.PHONY: test-cluster
+test-cluster: bin/retort .cache/cluster/controlplane .cache/cluster/helm ## the chart in a real Kubernetes control plane, under load (8 minutes, 6 GiB); no part of `make test`
+	@$(TRITON) --prepare
+	@cd $(CLUSTER) && $(GO) build -trimpath -o $(CURDIR)/.cache/cluster/cluster .
+	@.cache/cluster/cluster $(ARGS)
+
+.cache/cluster/controlplane: $(CLUSTER)/go.mod $(CLUSTER)/go.sum $(wildcard $(CLUSTER)/controlplane/*.go $(CLUSTER)/metrics/*.go) | deps tools
+	@echo 'building etcd, kube-apiserver and kube-controller-manager (once)'
+	@cd $(CLUSTER) && release=$$($(GO) list -m -f '{{.Version}}' k8s.io/kubernetes) && $(GO) build -trimpath \
+		-ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$release" -o $(CURDIR)/$@ ./controlplane
+
+.cache/cluster/helm: | tools
+	@echo 'building helm (once)'
+	@GOBIN=$(CURDIR)/.cache/cluster $(GO) install -trimpath -ldflags='-s -w' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+
 .PHONY: bench
 bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; PART=embedding for one part, UPDATE=1 writes them there
 	@$(PYTHON) scripts/bench/run.py $(if $(UPDATE),--update) --args="$(ARGS)" $(PART)

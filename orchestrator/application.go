@@ -191,6 +191,7 @@ func (a *application) open(name string, handler fasthttp.RequestHandler, port in
 	server := gateway.NewServer(handler, gateway.ServerConfig{
 		MaxConnections: a.config.MaxConnections,
 		WriteTimeout:   a.config.WriteTimeout,
+		ConnectionAge:  a.config.ConnectionAge,
 		TLS:            a.secure,
 	})
 	a.listeners = append(a.listeners, listener{name: name, server: server, Listener: opened})

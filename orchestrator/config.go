@@ -44,6 +44,7 @@ type Config struct {
 
 	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Memory for the bodies and pictures of all requests together, in bytes; more wait, then are refused. 0: an eighth of the machine's or the container's, between 256 MiB and 2 GiB."`
 	MaxConnections int           `default:"4096" help:"Open connections of one port; for the next one, a connection whose client is waited for is closed."`
+	ConnectionAge  time.Duration `default:"0s" help:"After how long a connection ends with its next answer, so that clients who keep theirs come to replicas that were added since, behind a balancer of connections; 0: never."`
 	WriteTimeout   time.Duration `default:"30s" help:"How long a client may take to read each 256 KiB of an answer."`
 
 	Oracle oracle.Config `embed:"" prefix:"oracle-" group:"Oracles of the molecule APIs"`
@@ -150,8 +151,8 @@ func (c *Config) Validate() error {
 	if err := c.triton().Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("triton-url: %w", err))
 	}
-	if c.MemoryBudget < 0 || c.MaxConnections < 1 || c.WriteTimeout <= 0 {
-		errs = append(errs, errors.New("max-connections and write-timeout must be positive, memory-budget not negative"))
+	if c.MemoryBudget < 0 || c.MaxConnections < 1 || c.WriteTimeout <= 0 || c.ConnectionAge < 0 {
+		errs = append(errs, errors.New("max-connections and write-timeout must be positive, memory-budget and connection-age not negative"))
 	}
 	if err := c.Chat.Room.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("chat: %w", err))

@@ -76,6 +76,9 @@ func (a *application) warnOfOpenPorts() {
 
 func (a *application) drain() {
 	a.draining.Store(true)
+	for _, l := range a.listeners {
+		l.server.Leave()
+	}
 	a.jobs.stopWork()
 	time.Sleep(a.config.DrainDelay)
 	stop := time.AfterFunc(a.config.DrainTimeout-unfinished.Reserve(a.config.DrainTimeout), a.stop)

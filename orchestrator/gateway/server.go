@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -23,6 +24,10 @@ type ServerConfig struct {
 	MaxConnections int
 	// WriteTimeout is how long a client may take for each piece (256 KiB) of an answer. Default 30 s.
 	WriteTimeout time.Duration
+	// ConnectionAge is after how long a connection ends with its next answer, so that clients who keep theirs come to
+	// servers that were added since, behind a balancer of connections. Each connection's own is up to a tenth shorter, so
+	// that those opened together do not end together. 0: none ends by age.
+	ConnectionAge time.Duration
 	// TLS is the certificate; nil for plain HTTP.
 	TLS *tls.Config
 }
@@ -43,6 +48,7 @@ type Server struct {
 	http        *fasthttp.Server
 	connections *connections
 	config      ServerConfig
+	leaving     atomic.Bool // see Leave
 
 	mu       sync.Mutex
 	listener net.Listener // nil until Serve
@@ -57,7 +63,7 @@ func NewServer(handler fasthttp.RequestHandler, config ServerConfig) *Server {
 	config = config.withDefaults()
 	s := &Server{config: config, connections: newConnections(config.MaxConnections, config.WriteTimeout)}
 	s.http = &fasthttp.Server{
-		Handler:      handler,
+		Handler:      s.ending(handler),
 		ErrorHandler: unparsable,
 		Logger:       silent{},
 		// One body at a time is read by its handler: see exchange.body.
@@ -87,6 +93,27 @@ func (s *Server) Serve(listener net.Listener) error {
 		return nil
 	}
 	return err
+}
+
+// Leave lets every connection end with its next answer, while new ones are still taken: clients that keep connections go
+// elsewhere before Shutdown would close theirs, perhaps at the moment when they send the next request.
+func (s *Server) Leave() { s.leaving.Store(true) }
+
+// ending wraps a handler so that answers end connections that have to go.
+func (s *Server) ending(handler fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		handler(ctx)
+		if s.leaving.Load() || s.old(ctx) {
+			ctx.SetConnectionClose()
+		}
+	}
+}
+
+// old reports whether the connection of a request has reached its age.
+func (s *Server) old(ctx *fasthttp.RequestCtx) bool {
+	age := s.config.ConnectionAge
+	share := time.Duration(ctx.ConnID() % 16)
+	return age > 0 && time.Since(ctx.ConnTime()) >= age-age*share/160
 }
 
 // begin remembers the listener, unless Shutdown came first.

@@ -155,9 +155,10 @@ func (p *pool) suspect() {
 }
 
 // pick returns the live replica with the fewest calls in flight among those that serve the model, leaving one out; nil
-// when none lives. Equal ones take turns, unless the call is steady: then it is the first that serves the model, in the
-// order of the addresses, so that repeated questions are answered by the same replica while models change on one after
-// the other.
+// when none lives. Equal ones take turns, unless the call is steady: then it is always the same one of those that serve
+// the model, whatever the order in which DNS gives their addresses, so that repeated questions are answered by one replica
+// while models change on one after the other. Which one that is differs from model to model: the questions about all
+// models of all gateways are spread over the replicas (rendezvous hashing).
 func (p *pool) pick(q question, except *replica) *replica {
 	replicas := *p.replicas.Load()
 	var best *replica
@@ -172,7 +173,7 @@ func (p *pool) pick(q question, except *replica) *replica {
 		rank := r.rank(q.model, q.inference)
 		load := r.inflight.Load()
 		if q.steady {
-			load = 0
+			load = int64(r.weight(q.model))
 		}
 		if r == except || rank == 2 {
 			continue

@@ -3,9 +3,9 @@ package triton
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +35,8 @@ type Registry struct {
 
 	snapshot atomic.Pointer[Snapshot]
 	polling  sync.Mutex // one look at a time
+	surveyed *survey    // what the last look found in the indexes
+	turn     int        // the model that the next look describes first
 	telling  sync.Mutex // held while a snapshot is stored and the watchers are told
 	mu       sync.Mutex // of the watchers
 	watchers map[int]func(*Snapshot)
@@ -120,31 +122,18 @@ func (r *Registry) watch(ctx context.Context) {
 
 // look asks Triton. What cannot be learnt stays as it was in the old snapshot.
 func (r *Registry) look(ctx context.Context, old *Snapshot) *Snapshot {
-	entries, err := r.client.Index(ctx)
+	surveyed, err := r.client.survey(ctx, r.surveyed)
 	if err != nil {
+		r.surveyed = nil
 		stale := *old
 		stale.Stale, stale.Err = true, err
 		return &stale
 	}
-	now := &Snapshot{Entries: entries, At: time.Now()}
-	ready := readyVersions(entries)
-	found := make([]*Model, 0, len(ready))
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	for name, versions := range ready {
-		asked.Go(func() {
-			if m := r.model(ctx, name, versions, old); m != nil {
-				mu.Lock()
-				found = append(found, m)
-				mu.Unlock()
-			}
-		})
-	}
-	asked.Wait()
-	slices.SortFunc(found, func(a, b *Model) int { return strings.Compare(a.Name, b.Name) })
-	now.Models = found
+	r.surveyed = surveyed
+	now := &Snapshot{Entries: surveyed.entries, At: time.Now()}
+	now.Models = r.models(ctx, surveyed.ready, old)
 	now.Sick = make(map[string]string)
-	for _, m := range found {
+	for _, m := range now.Models {
 		if reason := r.client.sick(m.Name); reason != "" {
 			now.Sick[m.Name] = reason
 		}
@@ -152,10 +141,44 @@ func (r *Registry) look(ctx context.Context, old *Snapshot) *Snapshot {
 	return now
 }
 
-// model describes one model: the old description itself when nothing changed, nil when the model has gone since it was
-// listed.
-func (r *Registry) model(ctx context.Context, name string, versions []string, old *Snapshot) *Model {
-	before, _ := old.Model(name)
+// Of many models a look describes only those whose turn it is, beside those whose versions have changed: at least
+// fewestDescribed, and so many that each has its turn within describedWithin looks. A description is two calls, and files
+// of the model's folder.
+const (
+	fewestDescribed = 64
+	describedWithin = 4
+	// describedAtOnce is how many models are asked about at a time.
+	describedAtOnce = 32
+)
+
+// models describes what is ready, by name: its versions by its name.
+func (r *Registry) models(ctx context.Context, ready map[string][]string, old *Snapshot) []*Model {
+	names := slices.Sorted(maps.Keys(ready))
+	count := max(fewestDescribed, (len(names)+describedWithin-1)/describedWithin)
+	found := make([]*Model, len(names))
+	var asked sync.WaitGroup
+	places := make(chan struct{}, describedAtOnce)
+	for i, name := range names {
+		before, known := old.Model(name)
+		due := (i-r.turn+len(names))%len(names) < count
+		if known && !due && slices.Equal(before.Versions, ready[name]) {
+			found[i] = before
+			continue
+		}
+		places <- struct{}{}
+		asked.Go(func() {
+			found[i] = r.model(ctx, name, ready[name], before)
+			<-places
+		})
+	}
+	asked.Wait()
+	r.turn = (r.turn + count) % max(len(names), 1)
+	return slices.DeleteFunc(found, func(m *Model) bool { return m == nil })
+}
+
+// model describes one model: as it was before when nothing changed, nil when it has gone since it was listed. before is
+// nil for one that is new.
+func (r *Registry) model(ctx context.Context, name string, versions []string, before *Model) *Model {
 	config, err := r.client.ModelConfig(ctx, name, "")
 	var info ModelInfo
 	if err == nil {

@@ -2,6 +2,8 @@ package triton
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -28,6 +30,10 @@ type replica struct {
 	models sync.Map
 	// serves is the set of models that were ready there when last listed, nil when it has not been listed.
 	serves atomic.Pointer[map[string]bool]
+	// index is what its repository held when last listed, by name and version; nil when that failed or never was.
+	index atomic.Pointer[[]Entry]
+	// listedAt is when that was, Unix time in ns.
+	listedAt atomic.Int64
 }
 
 func dial(address string, t target, c Config) (*replica, error) {
@@ -96,6 +102,14 @@ func (r *replica) rank(model string, inference bool) int {
 		return 1
 	}
 	return 0
+}
+
+// weight orders replicas for steady calls about a model, the lowest first.
+func (r *replica) weight(model string) uint32 {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, model)
+	_, _ = io.WriteString(h, r.address)
+	return h.Sum32()
 }
 
 // retire closes the connection once its calls have ended, or after a minute.

@@ -25,11 +25,7 @@ func (s *suite) helm(ctx context.Context, verb, values string, more ...string) e
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		return err
 	}
-	chart := s.at("scripts/deploy/chart")
-	if c := os.Getenv("CHART"); c != "" {
-		chart = c
-	}
-	arguments := append([]string{verb, release, chart, "--namespace", namespace, "--values", file, "--wait", "--timeout", "5m"}, more...)
+	arguments := append([]string{verb, release, s.chart, "--namespace", namespace, "--values", file, "--wait", "--timeout", "5m"}, more...)
 	command := exec.CommandContext(ctx, filepath.Join(s.binaries, "helm"), arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.kubeconfig)
 	if output, err := command.CombinedOutput(); err != nil {

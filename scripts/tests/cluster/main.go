@@ -31,6 +31,7 @@ func main() {
 	flag.StringVar(&s.binaries, "binaries", ".cache/cluster", "folder with controlplane and helm")
 	flag.StringVar(&s.checkout, "checkout", ".", "checkout to test, with bin/retort and what scripts/triton/serve.py installs")
 	flag.StringVar(&s.triton, "triton", "", "checkout in which scripts/triton/serve.py has installed Triton; that to test by default")
+	flag.StringVar(&s.chart, "chart", "scripts/deploy/chart", "folder of the chart, in the checkout")
 	flag.StringVar(&s.only, "only", "", "names of the parts to run, with commas between; all by default")
 	flag.Parse()
 	fail(s.run(ctx))

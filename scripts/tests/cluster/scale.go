@@ -35,7 +35,7 @@ func (s *suite) scale(ctx context.Context) error {
 	var out, in time.Duration
 	var shares []float64
 	results, err := s.during(ctx, func() error {
-		more := load.Start(ctx, load.Options{Address: outside, Clients: 24, Reuse: 20, Kinds: load.Kinds[:2]})
+		more := load.Start(ctx, load.Options{Address: outside, Clients: 24, Reuse: 3, Kinds: load.Kinds[:2]})
 		s.loads = append(s.loads, more)
 		defer more.Stop()
 		if err := s.replicas(ctx, "gateway", most, 2*time.Minute); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // suite is one run of the test.
 type suite struct {
-	binaries, checkout, triton, only string
+	binaries, checkout, triton, chart, only string
 
 	folder  string // of this run
 	models  string // the shared repository
@@ -59,6 +59,9 @@ func (s *suite) run(ctx context.Context) (err error) {
 		return err
 	}
 	if s.binaries, err = filepath.Abs(s.binaries); err != nil {
+		return err
+	}
+	if s.chart, err = filepath.Abs(s.chart); err != nil {
 		return err
 	}
 	if s.folder, err = os.MkdirTemp("", "retort-cluster-"); err != nil {

@@ -1,14 +1,34 @@
 package main
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // connectionAge is after how long the gateways of the test end a client's connection, so that clients who keep theirs
 // come to new pods too.
 const connectionAge = 10 * time.Second
 
+// values are those of the chart: two pods of each, or the gateway under its autoscaler with room for few requests in each
+// pod. Timings are the chart's own, but for the autoscaler's patience.
 func (s *suite) values(autoscaled bool) string {
+	settings := map[string]any{"RETORT_CONNECTION_AGE": connectionAge.String()}
+	gateway := map[string]any{"replicas": 2, "env": settings}
+	triton := map[string]any{"replicas": 2}
 	if autoscaled {
-		return "tritonReplicas: 1\ngatewayReplicas: 0\nhpa: true\nenv: {RETORT_EMBEDDING_CONCURRENCY: 2, RETORT_RANKING_CONCURRENCY: 2}\n"
+		settings["RETORT_EMBEDDING_CONCURRENCY"] = 2
+		settings["RETORT_RANKING_CONCURRENCY"] = 2
+		triton["replicas"] = 1
+		gateway["autoscaling"] = map[string]any{
+			"enabled": true, "minReplicas": 1, "maxReplicas": most, "targetWaiting": 2, "targetInFlight": 0, "targetCPU": 0,
+			"behavior": map[string]any{"scaleDown": map[string]any{
+				"stabilizationWindowSeconds": 10, "policies": []any{map[string]any{"type": "Pods", "value": 1, "periodSeconds": 10}},
+			}},
+		}
 	}
-	return "tritonReplicas: 2\ngatewayReplicas: 2\n"
+	text, err := json.Marshal(map[string]any{"gateway": gateway, "triton": triton})
+	if err != nil {
+		panic(err) // only maps, numbers and words
+	}
+	return string(text)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,26 +31,36 @@ type samples struct {
 // least is the time between two looks at counters: an earlier one repeats the value before.
 const least = time.Second
 
-// read returns a metric of one pod: the sum of its series. A name of the form A_per_B is how much counter A has grown for
-// each step of counter B since the last look, such as microseconds in a queue per request; 0 where B has not moved.
+// ratio is a metric made of two counters: how much one has grown for each step of the other, in another unit.
+type ratio struct {
+	above, below string
+	unit         float64
+}
+
+// ratios are the metrics of the chart's rules for prometheus-adapter (files/adapter-rules.yaml) that are no series.
+var ratios = map[string]ratio{
+	"nv_inference_queue_seconds": {"nv_inference_queue_duration_us", "nv_inference_request_success", 1e-6},
+}
+
+// read returns a metric of one pod: the sum of its series, or a ratio since the last look; 0 where that cannot be said.
 func (s *samples) read(ctx context.Context, url, name string) (float64, error) {
 	families, err := fetch(ctx, url)
 	if err != nil {
 		return 0, err
 	}
-	above, below, ratio := strings.Cut(name, "_per_")
-	if !ratio {
+	of, isRatio := ratios[name]
+	if !isRatio {
 		return sum(families, name)
 	}
-	first, err := sum(families, above)
+	first, err := sum(families, of.above)
 	if err != nil {
 		return 0, err
 	}
-	later, err := sum(families, below)
+	later, err := sum(families, of.below)
 	if err != nil {
 		return 0, err
 	}
-	return s.grown(url+" "+name, first, later), nil
+	return of.unit * s.grown(url+" "+name, first, later), nil
 }
 
 // grown is the growth of first for each step of later since the last look.

@@ -142,14 +142,23 @@ func (n *Node) remove(ctx context.Context, object *core.Pod) {
 	}
 }
 
-// Kill sends SIGKILL to the containers of a pod, as the kernel does for want of memory, and returns when.
+// Kill sends SIGKILL to the containers of a pod, as the kernel does for want of memory, and returns when they had ended:
+// until then a process accepts connections.
 func (n *Node) Kill(name string) (time.Time, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.pods {
-		if p.object.Name == name {
-			return time.Now(), p.kill()
+		if p.object.Name != name {
+			continue
 		}
+		for _, c := range p.containers {
+			exited := c.exited
+			if err := c.kill(); err != nil {
+				return time.Time{}, err
+			}
+			<-exited
+		}
+		return time.Now(), nil
 	}
 	return time.Time{}, fmt.Errorf("there is no pod %s", name)
 }

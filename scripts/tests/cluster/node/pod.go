@@ -107,16 +107,6 @@ func (p *pod) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// kill sends SIGKILL to all containers.
-func (p *pod) kill() error {
-	for _, c := range p.containers {
-		if err := c.kill(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // fail notes that the pod could not begin.
 func (p *pod) fail(ctx context.Context, reason error) {
 	p.patch(ctx, core.PodStatus{Phase: core.PodFailed, Message: reason.Error(), Reason: "Failed"})

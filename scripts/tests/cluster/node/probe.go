@@ -74,6 +74,11 @@ func (c *container) become(ctx context.Context, change func()) {
 
 // restart ends a container whose probe has failed; it is started again as after any end.
 func (c *container) restart(probe string) {
+	select {
+	case <-c.pod.ending: // it ends anyway
+		return
+	default:
+	}
 	log.Printf("pod %s, container %s: its %s probe failed, it is started again", c.pod.object.Name, c.spec.Name, probe)
 	c.signal(15)
 	go func() {

@@ -1,0 +1,164 @@
+// Command discovery measures what it costs many gateways to know what many Tritons serve. The Tritons are small gRPC
+// servers in this process, which answer health, indexes and descriptions of models and nothing else; the gateways are the
+// discovery of real ones (triton.Client and triton.Registry), in a process of their own so that their memory and time can
+// be told apart.
+//
+//	go run ./scripts/bench/discovery -tritons 100 -models 1000 -gateways 50
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+func main() {
+	tritons := flag.Int("tritons", 100, "replicas of Triton")
+	models := flag.Int("models", 1000, "models of the repository that they share")
+	gateways := flag.Int("gateways", 50, "gateways")
+	seconds := flag.Int("seconds", 20, "how long to count the traffic while nothing changes")
+	child := flag.Bool("child", false, "be the gateways; the addresses come on standard input")
+	flag.Parse()
+	var err error
+	if *child {
+		err = follow(*gateways, *models)
+	} else {
+		err = measure(*tritons, *models, *gateways, time.Duration(*seconds)*time.Second)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// measure prints the figures.
+func measure(tritons, models, gateways int, steady time.Duration) error {
+	f, err := newFleet(tritons, models)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	g, err := start(f.addresses, gateways, models)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if _, err := g.report("ready"); err != nil {
+		return err
+	}
+	fmt.Printf("%d gateways, %d Tritons, %d models\n\n", gateways, tritons, models)
+	row("", "all", "one gateway", "one Triton")
+	row("---", "---:", "---:", "---:")
+	row("all models known after the start", fmt.Sprintf("%.1f s", time.Since(began).Seconds()), "", "")
+
+	time.Sleep(3 * time.Second)
+	before := f.count()
+	first, err := g.report("usage")
+	if err != nil {
+		return err
+	}
+	time.Sleep(steady)
+	second, err := g.report("usage")
+	if err != nil {
+		return err
+	}
+	after := f.count()
+	share := func(name, unit string, total float64) {
+		row(name, figure(total, unit), figure(total/float64(gateways), unit), figure(total/float64(tritons), unit))
+	}
+	long := steady.Seconds()
+	for _, kind := range []string{live, index, config, metadata} {
+		share(kind+" calls a second", "", float64(after.calls[kind]-before.calls[kind])/long)
+	}
+	share("answers' bytes a second", "B", float64(after.bytes-before.bytes)/long)
+	row("cores used", fmt.Sprintf("%.2f", (second.CPU-first.CPU)/long), fmt.Sprintf("%.3f", (second.CPU-first.CPU)/long/float64(gateways)), "")
+	row("memory", figure(second.Resident, "B"), figure(second.Resident/float64(gateways), "B"), "")
+	row("connections", fmt.Sprint(tritons*gateways), fmt.Sprint(tritons), fmt.Sprint(gateways))
+	return converge(f, g)
+}
+
+// converge changes the repository in two ways and prints how long it takes until the last gateway knows.
+func converge(f *fleet, g *gateways) error {
+	for _, change := range []struct {
+		name, what string
+		do         func()
+	}{
+		{"a new version, until the last gateway knows", "version", f.addVersion},
+		{"another configuration of a loaded version, likewise", "configuration", f.reconfigure},
+	} {
+		began := time.Now()
+		change.do()
+		if _, err := g.report(change.what); err != nil {
+			return err
+		}
+		row(change.name, fmt.Sprintf("%.1f s", time.Since(began).Seconds()), "", "")
+	}
+	return nil
+}
+
+func row(cells ...string) { fmt.Println("| " + strings.Join(cells, " | ") + " |") }
+
+// figure writes a number with a prefix of its unit.
+func figure(value float64, unit string) string {
+	switch {
+	case value >= 1e6:
+		return fmt.Sprintf("%.1f M%s", value/1e6, unit)
+	case value >= 1e4:
+		return fmt.Sprintf("%.0f k%s", value/1e3, unit)
+	case value >= 100 || unit != "":
+		return fmt.Sprintf("%.0f %s", value, unit)
+	}
+	return fmt.Sprintf("%.1f", value)
+}
+
+// gateways is the process with all of them. It is asked in lines and answers in lines.
+type gateways struct {
+	process *exec.Cmd
+	ask     *json.Encoder
+	answers *bufio.Scanner
+}
+
+// usage is what the process of the gateways has used.
+type usage struct {
+	CPU      float64 // seconds
+	Resident float64 // bytes
+}
+
+func start(addresses []string, count, models int) (*gateways, error) {
+	process := exec.Command("/proc/self/exe", "-child", fmt.Sprintf("-gateways=%d", count), fmt.Sprintf("-models=%d", models))
+	process.Stderr = os.Stderr
+	in, err := process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	g := &gateways{process: process, ask: json.NewEncoder(in), answers: bufio.NewScanner(out)}
+	if err := process.Start(); err != nil {
+		return nil, err
+	}
+	return g, g.ask.Encode(addresses)
+}
+
+// report waits until the gateways say that something is so.
+func (g *gateways) report(what string) (u usage, err error) {
+	if err := g.ask.Encode(what); err != nil {
+		return u, err
+	}
+	if !g.answers.Scan() {
+		return u, fmt.Errorf("the gateways ended: %v", g.answers.Err())
+	}
+	return u, json.Unmarshal(g.answers.Bytes(), &u)
+}
+
+func (g *gateways) close() {
+	_ = g.process.Process.Kill()
+	_ = g.process.Wait()
+}
