@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -142,8 +141,8 @@ func (r *Registry) look(ctx context.Context, old *Snapshot) *Snapshot {
 }
 
 // Of many models a look describes only those whose turn it is, beside those whose versions have changed: at least
-// fewestDescribed, and so many that each has its turn within describedWithin looks. A description is two calls, and files
-// of the model's folder.
+// fewestDescribed, and so many that each has its turn within describedWithin looks. A description is a call, two where
+// something has changed, and a look at the files of the model's folder.
 const (
 	fewestDescribed = 64
 	describedWithin = 4
@@ -177,26 +176,33 @@ func (r *Registry) models(ctx context.Context, ready map[string][]string, old *S
 }
 
 // model describes one model: as it was before when nothing changed, nil when it has gone since it was listed. before is
-// nil for one that is new.
+// nil for one that is new. Its tensors on the wire follow from its configuration and are asked for when that changes.
 func (r *Registry) model(ctx context.Context, name string, versions []string, before *Model) *Model {
-	config, err := r.client.ModelConfig(ctx, name, "")
-	var info ModelInfo
-	if err == nil {
-		info, err = r.client.ModelMetadata(ctx, name, "")
-	}
-	if err != nil {
-		if fault.KindOf(err) == fault.NotFound || before == nil {
-			return nil
-		}
-		return before
-	}
-	now := &Model{Name: name, Versions: versions, Config: config, Inputs: info.Inputs, Outputs: info.Outputs}
+	now := &Model{Name: name, Versions: versions}
 	now.Dir, now.files = folder(r.config.Repository, name)
-	if before != nil && reflect.DeepEqual(before, now) {
+	var err error
+	if now.Config, err = r.client.ModelConfig(ctx, name, ""); err != nil {
+		return unlearnt(before, err)
+	}
+	if before != nil && before.like(now) {
 		return before
 	}
+	info, err := r.client.ModelMetadata(ctx, name, "")
+	if err != nil {
+		return unlearnt(before, err)
+	}
+	now.Inputs = info.Inputs
+	now.Outputs = info.Outputs
 	r.client.forget(name)
 	return now
+}
+
+// unlearnt is what is known of a model that could not be described.
+func unlearnt(before *Model, err error) *Model {
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return before
 }
 
 // announce logs a change and tells the watchers.

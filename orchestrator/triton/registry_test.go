@@ -2,6 +2,7 @@ package triton_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	pb "retort/orchestrator/triton/inferencepb"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -178,5 +180,56 @@ func TestFollowersAreToldInOrder(t *testing.T) {
 	stop()
 	if !slices.Equal(told, []int{0, 1}) {
 		t.Errorf("told of snapshots with %v models, want 0 and 1", told)
+	}
+}
+
+// Of many models each look describes some, so that the traffic does not grow with all of them; a configuration that no
+// index shows is seen within a few looks, and a new version at once.
+func TestRegistryOfManyModels(t *testing.T) {
+	const count = 200
+	models := make([]tritontest.Model, count)
+	for i := range models {
+		models[i] = echo(t)
+		models[i].Config.Name = fmt.Sprintf("echo%03d", i)
+	}
+	s := tritontest.Start(t, models...)
+	var described atomic.Int64
+	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(r triton.RPC) {
+		if r.Name == "model_config" {
+			described.Add(1)
+		}
+	}})
+	r := triton.NewRegistry(c, triton.RegistryConfig{Every: time.Hour})
+	t.Cleanup(r.Close)
+	look := func() int64 {
+		t.Helper()
+		before := described.Load()
+		if err := r.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return described.Load() - before
+	}
+	wait(t, r, "all models", func(s *triton.Snapshot) bool { return len(s.Models) == count })
+	if n := look(); n != 64 {
+		t.Errorf("a look describes %d models of %d", n, count)
+	}
+
+	last := echo(t)
+	last.Config.Name = "echo199"
+	last.Config.Parameters["pooling"] = &pb.ModelParameter{StringValue: "cls"}
+	s.Put(last)
+	s.Load("echo199")
+	for range 4 {
+		look()
+	}
+	if m, _ := r.Model("echo199"); m.Config.Parameters["pooling"] != "cls" {
+		t.Error("a changed configuration is not seen within four looks")
+	}
+	last.Versions = []string{"1", "2"}
+	s.Put(last)
+	s.Load("echo199")
+	look()
+	if m, _ := r.Model("echo199"); m.Version() != "2" {
+		t.Error("a new version is not seen at once")
 	}
 }

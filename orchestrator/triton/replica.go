@@ -30,7 +30,7 @@ type replica struct {
 	models sync.Map
 	// serves is the set of models that were ready there when last listed, nil when it has not been listed.
 	serves atomic.Pointer[map[string]bool]
-	// index is what its repository held when last listed, by name and version; nil when that failed or never was.
+	// index is what its repository held when last listed, by name and version; nil before.
 	index atomic.Pointer[[]Entry]
 	// listedAt is when that was, Unix time in ns.
 	listedAt atomic.Int64

@@ -33,8 +33,11 @@ type Entry struct {
 // answers. Calls prefer replicas whose last index had the model ready.
 func (c *Client) Index(ctx context.Context) ([]Entry, error) {
 	replicas := c.pool.live()
-	_, err := c.list(ctx, replicas)
-	return entriesOf(replicas, err)
+	_, answered, err := c.list(ctx, replicas)
+	if answered == 0 {
+		return nil, err
+	}
+	return entriesOf(replicas), nil
 }
 
 // each runs f against all live replicas at once and returns the first error in their order. f hands its results over

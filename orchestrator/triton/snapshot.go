@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,11 @@ func (m *Model) API() string { return m.Config.Parameters[ParameterAPI] }
 
 // Version returns the newest version that is ready.
 func (m *Model) Version() string { return m.Versions[len(m.Versions)-1] }
+
+// like reports whether a model has the same versions, configuration and files as another.
+func (m *Model) like(o *Model) bool {
+	return m.Dir == o.Dir && m.files == o.files && slices.Equal(m.Versions, o.Versions) && reflect.DeepEqual(m.Config, o.Config)
+}
 
 // Snapshot is what the replicas served at one moment.
 type Snapshot struct {

@@ -25,19 +25,17 @@ const (
 func (c *Client) survey(ctx context.Context, old *survey) (*survey, error) {
 	replicas := c.pool.live()
 	due, rest := dueReplicas(replicas)
-	changed, err := c.list(ctx, due)
-	if changed && len(rest) > 0 {
-		if _, more := c.list(ctx, rest); err == nil {
-			err = more
-		}
-	}
-	if !changed && old != nil && err == nil && sameReplicas(old.replicas, replicas) {
-		return old, nil
-	}
-	entries, err := entriesOf(replicas, err)
-	if err != nil {
+	changed, answered, err := c.list(ctx, due)
+	if answered == 0 {
 		return nil, err
 	}
+	if changed && len(rest) > 0 {
+		_, _, _ = c.list(ctx, rest) // what fails is asked again by the next look
+	}
+	if !changed && old != nil && sameReplicas(old.replicas, replicas) {
+		return old, nil
+	}
+	entries := entriesOf(replicas)
 	return &survey{replicas: replicas, entries: entries, ready: readyVersions(entries)}, nil
 }
 
@@ -69,19 +67,24 @@ func dueReplicas(replicas []*replica) (due, rest []*replica) {
 	return sorted[:count], sorted[count:]
 }
 
-// list asks replicas for their indexes and reports whether any says something else than before, or nothing any more. err
-// is the first failure.
-func (c *Client) list(ctx context.Context, replicas []*replica) (changed bool, err error) {
-	var differs atomic.Bool
+// list asks replicas for their indexes and reports whether any says something else than before, and how many said
+// anything. Of one that does not what it said before stays: whether it lives is for probes to find out. err is the first
+// failure.
+func (c *Client) list(ctx context.Context, replicas []*replica) (changed bool, answered int, err error) {
+	var differ, said atomic.Int64
 	err = c.eachOf(ctx, "repository_index", replicas, func(ctx context.Context, r *replica) error {
 		answer, err := r.service.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{})
 		r.listedAt.Store(time.Now().UnixNano())
-		if err != nil && r.index.Swap(nil) != nil || err == nil && r.learnIndex(answer) {
-			differs.Store(true)
+		if err != nil {
+			return err
 		}
-		return err
+		said.Add(1)
+		if r.learnIndex(answer) {
+			differ.Add(1)
+		}
+		return nil
 	})
-	return differs.Load(), err
+	return differ.Load() > 0, int(said.Load()), err
 }
 
 // learnIndex keeps a replica's index and reports whether it is another one than before.
@@ -105,9 +108,8 @@ func (r *replica) learnIndex(answer *pb.RepositoryIndexResponse) (changed bool) 
 	return true
 }
 
-// entriesOf puts together what replicas said last, by replica, name and version. Where none has said anything the error
-// is err.
-func entriesOf(replicas []*replica, err error) ([]Entry, error) {
+// entriesOf puts together what replicas said last, by replica, name and version.
+func entriesOf(replicas []*replica) []Entry {
 	sorted := slices.Clone(replicas)
 	slices.SortFunc(sorted, func(a, b *replica) int { return strings.Compare(a.address, b.address) })
 	var indexes [][]Entry
@@ -116,8 +118,5 @@ func entriesOf(replicas []*replica, err error) ([]Entry, error) {
 			indexes = append(indexes, *index)
 		}
 	}
-	if len(indexes) == 0 {
-		return nil, err
-	}
-	return slices.Concat(indexes...), nil
+	return slices.Concat(indexes...)
 }

@@ -29,6 +29,8 @@ parts:
   jobs        batches through OpenAI's client: 50,000 texts exactly once and the gateway's memory; throughput against 32 clients; times of
               single requests beside a batch; a file of 200 MB; starts its own Triton, and needs make .venv-openai/stamp. 20 minutes;
               ARGS="--lines 2000 --round-lines 1000 --rounds 2 --seconds 5" in less, ARGS="--part whole" for one part
+  discovery   what 50 gateways cost that follow 100 Tritons with 1,000 models, with small servers in the place of the Tritons: calls, bytes,
+              cores, memory, seconds until a change is known everywhere; 2 minutes on idle cores; ARGS="-gateways 10 -seconds 5" in less
 
 ARGS go to the program of the one part named. Rounds in which other programs had more than 5 % of the machine are taken again, and a
 bound is not judged where they had more than 10 % of it.
@@ -303,6 +305,10 @@ def chem(extra: list[str]) -> int:
     return script("chem.py", debian, extra)
 
 
+def discovery(extra: list[str]) -> int:
+    return subprocess.run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra], cwd=ROOT).returncode
+
+
 def python() -> Path:
     return environment(".venv-bench", HERE / "requirements.txt")
 
@@ -327,7 +333,7 @@ def interrupt(*_: object) -> None:
 
 
 PARTS = {"embedding": embedding, "ranking": ranking, "latent": latent, "masked": masked, "chat": chat, "int8": int8, "memory": memory, "jobs": jobs,
-         "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes}
+         "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "discovery": discovery}
 BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "masked": masked_behind, "chat": chat_behind,
           "int8": int8_behind, "memory": memory_behind, "jobs": jobs_behind}
 
