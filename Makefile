@@ -56,13 +56,13 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 
 .PHONY: test-python
 test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## Python tests: the local Triton, its backend, raw tensors, real clients
-	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine scripts/tests
+	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/deploy scripts/tests
 
 .PHONY: test-engine
 test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in front of vLLM's CPU build (5.9 GB, installed once); no part of `make test`
 	@$(PYTEST) -q scripts/tests/engine
 
-# What test-cluster builds once: the control plane (about 8 minutes on two cores) and helm.
+# What test-cluster builds once: the control plane (about 8 minutes on two cores) and helm, which test-deploy uses too.
 CLUSTER := scripts/tests/cluster
 HELM_VERSION := v3.22.0
 
@@ -80,6 +80,22 @@ test-cluster: bin/retort .cache/cluster/controlplane .cache/cluster/helm ## the 
 .cache/cluster/helm: | tools
 	@echo 'building helm (once)'
 	@GOBIN=$(CURDIR)/.cache/cluster $(GO) install -trimpath -ldflags='-s -w' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+
+DEPLOY_PACKAGES := prometheus mmdebstrap bubblewrap
+DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score
+
+.PHONY: test-deploy
+test-deploy: bin/retort .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## chart, images, package, dashboard and alerts of scripts/deploy, with the tools of their own (built once); no part of `make test`
+	@$(MAKE) deps PACKAGES='$(DEPLOY_PACKAGES)'
+	@$(PYTEST) -q scripts/tests/deploy
+
+.PHONY: deb
+deb: bin/retort ## make build/retort_VERSION_ARCHITECTURE.deb
+	@mkdir -p build && scripts/deploy/package/build.sh bin/retort $$(bin/retort version | cut -d ' ' -f 2) build
+
+.cache/deploy/kube-score: | tools
+	@echo 'building kube-score (once)'
+	@GOBIN=$(CURDIR)/.cache/deploy $(GO) install -trimpath -ldflags='-s -w' github.com/zegl/kube-score/cmd/kube-score@v1.20.0
 
 .PHONY: bench
 bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; PART=embedding for one part, UPDATE=1 writes them there
@@ -182,7 +198,7 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@touch $@
 
 # Environments of the evaluations, of training and of the checks, as the tests' own.
-.venv-eval/stamp .venv-lint/stamp .venv-train/stamp: .venv-%/stamp: scripts/%/requirements.txt
+.venv-eval/stamp .venv-lint/stamp .venv-train/stamp .venv-deploy/stamp: .venv-%/stamp: scripts/%/requirements.txt
 	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<

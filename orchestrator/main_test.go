@@ -389,7 +389,7 @@ func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
 	for _, want := range []string{
 		`retort_http_requests_total{api="embedding",method="POST",route="/v1/embeddings",status="200"} 1`,
 		`retort_tokens_total{api="embedding"} 6`, `retort_batch_rows_count{api="embedding"}`, `retort_triton_up 1`,
-		`retort_models_ready{api="embedding"} 2`, `retort_http_own_seconds_count{api="embedding",route="/v1/embeddings"} 1`,
+		`retort_http_waiting{api="ranking"} 0`, `retort_http_refused_total{api="chat"} 0`, `retort_models_ready{api="embedding"} 2`, `retort_http_own_seconds_count{api="embedding",route="/v1/embeddings"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics lack %s", want)

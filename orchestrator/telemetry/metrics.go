@@ -98,6 +98,13 @@ func histogram(name, help string, buckets []float64, labels ...string) *promethe
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
+// Serves makes the gauges and counters of an API's load begin at 0: what scales on them has to tell "none" from "unknown".
+func (m *Metrics) Serves(api string) {
+	m.inFlight.WithLabelValues(api)
+	m.waiting.WithLabelValues(api)
+	m.refused.WithLabelValues(api)
+}
+
 // Answered records the end of a request. Requests that matched no route share the route "other", so that scanners
 // cannot grow the registry.
 func (m *Metrics) Answered(r *Request, route, method string, status int, took time.Duration) {

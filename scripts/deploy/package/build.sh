@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Make a Debian package of a built gateway: build.sh BINARY VERSION FOLDER. Prints the package's path.
+set -euo pipefail
+binary=$(realpath "$1")
+version=$2
+target=$(realpath "$3")
+here=$(cd "$(dirname "$0")" && pwd)
+architecture=$(dpkg --print-architecture)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+chmod 755 "$root"
+
+install -D -m 755 "$binary" "$root/usr/bin/retort"
+strip --strip-unneeded "$root/usr/bin/retort"
+install -D -m 644 "$here/retort.service" "$root/lib/systemd/system/retort.service"
+install -D -m 644 "$here/retort.yaml" "$root/etc/retort/retort.yaml"
+install -D -m 644 "$here/../../../LICENSE" "$root/usr/share/doc/retort/copyright"
+"$binary" man --folder "$root/usr/share/man/man1" >&2
+gzip -9n "$root"/usr/share/man/man1/*
+install -d "$root/usr/share/bash-completion/completions"
+(cd "$root/usr/bin" && PATH="$PWD:$PATH" retort completion -c bash) | sed "s:$root::" > "$root/usr/share/bash-completion/completions/retort"
+
+install -d "$root/DEBIAN"
+echo /etc/retort/retort.yaml > "$root/DEBIAN/conffiles"
+# The version of RDKit that the program links: its libraries' names do not change with their contents.
+rdkit=$(dpkg-query -W -f '${Version}' librdkit1)
+cat > "$root/DEBIAN/control" <<CONTROL
+Package: retort
+Version: $version
+Architecture: $architecture
+Section: science
+Priority: optional
+Maintainer: Retort <retort@localhost>
+Installed-Size: $(du -sk "$root/usr" | cut -f 1)
+Depends: libc6 (>= 2.36), libstdc++6 (>= 12), libcairo2, librdkit1 (= $rdkit), fonts-dejavu-core, ca-certificates
+Description: inference APIs in front of Triton Inference Server
+ Molecule generators, text embedding, passage ranking and vision-language chat
+ over HTTP. Needs a Triton Inference Server and its model repository:
+ /etc/retort/retort.yaml says where they are; then
+ systemctl enable --now retort.
+CONTROL
+cat > "$root/DEBIAN/postinst" <<'SCRIPT'
+#!/bin/sh
+# A service that was running goes on with the new program.
+set -e
+if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+	if [ -n "$2" ]; then systemctl try-restart retort.service; fi
+fi
+SCRIPT
+cat > "$root/DEBIAN/prerm" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now retort.service; fi
+SCRIPT
+cat > "$root/DEBIAN/postrm" <<'SCRIPT'
+#!/bin/sh
+# Jobs are kept at removal and go with --purge.
+set -e
+if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+if [ "$1" = purge ]; then rm -rf /var/lib/retort /var/lib/private/retort; fi
+SCRIPT
+chmod 755 "$root"/DEBIAN/p*
+mkdir -p "$target"
+dpkg-deb --root-owner-group -Zxz --build "$root" "$target/retort_${version}_$architecture.deb" >&2
+echo "$target/retort_${version}_$architecture.deb"

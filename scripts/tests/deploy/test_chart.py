@@ -1,0 +1,168 @@
+"""The chart: linted, rendered with each example of values, checked against the schemas of three Kubernetes versions."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from servers import ROOT
+from waiting import PATIENCE
+
+CHART = ROOT / "scripts/deploy/chart"
+HELM = ROOT / ".cache/cluster/helm"
+KUBE_SCORE = ROOT / ".cache/deploy/kube-score"
+PYTHON_TOOLS = ROOT / ".venv-deploy/bin"
+VERSIONS = ("1.29", "1.33", "1.37")
+EXAMPLES = {"defaults": None, **{path.stem.removesuffix("-values"): path for path in sorted(CHART.glob("ci/*.yaml"))}}
+ELSEWHERE = ("monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1")
+"""Kinds of operators, whose schemas are not Kubernetes'."""
+
+# Not asked for: limits of processor time, which only slow down; to pull an image that is there; a user above 10,000, as the
+# vendor's image has 1000; temporary files, which are few.
+IGNORED = "container-resources,container-image-pull-policy,container-security-context-user-group-id,container-ephemeral-storage-request-and-limit"
+
+
+def run(*command: object, stdin: str = "") -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], input=stdin, capture_output=True, text=True, timeout=PATIENCE)
+
+
+def helm(verb: str, *words: object, version: str = "1.33") -> subprocess.CompletedProcess:
+    name = ["retort"] if verb == "template" else []
+    return run(HELM, verb, *name, CHART, "--kube-version", version, *words)
+
+
+def values(example: str) -> list[object]:
+    return ["--values", EXAMPLES[example]] if EXAMPLES[example] else []
+
+
+def rendered(example: str, *words: object) -> list[dict]:
+    done = helm("template", *values(example), *words)
+    assert done.returncode == 0, done.stderr
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def one(documents: list[dict], kind: str, name: str) -> dict:
+    found = [d for d in documents if d["kind"] == kind and d["metadata"]["name"] == name]
+    assert len(found) == 1, f"{kind} {name}: {len(found)}"
+    return found[0]
+
+
+def pods(documents: list[dict]) -> list[dict]:
+    """The specifications of all pods."""
+    return [d["spec"] if d["kind"] == "Pod" else d["spec"]["template"]["spec"] for d in documents if d["kind"] in ("Pod", "Deployment")]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_it_is_clean(example: str) -> None:
+    done = helm("lint", "--strict", *values(example))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_it_conforms_to_kubernetes(example: str, version: str, tmp_path: Path) -> None:
+    if example == "gpu" and version == "1.29":
+        version = "1.31"  # the first with volumes of images
+    known = [d for d in rendered(example) if d["apiVersion"] not in ELSEWHERE]
+    path = tmp_path / "all.yaml"
+    path.write_text(yaml.safe_dump_all(known))
+    done = run(PYTHON_TOOLS / "kubernetes-validate", "--strict", "-k", version, path)
+    assert done.returncode == 0 and "WARN" not in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_score(example: str) -> None:
+    known = [d for d in rendered(example, "--no-hooks") if d["apiVersion"] not in ELSEWHERE]
+    done = run(KUBE_SCORE, "score", "--ignore-test", IGNORED, "--output-format", "ci", "-", stdin=yaml.safe_dump_all(known))
+    assert "[CRITICAL]" not in done.stdout and done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_containers_have_no_more_rights_than_they_need(example: str) -> None:
+    for spec in pods(rendered(example)):
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in spec["containers"] + spec.get("initContainers", []):
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}, container["name"]
+
+
+@pytest.mark.parametrize("words", [[], ["--set", "gateway.drain.delaySeconds=20,gateway.drain.timeoutSeconds=120,triton.drain.preStopSeconds=30"]])
+def test_drains_fit_each_other(words: list[str]) -> None:
+    documents = rendered("defaults", *words)
+    gateway = one(documents, "Deployment", "retort")["spec"]["template"]["spec"]
+    env = {v["name"]: v.get("value") for v in gateway["containers"][0]["env"]}
+    delay = int(env["RETORT_DRAIN_DELAY"].removesuffix("s"))
+    assert gateway["terminationGracePeriodSeconds"] > delay + int(env["RETORT_DRAIN_TIMEOUT"].removesuffix("s"))
+    probe = gateway["containers"][0]["readinessProbe"]
+    assert delay > probe["periodSeconds"] * probe["failureThreshold"]
+    triton = one(documents, "Deployment", "retort-triton")["spec"]["template"]["spec"]
+    container = triton["containers"][0]
+    exits = next(int(word.partition("=")[2]) for word in container["args"] if word.startswith("--exit-timeout-secs="))
+    sleeps = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert sleeps > 10  # gateways look names up every 5 s
+    assert triton["terminationGracePeriodSeconds"] > sleeps + exits
+
+
+def test_triton_is_reached_by_the_gateway_alone() -> None:
+    documents = rendered("defaults")
+    policy = one(documents, "NetworkPolicy", "retort-triton")["spec"]
+    gateway = one(documents, "Deployment", "retort")["spec"]["template"]["metadata"]["labels"]
+    triton = one(documents, "Deployment", "retort-triton")["spec"]["template"]["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= triton.items()
+    first, metrics = policy["ingress"]
+    assert [port["port"] for port in first["ports"]] == ["grpc"] and len(first["from"]) == 1
+    assert first["from"][0]["podSelector"]["matchLabels"].items() <= gateway.items()
+    assert [port["port"] for port in metrics["ports"]] == ["metrics"]
+    assert policy["egress"] == []
+
+
+def test_secrets_are_mounted_and_named_to_the_program() -> None:
+    spec = one(rendered("gpu"), "Deployment", "retort")["spec"]["template"]["spec"]
+    container = spec["containers"][0]
+    env = {v["name"]: v.get("value") for v in container["env"]}
+    folders = {m["mountPath"]: m["name"] for m in container["volumeMounts"]}
+    secrets = {v["name"]: v["secret"]["secretName"] for v in spec["volumes"] if "secret" in v}
+    assert secrets == {"keys": "retort-keys", "tls": "retort-tls", "nats": "nats"}
+    for variable in ("RETORT_KEYS_FILE", "RETORT_TLS_CERT", "RETORT_TLS_KEY", "RETORT_NATS_CREDS"):
+        assert folders[env[variable].rpartition("/")[0]] in secrets
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"]["scheme"] == "HTTPS"
+
+
+def test_gpu_and_autoscalers() -> None:
+    documents = rendered("gpu")
+    triton = one(documents, "Deployment", "retort-triton")["spec"]
+    assert triton["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == 1
+    for name, metrics in {"retort": ["retort_http_waiting", "retort_http_in_flight"], "retort-triton": ["nv_inference_queue_seconds"]}.items():
+        scaler = one(documents, "HorizontalPodAutoscaler", name)["spec"]
+        assert [m["pods"]["metric"]["name"] for m in scaler["metrics"] if m["type"] == "Pods"] == metrics
+        assert "replicas" not in one(documents, "Deployment", name)["spec"]
+
+
+def test_alerts_are_those_of_the_file() -> None:
+    rule = one(rendered("gpu"), "PrometheusRule", "retort")
+    assert rule["spec"] == yaml.safe_load((CHART / "files/rules.yaml").read_text())
+
+
+@pytest.mark.parametrize("setting, said", {
+    "triton.acelerator=gpu": "additional properties 'acelerator' not allowed",
+    "triton.accelerator=tpu": "one of 'cpu', 'gpu'",
+    "gateway.jobs.mode=volume": "for one pod",
+    "gateway.jobs.mode=nats": "needs gateway.jobs.nats.url",
+    "triton.enabled=false": "triton.url is needed",
+    "models.source=image": "models.image.reference is needed",
+    "gateway.service.ports.http=0": "minimum: got 0, want 1",
+}.items())
+def test_wrong_values_are_refused(setting: str, said: str) -> None:
+    done = helm("template", "--set", setting)
+    assert done.returncode != 0 and said in done.stderr, done.stderr
+
+
+def test_commands_can_be_replaced() -> None:
+    documents = rendered("defaults", "--set", "gateway.command={/bin/gateway},gateway.args={serve},triton.command={/bin/triton},triton.args={a,b}")
+    for name, command, args in (("retort", "/bin/gateway", ["serve"]), ("retort-triton", "/bin/triton", ["a", "b"])):
+        container = one(documents, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]
+        assert (container["command"], container["args"]) == ([command], args)

@@ -1,0 +1,63 @@
+"""What scripts/deploy says about the program holds: metrics, settings, packages. Its own tools are used in `make test-deploy`."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import yaml
+from servers import APIS, ROOT
+
+DEPLOY = ROOT / "scripts/deploy"
+SETTINGS = (ROOT / "orchestrator/SETTINGS.md").read_text()
+
+
+def test_metrics_of_dashboard_and_alerts_exist() -> None:
+    registered = set(re.findall(r'"(retort_\w+)"', (ROOT / "orchestrator/telemetry/metrics.go").read_text()))
+    for name in ("dashboard.json", "rules.yaml", "adapter-rules.yaml"):
+        used = set(re.findall(r"\bretort_[a-z_]+", (DEPLOY / "chart/files" / name).read_text()))
+        used = {re.sub("_(bucket|sum|count)$", "", metric) for metric in used}
+        assert used and used <= registered, f"{name}: {used - registered}"
+
+
+def test_settings_of_chart_image_and_package_exist() -> None:
+    used: dict[str, set[str]] = {}
+    for path in DEPLOY.rglob("*"):
+        if path.is_file() and path.suffix in ("", ".yaml", ".tpl", ".service", ".md"):
+            used[path.name] = set(re.findall(r"\bRETORT_[A-Z_]+[A-Z](?!\w)", path.read_text()))
+    assert used["_gateway.tpl"] and used["Dockerfile"]
+    beyond = {"RETORT_URL", "RETORT_API_KEY"}  # of the command line: COMMANDS.md
+    for name, variables in used.items():
+        assert not {v for v in variables if f"`{v}`" not in SETTINGS} - beyond, name
+    for key in yaml.safe_load((DEPLOY / "package/retort.yaml").read_text()):
+        assert f"`--{key}`" in SETTINGS, key
+
+
+def test_ports_are_the_programs_own() -> None:
+    ports = yaml.safe_load((DEPLOY / "chart/values.yaml").read_text())["gateway"]["service"]["ports"]
+    assert ports.keys() == {"http", *APIS}
+    for name, port in ports.items():
+        flag = "port" if name == "http" else f"{name}-port"
+        assert re.search(rf"^\| `--{flag}` .*\| `{port}` \|", SETTINGS, re.MULTILINE), name
+
+
+def test_image_installs_what_the_makefile_does() -> None:
+    wanted = re.search(r"^PACKAGES := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE).group(1).split()
+    text = (DEPLOY / "Dockerfile").read_text()
+    missing = [package for package in wanted if "python" not in package and package not in text.split()]
+    assert not missing
+    pinned = (ROOT / "scripts/triton/requirements.txt").read_text()
+    for package in re.search(r"pip install .*", text).group().split():
+        assert "==" not in package or f"{package} \\" in pinned, package
+
+
+def test_values_are_those_of_the_schema() -> None:
+    def same(values: object, schema: dict, path: str) -> None:
+        if schema.get("additionalProperties") is not False:
+            return
+        known = schema["properties"].keys() - {"global"}
+        assert values.keys() == known, path
+        for key, value in values.items():
+            same(value, schema["properties"][key], f"{path}.{key}")
+
+    same(yaml.safe_load((DEPLOY / "chart/values.yaml").read_text()), json.loads((DEPLOY / "chart/values.schema.json").read_text()), "")
