@@ -40,6 +40,7 @@ type part struct {
 }
 
 var parts = []part{
+	{"cost", (*suite).cost},
 	{"gateway-update", (*suite).updateGateway},
 	{"triton-update", (*suite).updateTriton},
 	{"triton-kill", (*suite).killTriton},
@@ -74,17 +75,15 @@ func (s *suite) run(ctx context.Context) (err error) {
 		return fmt.Errorf("%w\n(what ran is in %s)", err, s.folder)
 	}
 	s.say("installed", "the chart's pods are ready %.0f s after the start", time.Since(began).Seconds())
+	if err := s.show(ctx, parts[:1]); err != nil { // alone
+		return err
+	}
 	s.loads = []*load.Load{
 		load.Start(ctx, load.Options{Address: outside, Clients: 6, Pause: 150 * time.Millisecond, Kinds: load.Kinds}),
 		load.Start(ctx, load.Options{Address: outside, Clients: 3, Pause: 200 * time.Millisecond, Reuse: 1, Kinds: load.Kinds}),
 	}
-	for _, p := range parts {
-		if s.only == "" || slices.Contains(strings.Split(s.only, ","), p.name) {
-			if err := p.show(s, ctx); err != nil {
-				s.failed = append(s.failed, p.name)
-				fmt.Printf("%-18s FAIL: %v\n", p.name, err)
-			}
-		}
+	if err := s.show(ctx, parts[1:]); err != nil {
+		return err
 	}
 	for _, l := range s.loads {
 		l.Stop()
@@ -93,6 +92,20 @@ func (s *suite) run(ctx context.Context) (err error) {
 		return fmt.Errorf("%s (what ran is in %s)", strings.Join(s.failed, ", "), s.folder)
 	}
 	return os.RemoveAll(s.folder)
+}
+
+// show runs those of the parts that were asked for.
+func (s *suite) show(ctx context.Context, parts []part) error {
+	for _, p := range parts {
+		if s.only != "" && !slices.Contains(strings.Split(s.only, ","), p.name) {
+			continue
+		}
+		if err := p.show(s, ctx); err != nil {
+			s.failed = append(s.failed, p.name)
+			fmt.Printf("%-18s FAIL: %v\n", p.name, err)
+		}
+	}
+	return ctx.Err()
 }
 
 // say prints one line of figures.
