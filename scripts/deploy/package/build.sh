@@ -62,5 +62,5 @@ if [ "$1" = purge ]; then rm -rf /var/lib/retort /var/lib/private/retort; fi
 SCRIPT
 chmod 755 "$root"/DEBIAN/p*
 mkdir -p "$target"
-dpkg-deb --root-owner-group -Zxz --build "$root" "$target/retort_${version}_$architecture.deb" >&2
+dpkg-deb --root-owner-group -Zzstd --build "$root" "$target/retort_${version}_$architecture.deb" >&2
 echo "$target/retort_${version}_$architecture.deb"
