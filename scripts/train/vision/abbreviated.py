@@ -14,7 +14,7 @@ SHORT = "_short"
 """The property of an atom that stands for a group: its name in marks.GROUPS, or UNKNOWN."""
 PART = 0.3
 """Of the drawings that have abbreviations."""
-STRANGE_PART = 0.06
+STRANGE_PART = 0.12
 """Of the drawings that have a label which is unknown."""
 LABELS = ("*", "*", "R", "R", "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "PMB", "Pol", "Nu", "Pd", "Pt", "Fe", "Sn", "Hg", "Cu",
           "Ru", "Ir", "Pb", "Co", "Ni", "Mn", "Cr", "Ti", "Au", "Rh", "Sb", "Bi", "SnBu3", "HgCl", "13C", "13CH3", "15N", "18F",

@@ -81,6 +81,8 @@ def lines(molecule: Chem.Mol) -> np.ndarray:
 def picture(smiles: str, random: Random, default: bool) -> tuple[bytes, Drawing]:
     """A PNG file of the molecule, and its labels with an empty ink."""
     molecule = Chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise ValueError(f"RDKit does not read {smiles}")
     if not default:
         molecule = abbreviated.shortened(molecule, random)
         styles.place(molecule, random)
