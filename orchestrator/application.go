@@ -86,6 +86,7 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (a *applicat
 	a.registry = triton.NewRegistry(a.client, triton.RegistryConfig{
 		Every:      config.Discovery,
 		Repository: config.ModelRepository,
+		QueueDelay: config.queueDelay(),
 		Logger:     logger,
 	})
 	a.registry.Follow(func(s *triton.Snapshot) { a.metrics.TritonUp(!s.Stale) })

@@ -34,6 +34,7 @@ type Config struct {
 	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8701" placeholder:"HOST:PORT,…" help:"gRPC addresses of Triton; several, or one DNS name with several addresses, are balanced."`
 	TritonTLS       bool          `name:"triton-tls" help:"Speak TLS to Triton; an address that begins with grpcs:// does so anyway."`
 	TritonCA        string        `name:"triton-ca" type:"path" placeholder:"FILE" help:"Authorities to trust for Triton, in PEM; by default those of the system."`
+	QueueDelay      *uint32       `name:"triton-queue-delay" env:"RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS,NIM_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS" placeholder:"MICROSECONDS" help:"How long Triton lets a request wait for others to join its batch, in microseconds, for every model that batches dynamically: they are loaded again with it, which needs Triton's --model-control-mode=explicit. By default what each config.pbtxt says (100)."`
 	ModelRepository string        `default:"model_repository" type:"path" help:"Folder of Triton's model repository, for the files beside each config.pbtxt (tokenizer.json …)."`
 	ServedModelName []string      `env:"RETORT_SERVED_MODEL_NAME,NIM_SERVED_MODEL_NAME" placeholder:"NAME,…" help:"More names that embedding, ranking and chat models answer to: NAME=ID for the model with that public id, a NAME alone for the first model of each API. Lists show the ids."`
 	Welcome         bool          `help:"Print where everything is once the ports listen."`
@@ -96,6 +97,15 @@ func (c *Config) memoryBudget() int64 {
 // triton is where Triton is.
 func (c *Config) triton() triton.Config {
 	return triton.Config{URLs: c.TritonURL, TLS: triton.TLS{Enabled: c.TritonTLS, CA: c.TritonCA}}
+}
+
+// queueDelay is the maximum queue delay of models that batch dynamically, nil for that of the repository.
+func (c *Config) queueDelay() *time.Duration {
+	if c.QueueDelay == nil {
+		return nil
+	}
+	delay := time.Duration(*c.QueueDelay) * time.Microsecond
+	return &delay
 }
 
 // logFormat is pretty, json or auto.

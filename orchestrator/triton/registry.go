@@ -20,6 +20,9 @@ type RegistryConfig struct {
 	Every time.Duration
 	// Repository is the folder of the model repository, when this process can read it: see Model.Dir. Empty otherwise.
 	Repository string
+	// QueueDelay is the maximum queue delay that every model that batches dynamically is given on every replica, by a load
+	// with a configuration override; nil leaves those of the repository.
+	QueueDelay *time.Duration
 	// Logger gets a line for each change. The zero Logger is silent.
 	Logger zerolog.Logger
 }
@@ -49,6 +52,10 @@ func NewRegistry(c *Client, config RegistryConfig) *Registry {
 	r := &Registry{client: c, config: config, cancel: cancel, watchers: make(map[int]func(*Snapshot))}
 	r.snapshot.Store(&Snapshot{Stale: true, Err: errNoReplica()})
 	r.done.Go(func() { r.watch(ctx) })
+	if config.QueueDelay != nil {
+		delays := &queueDelay{registry: r, delay: *config.QueueDelay}
+		r.done.Go(func() { delays.watch(ctx) })
+	}
 	return r
 }
 

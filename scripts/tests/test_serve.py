@@ -13,7 +13,7 @@ import graphs
 import numpy as np
 import pytest
 import tritonclient.grpc as grpc
-from servers import ROOT, kill
+from servers import ROOT, Gateway, kill
 from tritonclient.utils import InferenceServerException
 from waiting import PATIENCE, at_once, traffic, wait_for
 
@@ -157,3 +157,15 @@ def test_a_command_gets_a_server_and_its_status_is_kept():
     ended = subprocess.run([sys.executable, str(ROOT / "scripts/triton/serve.py"), "--empty", "--", "sh", "-c", script],
                            capture_output=True, text=True, timeout=2 * PATIENCE)
     assert ended.returncode == 7, ended.stderr
+
+
+def test_a_gateway_sets_the_queue_delay_of_a_triton_it_did_not_start(triton, tmp_path):
+    graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
+    server = triton(tmp_path, control="explicit")
+    assert delay(server.client, "lookup") == 100
+    with Gateway(server.url, tmp_path, **{"NIM_" + DELAY: "2500"}) as gateway:
+        wait_for("the delay is set", lambda: delay(server.client, "lookup") == 2500, gateway.output)
+        assert ask(server.client, "lookup", 4) == 40
+        graphs.place(tmp_path, "later", graphs.lookup(), CONFIG)
+        server.client.load_model("later")
+        wait_for("the delay is in a model that came later", lambda: delay(server.client, "later") == 2500, gateway.output)

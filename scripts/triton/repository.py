@@ -30,6 +30,7 @@ from environment import say
 from server import Options, call
 
 DELAY = "TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS"
+QUEUE_DELAYS = (f"RETORT_{DELAY}", f"NIM_{DELAY}")
 
 # Seconds between two looks at the files, and how long a folder must not change before it is loaded.
 EVERY, QUIET = 0.5, 1.0
@@ -51,7 +52,7 @@ class Overrides:
     def from_environment(cls, variables: Mapping[str, str]) -> Overrides:
         """ValueError names the variable that is no whole number."""
         return cls(
-            queue_delay=whole(variables, f"RETORT_{DELAY}", f"NIM_{DELAY}", least=0),
+            queue_delay=whole(variables, *QUEUE_DELAYS, least=0),
             instances=whole(variables, "RETORT_TRITON_INSTANCES", least=1),
         )
 

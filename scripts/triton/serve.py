@@ -27,6 +27,7 @@ environment:
                                   API; poll: Triton itself follows the files and refuses the API
   RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS  (or NIM_TRITON_...)
                                   replaces the delay of every model that batches; with watch only
+                                  (else a gateway with this variable sets it)
   RETORT_TRITON_INSTANCES         instances of every onnxruntime model; with watch only
   RETORT_TRITON_THREADS           threads of each instance; the cores shared evenly by default
   RETORT_TRITON_SPIN_MICROSECONDS how long such a thread waits awake for its next work, 50; 0 for not
@@ -49,7 +50,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from environment import ROOT, Unusable, prepare, say  # noqa: E402
-from repository import Overrides  # noqa: E402
+from repository import QUEUE_DELAYS, Overrides  # noqa: E402
 from server import Options, Server, call, free_ports  # noqa: E402
 from supervisor import Supervisor  # noqa: E402
 
@@ -162,8 +163,10 @@ def report(options: Options, seconds: float) -> None:
 def run(supervisor: Supervisor, command: list[str]) -> int:
     """The command's exit status, 128 and its number for a signal; it is ended too when one arrives here."""
     options = supervisor.server.options
+    # Where the launcher sets the queue delay itself, a gateway need not load every model again for it.
+    known = QUEUE_DELAYS if supervisor.overrides is not None else ()
     child = subprocess.Popen(command, env={
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in known},
         "RETORT_TRITON_URL": f"{options.host}:{options.grpc}",
         "RETORT_TEST_TRITON_URL": f"{options.host}:{options.grpc}",
         "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
