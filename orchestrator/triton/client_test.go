@@ -53,10 +53,13 @@ func ask() *triton.Request {
 }
 
 // dial returns a client that notices changes fast.
+// probeEvery is the ProbeEvery of clients that a test does not give another.
+const probeEvery = 20 * time.Millisecond
+
 func dial(t testing.TB, c triton.Config) *triton.Client {
 	t.Helper()
 	if c.ProbeEvery == 0 {
-		c.ProbeEvery = 20 * time.Millisecond
+		c.ProbeEvery = probeEvery
 	}
 	client, err := triton.Dial(c)
 	if err != nil {
