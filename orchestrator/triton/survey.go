@@ -32,22 +32,30 @@ func (c *Client) survey(ctx context.Context, old *survey) (*survey, error) {
 	if changed && len(rest) > 0 {
 		_, _, _ = c.list(ctx, rest) // what fails is asked again by the next look
 	}
-	if !changed && old != nil && sameReplicas(old.replicas, replicas) {
+	if old.holds(replicas) {
 		return old, nil
 	}
+	indexes := make(map[*replica]*[]Entry, len(replicas))
+	for _, r := range replicas {
+		indexes[r] = r.index.Load()
+	}
 	entries := entriesOf(replicas)
-	return &survey{replicas: replicas, entries: entries, ready: readyVersions(entries)}, nil
+	return &survey{indexes: indexes, entries: entries, ready: readyVersions(entries)}, nil
 }
 
 // survey is what replicas said in their last indexes.
 type survey struct {
-	replicas []*replica
-	entries  []Entry
-	ready    map[string][]string // see readyVersions
+	indexes map[*replica]*[]Entry // which it was made of
+	entries []Entry
+	ready   map[string][]string // see readyVersions
 }
 
-func sameReplicas(a, b []*replica) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(r *replica) bool { return !slices.Contains(b, r) })
+// holds reports whether replicas still say what they said: who asked them last does not matter.
+func (s *survey) holds(replicas []*replica) bool {
+	return s != nil && len(s.indexes) == len(replicas) && !slices.ContainsFunc(replicas, func(r *replica) bool {
+		index, known := s.indexes[r]
+		return !known || index != r.index.Load()
+	})
 }
 
 // dueReplicas divides replicas into those to list now and the others: due are the ones of which no index is known, and

@@ -30,7 +30,8 @@ Parts = list[str]
 Choose = Callable[[Sequence[str]], str]
 
 ABLE = ("I read drawings of single molecules. I can give the SMILES, InChI and molecular formula, the mass, charge and logP, count atoms, bonds, "
-        "rings, stereocentres and functional groups, say whether an element or group is there, and compare two drawings, or one with a SMILES or a common name that you write.")
+        "rings, stereocentres and functional groups, say whether an element or group is there, and compare two drawings, "
+        "or one with a SMILES or a common name that you write.")
 BEYOND = "That is beyond me. "
 PICTURE = "Send me a drawing of a molecule as a picture, please."
 NOTHING = "This picture does not look like a drawing of a molecule, so I cannot answer that."
