@@ -12,7 +12,8 @@
 package rdkit
 
 /*
-#cgo CXXFLAGS: -std=c++17 -O2 -march=x86-64-v2 -Wall -isystem /usr/include/rdkit -I${SRCDIR}/cairo
+#cgo amd64 CXXFLAGS: -march=x86-64-v2
+#cgo CXXFLAGS: -std=c++17 -O2 -Wall -isystem /usr/include/rdkit -I${SRCDIR}/cairo
 #cgo LDFLAGS: -lRDKitMolDraw2D -lRDKitDescriptors -lRDKitFingerprints -lRDKitChemTransforms
 #cgo LDFLAGS: -lRDKitDepictor -lRDKitFileParsers -lRDKitSubstructMatch -lRDKitSmilesParse -lRDKitGraphMol
 #cgo LDFLAGS: -lRDKitRDGeometryLib -lRDKitDataStructs -lRDKitRDGeneral -l:libcairo.so.2 -l:libtcmalloc_minimal.a
