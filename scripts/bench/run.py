@@ -105,6 +105,7 @@ def update(name: str, args: str) -> int:
         raise RuntimeError(f"{page.name} has no line {begin}")
     heading, *body = [line for line in printed if not line.startswith("## ")]
     called = f"`make bench PART={name}" + (f' ARGS="{args}"`' if args else "`")
+    called += " with `RETORT_BENCH_PEER=0`" if os.environ.get("RETORT_BENCH_PEER") == "0" else ""
     text = f"{called}, {datetime.now(UTC):%Y-%m-%d}, {heading.strip()}\n\n{''.join(body).strip()}\n"
     page.write_text(head + begin + text + end + rest.partition(end)[2])
     return 0
