@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 // response is there, so an error that comes before it is Stream's own and may be answered with a status. Later ones end
 // the sequence: its last pair is then (nil, error).
 //
-// The sequence can be read once. Leaving it early, or the end of ctx, cancels the request on the server; a caller that
-// does not read it must end ctx.
+// The sequence can be read once. Leaving it early, or the end of ctx, ends the request on the server too, within a second
+// or two (see stream.hangUp); a caller that does not read it must end ctx.
 func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, error], error) {
 	m, err := r.Message()
 	if err != nil {
@@ -40,6 +41,7 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	var read atomic.Bool
 	unread := context.AfterFunc(ctx, func() {
 		if !read.Swap(true) {
+			s.leave()
 			_ = end(fault.As(ctx.Err()))
 		}
 	})
@@ -75,19 +77,28 @@ func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, repeat bool)
 }
 
 // stream is one call of ModelStreamInfer with one request: cancelling the call cancels every request on it, so requests
-// must not share one.
+// must not share one. The call outlives its caller's context: see hangUp.
 type stream struct {
 	client  *Client
 	replica *replica
 	request *telemetry.Request // counts the time spent waiting
-	ctx     context.Context
+	caller  context.Context
+	ctx     context.Context // of the call
 	cancel  context.CancelFunc
-	call    pb.GRPCInferenceService_ModelStreamInferClient
+	// messages are what the call received, up to and with the error that ended it.
+	messages chan message
+	leaving  sync.Once
+}
+
+// message is a response or the error that ended the call.
+type message struct {
+	response *pb.ModelStreamInferResponse
+	err      error
 }
 
 func (c *Client) stream(ctx context.Context, r *replica) *stream {
-	s := &stream{client: c, replica: r, request: telemetry.FromContext(ctx)}
-	s.ctx, s.cancel = context.WithCancel(ctx)
+	s := &stream{client: c, replica: r, request: telemetry.FromContext(ctx), caller: ctx, messages: make(chan message)}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.inflight.Add(1)
 	context.AfterFunc(s.ctx, func() { r.inflight.Add(-1) }) // also when nobody reads the stream
 	return s
@@ -107,39 +118,71 @@ func (s *stream) begin(m *pb.ModelInferRequest) (*Response, error) {
 }
 
 // start sends the request and returns the first response. On any error, io.EOF for a request without responses
-// included, the call has ended.
+// included, the call has ended or was left.
 func (s *stream) start(m *pb.ModelInferRequest) (*Response, error) {
 	defer s.waited(time.Now())
-	var err error
-	if s.call, err = s.replica.service.ModelStreamInfer(s.ctx); err == nil {
-		// io.EOF from Send means that the reason comes from Recv.
-		if err = s.call.Send(m); err == nil {
-			err = s.call.CloseSend()
-		}
-		if err == nil || errors.Is(err, io.EOF) {
-			return s.receive()
-		}
-	}
-	return nil, s.end(err)
+	go s.run(m)
+	return s.receive()
 }
 
 func (s *stream) waited(since time.Time) { s.request.AddTriton(time.Since(since)) }
 
-// receive returns the next response that says anything, or ends the call and returns why: io.EOF after the last one.
+// run makes the call and passes on all that it receives.
+func (s *stream) run(m *pb.ModelInferRequest) {
+	defer close(s.messages)
+	defer s.cancel()
+	call, err := s.replica.service.ModelStreamInfer(s.ctx)
+	if err == nil {
+		if err = call.Send(m); err == nil {
+			err = call.CloseSend()
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil // the reason comes from Recv
+		}
+	}
+	for {
+		var response *pb.ModelStreamInferResponse
+		if err == nil {
+			response, err = call.Recv()
+		}
+		select {
+		case s.messages <- message{response, err}:
+		case <-s.ctx.Done(): // hung up
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// receive returns the next response that says anything, or the error that ended the stream: io.EOF after the last one.
 func (s *stream) receive() (*Response, error) {
 	for {
-		m, err := s.call.Recv()
+		var m message
+		select {
+		case m = <-s.messages:
+		case <-s.caller.Done():
+			s.leave()
+			if errors.Is(s.caller.Err(), context.Canceled) {
+				// Nobody waits for us: what the request holds is held until the server has let go of it.
+				<-s.ctx.Done()
+			}
+			return nil, fault.As(s.caller.Err())
+		}
 		switch {
-		case err != nil:
-			return nil, s.end(err)
-		case m.ErrorMessage != "":
-			return nil, s.end(streamFault(m.ErrorMessage))
-		case m.InferResponse == nil:
+		case m.err != nil:
+			return nil, s.ended(m.err)
+		case m.response.ErrorMessage != "":
+			s.leave()
+			return nil, streamFault(m.response.ErrorMessage)
+		case m.response.InferResponse == nil:
 			continue
 		}
-		r, err := responseFrom(m.InferResponse)
+		r, err := responseFrom(m.response.InferResponse)
 		if err != nil {
-			return nil, s.end(err)
+			s.leave()
+			return nil, err
 		}
 		if len(r.Outputs) > 0 {
 			return r, nil
@@ -152,22 +195,20 @@ func (s *stream) receive() (*Response, error) {
 
 // finish lets the server close the call after the final response, which it does at once since we have closed our side.
 func (s *stream) finish() error {
-	late := time.AfterFunc(time.Second, s.cancel)
-	defer late.Stop()
-	_, _ = s.call.Recv()
-	return s.end(io.EOF)
+	s.leave()
+	<-s.ctx.Done()
+	return io.EOF
 }
 
-// end ends the call and translates the reason.
-func (s *stream) end(err error) error {
-	if !errors.Is(err, io.EOF) {
-		if status.Code(err) == codes.Unavailable {
-			s.client.pool.suspect()
-		}
-		err = translate(s.ctx, err) // before our own cancel, which would look like the caller's
+// ended translates the error that ended the call.
+func (s *stream) ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.EOF
 	}
-	s.cancel()
-	return err
+	if status.Code(err) == codes.Unavailable {
+		s.client.pool.suspect()
+	}
+	return translate(s.caller, err)
 }
 
 // drain yields the first response and what follows. It returns what ended the sequence, io.EOF being its regular end.
@@ -175,7 +216,8 @@ func (s *stream) drain(r *Response, err error, yield func(*Response, error) bool
 	for err == nil {
 		switch {
 		case !yield(r, nil):
-			return s.end(io.EOF)
+			s.leave()
+			return io.EOF
 		case r.Final():
 			return s.finish()
 		}

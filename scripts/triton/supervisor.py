@@ -12,8 +12,9 @@ from repository import Overrides, Watcher
 from server import Server
 from stubs import StubWatch
 
-# A server that dies sooner than this after it was ready is not started again, in seconds.
+# A server that dies sooner than this after it was ready, in seconds, so many times in a row, is not started again.
 SHORTEST_LIFE = 5
+SHORT_LIVES = 5
 
 
 class Supervisor:
@@ -75,14 +76,16 @@ class Supervisor:
         self.ready_at = time.monotonic()
 
     def _mind(self) -> None:
+        short_lives = 0
         while True:
             code = self.server.running().wait()
             if self.ending:
                 return
             self.pidfile.write_text("")
             reason = self.server.failure(f"tritonserver ended by itself with status {code}")
-            if time.monotonic() - self.ready_at < SHORTEST_LIFE:
-                self.given_up = reason
+            short_lives = short_lives + 1 if time.monotonic() - self.ready_at < SHORTEST_LIFE else 0
+            if short_lives == SHORT_LIVES:
+                self.given_up = f"tritonserver died {short_lives} times right after it was ready. {reason}"
                 return
             say(f"{reason}\ntriton | starting it again")
             self._stop_watchers()

@@ -90,6 +90,7 @@ func Conformance(t *testing.T, target Target) {
 	t.Run("streams", x.streams)
 	t.Run("stream errors", x.streamErrors)
 	t.Run("stream canceled", x.streamCanceled)
+	t.Run("streams left", x.streamsLeft)
 	t.Run("deadline", x.deadline)
 	t.Run("full queue", x.fullQueue)
 	t.Run("statistics", x.statistics)

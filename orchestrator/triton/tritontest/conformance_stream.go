@@ -3,6 +3,7 @@ package tritontest
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -129,4 +130,45 @@ func (x *trial) canceled(t *testing.T) int32 {
 		n = values[0]
 	}
 	return n
+}
+
+// streamsLeft leaves many streams at all points, right after a response and right before the last among them, several
+// side by side: the server lives on, and answers.
+func (x *trial) streamsLeft(t *testing.T) {
+	const responses = 6
+	for _, pause := range []int32{0, 1, 12} {
+		var all sync.WaitGroup
+		for leave := range responses + 2 {
+			all.Go(func() {
+				for range 40 {
+					if err := x.readSome(t, leave, number("N", responses), number("PAUSE", pause)); err != nil {
+						t.Errorf("left after %d responses, %d ms apart: %v", leave, pause, err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+	if got, err := x.count(x.ctx(t), number("N", 2)); err != nil || len(got) != 2 {
+		t.Errorf("counted %v after streams were left, %v", got, err)
+	}
+}
+
+// readSome reads so many responses of a stream and leaves it.
+func (x *trial) readSome(t *testing.T, most int, inputs ...triton.Tensor) error {
+	responses, err := x.client.Stream(x.ctx(t), &triton.Request{Model: "conformance_count", Inputs: inputs})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, err := range responses {
+		if err != nil {
+			return err
+		}
+		if n++; n > most {
+			break
+		}
+	}
+	return nil
 }

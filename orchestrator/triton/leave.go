@@ -1,0 +1,78 @@
+package triton
+
+import (
+	"context"
+	"time"
+
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+// A Triton dies, hangs or never stops when a call is cancelled while it hands over a response: the state of the call is
+// released twice, or never. (Seen with 24.10: a stream that is left right after a response kills it within a few hundred
+// times, a unary call within some ten thousand. Server issues 7368, 8034 and 8704; later releases narrow the windows.)
+// So a call whose caller leaves may end by itself first, and is cancelled only where no response is expected just then.
+const (
+	// patience is how long a call may go on after its caller has left.
+	patience = time.Second
+	// shortestGap is the shortest time between two responses in which a stream is cancelled before patience is over.
+	shortestGap = 10 * time.Millisecond
+)
+
+// outlive returns a context for a unary call: it ends patience after ctx has, or with release, which must be called.
+func outlive(ctx context.Context) (call context.Context, release func()) {
+	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(patience, cancel)
+		context.AfterFunc(call, func() { late.Stop() })
+	})
+	return call, func() {
+		stop()
+		cancel()
+	}
+}
+
+// leave ends the stream for its caller, who must not receive from it any more; the call ends in the background.
+func (s *stream) leave() { s.leaving.Do(func() { go s.hangUp() }) }
+
+// hangUp ends the call: it reads on, and cancels in the middle between two responses, which come evenly from a model
+// that writes token after token. Where they come faster than shortestGap the call may go on to its end for as long as
+// patience.
+func (s *stream) hangUp() {
+	defer s.cancel()
+	over := time.After(patience)
+	limit := shortestGap
+	var pause <-chan time.Time
+	var last time.Time
+	gap := patience
+	for {
+		select {
+		case m, open := <-s.messages:
+			now := time.Now()
+			if !open || m.err != nil {
+				return
+			}
+			first := last.IsZero()
+			if !first {
+				gap = min(gap, now.Sub(last))
+			}
+			last = now
+			pause = nil
+			if !first && gap >= limit && !final(m.response) {
+				pause = time.After(gap / 2)
+			}
+		case <-pause:
+			return
+		case <-over:
+			if limit == 0 || last.IsZero() || time.Since(last) > shortestGap {
+				return // it is between two responses, or has none
+			}
+			limit = 0
+			over = time.After(patience)
+		}
+	}
+}
+
+// final reports whether the server closes the call now.
+func final(m *pb.ModelStreamInferResponse) bool {
+	return m.GetInferResponse().GetParameters()[finalResponse].GetBoolParam()
+}
