@@ -139,6 +139,39 @@ func TestRowsOfEveryForm(t *testing.T) {
 	}
 }
 
+func TestColumnsThatAreKept(t *testing.T) {
+	table := "id,SMILES,pIC50,formula\nethanol,CCO,5.5,\"a,b\"\nbenzene,c1ccccc1\n"
+	lines := "{\"smiles\": \"CCO\", \"pIC50\": 5.5, \"note\": \"x\"}\n{\"smiles\": \"CCN\"}\n"
+	for name, c := range map[string]struct {
+		text string
+		args []string
+		want []string
+	}{
+		"all of a table":    {table, []string{"--keep", "all", "-f", "csv"}, []string{"line,input,name,pIC50,input_formula,smiles,formula", "2,CCO,ethanol,5.5,\"a,b\",CCO,C2H6O", "3,c1ccccc1,benzene,,,c1ccccc1,C6H6"}},
+		"one of a table":    {table, []string{"--keep", "pic50", "-f", "csv"}, []string{"line,input,name,pIC50,smiles,formula", "2,CCO,ethanol,5.5,CCO,C2H6O"}},
+		"members of JSONL":  {lines, []string{"--keep", "pIC50,note", "-f", "jsonl"}, []string{`"name":"","pIC50":5.5,"note":"x","smiles":"CCO"`, `"name":"","pIC50":null,"note":null,"smiles":"CCN"`}},
+		"a field of an SDF": {run(t, table, "describe", "--keep", "pIC50", "-f", "sdf").out, []string{"--keep", "pIC50", "-f", "csv"}, []string{"ethanol,5.5,CCO", "benzene,,c1ccccc1"}},
+	} {
+		got := run(t, c.text, append([]string{"describe"}, c.args...)...)
+		for _, want := range c.want {
+			if got.code != 0 || !strings.Contains(got.out, want) {
+				t.Errorf("%s: no %q in %+v", name, want, got)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"CCO\n": "--keep: the input has no columns",
+		lines:   "--keep all needs a table with a header",
+	} {
+		if got := run(t, text, "describe", "--keep", "all"); got.code != 1 || !strings.Contains(got.err, want) {
+			t.Errorf("%q: no %q in %+v", text, want, got)
+		}
+	}
+	if got := run(t, table, "describe", "--keep", "x"); got.code != 1 || !strings.Contains(got.err, "none of its columns (id, SMILES, pIC50, formula) is called x") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestBadRowsDoNotStopTheOthers(t *testing.T) {
 	f := serve(t)
 	got := run(t, "CCO\nnot a molecule\n[Xe]\nCCN\nC[Xe]\nc1ccccc1\n", "embed", "--url", f.URL)

@@ -15,21 +15,23 @@ import (
 
 // Row is one molecule, template or text of the input.
 type Row struct {
-	Line  int    // on which it stands, from 1; of an argument its place
-	Text  string // SMILES, template or text; of an SDF the mol block
-	Name  string // "" for none
-	Label string // what records have in input; "" for Text
-	JSON  []byte // the whole object, of JSONL
-	SDF   bool   // Text is a mol block
-	Err   error  // why it cannot be read
+	Line  int     // on which it stands, from 1; of an argument its place
+	Text  string  // SMILES, template or text; of an SDF the mol block
+	Name  string  // "" for none
+	Label string  // what records have in input; "" for Text
+	JSON  []byte  // the whole object, of JSONL
+	SDF   bool    // Text is a mol block
+	Kept  []Field // columns of the input that go into the records too
+	Err   error   // why it cannot be read
 }
 
 // Input says where rows come from.
 type Input struct {
-	File        string `name:"input" short:"i" env:"-" placeholder:"FILE" help:"File to read, - for standard input. A file may also be given in the place of a molecule or text."`
-	InputFormat string `name:"input-format" env:"-" enum:"auto,smi,csv,tsv,jsonl,sdf,lines" default:"auto" help:"smi (SMILES, then a name), csv or tsv (with a header), jsonl, sdf, or lines (each a text); auto goes by the file's name, or else by how it begins."`
-	Column      string `env:"-" placeholder:"NAME" help:"Column of a CSV, or member of JSONL, to take; by default one of a usual name, such as smiles or text."`
-	NameColumn  string `env:"-" placeholder:"NAME" help:"Column, member or SDF field with names for the output; by default name, id or title."`
+	File        string   `name:"input" short:"i" env:"-" placeholder:"FILE" help:"File to read, - for standard input. A file may also be given in the place of a molecule or text."`
+	InputFormat string   `name:"input-format" env:"-" enum:"auto,smi,csv,tsv,jsonl,sdf,lines" default:"auto" help:"smi (SMILES, then a name), csv or tsv (with a header), jsonl, sdf, or lines (each a text); auto goes by the file's name, or else by how it begins."`
+	Column      string   `env:"-" placeholder:"NAME" help:"Column of a CSV, or member of JSONL, to take; by default one of a usual name, such as smiles or text."`
+	NameColumn  string   `env:"-" placeholder:"NAME" help:"Column, member or SDF field with names for the output; by default name, id or title."`
+	Keep        []string `env:"-" placeholder:"NAME,..." help:"Columns of a table, members of JSONL or fields of an SDF that go into the output as well; all for every column of a table."`
 }
 
 // kind is what rows are: it decides how lines are read, and which columns are looked for.
@@ -99,6 +101,10 @@ func (in Input) from(p *Process, k kind, arguments []string) (*source, error) {
 func (s *source) rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		if s.file == "" {
+			if err := s.input.keeping(""); err != nil {
+				yield(Row{}, err)
+				return
+			}
 			for i, text := range s.given {
 				if !yield(Row{Line: i + 1, Text: text}, nil) {
 					return
@@ -124,6 +130,10 @@ func (s *source) rows() iter.Seq2[Row, error] {
 		if format == "" {
 			start, _ := reader.Peek(4096)
 			format = s.guess(start)
+		}
+		if err := s.input.keeping(format); err != nil {
+			yield(Row{}, err)
+			return
 		}
 		for row, err := range s.read(format, reader) {
 			if err != nil && s.file != "-" {

@@ -76,6 +76,7 @@ func (s *source) object(number int, line []byte) Row {
 		row.Err = fmt.Errorf("not a line of JSON: %w", err)
 		return row
 	}
+	row.Kept = s.input.members(members)
 	column := s.input.Column
 	for name := range members {
 		if at := rank(s.kind.columns, name); s.input.Column == "" && at >= 0 && (column == "" || at < rank(s.kind.columns, column)) {
@@ -120,8 +121,13 @@ func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[Row, error] {
 			return
 		}
 		name := place(header, s.names())
+		kept, err := s.input.kept(header, column, name)
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
 		for {
-			cells, err := records.Read()
+			record, err := records.Read()
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -130,14 +136,14 @@ func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[Row, error] {
 				return
 			}
 			line, _ := records.FieldPos(0)
-			row := Row{Line: line}
-			if column < len(cells) {
-				row.Text = strings.TrimSpace(cells[column])
+			row := Row{Line: line, Kept: cells(header, record, kept)}
+			if column < len(record) {
+				row.Text = strings.TrimSpace(record[column])
 			} else {
-				row.Err = fmt.Errorf("it has %d cells, and the header %d", len(cells), len(header))
+				row.Err = fmt.Errorf("it has %d cells, and the header %d", len(record), len(header))
 			}
-			if name >= 0 && name < len(cells) {
-				row.Name = strings.TrimSpace(cells[name])
+			if name >= 0 && name < len(record) {
+				row.Name = strings.TrimSpace(record[name])
 			}
 			if !yield(row, nil) {
 				return

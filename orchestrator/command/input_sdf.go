@@ -54,6 +54,9 @@ func (s *source) record(line int, text string) Row {
 	row.Text = block
 	title, _, _ := strings.Cut(block, "\n")
 	row.Name = strings.TrimSpace(title)
+	for _, name := range s.input.Keep {
+		row.Kept = append(row.Kept, Field{Name: name, Value: field(data, name)})
+	}
 	for _, name := range s.names() {
 		if value := field(data, name); value != "" && (row.Name == "" || s.input.NameColumn != "") {
 			row.Name = value

@@ -11,9 +11,10 @@ import (
 
 // Record is one line of the output.
 type Record struct {
-	Line   int    // of its row
-	Input  string // of its row
-	Name   string // of its row
+	Line   int     // of its row
+	Input  string  // of its row
+	Name   string  // of its row
+	Kept   []Field // of its row
 	Fields []Field
 }
 
@@ -25,7 +26,7 @@ type Field struct {
 
 // record is one of a row.
 func (r Row) record(fields ...Field) Record {
-	return Record{Line: r.Line, Input: r.label(), Name: r.Name, Fields: fields}
+	return Record{Line: r.Line, Input: r.label(), Name: r.Name, Kept: r.Kept, Fields: fields}
 }
 
 // label is what records call a row.
@@ -36,9 +37,11 @@ func (r Row) label() string {
 	return r.Text
 }
 
-// all are the fields with those of the row.
+// all are the fields with those of the row, and the columns that are kept between them.
 func (r Record) all() []Field {
-	return append([]Field{{"line", r.Line}, {"input", r.Input}, {"name", r.Name}}, r.Fields...)
+	first := []Field{{"line", r.Line}, {"input", r.Input}, {"name", r.Name}}
+	own := append(slices.Clip(first), r.Fields...)
+	return slices.Concat(first, apart(r.Kept, own), r.Fields)
 }
 
 // get is the value of a field; nil for none.
