@@ -18,6 +18,9 @@ import (
 type draft struct {
 	row   Row
 	parts []part
+	added int // published tokens that the template asks for in the place of its masks
+	dots  int // that stand between masks and given fragments in the template
+	group int // of the rows of a turn of which one is taken, see spares
 }
 
 // part is a stretch of a draft's row: the tokens from..to-1.
@@ -69,6 +72,10 @@ func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
 		}
 		ids = append(ids, l.tokens[i]...)
 		drawn.parts = append(drawn.parts, part{given: s.Text, from: from, to: 1 + len(ids)})
+	}
+	drawn.added = published - l.published
+	if len(t.Given) > 0 {
+		drawn.dots = len(t.Masks)
 	}
 	wanted := Wanted{Quality: d.quality, Published: published}
 	drawn.row = Row{IDs: d.model.Row(ids, wanted), Settings: d.settings, Seed: int64(random.Uint64() >> 2)}

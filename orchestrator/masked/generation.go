@@ -72,7 +72,7 @@ func (g *generation) first(ctx context.Context, wanted int) (found []*candidate,
 	for range g.request.Attempts {
 		missing := wanted - len(asWritten)
 		var more []*candidate
-		more, err = g.turn(ctx, slices.Repeat([]*Template{g.template}, missing))
+		more, err = g.turn(ctx, slices.Repeat([]*Template{g.template}, missing), g.template.spares())
 		for _, c := range more {
 			if c.asWritten {
 				asWritten = append(asWritten, c)
@@ -94,16 +94,19 @@ func (g *generation) first(ctx context.Context, wanted int) (found []*candidate,
 	return found[:min(wanted, len(found))], err
 }
 
-// turn draws one row for each template, and reads what the model makes of it. Beside an error come the molecules of the
-// rows that were unmasked before.
-func (g *generation) turn(ctx context.Context, templates []*Template) ([]*candidate, error) {
-	drafts, err := g.drafter.drafts(ctx, templates, g.seed, g.turns)
+// turn draws so many rows for each template, and reads what the model makes of the one of them that is nearest to it.
+// Beside an error come the molecules of the rows that were unmasked before.
+func (g *generation) turn(ctx context.Context, templates []*Template, spares int) ([]*candidate, error) {
+	drafts, err := g.drafter.drafts(ctx, withSpares(templates, spares, g.seed, g.turns), g.seed, g.turns)
 	if err != nil {
 		return nil, err
 	}
+	for i, d := range drafts {
+		d.group = i / spares
+	}
 	g.turns++
 	g.drawn += len(drafts)
-	g.progress.Requested += len(drafts)
+	g.progress.Requested += len(templates)
 	if err := g.tell(0, nil); err != nil {
 		return nil, err
 	}
@@ -146,8 +149,9 @@ func (g *generation) unmaskPart(ctx context.Context, drafts []*draft) ([]*candid
 	}
 	filled, failed := g.model.Unmask(ctx, rows)
 	drafts, filled = unmasked(drafts, filled)
-	found, err := g.read(g.last, drafts, filled)
-	told := g.tell(len(drafts), found)
+	taken, filled := nearest(g.model, drafts, filled)
+	found, err := g.read(g.last, taken, filled)
+	told := g.tell(len(taken), found)
 	return found, cmp.Or(failed, err, told)
 }
 
@@ -174,7 +178,7 @@ func (g *generation) checkpoint(found []*candidate) error {
 	return g.report(progress)
 }
 
-// tell adds to the progress how many rows were unmasked and the molecules read from them, and reports it.
+// tell adds to the progress how many rows were unmasked and taken and the molecules read from them, and reports it.
 func (g *generation) tell(rows int, more []*candidate) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,8 +13,12 @@ func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) (counts []int
 	room := d.model.MaxTokens() - len(d.model.Row(nil, Wanted{})) - l.given
 	added := 0
 	longest := 0 // what is added could have been, in tokens of the model
-	for _, mask := range t.Masks {
-		added += mask.Least + random.IntN(mask.Most-mask.Least+1)
+	drawn := t.drawn
+	if drawn == nil {
+		drawn = t.drawMasks(random)
+	}
+	for i, mask := range t.Masks {
+		added += drawn[i]
 		longest += int(math.Ceil(float64(mask.Most) / d.model.MaskWorth()))
 	}
 	if len(t.Masks) == 0 {
@@ -40,6 +44,15 @@ func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) (counts []int
 		counts[gaps[random.IntN(len(gaps))]]++
 	}
 	return counts, published, nil
+}
+
+// drawMasks draws how long each mask is, in published tokens.
+func (t *Template) drawMasks(random *rand.Rand) []int {
+	drawn := make([]int, len(t.Masks))
+	for i, mask := range t.Masks {
+		drawn[i] = mask.Least + random.IntN(mask.Most-mask.Least+1)
+	}
+	return drawn
 }
 
 // tokens is how many tokens of the model are masked for an addition of a published length to a molecule that is then

@@ -37,7 +37,7 @@ func (g *generation) remask(ctx context.Context, found []*candidate, wanted int)
 		if err != nil {
 			return found, err
 		}
-		latest, err = g.turn(ctx, templates)
+		latest, err = g.turn(ctx, templates, 1)
 		latest = distinct(latest)
 		found = distinct(append(found, latest...))
 		rank(found)

@@ -120,17 +120,18 @@ func TestMaskLengths(t *testing.T) {
 		}
 		return counts, rows
 	}
-	for body, span := range map[string][2]int{
-		`{"smiles":"[*{15-25}]","num_molecules":300}`:                    {15, 25},
-		`{"smiles":"c1ccccc1[*].[*{4-6}].[*{1-3}]","num_molecules":200}`: {5, 9},
-		`{"smiles":"c1ccccc1[*{3-5}]C(=O)N","num_molecules":100}`:        {3, 5},
-		`{"num_molecules":300,"min_add_len":"14"}`:                       {14, 24},
+	for body, span := range map[string][3]int{
+		`{"smiles":"[*{15-25}]","num_molecules":300}`:                    {15, 25, 1},
+		`{"smiles":"[*{11-19}]","num_molecules":100}`:                    {11, 19, shortSpares},
+		`{"smiles":"c1ccccc1[*].[*{4-6}].[*{1-3}]","num_molecules":200}`: {5, 9, tinySpares},
+		`{"smiles":"c1ccccc1[*{3-5}]C(=O)N","num_molecules":100}`:        {3, 5, tinySpares},
+		`{"num_molecules":300,"min_add_len":"14"}`:                       {14, 24, 1},
 		// The longest molecule has 24 tokens. The given fragment has 9, and a published length of 10: its dot counts twice.
-		`{"smiles":"[*]c1ccccc1","num_molecules":100,"min_add_len":9}`:    {9, 14},
-		`{"smiles":"[*]c1ccccc1","num_molecules":20,"min_add_len":"128"}`: {117, 117},
+		`{"smiles":"[*]c1ccccc1","num_molecules":100,"min_add_len":9}`:    {9, 14, 1},
+		`{"smiles":"[*]c1ccccc1","num_molecules":20,"min_add_len":"128"}`: {117, 117, 1},
 	} {
 		counts, rows := masks(body)
-		least, most := span[0], span[1]
+		least, most, spares := span[0], span[1], span[2]
 		for n := range counts {
 			if n < least || n > most {
 				t.Errorf("%s: %d masks", body, n)
@@ -142,7 +143,7 @@ func TestMaskLengths(t *testing.T) {
 			}
 		}
 		var asked struct{ Num_molecules int }
-		if err := json.Unmarshal([]byte(body), &asked); err != nil || rows != asked.Num_molecules {
+		if err := json.Unmarshal([]byte(body), &asked); err != nil || rows != asked.Num_molecules*spares {
 			t.Errorf("%s: %d rows (%v)", body, rows, err)
 		}
 	}
@@ -150,7 +151,7 @@ func TestMaskLengths(t *testing.T) {
 
 func TestSettingsReachTheModel(t *testing.T) {
 	h := start(t, Config{})
-	h.generate(`{"smiles":"[*{9-9}]","num_molecules":"3","temperature":"1.5","noise":"0.25","step_size":"4","gamma":"0.5","unique":"True","model":"genmol","extra":{"a":1}}`)
+	h.generate(`{"smiles":"[*{21-21}]","num_molecules":"3","temperature":"1.5","noise":"0.25","step_size":"4","gamma":"0.5","unique":"True","model":"genmol","extra":{"a":1}}`)
 	call := h.triton.Calls()[0]
 	for name, want := range map[string]float32{"temperature": 1.5, "noise": 0.25, "gamma": 0.5} {
 		input, _ := call.Input(name)
@@ -202,7 +203,7 @@ func TestUnique(t *testing.T) {
 		}
 		return len(molecules), len(seen)
 	}
-	const template = `{"smiles":"[*]c1ccccc1.[*{7-7}]","num_molecules":200,"seed":5`
+	const template = `{"smiles":"[*]c1ccccc1.[*{6-6}]","num_molecules":200,"seed":5`
 	if all, different := count(template + `}`); all != 200 || different == all {
 		t.Errorf("without unique: %d molecules, %d different; the toy makes few different ones", all, different)
 	}

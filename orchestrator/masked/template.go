@@ -21,6 +21,7 @@ type Template struct {
 	Masks []Mask
 
 	queries []*chem.Query // find each of the given fragments in a molecule
+	drawn   []int         // how long each mask is, where that is drawn already; see withSpares
 }
 
 // Mask is a run of Least to Most mask tokens.

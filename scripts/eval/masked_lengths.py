@@ -4,7 +4,8 @@
 
 Templates `[*{n-n}]` alone and beside given fragments. A mask is a token of published SAFE models, so the length of a molecule is
 counted in their tokens: atoms, bonds, branches, ring numbers, a dot between two pieces cut at BRICS bonds, and a number on both sides of
-each cut. What is filled in is the molecule's length less the given fragments'. Needs the environment of training for the cuts.
+each cut. What is filled in is what is left of the molecule without the given fragments, with a number for each bond to them. Needs the
+environment of training for the cuts.
 """
 
 from __future__ import annotations
@@ -28,19 +29,49 @@ def length(smiles: str) -> int:
     return len(safe.split(text)) + text.count(".") - text.startswith(".")
 
 
-def given(fragments: str) -> int:
-    """Published tokens of given fragments: their own, a number for each open position, and a dot for each fragment."""
-    return sum(len(safe.split(part.replace("[*]", "*"))) + 1 for part in fragments.split(".")) if fragments else 0
+def places(molecule: Chem.Mol, fragments: list[str], taken: frozenset[int] = frozenset()) -> list[frozenset[int]] | None:
+    """The atoms of each given fragment in a molecule: disjoint, and bonded to the rest by as many bonds as it has open positions."""
+    if not fragments:
+        return []
+    query = Chem.MolFromSmiles(fragments[0].replace("[*]", ""))
+    for match in map(frozenset, molecule.GetSubstructMatches(query, uniquify=True, maxMatches=1000)):
+        out = [bond for bond in molecule.GetBonds() if (bond.GetBeginAtomIdx() in match) != (bond.GetEndAtomIdx() in match)]
+        if not match & taken and len(out) == fragments[0].count("[*]"):
+            others = places(molecule, fragments[1:], taken | match)
+            if others is not None:
+                return [match, *others]
+    return None
+
+
+def added(smiles: str, fragments: str) -> int | None:
+    """Published tokens of a molecule without the given fragments; None where they cannot be told apart from the rest."""
+    molecule = Chem.MolFromSmiles(smiles)
+    found = places(molecule, fragments.split(".") if fragments else [])
+    if found is None:
+        return None
+    given = frozenset().union(*found)
+    rest = Chem.RWMol(molecule)
+    for bond in molecule.GetBonds():
+        ends = (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
+        inner = [atom for atom in ends if atom not in given]
+        if len(inner) == 1:  # a methyl stands for the number of the bond
+            rest.AddBond(inner[0], rest.AddAtom(Chem.Atom(6)), bond.GetBondType())
+    for atom in sorted(given, reverse=True):
+        rest.RemoveAtom(atom)
+    if rest.GetNumAtoms() == 0 or Chem.SanitizeMol(rest, catchErrors=True):
+        return None
+    return length(Chem.MolToSmiles(rest))
 
 
 def filled(url: str, fragments: str, masks: int, count: int, seed: int, quality: bool) -> list[int]:
-    """The lengths of what was filled in."""
+    """The lengths of what was filled in, of the molecules in which that can be told."""
     template = ".".join(part for part in (fragments, f"[*{{{masks}-{masks}}}]") if part)
     body = {"smiles": template, "num_molecules": count, "seed": seed, "quality": quality}
     request = urllib.request.Request(url.rstrip("/") + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=600) as answer:
         molecules = json.load(answer)["molecules"]
-    return [length(Chem.CanonSmiles(m["smiles"])) - given(fragments) for m in molecules]
+    lengths = [added(m["smiles"], fragments) for m in molecules]
+    return [length for length in lengths if length is not None]
 
 
 def main() -> None:
