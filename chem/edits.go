@@ -33,20 +33,20 @@ const offspringAtOnce = 32
 // atoms that are not of organic chemistry, have an isotope or unpaired electrons stay as they are. Fewer than count come
 // back where there are no more, or where they are hard to find. The error is as of [Parse].
 func Mutations(smiles string, count int, seed uint64) ([]string, error) {
-	return Parents{First: smiles, Count: count, Seed: seed}.offspring(context.Background())
+	return Parents{First: smiles, Count: count, Seed: seed}.texts()
 }
 
 // Crossovers returns up to count molecules that have a part of the one and a part of the other: each is cut at a single
 // bond that is in no ring, and the two are joined there (Jensen, Chem. Sci. 10, 3567, 2019). What holds of the results of
 // [Mutations] holds of these.
 func Crossovers(first, second string, count int, seed uint64) ([]string, error) {
-	return Parents{First: first, Second: second, Count: count, Seed: seed}.offspring(context.Background())
+	return Parents{First: first, Second: second, Count: count, Seed: seed}.texts()
 }
 
 // Offspring makes molecules of many parents on all cores. The i-th result belongs to the i-th parents; parents that are
-// no molecules have none. The error is that of the context.
-func Offspring(ctx context.Context, parents []Parents) ([][]string, error) {
-	found := make([][]string, len(parents))
+// no molecules have none. Canonical SMILES, counts and fingerprints are there at once. The error is that of the context.
+func Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
+	found := make([][]*Molecule, len(parents))
 	err := Options{}.inChunks(ctx, len(parents), func(from, to int) {
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			found[i], _ = parents[i].offspring(ctx)
@@ -55,11 +55,24 @@ func Offspring(ctx context.Context, parents []Parents) ([][]string, error) {
 	return found, err
 }
 
+// texts are the canonical SMILES of the offspring.
+func (p Parents) texts() ([]string, error) {
+	found, err := p.offspring(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(found))
+	for i, m := range found {
+		texts[i] = m.SMILES()
+	}
+	return texts, nil
+}
+
 // barrenRounds is after how many requests in a row without a new molecule no more are made.
 const barrenRounds = 3
 
 // offspring asks for a few molecules at a time, until there are enough or there seem to be no more.
-func (p Parents) offspring(ctx context.Context) (found []string, err error) {
+func (p Parents) offspring(ctx context.Context) (found []*Molecule, err error) {
 	if p.First, err = (Limits{}).Check(p.First); err != nil {
 		return nil, err
 	}
@@ -76,10 +89,10 @@ func (p Parents) offspring(ctx context.Context) (found []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, smiles := range made {
-			if !known[smiles] && len(found) < wanted {
-				known[smiles] = true
-				found = append(found, smiles)
+		for _, facts := range made {
+			if !known[facts.Canonical] && len(found) < wanted {
+				known[facts.Canonical] = true
+				found = append(found, &Molecule{text: facts.Canonical, have: rdkit.Edited, facts: facts})
 				barren = -1
 			}
 		}
@@ -87,7 +100,7 @@ func (p Parents) offspring(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-func (p Parents) make(count int, seed uint64) ([]string, error) {
+func (p Parents) make(count int, seed uint64) ([]rdkit.Profile, error) {
 	if p.Second == "" {
 		made, err := rdkit.Mutations(p.First, count, p.Stereo, seed)
 		if err != nil {

@@ -53,13 +53,40 @@ func checkOffspring(t *testing.T, made []string, parents ...*chem.Molecule) {
 	}
 }
 
+// offspring are the texts of [chem.Offspring], whose facts must be those that are read from them.
+func offspring(t *testing.T, parents []chem.Parents) ([][]string, error) {
+	t.Helper()
+	made, err := chem.Offspring(t.Context(), parents)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([][]string, len(made))
+	for i, some := range made {
+		for _, m := range some {
+			texts[i] = append(texts[i], m.SMILES())
+		}
+		read, err := chem.Evaluate(t.Context(), texts[i], chem.Options{Facts: chem.FactFingerprint})
+		if err != nil {
+			return nil, err
+		}
+		for k, m := range some {
+			r := read[k].Molecule
+			if r == nil || r.Fingerprint() != m.Fingerprint() || r.HeavyAtoms() != m.HeavyAtoms() || r.Rings() != m.Rings() ||
+				r.LargestRing() != m.LargestRing() || r.Radicals() != m.Radicals() || m.Weight() != r.Weight() {
+				t.Errorf("%s: its facts are not those of what is read from it (%v)", m, read[k].Err)
+			}
+		}
+	}
+	return texts, nil
+}
+
 func TestMutationsAreMolecules(t *testing.T) {
 	all := known(t)
 	parents := make([]chem.Parents, len(all))
 	for i, m := range all {
 		parents[i] = chem.Parents{First: m.SMILES(), Count: 6, Seed: uint64(i)}
 	}
-	made, err := chem.Offspring(t.Context(), parents)
+	made, err := offspring(t, parents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +103,7 @@ func TestMutationsAreMolecules(t *testing.T) {
 	if full < len(all)*8/10 {
 		t.Errorf("%d of %d molecules have six mutations", full, len(all))
 	}
-	again, err := chem.Offspring(t.Context(), parents)
+	again, err := offspring(t, parents)
 	if err != nil || !reflect.DeepEqual(made, again) {
 		t.Errorf("the same seeds give other mutations, %v", err)
 	}
@@ -144,8 +171,7 @@ func mirror(smiles string) string {
 }
 
 func TestMutationsOfTheConfiguration(t *testing.T) {
-	ctx := context.Background()
-	made, err := chem.Offspring(ctx, []chem.Parents{
+	made, err := offspring(t, []chem.Parents{
 		{First: "CC(C)Cc1ccc(C(C)C(=O)O)cc1", Count: 10, Stereo: true},
 		{First: "C[C@H](N)C(=O)O", Count: 10, Stereo: true},
 		{First: "Cn1c(=O)c2c(ncn2C)n(C)c1=O", Count: 10, Stereo: true},
@@ -194,7 +220,7 @@ func TestCrossovers(t *testing.T) {
 	for i := range all {
 		parents[i] = chem.Parents{First: all[i].SMILES(), Second: all[(i+1)%len(all)].SMILES(), Count: 4, Seed: uint64(i)}
 	}
-	made, err := chem.Offspring(t.Context(), parents)
+	made, err := offspring(t, parents)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
 // Neighbours and crossovers of molecules: the preparation, the check of what was made, and the call.
 #include "edit.h"
+#include "scores.h"
 
 #include <GraphMol/MolOps.h>
 #include <GraphMol/SmilesParse/SmilesWrite.h>
@@ -44,11 +45,11 @@ int unpaired(const ROMol &mol) {
 }
 
 // The property of atoms that were aromatic before a change.
-const char *const kAromatic = "retort_aromatic";
+const char *const kWasAromatic = "retort_aromatic";
 
 bool ends_aromaticity(const ROMol &mol) {
   for (const auto atom : mol.atoms()) {
-    if (!atom->getIsAromatic() && atom->hasProp(kAromatic)) return true;
+    if (!atom->getIsAromatic() && atom->hasProp(kWasAromatic)) return true;
   }
   return false;
 }
@@ -61,7 +62,7 @@ Parent::Parent(const std::string &text) : mol(parse(text)) {
   oddities = retort::oddities(*mol);
   for (auto atom : mol->atoms()) {
     aromatic.push_back(atom->getIsAromatic());
-    if (aromatic.back()) atom->setProp(kAromatic, 1);
+    if (aromatic.back()) atom->setProp(kWasAromatic, 1);
   }
   RDKit::MolOps::Kekulize(*mol, true);
   for (auto atom : mol->atoms()) {
@@ -218,26 +219,48 @@ namespace {
 
 constexpr size_t kLongestText = 512;  // of what is made
 
-// Sanitises a changed molecule and writes its canonical SMILES, "" where it is no molecule or one
-// that nobody asks for: with more unpaired electrons, more oddities than `odd`.
+// Whether anything of a molecule says that it has a configuration.
+bool configured(const ROMol &mol) {
+  for (const auto atom : mol.atoms()) {
+    if (atom->getChiralTag() != Atom::CHI_UNSPECIFIED) return true;
+  }
+  for (const auto bond : mol.bonds()) {
+    if (bond->getStereo() != Bond::STEREONONE || bond->getBondDir() != Bond::NONE) return true;
+  }
+  return false;
+}
+
+// Sanitises a changed molecule and writes it as SMILES, "" where it is no molecule or one that nobody asks for: with
+// more unpaired electrons, more oddities than `odd`. What is written is read anew, so it is canonical only where the
+// molecule has configurations, which RDKit 2022.09 does not always keep in other SMILES.
 std::string finished(Draft &mol, int radicals, int odd) {
   RDKit::MolOps::sanitizeMol(mol);
   if (unpaired(mol) > radicals || oddities(mol) > odd) return "";
-  RDKit::MolOps::assignStereochemistry(mol, true, true);
-  return RDKit::MolToSmiles(mol);
+  const bool canonical = configured(mol);
+  if (canonical) RDKit::MolOps::assignStereochemistry(mol, true, true);
+  return RDKit::MolToSmiles(mol, true, false, -1, canonical);
 }
 
-// As finished, and read anew: equal strings, equal molecules. "" for anything that RDKit refuses.
-std::string readable(Draft &mol, int radicals, int odd, std::set<std::string> &seen) {
-  std::string text;
+// A molecule as it was read.
+struct Made {
+  std::string smiles;  // canonical; "" for none
+  std::string facts;   // as retort_mutations gives them
+};
+
+// As finished, and read anew: equal strings, equal molecules. Nothing for anything that RDKit refuses.
+Made readable(Draft &mol, int radicals, int odd, std::set<std::string> &seen) {
+  Made made;
   Failure failure;
   guarded(failure, [&] {
-    std::string first = finished(mol, radicals, odd);
-    if (first.empty() || first.size() > kLongestText || !seen.insert(first).second) return;
-    const std::string second = RDKit::MolToSmiles(*parse(first));
-    if (second == first || seen.insert(second).second) text = second;
+    const std::string first = finished(mol, radicals, odd);
+    if (first.empty() || first.size() > kLongestText) return;
+    const auto read = parse(first);
+    const std::string canonical = RDKit::MolToSmiles(*read);
+    if (!seen.insert(canonical).second) return;
+    made.facts = facts(*read);
+    made.smiles = canonical;
   });
-  return text;
+  return made;
 }
 
 // Makes up to count distinct molecules of at most so many atoms by a change, in a number of attempts in
@@ -249,10 +272,11 @@ void collect(int32_t count, int most, int radicals, int odd, std::set<std::strin
     Draft mol;
     if (!change(mol)) continue;
     if (static_cast<int>(mol.getNumAtoms()) > most || !mol.getNumAtoms()) continue;
-    const std::string text = readable(mol, radicals, odd, seen);
+    const Made made = readable(mol, radicals, odd, seen);
     // A change that ends aromaticity is seldom what is looked for: one of eight stays.
-    if (text.empty() || (ends_aromaticity(mol) && random.below(8))) continue;
-    put(out, text);
+    if (made.smiles.empty() || (ends_aromaticity(mol) && random.below(8))) continue;
+    put(out, made.smiles);
+    put(out, made.facts);
     --count;
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -27,6 +28,11 @@ void count(const RDKit::ROMol &mol, retort_profile &p) {
   const auto &rings = mol.getRingInfo()->atomRings();
   p.rings = rings.size();
   for (const auto &ring : rings) p.largest_ring = std::max<int>(p.largest_ring, ring.size());
+}
+
+// RDKit's bit vector sets bit id mod length.
+void set_bits(const std::vector<std::pair<uint32_t, int>> &fragments, uint64_t *bits) {
+  for (const auto &f : fragments) bits[f.first % 2048 / 64] |= uint64_t(1) << f.first % 64;
 }
 
 void score(const RDKit::ROMol &mol, uint32_t want, retort_profile &p) {
@@ -61,15 +67,30 @@ void profile(const std::string &smiles, uint32_t want, retort_profile &p, uint64
   score(*mol, want, p);
   if (!(want & (RETORT_MORGAN | RETORT_SA))) return;
   const auto fragments = morgan(*mol);
-  for (const auto &f : fragments) {  // RDKit's bit vector sets bit id mod length
-    if (bits) bits[f.first % 2048 / 64] |= uint64_t(1) << f.first % 64;
-  }
+  if (bits) set_bits(fragments, bits);
   if (want & RETORT_SA) {
     p.sa = fragments.empty() ? std::nan("") : synthetic_accessibility(*mol, fragments);
   }
 }
 
 }  // namespace
+
+std::string facts(const RDKit::ROMol &mol) {
+  retort_profile p{};
+  count(mol, p);
+  uint64_t bits[32] = {};
+  set_bits(morgan(mol), bits);
+  std::string text;
+  for (const int n : {p.heavy_atoms, p.rings, p.largest_ring, p.radicals}) text += std::to_string(n) + " ";
+  char word[24];
+  for (const uint64_t each : bits) {
+    std::snprintf(word, sizeof word, "%llx ", static_cast<unsigned long long>(each));
+    text += word;
+  }
+  text.pop_back();
+  return text;
+}
+
 }  // namespace retort
 
 extern "C" void retort_profiles(const char *text, const uint32_t *ends, int32_t n, uint32_t want,

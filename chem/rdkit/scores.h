@@ -24,6 +24,10 @@ Qed qed(const RDKit::ROMol &mol, const Graph &g);
 // The bits of a Morgan fingerprint with radius 2, as counts by 32 bit id in ascending order.
 std::vector<std::pair<uint32_t, int>> morgan(const RDKit::ROMol &mol);
 
+// What retort_mutations says of a molecule: its heavy atoms, rings, the atoms of the largest ring and unpaired
+// electrons, and in hexadecimal the 32 words of its Morgan fingerprint, all separated by blanks.
+std::string facts(const RDKit::ROMol &mol);
+
 // Synthetic accessibility (Ertl and Schuffenhauer, J. Cheminf. 1, 8 (2009)), as in RDKit's
 // Contrib/SA_Score. fragments must not be empty.
 // Writes stereo flags into mol: call it last.

@@ -109,7 +109,8 @@ retort_answer retort_halves(const char *smiles, size_t size, int32_t count, uint
 
 /* Up to count molecules that one small random change makes of a molecule: distinct, canonical, none of
  * them the molecule itself. stereo != 0: its configuration is what is changed. Fewer where attempts, a
- * number in proportion to count, do not find as many. */
+ * number in proportion to count, do not find as many. After each comes a text of its facts: heavy atoms, rings,
+ * atoms of the largest ring, unpaired electrons, and the 32 words of its Morgan fingerprint in hexadecimal. */
 retort_answer retort_mutations(const char *smiles, size_t size, int32_t count, int32_t stereo, uint64_t seed);
 
 /* The same of a part of one molecule and a part of another, each cut at a single bond in no ring. */

@@ -28,22 +28,13 @@ func (e *editor) make(ctx context.Context, parents []chem.Parents) ([][]variant,
 	if err != nil {
 		return nil, err
 	}
-	var texts []string
-	for _, some := range made {
-		texts = append(texts, some...)
-	}
-	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: chem.FactFingerprint})
-	if err != nil {
-		return nil, err
-	}
 	variants := make([][]variant, len(made))
 	for i, some := range made {
-		for _, r := range results[:len(some)] {
-			if r.Err == nil && e.keeps(r.Molecule) {
-				variants[i] = append(variants[i], variant{r.Molecule.SMILES(), similarity(e.seeds, r.Molecule), r.Molecule.Fingerprint()})
+		for _, m := range some {
+			if e.keeps(m) {
+				variants[i] = append(variants[i], variant{m.SMILES(), similarity(e.seeds, m), m.Fingerprint()})
 			}
 		}
-		results = results[len(some):]
 	}
 	return variants, nil
 }
