@@ -4,7 +4,7 @@
     make eval-retrieval ARGS="--queries 100 --ranked 20"     # sooner
     python -m scripts.eval.retrieval --embedding run:runs/embedding@1 --ranker run:runs/ranking@1 --weights DIR --split dev
 
-For each set: plain MiniLM (the baseline), our embedding, queries embedded in the wrong mode, the first 128 numbers of each
+For each set: plain MiniLM (the baseline), our embedding, queries embedded in the wrong mode, the first --short numbers of each
 vector, and, of the first --ranked queries, our embedding before and after its best 50 are ranked. The graded lists are
 whole candidate lists, ordered by the embedding, then, all of them, by the ranker; those of their development part are
 measured with --split dev only. Queries, and passages beside those that answer
@@ -28,7 +28,6 @@ from scripts.train.embedding import corpora
 
 SETS = (*corpora.OPEN_SETS, *corpora.MEASURE_SETS)
 GRADED = "mediqa_graded"
-SHORT = 128
 MINILM, EMBEDDING, RANKER = "sentence-transformers/all-MiniLM-L6-v2", "retort/minilm-embedqa-v2", "retort/rankqa-minilm-v1"
 
 
@@ -59,7 +58,7 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
     passages, queries = embedding.vectors(texts, "passage"), embedding.vectors(asked, "query")
     scores = queries @ passages.T
     values = {"embedding": measure(scores), "wrong_mode": measure(embedding.vectors(asked, "passage") @ passages.T),
-              "short": measure(cut(queries) @ cut(passages).T)}
+              "short": measure(cut(queries, args.short) @ cut(passages, args.short).T)}
     if baseline:
         values["baseline"] = measure(baseline.vectors(asked, "query") @ baseline.vectors(texts, "passage").T)
     if ranker:
@@ -91,7 +90,7 @@ def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, arg
         return measure([passages[a:b] @ q for q, a, b in zip(queries, starts, starts[1:])])
 
     passages, queries = embedding.vectors(texts, "passage"), embedding.vectors(asked, "query")
-    values = {"embedding": by(queries, passages), "short": by(cut(queries), cut(passages)),
+    values = {"embedding": by(queries, passages), "short": by(cut(queries, args.short), cut(passages, args.short)),
               "wrong_mode": by(embedding.vectors(asked, "passage"), passages)}
     if baseline:
         values["baseline"] = by(baseline.vectors(asked, "query"), baseline.vectors(texts, "passage"))
@@ -113,9 +112,9 @@ def figures_of(values: dict[str, list[float]]) -> dict[str, float]:
     return found
 
 
-def cut(vectors: np.ndarray) -> np.ndarray:
-    """The first numbers of each vector, a unit vector again."""
-    short = vectors[:, :SHORT]
+def cut(vectors: np.ndarray, size: int) -> np.ndarray:
+    """The first `size` numbers of each vector, a unit vector again."""
+    short = vectors[:, :size]
     return short / np.linalg.norm(short, axis=1, keepdims=True)
 
 
@@ -129,16 +128,16 @@ def reranked(scores: np.ndarray, asked: list[str], texts: list[str], ranker, top
     return out
 
 
-COLUMNS = {"baseline": "plain MiniLM", "embedding": "embedding", "wrong_mode": "query in passage mode", "short": "128 numbers",
-           "kept": "128 keep", "ranked_queries": "queries ranked", "before": "before", "ranked": "after", "gain": "gain of ranking"}
+COLUMNS = {"baseline": "plain MiniLM", "embedding": "embedding", "wrong_mode": "query in passage mode", "short": "{short} numbers",
+           "kept": "{short} keep", "ranked_queries": "queries ranked", "before": "before", "ranked": "after", "gain": "gain of ranking"}
 
 
-def table(figures: dict[str, dict[str, float]]) -> str:
-    """The figures in Markdown, in points (nDCG@10 times 100)."""
+def table(figures: dict[str, dict[str, float]], short: int) -> str:
+    """The figures in Markdown, in points (nDCG@10 times 100); short: how many numbers the short vectors have."""
     names = [k for k in COLUMNS if any(k in r for r in figures.values())]
     mean = {k: float(np.mean([r[k] for r in figures.values()])) for k in names if k != "ranked_queries" and all(k in r for r in figures.values())}
     mean |= {"kept": mean["short"] / mean["embedding"]}
-    lines = ["| set | queries | passages | " + " | ".join(COLUMNS[k] for k in names) + " |", "|---|---:|---:|" + "---:|" * len(names)]
+    lines = ["| set | queries | passages | " + " | ".join(COLUMNS[k].format(short=short) for k in names) + " |", "|---|---:|---:|" + "---:|" * len(names)]
     for name, row in {**figures, "mean": mean}.items():
         cells = [cell(k, row) for k in names]
         lines.append(f"| {name} | {row.get('queries', '')} | {row.get('passages', '')} | " + " | ".join(cells) + " |")
@@ -179,7 +178,7 @@ queries a set, the embedding's order and that of the ranker over the embedding's
 | embedding | `{args.embedding}` |
 | ranker | `{args.ranker}` |
 
-""" + table(figures)
+""" + table(figures, args.short)
 
 
 def arguments() -> argparse.Namespace:
@@ -196,6 +195,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--ranked", type=int, default=40, help="of these, the most whose best are ranked (0: all)")
     parser.add_argument("--distractors", type=int, default=800, help="most passages beside those that answer (-1: all)")
     parser.add_argument("--top", type=int, default=50, help="passages given to the ranker")
+    parser.add_argument("--short", type=int, default=128, help="numbers of the short vectors")
     parser.add_argument("--pair-tokens", type=int, default=512, help="longest pair given to a local ranker")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="of a local source")
@@ -232,7 +232,7 @@ def main() -> None:
         print(f"{name}: {told}  ({time.monotonic() - begun:.0f} s)", flush=True)
         args.out.with_suffix(".json").write_text(json.dumps({"settings": settings, "figures": figures}, indent=1) + "\n")
         args.out.with_suffix(".md").write_text(report(figures, args))
-    print(table(figures))
+    print(table(figures, args.short))
 
 
 if __name__ == "__main__":

@@ -78,11 +78,16 @@ def test_the_gain_is_that_of_the_ranked_queries_alone():
     queries = [Query(str(i), f"q{i}", frozenset(["right"])) for i in range(4)]
     flat = SimpleNamespace(vectors=lambda texts, mode: np.array([[1.0, 0.0] if "b" in t or "q" in t else [0.6, 0.8] for t in texts]))
     short_first = SimpleNamespace(logits=lambda asked: [np.array([-len(p) for p in ps], float) for _, ps in asked])
-    args = SimpleNamespace(seed=1, queries=0, ranked=2, top=50, distractors=-1)
+    args = SimpleNamespace(seed=1, queries=0, ranked=2, top=50, distractors=-1, short=1)
     found = retrieval.retrieval_set(Collection("made", passages, queries), None, flat, short_first, args)
     assert (found["queries"], found["ranked_queries"], found["ranked"]) == (4, 2, 1.0)
     assert found["gain"] == pytest.approx(1 - 1 / math.log2(3)) and found["gain_error"] == 0
-    assert "| made | 4 | 2 |" in retrieval.table({"made": found}) and "+36.9 ± 0.0" in retrieval.table({"made": found})
+    told = retrieval.table({"made": found}, args.short)
+    assert "| made | 4 | 2 |" in told and "+36.9 ± 0.0" in told and "| 1 numbers | 1 keep |" in told
+
+
+def test_short_vectors_are_unit_vectors_of_the_first_numbers():
+    assert retrieval.cut(np.array([[3.0, 4.0, 12.0]]), 2).tolist() == [[0.6, 0.8]]
 
 
 def test_passages_are_those_that_answer_and_so_many_others():
