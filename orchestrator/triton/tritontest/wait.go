@@ -2,6 +2,9 @@ package tritontest
 
 import (
 	"context"
+	"slices"
+	"testing"
+	"time"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
@@ -25,5 +28,26 @@ func Wait(ctx context.Context, r *triton.Registry, fulfils func(*triton.Snapshot
 		return s, nil
 	case <-ctx.Done():
 		return nil, fault.As(ctx.Err())
+	}
+}
+
+// Unloaded waits until a server has let go of a model that was told to be unloaded: the call returns as soon as no new
+// request is taken. Files that are taken away, or another model that is loaded, while it still unloads may end a real
+// server (seen once with 24.10).
+func Unloaded(t testing.TB, client *triton.Client, name string) {
+	t.Helper()
+	going := func() bool {
+		entries, err := client.Index(context.Background())
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		return slices.ContainsFunc(entries, func(e triton.Entry) bool { return e.Name == name && e.State == triton.Unloading })
+	}
+	for until := time.Now().Add(time.Minute); going(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Errorf("%s is still being unloaded after a minute", name)
+			return
+		}
 	}
 }
