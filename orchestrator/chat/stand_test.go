@@ -64,7 +64,7 @@ func realTriton(t *testing.T) (url, repository string) {
 		cancel()
 		t.Cleanup(func() {
 			_ = client.Admin().Unload(context.Background(), name)
-			tritontest.Unloaded(t, client, name)
+			tritontest.Unloaded(client, name)
 			os.RemoveAll(folder)
 		})
 	}

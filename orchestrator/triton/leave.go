@@ -14,8 +14,12 @@ import (
 const (
 	// patience is how long a call may go on after its caller has left.
 	patience = time.Second
-	// shortestGap is the shortest time between two responses in which a stream is cancelled before patience is over.
+	// steadyGaps in a row, none shorter than shortestGap, are needed to cancel a stream before patience is over: a busy
+	// machine makes single gaps.
+	steadyGaps  = 3
 	shortestGap = 10 * time.Millisecond
+	// closing is how long a server may take to close a call after its final response.
+	closing = time.Minute
 )
 
 // outlive returns a context for a unary call: it ends patience after ctx has, or with release, which must be called.
@@ -35,38 +39,46 @@ func outlive(ctx context.Context) (call context.Context, release func()) {
 func (s *stream) leave() { s.leaving.Do(func() { go s.hangUp() }) }
 
 // hangUp ends the call: it reads on, and cancels in the middle between two responses, which come evenly from a model
-// that writes token after token. Where they come faster than shortestGap the call may go on to its end for as long as
-// patience.
+// that writes token after token. Where they come faster than shortestGap, or unevenly, the call may go on to its end for
+// as long as patience. One that has had its final response is never cancelled: the server closes it.
 func (s *stream) hangUp() {
 	defer s.cancel()
 	over := time.After(patience)
-	limit := shortestGap
+	steady := steadyGaps
 	var pause <-chan time.Time
 	var last time.Time
-	gap := patience
+	var shortest time.Duration
+	gaps := 0
 	for {
 		select {
 		case m, open := <-s.messages:
-			now := time.Now()
 			if !open || m.err != nil {
 				return
 			}
-			first := last.IsZero()
-			if !first {
-				gap = min(gap, now.Sub(last))
+			pause = nil
+			now := time.Now()
+			if final(m.response) {
+				over = time.After(closing)
+				steady = -1
+				continue
+			}
+			if gap := now.Sub(last); !last.IsZero() {
+				if gaps == 0 || gap < shortest {
+					shortest = gap
+				}
+				gaps++
 			}
 			last = now
-			pause = nil
-			if !first && gap >= limit && !final(m.response) {
-				pause = time.After(gap / 2)
+			if steady >= 0 && gaps >= steady && (shortest >= shortestGap || steady == 0) {
+				pause = time.After(max(shortest, shortestGap/2) / 2)
 			}
 		case <-pause:
 			return
 		case <-over:
-			if limit == 0 || last.IsZero() || time.Since(last) > shortestGap {
-				return // it is between two responses, or has none
+			if steady <= 0 || last.IsZero() || time.Since(last) > patience/2 {
+				return // it does not end, or writes seldom
 			}
-			limit = 0
+			steady = 0
 			over = time.After(patience)
 		}
 	}

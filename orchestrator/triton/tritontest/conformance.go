@@ -120,7 +120,7 @@ func (x *trial) load(t *testing.T, name string) {
 		if err := x.client.Admin().Unload(context.Background(), name); err != nil {
 			t.Error(err)
 		}
-		Unloaded(t, x.client, name)
+		Unloaded(x.client, name)
 		x.Remove(t, name)
 	})
 }

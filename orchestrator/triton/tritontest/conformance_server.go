@@ -61,7 +61,7 @@ func (x *trial) lifecycle(t *testing.T) {
 	x.state(t, name, false)
 	_, err = x.client.Infer(ctx, &triton.Request{Model: name})
 	refused(t, err, fault.Unavailable, "Request for unknown model: 'conformance_identity' has no available versions")
-	Unloaded(t, x.client, name)
+	Unloaded(x.client, name)
 	x.Remove(t, name)
 }
 
