@@ -75,8 +75,9 @@ func (s *Service) chunkOnce(ctx context.Context, st *stores, r record, c chunk, 
 		}
 		return err
 	}
+	key := r.key() // before anything fails: beside an error there is no record
 	err = s.insist(ctx, "a task that is done", func() (err error) {
-		r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
+		r, err = st.batches.Change(ctx, key, func(r *record) error {
 			if r.Status != inProgress || r.isDone(c.Number) {
 				return queue.ErrUnchanged
 			}

@@ -219,12 +219,14 @@ func meaning(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, jetstream.ErrKeyExists):
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 		return fmt.Errorf("%w: %w", ErrExists, err)
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrMsgNotFound):
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	case !errors.As(err, &refusal):
 		return err
+	case refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant: // what streams with copies say
+		return fmt.Errorf("%w: %w", ErrExists, err)
 	case refusal.ErrorCode == storeFailed && strings.Contains(refusal.Description, "per subject"):
 		return fmt.Errorf("%w: %w", ErrExists, err)
 	case refusal.ErrorCode == storeFailed && strings.Contains(refusal.Description, "maximum bytes"),
