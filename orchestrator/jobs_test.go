@@ -73,7 +73,7 @@ func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
 	second.within(2*time.Minute, "some lines are answered", func() bool { return state().Counts.Completed > 0 })
 	t.Logf("%d lines are answered when a node ends", state().Counts.Completed)
 	nodes[1].Shutdown()
-	second.within(2*time.Minute, "the batch is completed", func() bool {
+	second.within(5*time.Minute, "the batch is completed", func() bool {
 		about = state()
 		return about.Status == "completed"
 	})

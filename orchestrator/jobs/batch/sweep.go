@@ -18,8 +18,11 @@ const (
 	orphanEvery = 360 // sweeps: an hour
 )
 
-// lingering is how long a batch may stand still before its next step is queued again, and content may be without a
-// record.
+// standing is how long after its beginning the next step of a batch is queued again where no task of it waits: a node of
+// the storage that ends may take a task with it that it has said it keeps.
+const standing = time.Minute
+
+// lingering is how long content may be without a record.
 const lingering = 5 * time.Minute
 
 func (s *Service) sweepOften(ctx context.Context, st *stores) {
@@ -200,11 +203,11 @@ func (s *Service) sweepBatch(ctx context.Context, st *stores, r record, waiting 
 		}
 		return s.end(ctx, st, r)
 	case r.Status == inProgress && r.ValidatedAt > 0:
-		if waiting > 0 || now()-r.ValidatedAt < int64(lingering/time.Second) {
+		if waiting > 0 || now()-r.ValidatedAt < int64(standing/time.Second) {
 			return nil
 		}
 		// A task of it was lost: below, what is not done is queued again.
-	case now()-r.CreatedAt < int64(lingering/time.Second):
+	case now()-r.CreatedAt < int64(standing/time.Second):
 		return nil
 	}
 	step := stepFinish

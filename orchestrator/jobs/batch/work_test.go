@@ -201,7 +201,7 @@ func TestLostTaskIsQueuedAgain(t *testing.T) {
 	if n := sweep(0); n != 0 {
 		t.Errorf("%d steps of a batch that has just begun", n)
 	}
-	r.ValidatedAt = now() - int64(lingering/time.Second) - 1
+	r.ValidatedAt = now() - int64(standing/time.Second) - 1
 	if n := sweep(1); n != 0 {
 		t.Errorf("%d steps while there are tasks", n)
 	}
