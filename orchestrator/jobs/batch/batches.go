@@ -59,7 +59,7 @@ func (c *Create) Validate() error {
 
 // create makes a batch. via is the API on whose port it was asked for, "" on the main port.
 func (s *Service) create(ctx context.Context, caller, via string, c Create) (Batch, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return Batch{}, err
 	}
@@ -123,7 +123,7 @@ func (s *Service) batch(ctx context.Context, st *stores, caller, id string) (rec
 }
 
 func (s *Service) retrieve(ctx context.Context, caller, id string) (Batch, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return Batch{}, err
 	}
@@ -132,7 +132,7 @@ func (s *Service) retrieve(ctx context.Context, caller, id string) (Batch, error
 }
 
 func (s *Service) list(ctx context.Context, caller string, q query) (page Page[Batch], err error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return page, err
 	}
@@ -149,7 +149,7 @@ func (s *Service) list(ctx context.Context, caller string, q query) (page Page[B
 
 // cancel ends a batch before all of its lines are answered. What was answered is kept.
 func (s *Service) cancel(ctx context.Context, caller, id string) (Batch, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return Batch{}, err
 	}

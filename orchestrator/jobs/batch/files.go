@@ -49,7 +49,7 @@ type form struct {
 
 // upload stores a file. The form's parts may come in any order, so its content is written first.
 func (s *Service) upload(ctx context.Context, caller, contentType string, body io.Reader) (File, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return File{}, err
 	}
@@ -234,7 +234,7 @@ func plainID(id string) bool {
 }
 
 func (s *Service) retrieveFile(ctx context.Context, caller, id string) (File, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return File{}, err
 	}
@@ -244,7 +244,7 @@ func (s *Service) retrieveFile(ctx context.Context, caller, id string) (File, er
 
 // read returns a file with a reader of its content.
 func (s *Service) read(ctx context.Context, caller, id string) (File, io.Reader, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return File{}, nil, err
 	}
@@ -257,7 +257,7 @@ func (s *Service) read(ctx context.Context, caller, id string) (File, io.Reader,
 
 // deleteFile removes a file, unless a batch that has not ended reads it.
 func (s *Service) deleteFile(ctx context.Context, caller, id string) (Deleted, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return Deleted{}, err
 	}
@@ -292,7 +292,7 @@ func (st *stores) dropFile(ctx context.Context, r fileRecord) error {
 type query struct{ after, limit, order, purpose string }
 
 func (s *Service) listFiles(ctx context.Context, caller string, q query) (page Page[File], err error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return page, err
 	}

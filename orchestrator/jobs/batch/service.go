@@ -99,20 +99,29 @@ func (s *Service) Ready() error {
 	if s.off {
 		return fault.New(fault.Unavailable, "Files and batches are switched off.")
 	}
-	_, err := s.open()
-	return err
+	st, err := s.begun()
+	if err != nil {
+		return err
+	}
+	return trouble(st.engine.Ready())
 }
 
-// open returns the stores, or why there are none.
-func (s *Service) open() (*stores, error) {
+// begun returns the stores, or that they are not made yet.
+func (s *Service) begun() (*stores, error) {
 	st := s.stores.Load()
 	if st == nil {
 		return nil, fault.New(fault.Unavailable, "The storage of files and batches is not ready.")
 	}
-	if err := st.engine.Ready(); err != nil {
-		return nil, trouble(err)
-	}
 	return st, nil
+}
+
+// open returns the stores for a request, which waits for a moment where they do not answer, or why there are none.
+func (s *Service) open(ctx context.Context) (*stores, error) {
+	st, err := s.begun()
+	if err != nil {
+		return nil, err
+	}
+	return st, trouble(st.engine.Await(ctx))
 }
 
 // trouble makes a fault of what the engine says.

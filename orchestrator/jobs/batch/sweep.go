@@ -18,8 +18,8 @@ const (
 	orphanEvery = 360 // sweeps: an hour
 )
 
-// standing is how long after its beginning the next step of a batch is queued again where no task of it waits: a node of
-// the storage that ends may take a task with it that it has said it keeps.
+// standing is how long after its beginning the next step of a batch is queued again where no task of it waits: none
+// should be lost, and if one is, its batch must not stand still until it expires.
 const standing = time.Minute
 
 // lingering is how long content may be without a record.

@@ -35,8 +35,7 @@ func (o *Of) OpenAPI() []byte { return openAPI }
 
 // Ready returns nil when jobs can be kept.
 func (o *Of) Ready() error {
-	_, err := o.service.open()
-	return err
+	return o.service.ready()
 }
 
 // Routes adds the endpoints.

@@ -78,13 +78,31 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	return nil
 }
 
-// open returns the stores, or why there are none.
-func (s *Service) open() (*stores, error) {
+// ready returns nil when jobs can be kept.
+func (s *Service) ready() error {
+	st, err := s.begun()
+	if err != nil {
+		return err
+	}
+	return trouble(st.engine.Ready())
+}
+
+// begun returns the stores, or that they are not made yet.
+func (s *Service) begun() (*stores, error) {
 	st := s.stores.Load()
 	if st == nil {
 		return nil, fault.New(fault.Unavailable, "The storage of jobs is not ready.")
 	}
-	return st, trouble(st.engine.Ready())
+	return st, nil
+}
+
+// open returns the stores for a request, which waits for a moment where they do not answer, or why there are none.
+func (s *Service) open(ctx context.Context) (*stores, error) {
+	st, err := s.begun()
+	if err != nil {
+		return nil, err
+	}
+	return st, trouble(st.engine.Await(ctx))
 }
 
 // trouble makes a fault of what the engine says.
@@ -103,7 +121,7 @@ func trouble(err error) error {
 
 // create has the API check a body and makes a job of it. Where the API refuses it, refused is what it answers.
 func (s *Service) create(ctx context.Context, api, caller string, body []byte) (job Job, refused *Refused, err error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return job, nil, err
 	}
@@ -138,7 +156,7 @@ type Refused struct {
 
 // get returns a job of a caller's.
 func (s *Service) get(ctx context.Context, api, caller, id string) (record, *stores, error) {
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return record{}, nil, err
 	}
@@ -164,7 +182,7 @@ func (s *Service) list(ctx context.Context, api, caller, after, limit string) (P
 	if err != nil || count < 1 || count > maxPage {
 		return Page{}, fault.Field("value_error", limit, []any{"limit"}, "limit should be a number from 1 to %d", maxPage)
 	}
-	st, err := s.open()
+	st, err := s.open(ctx)
 	if err != nil {
 		return Page{}, err
 	}

@@ -33,8 +33,12 @@ type Engine struct {
 	embedded *embedded // nil: an outside cluster
 }
 
-// patience is how long one exchange with JetStream may take.
-const patience = 10 * time.Second
+// How long things with JetStream may take.
+const (
+	patience     = 10 * time.Second // an exchange
+	readPatience = 3 * time.Second  // a try to read: what a node was asked that ended since is never answered
+	reconnection = 5 * time.Second  // see Await
+)
 
 // Open starts the embedded server or connects to the outside cluster, which may take some seconds for each of its
 // addresses, or until ctx ends. An error may pass: a cluster that does not answer yet, a folder that another process
@@ -109,6 +113,20 @@ func (e *Engine) Ready() error {
 		return e.embedded.ready()
 	}
 	return nil
+}
+
+// Await is Ready for a caller that can wait: when the node ends to which it is connected, a gateway takes a moment to
+// connect to another one.
+func (e *Engine) Await(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, reconnection)
+	defer stop()
+	for {
+		err := e.Ready()
+		if err == nil || e.embedded != nil || ctx.Err() != nil {
+			return err
+		}
+		Sleep(ctx, 20*time.Millisecond)
+	}
 }
 
 // Close ends the connection and the embedded server. Tasks under way are taken again later.
@@ -242,10 +260,21 @@ func (e *Engine) read(ctx context.Context, from jetstream.Stream, subject string
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	err = e.again(ctx, func() (err error) {
-		msg, err = from.GetLastMsgForSubject(ctx, subject)
-		return meaning(err)
+		for {
+			msg, err = try(ctx, from, subject)
+			if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+				return meaning(err)
+			}
+		}
 	})
 	return msg, err
+}
+
+// try is one try to read.
+func try(ctx context.Context, from jetstream.Stream, subject string) (*jetstream.RawStreamMsg, error) {
+	ctx, stop := context.WithTimeout(ctx, readPatience)
+	defer stop()
+	return from.GetLastMsgForSubject(ctx, subject)
 }
 
 // publish stores a message, where there is room for it.

@@ -3,6 +3,7 @@ package natstest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"strconv"
@@ -83,16 +84,22 @@ func await(t testing.TB, s *server.Server) {
 	}
 }
 
-// freePorts are ports that nobody listens on now, all different.
+// freePorts are ports that nobody listens on now, all different. They lie below those that systems give to outgoing
+// connections, of which one may otherwise take a port before its node does.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	const lowest, highest = 10_000, 32_000
+	for tries := 0; len(ports) < n; tries++ {
+		port := lowest + rand.IntN(highest-lowest)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			t.Fatal(err)
+			if tries == 1000 {
+				t.Fatal(err)
+			}
+			continue
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
 	}
 	return ports
 }
