@@ -64,6 +64,7 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, batch
 	if entry.Config.MaxBatch > 0 {
 		batching.MaxRows = entry.Config.MaxBatch
 	}
+	batching.Copies = func() int { return client.Copies(entry.Model) }
 	e.batcher = triton.NewBatcher(func(row *tokenizers.Encoding) int { return len(row.IDs) }, e.infer, batching)
 	return e
 }

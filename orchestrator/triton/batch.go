@@ -15,6 +15,8 @@ type batch[Row, Result any] struct {
 	members []*submission[Row, Result] // whose rows they are
 	alive   int                        // how many of those are still waited for
 	started time.Time
+	turn    turn
+	behind  *batch[Row, Result] // that it waits for at Triton
 }
 
 // newBatch makes a batch that ends when all its requests have: by leaving, or by the latest of their deadlines if each
@@ -55,6 +57,9 @@ func (b *batch[Row, Result]) values() []Row {
 	return values
 }
 
+// padded is the number of tokens, padding counted.
+func (b *batch[Row, Result]) padded() int { return b.rows[len(b.rows)-1].length * len(b.rows) }
+
 // parts splits the batch by request.
 func (b *batch[Row, Result]) parts() []*batch[Row, Result] {
 	parts := make([]*batch[Row, Result], len(b.members))
@@ -79,7 +84,7 @@ func (b *batch[Row, Result]) stats(err error) BatchStats {
 			first = r.since
 		}
 	}
-	s.Padded = b.rows[len(b.rows)-1].length * len(b.rows)
+	s.Padded = b.padded()
 	s.Waited = b.started.Sub(first)
 	return s
 }

@@ -27,7 +27,7 @@ func (b *Batcher[Row, Result]) send(batch *batch[Row, Result]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.perRow += (took/time.Duration(len(batch.rows)) - b.perRow) / 8
-	b.running--
+	b.land(batch)
 	b.start()
 }
 

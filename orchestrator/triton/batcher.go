@@ -22,6 +22,10 @@ type BatchOptions struct {
 	// Concurrency is how many batches are in flight: the instances of the model on all replicas; one more hides the way
 	// there and back. Default 2.
 	Concurrency int
+	// Copies is how many batches are computed at once: the model's instances on all replicas. Where Concurrency is more,
+	// a batch that would only wait for another to end is made shortly before that, of the rows there are by then. nil:
+	// not known, every batch is made as soon as it may be in flight.
+	Copies func() int
 	// MaxWaiting is how many rows may wait, as a last bound on memory: the gateway bounds the requests. A request of
 	// any size is taken when nothing waits. Default 2,097,152 (256 requests of 8,192 texts).
 	MaxWaiting int
@@ -53,20 +57,21 @@ type BatchStats struct {
 // arrival order. A row's result must not depend on the rows beside it.
 //
 // When a batch may start, it starts: a lone request waits for nothing, and rows gather only while all batches allowed
-// are in flight. Requests take turns (see next): each batch is made around the longest waiting row of the request whose
+// are in flight, or those are that the copies of the model can compute at once (see early). Requests take turns (see next): each batch is made around the longest waiting row of the request whose
 // turn it is.
 type Batcher[Row, Result any] struct {
 	length  func(Row) int
 	run     func(context.Context, []Row) ([]Result, error)
 	options BatchOptions
 
-	mu      sync.Mutex
-	front   lane[Row, Result] // of requests that someone waits for
-	behind  lane[Row, Result] // of work in the background
-	running int
-	asked   time.Time     // when rows last came to the front
-	gave    time.Time     // when the background last had a batch
-	perRow  time.Duration // what a row has taken of late, see retryAfter
+	mu     sync.Mutex
+	front  lane[Row, Result] // of requests that someone waits for
+	behind lane[Row, Result] // of work in the background
+	flying []*batch[Row, Result]
+	pace   pace
+	asked  time.Time     // when rows last came to the front
+	gave   time.Time     // when the background last had a batch
+	perRow time.Duration // what a row has taken of late, see retryAfter
 }
 
 // lane is what waits of one importance.
@@ -168,10 +173,10 @@ func (b *Batcher[Row, Result]) start() {
 	now := time.Now()
 	small := b.options
 	small.MaxTokens = max(1, small.MaxTokens/smallShare)
-	if now.Sub(b.gave) > starving && b.running < b.options.Concurrency && b.startOne(&b.behind, small) {
+	if now.Sub(b.gave) > starving && len(b.flying) < b.options.Concurrency && b.startOne(&b.behind, small) {
 		b.gave = now
 	}
-	for b.running < b.options.Concurrency && b.startOne(&b.front, b.options) {
+	for len(b.flying) < b.options.Concurrency && !b.early(now) && b.startOne(&b.front, b.options) {
 	}
 	options := b.options
 	most := b.options.Concurrency
@@ -179,7 +184,7 @@ func (b *Batcher[Row, Result]) start() {
 		options = small
 		most = 1
 	}
-	for b.running < most && b.startOne(&b.behind, options) {
+	for len(b.flying) < most && b.startOne(&b.behind, options) {
 		b.gave = now
 	}
 }
@@ -192,8 +197,8 @@ func (b *Batcher[Row, Result]) startOne(l *lane[Row, Result], options BatchOptio
 		return false
 	}
 	seed := s.longest()
-	b.running++
 	made := newBatch(l.take(seed, options), seed)
+	b.launch(made)
 	b.count(made, s)
 	go b.send(made)
 	return true

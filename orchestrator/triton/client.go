@@ -64,6 +64,9 @@ func (c *Client) Replicas() []Replica {
 	return all
 }
 
+// Copies returns how many requests for a model all live replicas together execute at a time, at least 1.
+func (c *Client) Copies(m *Model) int { return max(1, len(c.pool.live())) * m.Config.Concurrency() }
+
 // errNoReplica is the answer while no server lives. It comes at once: a caller that may come back in a second need not
 // hold a connection until then.
 func errNoReplica() error {
