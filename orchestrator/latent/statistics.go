@@ -10,7 +10,7 @@ import (
 
 // loadSpace reads the statistics file of a model: {"mean": [...], "sd": [...]} with a number for each of size
 // coordinates, over the training molecules, and optionally "radius", the standard deviation of the noise that
-// scaled_radius 1 stands for (1 by default).
+// scaled_radius 1 stands for (1 by default), and "length", see [search.Space] (0 by default).
 func loadSpace(file string, size int) (*search.Space, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -19,6 +19,7 @@ func loadSpace(file string, size int) (*search.Space, error) {
 	statistics := struct {
 		Mean, SD []float64
 		Radius   float64
+		Length   float64
 	}{Radius: 1}
 	if err := json.Unmarshal(data, &statistics); err != nil {
 		return nil, err
@@ -26,5 +27,13 @@ func loadSpace(file string, size int) (*search.Space, error) {
 	if len(statistics.Mean) != size {
 		return nil, fmt.Errorf("the hidden state has %d coordinates, the statistics %d", size, len(statistics.Mean))
 	}
-	return search.NewSpace(statistics.Mean, statistics.SD, statistics.Radius)
+	if !(statistics.Length >= 0) {
+		return nil, fmt.Errorf("the length %v of hidden states is not a positive number", statistics.Length)
+	}
+	space, err := search.NewSpace(statistics.Mean, statistics.SD, statistics.Radius)
+	if err != nil {
+		return nil, err
+	}
+	space.Length = statistics.Length
+	return space, nil
 }

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 import requests
 import tritonclient.grpc as grpc
+from rdkit import Chem
 from waiting import PATIENCE, at_once
+
+from scripts.eval.latent_drugs import spearman
+from scripts.eval.molecules import similar
 
 IBUPROFEN, CAFFEINE = "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"
 
@@ -48,6 +52,17 @@ def test_hidden_is_the_body_of_decode(url: str) -> None:
     squeezed = np.squeeze(np.array(hidden["hiddens"]))  # as the published interpolation does
     between = [[list(0.5 * (squeezed[0] + squeezed[1]))]]
     assert len(generated(url, "/decode", hiddens=between, mask=[[True]])) == 1
+
+
+def test_points_between_two_molecules_give_molecules_between_them(url: str) -> None:
+    first, last = np.array(post(url, "/hidden", sequences=[IBUPROFEN, CAFFEINE]).json()["hiddens"])
+    points = [((1 - t) * first + t * last).tolist() for t in np.linspace(0, 1, 50)]
+    found = generated(url, "/decode", hiddens=points, mask=[[True]] * 50)
+    assert list(map(Chem.CanonSmiles, [found[0], found[-1]])) == list(map(Chem.CanonSmiles, [IBUPROFEN, CAFFEINE]))
+    assert len(set(found)) >= 15
+    for end, way in ((IBUPROFEN, -1), (CAFFEINE, 1)):
+        similarities = [similar(Chem.MolFromSmiles(smiles), Chem.MolFromSmiles(end)) for smiles in found]
+        assert spearman(range(50), similarities) * way > 0.9
 
 
 def test_a_hidden_state_does_not_depend_on_its_neighbours(url: str) -> None:

@@ -11,6 +11,9 @@ import (
 type Space struct {
 	mean, sd []float64 // per coordinate
 	radius   float64   // standard deviation of the noise that scaled radius 1 stands for
+	// Length is that of the hidden states of all molecules, of a model whose molecules lie on a sphere around zero; 0 of
+	// one whose do not.
+	Length float64
 }
 
 // NewSpace returns a space from the mean and standard deviation of each coordinate over the training molecules, and the

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 from pathlib import Path
@@ -73,7 +74,7 @@ def main() -> None:
     state = checkpoint.load(given.run / "checkpoint.pt")
     figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
     space = whitening(model, vocabulary, trained_on(given.run, vocabulary, 3000), given.unit)
-    (given.run / "latent.json").write_text(json.dumps({**space, "radius": 1.0}) + "\n")
+    (given.run / "latent.json").write_text(json.dumps({**space, "radius": 1.0, "length": round(math.sqrt(len(space["mean"])) / given.unit, 4)}) + "\n")
     (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(json.dumps(figures, indent=1))
 
