@@ -121,8 +121,9 @@ func TestMaskLengths(t *testing.T) {
 		return counts, rows
 	}
 	for body, span := range map[string][3]int{
-		`{"smiles":"[*{15-25}]","num_molecules":300}`:                    {15, 25, 1},
+		`{"smiles":"[*{15-25}]","num_molecules":300}`:                    {15, 25, otherSpares},
 		`{"smiles":"[*{11-19}]","num_molecules":100}`:                    {11, 19, shortSpares},
+		`{"smiles":"[*{50-60}]","num_molecules":100}`:                    {50, 60, longSpares},
 		`{"smiles":"c1ccccc1[*].[*{4-6}].[*{1-3}]","num_molecules":200}`: {5, 9, tinySpares},
 		`{"smiles":"c1ccccc1[*{3-5}]C(=O)N","num_molecules":100}`:        {3, 5, tinySpares},
 		`{"num_molecules":300,"min_add_len":"14"}`:                       {14, 24, 1},
@@ -155,7 +156,7 @@ func TestSettingsReachTheModel(t *testing.T) {
 	call := h.triton.Calls()[0]
 	for name, want := range map[string]float32{"temperature": 1.5, "noise": 0.25, "gamma": 0.5} {
 		input, _ := call.Input(name)
-		if values, err := input.Float32s(); err != nil || len(values) != 3 || values[0] != want || values[2] != want {
+		if values, err := input.Float32s(); err != nil || len(values) != 3*otherSpares || values[0] != want || values[len(values)-1] != want {
 			t.Errorf("%s is %v (%v), want %v", name, values, err, want)
 		}
 	}

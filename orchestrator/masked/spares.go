@@ -5,16 +5,20 @@ import (
 	"slices"
 )
 
-// A token of the model is worth about five of the published ones that masks are counted in, so that a short addition
-// is often longer or shorter than its masks say. Where it is short, more rows are drawn than are wanted, and of each
-// few the one is taken whose addition is nearest to the length that was asked for.
+// A token of the model is worth about five of the published ones that masks are counted in, so that an addition is often
+// longer or shorter than its masks say: short ones since few tokens are few choices, long ones since they are rare in what
+// the model has seen. So more rows are drawn than are wanted, and of each few the one is taken whose addition is nearest
+// to the length that was asked for.
 //
 // The numbers of rows divide streamedRows.
 const (
-	shortAddition = 20 // at most so many masks are short
-	shortSpares   = 4  // drawn for one that is wanted
-	tinyAddition  = 10
-	tinySpares    = 8
+	tinyAddition  = 10 // at most so many masks are tiny
+	tinySpares    = 8  // drawn for one that is wanted
+	shortAddition = 20
+	shortSpares   = 4
+	longAddition  = 45 // at least so many masks are long
+	longSpares    = 4
+	otherSpares   = 2 // of masks neither short nor long
 )
 
 // spares is how many rows are drawn from a template for one that is wanted.
@@ -24,12 +28,16 @@ func (t *Template) spares() int {
 		most += mask.Most
 	}
 	switch {
-	case len(t.Masks) == 0 || most > shortAddition:
+	case len(t.Masks) == 0:
 		return 1
-	case most > tinyAddition:
+	case most <= tinyAddition:
+		return tinySpares
+	case most <= shortAddition:
 		return shortSpares
+	case most < longAddition:
+		return otherSpares
 	}
-	return tinySpares
+	return longSpares
 }
 
 // spareSeed keeps the lengths of masks from being drawn with the random numbers of the rows.

@@ -22,11 +22,25 @@ from scripts.train.masked import safe
 ASKED = (5, 8, 10, 15, 20, 30, 40, 50, 60)
 FRAGMENTS = {"alone": "", "beside benzene": "[*]c1ccccc1", "beside a piperazine": "[*]N1CCN(C)CC1", "between two": "[*]c1ccncc1.[*]C(=O)NC1CC1"}
 
+BOND = "[13CH3]"
+"""A methyl that stands for the number of a bond to a given fragment."""
+
 
 def length(smiles: str) -> int:
     """Published tokens of a molecule."""
-    text = safe.encode(smiles)
+    text = ".".join(map(_numbered, safe.encode(smiles).split(".")))
     return len(safe.split(text)) + text.count(".") - text.startswith(".")
+
+
+def _numbered(piece: str) -> str:
+    """A piece with numbers, written as stars, in place of the methyls that stand for them: behind their atoms, as SAFE's own writer does."""
+    if BOND not in piece:
+        return piece
+    molecule = Chem.RWMol(Chem.MolFromSmiles(piece.replace("*", "").strip("=#"), sanitize=False))
+    bonds = [atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetIsotope()]
+    for atom in sorted(bonds, reverse=True):
+        molecule.RemoveAtom(atom)
+    return Chem.MolToSmiles(molecule, canonical=False) + "*" * (piece.count("*") + len(bonds))
 
 
 def places(molecule: Chem.Mol, fragments: list[str], taken: frozenset[int] = frozenset()) -> list[frozenset[int]] | None:
@@ -54,8 +68,8 @@ def added(smiles: str, fragments: str) -> int | None:
     for bond in molecule.GetBonds():
         ends = (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
         inner = [atom for atom in ends if atom not in given]
-        if len(inner) == 1:  # a methyl stands for the number of the bond
-            rest.AddBond(inner[0], rest.AddAtom(Chem.Atom(6)), bond.GetBondType())
+        if len(inner) == 1:
+            rest.AddBond(inner[0], rest.AddAtom(Chem.AtomFromSmiles(BOND)), bond.GetBondType())
     for atom in sorted(given, reverse=True):
         rest.RemoveAtom(atom)
     if rest.GetNumAtoms() == 0 or Chem.SanitizeMol(rest, catchErrors=True):
