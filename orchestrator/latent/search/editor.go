@@ -20,6 +20,7 @@ type variant struct {
 	similarity float64 // to the most similar seed
 	// fingerprint is that of the molecule.
 	fingerprint chem.Fingerprint
+	heavyAtoms  int
 }
 
 // make gives the variants of each of the parents, distinct among those of the same parents and none of them a seed.
@@ -32,7 +33,7 @@ func (e *editor) make(ctx context.Context, parents []chem.Parents) ([][]variant,
 	for i, some := range made {
 		for _, m := range some {
 			if e.keeps(m) {
-				variants[i] = append(variants[i], variant{m.SMILES(), similarity(e.seeds, m), m.Fingerprint()})
+				variants[i] = append(variants[i], variant{m.SMILES(), similarity(e.seeds, m), m.Fingerprint(), m.HeavyAtoms()})
 			}
 		}
 	}

@@ -14,14 +14,16 @@ import (
 // first, or more similar to the last, and never the other way round. They are made of parts of both and small changes of
 // these (crossovers and mutations, decision 0020), all of them molecules that the model can read.
 type Path struct {
-	stops []stop // the ends are the two molecules
-	apart float64
+	stops []stop  // the ends are the two molecules
+	apart float64 // similarity of the ends
+	size  int     // heavy atoms of the larger end
 }
 
 // stop is a molecule of a path.
 type stop struct {
 	smiles          string  // canonical
 	toFirst, toLast float64 // Tanimoto similarity to the ends
+	heavyAtoms      int
 }
 
 const (
@@ -32,6 +34,9 @@ const (
 	pathOffspring = 96
 	// leastGap is the share of a path below which no molecules are looked for between two neighbours.
 	leastGap = 1. / 40
+	// sizePenalty is what each heavy atom beyond those of the larger end costs, in similarity: a molecule with two copies of
+	// an end is similar to it, but on no way to the other.
+	sizePenalty = 0.03
 )
 
 // NewPath makes the path between two molecules. It is the same for the same two, in either direction. The error is that of
@@ -39,7 +44,8 @@ const (
 func NewPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
 	ends := []Seed{first, last}
 	apart := first.Fingerprint.Tanimoto(&last.Fingerprint)
-	p := &Path{stops: []stop{{first.SMILES, 1, apart}, {last.SMILES, apart, 1}}, apart: apart}
+	p := &Path{apart: apart, size: max(first.HeavyAtoms, last.HeavyAtoms)}
+	p.stops = []stop{{first.SMILES, 1, apart, first.HeavyAtoms}, {last.SMILES, apart, 1, last.HeavyAtoms}}
 	if apart == 1 {
 		return p, nil
 	}
@@ -53,7 +59,7 @@ func NewPath(ctx context.Context, model Model, first, last Seed) (*Path, error) 
 			return nil, err
 		}
 		for _, v := range slices.Concat(made...) {
-			found[v.smiles] = stop{v.smiles, v.fingerprint.Tanimoto(&first.Fingerprint), v.fingerprint.Tanimoto(&last.Fingerprint)}
+			found[v.smiles] = stop{v.smiles, v.fingerprint.Tanimoto(&first.Fingerprint), v.fingerprint.Tanimoto(&last.Fingerprint), v.heavyAtoms}
 		}
 		p.lay(found)
 		if parents = p.gaps(seed); len(parents) == 0 {
@@ -78,7 +84,7 @@ func (p *Path) position(s *stop) float64 {
 }
 
 // lay chooses the molecules of the path: of all rows in which similarity to the first end never rises and that to the last
-// never falls the one with the largest sum of both.
+// never falls the one with the largest sum of both, less what too large molecules cost.
 func (p *Path) lay(found map[string]stop) {
 	first := p.stops[0]
 	last := p.stops[len(p.stops)-1]
@@ -102,7 +108,7 @@ func (p *Path) lay(found map[string]stop) {
 				before[i] = j
 			}
 		}
-		best[i] += between[i].toFirst + between[i].toLast
+		best[i] += p.worth(&between[i])
 	}
 	p.stops = p.stops[:0]
 	for i := len(between) - 1; i > 0; i = before[i] {
@@ -110,6 +116,11 @@ func (p *Path) lay(found map[string]stop) {
 	}
 	p.stops = append(p.stops, first)
 	slices.Reverse(p.stops)
+}
+
+// worth is what a molecule adds to a row.
+func (p *Path) worth(s *stop) float64 {
+	return s.toFirst + s.toLast - sizePenalty*float64(max(0, s.heavyAtoms-p.size))
 }
 
 // follows reports whether a molecule may come after another.

@@ -163,7 +163,7 @@ func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]varia
 		for k, r := range results[:len(b)] {
 			if r.Err == nil && seeds[i].admits(r.Molecule) {
 				fingerprint := r.Molecule.Fingerprint()
-				variants[i][k] = variant{r.Molecule.SMILES(), fingerprint.Tanimoto(&seeds[i].Fingerprint), fingerprint}
+				variants[i][k] = variant{r.Molecule.SMILES(), fingerprint.Tanimoto(&seeds[i].Fingerprint), fingerprint, r.Molecule.HeavyAtoms()}
 			}
 		}
 		results = results[len(b):]
