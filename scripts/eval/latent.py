@@ -116,9 +116,13 @@ def each(log: Log, label: str, starts: list[str], concurrency: int, work: Callab
         def timed(start: str) -> dict:
             at = time.monotonic()
             return {"key": f"{label} {start}", "start": start, **work(start), "seconds": round(time.monotonic() - at, 3)}
-        for count, future in enumerate(as_completed([pool.submit(timed, s) for s in missing]), 1):
-            log.add(future.result())
-            print(f"\r{label}: {len(starts) - len(missing) + count} of {len(starts)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
+        try:
+            for count, future in enumerate(as_completed([pool.submit(timed, s) for s in missing]), 1):
+                log.add(future.result())
+                print(f"\r{label}: {len(starts) - len(missing) + count} of {len(starts)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # else all that is left would run, and be lost
+            raise
     if missing:
         print(file=sys.stderr)
     return [log.done[f"{label} {s}"] for s in starts]
