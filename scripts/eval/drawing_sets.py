@@ -46,7 +46,20 @@ HARD = {
 """Bridged, caged, tiny, large rings, unusual elements; names for reading."""
 STRANGE = ["*c1ccccc1", "[Pt](Cl)(Cl)(N)N", "[Fe]c1ccccc1", "C[Hg]C", "*CC(=O)O", "C[Sn](C)(C)C", "*N1CCOCC1", "[Cu]Oc1ccccc1", "C[Pb](C)(C)C", "[13CH3]C(=O)O",
            "*OC(=O)c1ccccc1"]
-"""What the reader does not know: R, metals, isotopes; a wrong reading must at least come with a warning."""
+"""What the reader does not know: R, metals, isotopes; a wrong reading must at least come with a warning. Looked at before the
+training of the third weights, which learnt from random letters, metals and isotopes."""
+STRANGE_HELD_OUT = [
+    "CCCC[Sn](CCCC)(CCCC)c1ccccc1", "C[Hg]Cl", "CC[Hg]Sc1ccccc1C(=O)O", "CC[Pb](CC)(CC)CC", "CC[Zn]CC", "Br[Mg]c1ccccc1", "C[Mg]I", "CCCC[Li]", "C[Al](C)C",
+    "O=[Os](=O)(=O)=O", "Cl[Pt](Cl)(N)N", "O=C1O[Pt]OC(=O)C12CCC2", "CC[P](CC)(CC)[Au]SC1OC(COC(C)=O)C(OC(C)=O)C(OC(C)=O)C1OC(C)=O", "O=C1O[Bi](O)Oc2ccccc12",
+    "C[Sb](C)C", "CC(=O)O[Pb](OC(C)=O)(OC(C)=O)OC(C)=O", "c1ccc(cc1)[Bi](c1ccccc1)c1ccccc1", "CC(=O)O[Pd]OC(C)=O", "Cl[Ti](Cl)(C1C=CC=C1)C1C=CC=C1",
+    "CC(C)O[Ti](OC(C)C)(OC(C)C)OC(C)C", "CO[Zr](OC)(OC)OC", "C[Cd]C", "CC(C)C[Al]CC(C)C", "C[Tl](C)Cl", "CC[Ga](CC)CC", "[11CH3]Oc1ccc(C(=O)O)cc1",
+    "CC(=O)O[14CH2]CC", "NCC([18OH])=O", "O[C@H]1C(O)OC(CO)C(O)C1[18F]", "[125I]c1ccc(CC(N)C(=O)O)cc1", "C[15NH]C(C)=O", "O=[13C](O)c1ccccc1", "CC[35S]CC",
+    "[3H]C([3H])([3H])Oc1ccccc1", "CC1CC([82Br])C1", "*c1ccc(C(=O)O)cc1 |$Linker;;;;;;;;;$|", "*OC(=O)CCN |$Alloc;;;;;;$|", "*N1CCCC1C(=O)O |$Fmoc;;;;;;;;$|",
+    "*SC1CCCCC1 |$Trt;;;;;;;$|", "*c1ncccc1* |$Ra;;;;;;;Rb$|", "*C(=O)Nc1ccccc1 |$Q;;;;;;;;;$|", "*CC(N)C(=O)O |$Dye;;;;;;$|", "*OCC1CO1 |$Si*;;;;;$|",
+    "*Cc1ccccc1 |$PEG;;;;;;;$|", "*Nc1ccncn1 |$Gly;;;;;;;$|", "*c1cccs1 |$E;;;;;$|", "*OC1CCCCO1 |$MEM;;;;;;;$|", "*C#Cc1ccccc1 |$J;;;;;;;;$|",
+    "*CCO |$Biotin;;;$|", "*c1cc(*)ccn1 |$R4;;;;R5;;;$|",
+]
+"""The same, written before that training: other compounds, and letters of which Fmoc, Q and Gly alone are among those drawn there."""
 
 
 def _lines(path: Path) -> list[str]:
@@ -86,6 +99,15 @@ def drawn(molecule: Chem.Mol, random: Random, change: Callable[[rdMolDraw2D.MolD
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule)
     drawer.FinishDrawing()
     return Image.open(io.BytesIO(drawer.GetDrawingText())).convert("RGB")
+
+
+def labelled(smiles: str, random: Random) -> Image.Image:
+    """The same of a SMILES with extensions, whose labels (`|$R1;;$|`) are drawn."""
+    molecule = Chem.MolFromSmiles(smiles)
+    for atom in molecule.GetAtoms():
+        if atom.HasProp("atomLabel"):
+            atom.SetProp("_displayLabel", atom.GetProp("atomLabel"))
+    return drawn(molecule, random)
 
 
 def framed(smiles: str, random: Random) -> Image.Image:
@@ -150,6 +172,7 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
     out["hard structures"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()]
     out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]
+    out["beyond what it knows, second set"] = [(Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         records = [json.loads(line) for line in path.open()][:count]
         out[path.stem] = [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]

@@ -26,7 +26,7 @@ FEW, SMALLER = 12, (0.5, 0.35, 0.7, 0.25)
 """With so few atoms it is the usual size that may be wrong: a small molecule fills its box with large letters."""
 LONG, SHORT = 36.0, 14.0
 """Lengths of a bond in pixels between which the networks know their way."""
-SURE = 0.9
+SURE = 0.97
 NEAR = 0.8
 """Letters of an atom reach so far from it, in bond lengths."""
 

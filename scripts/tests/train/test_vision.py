@@ -235,7 +235,7 @@ LABELLED = {"CCOC(=O)c1ccc(N)cc1": "CO2Et", "COc1ccc(C#N)cc1": "OMe", "CC(C)(C)O
 def test_abbreviations_stand_for_their_groups(smiles):
     for seed in range(200):
         random = Random(seed)
-        short = abbreviated.shortened(Chem.MolFromSmiles(smiles), random)
+        short = abbreviated.condensed(Chem.MolFromSmiles(smiles), random)
         marks = [drawing.atom_class(a) for a in short.GetAtoms()]
         if LABELLED[smiles] in marks:
             break

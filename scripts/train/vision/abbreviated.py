@@ -8,17 +8,31 @@ from rdkit import Chem
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds marks)
 
-from marks import GROUPS, SHOWN, UNKNOWN  # isort: skip
+from marks import GROUPS, MARKS, SHOWN, UNKNOWN  # isort: skip
 
 SHORT = "_short"
 """The property of an atom that stands for a group: its name in marks.GROUPS, or UNKNOWN."""
 PART = 0.3
 """Of the drawings that have abbreviations."""
-STRANGE_PART = 0.12
+GRAFTED_PART = 0.6
+"""Of those: with a group in place of an end."""
+STRANGE_PART = 0.15
 """Of the drawings that have a label which is unknown."""
 LABELS = ("*", "*", "R", "R", "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "PMB", "Pol", "Nu", "Pd", "Pt", "Fe", "Sn", "Hg", "Cu",
           "Ru", "Ir", "Pb", "Co", "Ni", "Mn", "Cr", "Ti", "Au", "Rh", "Sb", "Bi", "SnBu3", "HgCl", "13C", "13CH3", "15N", "18F",
           "Alk", "Het", "Gal", "Ala", "Gly", "DNA")
+CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SMALL = "abcdefghijklmnopqrstuvwxyz"
+WRITTEN = frozenset((*MARKS, *(text for shown in SHOWN.values() for text in shown), *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split()))
+"""What is never taken for unknown letters."""
+METALS = ("Li", "Na", "K", "Mg", "Ca", "Ba", "Al", "Ga", "In", "Tl", "Sn", "Pb", "Sb", "Bi", "Ti", "Zr", "V", "Cr", "Mo", "W", "Mn", "Re", "Fe", "Ru", "Os",
+          "Co", "Rh", "Ir", "Ni", "Pd", "Pt", "Cu", "Ag", "Au", "Zn", "Cd", "Hg", "La", "Ce", "Sm", "Gd", "U", "Xe", "At", "Po")
+ISOTOPES = {"C": (11, 13, 13, 14), "N": (13, 15, 15), "O": (15, 17, 18, 18), "F": (18,), "S": (34, 35), "P": (32, 33), "Cl": (36, 37), "Br": (76, 77, 82),
+            "I": (123, 124, 125, 131), "Se": (75,)}
+ISOTOPE_PART = 0.2
+"""Of the drawings that have something unknown: an isotope, drawn as the program draws it."""
+METAL_PART = 0.3
+"""Of the same: a metal with one to four neighbours."""
 
 
 def _patterns() -> list[tuple[str, Chem.Mol, int]]:
@@ -50,13 +64,25 @@ def _pattern(group: Chem.Mol) -> Chem.Mol:
 PATTERNS = _patterns()
 
 
+def condensed(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """The molecule, now and then with abbreviations in place of some of its groups."""
+    return _condensed(molecule, random) if random.random() < PART else molecule
+
+
 def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
-    """The molecule, now and then with abbreviations in place of some of its groups, or with an unknown label."""
+    """For training: as condensed, but often another molecule, with groups that it does not have, or with what no reader can know."""
     chance = random.random()
     if chance < STRANGE_PART:
         return _estranged(molecule, random)
     if chance > STRANGE_PART + PART:
         return molecule
+    out = Chem.RWMol(_condensed(molecule, random))
+    if random.random() < GRAFTED_PART:
+        _graft(out, random)
+    return out.GetMol()
+
+
+def _condensed(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     out = Chem.RWMol(molecule)
     keep = random.choice([0.4, 0.8, 1.0])
     gone: set[int] = set()
@@ -71,6 +97,14 @@ def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     for number in sorted(gone, reverse=True):
         out.RemoveAtom(number)
     return out.GetMol()
+
+
+def _graft(molecule: Chem.RWMol, random: Random) -> None:
+    """Puts any group in place of an end: the rare ones are rare in molecules, not in what is drawn."""
+    ends = [a.GetIdx() for a in molecule.GetAtoms()
+            if a.GetDegree() == 1 and not a.HasProp(SHORT) and a.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE]
+    if ends:
+        _condense(molecule, random.choice(ends), random.choice(list(GROUPS)))
 
 
 def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:
@@ -96,16 +130,68 @@ def _marked_up(text: str) -> str:
 
 
 def _estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
-    """One atom outside of rings with a label that the reader cannot know."""
+    """One atom with what the reader cannot know: an isotope, a metal, or letters in place of an end or of a link."""
+    if molecule.GetNumAtoms() < 3:
+        return molecule
+    way = random.random()
+    if way < ISOTOPE_PART:
+        return _isotopic(molecule, random)
+    if way < ISOTOPE_PART + METAL_PART:
+        return _metallic(molecule, random)
     ends = [a.GetIdx() for a in molecule.GetAtoms() if a.GetDegree() == 1 or (a.GetDegree() == 2 and not a.IsInRing() and random.random() < 0.3)]
-    if not ends or molecule.GetNumAtoms() < 4:
+    if not ends:
         return molecule
     out = Chem.RWMol(molecule)
-    stand_in = Chem.Atom(0)
-    stand_in.SetNoImplicit(True)
-    label = random.choice(LABELS)
-    stand_in.SetProp(SHORT, UNKNOWN)
-    stand_in.SetProp("_displayLabel", label)
-    stand_in.SetProp("_displayLabelW", label)
-    out.ReplaceAtom(random.choice(ends), stand_in, preserveProps=False)
+    label = random.choice(LABELS) if random.random() < 0.5 else _letters(random)
+    _stand_in(out, random.choice(ends), 0, label)
     return out.GetMol()
+
+
+def _isotopic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    out = Chem.RWMol(molecule)
+    marked = [a for a in out.GetAtoms() if a.GetSymbol() in ISOTOPES]
+    if marked:
+        atom = random.choice(marked)
+        atom.SetIsotope(random.choice(ISOTOPES[atom.GetSymbol()]))
+    return out.GetMol()
+
+
+def _metallic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """An atom of at most four neighbours, most often an end, becomes a metal."""
+    out = Chem.RWMol(molecule)
+    wanted = random.choice([1, 1, 2, 2, 3, 4])
+    fitting = [a.GetIdx() for a in out.GetAtoms() if a.GetDegree() == wanted and not a.GetIsAromatic()]
+    if fitting:
+        at = random.choice(fitting)
+        for bond in out.GetAtomWithIdx(at).GetBonds():
+            bond.SetBondType(Chem.BondType.SINGLE)
+            bond.SetStereo(Chem.BondStereo.STEREONONE)
+            other = bond.GetOtherAtomIdx(at)
+            out.GetAtomWithIdx(other).SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+        symbol = random.choice(METALS)
+        _stand_in(out, at, 0, symbol)
+    return out.GetMol()
+
+
+def _stand_in(molecule: Chem.RWMol, at: int, number: int, label: str) -> None:
+    atom = Chem.Atom(number)
+    atom.SetNoImplicit(True)
+    atom.SetProp(SHORT, UNKNOWN)
+    atom.SetProp("_displayLabel", label)
+    atom.SetProp("_displayLabelW", label)
+    molecule.ReplaceAtom(at, atom, preserveProps=False)
+
+
+def _letters(random: Random) -> str:
+    """A label nobody has heard of: one to four letters, with digits, a prime or a sign now and then. None that the reader knows."""
+    while True:
+        text = random.choice(CAPITALS)
+        for _ in range(random.choice([0, 1, 1, 2, 3])):
+            text += random.choice(SMALL if random.random() < 0.7 else CAPITALS)
+        chance = random.random()
+        if chance < 0.15:
+            text += random.choice("123456789")
+        elif chance < 0.2:
+            text += "'"
+        if text not in WRITTEN:
+            return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -78,13 +79,17 @@ def lines(molecule: Chem.Mol) -> np.ndarray:
     return np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), kind(b)) for b in molecule.GetBonds()], np.int64).reshape(-1, 3)
 
 
-def picture(smiles: str, random: Random, default: bool) -> tuple[bytes, Drawing]:
-    """A PNG file of the molecule, and its labels with an empty ink."""
+Alter = Callable[[Chem.Mol, Random], Chem.Mol]
+"""What is drawn in place of a molecule: a function of scripts.train.vision.abbreviated."""
+
+
+def picture(smiles: str, random: Random, default: bool, alter: Alter = abbreviated.condensed) -> tuple[bytes, Drawing]:
+    """A PNG file of the molecule, altered unless in RDKit's default style, and its labels with an empty ink."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise ValueError(f"RDKit does not read {smiles}")
     if not default:
-        molecule = abbreviated.shortened(molecule, random)
+        molecule = alter(molecule, random)
         styles.place(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
     drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random)
@@ -97,8 +102,8 @@ def picture(smiles: str, random: Random, default: bool) -> tuple[bytes, Drawing]
 
 
 def draw(smiles: str, random: Random, default: bool) -> Drawing:
-    """The molecule in RDKit's default style or a random one, as `seen` sees it."""
-    png, drawing = picture(smiles, random, default)
+    """The molecule in RDKit's default style or a random one, for training, as `seen` sees it."""
+    png, drawing = picture(smiles, random, default, abbreviated.shortened)
     return seen(Image.open(io.BytesIO(png)).convert("RGB"), drawing, random, plain=default)
 
 

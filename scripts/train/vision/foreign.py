@@ -63,8 +63,14 @@ def lines(text: str) -> np.ndarray:
 
 
 def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, shorten: bool, labelled: bool = True) -> dict | None:
-    """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says."""
-    text, molecule, marks = block(smiles, random, shorten)
+    """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says, where RDKit does not read
+    the molecule, or where one with random groups has no Kekulé structure."""
+    if Chem.MolFromSmiles(smiles) is None:
+        return None
+    try:
+        text, molecule, marks = block(smiles, random, shorten)
+    except Chem.KekulizeException:
+        return None
     if molecule.GetNumBonds() < 2:
         return None
     picture = draw(text, random)
