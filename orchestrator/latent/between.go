@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"retort/chem"
+	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 )
 
@@ -91,9 +91,6 @@ func chordsOf(ctx context.Context, model Model, points []search.Point, texts []s
 	if err != nil {
 		return nil, err
 	}
-	if far, err = canonical(ctx, far); err != nil {
-		return nil, err
-	}
 	lasts, err := seedsOf(ctx, model, far)
 	if err != nil {
 		return nil, err
@@ -118,26 +115,15 @@ func seedsOf(ctx context.Context, model Model, texts []string) (map[string]searc
 			distinct = append(distinct, text)
 		}
 	}
-	results, err := chem.Evaluate(ctx, distinct, chem.Options{Facts: chem.FactFingerprint})
-	if err != nil {
-		return nil, err
-	}
 	g := given{model: model}
-	var read []string
-	for i, text := range distinct {
-		if seed, f := seedOf(model, text, results[i]); f == nil {
-			g.seeds = append(g.seeds, seed)
-			read = append(read, text)
-		}
-	}
-	if len(read) == 0 {
-		return seeds, nil
+	if err := g.read(ctx, distinct, func(int, *fault.Error) {}); err != nil {
+		return nil, err
 	}
 	if err := g.encode(ctx); err != nil {
 		return nil, err
 	}
-	for i, text := range read {
-		seeds[text] = g.seeds[i]
+	for k, i := range g.rows {
+		seeds[distinct[i]] = g.seeds[k]
 	}
 	return seeds, nil
 }

@@ -28,28 +28,42 @@ func (s *Service) given(ctx context.Context, smiles []string, path func(i int) [
 	if err != nil {
 		return given{}, err
 	}
-	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: chem.FactFingerprint})
+	g := given{model: model}
+	var problems fault.Problems
+	err = g.read(ctx, smiles, func(i int, f *fault.Error) {
+		if !skip && !problems.Full() {
+			problems.Add(f.Under(path(i)...))
+		}
+	})
 	if err != nil {
 		return given{}, err
 	}
-	g := given{model: model}
-	var problems fault.Problems
 	tokens := 0
-	for i := range smiles {
-		seed, f := seedOf(model, smiles[i], results[i])
-		switch {
-		case f == nil:
-			g.seeds = append(g.seeds, seed)
-			g.rows = append(g.rows, i)
-			tokens += len(seed.Tokens)
-		case !skip && !problems.Full():
-			problems.Add(f.Under(path(i)...))
-		}
+	for _, seed := range g.seeds {
+		tokens += len(seed.Tokens)
 	}
 	request := telemetry.FromContext(ctx)
 	request.AddRows(len(g.seeds))
 	request.AddTokens(tokens)
 	return g, problems.Err()
+}
+
+// read takes the SMILES that are molecules which the model reads, and tells of each other one why it is not.
+func (g *given) read(ctx context.Context, smiles []string, refused func(i int, f *fault.Error)) error {
+	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: chem.FactFingerprint})
+	if err != nil {
+		return err
+	}
+	for i := range smiles {
+		seed, f := seedOf(g.model, smiles[i], results[i])
+		if f != nil {
+			refused(i, f)
+			continue
+		}
+		g.seeds = append(g.seeds, seed)
+		g.rows = append(g.rows, i)
+	}
+	return nil
 }
 
 // tokens are those of each seed.
