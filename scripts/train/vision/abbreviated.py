@@ -113,14 +113,8 @@ def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:
 
 
 def _condense(molecule: Chem.RWMol, at: int, name: str) -> None:
-    atom = molecule.GetAtomWithIdx(at)
     right, left = SHOWN.get(name, (name, name))[:2]
-    stand_in = Chem.Atom(0)
-    stand_in.SetNoImplicit(True)
-    stand_in.SetProp(SHORT, name)
-    stand_in.SetProp("_displayLabel", _marked_up(right))
-    stand_in.SetProp("_displayLabelW", _marked_up(left))
-    molecule.ReplaceAtom(atom.GetIdx(), stand_in, preserveProps=False)
+    _stand_in(molecule, at, name, _marked_up(right), _marked_up(left))
 
 
 def _marked_up(text: str) -> str:
@@ -143,7 +137,7 @@ def _estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
         return molecule
     out = Chem.RWMol(molecule)
     label = random.choice(LABELS) if random.random() < 0.5 else _letters(random)
-    _stand_in(out, random.choice(ends), 0, label)
+    _stand_in(out, random.choice(ends), UNKNOWN, label, label)
     return out.GetMol()
 
 
@@ -169,16 +163,17 @@ def _metallic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
             other = bond.GetOtherAtomIdx(at)
             out.GetAtomWithIdx(other).SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
         symbol = random.choice(METALS)
-        _stand_in(out, at, 0, symbol)
+        _stand_in(out, at, UNKNOWN, symbol, symbol)
     return out.GetMol()
 
 
-def _stand_in(molecule: Chem.RWMol, at: int, number: int, label: str) -> None:
-    atom = Chem.Atom(number)
+def _stand_in(molecule: Chem.RWMol, at: int, name: str, right: str, left: str) -> None:
+    """An atom of no element in place of another, with the labels that are drawn to the right and to the left of its bond."""
+    atom = Chem.Atom(0)
     atom.SetNoImplicit(True)
-    atom.SetProp(SHORT, UNKNOWN)
-    atom.SetProp("_displayLabel", label)
-    atom.SetProp("_displayLabelW", label)
+    atom.SetProp(SHORT, name)
+    atom.SetProp("_displayLabel", right)
+    atom.SetProp("_displayLabelW", left)
     molecule.ReplaceAtom(at, atom, preserveProps=False)
 
 

@@ -33,9 +33,8 @@ ROUNDING = 1
 """Decimals of the points that are kept."""
 
 
-def block(smiles: str, random: Random, shorten: bool) -> tuple[str, Chem.Mol, list[str]]:
+def block(molecule: Chem.Mol, random: Random, shorten: bool) -> tuple[str, Chem.Mol, list[str]]:
     """A mol file with coordinates and wedges, the molecule as it says, and what stands at each atom."""
-    molecule = Chem.MolFromSmiles(smiles)
     if shorten:
         molecule = abbreviated.shortened(molecule, random)
     styles.place(molecule, random)
@@ -65,10 +64,11 @@ def lines(text: str) -> np.ndarray:
 def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, shorten: bool, labelled: bool = True) -> dict | None:
     """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says, where RDKit does not read
     the molecule, or where one with random groups has no Kekulé structure."""
-    if Chem.MolFromSmiles(smiles) is None:
+    read = Chem.MolFromSmiles(smiles)
+    if read is None:
         return None
     try:
-        text, molecule, marks = block(smiles, random, shorten)
+        text, molecule, marks = block(read, random, shorten)
     except Chem.KekulizeException:
         return None
     if molecule.GetNumBonds() < 2:
