@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"retort/chem"
+	"retort/orchestrator/memory"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/unfinished"
 )
@@ -16,6 +17,7 @@ type serveCommand struct{}
 
 // Run serves until the context ends, then drains.
 func (serveCommand) Run(env *environment) error {
+	memory.Collect()
 	logger, err := telemetry.NewLogger(env.stdout, env.config.LogLevel, env.config.logFormat())
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package memory bounds what requests hold of the process's memory while their bodies and pictures are read, fetched
-// and decoded.
+// and decoded, and keeps the process small.
 package memory
 
 import (
