@@ -24,7 +24,7 @@ from scripts.eval.chat_pictures import MEASURED
 from scripts.train.vision import damage
 from scripts.train.vision.drawing import settled
 
-PROGRAMS = ("indigo", "openbabel", "cdk", "openchemlib")
+PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib")
 Pictures = list[tuple[str, bytes]]
 
 HARD = {

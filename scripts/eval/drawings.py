@@ -20,7 +20,7 @@ from scripts.eval.chat import API, ENTRY, NOTHING
 from scripts.eval.chat_questions import smiles
 
 ASK = "What is the SMILES of this molecule?"
-TRAINED = {"indigo", "openbabel", "cdk"}
+TRAINED = {"indigo", "openbabel", "cdk", "chython"}
 """Programs whose drawings, of other molecules, the reader was trained on."""
 UNREADABLE = (*NOTHING, "I could not read it", "I do not know")
 

@@ -15,6 +15,7 @@ from rdkit.Geometry import Point3D
 from graph import Built, build
 from ink import MARGIN, box_of, fit, ink_of, opaque, scaled, unframed
 from look import Networks, look
+from marks import STRANGE
 
 LARGEST = 1600
 """Larger pictures are halved until no side is longer, in pixels."""
@@ -55,7 +56,8 @@ class View:
 
     built: Built | None
     features: np.ndarray
-    """What the confidence is computed from, float [5]: cost, faults, changes, the flag's logit, log of the least likely choice."""
+    """What the confidence is computed from, float [6]: cost, faults, changes, the flag's logit, log of the least likely choice, log of the
+    largest probability that an atom's letters are unknown."""
     bond: float
     """Typical distance of neighbouring atoms in pixels of the look, 0 where there are none."""
     corner: np.ndarray
@@ -90,7 +92,7 @@ class Calibration:
         return logistic(self.drawing, view.features)
 
 
-UNFITTED = Calibration([3.0, -1.0, -1.0, 0, 0, 0], [-1.0, 0, -0.5, 0, 1.0, 0])
+UNFITTED = Calibration([3.0, -1.0, -1.0, 0, 0, 0, 0], [-1.0, 0, -0.5, 0, 1.0, 0, 0])
 
 
 def lines_box(ink: np.ndarray) -> tuple[int, int, int, int] | None:
@@ -156,6 +158,9 @@ class Reader:
             out.append(self.view(ink, box, usual * other))
             if self.calibration.confidence(out[-1]) > SURE:
                 break
+        strange = np.mean([v.features[-1] for v in out])
+        for view in out:  # What one look takes for letters that it does not know, another may take for some that it knows.
+            view.features[-1] = strange
         return out
 
     def view(self, ink: np.ndarray, box: tuple[int, int, int, int], factor: float) -> View:
@@ -164,8 +169,9 @@ class Reader:
         seen, flag = look(self.networks, small)
         built = build(seen)
         weakest = min([float(p) for rows in (seen.atoms, seen.kinds) if len(rows) for p in rows.max(1)] + [1.0])
+        strange = float(seen.atoms[:, STRANGE].max(initial=0))
         features = np.array([min(built.cost, 40.0) if built else 40.0, built.faults if built else 4, built.changes if built else 4,
-                             flag, math.log(max(weakest, 1e-3))], float)
+                             flag, math.log(max(weakest, 1e-3)), math.log(max(strange, 1e-4))], float)
         distance = np.linalg.norm(seen.points[:, None] - seen.points[None], axis=2) + 1e9 * np.eye(len(seen.points))
         exact = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
         return View(built, features, float(np.median(distance.min(1))) if len(seen.points) > 1 else 0.0, np.array(box[:2]), exact)

@@ -255,6 +255,19 @@ def test_salts_and_rare_elements_are_built(smiles):
     assert graph.build(seen_of(drawn)).smiles == Chem.CanonSmiles(smiles)
 
 
+@pytest.mark.parametrize("default", [True, False])
+def test_drawings_to_learn_from_have_unknown_labels_in_every_style(default):
+    marks = [mark for seed in range(60) for mark in drawing.draw("CC(=O)Nc1ccc(OCC)cc1", Random(seed), default).atoms]
+    assert "?" in marks
+
+
+def test_pictures_with_unknown_labels_are_told_from_those_without():
+    for strange in (True, False):
+        shown = evaluation.pictures(MOLECULES, 3, True, 1, strange)
+        assert len(shown) == 3 and {png[:4] for _, png in shown} == {b"\x89PNG"}
+    assert evaluation.pictures(MOLECULES, 3, True, 1, True) != evaluation.pictures(MOLECULES, 3, True, 1)
+
+
 def test_what_is_unknown_is_not_read():
     _, drawn = drawing.picture("[Pt]c1ccccc1", Random(0), True)
     assert "?" in drawn.atoms and graph.build(seen_of(drawn)).unknown == 1

@@ -73,7 +73,7 @@ def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """For training: as condensed, but often another molecule, with groups that it does not have, or with what no reader can know."""
     chance = random.random()
     if chance < STRANGE_PART:
-        return _estranged(molecule, random)
+        return estranged(molecule, random)
     if chance > STRANGE_PART + PART:
         return molecule
     out = Chem.RWMol(_condensed(molecule, random))
@@ -123,7 +123,7 @@ def _marked_up(text: str) -> str:
     return out
 
 
-def _estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+def estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """One atom with what the reader cannot know: an isotope, a metal, or letters in place of an end or of a link."""
     if molecule.GetNumAtoms() < 3:
         return molecule

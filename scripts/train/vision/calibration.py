@@ -29,21 +29,22 @@ def fit(features: np.ndarray, right: np.ndarray, weight: float = 1e-3, rounds: i
 
 
 def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
-    """From `count` drawings in the default style, as many in varied ones, and as many pictures that are no molecules."""
+    """From `count` drawings in the default style, as many in varied ones, half as many of either with a label that the reader does not
+    know, and `count` pictures that are no molecules. A drawing that is said to have such a label has no confidence to be fitted."""
     views, exact = [], []
-    for default in (True, False):
-        for smiles, png in evaluation.pictures(molecules, count, default, seed):
+    for strange, default in ((False, True), (False, False), (True, True), (True, False)):
+        for smiles, png in evaluation.pictures(molecules, count // 2 if strange else count, default, seed, strange):
             ink = ink_of(Image.open(io.BytesIO(png)))
             view = reader.views(ink, lines_box(ink), looks=0)[0]
             views.append(view)
-            exact.append(view.built is not None and view.built.smiles == smiles)
+            exact.append(view.built is not None and view.built.smiles == smiles and not strange)
     random, other = np.random.default_rng(seed), []
     while len(other) < count:
         ink = negatives.picture(random)
         box = lines_box(ink)
         if box:
             other.append(reader.views(ink, box, looks=0)[0])
-    built = [i for i, v in enumerate(views) if v.built]
+    built = [i for i, v in enumerate(views) if v.built and not v.built.unknown]
     found = np.array([v.features for v in views])
     return Calibration(fit(found[built], np.array(exact, float)[built]),
                        fit(np.concatenate([found, np.array([v.features for v in other])]), np.array([1.0] * len(found) + [0.0] * len(other))))

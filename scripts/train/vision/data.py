@@ -31,7 +31,7 @@ from scripts.train.vision.drawing import Drawing, draw, seen
 APART = 40
 NEGATIVES = 0.06
 """Part of the pictures that are no molecules."""
-FOREIGN = 0.4
+FOREIGN = 0.5
 """Part of the drawings that other programs made, where there are any."""
 INDEX = {name: number for number, name in enumerate(ATOMS)}
 

@@ -83,13 +83,15 @@ Alter = Callable[[Chem.Mol, Random], Chem.Mol]
 """What is drawn in place of a molecule: a function of scripts.train.vision.abbreviated."""
 
 
-def picture(smiles: str, random: Random, default: bool, alter: Alter = abbreviated.condensed) -> tuple[bytes, Drawing]:
-    """A PNG file of the molecule, altered unless in RDKit's default style, and its labels with an empty ink."""
+def picture(smiles: str, random: Random, default: bool, alter: Alter | None = None) -> tuple[bytes, Drawing]:
+    """A PNG file of the molecule in RDKit's default style or a random one, and its labels with an empty ink. Where it is not said how to
+    alter it, a molecule in a random style has abbreviations now and then."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise ValueError(f"RDKit does not read {smiles}")
+    if alter or not default:
+        molecule = (alter or abbreviated.condensed)(molecule, random)
     if not default:
-        molecule = alter(molecule, random)
         styles.place(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
     drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random)

