@@ -146,7 +146,8 @@ def chython() -> Draw:
         size = random.uniform(0.3, 0.5)
         width = random.choice([0.03, 0.04, 0.04, 0.052, 0.07, 0.1])
         return kit.DepictStyle().tuned(**{
-            "bond.width": width, "bond.spacing": max(random.uniform(0.12, 0.22), 2.5 * width), "bond.triple_spacing": max(random.uniform(0.12, 0.18), 2.5 * width),
+            "bond.width": width, "bond.spacing": max(random.uniform(0.12, 0.22), 2.5 * width),
+            "bond.triple_spacing": max(random.uniform(0.12, 0.18), 2.5 * width),
             "bond.wedge_width": max(random.uniform(0.12, 0.26), 3 * width), "bond.hash_step": max(random.uniform(0.07, 0.13), 2 * width),
             "bond.trim": random.uniform(0.04, 0.12), "bond.cap": random.choice(["round", "butt"]),
             "bond.aromatic": random.choice(["circle", "dashed-inner"]) if circles else "kekule",
