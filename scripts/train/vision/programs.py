@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import statistics
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -143,7 +144,6 @@ def chython() -> Draw:
     import chython as kit
 
     def styled(random: Random, circles: bool) -> kit.DepictStyle:
-        size = random.uniform(0.3, 0.5)
         width = random.choice([0.03, 0.04, 0.04, 0.052, 0.07, 0.1])
         return kit.DepictStyle().tuned(**{
             "bond.width": width, "bond.spacing": max(random.uniform(0.12, 0.22), 2.5 * width),
@@ -152,8 +152,8 @@ def chython() -> Draw:
             "bond.trim": random.uniform(0.04, 0.12), "bond.cap": random.choice(["round", "butt"]),
             "bond.aromatic": random.choice(["circle", "dashed-inner"]) if circles else "kekule",
             "atom.carbon": random.random() < 0.05, "atom.colour_by_element": random.random() < 0.5,
-            "label.family": random.choice(["helvetica", "helvetica", "times"]), "label.size": size,
-            "label.map_colour": random.choice(["#0000cc", "#000000", "#888888"]), "atom.stereo_labels": random.random() < 0.03})
+            "label.family": random.choice(["helvetica", "helvetica", "times"]), "label.size": random.uniform(0.3, 0.5),
+            "atom.stereo_labels": random.random() < 0.03})
 
     def draw(text: str, random: Random) -> Picture:
         molecule = kit.mol(text)
@@ -163,20 +163,17 @@ def chython() -> Draw:
             molecule.thiele()
             order = {atom.n: place for place, atom in enumerate(molecule.atoms())}
             circled = [(order[bond.n], order[bond.m]) for bond in molecule.bonds() if bond.order == 4]
-        svg = str(molecule.depict(style=styled(random, circles), plane=plane(text, [atom.n for atom in molecule.atoms()])))
+        svg = str(molecule.depict(style=styled(random, circles), plane=plane(molecule)))
         _, _, width, height = (float(x) for x in re.search(r'viewBox="([^"]*)"', svg)[1].split())
         bond = random.choice([18, 22, 26, 30, 36, 44, 56])
         svg = re.sub(r'width="[^"]*" height="[^"]*"', f'width="{width * bond:.1f}" height="{height * bond:.1f}"', svg, count=1)
         return Picture(rasterised(svg, random), circled)
 
-    def plane(text: str, numbers: list[int]) -> dict[int, tuple[float, float]]:
-        """The coordinates of a mol file in bond lengths."""
-        rows = text.split("\n")[3:]
-        atoms, bonds = int(rows[0][:3]), int(rows[0][3:6])
-        points = [(float(row[:10]), float(row[10:20])) for row in rows[1 : 1 + atoms]]
-        lengths = sorted(math.dist(points[int(row[:3]) - 1], points[int(row[3:6]) - 1]) for row in rows[1 + atoms : 1 + atoms + bonds])
-        scale = lengths[len(lengths) // 2]
-        return {number: (x / scale, y / scale) for number, (x, y) in zip(numbers, points, strict=True)}
+    def plane(molecule: kit.MoleculeContainer) -> dict[int, tuple[float, float]]:
+        """The coordinates of the mol file in bond lengths, by the number of the atom."""
+        points = {atom.n: (atom.x, atom.y) for atom in molecule.atoms()}
+        length = statistics.median_high(math.dist(points[bond.n], points[bond.m]) for bond in molecule.bonds())
+        return {number: (x / length, y / length) for number, (x, y) in points.items()}
 
     return draw
 
