@@ -27,6 +27,8 @@ FEW, SMALLER = 12, (0.5, 0.35, 0.7, 0.25)
 """With so few atoms it is the usual size that may be wrong: a small molecule fills its box with large letters."""
 LONG, SHORT = 36.0, 14.0
 """Lengths of a bond in pixels between which the networks know their way."""
+LONGEST = 150.0
+"""A longer bond is the only one of a molecule, whose letters are small beside it."""
 SURE = 0.97
 NEAR = 0.8
 """Letters of an atom reach so far from it, in bond lengths."""
@@ -67,9 +69,9 @@ class View:
 
     def others(self) -> tuple[float, ...]:
         """Sizes for further looks, as factors of this one's."""
-        if self.bond > LONG:
+        if LONG < self.bond < LONGEST:
             return tuple(length / self.bond for length in (38, 28, 48, 22))
-        if self.built is None or self.built.molecule.GetNumAtoms() <= FEW:
+        if self.bond >= LONGEST or self.built is None or self.built.molecule.GetNumAtoms() <= FEW:
             return SMALLER
         return tuple(24 / self.bond * f for f in (1.0, *LOOKS)) if self.bond < SHORT else LOOKS
 
@@ -152,7 +154,7 @@ class Reader:
             sizes = (1.0, *LOOKS)
         else:
             sizes = out[0].others()
-            if out[0].bond <= LONG and self.calibration.confidence(out[0]) > SURE:
+            if 0 < out[0].bond <= LONG and self.calibration.confidence(out[0]) > SURE:
                 return out
         for other in sizes[:looks]:
             out.append(self.view(ink, box, usual * other))

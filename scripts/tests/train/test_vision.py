@@ -201,7 +201,7 @@ def test_a_caption_is_wiped_away():
 
 
 @pytest.mark.parametrize("atoms, bond, factors", [
-    (20, 24.0, reader.LOOKS), (4, 24.0, reader.SMALLER), (4, 76.0, (0.5,)), (30, 12.0, (2.0,)), (0, 0.0, reader.SMALLER)])
+    (20, 24.0, reader.LOOKS), (4, 24.0, reader.SMALLER), (4, 76.0, (0.5,)), (2, 200.0, reader.SMALLER), (30, 12.0, (2.0,)), (0, 0.0, reader.SMALLER)])
 def test_sizes_of_further_looks(atoms, bond, factors):
     built = graph.Built(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
     view = reader.View(built, np.zeros(5), bond, np.zeros(2), np.ones(2))
@@ -266,6 +266,31 @@ def test_pictures_with_unknown_labels_are_told_from_those_without():
         shown = evaluation.pictures(MOLECULES, 3, True, 1, strange)
         assert len(shown) == 3 and {png[:4] for _, png in shown} == {b"\x89PNG"}
     assert evaluation.pictures(MOLECULES, 3, True, 1, True) != evaluation.pictures(MOLECULES, 3, True, 1)
+
+
+def test_metals_for_programs_that_draw_elements_alone():
+    """An element in place of a label, so that a program without labels can draw it; it stands for what is not known."""
+    random = Random(1)
+    altered = [abbreviated.alien(Chem.MolFromSmiles("CCOC(=O)CBr"), random) for _ in range(200)]
+    unknown = [m for m in altered if any(drawing.atom_class(a) == "?" for a in m.GetAtoms())]
+    assert 10 < len(unknown) < 60
+    assert all(a.GetAtomicNum() for m in altered for a in m.GetAtoms())
+    assert {a.GetSymbol() for m in unknown for a in m.GetAtoms()} & set(abbreviated.METALS)
+    assert any(a.GetIsotope() for m in unknown for a in m.GetAtoms())
+
+
+def test_the_smallest_molecules_are_learnt_from_at_the_sizes_at_which_they_are_looked_at():
+    random = Random(1)
+    found = {corpus.smallest(random) for _ in range(300)}
+    assert {"C", "N", "O", "C=O"} <= found and all(Chem.MolFromSmiles(s).GetNumHeavyAtoms() < 3 for s in found)
+    for smiles in ("C", "N", "C=O", "CO"):
+        drawn = drawing.draw(smiles, random, True)
+        box = ink.box_of(drawn.ink)
+        usual = ink.fit(box[2] - box[0], box[3] - box[1])
+        for seed in range(5):
+            seen = data.sample(drawn, np.random.default_rng(seed))
+            part = (seen.ink.shape[1] - 2 * ink.MARGIN) / ((box[2] - box[0]) * usual)
+            assert 0.17 < part < 0.65
 
 
 def test_what_is_unknown_is_not_read():

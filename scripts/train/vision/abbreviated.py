@@ -141,6 +141,19 @@ def estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     return out.GetMol()
 
 
+def alien(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """The molecule, now and then with a metal or an isotope, for programs that draw no labels but those of atoms."""
+    if molecule.GetNumAtoms() < 3 or random.random() > STRANGE_PART:
+        return molecule
+    if random.random() < ISOTOPE_PART / (ISOTOPE_PART + METAL_PART):
+        return _isotopic(molecule, random)
+    out = Chem.RWMol(_metallic(molecule, random))
+    for atom in out.GetAtoms():
+        if atom.HasProp(SHORT):
+            atom.SetAtomicNum(Chem.GetPeriodicTable().GetAtomicNumber(atom.GetProp("_displayLabel")))
+    return out.GetMol()
+
+
 def _isotopic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     out = Chem.RWMol(molecule)
     marked = [a for a in out.GetAtoms() if a.GetSymbol() in ISOTOPES]

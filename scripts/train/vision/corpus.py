@@ -21,6 +21,10 @@ LOOKED_AT = 60_000
 """Molecules among which cages are looked for."""
 LARGEST = 60
 """Most heavy atoms, about."""
+SMALLEST_PART = 0.02
+"""Of the molecules that RDKit draws: of one or two heavy atoms, of which the files have few."""
+VALENCES = {"C": 4, "N": 3, "O": 2, "S": 2, "F": 1, "Cl": 1, "Br": 1, "I": 1, "P": 3, "B": 3, "Si": 4, "Se": 2}
+"""And their valences."""
 
 
 def read(path: Path) -> list[str]:
@@ -56,6 +60,20 @@ def molecules(data: Path) -> Corpus:
     rare += CAGES * [cages] if cages else []
     rare += TINY * [tiny] if tiny else []
     return Corpus(files, rare)
+
+
+def smallest(random: Random) -> str:
+    """A molecule of one heavy atom or of two, most often of carbon, nitrogen and oxygen."""
+    first, second = (Chem.Atom(random.choice(["C", "C", "N", "O", random.choice(list(VALENCES))])) for _ in range(2))
+    molecule = Chem.RWMol()
+    molecule.AddAtom(first)
+    if random.random() < 0.6:
+        molecule.AddAtom(second)
+        most = min(3, VALENCES[first.GetSymbol()], VALENCES[second.GetSymbol()])
+        molecule.AddBond(0, 1, random.choice([Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE][:most]))
+    out = molecule.GetMol()
+    Chem.SanitizeMol(out)
+    return Chem.MolToSmiles(out)
 
 
 def caged(smiles: str) -> bool:

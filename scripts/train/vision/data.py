@@ -25,12 +25,14 @@ from graph import ATOMS  # isort: skip
 from ink import MARGIN, box_of, fit, scaled  # isort: skip
 from look import along  # isort: skip
 from scripts.train.vision import labels, negatives
-from scripts.train.vision.corpus import Corpus
+from scripts.train.vision.corpus import SMALLEST_PART, Corpus, smallest
 from scripts.train.vision.drawing import Drawing, draw, seen
 
 APART = 40
 NEGATIVES = 0.06
 """Part of the pictures that are no molecules."""
+SMALLEST_SCALES = 0.2, 0.55
+"""Least and largest size at which a molecule of one heavy atom or two is shown, as a part of the usual one (reader.SMALLER)."""
 FOREIGN = 0.5
 """Part of the drawings that other programs made, where there are any."""
 INDEX = {name: number for number, name in enumerate(ATOMS)}
@@ -100,9 +102,12 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     box = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
     jitter = random.integers(-2, 3, 4) * (min(box[2] - box[0], box[3] - box[1]) > 8)
     box = (max(0, box[0] + jitter[0]), max(0, box[1] + jitter[1]), min(ink.shape[1], box[2] + jitter[2]), min(ink.shape[0], box[3] + jitter[3]))
-    factor = fit(box[2] - box[0], box[3] - box[1]) * np.exp(random.normal(0, 0.14))
-    bond = labels.typical(drawing.points, drawing.bonds)
-    factor = np.clip(factor, 11 / bond, 44 / bond)
+    factor = fit(box[2] - box[0], box[3] - box[1])
+    if len(drawing.points) > 2:
+        bond = labels.typical(drawing.points, drawing.bonds)
+        factor = np.clip(factor * np.exp(random.normal(0, 0.14)), 11 / bond, 44 / bond)
+    else:  # It fills its box with large letters, or with one long line.
+        factor *= np.exp(random.uniform(np.log(SMALLEST_SCALES[0]), np.log(SMALLEST_SCALES[1])))
     x, y = factor * np.exp(random.normal(0, 0.03, 2))
     small = scaled(ink, box, x, y)
     size = np.array([small.shape[1], small.shape[0]]) - 2 * MARGIN
@@ -140,7 +145,9 @@ class Batches:
             return None
 
     def _molecule(self, random: Random) -> str:
-        """A molecule, now and then only a piece of one."""
+        """A molecule, now and then only a piece of one, or one of the smallest."""
+        if random.random() < SMALLEST_PART:
+            return smallest(random)
         smiles = self.molecules.draw(random)
         if random.random() > 0.06:
             return smiles

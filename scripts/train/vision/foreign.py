@@ -33,16 +33,16 @@ ROUNDING = 1
 """Decimals of the points that are kept."""
 
 
-def block(molecule: Chem.Mol, random: Random, shorten: bool) -> tuple[str, Chem.Mol, list[str]]:
+def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None) -> tuple[str, Chem.Mol, list[str]]:
     """A mol file with coordinates and wedges, the molecule as it says, and what stands at each atom."""
-    if shorten:
-        molecule = abbreviated.shortened(molecule, random)
+    if alter:
+        molecule = alter(molecule, random)
     styles.place(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
     marks = [drawing.atom_class(a) for a in molecule.GetAtoms()]
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     for atom in molecule.GetAtoms():
-        if atom.HasProp(abbreviated.SHORT):
+        if atom.HasProp(abbreviated.SHORT) and not atom.GetAtomicNum():
             atom.SetProp("molFileAlias", atom.GetProp("_displayLabel").replace("<sub>", "").replace("</sub>", "").replace("<sup>", "").replace("</sup>", ""))
             atom.SetAtomicNum(6)
     molecule.SetProp("_MolFileChiralFlag", "1")
@@ -61,14 +61,14 @@ def lines(text: str) -> np.ndarray:
     return np.array(out, np.int64).reshape(-1, 3)
 
 
-def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, shorten: bool, labelled: bool = True) -> dict | None:
+def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, alter: drawing.Alter | None, labelled: bool = True) -> dict | None:
     """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says, where RDKit does not read
     the molecule, or where one with random groups has no Kekulé structure."""
     read = Chem.MolFromSmiles(smiles)
     if read is None:
         return None
     try:
-        text, molecule, marks = block(read, random, shorten)
+        text, molecule, marks = block(read, random, alter)
     except Chem.KekulizeException:
         return None
     if molecule.GetNumBonds() < 2:
@@ -90,7 +90,7 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
     small = io.BytesIO()
     image.quantize(32).save(small, "PNG", optimize=True)
     return {"png": base64.b64encode(small.getvalue()).decode(), "points": np.round(points, ROUNDING).tolist(), "atoms": marks,
-            "bonds": bonds.tolist(), "smiles": smiles}
+            "bonds": bonds.tolist(), "smiles": smiles, "numbered": picture.numbered}
 
 
 def main() -> None:
@@ -106,6 +106,7 @@ def main() -> None:
     chosen = Corpus([(1.0, read(given.molecules))], []) if given.molecules else molecules(given.data)
     for name in given.programs.split(","):
         draw = programs.PROGRAMS[name]()
+        alter = None if given.molecules else abbreviated.shortened if name in programs.ALIASES else abbreviated.alien
         path = given.to / f"{name}.jsonl"
         made = sum(1 for _ in path.open()) if path.exists() else 0
         tries = 0
@@ -113,8 +114,7 @@ def main() -> None:
             while made < given.count:
                 random = Random(f"{given.seed}/{name}/{made}/{tries}")
                 tries += 1
-                measuring = given.molecules is not None
-                record = drawn(chosen.draw(random), draw, random, shorten=name in programs.ALIASES and not measuring, labelled=not measuring)
+                record = drawn(chosen.draw(random), draw, random, alter, labelled=given.molecules is None)
                 if record:
                     file.write(json.dumps(record, separators=(",", ":")) + "\n")
                     made += 1

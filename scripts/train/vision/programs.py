@@ -6,6 +6,7 @@ Each entry of PROGRAMS makes a function from a mol file with coordinates to a pi
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -24,12 +25,15 @@ class Picture:
     png: bytes
     circled: list[tuple[int, int]] = field(default_factory=list)
     """Bonds, by their atoms, that are drawn as sides of a ring with a circle or dashes in it."""
+    numbered: bool = False
+    """Whether numbers stand in the place of carbons."""
 
 
 Draw = Callable[[str, Random], Picture]
 
 
-def indigo() -> Draw:
+def indigo(numbered: float = 0.1) -> Draw:
+    """Indigo; so large a part of the drawings has the numbers of atoms, which stand in the place of carbons."""
     from indigo import Indigo, IndigoException
     from indigo.renderer import IndigoRenderer
 
@@ -47,7 +51,8 @@ def indigo() -> Draw:
         session.setOption("render-label-mode", random.choice(["terminal-hetero", "terminal-hetero", "hetero"]))
         session.setOption("render-implicit-hydrogens-visible", True)
         session.setOption("render-stereo-style", random.choice(["none", "none", "none", "old"]))
-        session.setOption("render-atom-ids-visible", random.random() < 0.1)
+        numbers = random.random() < numbered
+        session.setOption("render-atom-ids-visible", numbers)
         circled = []
         if random.random() < 0.4:
             try:
@@ -55,7 +60,7 @@ def indigo() -> Draw:
             except IndigoException:
                 return draw(text, random)
             circled = [(b.source().index(), b.destination().index()) for b in molecule.iterateBonds() if b.bondOrder() == 4]
-        return Picture(bytes(renderer.renderToBuffer(molecule)), circled)
+        return Picture(bytes(renderer.renderToBuffer(molecule)), circled, numbers)
 
     return draw
 
@@ -196,6 +201,8 @@ def openchemlib() -> Draw:
     return draw
 
 
-PROGRAMS: dict[str, Callable[[], Draw]] = {"indigo": indigo, "openbabel": openbabel, "cdk": cdk, "chython": chython, "openchemlib": openchemlib}
+PROGRAMS: dict[str, Callable[[], Draw]] = {
+    "indigo": indigo, "indigo-numbered": functools.partial(indigo, numbered=1.0), "openbabel": openbabel, "cdk": cdk, "chython": chython,
+    "openchemlib": openchemlib}
 ALIASES = frozenset({"openbabel", "openchemlib"})
 """Programs that write the alias of an atom in its place, which is how a mol file names an abbreviation."""
