@@ -43,8 +43,8 @@ type Encoder struct {
 	batcher *triton.Batcher[*tokenizers.Encoding, []float32]
 }
 
-// Open reads an entry of the model repository: the parameters owned_by, created, max_model_len and tokenizer, and the
-// output whose rows are wanted. batching bounds what is sent at once. What is wrong with the entry is told by
+// Open reads an entry of the model repository: the parameters owned_by, created, max_model_len, padding_cost and
+// tokenizer, and the output whose rows are wanted. batching bounds what is sent at once. What is wrong with the entry is told by
 // entry.Done, before which the encoder must not be used.
 func Open(client *triton.Client, entry *triton.EntryReader, output string, batching triton.BatchOptions) *Encoder {
 	e := &Encoder{
@@ -64,6 +64,7 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, batch
 	if entry.Config.MaxBatch > 0 {
 		batching.MaxRows = entry.Config.MaxBatch
 	}
+	batching.PaddingCost = entry.Number("padding_cost", 1, 0.01, 1)
 	batching.Copies = func() int { return client.Copies(entry.Model) }
 	e.batcher = triton.NewBatcher(func(row *tokenizers.Encoding) int { return len(row.IDs) }, e.infer, batching)
 	return e
@@ -85,7 +86,7 @@ func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][
 // padded holds the tensors of batches, to be filled again.
 var padded = sync.Pool{New: func() any { return new(tokenizers.Batch) }}
 
-// infer runs one batch: rows of similar length, padded to the longest.
+// infer runs one batch: rows padded to the longest.
 func (e *Encoder) infer(ctx context.Context, rows []*tokenizers.Encoding) ([][]float32, error) {
 	batch := padded.Get().(*tokenizers.Batch)
 	defer padded.Put(batch)

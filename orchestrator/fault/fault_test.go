@@ -66,6 +66,16 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// pydantic repeats an empty list, and so do we; nobody wants one that is too long back.
+func TestItemsRepeatsAnEmptyList(t *testing.T) {
+	if list, ok := Items(0, 1, 5, "x").Input.([]any); !ok || list == nil || len(list) != 0 {
+		t.Errorf("input %v", Items(0, 1, 5, "x").Input)
+	}
+	if f := Items(6, 1, 5, "x"); f.Input != nil {
+		t.Errorf("input %v", f.Input)
+	}
+}
+
 func TestJoin(t *testing.T) {
 	if err := Join(nil, nil); err != nil {
 		t.Error(err)

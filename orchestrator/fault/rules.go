@@ -44,11 +44,14 @@ func Between[N cmp.Ordered](value, least, most N, path ...any) *Error {
 // NotEmpty is a list that has at least one item.
 func NotEmpty(count int, path ...any) *Error { return Items(count, 1, math.MaxInt, path...) }
 
-// Items is a list with bounds on its length.
+// Items is a list with bounds on its length. An empty one is repeated as it was sent, one that is too long is not.
 func Items(count, least, most int, path ...any) *Error {
 	switch {
 	case count < least:
 		f := Field("too_short", nil, path, "List should have at least %s after validation, not %d", plural(least, "item"), count)
+		if count == 0 {
+			f.Input = []any{}
+		}
 		f.Limits = map[string]any{"field_type": "List", "min_length": least, "actual_length": count}
 		return f
 	case count > most:

@@ -14,6 +14,15 @@ type network struct {
 	err    error
 
 	ids, mask string // inputs
+	cells     cells
+}
+
+// cells are the places of a batch of texts, padded to the longest: [batch, tokens] of them. Linear maps, which have
+// nearly all of the work, are computed for those that hold a token alone; attention and pooling see all of them.
+// scripts/convert/unpadded.py does the same to graphs that are there.
+type cells struct {
+	held   string // int64 [held]: the numbers of the cells that hold a token
+	tokens string // int64 [batch, tokens]: which of those each cell shows; one of padding shows the token before it
 }
 
 // tensor reads weights. The names of old files, from the time of TensorFlow, are understood.
@@ -84,16 +93,36 @@ func (n *network) layerNorm(x, name string) string {
 		whole("axis", -1), real("epsilon", n.folder.LayerNormEps))
 }
 
+// numberCells finds the cells that hold a token. The first of a text counts as one whatever the mask says, so that every
+// batch has one.
+func (n *network) numberCells() {
+	shape := n.op("Shape", n.mask)
+	place := n.op("Range", n.index(0), n.gather(shape, n.index(1), 0), n.index(1))
+	held := n.reshape(n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", place, n.index(0))), -1)
+	n.cells.held = n.reshape(n.op("NonZero", held), -1)
+	counted := n.op("CumSum", n.cast(held, onnxInt64), n.index(0))
+	n.cells.tokens = n.op("Reshape", n.op("Sub", counted, n.index(1)), shape)
+}
+
+// unpadded are the states [held, hidden] of the cells that hold a token, of those of all cells.
+func (n *network) unpadded(x string) string {
+	return n.gather(n.reshape(x, -1, int64(n.folder.HiddenSize)), n.cells.held, 0)
+}
+
+// padded is the other way: [batch, tokens, hidden].
+func (n *network) padded(x string) string { return n.gather(x, n.cells.tokens, 0) }
+
 // states are the token states of the last layer: [batch, tokens, hidden].
 func (n *network) states() string {
-	x := n.embeddings()
+	n.numberCells()
+	x := n.unpadded(n.embeddings())
 	// What padding may add to an attention score: after softmax it is 0 exactly, and 16 bits hold it.
 	real := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
 	bias := n.op("Mul", n.op("Sub", real, n.float(1)), n.float(1e4))
 	for i := range n.folder.Layers {
 		x = n.layer(x, bias, i)
 	}
-	return x
+	return n.padded(x)
 }
 
 // embeddings sums those of words, positions and segments.
@@ -141,12 +170,14 @@ func (n *network) attention(x, bias, at string) string {
 	heads := int64(n.folder.Heads)
 	size := n.folder.HiddenSize
 	each := int64(size) / heads
-	part := func(name string) string { return n.reshape(n.linear(x, at+name, size, size), 0, 0, heads, each) }
+	part := func(name string) string {
+		return n.reshape(n.padded(n.linear(x, at+name, size, size)), 0, 0, heads, each)
+	}
 	query := n.op("Mul", n.transpose(part("query"), 0, 2, 1, 3), n.float(float32(1/math.Sqrt(float64(each)))))
 	scores := n.op("Add", n.op("MatMul", query, n.transpose(part("key"), 0, 2, 3, 1)), bias)
 	shares := n.node("Softmax", []string{scores}, whole("axis", -1))
 	mixed := n.op("MatMul", shares, n.transpose(part("value"), 0, 2, 1, 3))
-	return n.reshape(n.transpose(mixed, 0, 2, 1, 3), 0, 0, int64(size))
+	return n.unpadded(n.transpose(mixed, 0, 2, 1, 3))
 }
 
 // activations are the values of hidden_act that we know.

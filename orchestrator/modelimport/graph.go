@@ -14,6 +14,7 @@ import (
 const (
 	onnxFloat   = 1
 	onnxInt64   = 7
+	onnxBool    = 9
 	onnxFloat16 = 10
 )
 

@@ -57,8 +57,17 @@ func (b *batch[Row, Result]) values() []Row {
 	return values
 }
 
-// padded is the number of tokens, padding counted.
-func (b *batch[Row, Result]) padded() int { return b.rows[len(b.rows)-1].length * len(b.rows) }
+// longest is the number of tokens of the longest row.
+func (b *batch[Row, Result]) longest() int { return b.rows[len(b.rows)-1].length }
+
+// tokens is the number of tokens, padding not counted.
+func (b *batch[Row, Result]) tokens() int {
+	tokens := 0
+	for _, r := range b.rows {
+		tokens += r.length
+	}
+	return tokens
+}
 
 // parts splits the batch by request.
 func (b *batch[Row, Result]) parts() []*batch[Row, Result] {
@@ -77,14 +86,14 @@ func (b *batch[Row, Result]) parts() []*batch[Row, Result] {
 // stats are what an observer is told.
 func (b *batch[Row, Result]) stats(err error) BatchStats {
 	s := BatchStats{Rows: len(b.rows), Requests: len(b.members), Took: time.Since(b.started), Err: err}
+	s.Tokens = b.tokens()
+	s.Padded = len(b.rows) * b.longest()
 	first := b.started
 	for _, r := range b.rows {
-		s.Tokens += r.length
 		if r.since.Before(first) {
 			first = r.since
 		}
 	}
-	s.Padded = b.padded()
 	s.Waited = b.started.Sub(first)
 	return s
 }

@@ -7,7 +7,7 @@ import (
 
 // pace is how fast batches are computed, and when the next one is to be made.
 type pace struct {
-	perToken time.Duration // of late, padding counted; 0 until a batch has ended
+	perToken time.Duration // of late, padding counted as BatchOptions.cost does; 0 until a batch has ended
 	timer    *time.Timer   // starts what may start, see early
 }
 
@@ -99,9 +99,14 @@ func (b *Batcher[Row, Result]) launch(made *batch[Row, Result]) {
 		}
 	}
 	if b.pace.perToken > 0 {
-		made.turn.ends = made.turn.begins.Add(b.pace.perToken * time.Duration(made.padded()))
+		made.turn.ends = made.turn.begins.Add(b.pace.perToken * time.Duration(b.weight(made)))
 	}
 	b.flying = append(b.flying, made)
+}
+
+// weight is what a batch costs, in tokens.
+func (b *Batcher[Row, Result]) weight(made *batch[Row, Result]) int {
+	return b.options.cost(len(made.rows), made.tokens(), made.longest())
 }
 
 // land takes note of a batch that has ended, and of how long it was computed.
@@ -115,7 +120,7 @@ func (b *Batcher[Row, Result]) land(ended *batch[Row, Result]) {
 	}
 	at := slices.Index(b.flying, ended)
 	b.flying = slices.Delete(b.flying, at, at+1)
-	took := max(1, now.Sub(ended.turn.begins)/time.Duration(max(1, ended.padded())))
+	took := max(1, now.Sub(ended.turn.begins)/time.Duration(max(1, b.weight(ended))))
 	if b.pace.perToken == 0 {
 		b.pace.perToken = took
 	}

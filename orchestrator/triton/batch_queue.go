@@ -53,22 +53,25 @@ func (l *lane[Row, Result]) take(seed *row[Row, Result], o BatchOptions) []*row[
 func (q *queue[Row, Result]) around(seed *row[Row, Result], o BatchOptions) (from, to int) {
 	from, _ = slices.BinarySearchFunc(q.rows, seed, (*row[Row, Result]).compare)
 	to = from + 1
+	tokens := seed.length
 	for to-from < o.MaxRows {
 		longest, rows := q.rows[to-1].length, to-from
 		shorter, longer := o.CallTokens+1, o.CallTokens+1
-		if from > 0 && longest*(rows+1) <= o.MaxTokens {
-			shorter = longest - q.rows[from-1].length
+		if from > 0 && o.cost(rows+1, tokens+q.rows[from-1].length, longest) <= o.MaxTokens {
+			shorter = o.padding(longest - q.rows[from-1].length)
 		}
-		if to < len(q.rows) && q.rows[to].length*(rows+1) <= o.MaxTokens {
-			longer = (q.rows[to].length - longest) * rows
+		if to < len(q.rows) && o.cost(rows+1, tokens+q.rows[to].length, q.rows[to].length) <= o.MaxTokens {
+			longer = o.padding((q.rows[to].length - longest) * rows)
 		}
 		if min(shorter, longer) > o.CallTokens {
 			break
 		}
 		if longer < shorter {
+			tokens += q.rows[to].length
 			to++
 		} else {
 			from--
+			tokens += q.rows[from].length
 		}
 	}
 	return from, to

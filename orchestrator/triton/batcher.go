@@ -2,6 +2,7 @@ package triton
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -13,10 +14,13 @@ import (
 type BatchOptions struct {
 	// MaxRows is the largest number of rows in a batch: the model's MaxBatch. Default 32.
 	MaxRows int
-	// MaxTokens is the largest number of padded tokens in a batch, that is its rows times the longest of them: about
-	// 512 suit a CPU, thousands a GPU. A longer row goes alone. Default 512.
+	// MaxTokens is the largest number of tokens in a batch, those of padding as PaddingCost says: about 512 suit a CPU,
+	// thousands a GPU. A longer row goes alone. Default 512.
 	MaxTokens int
-	// CallTokens is what one more call costs, in padded tokens. Rows join only while that adds less padding. Default
+	// PaddingCost is what a token of padding costs a call, as a part of what one of a row costs: 1 for a graph that
+	// computes padding, less for one that leaves it out of most products. Default 1.
+	PaddingCost float64
+	// CallTokens is what one more call costs, in tokens. Rows join only while that adds less padding. Default
 	// MaxTokens/32.
 	CallTokens int
 	// Concurrency is how many batches are in flight: the instances of the model on all replicas; one more hides the way
@@ -36,11 +40,20 @@ type BatchOptions struct {
 func (o BatchOptions) withDefaults() BatchOptions {
 	setDefault(&o.MaxRows, 32)
 	setDefault(&o.MaxTokens, 512)
+	setDefault(&o.PaddingCost, 1)
 	setDefault(&o.CallTokens, max(8, o.MaxTokens/32))
 	setDefault(&o.Concurrency, 2)
 	setDefault(&o.MaxWaiting, 1<<21)
 	return o
 }
+
+// cost is what some rows of so many tokens in all cost beside one that is as long as longest, in tokens.
+func (o BatchOptions) cost(rows, tokens, longest int) int {
+	return tokens + o.padding(rows*longest-tokens)
+}
+
+// padding is what so many tokens of padding cost.
+func (o BatchOptions) padding(tokens int) int { return int(math.Ceil(o.PaddingCost * float64(tokens))) }
 
 // BatchStats says what one batch was made of, for metrics.
 type BatchStats struct {
@@ -52,9 +65,9 @@ type BatchStats struct {
 	Err          error
 }
 
-// Batcher joins the rows of all requests to batches of similar length, since a batch costs as much as its longest row
-// times their number: sorted by length and cut by padded tokens, the throughput on mixed lengths is three times that of
-// arrival order. A row's result must not depend on the rows beside it.
+// Batcher joins the rows of all requests to batches of similar length, since a batch costs most models as much as its
+// longest row times their number: sorted by length and cut by padded tokens, the throughput on mixed lengths is three
+// times that of arrival order. A row's result must not depend on the rows beside it.
 //
 // When a batch may start, it starts: a lone request waits for nothing, and rows gather only while all batches allowed
 // are in flight, or those are that the copies of the model can compute at once (see early). Requests take turns (see next): each batch is made around the longest waiting row of the request whose

@@ -132,6 +132,33 @@ func TestBatcherGroupsByLength(t *testing.T) {
 	})
 }
 
+// Where padding costs little, rows of other lengths join, and a batch is cut by what its rows cost.
+func TestBatcherJoinsOtherLengthsWherePaddingCostsLittle(t *testing.T) {
+	for cost, want := range map[float64][][]int{
+		1:    {{1}, {200}, {90, 100}, {10, 12}},
+		0.25: {{1}, {90, 100, 200}, {10, 12}},
+		0.05: {{1}, {10, 12, 90, 100, 200}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &recorder{takes: time.Second}
+			b := newBatcher(r.run, triton.BatchOptions{MaxRows: 8, MaxTokens: 450, CallTokens: 30, Concurrency: 1, PaddingCost: cost})
+			var clients sync.WaitGroup
+			for _, rows := range [][]int{{1}, {100, 10, 200, 12, 90}} {
+				clients.Go(func() {
+					if _, err := b.Do(t.Context(), rows); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			clients.Wait()
+			if fmt.Sprint(r.calls) != fmt.Sprint(want) {
+				t.Errorf("padding at %v: got %v, want %v", cost, r.calls, want)
+			}
+		})
+	}
+}
+
 func TestBatcherPadsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var padded, tokens int

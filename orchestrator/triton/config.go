@@ -69,7 +69,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func setDefault[T int | time.Duration](field *T, value T) {
+func setDefault[T int | float64 | time.Duration](field *T, value T) {
 	if *field <= 0 {
 		*field = value
 	}

@@ -72,16 +72,18 @@ func (b *Batcher[Row, Result]) share(a amount) int {
 
 // count adds a batch, made for one of its requests, to what each of them had.
 func (b *Batcher[Row, Result]) count(made *batch[Row, Result], s *submission[Row, Result]) {
-	longest := made.rows[len(made.rows)-1].length
-	own := 0
+	longest := made.longest()
+	var own amount
 	for _, r := range made.rows {
 		if r.submission == s {
-			own++
+			own.rows++
+			own.tokens += r.length
 		} else {
-			r.submission.account.AddServed(b.share(amount{rows: 1, tokens: longest}))
+			r.submission.account.AddServed(b.share(amount{rows: 1, tokens: b.options.cost(1, r.length, longest)}))
 		}
 	}
-	s.account.AddServed(max(call, b.share(amount{rows: own, tokens: own * longest})))
+	own.tokens = b.options.cost(own.rows, own.tokens, longest)
+	s.account.AddServed(max(call, b.share(own)))
 }
 
 // forgetServed drops the requests whose rows have all been taken along.

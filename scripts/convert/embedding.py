@@ -27,6 +27,7 @@ import onnx
 import onnxruntime
 import torch
 from transformers import BertModel
+from unpadded import unpadded
 from w8 import store_int8
 
 from tokenizers import Tokenizer
@@ -157,7 +158,7 @@ def main() -> None:
     source = get_model_path()
     model = load(source)
     print("exporting")
-    graph = store_int8(export(model))
+    graph = unpadded(store_int8(export(model)))
     file = [write(folder, graph, source) for folder in args.folder][0]
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     print(f"{file.stat().st_size} bytes, sha256 {digest}")

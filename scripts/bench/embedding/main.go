@@ -190,9 +190,12 @@ func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
 }
 
 // lengths are texts of 10 to 256 tokens, against calls of 32 rows in the order of arrival, padded to the longest of
-// each call, and against ONNX Runtime alone on as many of them sorted as two requests have.
+// each call and computed with the padding, and against ONNX Runtime alone on as many of them sorted as two requests
+// have.
 func (b *bench) lengths(ctx context.Context, t *comparison.Table) error {
-	const arrival = "arrival order, 32 rows padded"
+	const arrival = "arrival order, 32 rows padded, padding computed"
+	b.straight.computed = true
+	defer func() { b.straight.computed = false }()
 	sides, stop, err := b.sides(ctx, arrival, b.mixed, 32, 256, false)
 	if err != nil {
 		return err

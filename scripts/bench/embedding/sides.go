@@ -21,6 +21,9 @@ type direct struct {
 	client    *triton.Client
 	tokenizer *tokenizers.Tokenizer
 	model     string
+	// computed says that the mask covers padding too, so that a graph which leaves padding out computes it, as an ordinary
+	// one does.
+	computed bool
 }
 
 // calls tokenises a workload in calls of size rows, padded in the order they come.
@@ -64,7 +67,9 @@ func (d *direct) sides(ctx context.Context, name string, texts []string, size, g
 		return sides, func() {}, nil
 	}
 	if group > 0 {
-		best, stop, err := comparison.Best(ctx, *python, *entry, texts, group, d.request)
+		masked := *d
+		masked.computed = false
+		best, stop, err := comparison.Best(ctx, *python, *entry, texts, group, masked.request)
 		return append(sides, best), stop, err
 	}
 	alone, err := comparison.NewBare(*python, filepath.Join(*entry, "1", "model.onnx"), calls)
@@ -85,6 +90,11 @@ func (d *direct) request(texts []string) (*triton.Request, error) {
 	}
 	var batch tokenizers.Batch
 	batch.Fill(rows, d.tokenizer.PadID())
+	if d.computed {
+		for i := range batch.AttentionMask {
+			batch.AttentionMask[i] = 1
+		}
+	}
 	return &triton.Request{Model: d.model, Inputs: []triton.Tensor{
 		triton.Int64s("input_ids", batch.Shape(), batch.InputIDs),
 		triton.Int64s("attention_mask", batch.Shape(), batch.AttentionMask),

@@ -17,7 +17,7 @@ from scripts.train.embedding.export import INPUTS, blended, graph
 from scripts.train.ranking import kept, metric, pairs, ranker
 from scripts.train.ranking import start as ranking_start
 from scripts.train.ranking.__main__ import loss as list_loss
-from scripts.train.ranking.export import trained_ranker
+from scripts.train.ranking.export import mask_of_all, trained_ranker
 
 SHAPE = bert.Shape(vocab_size=2048, hidden_size=384, num_hidden_layers=2, num_attention_heads=12, intermediate_size=64)
 
@@ -270,9 +270,58 @@ def test_the_upper_layers_say_nothing_of_a_long_query():
             assert torch.allclose(one(*pairs.stacked([row])), other(*pairs.stacked([row])), atol=1e-4) == same
 
 
+TEXTS = [[101, 1500, 1501, 102], [101, *range(1100, 1150), 102], [101, 102]]
+PAIRS = [([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3), ([101, 102, 1500, 102], 2)]
+
+
+@pytest.mark.parametrize("kind", ["embedding", "ranker"])
+def test_a_graph_that_leaves_padding_out_answers_as_the_other(kind: str):
+    """In batches of any shape, without a mask too; and no linear map sees padding."""
+    from onnx import helper
+
+    from scripts.convert.unpadded import unpadded
+
+    if kind == "embedding":
+        plain = graph(two_mode(), "sentence_embedding")
+        tensors = [*vectors.padded(TEXTS), torch.zeros(len(TEXTS), max(map(len, TEXTS)), dtype=torch.int64)]
+        made = unpadded(plain)
+    else:
+        plain = graph(model(), "logits")
+        tensors = list(pairs.stacked(PAIRS))
+        made = unpadded(plain, mask_of_all(plain))
+    before, after = (onnxruntime.InferenceSession(g.SerializeToString()) for g in (plain, made))
+    for rows in (slice(0, 3), slice(0, 1), slice(2, 3)):
+        feed = dict(zip(INPUTS, (t[rows].numpy() for t in tensors)))
+        for mask in (feed["attention_mask"], np.ones_like(feed["attention_mask"]), np.zeros_like(feed["attention_mask"])):
+            given = feed | {"attention_mask": mask}
+            wanted, found = before.run(None, given)[0], after.run(None, given)[0]
+            assert found.shape == wanted.shape
+            if mask.any():
+                assert np.abs(found - wanted).max() < 1e-4 * max(1, np.abs(wanted).max())
+
+    (up,) = [n.output[0] for n in made.graph.node if n.op_type == "MatMul" and "layers.1/up" in n.output[0]]
+    made.graph.output.append(helper.make_tensor_value_info(up, 1, None))
+    seen = onnxruntime.InferenceSession(made.SerializeToString()).run([up], dict(zip(INPUTS, (t.numpy() for t in tensors))))[0]
+    put_before = 0 if kind == "embedding" else seen.shape[0] - int(tensors[1].sum())
+    assert seen.shape[0] == int(tensors[1].sum()) + put_before and put_before % len(PAIRS) == 0
+
+
+def test_a_graph_without_hidden_states_is_refused():
+    from onnx import TensorProto, helper
+
+    from scripts.convert.unpadded import unpadded
+
+    other = helper.make_model(helper.make_graph([helper.make_node("Identity", ["attention_mask"], ["out"])], "other",
+                              [helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["b", "t"])],
+                              [helper.make_tensor_value_info("out", TensorProto.INT64, ["b", "t"])]))
+    with pytest.raises(ValueError, match="LayerNormalization"):
+        unpadded(other)
+
+
 def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Path):
     import onnx
 
+    from scripts.convert.unpadded import unpadded
     from scripts.convert.w8 import store_int8
 
     (tmp_path / "1").mkdir()
@@ -280,7 +329,7 @@ def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Pat
     with torch.no_grad():  # the graph stores equal weights once, as those of untrained norms
         for parameter in two.encoder.parameters():
             parameter += 0.02 * torch.randn_like(parameter)
-    onnx.save(store_int8(graph(two, "sentence_embedding")), str(tmp_path / "1" / "model.onnx"))
+    onnx.save(unpadded(store_int8(graph(two, "sentence_embedding"))), str(tmp_path / "1" / "model.onnx"))
     ids, mask = vectors.padded([[101, 1500, 1501, 102], [101, *range(1100, 1150), 102]])
     session = onnxruntime.InferenceSession(str(tmp_path / "1" / "model.onnx"))
     wanted = session.run(None, dict(zip(INPUTS, (t.numpy() for t in (ids, mask, torch.zeros_like(ids))))))[0]
@@ -296,6 +345,7 @@ def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Pat
 def test_a_ranker_reads_back_from_its_entry(tmp_path: Path, monkeypatch):
     import onnx
 
+    from scripts.convert.unpadded import unpadded
     from scripts.convert.w8 import store_int8
 
     (tmp_path / "1").mkdir()
@@ -304,7 +354,8 @@ def test_a_ranker_reads_back_from_its_entry(tmp_path: Path, monkeypatch):
         for name, parameter in made.named_parameters():
             if not name.startswith("encoder."):
                 parameter += 0.02 * torch.randn_like(parameter)
-    onnx.save(store_int8(graph(made, "logits")), str(tmp_path / "1" / "model.onnx"))
+    plain = graph(made, "logits")
+    onnx.save(unpadded(store_int8(plain), mask_of_all(plain)), str(tmp_path / "1" / "model.onnx"))
     monkeypatch.setattr(ranking_start, "prefixes", lambda _: (torch.tensor(QUERY), torch.tensor(PASSAGE)))
     monkeypatch.setattr(ranker.Ranker.__init__, "__defaults__", (ranker.Reading(together=1), 0.0))
     again = ranking_start.model(tmp_path, two, None).eval()

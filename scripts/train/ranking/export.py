@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import torch
 
 from scripts.train.embedding import bert, vectors
-from scripts.train.embedding.export import INPUTS, blended, graph, repository_entry, write_entry, write_reference
+from scripts.train.embedding.export import INPUTS, PADDING_COST, blended, graph, repository_entry, write_entry, write_reference
 from scripts.train.entry import Tensor, created
 from scripts.train.ranking import pairs
 from scripts.train.ranking.ranker import Ranker
@@ -49,6 +50,11 @@ def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
     return float(np.abs(together - alone).max())
 
 
+def mask_of_all(made: onnx.ModelProto) -> str:
+    """The mask of the hidden states in a ranker's graph: that of the pair behind the tokens that the ranker puts before it."""
+    return next(n.output[0] for n in made.graph.node if n.op_type == "Concat" and "attention_mask" in n.input)
+
+
 EXAMPLES = [(query, passage) for query in ("What is a retort?", "Which drug eases pain?") for passage in (
     "A retort is a vessel in which substances are distilled.", "Aspirin is an analgesic.", "Caffeine is a stimulant.")]
 
@@ -75,11 +81,12 @@ def main() -> None:
     model = trained_ranker(args.run, args.alpha)
     parameters = {
         "retort_api": "ranking", "model_id": "retort/rankqa-minilm-v1", "owned_by": "retort", "created": created(args.run),
-        "max_model_len": "512", "tokenizer": "tokenizer.json",
+        "max_model_len": "512", "padding_cost": PADDING_COST, "tokenizer": "tokenizer.json",
     }
     output = Tensor("logits", "FP32", (1,))
     entry = repository_entry(args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters)
-    file = write_entry(args.out, entry, graph(model, output.name), args.embedding / "tokenizer.json")
+    made = graph(model, output.name)
+    file = write_entry(args.out, entry, made, args.embedding / "tokenizer.json", mask_of_all(made))
     error = batch_error(file)
     print(f"a pair alone and in a padded batch: logits differ by at most {error:.1e}")
     if error > 1e-4:
