@@ -15,7 +15,7 @@ from PIL import Image
 from rdkit import Chem
 
 from scripts.train import training
-from scripts.train.vision import abbreviated, calibration, corpus, damage, data, drawing, evaluation, graphs, labels, located, negatives, start
+from scripts.train.vision import abbreviated, average, calibration, corpus, damage, data, drawing, evaluation, graphs, labels, located, negatives, start
 from scripts.train.vision import model as vision
 
 import cells
@@ -350,3 +350,12 @@ def test_training_begins_where_the_served_networks_are(network, tmp_path):
     with torch.no_grad():
         for mine, wanted in zip(other.eval()(batch), network(batch), strict=True):
             torch.testing.assert_close(mine, wanted, atol=0.05, rtol=0.02)
+
+
+def test_weights_are_averaged_and_norms_taken_anew():
+    one, other = (vision.Model(vision.Shape(**vision.PRESETS["tiny"])) for _ in range(2))
+    wanted = 0.75 * one.seer.stem.weight.detach() + 0.25 * other.seer.stem.weight.detach()
+    model = average.averaged(one, other, 0.25, [batches().batch(0), batches().batch(1)])
+    assert torch.allclose(model.seer.stem.weight, wanted, atol=1e-6) and not model.training
+    norm = model.seer.stem_norm
+    assert int(norm.num_batches_tracked) == 2 and float(norm.running_mean.abs().max()) > 0
