@@ -44,8 +44,8 @@ type Encoder struct {
 }
 
 // Open reads an entry of the model repository: the parameters owned_by, created, max_model_len, padding_cost and
-// tokenizer, and the output whose rows are wanted. batching bounds what is sent at once. What is wrong with the entry is told by
-// entry.Done, before which the encoder must not be used.
+// tokenizer, and the output whose rows are wanted. batching bounds what is sent at once. What is wrong with the entry
+// is told by entry.Done, before which the encoder must not be used.
 func Open(client *triton.Client, entry *triton.EntryReader, output string, batching triton.BatchOptions) *Encoder {
 	e := &Encoder{
 		ID:        entry.PublicID(),

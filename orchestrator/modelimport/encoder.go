@@ -21,6 +21,7 @@ type network struct {
 // nearly all of the work, are computed for those that hold a token alone; attention and pooling see all of them.
 // scripts/convert/unpadded.py does the same to graphs that are there.
 type cells struct {
+	places string // int64 [tokens]: 0, 1, …
 	held   string // int64 [held]: the numbers of the cells that hold a token
 	tokens string // int64 [batch, tokens]: which of those each cell shows; one of padding shows the token before it
 }
@@ -97,8 +98,8 @@ func (n *network) layerNorm(x, name string) string {
 // batch has one.
 func (n *network) numberCells() {
 	shape := n.op("Shape", n.mask)
-	place := n.op("Range", n.index(0), n.gather(shape, n.index(1), 0), n.index(1))
-	held := n.reshape(n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", place, n.index(0))), -1)
+	n.cells.places = n.op("Range", n.index(0), n.gather(shape, n.index(1), 0), n.index(1))
+	held := n.reshape(n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", n.cells.places, n.index(0))), -1)
 	n.cells.held = n.reshape(n.op("NonZero", held), -1)
 	counted := n.op("CumSum", n.cast(held, onnxInt64), n.index(0))
 	n.cells.tokens = n.op("Reshape", n.op("Sub", counted, n.index(1)), shape)
@@ -144,8 +145,7 @@ func (n *network) embeddings() string {
 // behind the padding's own (transformers, create_position_ids_from_input_ids).
 func (n *network) places(family string) string {
 	if family == "bert" {
-		length := n.gather(n.op("Shape", n.ids), n.index(1), 0)
-		return n.op("Range", n.index(0), length, n.index(1))
+		return n.cells.places
 	}
 	pad := n.index(int64(n.folder.pad()))
 	is := n.cast(n.op("Not", n.op("Equal", n.ids, pad)), onnxInt64)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 PART_BYTES = 15 * 2**20
 """Largest part file: some transports refuse files above 16 MiB."""
@@ -27,6 +28,13 @@ def save(state: dict[str, Any], path: Path) -> None:
 def load(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
     """Reads a checkpoint; tensors, numbers, strings and containers only (no pickled code)."""
     return torch.load(path, map_location=device, weights_only=True)
+
+
+def blended(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> nn.Module:
+    """The module with each weight moved from its own value towards the trained one by alpha."""
+    own = fresh.state_dict()
+    fresh.load_state_dict({k: torch.lerp(v.float(), trained[k].float(), alpha).to(v.dtype) for k, v in own.items()})
+    return fresh.eval()
 
 
 def export_parts(weights: dict[str, torch.Tensor], folder: Path, limit: int = PART_BYTES) -> list[Path]:

@@ -74,14 +74,14 @@ type bench struct {
 	short, mixed  []string
 }
 
-// sides are the gateway, the peer if there is one and it is wanted, and the same texts as tensors in calls of size rows
+// sides are the gateway, the peer if there is one, and the same texts as tensors in calls of size rows
 // (see direct.sides). stop ends what they started.
-func (b *bench) sides(ctx context.Context, name string, texts []string, size, group int, peer bool) (sides []comparison.Side, stop func(), err error) {
+func (b *bench) sides(ctx context.Context, name string, texts []string, size, group int) (sides []comparison.Side, stop func(), err error) {
 	sides = []comparison.Side{b.gateway}
-	if peer && *peerURL != "" {
+	if *peerURL != "" {
 		sides = append(sides, b.peer)
 	}
-	straight, stop, err := b.straight.sides(ctx, name, texts, size, group)
+	straight, stop, err := b.straight.sides(ctx, name, texts, size, group, b.straight.request)
 	return append(sides, straight...), stop, err
 }
 
@@ -144,7 +144,7 @@ func (b *bench) batches(ctx context.Context, t *comparison.Table) error {
 }
 
 func (b *bench) throughput(ctx context.Context, t *comparison.Table, title string, concurrency, size int, ofBest comparison.Goal) error {
-	sides, stop, err := b.sides(ctx, ready, b.short, size, len(b.short), true)
+	sides, stop, err := b.sides(ctx, ready, b.short, size, len(b.short))
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (b *bench) throughput(ctx context.Context, t *comparison.Table, title strin
 }
 
 func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
-	sides, stop, err := b.sides(ctx, ready, b.short, 1, 0, true)
+	sides, stop, err := b.sides(ctx, ready, b.short, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -194,13 +194,12 @@ func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
 // have.
 func (b *bench) lengths(ctx context.Context, t *comparison.Table) error {
 	const arrival = "arrival order, 32 rows padded, padding computed"
-	b.straight.computed = true
-	defer func() { b.straight.computed = false }()
-	sides, stop, err := b.sides(ctx, arrival, b.mixed, 32, 256, false)
+	straight, stop, err := b.straight.sides(ctx, arrival, b.mixed, 32, 256, b.straight.computed)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	sides := append([]comparison.Side{b.gateway}, straight...)
 	c, err := plan().Throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2, comparison.Requests(b.mixed, 128), sides)
 	if err != nil {
 		return err

@@ -21,16 +21,13 @@ type direct struct {
 	client    *triton.Client
 	tokenizer *tokenizers.Tokenizer
 	model     string
-	// computed says that the mask covers padding too, so that a graph which leaves padding out computes it, as an ordinary
-	// one does.
-	computed bool
 }
 
-// calls tokenises a workload in calls of size rows, padded in the order they come.
-func (d *direct) calls(texts []string, size int) ([]*triton.Request, error) {
+// calls tokenises a workload in calls of size rows, padded in the order they come by request.
+func calls(texts []string, size int, request func([]string) (*triton.Request, error)) ([]*triton.Request, error) {
 	var calls []*triton.Request
 	for lo := 0; lo < len(texts); lo += size {
-		call, err := d.request(texts[lo:min(lo+size, len(texts))])
+		call, err := request(texts[lo:min(lo+size, len(texts))])
 		if err != nil {
 			return nil, err
 		}
@@ -52,9 +49,10 @@ func each(size int, run func(ctx context.Context, call int) error) func(context.
 }
 
 // sides are the same texts as tensors in calls of size rows, sent to the same Triton, and ONNX Runtime alone, where there
-// is a Python that has it: on the same calls, and at its best where group is not 0. stop ends what they started.
-func (d *direct) sides(ctx context.Context, name string, texts []string, size, group int) (sides []comparison.Side, stop func(), err error) {
-	calls, err := d.calls(texts, size)
+// is a Python that has it: on the same calls, and at its best where group is not 0. request makes the tensors of the calls:
+// [direct.request] or [direct.computed]. stop ends what they started.
+func (d *direct) sides(ctx context.Context, name string, texts []string, size, group int, request func([]string) (*triton.Request, error)) (sides []comparison.Side, stop func(), err error) {
+	calls, err := calls(texts, size, request)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,9 +65,7 @@ func (d *direct) sides(ctx context.Context, name string, texts []string, size, g
 		return sides, func() {}, nil
 	}
 	if group > 0 {
-		masked := *d
-		masked.computed = false
-		best, stop, err := comparison.Best(ctx, *python, *entry, texts, group, masked.request)
+		best, stop, err := comparison.Best(ctx, *python, *entry, texts, group, d.request)
 		return append(sides, best), stop, err
 	}
 	alone, err := comparison.NewBare(*python, filepath.Join(*entry, "1", "model.onnx"), calls)
@@ -80,7 +76,29 @@ func (d *direct) sides(ctx context.Context, name string, texts []string, size, g
 	return sides, func() { _ = alone.Close() }, nil
 }
 
+// request makes tensors [rows, tokens] of texts, padded to the longest.
 func (d *direct) request(texts []string) (*triton.Request, error) {
+	batch, err := d.padded(texts)
+	if err != nil {
+		return nil, err
+	}
+	return d.tensors(batch), nil
+}
+
+// computed makes the same with a mask that covers padding too, so that a graph which leaves padding out computes it, as
+// an ordinary one does.
+func (d *direct) computed(texts []string) (*triton.Request, error) {
+	batch, err := d.padded(texts)
+	if err != nil {
+		return nil, err
+	}
+	for i := range batch.AttentionMask {
+		batch.AttentionMask[i] = 1
+	}
+	return d.tensors(batch), nil
+}
+
+func (d *direct) padded(texts []string) (*tokenizers.Batch, error) {
 	rows := make([]*tokenizers.Encoding, len(texts))
 	for i, text := range texts {
 		var err error
@@ -88,16 +106,15 @@ func (d *direct) request(texts []string) (*triton.Request, error) {
 			return nil, err
 		}
 	}
-	var batch tokenizers.Batch
+	batch := new(tokenizers.Batch)
 	batch.Fill(rows, d.tokenizer.PadID())
-	if d.computed {
-		for i := range batch.AttentionMask {
-			batch.AttentionMask[i] = 1
-		}
-	}
+	return batch, nil
+}
+
+func (d *direct) tensors(batch *tokenizers.Batch) *triton.Request {
 	return &triton.Request{Model: d.model, Inputs: []triton.Tensor{
 		triton.Int64s("input_ids", batch.Shape(), batch.InputIDs),
 		triton.Int64s("attention_mask", batch.Shape(), batch.AttentionMask),
 		triton.Int64s("token_type_ids", batch.Shape(), batch.TokenTypeIDs),
-	}}, nil
+	}}
 }

@@ -19,6 +19,7 @@ import onnx
 import torch
 from torch import nn
 
+from scripts.train.checkpoint import blended
 from scripts.train.embedding import bert, twomode, vectors
 from scripts.train.entry import Entry, Tensor, created
 
@@ -28,13 +29,6 @@ OPSET = 17
 PADDING_COST = "0.4"
 """What a token of padding costs as a part of one of a text, of a graph that leaves it out of the linear maps: 0.06 beside 12
 tokens, 0.4 beside 128 (attention's products)."""
-
-
-def blended(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> nn.Module:
-    """The module with each weight moved from its own value towards the trained one by alpha."""
-    own = fresh.state_dict()
-    fresh.load_state_dict({k: torch.lerp(v.float(), trained[k].float(), alpha).to(v.dtype) for k, v in own.items()})
-    return fresh.eval()
 
 
 def two_mode(weights: Path, run: Path, alpha: float) -> twomode.TwoMode:

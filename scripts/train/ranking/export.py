@@ -16,8 +16,9 @@ import onnx
 import onnxruntime
 import torch
 
+from scripts.train.checkpoint import blended
 from scripts.train.embedding import bert, vectors
-from scripts.train.embedding.export import INPUTS, PADDING_COST, blended, graph, repository_entry, write_entry, write_reference
+from scripts.train.embedding.export import INPUTS, PADDING_COST, graph, repository_entry, write_entry, write_reference
 from scripts.train.entry import Tensor, created
 from scripts.train.ranking import pairs
 from scripts.train.ranking.ranker import Ranker

@@ -151,6 +151,7 @@ def alien(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     for atom in out.GetAtoms():
         if atom.HasProp(SHORT):
             atom.SetAtomicNum(Chem.GetPeriodicTable().GetAtomicNumber(atom.GetProp("_displayLabel")))
+            atom.ClearProp(SHORT)
     return out.GetMol()
 
 

@@ -30,8 +30,7 @@ BATCHES = 24
 @torch.no_grad()
 def averaged(first: Model, second: Model, share: float, batches: Iterable[dict[str, torch.Tensor]]) -> Model:
     """The first model with its weights moved by share towards the second's, in eval mode."""
-    other = second.state_dict()
-    first.load_state_dict({name: torch.lerp(w, other[name], share) if w.is_floating_point() else w for name, w in first.state_dict().items()})
+    checkpoint.blended(first, second.state_dict(), share)
     for norm in first.modules():
         if isinstance(norm, nn.BatchNorm1d):
             norm.reset_running_stats()

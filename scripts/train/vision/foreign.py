@@ -42,7 +42,7 @@ def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None) -> tu
     marks = [drawing.atom_class(a) for a in molecule.GetAtoms()]
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     for atom in molecule.GetAtoms():
-        if atom.HasProp(abbreviated.SHORT) and not atom.GetAtomicNum():
+        if atom.HasProp(abbreviated.SHORT):
             atom.SetProp("molFileAlias", atom.GetProp("_displayLabel").replace("<sub>", "").replace("</sub>", "").replace("<sup>", "").replace("</sup>", ""))
             atom.SetAtomicNum(6)
     molecule.SetProp("_MolFileChiralFlag", "1")
