@@ -25,6 +25,8 @@ from scripts.train.vision import damage
 from scripts.train.vision.drawing import settled
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib")
+PLAIN = ", nothing set"
+"""Of a program's name: as it draws SMILES by itself."""
 Pictures = list[tuple[str, bytes]]
 
 HARD = {
@@ -166,8 +168,8 @@ def file(image: Image.Image, kind: str = "PNG") -> bytes:
 
 
 def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pictures]:
-    """All kinds; those of other programs out of PROGRAM.jsonl files of a folder, as scripts.train.vision.foreign writes them; where some
-    have numbers in the place of carbons, both parts apart too."""
+    """All kinds; those of other programs out of PROGRAM.jsonl and PROGRAM-plain.jsonl files of a folder, as scripts.train.vision.foreign
+    writes them; where some have numbers in the place of carbons, both parts apart too."""
     chosen = molecules(data, count, seed)
     out: dict[str, Pictures] = {kind: [(s, file(make(s, Random(f"{seed} {kind} {s}")))) for s in chosen] for kind, make in KINDS.items()}
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
@@ -176,8 +178,9 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["beyond what it knows, second set"] = [(Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         records = [json.loads(line) for line in path.open()][:count]
-        out[path.stem] = [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
-        for name, numbered in (("without numbers", False), ("numbers for carbons", True)):
-            if any(r.get("numbered") for r in records):
-                out[f"{path.stem}, {name}"] = [one for one, r in zip(out[path.stem], records) if r["numbered"] == numbered]
+        kind = path.stem.replace("-plain", PLAIN)
+        out[kind] = [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
+        if any(r.get("numbered") for r in records):
+            for name, numbered in (("without numbers", False), ("numbers for carbons", True)):
+                out[f"{kind}, {name}"] = [one for one, r in zip(out[kind], records) if r["numbered"] == numbered]
     return out

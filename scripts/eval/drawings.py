@@ -47,7 +47,12 @@ def asked(api: API, pictures: drawing_sets.Pictures) -> dict[str, float]:
 
 def table(rows: dict[str, tuple[int, dict[str, float]]]) -> str:
     head = "| drawings | number | exact SMILES | said to be unreadable | wrong with a warning | wrong without |\n| --- | --- | --- | --- | --- | --- |\n"
-    return head + "".join(f"| {kind}{'' if kind not in drawing_sets.PROGRAMS else ' (trained on)' if kind in TRAINED else ' (held out)'} | {count} | "
+
+    def known(kind: str) -> str:
+        program = kind.split(",")[0]
+        return "" if program not in drawing_sets.PROGRAMS else " (trained on)" if program in TRAINED else " (held out)"
+
+    return head + "".join(f"| {kind}{known(kind)} | {count} | "
                           + " | ".join(f"{100 * part:.1f}%" for part in parts.values()) + " |\n" for kind, (count, parts) in rows.items())
 
 
@@ -75,7 +80,10 @@ def main() -> None:
     if given.write:
         command = f"python -m scripts.eval.drawings --count {given.count} --seed {given.seed} --drawings FOLDER --write"
         note = ("The molecules are of ZINC250k's, the broad and the everyday validation files, a third each. Photographs are made by the code that makes "
-                "those for training (`scripts/train/vision/damage.py`), so take that row as a bound from above; abbreviations are RDKit's own list.\n")
+                "those for training (`scripts/train/vision/damage.py`), so take that row as a bound from above; abbreviations are RDKit's own list. "
+                "Drawings by other programs have RDKit's coordinates, random styles and sizes; \"nothing set\" is what a program makes of SMILES by\n"
+                "itself, with coordinates, sizes and notes of its own (OpenChemLib at 300 x 200, Chython's millimetres at 96 dpi), but for those that "
+                "show another molecule by the program's own mol file.\n")
         (ENTRY / "DRAWINGS.md").write_text(f"# Drawings as people have them\n\nMade by `{command}`, through HTTP.\n\n{text}\n{note}")
 
 

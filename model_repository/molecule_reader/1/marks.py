@@ -27,13 +27,15 @@ GROUPS = {
 """Abbreviations and what they stand for, joined to the rest by the first atom, by one single bond."""
 SHOWN = {"COOH": ("CO2H", "HO2C", "COOH", "HOOC"), "COO-": ("CO2-", "-O2C", "COO-", "-OOC"), "OMe": ("OMe", "MeO"), "OEt": ("OEt", "EtO"),
          "OiBu": ("OiBu", "iBuO"),
-         "OtBu": ("OtBu", "tBuO"), "OPh": ("OPh", "PhO"), "OBn": ("OBn", "BnO"), "SMe": ("SMe", "MeS"), "NMe": ("NHMe", "MeHN"), "NMe2": ("NMe2", "Me2N"),
+         "OtBu": ("OtBu", "tBuO"), "OPh": ("OPh", "PhO"), "OBn": ("OBn", "BnO"), "SMe": ("SMe", "MeS"),
+         "NMe": ("NHMe", "MeHN", "NMe", "MeN"), "NMe2": ("NMe2", "Me2N"),
          "CF3": ("CF3", "F3C"), "CCl3": ("CCl3", "Cl3C"), "OCF3": ("OCF3", "F3CO"), "CN": ("CN", "NC"), "NC": ("NC", "CN"), "NO": ("NO", "ON"),
          "NO2": ("NO2", "O2N"),
          "N3": ("N3", "N3"), "CHO": ("CHO", "OHC"), "CO2Me": ("CO2Me", "MeO2C"), "CO2Et": ("CO2Et", "EtO2C"), "CO2tBu": ("CO2tBu", "tBuO2C"),
-         "CONH2": ("CONH2", "H2NOC"), "OAc": ("OAc", "AcO"), "NHAc": ("NHAc", "AcHN"), "NHBoc": ("NHBoc", "BocHN"), "SO3H": ("SO3H", "HO3S"),
+         "CONH2": ("CONH2", "H2NOC"), "OAc": ("OAc", "AcO"), "NHAc": ("NHAc", "AcHN", "NHAc", "AcNH"), "NHBoc": ("NHBoc", "BocHN"), "SO3H": ("SO3H", "HO3S"),
          "SO2Me": ("SO2Me", "MeO2S"), "OTs": ("OTs", "TsO"), "CH2OH": ("CH2OH", "HOH2C"), "OCH2Ph": ("OCH2Ph", "PhH2CO")}
-"""How a group is written when it is not as its name is: to the right of its line, and to the left of it."""
+"""How a group is written when it is not as its name is: to the right of its line, to the left of it, and other such pairs (NMe and AcNH
+are RDKit's)."""
 UNKNOWN = "?"
 """Letters that stand for nothing the reader knows: R, X, a metal, a name."""
 MARKS = (*COMMON, *RARE, *LONE, *GROUPS, UNKNOWN)

@@ -15,7 +15,23 @@ from PIL import Image
 from rdkit import Chem
 
 from scripts.train import training
-from scripts.train.vision import abbreviated, average, calibration, corpus, damage, data, drawing, evaluation, graphs, labels, located, negatives, start
+from scripts.train.vision import (
+    abbreviated,
+    average,
+    calibration,
+    corpus,
+    damage,
+    data,
+    drawing,
+    evaluation,
+    foreign,
+    graphs,
+    labels,
+    located,
+    negatives,
+    start,
+    styles,
+)
 from scripts.train.vision import model as vision
 
 import cells
@@ -333,19 +349,46 @@ def test_atoms_of_another_program_are_located():
     assert found is not None and np.abs(found - points).max() < 3
 
 
+def test_groups_are_written_in_all_their_ways():
+    written = set()
+    for number in range(60):
+        molecule = Chem.RWMol(Chem.MolFromSmiles("CCCC"))
+        abbreviated._condense(molecule, 0, "NMe", Random(number))
+        written.add((molecule.GetAtomWithIdx(0).GetProp("_displayLabel"), molecule.GetAtomWithIdx(0).GetProp("_displayLabelW")))
+    assert written == {("NHMe", "MeHN"), ("NMe", "MeN")}
+
+
+def test_coordinates_of_another_program():
+    molecule = Chem.MolFromSmiles("C[C@H](O)/C=C/Cl")
+    styles.place(molecule, Random(1))
+    before = molecule.GetConformer().GetPositions()
+    foreign.moved(molecule, lambda text: [(2 * y, 2 * -x) for x, y in before[:, :2]])
+    assert np.allclose(molecule.GetConformer().GetPositions()[:, :2], 2 * before[:, :2] @ [[0, -1], [1, 0]])
+    with pytest.raises(foreign.OtherMolecule):  # E becomes Z.
+        foreign.moved(molecule, lambda text: [*molecule.GetConformer().GetPositions()[:-1, :2], molecule.GetConformer().GetPositions()[1, :2] * 0.9])
+    text, _, _ = foreign.block(Chem.MolFromSmiles("C[C@H](O)/C=C/Cl"), Random(1), None, lambda text: before[:, :2].tolist())
+    assert Chem.MolToSmiles(Chem.MolFromMolBlock(text)) == Chem.CanonSmiles("C[C@H](O)/C=C/Cl")
+
+
+def test_molecules_that_rdkit_does_not_read_are_passed_over():
+    mixed = data.Batches(corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []), data.Foreign(Path("nowhere")), 12, 1, uses=1)
+    assert all(len(mixed.drawings(group)) == 12 for group in range(20))  # a piece is cut out of one in 17
+
+
 def test_drawings_of_other_programs_are_mixed_in(tmp_path):
     png, drawn = drawing.picture(MOLECULES[0], Random(0), True)
     record = {"png": base64.b64encode(png).decode(), "points": drawn.points.tolist(), "atoms": drawn.atoms, "bonds": drawn.bonds.tolist()}
     (tmp_path / "other.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(record) + "\n")
-    foreign = data.Foreign(tmp_path)
-    assert foreign and len(foreign.places[0]) == 2 and foreign.draw(Random(1)).atoms == drawn.atoms
+    others = data.Foreign(tmp_path)
+    assert others and len(others.places[0]) == 2 and others.draw(Random(1)).atoms == drawn.atoms
     assert len(batches(tmp_path).drawings(0)) == 3
 
 
-def test_training_begins_where_the_served_networks_are(network, tmp_path):
+@pytest.mark.parametrize("blocks", [(1, 1), (3, 2)], ids=["as many blocks", "more blocks"])
+def test_training_begins_where_the_served_networks_are(network, tmp_path, blocks):
     graphs.save(network, tmp_path)
     batch = batches().batch(0)
-    other = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    other = vision.Model(vision.Shape(**vision.PRESETS["tiny"] | {"blocks": blocks}))
     start.fill(other, tmp_path, batch)
     with torch.no_grad():
         for mine, wanted in zip(other.eval()(batch), network(batch), strict=True):

@@ -92,7 +92,7 @@ def _condensed(molecule: Chem.Mol, random: Random) -> Chem.Mol:
         for match in molecule.GetSubstructMatches(pattern, maxMatches=8):
             if molecule.GetNumAtoms() - len(gone) - count < 3 or gone & set(match) or _shared(out, match):
                 continue
-            _condense(out, match[0], name)
+            _condense(out, match[0], name, random)
             gone.update(match[1:count])
     for number in sorted(gone, reverse=True):
         out.RemoveAtom(number)
@@ -104,7 +104,7 @@ def _graft(molecule: Chem.RWMol, random: Random) -> None:
     ends = [a.GetIdx() for a in molecule.GetAtoms()
             if a.GetDegree() == 1 and not a.HasProp(SHORT) and a.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE]
     if ends:
-        _condense(molecule, random.choice(ends), random.choice(list(GROUPS)))
+        _condense(molecule, random.choice(ends), random.choice(list(GROUPS)), random)
 
 
 def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:
@@ -112,8 +112,9 @@ def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:
     return any(molecule.GetAtomWithIdx(a).HasProp(SHORT) for a in match)
 
 
-def _condense(molecule: Chem.RWMol, at: int, name: str) -> None:
-    right, left = SHOWN.get(name, (name, name))[:2]
+def _condense(molecule: Chem.RWMol, at: int, name: str, random: Random) -> None:
+    shown = SHOWN.get(name, (name, name))
+    right, left = random.choice(list(zip(shown[::2], shown[1::2], strict=True)))
     _stand_in(molecule, at, name, _marked_up(right), _marked_up(left))
 
 

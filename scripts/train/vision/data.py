@@ -152,6 +152,8 @@ class Batches:
         if random.random() > 0.06:
             return smiles
         molecule = Chem.MolFromSmiles(smiles)
+        if molecule is None:
+            raise ValueError(f"RDKit does not read {smiles}")
         cut = [b.GetIdx() for b in molecule.GetBonds() if not b.IsInRing() and b.GetBondTypeAsDouble() == 1]
         if not cut:
             return smiles

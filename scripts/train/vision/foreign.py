@@ -4,7 +4,10 @@
     .venv-renderers/bin/python -m scripts.train.vision.foreign --data DATA --programs indigo,openbabel,cdk,chython --count 6000
 
 writes runs/drawings/PROGRAM.jsonl: a drawing a line, its picture as base64 of a PNG file, its atoms and lines. A file that is there
-is made longer. For measuring: --molecules FILE --to FOLDER, which scripts.eval.drawings then reads.
+is made longer. With --layouts indigo,openbabel,cdk the coordinates are by these instead of RDKit's, in PROGRAM-layouts.jsonl.
+
+For measuring: --molecules FILE --to FOLDER, which scripts.eval.drawings then reads; with --plain as each program draws SMILES when
+nothing is set, with coordinates of its own, into PROGRAM-plain.jsonl.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import numpy as np
 from PIL import Image
 from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
+from rdkit.Geometry import Point3D
 
 from scripts.train.vision import abbreviated, drawing, located, programs, styles
 from scripts.train.vision.corpus import Corpus, molecules, read
@@ -33,11 +37,40 @@ ROUNDING = 1
 """Decimals of the points that are kept."""
 
 
-def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None) -> tuple[str, Chem.Mol, list[str]]:
-    """A mol file with coordinates and wedges, the molecule as it says, and what stands at each atom."""
+class OtherMolecule(Exception):
+    """Coordinates show another molecule than was asked for."""
+
+
+def moved(molecule: Chem.Mol, layout: programs.Layout) -> None:
+    """Gives a molecule with coordinates others by another program. OtherMolecule where they show another arrangement."""
+    plain = Chem.RWMol(molecule)
+    for atom in plain.GetAtoms():
+        if not atom.GetAtomicNum() or atom.HasProp(abbreviated.SHORT):
+            atom.SetAtomicNum(6)
+            atom.SetIsotope(0)
+            atom.SetNoImplicit(True)  # A carbon of whatever bonds it has.
+    text = Chem.MolToMolBlock(plain)
+    conformer = molecule.GetConformer()
+    for number, (x, y) in enumerate(layout(text)):
+        conformer.SetAtomPosition(number, Point3D(x, y, 0.0))
+        plain.GetConformer().SetAtomPosition(number, Point3D(x, y, 0.0))
+    if _shown(Chem.MolToMolBlock(plain)) != _shown(text):
+        raise OtherMolecule
+
+
+def _shown(text: str) -> str | None:
+    """Canonical SMILES of what a mol file shows, None where RDKit does not read it."""
+    molecule = Chem.MolFromMolBlock(text)
+    return None if molecule is None else Chem.MolToSmiles(molecule)
+
+
+def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None, layout: programs.Layout | None = None) -> tuple[str, Chem.Mol, list[str]]:
+    """A mol file with coordinates and wedges, the molecule as it says, and what stands at each atom. OtherMolecule: see moved."""
     if alter:
         molecule = alter(molecule, random)
     styles.place(molecule, random)
+    if layout:
+        moved(molecule, layout)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
     marks = [drawing.atom_class(a) for a in molecule.GetAtoms()]
     Chem.Kekulize(molecule, clearAromaticFlags=True)
@@ -61,15 +94,16 @@ def lines(text: str) -> np.ndarray:
     return np.array(out, np.int64).reshape(-1, 3)
 
 
-def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, alter: drawing.Alter | None, labelled: bool = True) -> dict | None:
+def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, alter: drawing.Alter | None, labelled: bool = True,
+          layout: programs.Layout | None = None) -> dict | None:
     """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says, where RDKit does not read
-    the molecule, or where one with random groups has no Kekulé structure."""
+    the molecule, where one with random groups has no Kekulé structure, or where the layout shows another molecule."""
     read = Chem.MolFromSmiles(smiles)
     if read is None:
         return None
     try:
-        text, molecule, marks = block(read, random, alter)
-    except Chem.KekulizeException:
+        text, molecule, marks = block(read, random, alter, layout)
+    except (Chem.KekulizeException, OtherMolecule):
         return None
     if molecule.GetNumBonds() < 2:
         return None
@@ -93,6 +127,47 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
             "bonds": bonds.tolist(), "smiles": smiles, "numbered": picture.numbered}
 
 
+Record = Callable[[Random], dict | None]
+
+
+def styled(name: str, molecules: Corpus, layouts: list[programs.Layout], labelled: bool) -> Record:
+    """Makes drawings by a program in random styles, to learn from where labelled, else to measure."""
+    draw = programs.PROGRAMS[name]()
+    alter = None if not labelled else abbreviated.shortened if name in programs.ALIASES else abbreviated.alien
+
+    def record(random: Random) -> dict | None:
+        layout = random.choice(layouts) if layouts else None
+        return drawn(molecules.draw(random), draw, random, alter, labelled, layout)
+
+    return record
+
+
+def plain(name: str, molecules: Corpus) -> Record:
+    """Makes drawings as a program does when nothing is set, but for those that show another molecule by the program's own mol file."""
+    draw = programs.PLAIN[name]()
+
+    def record(random: Random) -> dict | None:
+        smiles = molecules.draw(random)
+        png, text = draw(smiles)
+        return {"png": base64.b64encode(png).decode(), "smiles": smiles} if _shown(text) == Chem.CanonSmiles(smiles) else None
+
+    return record
+
+
+def make(path: Path, count: int, record: Record, seed: str) -> None:
+    """Makes a file longer until it has count records, the same ones for the same seed however often it is stopped."""
+    made = sum(1 for _ in path.open()) if path.exists() else 0
+    tries = 0
+    with path.open("a") as file:
+        while made < count:
+            found = record(Random(f"{seed}/{made}/{tries}"))
+            tries += 1
+            if found:
+                file.write(json.dumps(found, separators=(",", ":")) + "\n")
+                made += 1
+    print(f"{path.stem}: {made} drawings, of {tries} tries in this call", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.foreign", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
@@ -100,25 +175,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=6000, help="drawings a program")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--molecules", type=Path, help="draw those of a file, one SMILES a line, instead: for measuring")
+    parser.add_argument("--layouts", default="", help="coordinates by these at random, instead of RDKit's: " + ", ".join(programs.LAYOUTS))
+    parser.add_argument("--plain", action="store_true", help="as each program draws SMILES when nothing is set")
     parser.add_argument("--to", type=Path, default=Path("runs/drawings"), help="folder")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
     chosen = Corpus([(1.0, read(given.molecules))], []) if given.molecules else molecules(given.data)
+    layouts = [programs.LAYOUTS[name]() for name in given.layouts.split(",") if name]
+    end = "-plain" if given.plain else "-layouts" if layouts else ""
     for name in given.programs.split(","):
-        draw = programs.PROGRAMS[name]()
-        alter = None if given.molecules else abbreviated.shortened if name in programs.ALIASES else abbreviated.alien
-        path = given.to / f"{name}.jsonl"
-        made = sum(1 for _ in path.open()) if path.exists() else 0
-        tries = 0
-        with path.open("a") as file:
-            while made < given.count:
-                random = Random(f"{given.seed}/{name}/{made}/{tries}")
-                tries += 1
-                record = drawn(chosen.draw(random), draw, random, alter, labelled=given.molecules is None)
-                if record:
-                    file.write(json.dumps(record, separators=(",", ":")) + "\n")
-                    made += 1
-        print(f"{name}: {made} drawings, of {tries} tries in this call", flush=True)
+        record = plain(name, chosen) if given.plain else styled(name, chosen, layouts, labelled=given.molecules is None)
+        make(given.to / f"{name}{end}.jsonl", given.count, record, f"{given.seed}/{name}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Shape:
     """Widths of the levels (cells of 2, 4, 8 and 16 pixels), residual blocks at the last two, width of the features."""
 
     widths: tuple[int, int, int, int] = (32, 64, 128, 192)
-    blocks: tuple[int, int] = (2, 2)
+    blocks: tuple[int, int] = (4, 4)
     features: int = 96
     atoms: int = len(ATOMS)
     steps: int = STEPS

