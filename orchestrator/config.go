@@ -40,7 +40,7 @@ type Config struct {
 	Welcome         bool          `help:"Print where everything is once the ports listen."`
 	Discovery       time.Duration `default:"1s" help:"How often the repository index is read."`
 
-	BatchTokens      int `default:"512" help:"Tokens of one call to Triton, padding counted: about 512 on a CPU, thousands on a GPU."`
+	BatchTokens      int `default:"512" help:"Tokens of one call to Triton, padding counted at its padding_cost: about 512 on a CPU, thousands on a GPU."`
 	BatchConcurrency int `default:"2" help:"Calls to Triton under way at once for one model."`
 
 	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Memory for the bodies and pictures of all requests together, in bytes; more wait, then are refused. 0: an eighth of the machine's or the container's, between 256 MiB and 2 GiB."`
