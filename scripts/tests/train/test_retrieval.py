@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import onnxruntime
@@ -15,7 +18,7 @@ from scripts.train.embedding import bert, bm25, rotation, start, twomode, vector
 from scripts.train.embedding.__main__ import Sampler
 from scripts.train.embedding.examples import Mined
 from scripts.train.embedding.export import INPUTS, graph
-from scripts.train.ranking import kept, metric, pairs, ranker
+from scripts.train.ranking import kept, metric, pairs, ranker, short
 from scripts.train.ranking import start as ranking_start
 from scripts.train.ranking.__main__ import loss as list_loss
 from scripts.train.ranking.export import mask_of_all, trained_ranker
@@ -210,6 +213,47 @@ def test_lists_begin_with_what_is_right():
     for query in range(4):
         found = sampler.candidates_of(1, query, 3, 8, np.random.default_rng(query))
         assert set(found[:3]) <= set(made.right[query]) and not set(found[3:]) & set(made.right[query])
+
+
+NOUNS = """  1 This software and database is being provided to you, the LICENSEE, by Princeton University
+00000001 06 n 01 medicine 0 002 ~ 00000002 n 0000 ~ 00000003 n 0000 | (medicine) something that treats or prevents symptoms of disease
+00000002 06 n 02 analgesic 0 pain_pill 0 003 @ 00000001 n 0000 ~ 00000004 n 0000 + 00000009 v 0101 | a medicine used to relieve pain; "he took an analgesic"
+00000003 06 n 01 antipyretic 0 002 @ 00000001 n 0000 ~ 00000005 n 0000 | any medicine that lowers body temperature to prevent or alleviate fever
+00000004 06 n 01 aspirin 0 001 @ 00000002 n 0000 | the acetylated derivative of salicylic acid; used as an analgesic
+00000005 06 n 01 aminopyrine 0 001 @ 00000003 n 0000 | a white crystalline compound used in place of acetylsalicylic acid
+00000006 06 n 01 placebo 0 001 @ 00000001 n 0000 | an innocuous or inert medication
+"""
+
+
+def test_short_questions_come_out_of_a_dictionary(tmp_path):
+    (tmp_path / "data.noun").write_text(NOUNS.replace("002 ~ 00000002 n 0000 ~ 00000003 n 0000", "003 ~ 00000002 n 0000 ~ 00000003 n 0000 ~ 00000006 n 0000"))
+    source = short.Dictionary(tmp_path)
+    pain = source.all["00000002"]
+    assert (pain.words, pain.gloss, pain.above, pain.kinds) == (["analgesic", "pain pill"], "a medicine used to relieve pain", ["00000001"], ["00000004"])
+    questions = {short.asked(pain, Random(seed)) for seed in range(40)}
+    assert {"Which medicine is used to relieve pain?", "What can be used to relieve pain?"} <= questions
+    assert "Which medicine lowers body temperature to prevent or alleviate fever?" in {short.asked(source.all["00000003"], Random(seed)) for seed in range(40)}
+    told = {source.told("00000002", "example", Random(seed)) for seed in range(40)}
+    assert told <= {f"{subject} is {kind}." for subject in ("Aspirin", "An aspirin") for kind in ("an analgesic", "a pain pill")}
+    lists = [made for seed in range(200) if (made := source.list(Random(seed)))]
+    assert lists and all(right not in wrong and len(wrong) > 1 for _, right, wrong in lists)
+    assert any("analgesic" in right and any("antipyretic" in w for w in wrong) for _, right, wrong in lists)
+
+
+def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
+    passage = "Normandy is a region of France. The Normans came there in the 10th century. They gave it their name to keep."
+    wiki = {"passages": [{"pid": "p", "text": passage}],
+            "queries": [{"qid": "1", "query": "When did the Normans come?", "pos": ["p"], "split": "train", "answer": "10th century"},
+                        {"qid": "2", "query": "Who?", "pos": ["p"], "split": "test", "answer": "Normans"}]}
+    for kind in ("passages", "queries"):
+        for name in short.ANSWERED:
+            with gzip.open(tmp_path / f"{name}.{kind}.jsonl.gz", "wt") as file:
+                file.writelines(json.dumps(row) + "\n" for row in wiki[kind])
+    found = list(short.sentences(tmp_path, 5, 1))
+    others = ["Normandy is a region of France.", "They gave it their name to keep."]
+    assert found == 2 * [("When did the Normans come?", "The Normans came there in the 10th century.", others)]
+    asked = short.of_lists("sentences", found)
+    assert len(asked.mined.passages) == 3 and asked.right == [[0], [0]] and asked.wrong == [[1, 2], [1, 2]]
 
 
 def test_the_loss_falls_as_the_right_ones_rise():

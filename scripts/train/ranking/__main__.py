@@ -4,6 +4,7 @@
     python -m scripts.train.embedding --weights DIR --minutes 30            # the embedding model
     python -m scripts.train.ranking --minutes 30                            # again to resume
     python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --minutes 30     # the ranker that is served, trained on
+    python -m scripts.train.ranking --start … --short 12000 --data DIR --minutes 30      # with short questions too, see short.py
 """
 
 from __future__ import annotations
@@ -20,25 +21,26 @@ from scripts.train import checkpoint, training
 from scripts.train.embedding import start as embedding_start
 from scripts.train.embedding import twomode, vectors
 from scripts.train.embedding.examples import load_sets
-from scripts.train.ranking import kept, metric, pairs, ranker, start
+from scripts.train.ranking import kept, metric, pairs, ranker, short, start
 
 PRESETS = {
     "cpu": dict(batch=10, lr=1e-4, warmup=300, ema=0.98, candidates=6, passage_tokens=384, query_tokens=48),
     "gpu": dict(batch=64, lr=1e-4, warmup=4000, ema=0.999, candidates=12, passage_tokens=384, query_tokens=96),
 }
 # Shares of the steps. Every kind of question needs its own; those that the embedding does worst gain most.
-SHARES = {"squadshifts_new_wiki": 0.30, "nq_gold": 0.16, "medquad": 0.22, "banking77": 0.16, "chebi20": 0.11, "pubmedqa": 0.05}
-ABSOLUTE = 0.2  # weight of the pairwise part: it gives a logit a meaning across lists (above 0: rather right)
+SHARES = {"squadshifts_new_wiki": 0.30, "nq_gold": 0.16, "medquad": 0.22, "banking77": 0.16, "chebi20": 0.11, "pubmedqa": 0.05,
+          "dictionary": 0.35, "sentences": 0.25}
+BINARY = 0.2  # weight of the binary part: it gives a logit a meaning across lists (above 0: rather right)
 
 
-def loss(model: pairs.Logits, batch: pairs.Lists) -> tuple[Tensor, dict[str, Tensor]]:
+def loss(model: pairs.Logits, batch: pairs.Lists, binary: float = BINARY) -> tuple[Tensor, dict[str, Tensor]]:
     """Softmax over each right passage and all wrong ones of its list, and a binary part a pair."""
     scores = model(*batch.rows).float().view(-1, batch.candidates)
     right, wrong = scores[:, : batch.right], scores[:, batch.right :]
     listwise = F.softplus(wrong.logsumexp(1, keepdim=True) - right).mean()
     absolute = (F.softplus(-right).mean() + F.softplus(wrong).mean()) / 2
     first = (scores.argmax(1) < batch.right).float().mean()
-    return listwise + ABSOLUTE * absolute, {"listwise": listwise.detach(), "absolute": absolute.detach(), "first": first}
+    return listwise + binary * absolute, {"listwise": listwise.detach(), "absolute": absolute.detach(), "first": first}
 
 
 def fitted_metric(model: twomode.TwoMode, sets: list[pairs.Asked], tokenizer, options: training.Options) -> Tensor:
@@ -67,6 +69,9 @@ def main() -> None:
     parser.add_argument("--embedding", type=Path, default=Path("model_repository/minilm_embed_qa"), help="repository entry of the two-mode model to begin from")
     parser.add_argument("--start", type=Path, help="repository entry of a ranker on that model, to train on; without it a fresh one")
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
+    parser.add_argument("--binary", type=float, default=BINARY, help=f"weight of the binary part of the loss (default: {BINARY})")
+    parser.add_argument("--short", type=int, default=0,
+                        help="lists of short questions out of WordNet, and half as many of single sentences of --data (default: 0)")
     for key, text in {"candidates": "passages a query", "passage_tokens": "longest passage", "query_tokens": "longest query"}.items():
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     args = parser.parse_args()
@@ -76,6 +81,9 @@ def main() -> None:
     torch.manual_seed(options.seed)
     tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
     sets = [pairs.asked(mined) for mined in load_sets(args.examples)]
+    if args.short:
+        single = list(short.sentences(Path(options.data), args.short // 4, options.seed))
+        sets += [short.dictionary(args.short, options.seed), short.of_lists("sentences", single)]
     base = embedding_start.model(args.embedding)
     model = start.model(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
     device = options.torch_device()
@@ -85,7 +93,7 @@ def main() -> None:
     sampler = pairs.Sampler(sets, SHARES, cut, options.batch, args.candidates, args.passage_tokens, args.query_tokens, options.seed)
 
     def listed(_, batch):  # the reader holds the network
-        return loss(reader, batch.to(device))
+        return loss(reader, batch.to(device), args.binary)
 
     def evaluate(network, step):
         watched = [listed(network, sampler.assemble(s, range(options.batch), np.random.default_rng(1)))[1] for s in range(len(sets))]

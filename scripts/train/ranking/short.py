@@ -1,0 +1,202 @@
+"""Short questions with passages of one sentence, for the ranker's training: of a dictionary, and single sentences of longer passages.
+
+WordNet 3.0 (Fellbaum 1998; its licence allows any use; Debian's package wordnet-base) says what a word means and what is one of its kind.
+So "Which medicine is used to relieve pain?" is answered by "Aspirin is an analgesic.", and not by "Aminopyrine is an antipyretic.": what
+a short pair needs is less words in common than knowing what they mean. Of the sets whose answers' words are known, the sentence that
+holds them is right, and the others of its passage are wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from scripts.train.embedding import corpora
+from scripts.train.embedding.examples import Mined
+from scripts.train.ranking.pairs import Asked
+
+WORDNET = Path("/usr/share/wordnet")
+SENTENCE = range(25, 350)
+"""Characters of a text that counts as a sentence."""
+ANSWERED = ("squadshifts_new_wiki", "nq_gold")
+"""Sets whose questions say which words answer them."""
+USED = re.compile(r"(?:the |an? |any )?((?:[\w-]+ ){0,2}?[\w-]+) "
+                  r"((?:used|made|given|found|caused|obtained|worn|designed|intended|formed|composed) .+)")
+DOES = re.compile(r"(?:the |an? |any |someone |a person )?((?:[\w-]+ ){0,2}?[\w-]+)? ?(?:that|which|who) ([a-z]+s .+)")
+"""Definitions that make questions: what is used, made ...; what does something."""
+PERSON, PLACE = 18, 15
+"""Lexicographer files of people and of places (wninput(5WN))."""
+
+
+@dataclass
+class Meaning:
+    """A synset of nouns: words for one thing, and what it is."""
+
+    words: list[str]
+    gloss: str
+    file: int
+    above: list[str] = field(default_factory=list)
+    """Hypernyms, by their offsets."""
+    kinds: list[str] = field(default_factory=list)
+    """Hyponyms and instances, by their offsets."""
+    instance: bool = False
+
+
+def nouns(folder: Path = WORDNET) -> dict[str, Meaning]:
+    """The synsets of data.noun (wndb(5WN)) by their offsets."""
+    found = {}
+    for line in (folder / "data.noun").read_text().splitlines():
+        if line.startswith("  "):
+            continue
+        head, _, gloss = line.partition(" | ")
+        parts = head.split(" ")
+        count = int(parts[3], 16)
+        words = [parts[4 + 2 * i].replace("_", " ") for i in range(count)]
+        pointers = parts[5 + 2 * count :]
+        links = [(pointers[4 * i], pointers[4 * i + 1]) for i in range(int(parts[4 + 2 * count])) if pointers[4 * i + 2] == "n"]
+        meaning = Meaning(words, defined(gloss), int(parts[1]))
+        meaning.above = [to for kind, to in links if kind in ("@", "@i")]
+        meaning.kinds = [to for kind, to in links if kind in ("~", "~i")]
+        meaning.instance = any(kind == "@i" for kind, _ in links)
+        found[parts[0]] = meaning
+    return found
+
+
+def defined(gloss: str) -> str:
+    """The definition alone, without examples and what stands in brackets."""
+    text = re.split(r';\s*(?="|`)', gloss)[0].split("; ")[0]
+    return re.sub(r"\s*\([^)]*\)\s*", " ", text).strip(' ;"')
+
+
+def named(word: str) -> str:
+    """A word with its article, as far as can be told."""
+    if word[:1].isupper() or word.endswith("s"):
+        return word
+    return ("an " if word[:1] in "aeiou" else "a ") + word
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def asked(meaning: Meaning, random: Random) -> str | None:
+    """A question for what has a meaning, that does not name it; None where its definition is of another form."""
+    gloss = meaning.gloss
+    found = USED.match(gloss)
+    if found:
+        head, rest = found[1], found[2]
+        forms = [f"Which {head} is {rest}?", f"What is {rest}?", f"{head} {rest}"]
+        if rest.startswith(("used to ", "used for ")):
+            verb = "helps" if rest.startswith("used to ") else "serves"
+            forms += [f"What can be {rest}?", f"What is good {rest[5:]}?", f"What {verb} {rest[5:]}?"]
+        return random.choice(forms)
+    found = DOES.match(gloss)
+    if found:
+        head, rest = found[1], found[2]
+        if meaning.file == PERSON:
+            return random.choice([f"Who {rest}?", f"What do you call someone who {rest}?"])
+        return random.choice([f"Which {head} {rest}?" if head else f"What {rest}?", f"What {rest}?"])
+    if meaning.instance and gloss.startswith(("the ", "a ", "an ")):
+        start = "Who was" if meaning.file == PERSON else "Where is" if meaning.file == PLACE and random.random() < 0.2 else "What is"
+        return f"{start} {gloss}?" if gloss.startswith("the ") and start != "Where is" else None
+    return random.choice([f"What is {gloss}?", f"What do you call {gloss}?", f"word for {gloss}"]) if gloss.startswith(("a ", "an ", "the ")) else None
+
+
+class Dictionary:
+    """Lists of one right sentence and wrong ones that look alike."""
+
+    def __init__(self, folder: Path = WORDNET) -> None:
+        self.all = nouns(folder)
+        self.told_of = [o for o, m in self.all.items() if m.above and len(m.gloss) > 12 and not m.words[0].startswith(("genus ", "family "))]
+        self.of_kinds = [o for o in self.told_of if self.all[o].kinds]
+
+    def sisters(self, offset: str) -> list[str]:
+        """What else is of the same kind."""
+        return [s for above in self.all[offset].above for s in self.all[above].kinds if s != offset]
+
+    def told(self, offset: str, form: str, random: Random) -> str | None:
+        """A sentence about what has a meaning."""
+        meaning = self.all[offset]
+        word = random.choice(meaning.words)
+        if form == "example":
+            if not meaning.kinds:
+                return None
+            other = self.all[random.choice(meaning.kinds)]
+            return sentence(f"{self._subject(random.choice(other.words), random)} is {named(word)}")
+        if form == "kind":
+            above = random.choice(self.all[random.choice(meaning.above)].words)
+            return sentence(f"{self._subject(word, random)} is {random.choice(['', 'a kind of '])}{above}")
+        return sentence(f"{self._subject(word, random)} {'was' if meaning.instance and meaning.file == PERSON else 'is'} {meaning.gloss}")
+
+    @staticmethod
+    def _subject(word: str, random: Random) -> str:
+        return named(word) if random.random() < 0.5 else word
+
+    def list(self, random: Random) -> tuple[str, str, list[str]] | None:
+        """A question, the sentence that answers it, and wrong ones."""
+        offset = random.choice(self.of_kinds if random.random() < 0.5 else self.told_of)
+        meaning, sisters = self.all[offset], self.sisters(offset)
+        random.shuffle(sisters)
+        if random.random() < 0.35:
+            word = random.choice(meaning.words)
+            start = "Who was" if meaning.instance and meaning.file == PERSON else "What is"
+            query = random.choice([f"{start} {named(word)}?", f"{start} {named(word)}?", f"define {word}", word])
+            form = "meaning"
+        else:
+            query = asked(meaning, random)
+            form = random.choice(["example", "example", "example", "kind", "meaning"])
+            if form == "example" and not meaning.kinds:
+                form = "kind"
+        right = self.told(offset, form, random)
+        wrong = [text for s in sisters[:8] if (text := self.told(s, form, random))]
+        if form == "meaning" and meaning.kinds:
+            wrong.append(self.told(random.choice(meaning.kinds), "meaning", random) or "")
+        wrong = [w for w in dict.fromkeys(wrong) if w and w != right]
+        return (query, right, wrong) if query and right and len(wrong) > 1 else None
+
+
+def dictionary(count: int, seed: int, folder: Path = WORDNET) -> Asked:
+    """So many lists out of WordNet."""
+    source, random = Dictionary(folder), Random(f"{seed} dictionary")
+    found: list[tuple[str, str, list[str]]] = []
+    while len(found) < count:
+        made = source.list(random)
+        if made:
+            found.append(made)
+    return of_lists("dictionary", found)
+
+
+def sentences(data: Path, most: int, seed: int) -> Iterator[tuple[str, str, list[str]]]:
+    """Questions of the training splits, the sentence that holds the answer, and others of its passage."""
+    for name in ANSWERED:
+        collection = corpora.load(data, name, "train", 0)
+        random = Random(f"{seed} sentences {name}")
+        for query in random.sample(collection.queries, min(most, len(collection.queries))):
+            own = split(collection.passages[min(query.positives)])
+            right = [s for s in own if len(query.answer) > 2 and query.answer.lower() in s.lower()]
+            wrong = [s for s in own if s not in right]
+            if right and len(wrong) > 1:
+                yield query.text, right[0], wrong
+
+
+def split(text: str) -> list[str]:
+    """The sentences of a text."""
+    return [s for s in re.split(r'(?<=[.!?])\s+(?=[A-Z"])', text) if len(s) in SENTENCE]
+
+
+def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> Asked:
+    """Lists as a set to learn from."""
+    passages: dict[str, int] = {}
+    right, wrong = [], []
+    for _, one, others in lists:
+        right.append([passages.setdefault(one, len(passages))])
+        wrong.append([passages.setdefault(text, len(passages)) for text in others])
+    nothing = np.zeros((0, 0), np.float32)
+    texts, queries = list(passages), [q for q, _, _ in lists]
+    mined = Mined(name, texts, nothing, queries, nothing, [r[0] for r in right], wrong, [str(i) for i in range(len(texts))])
+    return Asked(mined, queries, nothing, right, wrong)
