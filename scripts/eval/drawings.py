@@ -83,7 +83,7 @@ def main() -> None:
                 "those for training (`scripts/train/vision/damage.py`), so take that row as a bound from above; abbreviations are RDKit's own list. "
                 "Drawings by other programs have RDKit's coordinates, random styles and sizes; \"nothing set\" is what a program makes of SMILES by\n"
                 "itself, with coordinates, sizes and notes of its own (OpenChemLib at 300 x 200, Chython's millimetres at 96 dpi), but for those that "
-                "show another molecule by the program's own mol file.\n")
+                "show another molecule by what the program itself says of them (PIKAChU says nothing; SmilesDrawer cuts off letters at the edge).\n")
         (ENTRY / "DRAWINGS.md").write_text(f"# Drawings as people have them\n\nMade by `{command}`, through HTTP.\n\n{text}\n{note}")
 
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 from PIL import Image
 from rdkit import Chem
+from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.train import training
 from scripts.train.vision import (
@@ -33,6 +34,7 @@ from scripts.train.vision import (
     styles,
 )
 from scripts.train.vision import model as vision
+from scripts.train.vision.programs import smilesdrawer
 
 import cells
 import graph
@@ -278,10 +280,23 @@ def test_drawings_to_learn_from_have_unknown_labels_in_every_style(default):
 
 
 def test_pictures_with_unknown_labels_are_told_from_those_without():
-    for strange in (True, False):
-        shown = evaluation.pictures(MOLECULES, 3, True, 1, strange)
-        assert len(shown) == 3 and {png[:4] for _, png in shown} == {b"\x89PNG"}
-    assert evaluation.pictures(MOLECULES, 3, True, 1, True) != evaluation.pictures(MOLECULES, 3, True, 1)
+    shown = [evaluation.pictures(MOLECULES, 3, True, 1, alter) for alter in (None, abbreviated.estranged, abbreviated.grouped)]
+    for drawings in shown:
+        assert len(drawings) == 3 and {png[:4] for _, png in drawings} == {b"\x89PNG"}
+    assert shown[0] != shown[1] != shown[2] != shown[0]
+
+
+def test_small_letters_beside_atoms_leave_the_labels_as_they_are():
+    molecule = "C[C@H](N)C(=O)N1CCC[C@@H]1C(=O)O"
+    marks = [drawing.atom_class(a) for a in Chem.MolFromSmiles(molecule).GetAtoms()]
+    noted = 0
+    for seed in range(60):
+        given = Chem.MolFromSmiles(molecule)
+        styles.annotate(rdMolDraw2D.MolDraw2DCairo(200, 200).drawOptions(), given, Random(seed))
+        notes = [atom.GetProp("atomNote") for atom in given.GetAtoms() if atom.HasProp("atomNote")]
+        noted += bool(notes)
+        assert len(notes) in (0, 2) and [drawing.atom_class(a) for a in given.GetAtoms()] == marks
+    assert 0 < noted < 20
 
 
 def test_metals_for_programs_that_draw_elements_alone():
@@ -370,6 +385,42 @@ def test_coordinates_of_another_program():
     assert Chem.MolToSmiles(Chem.MolFromMolBlock(text)) == Chem.CanonSmiles("C[C@H](O)/C=C/Cl")
 
 
+SULFONAMIDE = "C[C@H](N)c1ccc(S(N)(=O)=O)cc1"
+
+
+def by_smilesdrawer(wedge: str = "down") -> dict:
+    """What SmilesDrawer 2.4.1 says of its drawing of SULFONAMIDE."""
+    columns = "index element hydrogens x y drawn holds".split()
+    rows = [(0, "C", 3, 234.9, 101.0, True, False), (1, "C", 0, 208.9, 86.0, True, False), (None, "H", 0, 193.9, 112.0, True, False),
+            (2, "N", 2, 223.9, 60.0, True, False), (3, "C", 0, 182.9, 71.0, True, False), (4, "C", 1, 182.9, 41.0, True, False),
+            (5, "C", 1, 157.0, 26.0, True, False), (6, "C", 0, 131.0, 41.0, True, False), (7, "S", 0, 105.0, 26.0, True, True),
+            (8, "N", 2, 79.0, 11.0, False, False), (9, "O", 0, 120.0, 0.0, False, False), (10, "O", 0, 90.0, 52.0, False, False),
+            (11, "C", 1, 131.0, 71.0, True, False), (12, "C", 1, 157.0, 86.0, True, False)]
+    bonds = [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 9), (8, 10), (8, 11), (7, 12), (12, 13), (4, 13)]
+    return {"atoms": [dict(zip(columns, row, strict=True)) | {"charge": 0, "isotope": 0} for row in rows],
+            "bonds": [{"atoms": list(ends), "narrow": 1 if 1 in ends else ends[0], "wedge": wedge if ends == (1, 3) else ""} for ends in bonds],
+            "circles": [[13, 4, 5, 6, 7, 12]], "dashed": False}
+
+
+def test_a_drawing_by_smilesdrawer_is_labelled():
+    answer = by_smilesdrawer()
+    assert Chem.MolToSmiles(Chem.MolFromMolBlock(smilesdrawer.block(SULFONAMIDE, answer))) == Chem.CanonSmiles(SULFONAMIDE)
+    points, marks, bonds = smilesdrawer.labelled(SULFONAMIDE, answer)
+    assert marks == ["C", "C", "H", "NH2", "C", "C", "C", "C", "?", "C", "C"]  # SO2NH2 is no group of marks.GROUPS
+    assert points[8].tolist() == [105.0, 26.0]
+    assert [tuple(row) for row in bonds.tolist() if row[2] == graph.DASH] == [(1, 3, graph.DASH)]
+    assert sum(bonds[:, 2] == graph.AROMATIC) == 6
+    assert len(bonds) == 11
+
+
+def test_what_smilesdrawer_draws_otherwise_is_found_out():
+    other = Chem.MolFromMolBlock(smilesdrawer.block(SULFONAMIDE, by_smilesdrawer("up")))
+    assert Chem.MolToSmiles(other) == Chem.CanonSmiles(SULFONAMIDE.replace("@", "@@"))
+    assert smilesdrawer.labelled(SULFONAMIDE, by_smilesdrawer() | {"circles": []}) is None
+    assert smilesdrawer.labelled(SULFONAMIDE, by_smilesdrawer() | {"dashed": True}) is None
+    assert smilesdrawer.block(SULFONAMIDE, {"error": "SyntaxError"}) is None
+
+
 def test_molecules_that_rdkit_does_not_read_are_passed_over():
     mixed = data.Batches(corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []), data.Foreign(Path("nowhere")), 12, 1, uses=1)
     assert all(len(mixed.drawings(group)) == 12 for group in range(20))  # a piece is cut out of one in 17
@@ -393,6 +444,21 @@ def test_training_begins_where_the_served_networks_are(network, tmp_path, blocks
     with torch.no_grad():
         for mine, wanted in zip(other.eval()(batch), network(batch), strict=True):
             torch.testing.assert_close(mine, wanted, atol=0.05, rtol=0.02)
+
+
+def test_training_begins_with_more_classes_than_the_served_networks_have(tmp_path):
+    torch.manual_seed(0)
+    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(graph.ATOMS) - 4))
+    fewer.seer.atom[2].bias.data[:-2] -= 50  # Logits of any height mean the same.
+    graphs.save(fewer.half().float().eval(), tmp_path)
+    batch = batches().batch(0)
+    model = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    start.fill(model, tmp_path, batch)
+    with torch.no_grad():
+        atoms, wanted = model.eval()(batch)[0], fewer(batch)[0]
+    same = [*range(1 + len(graph.ATOMS) - 5), *range(-3, 0)]  # what is unknown, and the offsets, are the last of both
+    torch.testing.assert_close(atoms[:, same], wanted[:, same], atol=0.05, rtol=0.02)
+    assert (atoms[:, -7:-3].amax(1) < wanted[:, :-2].amax(1)).all()
 
 
 def test_weights_are_averaged_and_norms_taken_anew():

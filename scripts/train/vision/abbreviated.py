@@ -66,7 +66,7 @@ PATTERNS = _patterns()
 
 def condensed(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """The molecule, now and then with abbreviations in place of some of its groups."""
-    return _condensed(molecule, random) if random.random() < PART else molecule
+    return grouped(molecule, random) if random.random() < PART else molecule
 
 
 def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
@@ -76,13 +76,14 @@ def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
         return estranged(molecule, random)
     if chance > STRANGE_PART + PART:
         return molecule
-    out = Chem.RWMol(_condensed(molecule, random))
+    out = Chem.RWMol(grouped(molecule, random))
     if random.random() < GRAFTED_PART:
         _graft(out, random)
     return out.GetMol()
 
 
-def _condensed(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+def grouped(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """The molecule with abbreviations in place of some of its groups, or all of them."""
     out = Chem.RWMol(molecule)
     keep = random.choice([0.4, 0.8, 1.0])
     gone: set[int] = set()

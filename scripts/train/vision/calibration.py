@@ -8,7 +8,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from scripts.train.vision import evaluation, negatives
+from scripts.train.vision import abbreviated, evaluation, negatives
 
 from ink import ink_of  # isort: skip
 from reader import Calibration, Reader, lines_box  # isort: skip
@@ -29,11 +29,13 @@ def fit(features: np.ndarray, right: np.ndarray, weight: float = 1e-3, rounds: i
 
 
 def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
-    """From `count` drawings in the default style, as many in varied ones, half as many of either with a label that the reader does not
-    know, and `count` pictures that are no molecules. A drawing that is said to have such a label has no confidence to be fitted."""
+    """From `count` drawings in the default style, as many in varied ones, half as many in the default style with abbreviations and in either
+    with a label that the reader does not know, and `count` pictures that are no molecules. A drawing that is said to have such a label has no
+    confidence to be fitted."""
     views, exact = [], []
-    for strange, default in ((False, True), (False, False), (True, True), (True, False)):
-        for smiles, png in evaluation.pictures(molecules, count // 2 if strange else count, default, seed, strange):
+    for alter, default in ((None, True), (None, False), (abbreviated.grouped, True), (abbreviated.estranged, True), (abbreviated.estranged, False)):
+        strange = alter is abbreviated.estranged
+        for smiles, png in evaluation.pictures(molecules, count // 2 if alter else count, default, seed, alter):
             ink = ink_of(Image.open(io.BytesIO(png)))
             view = reader.views(ink, lines_box(ink), looks=0)[0]
             views.append(view)

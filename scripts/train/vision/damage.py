@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.12
+GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.07
 """Parts of the pictures."""
 
 

@@ -14,7 +14,7 @@ from rdkit import Chem
 from scripts.train.batches import send
 from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import abbreviated, corpus, data
-from scripts.train.vision.drawing import picture, settled
+from scripts.train.vision.drawing import Alter, picture, settled
 from scripts.train.vision.model import Model
 
 from marks import UNKNOWN  # isort: skip
@@ -48,17 +48,17 @@ class Trained:
             return self.model.liner(*rows).float().cpu().numpy()
 
 
-def pictures(molecules: list[str], count: int, default: bool, seed: int, strange: bool = False) -> list[tuple[str, bytes]]:
-    """Canonical SMILES and PNG files of the first `count` molecules of a shuffle, each with a label or an isotope that the reader does not
-    know where strange, else none with one; the same for the same seed."""
+def pictures(molecules: list[str], count: int, default: bool, seed: int, alter: Alter | None = None) -> list[tuple[str, bytes]]:
+    """Canonical SMILES and PNG files of the first `count` molecules of a shuffle, altered as a function of scripts.train.vision.abbreviated
+    does; each with a label or an isotope that the reader does not know where that is estranged, else none with one; the same for the same seed."""
     out = []
     for number, smiles in enumerate(Random(seed).sample(molecules, len(molecules))):
         if len(out) == count:
             break
         if not settled(smiles):
             continue
-        png, drawing = picture(smiles, Random(f"{seed}/{number}"), default, abbreviated.estranged if strange else None)
-        if strange == (UNKNOWN in drawing.atoms):
+        png, drawing = picture(smiles, Random(f"{seed}/{number}"), default, alter)
+        if (alter is abbreviated.estranged) == (UNKNOWN in drawing.atoms):
             out.append((Chem.CanonSmiles(smiles), png))
     return out
 

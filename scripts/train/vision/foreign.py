@@ -121,10 +121,7 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
         if labelled:
             return None
         points = np.zeros((0, 2))
-    small = io.BytesIO()
-    image.quantize(32).save(small, "PNG", optimize=True)
-    return {"png": base64.b64encode(small.getvalue()).decode(), "points": np.round(points, ROUNDING).tolist(), "atoms": marks,
-            "bonds": bonds.tolist(), "smiles": smiles, "numbered": picture.numbered}
+    return written(image, points, marks, bonds) | {"smiles": smiles, "numbered": picture.numbered}
 
 
 Record = Callable[[Random], dict | None]
@@ -148,10 +145,35 @@ def plain(name: str, molecules: Corpus) -> Record:
 
     def record(random: Random) -> dict | None:
         smiles = molecules.draw(random)
-        png, text = draw(smiles)
-        return {"png": base64.b64encode(png).decode(), "smiles": smiles} if _shown(text) == Chem.CanonSmiles(smiles) else None
+        png, text = draw(smiles) or (None, None)
+        if png is None or (text is not None and _shown(text) != Chem.CanonSmiles(smiles)):
+            return None
+        return {"png": base64.b64encode(png).decode(), "smiles": smiles}
 
     return record
+
+
+def own(name: str, molecules: Corpus) -> Record:
+    """Makes drawings in random styles to learn from, with the program's own coordinates, but for those that show another molecule."""
+    draw = programs.OWN[name]()
+
+    def record(random: Random) -> dict | None:
+        smiles = molecules.draw(random)
+        if Chem.MolFromSmiles(smiles) is None:
+            return None
+        labels, text = draw(smiles, random) or (None, None)
+        if labels is None or _shown(text) != Chem.CanonSmiles(smiles):
+            return None
+        return written(Image.open(io.BytesIO(labels.png)).convert("RGB"), labels.points, labels.marks, labels.bonds) | {"smiles": smiles, "numbered": False}
+
+    return record
+
+
+def written(image: Image.Image, points: np.ndarray, marks: list[str], bonds: np.ndarray) -> dict:
+    """What a record keeps of a picture and its labels."""
+    small = io.BytesIO()
+    image.quantize(32).save(small, "PNG", optimize=True)
+    return {"png": base64.b64encode(small.getvalue()).decode(), "points": np.round(points, ROUNDING).tolist(), "atoms": marks, "bonds": bonds.tolist()}
 
 
 def make(path: Path, count: int, record: Record, seed: str) -> None:
@@ -171,7 +193,7 @@ def make(path: Path, count: int, record: Record, seed: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.foreign", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--programs", default="indigo,openbabel,cdk,chython", help="which of " + ", ".join(programs.PROGRAMS))
+    parser.add_argument("--programs", default="indigo,openbabel,cdk,chython", help="which of " + ", ".join([*programs.PROGRAMS, *programs.OWN]))
     parser.add_argument("--count", type=int, default=6000, help="drawings a program")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--molecules", type=Path, help="draw those of a file, one SMILES a line, instead: for measuring")
@@ -184,7 +206,12 @@ def main() -> None:
     layouts = [programs.LAYOUTS[name]() for name in given.layouts.split(",") if name]
     end = "-plain" if given.plain else "-layouts" if layouts else ""
     for name in given.programs.split(","):
-        record = plain(name, chosen) if given.plain else styled(name, chosen, layouts, labelled=given.molecules is None)
+        if given.plain:
+            record = plain(name, chosen)
+        elif name in programs.OWN:
+            record = own(name, chosen)
+        else:
+            record = styled(name, chosen, layouts, labelled=given.molecules is None)
         make(given.to / f"{name}{end}.jsonl", given.count, record, f"{given.seed}/{name}")
 
 

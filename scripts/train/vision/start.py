@@ -1,7 +1,7 @@
 """The weights of a served reader, to train on: out of seer.onnx and liner.onnx, where each norm is folded into the matrix before it.
 
 The norms of the new model are set so that on a batch they change nothing: then it begins as the served one was. Classes and kinds of
-line that the served networks did not have begin at small weights; residual blocks that they did not have begin by passing on what they get
+line that the served networks did not have begin at the mean of those that they had; residual blocks that they did not have begin by passing on what they get
 (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
 """
 
@@ -46,14 +46,21 @@ def fill(model: Model, folder: Path, batch: dict[str, torch.Tensor]) -> None:
         _up(up, weights)
         _block(block, weights)
     _layer(seer.atom[0], weights)
-    _head(seer.atom[2], weights, last=2)
+    _head(seer.atom[2], weights, last=3)  # what is unknown, and the two offsets
     weights = iter(stored(folder / "liner.onnx"))
     _layer(model.liner.features, weights)
     model.liner.shape.weight.copy_(next(weights).T)
     _layer(model.liner.hide, weights)
     _head(model.liner.out, weights, last=0)
+    added = [*seer.at8[at8:], *seer.at16[at16:]]
+    _pass_on(added)  # so that the norms behind them are set on what they will see
     _settle(model, batch)
-    for block in [*seer.at8[at8:], *seer.at16[at16:]]:
+    _pass_on(added)
+
+
+def _pass_on(blocks: list[Block]) -> None:
+    """Makes blocks give what they get."""
+    for block in blocks:
         block.last.weight.zero_()
         block.last.bias.zero_()
 
@@ -104,8 +111,8 @@ def _head(layer: nn.Linear, weights, last: int) -> None:
     """An output layer with more rows than the stored one, whose last rows stay the last."""
     weight, bias = next(weights).T, next(weights)
     had = len(bias) - last
-    layer.weight.mul_(0.1)
-    layer.bias.fill_(float(bias[:had].min()) - 1)
+    layer.weight.copy_(weight[:had].mean(0))  # Logits mean something beside each other only: a number of its own may be above them all.
+    layer.bias.fill_(float(bias[:had].mean()) - 1)
     layer.weight[:had], layer.bias[:had] = weight[:had], bias[:had]
     if last:
         layer.weight[-last:], layer.bias[-last:] = weight[-last:], bias[-last:]

@@ -40,7 +40,7 @@ def varied(molecule: Chem.Mol, random: Random) -> tuple[rdMolDraw2D.MolDraw2DCai
             chosen.fixedBondLength = random.uniform(14, 36)
     else:
         _lines_and_colours(chosen, random)
-    _notes(chosen, random)
+    annotate(chosen, molecule, random)
     return drawer, _legend(random)
 
 
@@ -84,8 +84,12 @@ def fonts() -> tuple[str, ...]:
     return tuple(plain) or ("",)
 
 
-def _notes(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
-    """Numbers of atoms, and stereo labels."""
+NOTES = ("abs", "abs", "or1", "or2", "&1", "&2", "and1", "R", "S", "R*", "S*", "r", "s", "?", "*", "a", "b")
+"""Of programs that say by letters which stereocentres are known."""
+
+
+def annotate(chosen: rdMolDraw2D.MolDrawOptions, molecule: Chem.Mol, random: Random) -> None:
+    """Numbers of atoms, stereo labels, and other small letters beside atoms."""
     chance = random.random()
     if chance < 0.1:
         chosen.addAtomIndices = True
@@ -93,6 +97,11 @@ def _notes(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
     elif chance < 0.22:
         chosen.addStereoAnnotation = True
         chosen.annotationFontScale = random.uniform(0.4, 0.8)
+    elif chance < 0.28:
+        chosen.annotationFontScale = random.uniform(0.4, 0.8)
+        centres = [a for a in molecule.GetAtoms() if a.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED]
+        for atom in centres or random.sample(list(molecule.GetAtoms()), min(2, molecule.GetNumAtoms())):
+            atom.SetProp("atomNote", random.choice(NOTES))
 
 
 def _legend(random: Random) -> str:
