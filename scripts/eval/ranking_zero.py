@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ from scripts.eval import retrieval_models as models
 from scripts.train.embedding import corpora
 
 SHORT_PAIRS = Path(__file__).with_name("short_pairs.txt")
-SENTENCE = range(25, 350)  # characters of a text that counts as a sentence
 COLUMNS = ("queries", "right above 0", "near below 0", "other below 0", "best threshold", "right and near there")
 
 Triple = tuple[str, str, str]
@@ -46,7 +44,7 @@ def whole(collection: corpora.Collection, embedding: models.Embedder, chance: ra
     asked = embedding.vectors([q.text for q in queries], "query")
     found = []
     for query, row in zip(queries, asked @ passages.T):
-        wrong = [pids[i] for i in np.argsort(-row, kind="stable") if pids[i] not in query.positives and not holds(texts[pids[i]], query.answer)]
+        wrong = [pids[i] for i in np.argsort(-row, kind="stable") if pids[i] not in query.positives and not corpora.holds(texts[pids[i]], query.answer)]
         if len(wrong) > 1:
             found.append((query.text, (texts[min(query.positives)], texts[wrong[0]], texts[chance.choice(wrong[1:])])))
     return found
@@ -57,22 +55,11 @@ def sentences(collection: corpora.Collection, most: int, chance: random.Random) 
     found: list[tuple[str, Triple]] = []
     texts = list(collection.passages.values())
     for query in chance.sample(collection.queries, len(collection.queries)):
-        own = split(collection.passages[min(query.positives)])
-        right = [s for s in own if holds(s, query.answer)]
-        near = [s for s in own if s not in right]
-        other = [s for s in split(chance.choice(texts)) if not holds(s, query.answer)]
+        right, near = corpora.answering(collection, query)
+        other = [s for s in corpora.split(chance.choice(texts)) if not corpora.holds(s, query.answer)]
         if right and near and other and len(found) < most:
             found.append((query.text, (right[0], chance.choice(near), chance.choice(other))))
     return found
-
-
-def split(text: str) -> list[str]:
-    return [s for s in re.split(r'(?<=[.!?])\s+(?=[A-Z"])', text) if len(s) in SENTENCE]
-
-
-def holds(text: str, answer: str) -> bool:
-    """Whether a text holds the words of an answer; an answer of one or two characters tells nothing."""
-    return len(answer) > 2 and answer.lower() in text.lower()
 
 
 def figures(logits: np.ndarray) -> list[float]:

@@ -216,7 +216,7 @@ def test_lists_begin_with_what_is_right():
 
 
 NOUNS = """  1 This software and database is being provided to you, the LICENSEE, by Princeton University
-00000001 06 n 01 medicine 0 002 ~ 00000002 n 0000 ~ 00000003 n 0000 | (medicine) something that treats or prevents symptoms of disease
+00000001 06 n 01 medicine 0 003 ~ 00000002 n 0000 ~ 00000003 n 0000 ~ 00000006 n 0000 | (medicine) something that treats or prevents symptoms of disease
 00000002 06 n 02 analgesic 0 pain_pill 0 003 @ 00000001 n 0000 ~ 00000004 n 0000 + 00000009 v 0101 | a medicine used to relieve pain; "he took an analgesic"
 00000003 06 n 01 antipyretic 0 002 @ 00000001 n 0000 ~ 00000005 n 0000 | any medicine that lowers body temperature to prevent or alleviate fever
 00000004 06 n 01 aspirin 0 001 @ 00000002 n 0000 | the acetylated derivative of salicylic acid; used as an analgesic
@@ -226,7 +226,7 @@ NOUNS = """  1 This software and database is being provided to you, the LICENSEE
 
 
 def test_short_questions_come_out_of_a_dictionary(tmp_path):
-    (tmp_path / "data.noun").write_text(NOUNS.replace("002 ~ 00000002 n 0000 ~ 00000003 n 0000", "003 ~ 00000002 n 0000 ~ 00000003 n 0000 ~ 00000006 n 0000"))
+    (tmp_path / "data.noun").write_text(NOUNS)
     source = short.Dictionary(tmp_path)
     pain = source.all["00000002"]
     assert (pain.words, pain.gloss, pain.above, pain.kinds) == (["analgesic", "pain pill"], "a medicine used to relieve pain", ["00000001"], ["00000004"])

@@ -22,6 +22,8 @@ MEASURE_SETS = ("squadshifts_amazon", "squadshifts_reddit", "xquad")
 # Titles that only number the document tell nothing.
 IDLE_TITLES = ("squadshifts_amazon", "squadshifts_reddit")
 
+SENTENCE = range(25, 350)  # characters of a text that counts as a sentence
+
 STOP_WORDS = frozenset(
     """a an and any are as at be been but by can could did do does for from had has have he her his how i if in into
     is it its may might more most much my no not of on or our she should so some such than that the their them then
@@ -148,6 +150,23 @@ def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
         queries += [Query(pid, text, found) for pid, text in asking]
     topics = {pid: label for label, members in groups.items() for pid, _ in members}
     return Collection("banking77", passages, queries, topics=topics), set(passages)
+
+
+def split(text: str) -> list[str]:
+    """The sentences of a text that are neither scraps nor paragraphs."""
+    return [s for s in re.split(r'(?<=[.!?])\s+(?=[A-Z"])', text) if len(s) in SENTENCE]
+
+
+def holds(text: str, answer: str) -> bool:
+    """Whether a text holds the words of an answer; an answer of one or two characters tells nothing."""
+    return len(answer) > 2 and answer.lower() in text.lower()
+
+
+def answering(collection: Collection, query: Query) -> tuple[list[str], list[str]]:
+    """Of the sentences of a query's passage those that hold the answer, and the others."""
+    own = split(collection.passages[min(query.positives)])
+    right = [s for s in own if holds(s, query.answer)]
+    return right, [s for s in own if s not in right]
 
 
 def titled(collection: Collection, pid: str) -> str:

@@ -21,8 +21,6 @@ from scripts.train.embedding.examples import Mined
 from scripts.train.ranking.pairs import Asked
 
 WORDNET = Path("/usr/share/wordnet")
-SENTENCE = range(25, 350)
-"""Characters of a text that counts as a sentence."""
 ANSWERED = ("squadshifts_new_wiki", "nq_gold")
 """Sets whose questions say which words answer them."""
 USED = re.compile(r"(?:the |an? |any )?((?:[\w-]+ ){0,2}?[\w-]+) "
@@ -177,16 +175,9 @@ def sentences(data: Path, most: int, seed: int) -> Iterator[tuple[str, str, list
         collection = corpora.load(data, name, "train", 0)
         random = Random(f"{seed} sentences {name}")
         for query in random.sample(collection.queries, min(most, len(collection.queries))):
-            own = split(collection.passages[min(query.positives)])
-            right = [s for s in own if len(query.answer) > 2 and query.answer.lower() in s.lower()]
-            wrong = [s for s in own if s not in right]
+            right, wrong = corpora.answering(collection, query)
             if right and len(wrong) > 1:
                 yield query.text, right[0], wrong
-
-
-def split(text: str) -> list[str]:
-    """The sentences of a text."""
-    return [s for s in re.split(r'(?<=[.!?])\s+(?=[A-Z"])', text) if len(s) in SENTENCE]
 
 
 def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> Asked:

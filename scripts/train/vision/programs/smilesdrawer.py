@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from random import Random
 
 import numpy as np
@@ -53,7 +54,7 @@ def own() -> Own:
         box = (x - margin, y - margin, width + 2 * margin, height + 2 * margin)
         svg = re.sub(r'viewBox="[^"]*"', 'viewBox="{} {} {} {}"'.format(*box), still(answer["svg"]))
         pixels = max(120, min(900, round(box[2] / BOND * random.choice([14, 18, 22, 26, 30, 36, 44]))))
-        svg = re.sub(r'( width| height)="500"', rf'\1="{pixels}"', svg, count=2)
+        svg = re.sub(rf'( width| height)="{SIDE}"', rf'\1="{pixels}"', svg, count=2)
         points, marks, bonds = labels
         labels = Labelled(rasterised(svg, random.choice(FAMILIES), pixels), (points - np.array(box[:2])) * pixels / box[2], marks, bonds)
         return labels, text
@@ -79,6 +80,14 @@ def still(svg: str) -> str:
     return re.sub(r'style="transform: translateX\(([^)]*)px\) translateY\(([^)]*)px\)"', r'transform="translate(\1,\2)"', svg)
 
 
+def between(answer: dict, atoms: Collection[int]) -> Iterator[tuple[int, int, list[int | None], str]]:
+    """The bonds between some of the drawn atoms: the ends, the narrow one first, their indices in the SMILES, and the wedge."""
+    for bond in answer["bonds"]:
+        first, second = bond["atoms"] if bond["narrow"] == bond["atoms"][0] else reversed(bond["atoms"])
+        if first in atoms and second in atoms:
+            yield first, second, [answer["atoms"][number]["index"] for number in (first, second)], bond["wedge"]
+
+
 def block(smiles: str, answer: dict) -> str | None:
     """A V2000 mol file of what is drawn; None where SmilesDrawer failed."""
     molecule = Chem.MolFromSmiles(smiles)
@@ -95,13 +104,9 @@ def block(smiles: str, answer: dict) -> str | None:
         if atom["isotope"]:
             charged.append(f"M  ISO  1{place[number] + 1:4d}{atom['isotope']:4d}")
     lines = []
-    for bond in answer["bonds"]:
-        first, second = bond["atoms"] if bond["narrow"] == bond["atoms"][0] else reversed(bond["atoms"])
-        if first not in place or second not in place:
-            continue
-        ends = [answer["atoms"][number]["index"] for number in (first, second)]
+    for first, second, ends, wedged in between(answer, place):
         order = 1 if None in ends else int(molecule.GetBondBetweenAtoms(*ends).GetBondTypeAsDouble())
-        wedge = {"up": 1, "down": 6}.get(bond["wedge"], 0) if order == 1 else 0  # None is drawn on a double bond.
+        wedge = {"up": 1, "down": 6}.get(wedged, 0) if order == 1 else 0  # None is drawn on a double bond.
         lines.append(f"{place[first] + 1:3d}{place[second] + 1:3d}{order:3d}{wedge:3d}")
     counts = f"{len(rows):3d}{len(lines):3d}  0  0  1  0  0  0  0  0999 V2000"
     return "\n".join(["", "", "", counts, *rows, *lines, *charged, "M  END", ""])
@@ -132,18 +137,14 @@ def labelled(smiles: str, answer: dict) -> tuple[np.ndarray, list[str], np.ndarr
     circled = {frozenset((ring[i - 1], ring[i])) for ring in answer["circles"] for i in range(len(ring))}
     place = {number: count for count, number in enumerate(marks)}
     lines = []
-    for bond in answer["bonds"]:
-        first, second = bond["atoms"] if bond["narrow"] == bond["atoms"][0] else reversed(bond["atoms"])
-        if first not in place or second not in place:
-            continue
-        ends = [answer["atoms"][number]["index"] for number in (first, second)]
+    for first, second, ends, wedged in between(answer, place):
         kind = drawing.SINGLE if None in ends else drawing.kind(written.GetBondBetweenAtoms(*ends))
         if frozenset((first, second)) in circled:
             kind = AROMATIC
         elif kind == AROMATIC:
             return None
         if kind == drawing.SINGLE:
-            kind = {"up": WEDGE, "down": DASH}.get(bond["wedge"], kind)
+            kind = {"up": WEDGE, "down": DASH}.get(wedged, kind)
         lines.append((place[first], place[second], kind))
     if answer["dashed"] or len(lines) < 2:
         return None
