@@ -421,6 +421,32 @@ def test_what_smilesdrawer_draws_otherwise_is_found_out():
     assert smilesdrawer.block(SULFONAMIDE, {"error": "SyntaxError"}) is None
 
 
+def by_itself(smiles: str) -> tuple[bytes, str] | None:
+    """A program that lays out and draws SMILES, and says what it drew."""
+    molecule = Chem.MolFromSmiles(smiles)
+    if molecule.GetNumAtoms() == 1:
+        return None
+    molecule = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=True)
+    drawer = rdMolDraw2D.MolDraw2DCairo(300, 300)
+    drawer.DrawMolecule(molecule)
+    drawer.FinishDrawing()
+    return drawer.GetDrawingText(), Chem.MolToMolBlock(molecule)
+
+
+def test_what_a_program_draws_by_itself_is_labelled(monkeypatch):
+    monkeypatch.setitem(foreign.programs.PLAIN, "other", lambda: by_itself)
+    molecules = corpus.Corpus([(1.0, ["C[C@H](N)c1ccc(C#N)cc1"])], [])
+    record = foreign.plain("other", molecules, labelled=True)(Random(0))
+    kinds = [kind for *_, kind in record["bonds"]]
+    assert record["atoms"] == ["C", "C", "NH2", "C", "C", "C", "C", "C", "N", "C", "C"]
+    assert [kinds.count(kind) for kind in (graph.SINGLE, graph.DOUBLE, graph.TRIPLE)] == [6, 3, 1]
+    assert kinds.count(graph.WEDGE) + kinds.count(graph.DASH) == 1
+    lengths = [np.linalg.norm(np.subtract(record["points"][a], record["points"][b])) for a, b, _ in record["bonds"]]
+    assert min(lengths) > 0.8 * max(lengths) > 10
+    assert set(foreign.plain("other", molecules, labelled=False)(Random(0))) == {"png", "smiles"}
+    assert foreign.plain("other", corpus.Corpus([(1.0, ["C", "c1cccc1"])], []), labelled=True)(Random(0)) is None
+
+
 def test_molecules_that_rdkit_does_not_read_are_passed_over():
     mixed = data.Batches(corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []), data.Foreign(Path("nowhere")), 12, 1, uses=1)
     assert all(len(mixed.drawings(group)) == 12 for group in range(20))  # a piece is cut out of one in 17

@@ -4,10 +4,10 @@
     .venv-renderers/bin/python -m scripts.train.vision.foreign --data DATA --programs indigo,openbabel,cdk,chython --count 6000
 
 writes runs/drawings/PROGRAM.jsonl: a drawing a line, its picture as base64 of a PNG file, its atoms and lines. A file that is there
-is made longer. With --layouts indigo,openbabel,cdk the coordinates are by these instead of RDKit's, in PROGRAM-layouts.jsonl.
+is made longer. With --layouts indigo,openbabel,cdk the coordinates are by these instead of RDKit's, in PROGRAM-layouts.jsonl; with
+--plain --programs openbabel,cdk,chython each draws SMILES as when nothing is set, in PROGRAM-plain.jsonl.
 
-For measuring: --molecules FILE --to FOLDER, which scripts.eval.drawings then reads; with --plain as each program draws SMILES when
-nothing is set, with coordinates of its own, into PROGRAM-plain.jsonl.
+For measuring: --molecules FILE --to FOLDER, which scripts.eval.drawings then reads; with --plain any program.
 """
 
 from __future__ import annotations
@@ -94,6 +94,12 @@ def lines(text: str) -> np.ndarray:
     return np.array(out, np.int64).reshape(-1, 3)
 
 
+def found(image: Image.Image, molecule: Chem.Mol, bonds: np.ndarray) -> np.ndarray | None:
+    """Where the atoms of a molecule with coordinates are in a picture of it, float32 [atoms, 2] in pixels; None where no place fits."""
+    single = np.flatnonzero(~np.isin(bonds[:, 2], (DOUBLE, AROMATIC)))
+    return located.located(ink_of(image), molecule.GetConformer().GetPositions()[:, :2], bonds[single] if len(single) > 3 else bonds)
+
+
 def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, alter: drawing.Alter | None, labelled: bool = True,
           layout: programs.Layout | None = None) -> dict | None:
     """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says, where RDKit does not read
@@ -114,9 +120,7 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
         for row in bonds:
             if {row[0], row[1]} == {first, second}:
                 row[2] = AROMATIC
-    single = np.flatnonzero(~np.isin(bonds[:, 2], (DOUBLE, AROMATIC)))
-    positions = molecule.GetConformer().GetPositions()[:, :2]
-    points = located.located(ink_of(image), positions, bonds[single] if len(single) > 3 else bonds)
+    points = found(image, molecule, bonds)
     if points is None:
         if labelled:
             return None
@@ -139,16 +143,26 @@ def styled(name: str, molecules: Corpus, layouts: list[programs.Layout], labelle
     return record
 
 
-def plain(name: str, molecules: Corpus) -> Record:
-    """Makes drawings as a program does when nothing is set, but for those that show another molecule by the program's own mol file."""
+def plain(name: str, molecules: Corpus, labelled: bool) -> Record:
+    """Makes drawings as a program does when nothing is set, but for those that show another molecule by the program's own mol file;
+    labelled by that file where they are to learn from."""
     draw = programs.PLAIN[name]()
 
     def record(random: Random) -> dict | None:
         smiles = molecules.draw(random)
+        if Chem.MolFromSmiles(smiles) is None:
+            return None
         png, text = draw(smiles) or (None, None)
         if png is None or (text is not None and _shown(text) != Chem.CanonSmiles(smiles)):
             return None
-        return {"png": base64.b64encode(png).decode(), "smiles": smiles}
+        if not labelled:
+            return {"png": base64.b64encode(png).decode(), "smiles": smiles}
+        image, bonds = Image.open(io.BytesIO(png)).convert("RGB"), lines(text)
+        molecule = Chem.MolFromMolBlock(text, removeHs=False)
+        points = found(image, molecule, bonds) if len(bonds) > 1 else None
+        if points is None:
+            return None
+        return written(image, points, [drawing.atom_class(a) for a in molecule.GetAtoms()], bonds) | {"smiles": smiles, "numbered": False}
 
     return record
 
@@ -206,8 +220,10 @@ def main() -> None:
     layouts = [programs.LAYOUTS[name]() for name in given.layouts.split(",") if name]
     end = "-plain" if given.plain else "-layouts" if layouts else ""
     for name in given.programs.split(","):
+        if given.plain and not given.molecules and name not in programs.TOLD:
+            parser.error(f"--plain without --molecules is for {', '.join(sorted(programs.TOLD))}, not for {name}")
         if given.plain:
-            record = plain(name, chosen)
+            record = plain(name, chosen, labelled=given.molecules is None)
         elif name in programs.OWN:
             record = own(name, chosen)
         else:

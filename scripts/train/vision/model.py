@@ -31,7 +31,8 @@ class Shape:
 
 PRESETS = {
     "tiny": {"widths": (8, 12, 16, 20), "blocks": (1, 1), "features": 12},
-    "cpu": {},
+    "cpu": {"blocks": (2, 2)},
+    "deep": {},
     "gpu": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128},
 }
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from scripts.train.vision.programs import cdk, chython, indigo, openbabel, openchemlib, pikachu, smilesdrawer
 from scripts.train.vision.programs.picture import Draw, Labelled, Layout, Own, Picture, Plain
 
-__all__ = ["ALIASES", "LAYOUTS", "OWN", "PLAIN", "PROGRAMS", "Draw", "Labelled", "Layout", "Own", "Picture", "Plain"]
+__all__ = ["ALIASES", "LAYOUTS", "OWN", "PLAIN", "PROGRAMS", "TOLD", "Draw", "Labelled", "Layout", "Own", "Picture", "Plain"]
 PROGRAMS: dict[str, Callable[[], Draw]] = {
     "indigo": indigo.styled, "indigo-numbered": functools.partial(indigo.styled, numbered=1.0), "openbabel": openbabel.styled, "cdk": cdk.styled,
     "chython": chython.styled, "openchemlib": openchemlib.styled}
@@ -25,3 +25,5 @@ OWN: dict[str, Callable[[], Own]] = {"smilesdrawer": smilesdrawer.own}
 LAYOUTS: dict[str, Callable[[], Layout]] = {"indigo": indigo.layout, "openbabel": openbabel.layout, "cdk": cdk.layout}
 ALIASES = frozenset({"openbabel", "openchemlib"})
 """Programs that write the alias of an atom in its place, which is how a mol file names an abbreviation."""
+TOLD = frozenset({"openbabel", "cdk", "chython"})
+"""Programs whose mol file says, atom by atom and line by line, what they draw when nothing is set."""

@@ -53,10 +53,14 @@ def styled() -> Draw:
 
 def plain() -> Plain:
     import chython as kit
+    from chython.exceptions import ImplementationError
 
-    def draw(smiles: str) -> tuple[bytes, str]:
+    def draw(smiles: str) -> tuple[bytes, str] | None:
         molecule = kit.smiles(smiles)
-        molecule.clean2d()
+        try:
+            molecule.clean2d()
+        except ImplementationError:  # Of some small and some bridged molecules.
+            return None
         svg = re.sub(r'="([0-9.]+)mm"', lambda size: f'="{float(size[1]) * PIXELS:.1f}"', str(molecule.depict()), count=2)
         return rasterised(svg), kit.mol(molecule)
 

@@ -41,7 +41,7 @@ def styled(numbered: float = 0.1) -> Draw:
 
 
 def plain() -> Plain:
-    from indigo import Indigo
+    from indigo import Indigo, IndigoException
     from indigo.renderer import IndigoRenderer
 
     session = Indigo()
@@ -49,8 +49,11 @@ def plain() -> Plain:
     session.setOption("render-output-format", "png")
     session.setOption("ignore-stereochemistry-errors", True)  # Of a layout with two atoms at one place.
 
-    def draw(smiles: str) -> tuple[bytes, str]:
-        molecule = session.loadMolecule(smiles)
+    def draw(smiles: str) -> tuple[bytes, str] | None:
+        try:
+            molecule = session.loadMolecule(smiles)
+        except IndigoException:  # An element that it does not read in a ring with circles.
+            return None
         molecule.layout()
         return bytes(renderer.renderToBuffer(molecule)), molecule.molfile()
 

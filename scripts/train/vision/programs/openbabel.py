@@ -37,11 +37,13 @@ def plain() -> Plain:
     ob.obErrorLog.SetOutputLevel(0)
     operation = ob.OBOp.FindType("gen2D")
 
-    def draw(smiles: str) -> tuple[bytes, str]:
+    def draw(smiles: str) -> tuple[bytes, str] | None:
         conversion, molecule = ob.OBConversion(), ob.OBMol()
         conversion.SetInAndOutFormats("smi", "svg")
         conversion.ReadString(molecule, smiles)
         operation.Do(molecule)
+        if not molecule.Has2D():  # A lone atom.
+            return None
         svg = conversion.WriteString(molecule)
         conversion.SetOutFormat("mol")
         return rasterised(svg), conversion.WriteString(molecule)
