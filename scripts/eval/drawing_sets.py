@@ -21,13 +21,18 @@ from rdkit.Chem import rdAbbreviations, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
+from scripts.train.vision import abbreviated as short
 from scripts.train.vision import damage
 from scripts.train.vision.drawing import settled
+
+from marks import GROUPS  # isort: skip
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
 PLAIN = ", nothing set"
 """Of a program's name: as it draws SMILES by itself."""
 Pictures = list[tuple[str, bytes]]
+WRITTEN = 2
+"""Drawings of each way of writing each group."""
 
 HARD = {
     "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5", "codeine": "COc1ccc2C[C@H]3N(C)CC[C@@]45[C@@H](Oc1c24)[C@@H](O)C=C[C@@H]35",
@@ -134,11 +139,66 @@ def grey(smiles: str, random: Random) -> Image.Image:
     return default(smiles, random).convert("L")
 
 
-def abbreviated(smiles: str, random: Random) -> Image.Image:
-    """RDKit's own abbreviations."""
+def abbreviated(smiles: str, random: Random) -> Image.Image | None:
+    """RDKit's own abbreviations; None where they say another molecule."""
     molecule = Chem.MolFromSmiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
-    return drawn(rdAbbreviations.CondenseMolAbbreviations(molecule, rdAbbreviations.GetDefaultAbbreviations(), maxCoverage=0.8), random)
+    condensed = rdAbbreviations.CondenseMolAbbreviations(molecule, rdAbbreviations.GetDefaultAbbreviations(), maxCoverage=0.8)
+    return drawn(condensed, random) if spelled_out(condensed) == Chem.MolToSmiles(molecule) else None
+
+
+def spelled_out(condensed: Chem.Mol) -> str:
+    """Canonical SMILES of what a drawing with RDKit's abbreviations says. RDKit writes iBu for sec-butyl and iPent for 2-pentyl, leaves
+    out the charge of an ammonium in NMe, and which stereocentre sec-butyl was."""
+    groups = {one.label: one.mol for one in rdAbbreviations.GetDefaultAbbreviations()}
+    groups |= {name: Chem.MolFromSmiles(text) for name, text in (("iBu", "*CC(C)C"), ("iPent", "*CCC(C)C"))}
+    molecule = Chem.RWMol(condensed)
+    for atom in condensed.GetAtoms():
+        if atom.HasProp("atomLabel"):
+            _put(molecule, atom.GetIdx(), groups[atom.GetProp("atomLabel")])
+    return Chem.CanonSmiles(Chem.MolToSmiles(molecule))
+
+
+def each_group(smiles: list[str], seed: int) -> Pictures:
+    """Each way of writing each group that the reader knows, in the place of an end of WRITTEN of the molecules."""
+    ended = [(s, at) for s in smiles if (at := _end(s)) is not None]
+    out: Pictures = []
+    for name, text in GROUPS.items():
+        for right, left in short.ways(name):
+            for _ in range(WRITTEN):
+                one, at = ended[len(out) % len(ended)]
+                molecule, meant = (Chem.RWMol(Chem.MolFromSmiles(one)) for _ in range(2))
+                short.stand_in(molecule, at, name, right, left)
+                _put(meant, at, Chem.MolFromSmiles("*" + text))
+                image = drawn(molecule, Random(f"{seed} {name} {right} {one}"))
+                out.append((Chem.CanonSmiles(Chem.MolToSmiles(meant)), file(image)))
+    return out
+
+
+def _end(smiles: str) -> int | None:
+    """The first carbon, nitrogen, oxygen or halogen that has one neighbour, a carbon, by a single bond."""
+    for atom in Chem.MolFromSmiles(smiles).GetAtoms():
+        if atom.GetDegree() == 1 and not atom.GetFormalCharge():
+            if atom.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE and atom.GetNeighbors()[0].GetSymbol() == "C":
+                return atom.GetIdx()
+    return None
+
+
+def _put(molecule: Chem.RWMol, at: int, group: Chem.Mol) -> None:
+    """A group in the place of an atom, which becomes the neighbour of the group's `*`, its first atom."""
+    group = Chem.Mol(group)
+    Chem.Kekulize(group, clearAromaticFlags=True)
+    there = {1: at}
+    for atom in group.GetAtoms():
+        one = Chem.Atom(atom.GetAtomicNum())
+        one.SetFormalCharge(atom.GetFormalCharge())
+        if atom.GetIdx() == 1:
+            molecule.ReplaceAtom(at, one)
+        elif atom.GetIdx():
+            there[atom.GetIdx()] = molecule.AddAtom(one)
+    for bond in group.GetBonds():
+        if bond.GetBeginAtomIdx():
+            molecule.AddBond(there[bond.GetBeginAtomIdx()], there[bond.GetEndAtomIdx()], bond.GetBondType())
 
 
 def numbered(smiles: str, random: Random) -> Image.Image:
@@ -154,7 +214,7 @@ def photographed(smiles: str, random: Random) -> Image.Image:
     return image
 
 
-KINDS: dict[str, Callable[[str, Random], Image.Image]] = {
+KINDS: dict[str, Callable[[str, Random], Image.Image | None]] = {
     "RDKit": default, "framed": framed, "turned by quarters": turned, "transparent": transparent, "grey levels": grey, "abbreviations": abbreviated,
     "atom numbers": numbered, "mild photographs": photographed,
 }
@@ -171,7 +231,11 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     """All kinds; those of other programs out of PROGRAM.jsonl and PROGRAM-plain.jsonl files of a folder, as scripts.train.vision.foreign
     writes them; where some have numbers in the place of carbons, both parts apart too."""
     chosen = molecules(data, count, seed)
-    out: dict[str, Pictures] = {kind: [(s, file(make(s, Random(f"{seed} {kind} {s}")))) for s in chosen] for kind, make in KINDS.items()}
+    out: dict[str, Pictures] = {}
+    for kind, make in KINDS.items():
+        images = ((s, make(s, Random(f"{seed} {kind} {s}"))) for s in chosen)
+        out[kind] = [(s, file(image)) for s, image in images if image is not None]
+    out["each abbreviation that it knows"] = each_group(chosen, seed)
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
     out["hard structures"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()]
     out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]

@@ -20,7 +20,7 @@ from scripts.eval.chat import API, ENTRY, NOTHING
 from scripts.eval.chat_questions import smiles
 
 ASK = "What is the SMILES of this molecule?"
-TRAINED = {"indigo", "openbabel", "cdk", "chython"}
+TRAINED = {"indigo", "openbabel", "cdk", "chython", "smilesdrawer"}
 """Programs whose drawings, of other molecules, the reader was trained on."""
 UNREADABLE = (*NOTHING, "I could not read it", "I do not know")
 
@@ -80,10 +80,12 @@ def main() -> None:
     if given.write:
         command = f"python -m scripts.eval.drawings --count {given.count} --seed {given.seed} --drawings FOLDER --write"
         note = ("The molecules are of ZINC250k's, the broad and the everyday validation files, a third each. Photographs are made by the code that makes "
-                "those for training (`scripts/train/vision/damage.py`), so take that row as a bound from above; abbreviations are RDKit's own list. "
-                "Drawings by other programs have RDKit's coordinates, random styles and sizes; \"nothing set\" is what a program makes of SMILES by\n"
-                "itself, with coordinates, sizes and notes of its own (OpenChemLib at 300 x 200, Chython's millimetres at 96 dpi), but for those that "
-                "show another molecule by what the program itself says of them (PIKAChU says nothing; SmilesDrawer cuts off letters at the edge).\n")
+                "those for training (`scripts/train/vision/damage.py`), so take that row as a bound from above. Abbreviations are RDKit's own list, but "
+                "for drawings\nthat say another molecule (iBu for sec-butyl, iPent for 2-pentyl, NMe for an ammonium); below them, each way of writing each "
+                "group that the reader knows, twice. Drawings by other programs have RDKit's coordinates, random styles and sizes; \"nothing set\" is\n"
+                "what a program makes of SMILES by itself, with coordinates, sizes and notes of its own (OpenChemLib at 300 x 200, Chython's millimetres at "
+                "96 dpi), but for those that show another molecule by what the program itself says of them (PIKAChU says nothing; SmilesDrawer cuts off\n"
+                "letters at the edge).\n")
         (ENTRY / "DRAWINGS.md").write_text(f"# Drawings as people have them\n\nMade by `{command}`, through HTTP.\n\n{text}\n{note}")
 
 

@@ -17,7 +17,7 @@ from phrases import Asked
 from pieces import Smiles
 from wording import capital, listed, lower, number, plural
 
-UNSURE = 0.7
+UNSURE = 0.8
 """A reading with less confidence is said to be unsure."""
 UNREAD_BELOW = 0.05
 """A reading with less is taken for none: what was seen does not make a molecule."""

@@ -23,6 +23,10 @@ GROUPS = {
     "SO3H": "S(=O)(=O)O", "SO2Me": "S(=O)(=O)C", "Ts": "S(=O)(=O)c1ccc(C)cc1", "OTs": "OS(=O)(=O)c1ccc(C)cc1", "TMS": "[Si](C)(C)C",
     "TBS": "[Si](C)(C)C(C)(C)C",
     "CH2OH": "CO", "OCH2Ph": "OCc1ccccc1",
+    "nPent": "CCCCC", "nHex": "CCCCCC", "nHept": "CCCCCCC", "nOct": "CCCCCCCC", "nNon": "CCCCCCCCC", "nDec": "CCCCCCCCCC", "NCF3": "NC(F)(F)F",
+    "N(OH)Me": "N(C)O", "CHF2": "C(F)F", "SO2NH2": "S(=O)(=O)N", "SO3-": "S(=O)(=O)[O-]", "B(OH)2": "B(O)O", "NEt2": "N(CC)CC", "OMs": "OS(=O)(=O)C",
+    "OTf": "OS(=O)(=O)C(F)(F)F", "Cy": "C1CCCCC1", "Piv": "C(=O)C(C)(C)C", "PMB": "Cc1ccc(OC)cc1", "TIPS": "[Si](C(C)C)(C(C)C)C(C)C",
+    "TBDPS": "[Si](c1ccccc1)(c1ccccc1)C(C)(C)C", "OTBS": "O[Si](C)(C)C(C)(C)C",
 }
 """Abbreviations and what they stand for, joined to the rest by the first atom, by one single bond."""
 SHOWN = {"COOH": ("CO2H", "HO2C", "COOH", "HOOC"), "COO-": ("CO2-", "-O2C", "COO-", "-OOC"), "OMe": ("OMe", "MeO"), "OEt": ("OEt", "EtO"),
@@ -33,9 +37,13 @@ SHOWN = {"COOH": ("CO2H", "HO2C", "COOH", "HOOC"), "COO-": ("CO2-", "-O2C", "COO
          "NO2": ("NO2", "O2N"),
          "N3": ("N3", "N3"), "CHO": ("CHO", "OHC"), "CO2Me": ("CO2Me", "MeO2C"), "CO2Et": ("CO2Et", "EtO2C"), "CO2tBu": ("CO2tBu", "tBuO2C"),
          "CONH2": ("CONH2", "H2NOC"), "OAc": ("OAc", "AcO"), "NHAc": ("NHAc", "AcHN", "NHAc", "AcNH"), "NHBoc": ("NHBoc", "BocHN"), "SO3H": ("SO3H", "HO3S"),
-         "SO2Me": ("SO2Me", "MeO2S"), "OTs": ("OTs", "TsO"), "CH2OH": ("CH2OH", "HOH2C"), "OCH2Ph": ("OCH2Ph", "PhH2CO")}
-"""How a group is written when it is not as its name is: to the right of its line, to the left of it, and other such pairs (NMe and AcNH
-are RDKit's)."""
+         "SO2Me": ("SO2Me", "MeO2S", "Ms", "Ms"), "OTs": ("OTs", "TsO"), "CH2OH": ("CH2OH", "HOH2C"), "OCH2Ph": ("OCH2Ph", "PhH2CO"),
+         "iPr": ("iPr", "iPr", "i-Pr", "i-Pr"), "nBu": ("nBu", "nBu", "n-Bu", "n-Bu"), "tBu": ("tBu", "tBu", "t-Bu", "t-Bu"),
+         "NCF3": ("NHCF3", "F3CHN", "NCF3", "F3CN"), "N(OH)Me": ("N(OH)Me", "Me(HO)N", "N(OH)CH3", "CH3(OH)N"), "CHF2": ("CHF2", "F2HC"),
+         "SO2NH2": ("SO2NH2", "H2NO2S"), "SO3-": ("SO3-", "-O3S"), "B(OH)2": ("B(OH)2", "(HO)2B"), "NEt2": ("NEt2", "Et2N"), "OMs": ("OMs", "MsO"),
+         "OTf": ("OTf", "TfO"), "OTBS": ("OTBS", "TBSO")}
+"""How a group is written when it is not as its name is: to the right of its line, to the left of it, and other such pairs (NMe, AcNH, NCF3
+and N(OH)CH3 are RDKit's)."""
 UNKNOWN = "?"
 """Letters that stand for nothing the reader knows: R, X, a metal, a name."""
 MARKS = (*COMMON, *RARE, *LONE, *GROUPS, UNKNOWN)

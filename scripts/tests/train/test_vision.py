@@ -15,6 +15,7 @@ from PIL import Image
 from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
 
+from scripts.eval import drawing_sets
 from scripts.train import training
 from scripts.train.vision import (
     abbreviated,
@@ -406,7 +407,7 @@ def test_a_drawing_by_smilesdrawer_is_labelled():
     answer = by_smilesdrawer()
     assert Chem.MolToSmiles(Chem.MolFromMolBlock(smilesdrawer.block(SULFONAMIDE, answer))) == Chem.CanonSmiles(SULFONAMIDE)
     points, marks, bonds = smilesdrawer.labelled(SULFONAMIDE, answer)
-    assert marks == ["C", "C", "H", "NH2", "C", "C", "C", "C", "?", "C", "C"]  # SO2NH2 is no group of marks.GROUPS
+    assert marks == ["C", "C", "H", "NH2", "C", "C", "C", "C", "SO2NH2", "C", "C"]
     assert points[8].tolist() == [105.0, 26.0]
     assert [tuple(row) for row in bonds.tolist() if row[2] == graph.DASH] == [(1, 3, graph.DASH)]
     assert sum(bonds[:, 2] == graph.AROMATIC) == 6
@@ -447,6 +448,12 @@ def test_what_a_program_draws_by_itself_is_labelled(monkeypatch):
     assert foreign.plain("other", corpus.Corpus([(1.0, ["C", "c1cccc1"])], []), labelled=True)(Random(0)) is None
 
 
+@pytest.mark.parametrize("smiles, readable", [("CCOC(=O)c1ccc(CNC)cc1", True), ("CC(C)COc1ccccc1", True), ("CCC(C)Oc1ccccc1", False),
+                                              ("CCCC(C)c1ccccc1O", False), ("C[NH2+]Cc1ccccc1O", False)])
+def test_abbreviations_that_say_another_molecule_are_not_measured(smiles, readable):
+    assert (drawing_sets.abbreviated(smiles, Random(0)) is not None) == readable
+
+
 def test_molecules_that_rdkit_does_not_read_are_passed_over():
     mixed = data.Batches(corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []), data.Foreign(Path("nowhere")), 12, 1, uses=1)
     assert all(len(mixed.drawings(group)) == 12 for group in range(20))  # a piece is cut out of one in 17
@@ -485,6 +492,21 @@ def test_training_begins_with_more_classes_than_the_served_networks_have(tmp_pat
     same = [*range(1 + len(graph.ATOMS) - 5), *range(-3, 0)]  # what is unknown, and the offsets, are the last of both
     torch.testing.assert_close(atoms[:, same], wanted[:, same], atol=0.05, rtol=0.02)
     assert (atoms[:, -7:-3].amax(1) < wanted[:, :-2].amax(1)).all()
+
+
+def test_the_mean_keeps_the_classes_that_only_one_of_two_has(tmp_path):
+    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(graph.ATOMS) - 4))
+    graphs.save(fewer.half().float().eval(), tmp_path)
+    rows = start.added(tmp_path)
+    begun, trained = (vision.Model(vision.Shape(**vision.PRESETS["tiny"])) for _ in range(2))
+    start.fill(begun, tmp_path, batches().batch(0))
+    old = begun.seer.atom[2].weight.detach().clone()
+    average.keep(begun, trained, rows)
+    average.averaged(begun, trained, 0.25, [batches().batch(1)])
+    new = trained.seer.atom[2].weight
+    torch.testing.assert_close(begun.seer.atom[2].weight[rows], new[rows])
+    torch.testing.assert_close(begun.seer.atom[2].weight[: rows.start], 0.75 * old[: rows.start] + 0.25 * new[: rows.start])
+    assert len(new[rows]) == 4
 
 
 def test_weights_are_averaged_and_norms_taken_anew():

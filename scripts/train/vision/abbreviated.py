@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from rdkit import Chem
@@ -14,11 +15,15 @@ SHORT = "_short"
 """The property of an atom that stands for a group: its name in marks.GROUPS, or UNKNOWN."""
 PART = 0.3
 """Of the drawings that have abbreviations."""
-GRAFTED_PART = 0.6
-"""Of those: with a group in place of an end."""
-STRANGE_PART = 0.15
+LEARNT_PART = 0.5
+"""The same of those to learn from."""
+GRAFTED_PART = 0.85
+"""Of those: with groups in place of ends."""
+GRAFTS = (1, 1, 2, 3)
+"""How many groups these get."""
+STRANGE_PART = 0.2
 """Of the drawings that have a label which is unknown."""
-LABELS = ("*", "*", "R", "R", "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "PMB", "Pol", "Nu", "Pd", "Pt", "Fe", "Sn", "Hg", "Cu",
+LABELS = (*6 * ("*",), *4 * ("R",), "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "Pol", "Nu", "Pd", "Pt", "Fe", "Sn", "Hg", "Cu",
           "Ru", "Ir", "Pb", "Co", "Ni", "Mn", "Cr", "Ti", "Au", "Rh", "Sb", "Bi", "SnBu3", "HgCl", "13C", "13CH3", "15N", "18F",
           "Alk", "Het", "Gal", "Ala", "Gly", "DNA")
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -74,11 +79,12 @@ def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     chance = random.random()
     if chance < STRANGE_PART:
         return estranged(molecule, random)
-    if chance > STRANGE_PART + PART:
+    if chance > STRANGE_PART + LEARNT_PART:
         return molecule
     out = Chem.RWMol(grouped(molecule, random))
     if random.random() < GRAFTED_PART:
-        _graft(out, random)
+        for _ in range(random.choice(GRAFTS)):
+            _graft(out, random)
     return out.GetMol()
 
 
@@ -113,16 +119,20 @@ def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:
     return any(molecule.GetAtomWithIdx(a).HasProp(SHORT) for a in match)
 
 
+def ways(name: str) -> list[tuple[str, str]]:
+    """How a group is written to the right and to the left of its line, as stand_in draws it."""
+    shown = [marked_up(text) for text in SHOWN.get(name, (name, name))]
+    return list(zip(shown[::2], shown[1::2], strict=True))
+
+
 def _condense(molecule: Chem.RWMol, at: int, name: str, random: Random) -> None:
-    shown = SHOWN.get(name, (name, name))
-    right, left = random.choice(list(zip(shown[::2], shown[1::2], strict=True)))
-    _stand_in(molecule, at, name, _marked_up(right), _marked_up(left))
+    stand_in(molecule, at, name, *random.choice(ways(name)))
 
 
-def _marked_up(text: str) -> str:
-    """Digits as subscripts, a sign as a superscript."""
-    out = "".join(f"<sub>{c}</sub>" if c.isdigit() else f"<sup>{c}</sup>" if c in "+-" else c for c in text)
-    return out
+def marked_up(text: str) -> str:
+    """Digits as subscripts, a sign at an end as a superscript."""
+    marked = "".join(f"<sub>{c}</sub>" if c.isdigit() else c for c in text)
+    return re.sub(r"^[+-]|[+-]$", r"<sup>\g<0></sup>", marked)
 
 
 def estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
@@ -139,7 +149,7 @@ def estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
         return molecule
     out = Chem.RWMol(molecule)
     label = random.choice(LABELS) if random.random() < 0.5 else _letters(random)
-    _stand_in(out, random.choice(ends), UNKNOWN, label, label)
+    stand_in(out, random.choice(ends), UNKNOWN, label, label)
     return out.GetMol()
 
 
@@ -179,11 +189,11 @@ def _metallic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
             other = bond.GetOtherAtomIdx(at)
             out.GetAtomWithIdx(other).SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
         symbol = random.choice(METALS)
-        _stand_in(out, at, UNKNOWN, symbol, symbol)
+        stand_in(out, at, UNKNOWN, symbol, symbol)
     return out.GetMol()
 
 
-def _stand_in(molecule: Chem.RWMol, at: int, name: str, right: str, left: str) -> None:
+def stand_in(molecule: Chem.RWMol, at: int, name: str, right: str, left: str) -> None:
     """An atom of no element in place of another, with the labels that are drawn to the right and to the left of its bond."""
     atom = Chem.Atom(0)
     atom.SetNoImplicit(True)

@@ -84,8 +84,8 @@ def fonts() -> tuple[str, ...]:
     return tuple(plain) or ("",)
 
 
-NOTES = ("abs", "abs", "or1", "or2", "&1", "&2", "and1", "R", "S", "R*", "S*", "r", "s", "?", "*", "a", "b")
-"""Of programs that say by letters which stereocentres are known."""
+NOTES = ("abs", "abs", "or1", "or2", "&1", "&2", "and1", "R", "S", "r", "s", "a", "b")
+"""Of programs that say by letters which stereocentres are known. No star: at the end of a line it is an atom that is not known."""
 
 
 def annotate(chosen: rdMolDraw2D.MolDrawOptions, molecule: Chem.Mol, random: Random) -> None:
