@@ -94,7 +94,7 @@ def lines(text: str) -> np.ndarray:
     return np.array(out, np.int64).reshape(-1, 3)
 
 
-def found(image: Image.Image, molecule: Chem.Mol, bonds: np.ndarray) -> np.ndarray | None:
+def placed(image: Image.Image, molecule: Chem.Mol, bonds: np.ndarray) -> np.ndarray | None:
     """Where the atoms of a molecule with coordinates are in a picture of it, float32 [atoms, 2] in pixels; None where no place fits."""
     single = np.flatnonzero(~np.isin(bonds[:, 2], (DOUBLE, AROMATIC)))
     return located.located(ink_of(image), molecule.GetConformer().GetPositions()[:, :2], bonds[single] if len(single) > 3 else bonds)
@@ -120,7 +120,7 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
         for row in bonds:
             if {row[0], row[1]} == {first, second}:
                 row[2] = AROMATIC
-    points = found(image, molecule, bonds)
+    points = placed(image, molecule, bonds)
     if points is None:
         if labelled:
             return None
@@ -159,7 +159,7 @@ def plain(name: str, molecules: Corpus, labelled: bool) -> Record:
             return {"png": base64.b64encode(png).decode(), "smiles": smiles}
         image, bonds = Image.open(io.BytesIO(png)).convert("RGB"), lines(text)
         molecule = Chem.MolFromMolBlock(text, removeHs=False)
-        points = found(image, molecule, bonds) if len(bonds) > 1 else None
+        points = placed(image, molecule, bonds) if len(bonds) > 1 else None
         if points is None:
             return None
         return written(image, points, [drawing.atom_class(a) for a in molecule.GetAtoms()], bonds) | {"smiles": smiles, "numbered": False}
