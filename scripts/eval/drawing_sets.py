@@ -150,13 +150,8 @@ def abbreviated(smiles: str, random: Random) -> Image.Image | None:
 def spelled_out(condensed: Chem.Mol) -> str:
     """Canonical SMILES of what a drawing with RDKit's abbreviations says. RDKit writes iBu for sec-butyl and iPent for 2-pentyl, leaves
     out the charge of an ammonium in NMe, and which stereocentre sec-butyl was."""
-    groups = {one.label: one.mol for one in rdAbbreviations.GetDefaultAbbreviations()}
-    groups |= {name: Chem.MolFromSmiles(text) for name, text in (("iBu", "*CC(C)C"), ("iPent", "*CCC(C)C"))}
-    molecule = Chem.RWMol(condensed)
-    for atom in condensed.GetAtoms():
-        if atom.HasProp("atomLabel"):
-            _put(molecule, atom.GetIdx(), groups[atom.GetProp("atomLabel")])
-    return Chem.CanonSmiles(Chem.MolToSmiles(molecule))
+    groups = {one.label: Chem.MolToSmiles(one.mol) for one in rdAbbreviations.GetDefaultAbbreviations()} | {"iBu": "*CC(C)C", "iPent": "*CCC(C)C"}
+    return expanded(condensed, {a.GetIdx(): groups[a.GetProp("atomLabel")] for a in condensed.GetAtoms() if a.HasProp("atomLabel")})
 
 
 def each_group(smiles: list[str], seed: int) -> Pictures:
@@ -167,11 +162,9 @@ def each_group(smiles: list[str], seed: int) -> Pictures:
         for right, left in short.ways(name):
             for _ in range(WRITTEN):
                 one, at = ended[len(out) % len(ended)]
-                molecule, meant = (Chem.RWMol(Chem.MolFromSmiles(one)) for _ in range(2))
+                molecule = Chem.RWMol(Chem.MolFromSmiles(one))
                 short.stand_in(molecule, at, name, right, left)
-                _put(meant, at, Chem.MolFromSmiles("*" + text))
-                image = drawn(molecule, Random(f"{seed} {name} {right} {one}"))
-                out.append((Chem.CanonSmiles(Chem.MolToSmiles(meant)), file(image)))
+                out.append((expanded(molecule, {at: "*" + text}), file(drawn(molecule, Random(f"{seed} {name} {right} {one}")))))
     return out
 
 
@@ -184,21 +177,15 @@ def _end(smiles: str) -> int | None:
     return None
 
 
-def _put(molecule: Chem.RWMol, at: int, group: Chem.Mol) -> None:
-    """A group in the place of an atom, which becomes the neighbour of the group's `*`, its first atom."""
-    group = Chem.Mol(group)
-    Chem.Kekulize(group, clearAromaticFlags=True)
-    there = {1: at}
-    for atom in group.GetAtoms():
-        one = Chem.Atom(atom.GetAtomicNum())
-        one.SetFormalCharge(atom.GetFormalCharge())
-        if atom.GetIdx() == 1:
-            molecule.ReplaceAtom(at, one)
-        elif atom.GetIdx():
-            there[atom.GetIdx()] = molecule.AddAtom(one)
-    for bond in group.GetBonds():
-        if bond.GetBeginAtomIdx():
-            molecule.AddBond(there[bond.GetBeginAtomIdx()], there[bond.GetEndAtomIdx()], bond.GetBondType())
+def expanded(molecule: Chem.Mol, groups: dict[int, str]) -> str:
+    """Canonical SMILES of a molecule with groups (SMILES that begin with the `*` where they hang) in the place of some of its ends."""
+    joined = Chem.Mol(molecule)
+    for number, (at, text) in enumerate(groups.items(), 1):
+        group = Chem.MolFromSmiles(text)
+        for atom in (joined.GetAtomWithIdx(at), group.GetAtomWithIdx(0)):
+            atom.SetAtomMapNum(number)
+        joined = Chem.CombineMols(joined, group)
+    return Chem.CanonSmiles(Chem.MolToSmiles(Chem.molzip(joined)))
 
 
 def numbered(smiles: str, random: Random) -> Image.Image:

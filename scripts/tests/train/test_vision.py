@@ -494,21 +494,6 @@ def test_training_begins_with_more_classes_than_the_served_networks_have(tmp_pat
     assert (atoms[:, -7:-3].amax(1) < wanted[:, :-2].amax(1)).all()
 
 
-def test_the_mean_keeps_the_classes_that_only_one_of_two_has(tmp_path):
-    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(graph.ATOMS) - 4))
-    graphs.save(fewer.half().float().eval(), tmp_path)
-    rows = start.added(tmp_path)
-    begun, trained = (vision.Model(vision.Shape(**vision.PRESETS["tiny"])) for _ in range(2))
-    start.fill(begun, tmp_path, batches().batch(0))
-    old = begun.seer.atom[2].weight.detach().clone()
-    average.keep(begun, trained, rows)
-    average.averaged(begun, trained, 0.25, [batches().batch(1)])
-    new = trained.seer.atom[2].weight
-    torch.testing.assert_close(begun.seer.atom[2].weight[rows], new[rows])
-    torch.testing.assert_close(begun.seer.atom[2].weight[: rows.start], 0.75 * old[: rows.start] + 0.25 * new[: rows.start])
-    assert len(new[rows]) == 4
-
-
 def test_weights_are_averaged_and_norms_taken_anew():
     one, other = (vision.Model(vision.Shape(**vision.PRESETS["tiny"])) for _ in range(2))
     wanted = 0.75 * one.seer.stem.weight.detach() + 0.25 * other.seer.stem.weight.detach()

@@ -2,8 +2,7 @@
 
     python -m scripts.train.vision.average --run runs/vision --start model_repository/molecule_reader --data DATA --to runs/averaged
 
-The norms' means and variances are taken anew, on batches as in training. Classes that the served networks do not have stay as the run
-learnt them. Write the result into the repository with
+The norms' means and variances are taken anew, on batches as in training. Write the result into the repository with
 scripts.train.vision.export --run runs/averaged.
 """
 
@@ -42,13 +41,6 @@ def averaged(first: Model, second: Model, share: float, batches: Iterable[dict[s
     return first.eval()
 
 
-@torch.no_grad()
-def keep(first: Model, second: Model, rows: slice) -> None:
-    """Gives the first model the second's rows of the output layer of atoms."""
-    for mine, other in zip(first.seer.atom[2].parameters(), second.seer.atom[2].parameters(), strict=True):
-        mine[rows] = other[rows]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.average", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
@@ -62,7 +54,6 @@ def main() -> None:
     batches = Batches(corpus.molecules(Path(given.data)), Foreign(given.drawings), 48, given.seed, 4)
     trained, begun = load(given.run), load(given.run)
     start.fill(begun, given.start / "1", batches.batch(200))
-    keep(begun, trained, start.added(given.start / "1"))
     model = averaged(begun, trained, given.share, (batches.batch(300 + step) for step in range(BATCHES)))
     given.to.mkdir(parents=True, exist_ok=True)
     shutil.copy(given.run / "shape.json", given.to)

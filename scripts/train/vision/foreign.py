@@ -125,7 +125,7 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
         if labelled:
             return None
         points = np.zeros((0, 2))
-    return written(image, points, marks, bonds) | {"smiles": smiles, "numbered": picture.numbered}
+    return written(smiles, image, points, marks, bonds, picture.numbered)
 
 
 Record = Callable[[Random], dict | None]
@@ -162,7 +162,7 @@ def plain(name: str, molecules: Corpus, labelled: bool) -> Record:
         points = placed(image, molecule, bonds) if len(bonds) > 1 else None
         if points is None:
             return None
-        return written(image, points, [drawing.atom_class(a) for a in molecule.GetAtoms()], bonds) | {"smiles": smiles, "numbered": False}
+        return written(smiles, image, points, [drawing.atom_class(a) for a in molecule.GetAtoms()], bonds)
 
     return record
 
@@ -178,16 +178,17 @@ def own(name: str, molecules: Corpus) -> Record:
         labels, text = draw(smiles, random) or (None, None)
         if labels is None or _shown(text) != Chem.CanonSmiles(smiles):
             return None
-        return written(Image.open(io.BytesIO(labels.png)).convert("RGB"), labels.points, labels.marks, labels.bonds) | {"smiles": smiles, "numbered": False}
+        return written(smiles, Image.open(io.BytesIO(labels.png)).convert("RGB"), labels.points, labels.marks, labels.bonds)
 
     return record
 
 
-def written(image: Image.Image, points: np.ndarray, marks: list[str], bonds: np.ndarray) -> dict:
-    """What a record keeps of a picture and its labels."""
+def written(smiles: str, image: Image.Image, points: np.ndarray, marks: list[str], bonds: np.ndarray, numbered: bool = False) -> dict:
+    """What a record keeps of a molecule, its picture and labels, and whether numbers stand in the place of carbons."""
     small = io.BytesIO()
     image.quantize(32).save(small, "PNG", optimize=True)
-    return {"png": base64.b64encode(small.getvalue()).decode(), "points": np.round(points, ROUNDING).tolist(), "atoms": marks, "bonds": bonds.tolist()}
+    return {"png": base64.b64encode(small.getvalue()).decode(), "points": np.round(points, ROUNDING).tolist(), "atoms": marks, "bonds": bonds.tolist(),
+            "smiles": smiles, "numbered": numbered}
 
 
 def make(path: Path, count: int, record: Record, seed: str) -> None:

@@ -17,14 +17,6 @@ from torch import nn
 
 from scripts.train.vision.model import Block, Down, Model, Up
 
-LAST = 3
-"""Outputs of an atom that stay the last: what is unknown, and the two offsets."""
-
-
-def added(folder: Path) -> slice:
-    """The outputs of an atom that the networks of a folder do not have, where a model has more classes."""
-    return slice(len(stored(folder / "seer.onnx")[-1]) - LAST, -LAST)
-
 
 def stored(path: Path) -> list[torch.Tensor]:
     """The weights of a graph, those in fp16, in the order in which they are used."""
@@ -54,7 +46,7 @@ def fill(model: Model, folder: Path, batch: dict[str, torch.Tensor]) -> None:
         _up(up, weights)
         _block(block, weights)
     _layer(seer.atom[0], weights)
-    _head(seer.atom[2], weights, last=LAST)
+    _head(seer.atom[2], weights, last=3)  # what is unknown, and the two offsets
     weights = iter(stored(folder / "liner.onnx"))
     _layer(model.liner.features, weights)
     model.liner.shape.weight.copy_(next(weights).T)
