@@ -17,6 +17,8 @@ PIECE = 16
 """Side of the blocks in which the colour of uneven paper is looked for, in pixels."""
 FRAME = 12
 """Most pixels that a frame's line and its distance from the edge of the ink take."""
+FILLED = 0.5
+"""What is inked more than this has no frame: in a photograph or in noise full rows are no lines."""
 
 
 def opaque(image: Image.Image) -> Image.Image:
@@ -65,6 +67,8 @@ def unframed(ink: np.ndarray) -> np.ndarray:
         return ink
     left, top, right, bottom = box
     inside = ink[top:bottom, left:right] > 48
+    if inside.mean() > FILLED:
+        return ink
     depths = [_depth(side) for side in (inside, inside[::-1], inside.T, inside.T[::-1])]
     if not all(depths):
         return ink

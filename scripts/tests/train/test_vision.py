@@ -311,6 +311,29 @@ def test_metals_for_programs_that_draw_elements_alone():
     assert any(a.GetIsotope() for m in unknown for a in m.GetAtoms())
 
 
+@pytest.mark.parametrize("smiles", [*MOLECULES, "O=C(Cn1cccc1)N[C@@H](C)c1c[nH]nc1"])
+def test_pieces_have_hydrogens_where_bonds_were_cut(smiles):
+    whole = Chem.MolFromSmiles(smiles)
+    for seed in range(10):
+        parts = abbreviated.pieces(whole, 2, Random(seed))
+        assert sum(p.GetNumAtoms() for p in parts) == whole.GetNumAtoms()
+        for part in parts:
+            again = Chem.MolFromSmiles(Chem.MolToSmiles(part))
+            assert again.GetNumAtoms() == part.GetNumAtoms()
+            assert not any(a.GetNumRadicalElectrons() for a in again.GetAtoms())
+
+
+def test_unknown_letters_metals_and_isotopes_are_learnt_from_in_small_molecules_too():
+    random = Random(3)
+    altered = [abbreviated.estranged(Chem.MolFromSmiles("O=C(COc1ccccc1)N1CCN(Cc2ccc(Br)cc2)CC1"), random) for _ in range(300)]
+    unknown = [[a for a in m.GetAtoms() if drawing.atom_class(a) == "?"] for m in altered]
+    assert sum(map(bool, unknown)) > 270 and any(len(some) == 2 for some in unknown)
+    assert sum(m.GetNumAtoms() < 12 for m in altered) > 60
+    metals = [a for some in unknown for a in some if a.GetSymbol() in abbreviated.METALS]
+    assert {a.GetDegree() for a in metals} >= {1, 2, 3, 4}
+    assert all(drawing.picture(Chem.MolToSmiles(m), random, True)[0] for m in altered[:20])
+
+
 def test_the_smallest_molecules_are_learnt_from_at_the_sizes_at_which_they_are_looked_at():
     random = Random(1)
     found = {corpus.smallest(random) for _ in range(300)}
@@ -448,6 +471,20 @@ def test_what_a_program_draws_by_itself_is_labelled(monkeypatch):
     assert foreign.plain("other", corpus.Corpus([(1.0, ["C", "c1cccc1"])], []), labelled=True)(Random(0)) is None
 
 
+def test_what_is_measured_is_drawn_once_each_also_after_a_stop(monkeypatch, tmp_path):
+    monkeypatch.setitem(foreign.programs.PLAIN, "other", lambda: by_itself)
+
+    def draw(path, count):
+        molecules = foreign.InTurn([*MOLECULES[:2], "C", *MOLECULES[2:]]).after(path)  # No program draws methane here.
+        foreign.make(path, count, foreign.plain("other", molecules, labelled=False), "1")
+
+    for count in (1, 3, 100):
+        draw(tmp_path / "stopped.jsonl", count)
+    draw(tmp_path / "other.jsonl", 100)
+    assert [json.loads(line)["smiles"] for line in (tmp_path / "other.jsonl").open()] == MOLECULES
+    assert (tmp_path / "stopped.jsonl").read_text() == (tmp_path / "other.jsonl").read_text()
+
+
 @pytest.mark.parametrize("smiles, readable", [("CCOC(=O)c1ccc(CNC)cc1", True), ("CC(C)COc1ccccc1", True), ("CCC(C)Oc1ccccc1", False),
                                               ("CCCC(C)c1ccccc1O", False), ("C[NH2+]Cc1ccccc1O", False)])
 def test_abbreviations_that_say_another_molecule_are_not_measured(smiles, readable):
@@ -464,7 +501,7 @@ def test_drawings_of_other_programs_are_mixed_in(tmp_path):
     record = {"png": base64.b64encode(png).decode(), "points": drawn.points.tolist(), "atoms": drawn.atoms, "bonds": drawn.bonds.tolist()}
     (tmp_path / "other.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(record) + "\n")
     others = data.Foreign(tmp_path)
-    assert others and len(others.places[0]) == 2 and others.draw(Random(1)).atoms == drawn.atoms
+    assert others and len(others.places) == 2 and others.draw(Random(1)).atoms == drawn.atoms
     assert len(batches(tmp_path).drawings(0)) == 3
 
 

@@ -59,7 +59,7 @@ def main() -> None:
     batches = Batches(molecules, foreign, options.batch, options.seed, given.uses)
     if given.start and not (options.folder / "checkpoint.pt").exists():
         start.fill(model, given.start / "1", batches.batch(0))
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {sum(map(len, foreign.places))} drawings by other programs", flush=True)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(foreign.places)} drawings by other programs", flush=True)
     training.run(options, model, batches.batch, loss,
                  evaluate=lambda network, step: evaluation.brief(network, held_out, given.evaluate))
 

@@ -21,7 +21,7 @@ GRAFTED_PART = 0.85
 """Of those: with groups in place of ends."""
 GRAFTS = (1, 1, 2, 3)
 """How many groups these get."""
-STRANGE_PART = 0.2
+STRANGE_PART = 0.3
 """Of the drawings that have a label which is unknown."""
 LABELS = (*6 * ("*",), *4 * ("R",), "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "Pol", "Nu", "Pd", "Pt", "Fe", "Sn", "Hg", "Cu",
           "Ru", "Ir", "Pb", "Co", "Ni", "Mn", "Cr", "Ti", "Au", "Rh", "Sb", "Bi", "SnBu3", "HgCl", "13C", "13CH3", "15N", "18F",
@@ -34,10 +34,26 @@ METALS = ("Li", "Na", "K", "Mg", "Ca", "Ba", "Al", "Ga", "In", "Tl", "Sn", "Pb",
           "Co", "Rh", "Ir", "Ni", "Pd", "Pt", "Cu", "Ag", "Au", "Zn", "Cd", "Hg", "La", "Ce", "Sm", "Gd", "U", "Xe", "At", "Po")
 ISOTOPES = {"C": (11, 13, 13, 14), "N": (13, 15, 15), "O": (15, 17, 18, 18), "F": (18,), "S": (34, 35), "P": (32, 33), "Cl": (36, 37), "Br": (76, 77, 82),
             "I": (123, 124, 125, 131), "Se": (75,)}
-ISOTOPE_PART = 0.2
+ISOTOPE_PART = 0.15
 """Of the drawings that have something unknown: an isotope, drawn as the program draws it."""
-METAL_PART = 0.3
-"""Of the same: a metal with one to four neighbours."""
+METAL_PART = 0.15
+"""Of the same: a metal in the place of an atom."""
+COMPLEX_PART = 0.2
+"""Of the same: a metal with pieces of the molecule around it."""
+NEIGHBOURS = (1, 1, 2, 2, 3, 4)
+"""How many a metal has."""
+PIECE_PART = 0.4
+"""Of the same but those: in a piece of the molecule. Where it is small, letters are small beside the bonds."""
+CUTS = (1, 2, 3, 5)
+"""How many bonds are cut for a piece."""
+LIGAND_CUTS = 6
+"""And for those around a metal."""
+LARGEST_LIGAND = 9
+"""Most atoms of a piece around a metal, but for hydrogens."""
+TWICE_PART = 0.2
+"""Of the drawings that have unknown letters: at two places."""
+CUT = "_cut"
+"""The property of an atom that has lost a bond."""
 
 
 def _patterns() -> list[tuple[str, Chem.Mol, int]]:
@@ -136,34 +152,67 @@ def marked_up(text: str) -> str:
 
 
 def estranged(molecule: Chem.Mol, random: Random) -> Chem.Mol:
-    """One atom with what the reader cannot know: an isotope, a metal, or letters in place of an end or of a link."""
+    """The molecule, or pieces of it, with what the reader cannot know: an isotope, a metal, or letters in place of an end or of a link."""
+    way = random.random()
+    if way < COMPLEX_PART:
+        return _complex(molecule, random)
+    if random.random() < PIECE_PART:
+        large = [p for p in pieces(molecule, random.choice(CUTS), random) if p.GetNumAtoms() > 2]
+        molecule = random.choice(large or [molecule])
     if molecule.GetNumAtoms() < 3:
         return molecule
-    way = random.random()
-    if way < ISOTOPE_PART:
+    if way < COMPLEX_PART + ISOTOPE_PART:
         return _isotopic(molecule, random)
-    if way < ISOTOPE_PART + METAL_PART:
+    if way < COMPLEX_PART + ISOTOPE_PART + METAL_PART:
         return _metallic(molecule, random)
-    ends = [a.GetIdx() for a in molecule.GetAtoms() if a.GetDegree() == 1 or (a.GetDegree() == 2 and not a.IsInRing() and random.random() < 0.3)]
-    if not ends:
-        return molecule
-    out = Chem.RWMol(molecule)
-    label = random.choice(LABELS) if random.random() < 0.5 else _letters(random)
-    stand_in(out, random.choice(ends), UNKNOWN, label, label)
-    return out.GetMol()
+    return _lettered(molecule, random)
 
 
 def alien(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """The molecule, now and then with a metal or an isotope, for programs that draw no labels but those of atoms."""
     if molecule.GetNumAtoms() < 3 or random.random() > STRANGE_PART:
         return molecule
-    if random.random() < ISOTOPE_PART / (ISOTOPE_PART + METAL_PART):
-        return _isotopic(molecule, random)
-    out = Chem.RWMol(_metallic(molecule, random))
-    for atom in out.GetAtoms():
-        if atom.HasProp(SHORT):
-            atom.SetAtomicNum(Chem.GetPeriodicTable().GetAtomicNumber(atom.GetProp("_displayLabel")))
-            atom.ClearProp(SHORT)
+    way = random.random() * (COMPLEX_PART + ISOTOPE_PART + METAL_PART)
+    if way < COMPLEX_PART:
+        return _complex(molecule, random)
+    return _isotopic(molecule, random) if way < COMPLEX_PART + ISOTOPE_PART else _metallic(molecule, random)
+
+
+def pieces(molecule: Chem.Mol, cuts: int, random: Random) -> list[Chem.Mol]:
+    """What is left of a molecule after cuts, where it has so many single bonds outside of rings, with hydrogens at the ends."""
+    single = [b for b in molecule.GetBonds() if not b.IsInRing() and b.GetBondType() == Chem.BondType.SINGLE]
+    ends = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in random.sample(single, min(cuts, len(single)))]
+    out = Chem.RWMol(molecule)
+    for pair in ends:
+        out.RemoveBond(*pair)
+        for number in pair:
+            atom = out.GetAtomWithIdx(number)
+            atom.SetBoolProp(CUT, True)
+            _hydrogens(atom, 1)
+            _forget_arrangement(atom)
+    return list(Chem.GetMolFrags(out, asMols=True))
+
+
+def _hydrogens(atom: Chem.Atom, more: int) -> None:
+    """Gives an atom more where RDKit does not count them by its bonds, or takes them away."""
+    if atom.GetNoImplicit() or (atom.GetIsAromatic() and atom.GetSymbol() != "C"):
+        atom.SetNumExplicitHs(atom.GetNumExplicitHs() + more)
+
+
+def _forget_arrangement(atom: Chem.Atom) -> None:
+    """Of the atom, and of the double bonds at it."""
+    atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+    for bond in atom.GetBonds():
+        bond.SetStereo(Chem.BondStereo.STEREONONE)
+
+
+def _lettered(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """Letters that nobody knows in place of one end or link, or two."""
+    places = [a.GetIdx() for a in molecule.GetAtoms() if a.GetDegree() == 1 or (a.GetDegree() == 2 and not a.IsInRing() and random.random() < 0.3)]
+    out = Chem.RWMol(molecule)
+    for at in random.sample(places, min(1 + (random.random() < TWICE_PART), len(places))):
+        label = random.choice(LABELS) if random.random() < 0.5 else _letters(random)
+        stand_in(out, at, UNKNOWN, label, label)
     return out.GetMol()
 
 
@@ -179,18 +228,43 @@ def _isotopic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 def _metallic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """An atom of at most four neighbours, most often an end, becomes a metal."""
     out = Chem.RWMol(molecule)
-    wanted = random.choice([1, 1, 2, 2, 3, 4])
+    wanted = random.choice(NEIGHBOURS)
     fitting = [a.GetIdx() for a in out.GetAtoms() if a.GetDegree() == wanted and not a.GetIsAromatic()]
     if fitting:
         at = random.choice(fitting)
+        out.ReplaceAtom(at, _metal(wanted, random))
         for bond in out.GetAtomWithIdx(at).GetBonds():
             bond.SetBondType(Chem.BondType.SINGLE)
-            bond.SetStereo(Chem.BondStereo.STEREONONE)
-            other = bond.GetOtherAtomIdx(at)
-            out.GetAtomWithIdx(other).SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
-        symbol = random.choice(METALS)
-        stand_in(out, at, UNKNOWN, symbol, symbol)
+            _forget_arrangement(bond.GetOtherAtom(out.GetAtomWithIdx(at)))
+        out.UpdatePropertyCache()
     return out.GetMol()
+
+
+def _complex(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """A metal with one to four small pieces of the molecule around it, half the time all the same; the molecule where it has none."""
+    ligands = [p for p in pieces(molecule, LIGAND_CUTS, random) if p.GetNumAtoms() <= LARGEST_LIGAND and any(a.HasProp(CUT) for a in p.GetAtoms())]
+    if not ligands:
+        return molecule
+    wanted = random.choice(NEIGHBOURS)
+    chosen = random.choices(ligands, k=wanted) if random.random() < 0.5 else wanted * [random.choice(ligands)]
+    out = Chem.RWMol()
+    out.AddAtom(_metal(wanted, random))
+    for ligand in chosen:
+        first = out.GetNumAtoms()
+        out.InsertMol(ligand)
+        atom = next(a for a in list(out.GetAtoms())[first:] if a.HasProp(CUT))
+        _hydrogens(atom, -1)
+        out.AddBond(0, atom.GetIdx(), Chem.BondType.SINGLE)
+    Chem.SanitizeMol(out)
+    return out.GetMol()
+
+
+def _metal(neighbours: int, random: Random) -> Chem.Atom:
+    """One that RDKit allows so many."""
+    table = Chem.GetPeriodicTable()
+    atom = Chem.Atom(random.choice([m for m in METALS if -1 in table.GetValenceList(m) or neighbours in table.GetValenceList(m)]))
+    atom.SetNoImplicit(True)
+    return atom
 
 
 def stand_in(molecule: Chem.RWMol, at: int, name: str, right: str, left: str) -> None:

@@ -24,7 +24,7 @@ from cells import Cells, cells  # isort: skip
 from graph import ATOMS  # isort: skip
 from ink import MARGIN, box_of, fit, scaled  # isort: skip
 from look import along  # isort: skip
-from scripts.train.vision import labels, negatives
+from scripts.train.vision import abbreviated, labels, negatives
 from scripts.train.vision.corpus import SMALLEST_PART, Corpus, smallest
 from scripts.train.vision.drawing import Drawing, draw, seen
 
@@ -39,23 +39,22 @@ INDEX = {name: number for number, name in enumerate(ATOMS)}
 
 
 class Foreign:
-    """Drawings by other programs, out of the files of scripts.train.vision.foreign. Lines are found by their place in the file."""
+    """Drawings by other programs, out of the files of scripts.train.vision.foreign, each as often as another. Lines are found by their
+    place in the file."""
 
-    def __init__(self, folder: Path, programs: tuple[str, ...] = ()) -> None:
-        self.places: list[list[tuple[Path, int]]] = []
+    def __init__(self, folder: Path) -> None:
+        self.places: list[tuple[Path, int]] = []
         for path in sorted(folder.glob("*.jsonl")):
-            if programs and path.stem not in programs:
-                continue
             with path.open("rb") as file:
                 ends = np.cumsum([len(line) for line in file]).tolist()
-            self.places.append([(path, start) for start in [0, *ends[:-1]]])
+            self.places += [(path, start) for start in [0, *ends[:-1]]]
 
     def __bool__(self) -> bool:
-        return any(self.places)
+        return bool(self.places)
 
     def draw(self, random: Random) -> Drawing:
-        """A random drawing of a random program, as it is seen."""
-        path, start = random.choice(random.choice(self.places))
+        """A random drawing, as it is seen."""
+        path, start = random.choice(self.places)
         with path.open("rb") as file:
             file.seek(start)
             record = json.loads(file.readline())
@@ -154,11 +153,7 @@ class Batches:
         molecule = Chem.MolFromSmiles(smiles)
         if molecule is None:
             raise ValueError(f"RDKit does not read {smiles}")
-        cut = [b.GetIdx() for b in molecule.GetBonds() if not b.IsInRing() and b.GetBondTypeAsDouble() == 1]
-        if not cut:
-            return smiles
-        parts = Chem.GetMolFrags(Chem.FragmentOnBonds(molecule, random.sample(cut, min(2, len(cut))), addDummies=False), asMols=True, sanitizeFrags=False)
-        piece = Chem.MolToSmiles(random.choice(parts))
+        piece = Chem.MolToSmiles(random.choice(abbreviated.pieces(molecule, 2, random)))
         built = Chem.MolFromSmiles(piece)
         return piece if built is not None and built.GetNumAtoms() > 1 else smiles
 

@@ -7,7 +7,8 @@ writes runs/drawings/PROGRAM.jsonl: a drawing a line, its picture as base64 of a
 is made longer. With --layouts indigo,openbabel,cdk the coordinates are by these instead of RDKit's, in PROGRAM-layouts.jsonl; with
 --plain --programs openbabel,cdk,chython each draws SMILES as when nothing is set, in PROGRAM-plain.jsonl.
 
-For measuring: --molecules FILE --to FOLDER, which scripts.eval.drawings then reads; with --plain any program.
+For measuring: --molecules FILE --to FOLDER draws each molecule of FILE once, in its order, as far as --count; scripts.eval.drawings
+reads the folder. With --plain any program.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import io
 import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -128,10 +130,33 @@ def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: 
     return written(smiles, image, points, marks, bonds, picture.numbered)
 
 
+class NoMoreMolecules(Exception):
+    """All those to be measured were drawn."""
+
+
+@dataclass
+class InTurn:
+    """Molecules one after another, each once."""
+
+    molecules: list[str]
+
+    def draw(self, random: Random) -> str:
+        """The next molecule, whatever the chance. NoMoreMolecules behind the last."""
+        if not self.molecules:
+            raise NoMoreMolecules
+        return self.molecules.pop(0)
+
+    def after(self, path: Path) -> InTurn:
+        """Those behind the last one that a file of drawings has."""
+        done = path.read_text().splitlines() if path.exists() else []
+        return InTurn(self.molecules[self.molecules.index(json.loads(done[-1])["smiles"]) + 1 if done else 0 :])
+
+
+Molecules = Corpus | InTurn
 Record = Callable[[Random], dict | None]
 
 
-def styled(name: str, molecules: Corpus, layouts: list[programs.Layout], labelled: bool) -> Record:
+def styled(name: str, molecules: Molecules, layouts: list[programs.Layout], labelled: bool) -> Record:
     """Makes drawings by a program in random styles, to learn from where labelled, else to measure."""
     draw = programs.PROGRAMS[name]()
     alter = None if not labelled else abbreviated.shortened if name in programs.ALIASES else abbreviated.alien
@@ -143,7 +168,7 @@ def styled(name: str, molecules: Corpus, layouts: list[programs.Layout], labelle
     return record
 
 
-def plain(name: str, molecules: Corpus, labelled: bool) -> Record:
+def plain(name: str, molecules: Molecules, labelled: bool) -> Record:
     """Makes drawings as a program does when nothing is set, but for those that show another molecule by the program's own mol file;
     labelled by that file where they are to learn from."""
     draw = programs.PLAIN[name]()
@@ -167,7 +192,7 @@ def plain(name: str, molecules: Corpus, labelled: bool) -> Record:
     return record
 
 
-def own(name: str, molecules: Corpus) -> Record:
+def own(name: str, molecules: Molecules) -> Record:
     """Makes drawings in random styles to learn from, with the program's own coordinates, but for those that show another molecule."""
     draw = programs.OWN[name]()
 
@@ -194,15 +219,21 @@ def written(smiles: str, image: Image.Image, points: np.ndarray, marks: list[str
 def make(path: Path, count: int, record: Record, seed: str) -> None:
     """Makes a file longer until it has count records, the same ones for the same seed however often it is stopped."""
     made = sum(1 for _ in path.open()) if path.exists() else 0
-    tries = 0
+    failed = failed_since = 0
     with path.open("a") as file:
         while made < count:
-            found = record(Random(f"{seed}/{made}/{tries}"))
-            tries += 1
+            try:
+                found = record(Random(f"{seed}/{made}/{failed_since}"))
+            except NoMoreMolecules:
+                break
             if found:
                 file.write(json.dumps(found, separators=(",", ":")) + "\n")
                 made += 1
-    print(f"{path.stem}: {made} drawings, of {tries} tries in this call", flush=True)
+                failed_since = 0
+            else:
+                failed += 1
+                failed_since += 1
+    print(f"{path.stem}: {made} drawings; {failed} tries of this call gave none", flush=True)
 
 
 def main() -> None:
@@ -217,10 +248,13 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=Path("runs/drawings"), help="folder")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
-    chosen = Corpus([(1.0, read(given.molecules))], []) if given.molecules else molecules(given.data)
+    measured = InTurn(read(given.molecules)) if given.molecules else None
+    learnt = molecules(given.data) if measured is None else None
     layouts = [programs.LAYOUTS[name]() for name in given.layouts.split(",") if name]
     end = "-plain" if given.plain else "-layouts" if layouts else ""
     for name in given.programs.split(","):
+        path = given.to / f"{name}{end}.jsonl"
+        chosen = learnt or measured.after(path)
         if given.plain and not given.molecules and name not in programs.TOLD:
             parser.error(f"--plain without --molecules is for {', '.join(sorted(programs.TOLD))}, not for {name}")
         if given.plain:
@@ -229,7 +263,7 @@ def main() -> None:
             record = own(name, chosen)
         else:
             record = styled(name, chosen, layouts, labelled=given.molecules is None)
-        make(given.to / f"{name}{end}.jsonl", given.count, record, f"{given.seed}/{name}")
+        make(path, given.count, record, f"{given.seed}/{name}")
 
 
 if __name__ == "__main__":
