@@ -31,6 +31,8 @@ PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawe
 PLAIN = ", nothing set"
 """Of a program's name: as it draws SMILES by itself."""
 Pictures = list[tuple[str, bytes]]
+LOOKED_AT = 200
+"""Scanned drawings of each set on which the reader was improved; others are measured."""
 WRITTEN = 2
 """Drawings of each way of writing each group."""
 
@@ -212,6 +214,25 @@ def file(image: Image.Image, kind: str = "PNG") -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, kind, **({"quality": 30} if kind == "JPEG" else {}))
     return buffer.getvalue()
+
+
+def scanned(folder: Path, count: int) -> dict[str, Pictures]:
+    """Scanned drawings of patents by set: of the folders NAME of images and NAME_mol_ref of mol files as github.com/Kohulan/OCSR_Review
+    has them (Rajan et al. 2020, doi 10.1186/s13321-020-00465-0). Apart those that are no molecule, with R or X; left out those that RDKit
+    does not read and those that were looked at."""
+    out: dict[str, Pictures] = {}
+    for truths in sorted(folder.glob("*_mol_ref")):
+        name = truths.name.removesuffix("_mol_ref")
+        files = {path.stem: path for path in truths.iterdir()}
+        images = sorted((folder / name).glob("*.png"))
+        Random(0).shuffle(images)
+        of_molecules, of_others = out.setdefault(name, []), out.setdefault(f"{name}, no molecules", [])
+        for path in images[LOOKED_AT:]:
+            molecule = Chem.MolFromMolFile(str(files[path.stem]))
+            if molecule is not None:
+                smiles = Chem.MolToSmiles(molecule)
+                (of_others if "*" in smiles else of_molecules).append((smiles, path.read_bytes()))
+    return {name: pictures[:count] for name, pictures in out.items() if pictures}
 
 
 def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pictures]:

@@ -29,6 +29,10 @@ LONG, SHORT = 36.0, 14.0
 """Lengths of a bond in pixels between which the networks know their way."""
 LONGEST = 150.0
 """A longer bond is the only one of a molecule, whose letters are small beside it."""
+CUTS = 3
+"""How often what stands apart from a molecule is cut off: numbers, names and captions on two sides of it or three."""
+GAP = 0.45
+"""It stands at least so far from it, in bond lengths. Letters at the end of a line are nearer."""
 SURE = 0.97
 NEAR = 0.8
 """Letters of an atom reach so far from it, in bond lengths."""
@@ -106,6 +110,34 @@ def lines_box(ink: np.ndarray) -> tuple[int, int, int, int] | None:
     return None if inside.size > 2500 and (inside > 48).mean() > FULL else box
 
 
+def larger_part(ink: np.ndarray, box: tuple[int, int, int, int]) -> tuple[int, tuple[int, int, int, int]]:
+    """The widest band of blank rows or columns that divides the ink of a box (its width in pixels, 0 where there is none), and the box
+    around the side that has more unbroken ink."""
+    left, top, right, bottom = box
+    inside = ink[top:bottom, left:right] > 48
+    bands = []
+    for axis in (0, 1):
+        places = np.flatnonzero(inside.any(axis))
+        gaps = np.diff(places) - 1
+        if gaps.max(initial=0) > 0:
+            bands.append((int(gaps.max()), axis, int(places[gaps.argmax()])))
+    if not bands:
+        return 0, box
+    gap, axis, last = max(bands)
+    before, after = ((inside[:, : last + 1], inside[:, last + 1 :]) if axis == 0 else (inside[: last + 1], inside[last + 1 :]))
+    start = 0 if unbroken(before) >= unbroken(after) else last + 1
+    kept = box_of((before if start == 0 else after) * np.uint8(255))
+    x, y = (left + start, top) if axis == 0 else (left, top + start)
+    return gap, (kept[0] + x, kept[1] + y, kept[2] + x, kept[3] + y)
+
+
+def unbroken(inked: np.ndarray) -> int:
+    """The longest runs of rows and of columns with ink, multiplied: large for a molecule, small for a line of letters."""
+    edges = (np.flatnonzero(np.diff(np.pad(inked.any(axis), 1).astype(np.int8))) for axis in (0, 1))
+    lengths = [int((found[1::2] - found[::2]).max(initial=0)) for found in edges]
+    return lengths[0] * lengths[1]
+
+
 def logistic(weights: list[float], features: np.ndarray) -> float:
     return 1 / (1 + math.exp(-float(np.clip(weights[0] + np.dot(weights[1:], features), -30, 30))))
 
@@ -163,6 +195,27 @@ class Reader:
         strange = np.mean([v.features[-1] for v in out])
         for view in out:  # What one look takes for letters that it does not know, another may take for some that it knows.
             view.features[-1] = strange
+        if self.calibration.confidence(out[-1]) <= SURE:
+            out += self.parts(ink, box)[:looks]
+        return out
+
+    def parts(self, ink: np.ndarray, box: tuple[int, int, int, int]) -> list[View]:
+        """Looks at what is left where a blank band divides the ink and the smaller part is cut off, until one is sure."""
+        out: list[View] = []
+        for _ in range(CUTS):
+            gap, box = larger_part(ink, box)
+            if not gap:
+                break
+            view = self.view(ink, box, fit(box[2] - box[0], box[3] - box[1]))
+            if gap * view.factor.mean() < GAP * view.bond:
+                break
+            out.append(view)
+            for factor in view.others() if self.calibration.confidence(view) <= SURE else ():
+                out.append(self.view(ink, box, float(view.factor.mean()) * factor))
+                if self.calibration.confidence(out[-1]) > SURE:
+                    return out
+            if self.calibration.confidence(view) > SURE:
+                break
         return out
 
     def view(self, ink: np.ndarray, box: tuple[int, int, int, int], factor: float) -> View:
@@ -179,11 +232,13 @@ class Reader:
         return View(built, features, float(np.median(distance.min(1))) if len(seen.points) > 1 else 0.0, np.array(box[:2]), exact)
 
     def agreed(self, views: list[View], view: View) -> float:
-        """The confidence in a view's SMILES after all of them: their confidences, summed where they agree, as a share."""
+        """The confidence in a view's SMILES after all of them: their confidences, summed where they agree, as a share. A view that looks
+        like no molecule counts for less: at the wrong size two letters are a line."""
         if view.built is None:
             return 0.0
-        mine = [self.calibration.confidence(v) for v in views if v.built and v.built.smiles == view.built.smiles]
-        other = [self.calibration.confidence(v) for v in views if v.built and v.built.smiles != view.built.smiles]
+        weighed = [(v.built.smiles, self.calibration.confidence(v) * self.calibration.molecule(v)) for v in views if v.built]
+        mine = [c for smiles, c in weighed if smiles == view.built.smiles]
+        other = [c for smiles, c in weighed if smiles != view.built.smiles]
         sure = 1 - math.prod(1 - c for c in mine) ** (1 / len(mine) ** 0.5)
         return sure * sum(mine) / max(sum(mine) + sum(other), 1e-9)
 

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -217,6 +217,37 @@ def test_a_caption_is_wiped_away():
     view = reader.View(built, np.zeros(5), 40.0, np.array([ink.MARGIN, ink.MARGIN]) * 1.0, np.ones(2))
     clean = reader.wiped(page, view)
     assert (clean[:100] == page[:100]).all() and clean[160:].max() == 0
+
+
+def page_with(*boxes):
+    """A page of ink, each box (left, top, right, bottom) a frame of lines."""
+    page = np.zeros((300, 900), np.uint8)
+    for left, top, right, bottom in boxes:
+        page[top:bottom, left:right] = 255
+        page[top + 3 : bottom - 3, left + 3 : right - 3] = 0
+    return page
+
+
+@pytest.mark.parametrize("others, gap", [
+    ([(600, 100, 612, 120), (616, 100, 628, 120)], 400), ([(100, 250, 120, 270)], 50), ([(0, 0, 20, 20)], 80), ([], 0),
+    ([(x, 260, x + 14, 280) for x in range(0, 900, 18)], 60)], ids=["to the right", "below", "above", "nothing", "a long line of letters"])
+def test_the_larger_part_of_a_page_is_the_one_with_unbroken_ink(others, gap):
+    molecule = (100, 100, 200, 200)
+    page = page_with(molecule, *others)
+    assert reader.larger_part(page, ink.box_of(page)) == (gap, molecule)
+
+
+@pytest.mark.parametrize("name", ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "O=C(O)c1ccccc1OC(C)=O", "CC(C)Cc1ccc(cc1)[C@@H](C)C(=O)O"])
+@pytest.mark.parametrize("places", [[(1400, 150)], [(20, 300), (1390, 20)], [(150, 310)]], ids=["to the right", "two", "below"])
+def test_the_served_reader_passes_over_what_is_written_beside_a_molecule(name, places):
+    page = Image.new("RGB", (1600, 340), "white")
+    drawer = rdMolDraw2D.MolDraw2DCairo(200, 150)
+    drawer.DrawMolecule(Chem.MolFromSmiles(name))
+    drawer.FinishDrawing()
+    page.paste(Image.open(io.BytesIO(drawer.GetDrawingText())), (100, 60))
+    for place in places:
+        ImageDraw.Draw(page).text(place, "GENERAL FORMULA (12a)", "black", ImageFont.load_default(size=20))
+    assert reader.Reader(Path("model_repository/molecule_reader/1")).read(page).smiles == Chem.CanonSmiles(name)
 
 
 @pytest.mark.parametrize("atoms, bond, factors", [

@@ -52,6 +52,8 @@ LARGEST_LIGAND = 9
 """Most atoms of a piece around a metal, but for hydrogens."""
 TWICE_PART = 0.2
 """Of the drawings that have unknown letters: at two places."""
+SPELLED_PART = 0.12
+"""Of the drawings to learn from: with letters at carbons where chemists mostly leave them out, as in older patents."""
 CUT = "_cut"
 """The property of an atom that has lost a bond."""
 
@@ -92,6 +94,8 @@ def condensed(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 
 def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """For training: as condensed, but often another molecule, with groups that it does not have, or with what no reader can know."""
+    if random.random() < SPELLED_PART:
+        molecule = spelled(molecule, random)
     chance = random.random()
     if chance < STRANGE_PART:
         return estranged(molecule, random)
@@ -119,6 +123,20 @@ def grouped(molecule: Chem.Mol, random: Random) -> Chem.Mol:
             gone.update(match[1:count])
     for number in sorted(gone, reverse=True):
         out.RemoveAtom(number)
+    return out.GetMol()
+
+
+def spelled(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """The molecule with C, CH, CH2 and CH3 written at some of its carbons, or at all of them but aromatic ones."""
+    out = Chem.RWMol(molecule)
+    share = random.choice([0.15, 0.4, 1.0])
+    for atom in out.GetAtoms():
+        plain = atom.GetSymbol() == "C" and not atom.GetFormalCharge() and not atom.GetIsotope()
+        if plain and random.random() < share * (0.1 if atom.GetIsAromatic() else 1):
+            hydrogens = atom.GetTotalNumHs()
+            written = "H" * bool(hydrogens) + (f"<sub>{hydrogens}</sub>" if hydrogens > 1 else "")
+            atom.SetProp("_displayLabel", "C" + written)
+            atom.SetProp("_displayLabelW", written + "C" if random.random() < 0.8 else "C" + written)
     return out.GetMol()
 
 

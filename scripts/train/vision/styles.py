@@ -70,7 +70,7 @@ def _lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> No
         chosen.comicMode = True
     if random.random() < 0.1:
         chosen.setBackgroundColour(tuple(random.uniform(0.85, 1) for _ in range(3)))
-    if random.random() < 0.2:
+    if random.random() < 0.3:
         font = random.choice(fonts())
         if font:
             chosen.fontFile = font
@@ -78,10 +78,11 @@ def _lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> No
 
 @functools.lru_cache
 def fonts() -> tuple[str, ...]:
-    """Fonts that are installed here, by file; RDKit's own alone where there are none."""
+    """Fonts that are installed here, by file, upright ones of usual weight more than once; RDKit's own alone where there are none."""
     found = [str(p) for folder in ("/usr/share/fonts", "/usr/local/share/fonts") for p in sorted(Path(folder).rglob("*.ttf"))]
     plain = [p for p in found if any(name in p for name in ("Sans", "Serif", "Mono", "Arial", "Times", "Roman")) and "Math" not in p]
-    return tuple(plain) or ("",)
+    usual = [p for p in plain if not any(name in p for name in ("Bold", "Italic", "Oblique", "Mono", "Light"))]
+    return (*plain, *3 * usual) or ("",)
 
 
 NOTES = ("abs", "abs", "or1", "or2", "&1", "&2", "and1", "R", "S", "r", "s", "a", "b")
