@@ -425,7 +425,15 @@ def test_groups_are_written_in_all_their_ways():
         molecule = Chem.RWMol(Chem.MolFromSmiles("CCCC"))
         abbreviated._condense(molecule, 0, "NMe", Random(number))
         written.add((molecule.GetAtomWithIdx(0).GetProp("_displayLabel"), molecule.GetAtomWithIdx(0).GetProp("_displayLabelW")))
-    assert written == {("NHMe", "MeHN"), ("NMe", "MeN")}
+    assert written == {("NHMe", "MeHN"), ("NMe", "MeN"), ("NHCH<sub>3</sub>", "H<sub>3</sub>CHN")}
+
+
+def test_carbons_are_written_as_in_older_patents():
+    molecule = Chem.MolFromSmiles("CC(C)=C[C@H](N)c1ccccc1")
+    written = [{a.GetProp("_displayLabel") for a in abbreviated.spelled(molecule, Random(seed)).GetAtoms() if a.HasProp("_displayLabel")} for seed in range(30)]
+    assert {"CH<sub>3</sub>", "CH", "C"} in written and len({frozenset(some) for some in written}) > 3
+    spelled = abbreviated.spelled(molecule, Random(0))
+    assert [drawing.atom_class(a) for a in spelled.GetAtoms()] == [drawing.atom_class(a) for a in molecule.GetAtoms()]
 
 
 def test_coordinates_of_another_program():
