@@ -436,6 +436,13 @@ def test_carbons_are_written_as_in_older_patents():
     assert [drawing.atom_class(a) for a in spelled.GetAtoms()] == [drawing.atom_class(a) for a in molecule.GetAtoms()]
 
 
+@pytest.mark.parametrize("smiles", MOLECULES)
+def test_molecules_with_hydrogens_of_their_own_are_built_again(smiles):
+    drawn = [drawing.picture(smiles, Random(seed), True, abbreviated.with_hydrogens)[1] for seed in range(8)]
+    assert any("H" in d.atoms for d in drawn)
+    assert {graph.build(seen_of(d)).smiles for d in drawn} == {Chem.CanonSmiles(smiles)}
+
+
 def test_coordinates_of_another_program():
     molecule = Chem.MolFromSmiles("C[C@H](O)/C=C/Cl")
     styles.place(molecule, Random(1))

@@ -54,6 +54,8 @@ TWICE_PART = 0.2
 """Of the drawings that have unknown letters: at two places."""
 SPELLED_PART = 0.12
 """Of the drawings to learn from: with letters at carbons where chemists mostly leave them out, as in older patents."""
+HYDROGENS_PART = 0.06
+"""The same: with hydrogens at lines of their own at one to three atoms."""
 CUT = "_cut"
 """The property of an atom that has lost a bond."""
 
@@ -94,6 +96,8 @@ def condensed(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 
 def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """For training: as condensed, but often another molecule, with groups that it does not have, or with what no reader can know."""
+    if random.random() < HYDROGENS_PART:
+        molecule = with_hydrogens(molecule, random)
     if random.random() < SPELLED_PART:
         molecule = spelled(molecule, random)
     chance = random.random()
@@ -124,6 +128,15 @@ def grouped(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     for number in sorted(gone, reverse=True):
         out.RemoveAtom(number)
     return out.GetMol()
+
+
+def with_hydrogens(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """The molecule with the hydrogens of one to three atoms drawn as atoms, most often of those that have one."""
+    bearing = [a for a in molecule.GetAtoms() if a.GetTotalNumHs() and not a.HasProp(SHORT)]
+    few = [a for a in bearing if a.GetTotalNumHs() == 1 and not a.GetIsAromatic()]
+    chosen = few if few and random.random() < 0.8 else bearing
+    atoms = [a.GetIdx() for a in random.sample(chosen, min(random.choice([1, 1, 2, 3]), len(chosen)))]
+    return Chem.AddHs(molecule, onlyOnAtoms=atoms) if atoms else molecule
 
 
 def spelled(molecule: Chem.Mol, random: Random) -> Chem.Mol:
