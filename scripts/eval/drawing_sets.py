@@ -235,6 +235,12 @@ def scanned(folder: Path, count: int) -> dict[str, Pictures]:
     return {name: pictures[:count] for name, pictures in out.items() if pictures}
 
 
+def drawn_by(path: Path, count: int) -> tuple[list[dict], Pictures]:
+    """What another program drew, out of its file, with the records."""
+    records = [json.loads(line) for line in path.open()][:count]
+    return records, [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
+
+
 def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pictures]:
     """All kinds; those of other programs out of PROGRAM.jsonl and PROGRAM-plain.jsonl files of a folder, as scripts.train.vision.foreign
     writes them; where some have numbers in the place of carbons, both parts apart too."""
@@ -249,9 +255,8 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]
     out["beyond what it knows, second set"] = [(Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
-        records = [json.loads(line) for line in path.open()][:count]
         kind = path.stem.replace("-plain", PLAIN)
-        out[kind] = [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
+        records, out[kind] = drawn_by(path, count)
         if any(r.get("numbered") for r in records):
             for name, numbered in (("without numbers", False), ("numbers for carbons", True)):
                 out[f"{kind}, {name}"] = [one for one, r in zip(out[kind], records) if r["numbered"] == numbered]

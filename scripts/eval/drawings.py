@@ -5,8 +5,8 @@
 Kinds: RDKit's default, framed, turned by quarters, transparent, grey levels, RDKit's abbreviations, atom numbers, mild photographs, JPEG;
 hard structures; what the reader does not know; what other programs drew, in FOLDER/PROGRAM.jsonl (scripts.train.vision.foreign with
 --molecules, whose list this writes with --list FILE); and with --scanned FOLDER drawings of patents (see drawing_sets.scanned). By kind:
-exact SMILES, said to be unreadable, wrong with a warning, wrong without. With --osra the program OSRA, where it is installed (Debian: osra),
-reads the patents and what was drawn with nothing set too. With --write the tables are put into DRAWINGS.md beside the model.
+exact SMILES, said to be unreadable, wrong with a warning, wrong without. With --write the table is put into DRAWINGS.md beside the model.
+scripts.eval.osra reads some of the same by another program.
 """
 
 from __future__ import annotations
@@ -14,12 +14,7 @@ from __future__ import annotations
 import argparse
 import base64
 import os
-import subprocess
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-from rdkit import Chem
 
 from scripts.eval import drawing_sets
 from scripts.eval.chat import API, ENTRY, NOTHING
@@ -51,24 +46,6 @@ def asked(api: API, pictures: drawing_sets.Pictures) -> dict[str, float]:
     return {sort: sorts.count(sort) / len(sorts) for sort in ("exact", "unreadable", "warned", "wrong")}
 
 
-def osra(pictures: drawing_sets.Pictures) -> dict[str, float]:
-    """The same of OSRA, which gives no warnings."""
-    def one(item: tuple[str, bytes]) -> str:
-        truth, file = item
-        with tempfile.NamedTemporaryFile(suffix=".png") as image:
-            image.write(file)
-            image.flush()
-            found = subprocess.run(["osra", "-f", "can", image.name], capture_output=True, text=True).stdout.split()
-        molecule = Chem.MolFromSmiles(".".join(found)) if found else None
-        if molecule is None:
-            return "unreadable"
-        return "exact" if Chem.MolToSmiles(molecule) == truth else "wrong"
-
-    with ThreadPoolExecutor(2) as pool:
-        sorts = list(pool.map(one, pictures))
-    return {sort: sorts.count(sort) / len(sorts) for sort in ("exact", "unreadable", "warned", "wrong")}
-
-
 def table(rows: dict[str, tuple[int, dict[str, float]]]) -> str:
     head = "| drawings | number | exact SMILES | said to be unreadable | wrong with a warning | wrong without |\n| --- | --- | --- | --- | --- | --- |\n"
 
@@ -88,7 +65,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drawings", type=Path, help="folder of what other programs drew")
     parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
-    parser.add_argument("--osra", action="store_true", help="let OSRA read some too")
     parser.add_argument("--concurrency", type=int, default=2, help="requests at once")
     parser.add_argument("--list", type=Path, help="write the molecules into a file, for scripts.train.vision.foreign, and end")
     parser.add_argument("--write", action="store_true", help=f"write {ENTRY.name}/DRAWINGS.md")
@@ -98,17 +74,11 @@ def main() -> None:
         return
     api = API(given.url, given.concurrency)
     rows: dict[str, tuple[int, dict[str, float]]] = {}
-    others: dict[str, tuple[int, dict[str, float]]] = {}
     scanned = drawing_sets.scanned(given.scanned, given.count) if given.scanned else {}
     for kind, pictures in (drawing_sets.sets(given.data, given.count, given.seed, given.drawings) | scanned).items():
         rows[kind] = len(pictures), asked(api, pictures)
         print(kind, rows[kind], flush=True)
-        if given.osra and (kind in scanned or kind.endswith(drawing_sets.PLAIN)):
-            others[kind] = len(pictures), osra(pictures)
-            print("OSRA", kind, others[kind], flush=True)
     text = table(rows)
-    if others:
-        text += f"\n## The same by OSRA\n\n{table(others)}"
     print(text)
     if given.write:
         command = f"python -m scripts.eval.drawings --count {given.count} --seed {given.seed} --drawings FOLDER --write"

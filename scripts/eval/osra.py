@@ -1,0 +1,61 @@
+"""How well OSRA (Filippov and Nicklaus 2009, doi 10.1021/ci800067r; Debian's package osra) reads some of the drawings of scripts.eval.drawings:
+
+    python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER [--programs openchemlib,pikachu --count 200 --write]
+
+Scanned patents, and what programs drew with nothing set. It gives no warnings. With --write the table is put into OSRA.md beside the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rdkit import Chem, RDLogger
+
+from scripts.eval import drawing_sets
+from scripts.eval.chat import ENTRY
+
+
+def judged(item: tuple[str, bytes]) -> str:
+    """exact, unreadable or wrong: what OSRA makes of a truth's picture."""
+    truth, file = item
+    with tempfile.NamedTemporaryFile(suffix=".png") as image:
+        image.write(file)
+        image.flush()
+        found = subprocess.run(["osra", "-f", "can", image.name], capture_output=True, text=True, check=False).stdout.split()
+    molecule = Chem.MolFromSmiles(".".join(found)) if found else None
+    if molecule is None:
+        return "unreadable"
+    return "exact" if Chem.MolToSmiles(molecule) == truth else "wrong"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.eval.osra", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scanned", type=Path, required=True, help="folder of scanned drawings and their mol files")
+    parser.add_argument("--drawings", type=Path, required=True, help="folder of what other programs drew")
+    parser.add_argument("--programs", default="openchemlib,pikachu", help="whose drawings, of " + ", ".join(drawing_sets.PROGRAMS))
+    parser.add_argument("--count", type=int, default=200, help="drawings of each kind")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help=f"write {ENTRY.name}/OSRA.md")
+    given = parser.parse_args()
+    RDLogger.DisableLog("rdApp.*")
+    kinds = {f"{name}{drawing_sets.PLAIN}": drawing_sets.drawn_by(given.drawings / f"{name}-plain.jsonl", given.count)[1] for name in given.programs.split(",")}
+    lines = ["| drawings | number | exact SMILES | no SMILES | wrong |", "| --- | --- | --- | --- | --- |"]
+    for kind, pictures in (drawing_sets.scanned(given.scanned, given.count) | kinds).items():
+        with ThreadPoolExecutor(given.threads) as pool:
+            sorts = list(pool.map(judged, pictures))
+        parts = (f"{100 * sorts.count(sort) / len(sorts):.1f}%" for sort in ("exact", "unreadable", "wrong"))
+        lines.append(f"| {kind} | {len(sorts)} | " + " | ".join(parts) + " |")
+        print(lines[-1], flush=True)
+    if given.write:
+        version = subprocess.run(["osra", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        command = f"python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER --count {given.count} --write"
+        (ENTRY / "OSRA.md").write_text(f"# The same drawings read by OSRA\n\nMade by `{command}` ({version}), the pictures of `DRAWINGS.md`.\n\n"
+                                       + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
