@@ -33,6 +33,7 @@ PLAIN = ", nothing set"
 Pictures = list[tuple[str, bytes]]
 LOOKED_AT = 200
 """Scanned drawings of each set on which the reader was improved; others are measured."""
+HELD_OUT = " (scanned patents, held out)"
 WRITTEN = 2
 """Drawings of each way of writing each group."""
 
@@ -226,7 +227,7 @@ def scanned(folder: Path, count: int) -> dict[str, Pictures]:
         files = {path.stem: path for path in truths.iterdir()}
         images = sorted((folder / name).glob("*.png"))
         Random(0).shuffle(images)
-        of_molecules, of_others = out.setdefault(name, []), out.setdefault(f"{name}, no molecules", [])
+        of_molecules, of_others = out.setdefault(f"{name}{HELD_OUT}", []), out.setdefault(f"{name}, with R or X{HELD_OUT}", [])
         for path in images[LOOKED_AT:]:
             molecule = Chem.MolFromMolFile(str(files[path.stem]))
             if molecule is not None:

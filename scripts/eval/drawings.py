@@ -81,14 +81,16 @@ def main() -> None:
     text = table(rows)
     print(text)
     if given.write:
-        command = f"python -m scripts.eval.drawings --count {given.count} --seed {given.seed} --drawings FOLDER --write"
+        command = f"python -m scripts.eval.drawings --count {given.count} --seed {given.seed} --drawings FOLDER --scanned FOLDER --write"
         note = ("The molecules are of ZINC250k's, the broad and the everyday validation files, a third each. Photographs are made by the code that makes "
                 "those for training (`scripts/train/vision/damage.py`), so take that row as a bound from above. Abbreviations are RDKit's own list, but "
                 "for drawings\nthat say another molecule (iBu for sec-butyl, iPent for 2-pentyl, NMe for an ammonium); below them, each way of writing each "
                 "group that the reader knows, twice. Drawings by other programs have RDKit's coordinates, random styles and sizes; \"nothing set\" is\n"
                 "what a program makes of SMILES by itself, with coordinates, sizes and notes of its own (OpenChemLib at 300 x 200, Chython's millimetres at "
                 "96 dpi), but for those that show another molecule by what the program itself says of them (PIKAChU says nothing; SmilesDrawer cuts off\n"
-                "letters at the edge).\n")
+                "letters at the edge). CLEF and JPO are scanned drawings of US and Japanese patents out of two public benchmarks "
+                "(github.com/Kohulan/OCSR_Review), those behind the first 200 of each, on which cutting off captions and what is\n"
+                "learnt were tried; some of their own truths leave out stereo that is drawn, or have a carbon for an X.\n")
         (ENTRY / "DRAWINGS.md").write_text(f"# Drawings as people have them\n\nMade by `{command}`, through HTTP.\n\n{text}\n{note}")
 
 

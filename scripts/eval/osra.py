@@ -51,9 +51,9 @@ def main() -> None:
         lines.append(f"| {kind} | {len(sorts)} | " + " | ".join(parts) + " |")
         print(lines[-1], flush=True)
     if given.write:
-        version = subprocess.run(["osra", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        version = subprocess.run(["osra", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
         command = f"python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER --count {given.count} --write"
-        (ENTRY / "OSRA.md").write_text(f"# The same drawings read by OSRA\n\nMade by `{command}` ({version}), the pictures of `DRAWINGS.md`.\n\n"
+        (ENTRY / "OSRA.md").write_text(f"# The same drawings read by OSRA\n\nMade by `{command}` (OSRA {version}), the pictures of `DRAWINGS.md`.\n\n"
                                        + "\n".join(lines) + "\n")
 
 

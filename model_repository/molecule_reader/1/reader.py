@@ -169,7 +169,7 @@ class Reader:
         best = max(views, key=lambda v: (self.agreed(views, v), self.calibration.confidence(v)))
         drawing = self.calibration.molecule(best)
         if best.built is None:
-            return Reading(None, None, 0.0, min(drawing, 0.5), size)
+            return Reading(None, None, 0.0, drawing, size)
         if best.built.unknown:
             return Reading(None, None, 0.0, drawing, size, unknown=True)
         confidence = self.agreed(views, best)

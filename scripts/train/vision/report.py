@@ -21,6 +21,7 @@ from PIL import Image
 from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import evaluation, negatives, reader_path
 
+from answers import DRAWING  # isort: skip
 from reader import Reader  # isort: skip
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
@@ -35,7 +36,7 @@ def measured(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, obj
         reading = reader.read(image)
         spent = time.thread_time() - begun
         bare = reading.smiles is not None and (reading.smiles == smiles or evaluation.flat(reading.smiles) == evaluation.flat(smiles))
-        rows.append((reading.smiles == smiles, bare, reading.smiles is not None, reading.confidence, reading.drawing > 0.5, spent))
+        rows.append((reading.smiles == smiles, bare, reading.smiles is not None, reading.confidence, reading.drawing >= DRAWING, spent))
     exact, bare, given, sure, drawn, spent = map(np.array, zip(*rows))
     at = [(low, (sure >= low) & (sure < high)) for low, high in zip(BINS, BINS[1:])]
     return {"drawings": len(rows), "exact": exact.mean(), "flat": bare.mean(), "given": given.mean(), "taken_for_drawing": drawn.mean(),
@@ -58,7 +59,7 @@ def main() -> None:
         print(style, json.dumps(figures[style]), flush=True)
     random = np.random.default_rng(3)
     others = [Image.fromarray(255 - negatives.picture(random)) for _ in range(given.count // 4)]
-    figures["others"] = {"pictures": len(others), "taken_for_drawing": float(np.mean([reader.read(p).drawing > 0.5 for p in others]))}
+    figures["others"] = {"pictures": len(others), "taken_for_drawing": float(np.mean([reader.read(p).drawing >= DRAWING for p in others]))}
     print("others", figures["others"])
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(figures, indent=1) + "\n")
