@@ -195,12 +195,12 @@ class Reader:
         strange = np.mean([v.features[-1] for v in out])
         for view in out:  # What one look takes for letters that it does not know, another may take for some that it knows.
             view.features[-1] = strange
-        if self.calibration.confidence(out[-1]) <= SURE:
-            out += self.parts(ink, box)[:looks]
+        if looks and self.calibration.confidence(out[-1]) <= SURE:
+            out += self.parts(ink, box, looks)
         return out
 
-    def parts(self, ink: np.ndarray, box: tuple[int, int, int, int]) -> list[View]:
-        """Looks at what is left where a blank band divides the ink and the smaller part is cut off, until one is sure."""
+    def parts(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int) -> list[View]:
+        """At most so many looks at what is left where a blank band divides the ink and the smaller part is cut off, until one is sure."""
         out: list[View] = []
         for _ in range(CUTS):
             gap, box = larger_part(ink, box)
@@ -209,13 +209,11 @@ class Reader:
             view = self.view(ink, box, fit(box[2] - box[0], box[3] - box[1]))
             if gap * view.factor.mean() < GAP * view.bond:
                 break
-            out.append(view)
-            for factor in view.others() if self.calibration.confidence(view) <= SURE else ():
-                out.append(self.view(ink, box, float(view.factor.mean()) * factor))
-                if self.calibration.confidence(out[-1]) > SURE:
+            usual = float(view.factor.mean())
+            for factor in (None, *view.others()):
+                out.append(self.view(ink, box, usual * factor) if factor else view)
+                if len(out) == looks or self.calibration.confidence(out[-1]) > SURE:
                     return out
-            if self.calibration.confidence(view) > SURE:
-                break
         return out
 
     def view(self, ink: np.ndarray, box: tuple[int, int, int, int], factor: float) -> View:
