@@ -517,6 +517,23 @@ def test_what_a_program_draws_by_itself_is_labelled(monkeypatch):
     assert foreign.plain("other", corpus.Corpus([(1.0, ["C", "c1cccc1"])], []), labelled=True)(Random(0)) is None
 
 
+def test_scanned_drawings_are_told_by_what_their_mol_files_say(monkeypatch, tmp_path):
+    monkeypatch.setattr(drawing_sets, "LOOKED_AT", 1)
+    written = {"one": "CCO", "two": "*c1ccccc1", "three": "CCN", "four": "no mol file"}
+    for folder in ("SET", "SET_mol_ref"):
+        (tmp_path / folder).mkdir()
+    for name, smiles in written.items():
+        molecule = Chem.MolFromSmiles(smiles)
+        (tmp_path / "SET" / f"{name}.png").write_bytes(name.encode())
+        (tmp_path / "SET_mol_ref" / f"{name}.mol").write_text(Chem.MolToMolBlock(molecule) if molecule else "nothing")
+    names = sorted(written)
+    Random(0).shuffle(names)
+    found = drawing_sets.scanned(tmp_path, 10)
+    measured = [(written[name], name.encode()) for name in names[1:] if name != "four"]
+    assert found.get(f"SET{drawing_sets.HELD_OUT}", []) == [one for one in measured if "*" not in one[0]]
+    assert found.get(f"SET, with R or X{drawing_sets.HELD_OUT}", []) == [one for one in measured if "*" in one[0]]
+
+
 def test_what_is_measured_is_drawn_once_each_also_after_a_stop(monkeypatch, tmp_path):
     monkeypatch.setitem(foreign.programs.PLAIN, "other", lambda: by_itself)
 
