@@ -77,22 +77,25 @@ func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *healt
 	}
 }
 
-// ask sends one request, as a stream where its model answers only to those, and returns how the first answer went.
+// ask sends one request, as a stream where its model answers only to those, and returns how the first answer went. Like
+// every call it is not cancelled while a response is on its way (see leave.go): the rest of a stream is read for nobody.
 func (r *replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
 	if _, streamed := m.Parameters[emptyFinal]; !streamed {
-		_, err := r.service.ModelInfer(ctx, m)
+		call, release := outlive(ctx)
+		defer release()
+		_, err := r.service.ModelInfer(call, m)
 		return err
 	}
-	call, err := r.service.ModelStreamInfer(ctx)
-	if err != nil {
-		return err
+	s := newStream(ctx, r)
+	go s.run(m)
+	defer s.leave()
+	select {
+	case first := <-s.messages:
+		if first.err == nil && first.response.ErrorMessage != "" {
+			return status.Error(codes.Internal, first.response.ErrorMessage)
+		}
+		return first.err
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
 	}
-	if err := call.Send(m); err != nil {
-		return err
-	}
-	answer, err := call.Recv()
-	if err == nil && answer.ErrorMessage != "" {
-		err = status.Error(codes.Internal, answer.ErrorMessage)
-	}
-	return err
 }

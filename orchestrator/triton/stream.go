@@ -79,7 +79,7 @@ func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, repeat bool)
 // stream is one call of ModelStreamInfer with one request: cancelling the call cancels every request on it, so requests
 // must not share one. The call outlives its caller's context: see hangUp.
 type stream struct {
-	client  *Client
+	client  *Client // nil for a probe
 	replica *replica
 	request *telemetry.Request // counts the time spent waiting
 	caller  context.Context
@@ -97,10 +97,17 @@ type message struct {
 }
 
 func (c *Client) stream(ctx context.Context, r *replica) *stream {
-	s := &stream{client: c, replica: r, request: telemetry.FromContext(ctx), caller: ctx, messages: make(chan message)}
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s := newStream(ctx, r)
+	s.client = c
 	r.inflight.Add(1)
 	context.AfterFunc(s.ctx, func() { r.inflight.Add(-1) }) // also when nobody reads the stream
+	return s
+}
+
+// newStream is a stream of no client, for probes, which do not count as calls in flight.
+func newStream(ctx context.Context, r *replica) *stream {
+	s := &stream{replica: r, request: telemetry.FromContext(ctx), caller: ctx, messages: make(chan message)}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return s
 }
 

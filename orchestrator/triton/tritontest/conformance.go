@@ -91,6 +91,7 @@ func Conformance(t *testing.T, target Target) {
 	t.Run("stream errors", x.streamErrors)
 	t.Run("stream canceled", x.streamCanceled)
 	t.Run("streams left", x.streamsLeft)
+	t.Run("streams probed", x.streamsProbed)
 	t.Run("deadline", x.deadline)
 	t.Run("full queue", x.fullQueue)
 	t.Run("statistics", x.statistics)

@@ -172,3 +172,20 @@ func (x *trial) readSome(t *testing.T, most int, inputs ...triton.Tensor) error 
 	}
 	return nil
 }
+
+// streamsProbed has a client probe a model of streams many times, by an error after every answer: the server lives on.
+func (x *trial) streamsProbed(t *testing.T) {
+	fresh, err := triton.Dial(triton.Config{URLs: []string{x.URL}}) // its first request is the one that probes repeat
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(fresh.Close)
+	y := &trial{Target: x.Target, client: fresh}
+	for n := range 500 {
+		if _, err := y.count(y.ctx(t), number("N", 1)); err != nil {
+			t.Fatalf("after %d probes: %v", n, err)
+		}
+		_, err := y.count(y.ctx(t), number("N", 1), number("FAIL", 0))
+		refused(t, err, fault.Internal, "told to fail at 0")
+	}
+}
