@@ -24,6 +24,7 @@ from scripts.eval.chat_pictures import MEASURED
 from scripts.train.vision import abbreviated as short
 from scripts.train.vision import damage
 from scripts.train.vision.drawing import settled
+from scripts.train.vision.sketched import sketched
 
 from marks import GROUPS  # isort: skip
 
@@ -204,9 +205,18 @@ def photographed(smiles: str, random: Random) -> Image.Image:
     return image
 
 
+def uneven(smiles: str, random: Random) -> Image.Image | None:
+    """With uneven bonds and bent angles, by the code that makes them so for training; None where they show another molecule."""
+    molecule = Chem.MolFromSmiles(smiles)
+    rdDepictor.Compute2DCoords(molecule)
+    sketched(molecule, random)
+    shown = Chem.MolFromMolBlock(Chem.MolToMolBlock(molecule))
+    return drawn(molecule, random) if shown is not None and Chem.MolToSmiles(shown) == Chem.MolToSmiles(molecule) else None
+
+
 KINDS: dict[str, Callable[[str, Random], Image.Image | None]] = {
     "RDKit": default, "framed": framed, "turned by quarters": turned, "transparent": transparent, "grey levels": grey, "abbreviations": abbreviated,
-    "atom numbers": numbered, "mild photographs": photographed,
+    "atom numbers": numbered, "uneven bonds": uneven, "mild photographs": photographed,
 }
 
 

@@ -31,6 +31,7 @@ from scripts.train.vision import (
     labels,
     located,
     negatives,
+    sketched,
     start,
     styles,
 )
@@ -399,6 +400,44 @@ def test_points_stay_on_their_atoms(handle):
     out, points = handle(image, np.array([[150.0, 40.0]], np.float32), Random(3))
     dark = np.argwhere(ink.ink_of(out) > 128)
     assert np.abs(dark.mean(0)[::-1] - points[0]).max() < 2.5
+
+
+@pytest.mark.parametrize("smiles", MOLECULES)
+def test_sketches_have_uneven_bonds_and_show_the_same_molecule(smiles):
+    ratios = []
+    for seed in range(12):
+        _, drawn = drawing.picture(smiles, Random(seed), False, uneven=1.0)
+        first, second = drawn.points[drawn.bonds[:, 0]], drawn.points[drawn.bonds[:, 1]]
+        lengths = np.linalg.norm(first - second, axis=1)
+        ratios.append(lengths.max() / lengths.min())
+        assert graph.build(seen_of(drawn)).smiles == Chem.CanonSmiles(smiles)
+    assert np.median(ratios) > 1.2
+
+
+def test_a_sketch_lays_no_atom_on_lines_of_others():
+    for seed in range(40):
+        molecule = Chem.MolFromSmiles("CC1CCCCC1C(C)(C)C(C)(C)CC")
+        styles.place(molecule, Random(seed))
+        bonds = drawing.lines(molecule)[:, :2]
+        before = molecule.GetConformer().GetPositions()[:, :2]
+        bond = np.median(np.linalg.norm(before[bonds[:, 0]] - before[bonds[:, 1]], axis=1))
+        sketched.sketched(molecule, Random(seed))
+        after = molecule.GetConformer().GetPositions()[:, :2]
+        assert sketched._crowded(after, bonds, bond) <= sketched._crowded(before, bonds, bond)
+
+
+def test_a_molecule_may_be_cut_off_through_its_outermost_letters():
+    shown = drawing.draw("OCCN", Random(1), default=True)
+    box = ink.box_of(shown.ink)
+    cut = [data.cut_off(box, shown, np.random.default_rng(seed)) for seed in range(200)]
+    moved = {side for c in cut for side in range(4) if c[side] != box[side]}
+    assert len(moved) >= 2
+    for left, top, right, bottom in cut:
+        assert (shown.points >= (left, top)).all() and (shown.points < (right, bottom)).all()
+    beside = dataclasses.replace(shown, points=shown.points - 40)  # as after a turn that loses a corner
+    for seed in range(50):
+        left, top, right, bottom = data.cut_off(box, beside, np.random.default_rng(seed))
+        assert box[0] <= left < right <= box[2] and box[1] <= top < bottom <= box[3]
 
 
 def test_a_frame_is_wiped_away():

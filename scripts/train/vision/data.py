@@ -31,6 +31,8 @@ from scripts.train.vision.drawing import Drawing, draw, seen
 APART = 40
 NEGATIVES = 0.06
 """Part of the pictures that are no molecules."""
+CUT_OFF = 0.06
+"""Of the samples."""
 SMALLEST_SCALES = 0.2, 0.55
 """Least and largest size at which a molecule of one heavy atom or two is shown, as a part of the usual one (reader.SMALLER)."""
 FOREIGN = 0.5
@@ -95,12 +97,26 @@ def damaged(ink: np.ndarray, random: np.random.Generator) -> np.ndarray:
     return np.where(ink > random.integers(60, 160), 255, 0).astype(np.uint8)
 
 
+def cut_off(box: tuple[int, int, int, int], drawing: Drawing, random: np.random.Generator) -> tuple[int, int, int, int]:
+    """The box with one side moved inwards, through the letters of the outermost atom there: pictures are cut out too tightly."""
+    side = int(random.integers(4))
+    along = drawing.points[:, side % 2]
+    atom = int(along.argmin() if side < 2 else along.argmax())
+    moved = list(box)
+    inwards = int((along[atom] - box[side]) * random.uniform(0, 0.8))
+    if drawing.atoms[atom] != "C" and inwards * (1 if side < 2 else -1) > 0:
+        moved[side] += inwards
+    return tuple(moved)
+
+
 def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     """The drawing cut out and scaled as the reader does, but with a random error of the scale."""
     ink = damaged(drawing.ink, random)
     box = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
     jitter = random.integers(-2, 3, 4) * (min(box[2] - box[0], box[3] - box[1]) > 8)
     box = (max(0, box[0] + jitter[0]), max(0, box[1] + jitter[1]), min(ink.shape[1], box[2] + jitter[2]), min(ink.shape[0], box[3] + jitter[3]))
+    if len(drawing.points) > 2 and random.random() < CUT_OFF:
+        box = cut_off(box, drawing, random)
     factor = fit(box[2] - box[0], box[3] - box[1])
     if len(drawing.points) > 2:
         bond = labels.typical(drawing.points, drawing.bonds)

@@ -18,6 +18,7 @@ from graph import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE  # isort: 
 from ink import box_of, ink_of, unframed  # isort: skip
 from marks import MARKS, UNKNOWN  # isort: skip
 from scripts.train.vision import abbreviated, damage, styles
+from scripts.train.vision.sketched import SHARE, sketched
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -83,9 +84,10 @@ Alter = Callable[[Chem.Mol, Random], Chem.Mol]
 """What is drawn in place of a molecule: a function of scripts.train.vision.abbreviated."""
 
 
-def picture(smiles: str, random: Random, default: bool, alter: Alter | None = None) -> tuple[bytes, Drawing]:
+def picture(smiles: str, random: Random, default: bool, alter: Alter | None = None, uneven: float = 0.0) -> tuple[bytes, Drawing]:
     """A PNG file of the molecule in RDKit's default style or a random one, and its labels with an empty ink. Where it is not said how to
-    alter it, a molecule in a random style has abbreviations now and then."""
+    alter it, a molecule in a random style has abbreviations now and then. uneven: the share of random styles with coordinates as people
+    draw them."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise ValueError(f"RDKit does not read {smiles}")
@@ -93,6 +95,8 @@ def picture(smiles: str, random: Random, default: bool, alter: Alter | None = No
         molecule = (alter or abbreviated.condensed)(molecule, random)
     if not default:
         styles.place(molecule, random)
+        if random.random() < uneven:
+            sketched(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
     drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random)
     drawer.DrawMolecule(molecule, legend=legend)
@@ -105,7 +109,7 @@ def picture(smiles: str, random: Random, default: bool, alter: Alter | None = No
 
 def draw(smiles: str, random: Random, default: bool) -> Drawing:
     """The molecule in RDKit's default style or a random one, for training, as `seen` sees it."""
-    png, drawing = picture(smiles, random, default, abbreviated.shortened)
+    png, drawing = picture(smiles, random, default, abbreviated.shortened, SHARE)
     return seen(Image.open(io.BytesIO(png)).convert("RGB"), drawing, random, plain=default)
 
 

@@ -29,7 +29,7 @@ from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
 from rdkit.Geometry import Point3D
 
-from scripts.train.vision import abbreviated, drawing, located, programs, styles
+from scripts.train.vision import abbreviated, drawing, located, programs, sketched, styles
 from scripts.train.vision.corpus import Corpus, molecules, read
 
 from graph import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE  # isort: skip
@@ -73,6 +73,8 @@ def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None, layou
     styles.place(molecule, random)
     if layout:
         moved(molecule, layout)
+    elif alter and random.random() < sketched.SHARE:
+        sketched.sketched(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
     marks = [drawing.atom_class(a) for a in molecule.GetAtoms()]
     Chem.Kekulize(molecule, clearAromaticFlags=True)
@@ -80,6 +82,7 @@ def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None, layou
         if atom.HasProp(abbreviated.SHORT):
             atom.SetProp("molFileAlias", atom.GetProp("_displayLabel").replace("<sub>", "").replace("</sub>", "").replace("<sup>", "").replace("</sup>", ""))
             atom.SetAtomicNum(6)
+            atom.SetNoImplicit(False)  # Open Babel draws a dot at a carbon that lacks hydrogens.
     molecule.SetProp("_MolFileChiralFlag", "1")
     return Chem.MolToMolBlock(molecule, kekulize=False), molecule, marks
 
