@@ -26,7 +26,7 @@ from scripts.train.vision import damage
 from scripts.train.vision.drawing import settled
 from scripts.train.vision.sketched import sketched
 
-from marks import GROUPS  # isort: skip
+from marks import GROUPS, LINKS  # isort: skip
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
 PLAIN = ", nothing set"
@@ -172,6 +172,40 @@ def each_group(smiles: list[str], seed: int) -> Pictures:
     return out
 
 
+def each_link(smiles: list[str], seed: int) -> Pictures:
+    """The same of the groups that join two lines, in the place of a link: an ether, an amine or a CH2."""
+    linked = [(s, at) for s in smiles if (at := _linking(s)) is not None]
+    out: Pictures = []
+    for name, text in (LINKS | {"NMe": GROUPS["NMe"]}).items():
+        for right, left in short.LINKED_NMES if name == "NMe" else short.ways(name):
+            for _ in range(WRITTEN):
+                one, at = linked[len(out) % len(linked)]
+                molecule = Chem.RWMol(Chem.MolFromSmiles(one))
+                short.stand_in(molecule, at, name, right, left)
+                out.append((linked_by(molecule, at, text), file(drawn(molecule, Random(f"{seed} {name} {right} {one}")))))
+    return out
+
+
+def _linking(smiles: str) -> int | None:
+    """The first atom that joins two others by single bonds, and is not aromatic."""
+    for atom in Chem.MolFromSmiles(smiles).GetAtoms():
+        if atom.GetDegree() == 2 and not atom.GetFormalCharge() and all(b.GetBondType() == Chem.BondType.SINGLE for b in atom.GetBonds()):
+            return atom.GetIdx()
+    return None
+
+
+def linked_by(molecule: Chem.Mol, at: int, text: str) -> str:
+    """Canonical SMILES of a molecule with a group (a SMILES whose first atom has both lines) in the place of a link."""
+    group = Chem.MolFromSmiles(text)
+    joined = Chem.RWMol(Chem.CombineMols(molecule, group))
+    first = molecule.GetNumAtoms()
+    joined.ReplaceAtom(at, group.GetAtomWithIdx(0))
+    for bond in group.GetAtomWithIdx(0).GetBonds():
+        joined.AddBond(at, first + bond.GetOtherAtomIdx(0), bond.GetBondType())
+    joined.RemoveAtom(first)
+    return Chem.CanonSmiles(Chem.MolToSmiles(joined))
+
+
 def _end(smiles: str) -> int | None:
     """The first carbon, nitrogen, oxygen or halogen that has one neighbour, a carbon, by a single bond."""
     for atom in Chem.MolFromSmiles(smiles).GetAtoms():
@@ -261,6 +295,7 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
         images = ((s, make(s, Random(f"{seed} {kind} {s}"))) for s in chosen)
         out[kind] = [(s, file(image)) for s, image in images if image is not None]
     out["each abbreviation that it knows"] = each_group(chosen, seed)
+    out["each that joins two lines"] = each_link(chosen, seed)
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
     out["hard structures"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()]
     out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]

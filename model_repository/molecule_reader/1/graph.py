@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from marks import APART, FRAGMENTS, MARKS, PARTS, STRANGE
 from rdkit import Chem, RDLogger
 from rdkit.Geometry import Point3D
+
+from marks import APART, FRAGMENTS, LINES, MARKS, PARTS, STRANGE
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -147,7 +148,8 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
 
 
 def _contradictions(molecule: Chem.Mol, atoms: np.ndarray, kept: list[int]) -> float:
-    """How many atoms have other hydrogens than are written, are radicals, are hydrogens or groups with other than one line."""
+    """How many atoms have other hydrogens than are written, are radicals, are hydrogens with other than one line, or groups
+    with other than theirs."""
     faults = 0
     for number, a in enumerate(kept):
         atom = molecule.GetAtomWithIdx(number)
@@ -157,7 +159,7 @@ def _contradictions(molecule: Chem.Mol, atoms: np.ndarray, kept: list[int]) -> f
         if ATOMS[atoms[a]] in ("H", "D"):
             faults += atom.GetDegree() != 1
         if atoms[a] in FRAGMENTS:
-            faults += atom.GetDegree() != 1 + FRAGMENTS[atoms[a]].GetAtomWithIdx(0).GetDegree()
+            faults += atom.GetDegree() - FRAGMENTS[atoms[a]].GetAtomWithIdx(0).GetDegree() not in LINES[atoms[a]]
     return faults
 
 

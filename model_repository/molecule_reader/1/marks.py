@@ -29,6 +29,11 @@ GROUPS = {
     "TBDPS": "[Si](c1ccccc1)(c1ccccc1)C(C)(C)C", "OTBS": "O[Si](C)(C)C(C)(C)C",
 }
 """Abbreviations and what they stand for, joined to the rest by the first atom, by one single bond."""
+LINKS = {
+    "SO2": "S(=O)=O", "CO": "C=O", "CF2": "C(F)F", "CMe2": "C(C)C", "NBoc": "NC(=O)OC(C)(C)C", "NCbz": "NC(=O)OCc1ccccc1", "NAc": "NC(=O)C", "NEt": "NCC",
+    "NBn": "NCc1ccccc1", "NPh": "Nc1ccccc1", "NTs": "NS(=O)(=O)c1ccc(C)cc1",
+}
+"""Those that join two lines, both single bonds to the first atom."""
 SHOWN = {"COOH": ("CO2H", "HO2C", "COOH", "HOOC"), "COO-": ("CO2-", "-O2C", "COO-", "-OOC"),
          "Et": ("Et", "Et", "C2H5", "C2H5", "CH2CH3", "H3CH2C", "CH2CH3", "CH3CH2"),
          "nPr": ("nPr", "nPr", "n-Pr", "n-Pr", "Pr", "Pr", "C3H7", "C3H7"), "iPr": ("iPr", "iPr", "i-Pr", "i-Pr", "CH(CH3)2", "(H3C)2HC"),
@@ -51,19 +56,22 @@ SHOWN = {"COOH": ("CO2H", "HO2C", "COOH", "HOOC"), "COO-": ("CO2-", "-O2C", "COO
          "OCH2Ph": ("OCH2Ph", "PhH2CO"), "TMS": ("TMS", "TMS", "SiMe3", "Me3Si", "Si(CH3)3", "(H3C)3Si"),
          "NCF3": ("NHCF3", "F3CHN", "NCF3", "F3CN"), "N(OH)Me": ("N(OH)Me", "Me(HO)N", "N(OH)CH3", "CH3(OH)N"), "CHF2": ("CHF2", "F2HC"),
          "SO2NH2": ("SO2NH2", "H2NO2S"), "SO3-": ("SO3-", "-O3S"), "B(OH)2": ("B(OH)2", "(HO)2B"), "OMs": ("OMs", "MsO"),
-         "OTf": ("OTf", "TfO"), "OTBS": ("OTBS", "TBSO")}
+         "OTf": ("OTf", "TfO"), "OTBS": ("OTBS", "TBSO"),
+         "SO2": ("SO2", "O2S"), "CO": ("CO", "OC"), "CF2": ("CF2", "F2C"), "CMe2": ("CMe2", "Me2C", "C(CH3)2", "(H3C)2C"), "NBoc": ("NBoc", "BocN"),
+         "NCbz": ("NCbz", "CbzN"), "NAc": ("NAc", "AcN"), "NEt": ("NEt", "EtN", "NC2H5", "C2H5N"), "NBn": ("NBn", "BnN"), "NPh": ("NPh", "PhN"),
+         "NTs": ("NTs", "TsN")}
 """How a group is written when it is not as its name is: to the right of its line, to the left of it, and other such pairs (NMe, AcNH, NCF3
 and N(OH)CH3 are RDKit's)."""
 UNKNOWN = "?"
 """Letters that stand for nothing the reader knows: R, X, a metal, a name."""
-MARKS = (*COMMON, *RARE, *LONE, *GROUPS, UNKNOWN)
+MARKS = (*COMMON, *RARE, *LONE, *GROUPS, *LINKS, UNKNOWN)
 """In the order of the networks' classes."""
 
 
 def _parts(name: str) -> tuple[int, int, int | None, int]:
     """Atomic number, charge, hydrogens (None where they are not written) and isotope of an atom's name; of a group or what is
     unknown, those of a plain carbon."""
-    if name in GROUPS or name == UNKNOWN:
+    if name in GROUPS or name in LINKS or name == UNKNOWN:
         return 6, 0, None, 0
     if name == "D":
         return 1, 0, None, 2
@@ -76,8 +84,10 @@ def _parts(name: str) -> tuple[int, int, int | None, int]:
 
 
 PARTS = [_parts(name) for name in MARKS]
-FRAGMENTS = {MARKS.index(name): Chem.MolFromSmiles(text) for name, text in GROUPS.items()}
+FRAGMENTS = {MARKS.index(name): Chem.MolFromSmiles(text) for name, text in (GROUPS | LINKS).items()}
 """The groups by their class."""
+LINES = {MARKS.index(name): (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,) for name in GROUPS | LINKS}
+"""How many lines may lead to a group: NMe is written for an end and for a link."""
 STRANGE = MARKS.index(UNKNOWN)
 APART = frozenset(MARKS.index(name) for name in (*LONE, "O", "OH", "NH2", "SH"))
 """What is read where no line leads to it; a lone carbon is a speck."""

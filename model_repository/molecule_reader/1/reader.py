@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from marks import STRANGE
 from PIL import Image
 from rdkit import Chem
 from rdkit.Geometry import Point3D
@@ -16,6 +15,7 @@ from rdkit.Geometry import Point3D
 from graph import Built, build
 from ink import MARGIN, box_of, fit, ink_of, opaque, scaled, unframed
 from look import Networks, look
+from marks import STRANGE
 
 LARGEST = 1600
 """Larger pictures are halved until no side is longer, in pixels."""

@@ -42,6 +42,7 @@ import cells
 import graph
 import ink
 import look
+import marks
 import networks
 import reader
 
@@ -295,6 +296,26 @@ def test_abbreviations_stand_for_their_groups(smiles):
     _, drawn = drawing.picture(smiles, Random(seed), False)
     built = graph.build(seen_of(drawn))
     assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == 0
+
+
+@pytest.mark.parametrize("name", [*marks.LINKS, "NMe"])
+def test_groups_that_join_two_lines_are_built(name):
+    for ring in ("C1CCCC*1", "c1ccccc1*C1CC1"):
+        molecule = Chem.RWMol(Chem.MolFromSmiles(ring))
+        at = next(a.GetIdx() for a in molecule.GetAtoms() if not a.GetAtomicNum())
+        abbreviated.stand_in(molecule, at, name, name, name)
+        _, drawn = drawing.picture(Chem.MolToSmiles(molecule), Random(1), True, lambda *_, drawn=molecule: drawn)
+        built = graph.build(seen_of(drawn))
+        truth = drawing_sets.linked_by(Chem.MolFromSmiles(ring), at, (marks.GROUPS | marks.LINKS)[name])
+        assert built.smiles == truth and built.faults == 0
+
+
+def test_a_group_that_ends_a_line_does_not_join_two():
+    molecule = Chem.RWMol(Chem.MolFromSmiles("C1CCCCC1"))
+    abbreviated.stand_in(molecule, 0, "CHO", "CHO", "OHC")
+    _, drawn = drawing.picture("C1CCCCC1", Random(1), True, lambda *_: molecule)
+    built = graph.build(seen_of(drawn))
+    assert built.faults > 0 or built.changes > 0
 
 
 RARE = ["CN(C)CCc1ccccc1.Cl", "[Na+].[O-]C(=O)c1ccccc1", "C[N+](C)(C)C.[Br-]", "O.OC(=O)c1ccccc1", "CB(O)O", "C[Si](C)(C)O", "[2H]C(Cl)(Cl)Cl"]

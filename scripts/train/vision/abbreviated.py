@@ -9,7 +9,7 @@ from rdkit import Chem
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds marks)
 
-from marks import GROUPS, MARKS, SHOWN, UNKNOWN  # isort: skip
+from marks import GROUPS, LINKS, MARKS, SHOWN, UNKNOWN  # isort: skip
 
 SHORT = "_short"
 """The property of an atom that stands for a group: its name in marks.GROUPS, or UNKNOWN."""
@@ -21,6 +21,10 @@ GRAFTED_PART = 0.85
 """Of those: with groups in place of ends."""
 GRAFTS = (1, 1, 2, 3)
 """How many groups these get."""
+LINKED_PART = 0.5
+"""Of the drawings to learn from that have abbreviations: with groups in the place of links."""
+LINKED_NMES = ("NMe", "MeN"), ("NCH<sub>3</sub>", "H<sub>3</sub>CN")
+"""How NMe is written where it is a link."""
 STRANGE_PART = 0.3
 """Of the drawings that have a label which is unknown."""
 LABELS = (*6 * ("*",), *4 * ("R",), "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "Pol", "Nu", "Pd", "Pt", "Fe", "Sn", "Hg", "Cu",
@@ -109,6 +113,9 @@ def shortened(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     if random.random() < GRAFTED_PART:
         for _ in range(random.choice(GRAFTS)):
             _graft(out, random)
+    if random.random() < LINKED_PART:
+        for _ in range(random.choice((1, 1, 2))):
+            _link(out, random)
     return out.GetMol()
 
 
@@ -159,6 +166,15 @@ def _graft(molecule: Chem.RWMol, random: Random) -> None:
             if a.GetDegree() == 1 and not a.HasProp(SHORT) and a.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE]
     if ends:
         _condense(molecule, random.choice(ends), random.choice(list(GROUPS)), random)
+
+
+def _link(molecule: Chem.RWMol, random: Random) -> None:
+    """Puts any group that joins two lines in place of a link."""
+    links = [a.GetIdx() for a in molecule.GetAtoms() if a.GetDegree() == 2 and not a.HasProp(SHORT) and not a.GetIsAromatic()
+             and all(b.GetBondType() == Chem.BondType.SINGLE for b in a.GetBonds())]
+    if links:
+        name = random.choice(["SO2", "CO", "NBoc", "NMe", *LINKS])
+        stand_in(molecule, random.choice(links), name, *random.choice(LINKED_NMES if name == "NMe" else ways(name)))
 
 
 def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:

@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 from PIL import Image
-from rdkit import Chem, RDLogger
+from rdkit import Chem, RDLogger, rdBase
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.train.vision import reader_path  # noqa: F401  (first: it finds ink)
@@ -99,6 +99,7 @@ def picture(smiles: str, random: Random, default: bool, alter: Alter | None = No
             sketched(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
     drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random)
+    rdBase.SeedRandomNumberGenerator(random.randrange(1 << 30))  # RDKit's comic mode draws wavering lines.
     drawer.DrawMolecule(molecule, legend=legend)
     points = [drawer.GetDrawCoords(atom) for atom in range(molecule.GetNumAtoms())]
     drawer.FinishDrawing()
