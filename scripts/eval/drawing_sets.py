@@ -160,50 +160,26 @@ def spelled_out(condensed: Chem.Mol) -> str:
 
 def each_group(smiles: list[str], seed: int) -> Pictures:
     """Each way of writing each group that the reader knows, in the place of an end of WRITTEN of the molecules."""
-    ended = [(s, at) for s in smiles if (at := _end(s)) is not None]
-    out: Pictures = []
-    for name, text in GROUPS.items():
-        for right, left in short.ways(name):
-            for _ in range(WRITTEN):
-                one, at = ended[len(out) % len(ended)]
-                molecule = Chem.RWMol(Chem.MolFromSmiles(one))
-                short.stand_in(molecule, at, name, right, left)
-                out.append((expanded(molecule, {at: "*" + text}), file(drawn(molecule, Random(f"{seed} {name} {right} {one}")))))
-    return out
+    return _each(smiles, seed, GROUPS, short.ways, _end)
 
 
 def each_link(smiles: list[str], seed: int) -> Pictures:
     """The same of the groups that join two lines, in the place of a link: an ether, an amine or a CH2."""
-    linked = [(s, at) for s in smiles if (at := _linking(s)) is not None]
+    return _each(smiles, seed, LINKS | {"NMe": GROUPS["NMe"]}, short.link_ways, _link)
+
+
+def _each(smiles: list[str], seed: int, groups: dict[str, str], ways: Callable[[str], list[tuple[str, str]]], place: Callable[[str], int | None]) -> Pictures:
+    """Drawings of molecules with groups, as each is written, in the place of the atom that place names of a molecule."""
+    places = [(s, at) for s in smiles if (at := place(s)) is not None]
     out: Pictures = []
-    for name, text in (LINKS | {"NMe": GROUPS["NMe"]}).items():
-        for right, left in short.LINKED_NMES if name == "NMe" else short.ways(name):
+    for name, text in groups.items():
+        for right, left in ways(name):
             for _ in range(WRITTEN):
-                one, at = linked[len(out) % len(linked)]
+                one, at = places[len(out) % len(places)]
                 molecule = Chem.RWMol(Chem.MolFromSmiles(one))
                 short.stand_in(molecule, at, name, right, left)
-                out.append((linked_by(molecule, at, text), file(drawn(molecule, Random(f"{seed} {name} {right} {one}")))))
+                out.append((spelled_at(molecule, at, text), file(drawn(molecule, Random(f"{seed} {name} {right} {one}")))))
     return out
-
-
-def _linking(smiles: str) -> int | None:
-    """The first atom that joins two others by single bonds, and is not aromatic."""
-    for atom in Chem.MolFromSmiles(smiles).GetAtoms():
-        if atom.GetDegree() == 2 and not atom.GetFormalCharge() and all(b.GetBondType() == Chem.BondType.SINGLE for b in atom.GetBonds()):
-            return atom.GetIdx()
-    return None
-
-
-def linked_by(molecule: Chem.Mol, at: int, text: str) -> str:
-    """Canonical SMILES of a molecule with a group (a SMILES whose first atom has both lines) in the place of a link."""
-    group = Chem.MolFromSmiles(text)
-    joined = Chem.RWMol(Chem.CombineMols(molecule, group))
-    first = molecule.GetNumAtoms()
-    joined.ReplaceAtom(at, group.GetAtomWithIdx(0))
-    for bond in group.GetAtomWithIdx(0).GetBonds():
-        joined.AddBond(at, first + bond.GetOtherAtomIdx(0), bond.GetBondType())
-    joined.RemoveAtom(first)
-    return Chem.CanonSmiles(Chem.MolToSmiles(joined))
 
 
 def _end(smiles: str) -> int | None:
@@ -213,6 +189,23 @@ def _end(smiles: str) -> int | None:
             if atom.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE and atom.GetNeighbors()[0].GetSymbol() == "C":
                 return atom.GetIdx()
     return None
+
+
+def _link(smiles: str) -> int | None:
+    """The first atom without a charge that joins two others by single bonds."""
+    return next((a.GetIdx() for a in Chem.MolFromSmiles(smiles).GetAtoms() if short.is_link(a) and not a.GetFormalCharge()), None)
+
+
+def spelled_at(molecule: Chem.Mol, at: int, text: str) -> str:
+    """Canonical SMILES of a molecule with a group (a SMILES whose first atom has all lines) in the place of one of its atoms."""
+    group = Chem.MolFromSmiles(text)
+    joined = Chem.RWMol(Chem.CombineMols(molecule, group))
+    first = molecule.GetNumAtoms()
+    joined.ReplaceAtom(at, group.GetAtomWithIdx(0))
+    for bond in group.GetAtomWithIdx(0).GetBonds():
+        joined.AddBond(at, first + bond.GetOtherAtomIdx(0), bond.GetBondType())
+    joined.RemoveAtom(first)
+    return Chem.CanonSmiles(Chem.MolToSmiles(joined))
 
 
 def expanded(molecule: Chem.Mol, groups: dict[int, str]) -> str:

@@ -306,7 +306,7 @@ def test_groups_that_join_two_lines_are_built(name):
         abbreviated.stand_in(molecule, at, name, name, name)
         _, drawn = drawing.picture(Chem.MolToSmiles(molecule), Random(1), True, lambda *_, drawn=molecule: drawn)
         built = graph.build(seen_of(drawn))
-        truth = drawing_sets.linked_by(Chem.MolFromSmiles(ring), at, (marks.GROUPS | marks.LINKS)[name])
+        truth = drawing_sets.spelled_at(Chem.MolFromSmiles(ring), at, (marks.GROUPS | marks.LINKS)[name])
         assert built.smiles == truth and built.faults == 0
 
 

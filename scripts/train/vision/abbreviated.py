@@ -23,7 +23,7 @@ GRAFTS = (1, 1, 2, 3)
 """How many groups these get."""
 LINKED_PART = 0.5
 """Of the drawings to learn from that have abbreviations: with groups in the place of links."""
-LINKED_NMES = ("NMe", "MeN"), ("NCH<sub>3</sub>", "H<sub>3</sub>CN")
+LINKED_NMES = [("NMe", "MeN"), ("NCH<sub>3</sub>", "H<sub>3</sub>CN")]
 """How NMe is written where it is a link."""
 STRANGE_PART = 0.3
 """Of the drawings that have a label which is unknown."""
@@ -170,11 +170,20 @@ def _graft(molecule: Chem.RWMol, random: Random) -> None:
 
 def _link(molecule: Chem.RWMol, random: Random) -> None:
     """Puts any group that joins two lines in place of a link."""
-    links = [a.GetIdx() for a in molecule.GetAtoms() if a.GetDegree() == 2 and not a.HasProp(SHORT) and not a.GetIsAromatic()
-             and all(b.GetBondType() == Chem.BondType.SINGLE for b in a.GetBonds())]
+    links = [a.GetIdx() for a in molecule.GetAtoms() if is_link(a) and not a.HasProp(SHORT)]
     if links:
         name = random.choice(["SO2", "CO", "NBoc", "NMe", *LINKS])
-        stand_in(molecule, random.choice(links), name, *random.choice(LINKED_NMES if name == "NMe" else ways(name)))
+        stand_in(molecule, random.choice(links), name, *random.choice(link_ways(name)))
+
+
+def is_link(atom: Chem.Atom) -> bool:
+    """Whether an atom joins two others, by single bonds."""
+    return atom.GetDegree() == 2 and all(b.GetBondType() == Chem.BondType.SINGLE for b in atom.GetBonds())
+
+
+def link_ways(name: str) -> list[tuple[str, str]]:
+    """As ways, of a group that joins two lines."""
+    return LINKED_NMES if name == "NMe" else ways(name)
 
 
 def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:
