@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from cells import Cells, cells
-from graph import ATOMS, BACK, LARGEST, Seen
+from graph import ATOMS, BACK, LARGEST, NONE, Seen
 
 STEPS = 7
 """Points along the way between two atoms at which features are read."""
@@ -15,6 +15,10 @@ REACH = 2.4
 """Pairs of atoms up to this many typical bond lengths apart may be bonded."""
 MERGE = 5.5
 """Cells that place their atoms closer than this speak of the same one, in pixels."""
+MIDDLE, BESIDE, FAINT = (0.3, 0.7), 0.2, 30
+"""A line leaves ink (0 to 255, more than FAINT) on this part of the way between its atoms, at most so many of its lengths beside it."""
+PLAIN = ATOMS.index("C")
+"""No letters: the line goes as far as the atom."""
 
 
 class Networks(Protocol):
@@ -54,6 +58,7 @@ def look(networks: Networks, ink: np.ndarray) -> tuple[Seen, float]:
         line, shape = along(points, both)
         there, back = np.split(softmax(networks.lines(features, found.levels[1].at(line), shape).astype(np.float64)), 2)
         kinds = (there + back[:, BACK]) / 2
+        kinds[_blank(ink, points, pairs, classes, kinds)] = np.eye(len(BACK))[NONE]
     return Seen(points, scores, classes, pairs, kinds), float(molecule[0])
 
 
@@ -86,3 +91,18 @@ def _pairs(points: np.ndarray) -> np.ndarray:
     distance = np.linalg.norm(points[:, None] - points[None], axis=2)
     nearest = np.where(np.eye(len(points), dtype=bool), np.inf, distance).min(1)
     return np.argwhere(np.triu(distance < REACH * np.median(nearest), 1))
+
+
+def _blank(ink: np.ndarray, points: np.ndarray, pairs: np.ndarray, classes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """The numbers of the pairs that seem to be joined while all between them is blank: two methyl groups side by side look like a
+    ring. Only pairs with an atom that has no letters: two words may stand so close that no line is left between them."""
+    chosen = np.flatnonzero((kinds.argmax(1) != NONE) & (classes.argmax(1)[pairs] == PLAIN).any(1))
+    if not len(chosen):
+        return chosen
+    begin, end = points[pairs[chosen, 0], None, None], points[pairs[chosen, 1], None, None]
+    way = end - begin
+    steps = int(np.linalg.norm(way, axis=-1).max()) + 2
+    ahead, aside = np.linspace(*MIDDLE, steps)[:, None, None], np.linspace(-BESIDE, BESIDE, steps)[:, None]
+    places = np.rint(begin + ahead * way + aside * way[..., ::-1] * [-1, 1]).astype(int)
+    columns, rows = (places[..., axis].clip(0, ink.shape[1 - axis] - 1) for axis in (0, 1))
+    return chosen[(ink[rows, columns] <= FAINT).all((1, 2))]

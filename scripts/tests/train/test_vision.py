@@ -387,6 +387,23 @@ def test_unknown_letters_metals_and_isotopes_are_learnt_from_in_small_molecules_
     assert all(drawing.picture(Chem.MolToSmiles(m), random, True)[0] for m in altered[:20])
 
 
+def test_atoms_with_nothing_between_them_are_not_joined():
+    ink = np.zeros((80, 80), np.uint8)
+    ink[20, 10:41] = 200  # a line
+    ink[60, 10:24] = 200  # two ends, their middle blank
+    ink[60, 28:41:4] = 20  # of which some dust is all that is seen
+    points = np.array([[10.0, 20], [40, 20], [10, 60], [40, 60]])
+    pairs = np.array([[0, 1], [2, 3], [0, 2], [1, 3]])
+    plain, letters = np.eye(len(look.ATOMS))[[look.PLAIN, look.ATOMS.index("NO2")]]
+    joined, apart = np.eye(len(look.BACK))[[graph.SINGLE, graph.NONE]]
+    found = look._blank(ink, points, pairs, np.array([plain] * 4), np.array([joined] * 3 + [apart]))
+    assert found.tolist() == [2]  # the second pair has ink left on its middle; what is not joined need not be parted
+    ink[60, 15:] = 20
+    assert look._blank(ink, points, pairs, np.array([plain] * 4), np.array([joined] * 4)).tolist() == [1, 2, 3]
+    assert look._blank(ink, points, pairs, np.array([plain, plain, letters, letters]), np.array([joined] * 4)).tolist() == [2, 3]
+    assert not len(look._blank(ink, points, pairs[:0], np.array([plain] * 4), np.zeros((0, len(look.BACK)))))
+
+
 def test_the_smallest_molecules_are_learnt_from_at_the_sizes_at_which_they_are_looked_at():
     random = Random(1)
     found = {corpus.smallest(random) for _ in range(300)}
