@@ -4,8 +4,9 @@
 
 Each query gets three passages: a right one; a near one, the best by the embedding that is not right (nor holds the answer's
 words, where they are known); and one of the set drawn by chance. Where the answer's words are known this is done again with
-single sentences: the right one holds the answer, the near one is another of the same passage. short_pairs.txt holds short
-questions and sentences of its own. The fourth figure is the threshold at which the mean of the first two is largest, and the
+single sentences: the right one holds the answer, the near one is another of the same passage. Of a set of candidate lists
+(NAME.lists.jsonl.gz, see outside_sets.py) the right and the near one are the embedding's best of a list. short_pairs.txt holds
+short questions and sentences of its own. The fourth figure is the threshold at which the mean of the first two is largest, and the
 fifth that mean: what a constant added to the logits of that set alone could reach. Sources: scripts/eval/retrieval_models.py.
 """
 
@@ -62,6 +63,18 @@ def sentences(collection: corpora.Collection, most: int, chance: random.Random) 
     return found
 
 
+def listed(lists: list[corpora.GradedList], embedding: models.Embedder, chance: random.Random, most: int) -> list[tuple[str, Triple]]:
+    """At most `most` candidate lists: the nearest right one and the nearest wrong one of each, and one of another list."""
+    found = []
+    for number in chance.sample(range(len(lists)), min(most, len(lists))):
+        held, other = lists[number], lists[number - 1]
+        near = embedding.vectors(held.texts, "passage") @ embedding.vectors([held.query], "query")[0]
+        order = [int(i) for i in np.argsort(-near, kind="stable")]
+        right, wrong = (next(held.texts[i] for i in order if bool(held.gains[i]) is kind) for kind in (True, False))
+        found.append((held.query, (right, wrong, chance.choice(other.texts))))
+    return found
+
+
 def figures(logits: np.ndarray) -> list[float]:
     """Of logits [queries, 3] of right, near and other passages: see COLUMNS; shares are in percent."""
     right, near, other = logits.T
@@ -97,8 +110,12 @@ def main() -> None:
     ranker = models.scorer(args.ranker, args.weights, args.threads, 512)
     asked = {"short pairs": short_pairs()}
     for name in args.sets:
-        collection = corpora.load(args.data, name, args.split)
         chance = random.Random(f"{args.seed} {name}")
+        file = f"{name}.lists.jsonl.gz"
+        if (args.data / file).exists():
+            asked[name] = listed(corpora.graded(args.data, args.split, file), embedding, chance, args.queries)
+            continue
+        collection = corpora.load(args.data, name, args.split)
         asked[name] = whole(collection, embedding, chance, args)
         asked[f"{name}, sentences"] = sentences(collection, args.queries, chance)
     rows = {name: figures(np.array(ranker.logits(pairs))) for name, pairs in asked.items() if pairs}

@@ -100,15 +100,18 @@ def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, arg
 
 
 def figures_of(values: dict[str, list[float]]) -> dict[str, float]:
-    """Means over the queries; of ranking also what it gains over the embedding on the same queries, with the standard
-    error of that mean."""
+    """Means over the queries; also what the embedding gains over the baseline, and ranking over the embedding, on the same
+    queries, with the standard errors of these means."""
     found = {name: float(np.mean(row)) for name, row in values.items()}
     found["kept"] = found["short"] / found["embedding"]
+    for better, worse, name in (("embedding", "baseline", "over_baseline"), ("ranked", "embedding", "gain")):
+        if better in values and worse in values:
+            count = min(len(values[better]), len(values[worse]))
+            gains = np.array(values[better][:count]) - np.array(values[worse][:count])
+            found |= {name: float(gains.mean()), f"{name}_error": float(gains.std() / math.sqrt(count))}
     if "ranked" in values:
         count = len(values["ranked"])
-        gains = np.array(values["ranked"]) - np.array(values["embedding"][:count])
-        found |= {"ranked_queries": count, "before": float(np.mean(values["embedding"][:count])), "gain": float(gains.mean()),
-                  "gain_error": float(gains.std() / math.sqrt(count))}
+        found |= {"ranked_queries": count, "before": float(np.mean(values["embedding"][:count]))}
     return found
 
 
@@ -128,8 +131,9 @@ def reranked(scores: np.ndarray, asked: list[str], texts: list[str], ranker, top
     return out
 
 
-COLUMNS = {"baseline": "plain MiniLM", "embedding": "embedding", "wrong_mode": "query in passage mode", "short": "{short} numbers",
-           "kept": "{short} keep", "ranked_queries": "queries ranked", "before": "before", "ranked": "after", "gain": "gain of ranking"}
+GAINS = ("over_baseline", "gain")
+COLUMNS = {"baseline": "plain MiniLM", "embedding": "embedding", "over_baseline": "gain over MiniLM", "wrong_mode": "query in passage mode",
+           "short": "{short} numbers", "kept": "{short} keep", "ranked_queries": "queries ranked", "before": "before", "ranked": "after", "gain": "gain of ranking"}
 
 
 def table(figures: dict[str, dict[str, float]], short: int) -> str:
@@ -149,8 +153,9 @@ def cell(name: str, row: dict[str, float]) -> str:
         return ""
     if name == "ranked_queries":
         return str(row[name])
-    if name == "gain":
-        return f"{100 * row[name]:+.1f}" + (f" ± {100 * row['gain_error']:.1f}" if "gain_error" in row else "")
+    if name in GAINS:
+        error = f"{name}_error"
+        return f"{100 * row[name]:+.1f}" + (f" ± {100 * row[error]:.1f}" if error in row else "")
     return f"{100 * row[name]:.1f}" + (" %" if name == "kept" else "")
 
 
@@ -223,6 +228,8 @@ def main() -> None:
         if name == GRADED:
             # The file calls what is not for development "train"; nothing of it is trained on.
             figures[name] = graded_set(corpora.graded(args.data, "dev" if args.split == "dev" else "train"), baseline, embedding, ranker, args)
+        elif (args.data / f"{name}.lists.jsonl.gz").exists():
+            figures[name] = graded_set(corpora.graded(args.data, args.split, f"{name}.lists.jsonl.gz"), baseline, embedding, ranker, args)
         else:
             collection = corpora.load(args.data, name, args.split)
             if not collection.queries:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from scripts.eval import ranking_zero
-from scripts.train.embedding.corpora import Collection, Query
+from scripts.train.embedding.corpora import Collection, GradedList, Query
 
 
 def test_figures_are_those_of_a_worked_example():
@@ -36,6 +36,15 @@ def test_sentences_are_of_the_right_passage_and_one_of_another():
     for seed in range(8):
         [(query, (holds, near, other))] = ranking_zero.sentences(made, 40, random.Random(seed))
         assert query == "When?" and "1890" in holds and near == "Its walls are made of grey stone." and "1890" not in other
+
+
+def test_of_a_list_the_nearest_right_and_the_nearest_wrong_one_are_taken():
+    lists = [GradedList("q", ["a", "bb", "ccc", "dddd"], [0, 2, 2, 0]), GradedList("r", ["eeeee", "a"], [2, 0])]
+    embedding = SimpleNamespace(vectors=lambda texts, mode: np.array([[float(len(t))] for t in texts]))
+    found = dict(ranking_zero.listed(lists, embedding, random.Random(1), 2))
+    assert found["q"][:2] == ("ccc", "dddd") and found["q"][2] in lists[1].texts
+    assert found["r"][:2] == ("eeeee", "a") and found["r"][2] in lists[0].texts
+    assert len(ranking_zero.listed(lists, embedding, random.Random(1), 1)) == 1
 
 
 def test_every_short_pair_has_three_passages():

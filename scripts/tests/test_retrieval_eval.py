@@ -83,7 +83,9 @@ def test_the_gain_is_that_of_the_ranked_queries_alone():
     assert (found["queries"], found["ranked_queries"], found["ranked"]) == (4, 2, 1.0)
     assert found["gain"] == pytest.approx(1 - 1 / math.log2(3)) and found["gain_error"] == 0
     told = retrieval.table({"made": found}, args.short)
-    assert "| made | 4 | 2 |" in told and "+36.9 ± 0.0" in told and "| 1 numbers | 1 keep |" in told
+    assert "| made | 4 | 2 |" in told and "+36.9 ± 0.0" in told and "| 1 numbers | 1 keep |" in told and "over MiniLM" not in told
+    beside = retrieval.retrieval_set(Collection("made", passages, queries), flat, flat, None, args)
+    assert (beside["over_baseline"], beside["over_baseline_error"]) == (0, 0) and "gain over MiniLM" in retrieval.table({"made": beside}, args.short)
 
 
 def test_short_vectors_are_unit_vectors_of_the_first_numbers():

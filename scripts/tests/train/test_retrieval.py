@@ -256,6 +256,14 @@ def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
     assert len(asked.mined.passages) == 3 and asked.right == [[0], [0]] and asked.wrong == [[1, 2], [1, 2]]
 
 
+def test_lists_of_sentences_hold_one_that_answers(tmp_path):
+    rows = [{"question": "Who?", "answers": [1, 2], "candidates": ["Tea is hot.", "Ada did.", "It was Ada.", "Tea is hot."]},
+            {"question": "Why?", "answers": [], "candidates": ["Tea is hot."]}]
+    (tmp_path / "selqa-ass-dev.json").write_text(json.dumps(rows))
+    [(question, right, wrong)] = short.selqa(tmp_path, 1)
+    assert question == "Who?" and right in ("Ada did.", "It was Ada.") and wrong == ["Tea is hot."]
+
+
 def test_the_loss_falls_as_the_right_ones_rise():
     def batch():
         return pairs.Lists((torch.zeros(0),) * 3, 4, 2)

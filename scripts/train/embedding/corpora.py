@@ -184,10 +184,13 @@ class GradedList:
     gains: list[int]
 
 
-def graded(folder: Path, split: str | None = None) -> list[GradedList]:
-    """The candidate lists of MEDIQA 2019 (scores 3 and 4 count as right) that hold right and wrong ones."""
+GRADED_FILE = "mediqa2019_rank.jsonl.gz"
+
+
+def graded(folder: Path, split: str | None = None, file: str = GRADED_FILE) -> list[GradedList]:
+    """The candidate lists of MEDIQA 2019, or of another file of its form, that hold right ones (scores 3 and 4) and wrong ones."""
     lists = []
-    for row in read_lines(folder / "mediqa2019_rank.jsonl.gz"):
+    for row in read_lines(folder / file):
         gains = [max(int(c["score"]) - 2, 0) for c in row["cands"]]
         if (split is None or row["split"] == split) and len(set(gains)) > 1:
             lists.append(GradedList(row["query"], [c["text"] for c in row["cands"]], gains))

@@ -4,7 +4,7 @@
     python -m scripts.train.embedding --weights DIR --minutes 30            # the embedding model
     python -m scripts.train.ranking --minutes 30                            # again to resume
     python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --minutes 30     # the ranker that is served, trained on
-    python -m scripts.train.ranking --start … --short 12000 --data DIR --minutes 30      # with short questions too, see short.py
+    python -m scripts.train.ranking --start … --short 12000 --selqa DIR --data DIR --minutes 30      # with short questions too, see short.py
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRESETS = {
 }
 # Shares of the steps. Every kind of question needs its own; those that the embedding does worst gain most.
 SHARES = {"squadshifts_new_wiki": 0.30, "nq_gold": 0.16, "medquad": 0.22, "banking77": 0.16, "chebi20": 0.11, "pubmedqa": 0.05,
-          "dictionary": 0.9, "sentences": 0.6}
+          "dictionary": 0.2, "sentences": 0.4, "selqa": 0.4}
 BINARY = 0.2  # weight of the binary part: it gives a logit a meaning across lists (above 0: rather right)
 
 
@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("--binary", type=float, default=BINARY, help=f"weight of the binary part of the loss (default: {BINARY})")
     parser.add_argument("--short", type=int, default=0,
                         help="lists of short questions out of WordNet, and half as many of single sentences of --data (default: 0)")
+    parser.add_argument("--selqa", type=Path, help="folder of selqa-ass-dev.json and the like: lists of single sentences")
     for key, text in {"candidates": "passages a query", "passage_tokens": "longest passage", "query_tokens": "longest query"}.items():
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     args = parser.parse_args()
@@ -84,6 +85,8 @@ def main() -> None:
     if args.short:
         single = list(short.sentences(Path(options.data), args.short // 4, options.seed))
         sets += [short.dictionary(args.short, options.seed), short.of_lists("sentences", single)]
+    if args.selqa:
+        sets.append(short.of_lists("selqa", list(short.selqa(args.selqa, options.seed))))
     base = embedding_start.model(args.embedding)
     model = start.model(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
     device = options.torch_device()

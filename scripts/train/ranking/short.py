@@ -3,11 +3,13 @@
 WordNet 3.0 (Fellbaum 1998; its licence allows any use; Debian's package wordnet-base) says what a word means and what is one of its kind.
 So "Which medicine is used to relieve pain?" is answered by "Aspirin is an analgesic.", and not by "Aminopyrine is an antipyretic.": what
 a short pair needs is less words in common than knowing what they mean. Of the sets whose answers' words are known, the sentence that
-holds them is right, and the others of its passage are wrong.
+holds them is right, and the others of its passage are wrong. SelQA (Jurczyk et al. 2016, Apache-2.0; sentences of Wikipedia) says itself
+which sentences of a section answer.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -178,6 +180,17 @@ def sentences(data: Path, most: int, seed: int) -> Iterator[tuple[str, str, list
             right, wrong = corpora.answering(collection, query)
             if right and len(wrong) > 1:
                 yield query.text, right[0], wrong
+
+
+def selqa(folder: Path, seed: int) -> Iterator[tuple[str, str, list[str]]]:
+    """Questions of SelQA (selqa-ass-*.json), one of the sentences that answer, and the others of its section."""
+    random = Random(f"{seed} selqa")
+    for file in sorted(folder.glob("selqa-ass-*.json")):
+        for row in json.loads(file.read_text()):
+            right = [row["candidates"][i] for i in row["answers"]]
+            wrong = [text for text in dict.fromkeys(row["candidates"]) if text not in right]
+            if right and wrong:
+                yield row["question"], random.choice(right), wrong
 
 
 def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> Asked:
