@@ -55,12 +55,29 @@ HARD = {
     "quinuclidine": "C1CN2CCC1CC2", "hexamine": "C1N2CN3CN1CN(C2)C3", "barrelene": "C1=CC2C=CC1C=C2",
 }
 """Bridged, caged, tiny, large rings, unusual elements; names for reading."""
-STRANGE = ["*c1ccccc1", "[Pt](Cl)(Cl)(N)N", "[Fe]c1ccccc1", "C[Hg]C", "*CC(=O)O", "C[Sn](C)(C)C", "*N1CCOCC1", "[Cu]Oc1ccccc1", "C[Pb](C)(C)C", "[13CH3]C(=O)O",
+REAGENTS = {
+    "Dess-Martin periodinane": "CC(=O)OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21", "IBX": "O=I1(O)OC(=O)c2ccccc21", "PIDA": "CC(=O)OI(OC(C)=O)c1ccccc1",
+    "PIFA": "O=C(OI(OC(=O)C(F)(F)F)c1ccccc1)C(F)(F)F", "Koser's reagent": "Cc1ccc(S(=O)(=O)OI(O)c2ccccc2)cc1", "Togni's reagent II": "FC(F)(F)I1OC(=O)c2ccccc21",
+    "iodosylbenzene": "O=Ic1ccccc1", "diphenyliodonium chloride": "[Cl-].c1ccc([I+]c2ccccc2)cc1", "tributyl(vinyl)tin": "C=C[Sn](CCCC)(CCCC)CCCC",
+    "tributyltin chloride": "CCCC[Sn](Cl)(CCCC)CCCC", "2-(tributylstannyl)pyridine": "CCCC[Sn](CCCC)(CCCC)c1ccccn1", "hexamethylditin": "C[Sn](C)(C)[Sn](C)(C)C",
+    "bis(pinacolato)diboron": "CC1(C)OB(B2OC(C)(C)C(C)(C)O2)OC1(C)C", "phenylboronic acid pinacol ester": "CC1(C)OB(c2ccccc2)OC1(C)C",
+    "potassium phenyltrifluoroborate": "[K+].F[B-](F)(F)c1ccccc1", "Burgess reagent": "CC[N+](CC)(CC)S(=O)(=O)[N-]C(=O)OC",
+    "Lawesson's reagent": "COc1ccc(P2(=S)SP(=S)(c3ccc(OC)cc3)S2)cc1", "DAST": "CCN(CC)S(F)(F)F", "TBSCl": "CC(C)(C)[Si](C)(C)Cl", "HMDS": "C[Si](C)(C)N[Si](C)(C)C",
+    "TIPS triflate": "CC(C)[Si](OS(=O)(=O)C(F)(F)F)(C(C)C)C(C)C", "DPPA": "[N-]=[N+]=NP(=O)(Oc1ccccc1)Oc1ccccc1",
+    "HATU": "F[P-](F)(F)(F)(F)F.CN(C)C(=[N+](C)C)On1nnc2cccnc21", "NFSI": "O=S(=O)(c1ccccc1)N(F)S(=O)(=O)c1ccccc1", "Diazald": "Cc1ccc(S(=O)(=O)N(C)N=O)cc1",
+    "methylenetriphenylphosphorane": "C=P(c1ccccc1)(c1ccccc1)c1ccccc1", "methyltriphenylphosphonium bromide": "[Br-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1",
+    "TMS diazomethane": "C[Si](C)(C)C=[N+]=[N-]", "benzeneselenenyl chloride": "Cl[Se]c1ccccc1", "mCPBA": "O=C(OO)c1cccc(Cl)c1", "oxalyl chloride": "O=C(Cl)C(=O)Cl",
+    "tosyl chloride": "Cc1ccc(S(=O)(=O)Cl)cc1", "DCC": "C(=NC1CCCCC1)=NC1CCCCC1", "DIAD": "CC(C)OC(=O)/N=N/C(=O)OC(C)C", "trimethylsulfoxonium iodide": "[I-].C[S+](C)(C)=O",
+    "Vilsmeier's salt": "[Cl-].C[N+](C)=CCl", "PyBOP": "F[P-](F)(F)(F)(F)F.c1ccc2c(c1)nnn2O[P+](N1CCCC1)(N1CCCC1)N1CCCC1", "Selectfluor's cation": "F[N+]12CC[N+](CCl)(CC1)CC2",
+    "Mukaiyama's reagent": "[I-].C[n+]1ccccc1Cl", "TEMPO": "CC1(C)CCCC(C)(C)N1[O]",
+}
+"""What organic chemists draw beside drugs, written before the reader learnt from such groups (corpus.REAGENTS); names for reading."""
+STRANGE = ["*c1ccccc1", "[Pt](Cl)(Cl)(N)N", "[Fe]c1ccccc1", "C[Hg]C", "*CC(=O)O", "*N1CCOCC1", "[Cu]Oc1ccccc1", "C[Pb](C)(C)C", "[13CH3]C(=O)O",
            "*OC(=O)c1ccccc1"]
 """What the reader does not know: R, metals, isotopes; a wrong reading must at least come with a warning. Looked at before the
 training of the third weights, which learnt from random letters, metals and isotopes."""
 STRANGE_HELD_OUT = [
-    "CCCC[Sn](CCCC)(CCCC)c1ccccc1", "C[Hg]Cl", "CC[Hg]Sc1ccccc1C(=O)O", "CC[Pb](CC)(CC)CC", "CC[Zn]CC", "Br[Mg]c1ccccc1", "C[Mg]I", "CCCC[Li]", "C[Al](C)C",
+    "C[Hg]Cl", "CC[Hg]Sc1ccccc1C(=O)O", "CC[Pb](CC)(CC)CC", "CC[Zn]CC", "Br[Mg]c1ccccc1", "C[Mg]I", "CCCC[Li]", "C[Al](C)C",
     "O=[Os](=O)(=O)=O", "Cl[Pt](Cl)(N)N", "O=C1O[Pt]OC(=O)C12CCC2", "CC[P](CC)(CC)[Au]SC1OC(COC(C)=O)C(OC(C)=O)C(OC(C)=O)C1OC(C)=O", "O=C1O[Bi](O)Oc2ccccc12",
     "C[Sb](C)C", "CC(=O)O[Pb](OC(C)=O)(OC(C)=O)OC(C)=O", "c1ccc(cc1)[Bi](c1ccccc1)c1ccccc1", "CC(=O)O[Pd]OC(C)=O", "Cl[Ti](Cl)(C1C=CC=C1)C1C=CC=C1",
     "CC(C)O[Ti](OC(C)C)(OC(C)C)OC(C)C", "CO[Zr](OC)(OC)OC", "C[Cd]C", "CC(C)C[Al]CC(C)C", "C[Tl](C)Cl", "CC[Ga](CC)CC", "[11CH3]Oc1ccc(C(=O)O)cc1",
@@ -291,6 +308,7 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["each that joins two lines"] = each_link(chosen, seed)
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
     out["hard structures"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()]
+    out["reagents"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} reagent {s}")))) for s in REAGENTS.values()]
     out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]
     out["beyond what it knows, second set"] = [(Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:

@@ -8,7 +8,7 @@ from rdkit import Chem
 
 COMMON = ("C", "O", "N", "NH", "S", "F", "Cl", "NH+", "OH", "O-", "NH2", "NH2+", "N+", "Br", "NH3+", "N-", "I", "S-", "SH", "P", "H")
 RARE = ("B", "B-", "BH", "BH2", "BH3", "BH3-", "Si", "SiH", "SiH2", "SiH3", "Se", "SeH", "As", "Te", "Ge", "S+", "O+", "OH+", "P+", "P-", "PH", "PH2",
-        "C-", "C+", "CH-", "CH2-", "NH-", "I+", "D")
+        "C-", "C+", "CH-", "CH2-", "NH-", "I+", "D", "Sn")
 LONE = ("ClH", "BrH", "IH", "FH", "OH2", "NH3", "NH4+", "OH3+", "OH-", "H+", "F-", "Cl-", "Br-", "I-", "Li+", "Na+", "K+", "Mg++", "Ca++",
         "Zn++", "Al+++", "Ag+")
 """Written beside a molecule: acids of salts, ions, solvents."""
@@ -27,6 +27,8 @@ GROUPS = {
     "N(OH)Me": "N(C)O", "CHF2": "C(F)F", "SO2NH2": "S(=O)(=O)N", "SO3-": "S(=O)(=O)[O-]", "B(OH)2": "B(O)O", "NEt2": "N(CC)CC", "OMs": "OS(=O)(=O)C",
     "OTf": "OS(=O)(=O)C(F)(F)F", "Cy": "C1CCCCC1", "Piv": "C(=O)C(C)(C)C", "PMB": "Cc1ccc(OC)cc1", "TIPS": "[Si](C(C)C)(C(C)C)C(C)C",
     "TBDPS": "[Si](c1ccccc1)(c1ccccc1)C(C)(C)C", "OTBS": "O[Si](C)(C)C(C)(C)C",
+    "COCl": "C(=O)Cl", "NHOH": "NO", "SCF3": "SC(F)(F)F", "SF5": "S(F)(F)(F)(F)F", "Bpin": "B1OC(C)(C)C(C)(C)O1", "SnMe3": "[Sn](C)(C)C",
+    "SnBu3": "[Sn](CCCC)(CCCC)CCCC",
 }
 """Abbreviations and what they stand for, joined to the rest by the first atom, by one single bond."""
 LINKS = {
@@ -56,7 +58,8 @@ SHOWN = {"COOH": ("CO2H", "HO2C", "COOH", "HOOC"), "COO-": ("CO2-", "-O2C", "COO
          "OCH2Ph": ("OCH2Ph", "PhH2CO"), "TMS": ("TMS", "TMS", "SiMe3", "Me3Si", "Si(CH3)3", "(H3C)3Si"),
          "NCF3": ("NHCF3", "F3CHN", "NCF3", "F3CN"), "N(OH)Me": ("N(OH)Me", "Me(HO)N", "N(OH)CH3", "CH3(OH)N"), "CHF2": ("CHF2", "F2HC"),
          "SO2NH2": ("SO2NH2", "H2NO2S"), "SO3-": ("SO3-", "-O3S"), "B(OH)2": ("B(OH)2", "(HO)2B"), "OMs": ("OMs", "MsO"),
-         "OTf": ("OTf", "TfO"), "OTBS": ("OTBS", "TBSO"),
+         "OTf": ("OTf", "TfO"), "OTBS": ("OTBS", "TBSO"), "COCl": ("COCl", "ClOC"), "NHOH": ("NHOH", "HOHN", "NHOH", "HONH"), "SCF3": ("SCF3", "F3CS"),
+         "SF5": ("SF5", "F5S"), "Bpin": ("Bpin", "pinB"), "SnMe3": ("SnMe3", "Me3Sn"), "SnBu3": ("SnBu3", "Bu3Sn"),
          "SO2": ("SO2", "O2S"), "CO": ("CO", "OC"), "CF2": ("CF2", "F2C"), "CMe2": ("CMe2", "Me2C", "C(CH3)2", "(H3C)2C"), "NBoc": ("NBoc", "BocN"),
          "NCbz": ("NCbz", "CbzN"), "NAc": ("NAc", "AcN"), "NEt": ("NEt", "EtN", "NC2H5", "C2H5N"), "NBn": ("NBn", "BnN"), "NPh": ("NPh", "PhN"),
          "NTs": ("NTs", "TsN")}

@@ -404,6 +404,19 @@ def test_atoms_with_nothing_between_them_are_not_joined():
     assert not len(look._blank(ink, points, pairs[:0], np.array([plain] * 4), np.zeros((0, len(look.BACK)))))
 
 
+def test_reagents_are_molecules_with_a_group_that_files_lack():
+    random = Random(1)
+    found = {corpus.reagent("CCc1ccc(OC)cc1", random) for _ in range(900)}
+    molecules = [Chem.MolFromSmiles(s) for s in found]
+    assert all(molecules) and len(found) > len(set(corpus.REAGENTS))
+    assert {Chem.CanonSmiles(f"COc1ccc(C{group})cc1") for group in ("[Sn](C)(C)C", "B2OC(C)(C)C(C)(C)O2", "I(OC(C)=O)OC(C)=O")} <= found
+    salts = [Chem.GetMolFrags(m, asMols=True) for s, m in zip(found, molecules) if "." in s]
+    assert salts and all(sum(Chem.GetFormalCharge(p) for p in pair) == 0 for pair in salts) and all(Chem.GetFormalCharge(m) < 1 for m in molecules)
+    unknown = {a.GetSymbol() for m in molecules for a in m.GetAtoms() if drawing.atom_class(a) == abbreviated.UNKNOWN}
+    assert unknown == {"Hg", "Mg", "Li", "Zn"}
+    assert corpus.reagent("C1CC1", random) == "C1CC1"  # no end
+
+
 def test_the_smallest_molecules_are_learnt_from_at_the_sizes_at_which_they_are_looked_at():
     random = Random(1)
     found = {corpus.smallest(random) for _ in range(300)}
@@ -648,6 +661,7 @@ def test_drawings_of_other_programs_are_mixed_in(tmp_path):
 @pytest.mark.parametrize("blocks", [(1, 1), (3, 2)], ids=["as many blocks", "more blocks"])
 def test_training_begins_where_the_served_networks_are(network, tmp_path, blocks):
     graphs.save(network, tmp_path)
+    (tmp_path / "marks.py").write_text(f"MARKS = {graph.ATOMS!r}")
     batch = batches().batch(0)
     other = vision.Model(vision.Shape(**vision.PRESETS["tiny"] | {"blocks": blocks}))
     start.fill(other, tmp_path, batch)
@@ -658,17 +672,21 @@ def test_training_begins_where_the_served_networks_are(network, tmp_path, blocks
 
 def test_training_begins_with_more_classes_than_the_served_networks_have(tmp_path):
     torch.manual_seed(0)
-    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(graph.ATOMS) - 4))
+    new = ["NH", "D", "CF3", "NTs"]
+    had = [name for name in graph.ATOMS if name not in new]
+    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(had)))
     fewer.seer.atom[2].bias.data[:-2] -= 50  # Logits of any height mean the same.
     graphs.save(fewer.half().float().eval(), tmp_path)
+    (tmp_path / "marks.py").write_text(f"MARKS = {had!r}")
     batch = batches().batch(0)
     model = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
     start.fill(model, tmp_path, batch)
     with torch.no_grad():
         atoms, wanted = model.eval()(batch)[0], fewer(batch)[0]
-    same = [*range(1 + len(graph.ATOMS) - 5), *range(-3, 0)]  # what is unknown, and the offsets, are the last of both
-    torch.testing.assert_close(atoms[:, same], wanted[:, same], atol=0.05, rtol=0.02)
-    assert (atoms[:, -7:-3].amax(1) < wanted[:, :-2].amax(1)).all()
+    at = [1 + graph.ATOMS.index(name) for name in new]
+    same = [place for place in range(atoms.shape[1]) if place not in at]  # classes go by their names
+    torch.testing.assert_close(atoms[:, same], wanted, atol=0.05, rtol=0.02)
+    assert (atoms[:, at].amax(1) < wanted[:, :-2].amax(1)).all()
 
 
 def test_weights_are_averaged_and_norms_taken_anew():

@@ -27,14 +27,14 @@ LINKED_NMES = [("NMe", "MeN"), ("NCH<sub>3</sub>", "H<sub>3</sub>CN")]
 """How NMe is written where it is a link."""
 STRANGE_PART = 0.3
 """Of the drawings that have a label which is unknown."""
-LABELS = (*6 * ("*",), *4 * ("R",), "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "Pol", "Nu", "Pd", "Pt", "Fe", "Sn", "Hg", "Cu",
-          "Ru", "Ir", "Pb", "Co", "Ni", "Mn", "Cr", "Ti", "Au", "Rh", "Sb", "Bi", "SnBu3", "HgCl", "13C", "13CH3", "15N", "18F",
+LABELS = (*6 * ("*",), *4 * ("R",), "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "Pol", "Nu", "Pd", "Pt", "Fe", "Hg", "Cu",
+          "Ru", "Ir", "Pb", "Co", "Ni", "Mn", "Cr", "Ti", "Au", "Rh", "Sb", "Bi", "HgCl", "13C", "13CH3", "15N", "18F",
           "Alk", "Het", "Gal", "Ala", "Gly", "DNA")
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SMALL = "abcdefghijklmnopqrstuvwxyz"
 WRITTEN = frozenset((*MARKS, *(text for shown in SHOWN.values() for text in shown), *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split()))
 """What is never taken for unknown letters."""
-METALS = ("Li", "Na", "K", "Mg", "Ca", "Ba", "Al", "Ga", "In", "Tl", "Sn", "Pb", "Sb", "Bi", "Ti", "Zr", "V", "Cr", "Mo", "W", "Mn", "Re", "Fe", "Ru", "Os",
+METALS = ("Li", "Na", "K", "Mg", "Ca", "Ba", "Al", "Ga", "In", "Tl", "Pb", "Sb", "Bi", "Ti", "Zr", "V", "Cr", "Mo", "W", "Mn", "Re", "Fe", "Ru", "Os",
           "Co", "Rh", "Ir", "Ni", "Pd", "Pt", "Cu", "Ag", "Au", "Zn", "Cd", "Hg", "La", "Ce", "Sm", "Gd", "U", "Xe", "At", "Po")
 ISOTOPES = {"C": (11, 13, 13, 14), "N": (13, 15, 15), "O": (15, 17, 18, 18), "F": (18,), "S": (34, 35), "P": (32, 33), "Cl": (36, 37), "Br": (76, 77, 82),
             "I": (123, 124, 125, 131), "Se": (75,)}

@@ -1,12 +1,14 @@
 """The weights of a served reader, to train on: out of seer.onnx and liner.onnx, where each norm is folded into the matrix before it.
 
 The norms of the new model are set so that on a batch they change nothing: then it begins as the served one was. Classes and kinds of
-line that the served networks did not have begin at the mean of those that they had; residual blocks that they did not have begin by passing on what they get
+line that the served networks did not have begin at the mean of those that they had (classes go by their names in the entry's own
+marks.py); residual blocks that they did not have begin by passing on what they get
 (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
 """
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,10 @@ import torch
 from onnx import TensorProto, numpy_helper
 from torch import nn
 
+from scripts.train.vision import reader_path  # noqa: F401  (first: it finds marks)
 from scripts.train.vision.model import Block, Down, Model, Up
+
+from marks import MARKS  # isort: skip
 
 
 def stored(path: Path) -> list[torch.Tensor]:
@@ -46,12 +51,13 @@ def fill(model: Model, folder: Path, batch: dict[str, torch.Tensor]) -> None:
         _up(up, weights)
         _block(block, weights)
     _layer(seer.atom[0], weights)
-    _head(seer.atom[2], weights, last=3)  # what is unknown, and the two offsets
+    had = runpy.run_path(str(folder / "marks.py"))["MARKS"]
+    _head(seer.atom[2], weights, had, MARKS)
     weights = iter(stored(folder / "liner.onnx"))
     _layer(model.liner.features, weights)
     model.liner.shape.weight.copy_(next(weights).T)
     _layer(model.liner.hide, weights)
-    _head(model.liner.out, weights, last=0)
+    _layer(model.liner.out, weights)
     added = [*seer.at8[at8:], *seer.at16[at16:]]
     _pass_on(added)  # so that the norms behind them are set on what they will see
     _settle(model, batch)
@@ -107,15 +113,15 @@ def _layer(layer: nn.Linear, weights) -> None:
     layer.bias.copy_(next(weights))
 
 
-def _head(layer: nn.Linear, weights, last: int) -> None:
-    """An output layer with more rows than the stored one, whose last rows stay the last."""
+def _head(layer: nn.Linear, weights, had: tuple[str, ...], marks: tuple[str, ...]) -> None:
+    """The output layer of the atoms: nothing, the classes that the stored one had by name, and the two offsets; new classes."""
     weight, bias = next(weights).T, next(weights)
-    had = len(bias) - last
-    layer.weight.copy_(weight[:had].mean(0))  # Logits mean something beside each other only: a number of its own may be above them all.
-    layer.bias.fill_(float(bias[:had].mean()) - 1)
-    layer.weight[:had], layer.bias[:had] = weight[:had], bias[:had]
-    if last:
-        layer.weight[-last:], layer.bias[-last:] = weight[-last:], bias[-last:]
+    rows = {"nothing": 0, **{name: 1 + place for place, name in enumerate(had)}, "right": -2, "down": -1}
+    layer.weight.copy_(weight[:-2].mean(0))  # Logits mean something beside each other only: a number of its own may be above them all.
+    layer.bias.fill_(float(bias[:-2].mean()) - 1)
+    for place, name in enumerate(("nothing", *marks, "right", "down")):
+        if name in rows:
+            layer.weight[place], layer.bias[place] = weight[rows[name]], bias[rows[name]]
 
 
 def _settle(model: Model, batch: dict[str, torch.Tensor]) -> None:
