@@ -133,7 +133,8 @@ def reranked(scores: np.ndarray, asked: list[str], texts: list[str], ranker, top
 
 GAINS = ("over_baseline", "gain")
 COLUMNS = {"baseline": "plain MiniLM", "embedding": "embedding", "over_baseline": "gain over MiniLM", "wrong_mode": "query in passage mode",
-           "short": "{short} numbers", "kept": "{short} keep", "ranked_queries": "queries ranked", "before": "before", "ranked": "after", "gain": "gain of ranking"}
+           "short": "{short} numbers", "kept": "{short} keep", "ranked_queries": "queries ranked", "before": "before", "ranked": "after",
+           "gain": "gain of ranking"}
 
 
 def table(figures: dict[str, dict[str, float]], short: int) -> str:

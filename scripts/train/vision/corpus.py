@@ -23,22 +23,22 @@ LARGEST = 60
 """Most heavy atoms, about."""
 SMALLEST_PART = 0.02
 """Of the molecules that RDKit draws: of one or two heavy atoms, of which the files have few."""
+VALENCES = {"C": 4, "N": 3, "O": 2, "S": 2, "F": 1, "Cl": 1, "Br": 1, "I": 1, "P": 3, "B": 3, "Si": 4, "Se": 2}
+"""And their valences."""
 REAGENT_PART = 0.05
 """Of the molecules: with a group that makes them a chemist's reagent, which the files have seldom or never."""
 REAGENTS = (
-    "B1OC(C)(C)C(C)(C)O1", "B1OC(C)(C)C(C)(C)O1", "B(O)O", "[B-](F)(F)F", "B(OC)OC", "[Sn](C)(C)C", "[Sn](CCCC)(CCCC)CCCC", "[Sn](CCCC)(CCCC)CCCC", "[Sn](CC)(CC)CC",
-    "[Sn](Cl)(CCCC)CCCC", "[Sn](c1ccccc1)(c1ccccc1)c1ccccc1", "[Sn](C)(C)[Sn](C)(C)C", "I=O", "I(=O)=O", "I(OC(C)=O)OC(C)=O", "I(Cl)Cl", "[I+]c1ccccc1", "OI(O)c1ccccc1",
-    "I1OC(=O)c2ccccc21", "I1OC(C)(C)c2ccccc21", "I1(=O)OC(=O)c2ccccc21", "OI(OC(C)=O)c1ccccc1", "I(O)OS(C)(=O)=O", "OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21",
-    "[Si](C)(C)C", "[Si](C)(C)C(C)(C)C", "[Si](CC)(CC)CC", "[Si](OCC)(OCC)OCC", "[Si](Cl)(C)C", "[SiH](C)C", "P(c1ccccc1)c1ccccc1", "P(=O)(OCC)OCC", "P(C)C",
-    "P(=O)(Cl)Cl", "P(=S)(OC)OC", "[P+](c1ccccc1)(c1ccccc1)c1ccccc1", "[P+](C)(C)C", "[N+](C)(C)C", "[N+](CC)(CC)CC", "[n+]1ccccc1", "[S+](C)C", "[S+](C)(C)=O", "C(Cl)=O",
-    "S(=O)(=O)Cl", "S(=O)(=O)F", "S(F)(F)F", "N(CC)S(F)(F)F", "S(F)(F)(F)(F)F", "SC(F)(F)F", "NO", "ON", "OO", "OOC(C)(C)C", "N=[N+]=[N-]", "[N+]#N", "C=[N+]=[N-]",
-    "N=C=O", "N=C=S", "[N+]#[C-]", "OC#N", "SC#N", "N(F)S(C)(=O)=O", "C=[N+](C)C", "[Se]C", "[Se]c1ccccc1", "[Se]Cl", "[Te]C", "[As](C)C", "[Ge](C)(C)C", "[Hg]Cl", "[Mg]Br",
-    "[Li]", "[Zn]Cl")
+    "B1OC(C)(C)C(C)(C)O1", "B1OC(C)(C)C(C)(C)O1", "B(O)O", "[B-](F)(F)F", "B(OC)OC", "[Sn](C)(C)C", "[Sn](CCCC)(CCCC)CCCC", "[Sn](CCCC)(CCCC)CCCC",
+    "[Sn](CC)(CC)CC", "[Sn](Cl)(CCCC)CCCC", "[Sn](c1ccccc1)(c1ccccc1)c1ccccc1", "[Sn](C)(C)[Sn](C)(C)C", "I=O", "I(=O)=O", "I(OC(C)=O)OC(C)=O", "I(Cl)Cl",
+    "[I+]c1ccccc1", "OI(O)c1ccccc1", "I1OC(=O)c2ccccc21", "I1OC(C)(C)c2ccccc21", "I1(=O)OC(=O)c2ccccc21", "OI(OC(C)=O)c1ccccc1", "I(O)OS(C)(=O)=O",
+    "OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21", "[Si](C)(C)C", "[Si](C)(C)C(C)(C)C", "[Si](CC)(CC)CC", "[Si](OCC)(OCC)OCC", "[Si](Cl)(C)C", "[SiH](C)C",
+    "P(c1ccccc1)c1ccccc1", "P(=O)(OCC)OCC", "P(C)C", "P(=O)(Cl)Cl", "P(=S)(OC)OC", "[P+](c1ccccc1)(c1ccccc1)c1ccccc1", "[P+](C)(C)C", "[N+](C)(C)C",
+    "[N+](CC)(CC)CC", "[n+]1ccccc1", "[S+](C)C", "[S+](C)(C)=O", "C(Cl)=O", "S(=O)(=O)Cl", "S(=O)(=O)F", "S(F)(F)F", "N(CC)S(F)(F)F", "S(F)(F)(F)(F)F",
+    "SC(F)(F)F", "NO", "ON", "OO", "OOC(C)(C)C", "N=[N+]=[N-]", "[N+]#N", "C=[N+]=[N-]", "N=C=O", "N=C=S", "[N+]#[C-]", "OC#N", "SC#N", "N(F)S(C)(=O)=O",
+    "C=[N+](C)C", "[Se]C", "[Se]c1ccccc1", "[Se]Cl", "[Te]C", "[As](C)C", "[Ge](C)(C)C", "[Hg]Cl", "[Mg]Br", "[Li]", "[Zn]Cl")
 """What takes the place of an end of a molecule, by its first atom. Metals that the reader does not know are drawn, and said to be unknown."""
 ANIONS = ("[Cl-]", "[Br-]", "[Br-]", "[I-]", "[I-]", "F[P-](F)(F)(F)(F)F", "F[P-](F)(F)(F)(F)F", "F[B-](F)(F)F", "F[B-](F)(F)F", "O=S(=O)([O-])C(F)(F)F")
 """Beside one that has a charge."""
-VALENCES = {"C": 4, "N": 3, "O": 2, "S": 2, "F": 1, "Cl": 1, "Br": 1, "I": 1, "P": 3, "B": 3, "Si": 4, "Se": 2}
-"""And their valences."""
 
 
 def read(path: Path) -> list[str]:
@@ -87,7 +87,8 @@ def reagent(smiles: str, random: Random) -> str:
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         return smiles
-    ends = [a for a in molecule.GetAtoms() if a.GetDegree() == 1 and a.GetNeighbors()[0].GetSymbol() == "C" and a.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE]
+    ends = [a for a in molecule.GetAtoms()
+            if a.GetDegree() == 1 and a.GetNeighbors()[0].GetSymbol() == "C" and a.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE]
     if not ends:
         return smiles
     end = random.choice(ends)
