@@ -92,7 +92,9 @@ def main() -> None:
                 "96 dpi), but for those that show another molecule by what the program itself says of them (PIKAChU says nothing; SmilesDrawer cuts off\n"
                 "letters at the edge). CLEF and JPO are scanned drawings of US and Japanese patents out of two public benchmarks "
                 "(github.com/Kohulan/OCSR_Review), those behind the first 200 of each, on which cutting off captions and what is\n"
-                "learnt were tried; some of their own truths leave out stereo that is drawn, or have a carbon for an X.\n")
+                "learnt were tried; some of their own truths leave out stereo that is drawn, or have a carbon for an X. Reagents are forty of an organic "
+                "chemist's bench as RDKit draws them, chosen before such groups were learnt from; which of three means of weights is served was\n"
+                "decided on them too.\n")
         (ENTRY / "DRAWINGS.md").write_text(f"# Drawings as people have them\n\nMade by `{command}`, through HTTP.\n\n{text}\n{note}")
 
 
