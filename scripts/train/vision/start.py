@@ -1,7 +1,8 @@
 """The weights of a served reader, to train on: out of seer.onnx and liner.onnx, where each norm is folded into the matrix before it.
 
-The norms of the new model are set so that on a batch they change nothing: then it begins as the served one was. Classes
-that the served networks did not have begin at the mean of those that they had (by their names in the entry's own marks.py); residual blocks that they did not have begin by passing on what they get
+The norms of the new model are set so that on a batch they change nothing: then it begins as the served one was. Classes that the
+served networks did not have begin at the mean of those that they had (by their names in the entry's own marks.py); residual blocks
+that they did not have begin by passing on what they get
 (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
 """
 
