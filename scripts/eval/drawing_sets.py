@@ -204,11 +204,8 @@ def _each(smiles: list[str], seed: int, groups: dict[str, str], ways: Callable[[
 
 def _end(smiles: str) -> int | None:
     """The first carbon, nitrogen, oxygen or halogen that has one neighbour, a carbon, by a single bond."""
-    for atom in Chem.MolFromSmiles(smiles).GetAtoms():
-        if atom.GetDegree() == 1 and not atom.GetFormalCharge():
-            if atom.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE and atom.GetNeighbors()[0].GetSymbol() == "C":
-                return atom.GetIdx()
-    return None
+    return next((a.GetIdx() for a in Chem.MolFromSmiles(smiles).GetAtoms()
+                 if short.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"), None)
 
 
 def _link(smiles: str) -> int | None:

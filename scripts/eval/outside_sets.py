@@ -21,6 +21,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from scripts.train.embedding.corpora import lists_file
+
 RIGHT, WRONG = 4, 1
 """Scores of candidates in a graded list (corpora.graded)."""
 
@@ -114,7 +116,7 @@ def write_lists(to: Path, name: str, splits: dict[str, dict[str, list[tuple[str,
              "cands": [{"text": text, "score": RIGHT if right else WRONG} for text, right in sentences]}
             for split, lists in splits.items() for place, (question, sentences) in enumerate(lists.items())
             if len({right for _, right in sentences}) > 1]
-    write(to / f"{name}.lists.jsonl.gz", iter(rows))
+    write(to / lists_file(name), iter(rows))
     print(f"{name}: {len(rows)} lists, {sum(len(row['cands']) for row in rows)} sentences")
 
 

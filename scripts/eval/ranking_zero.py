@@ -111,7 +111,7 @@ def main() -> None:
     asked = {"short pairs": short_pairs()}
     for name in args.sets:
         chance = random.Random(f"{args.seed} {name}")
-        file = f"{name}.lists.jsonl.gz"
+        file = corpora.lists_file(name)
         if (args.data / file).exists():
             asked[name] = listed(corpora.graded(args.data, args.split, file), embedding, chance, args.queries)
             continue

@@ -229,8 +229,8 @@ def main() -> None:
         if name == GRADED:
             # The file calls what is not for development "train"; nothing of it is trained on.
             figures[name] = graded_set(corpora.graded(args.data, "dev" if args.split == "dev" else "train"), baseline, embedding, ranker, args)
-        elif (args.data / f"{name}.lists.jsonl.gz").exists():
-            figures[name] = graded_set(corpora.graded(args.data, args.split, f"{name}.lists.jsonl.gz"), baseline, embedding, ranker, args)
+        elif (args.data / corpora.lists_file(name)).exists():
+            figures[name] = graded_set(corpora.graded(args.data, args.split, corpora.lists_file(name)), baseline, embedding, ranker, args)
         else:
             collection = corpora.load(args.data, name, args.split)
             if not collection.queries:

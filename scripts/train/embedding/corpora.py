@@ -187,6 +187,11 @@ class GradedList:
 GRADED_FILE = "mediqa2019_rank.jsonl.gz"
 
 
+def lists_file(name: str) -> str:
+    """The file of a set that is candidate lists."""
+    return f"{name}.lists.jsonl.gz"
+
+
 def graded(folder: Path, split: str | None = None, file: str = GRADED_FILE) -> list[GradedList]:
     """The candidate lists of MEDIQA 2019, or of another file of its form, that hold right ones (scores 3 and 4) and wrong ones."""
     lists = []

@@ -162,8 +162,7 @@ def spelled(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 
 def _graft(molecule: Chem.RWMol, random: Random) -> None:
     """Puts any group in place of an end: the rare ones are rare in molecules, not in what is drawn."""
-    ends = [a.GetIdx() for a in molecule.GetAtoms()
-            if a.GetDegree() == 1 and not a.HasProp(SHORT) and a.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE]
+    ends = [a.GetIdx() for a in molecule.GetAtoms() if is_end(a) and not a.HasProp(SHORT)]
     if ends:
         _condense(molecule, random.choice(ends), random.choice(list(GROUPS)), random)
 
@@ -174,6 +173,11 @@ def _link(molecule: Chem.RWMol, random: Random) -> None:
     if links:
         name = random.choice(["SO2", "CO", "NBoc", "NMe", *LINKS])
         stand_in(molecule, random.choice(links), name, *random.choice(link_ways(name)))
+
+
+def is_end(atom: Chem.Atom) -> bool:
+    """Whether an atom hangs on one other, by a single bond."""
+    return atom.GetDegree() == 1 and atom.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE
 
 
 def is_link(atom: Chem.Atom) -> bool:

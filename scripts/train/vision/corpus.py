@@ -10,6 +10,8 @@ from random import Random
 from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
+from scripts.train.vision.abbreviated import is_end
+
 FILES = {"zinc250k_train.smi.gz": 0.17, "broad_train.smi.gz": 0.36, "everyday_train.smi": 0.17, "broad_salts.smi.gz": 0.06}
 """Part of the drawings from each file; the rest are molecules with something rare."""
 RARE = ("[S-]", "[N-]", "[n-]", "[NH3+]", "[NH2+]", "[N+]", "[n+]", "[nH+]", "[O-]", "I", "P", "Br", "S", "#", "B", "[Si",
@@ -87,8 +89,7 @@ def reagent(smiles: str, random: Random) -> str:
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         return smiles
-    ends = [a for a in molecule.GetAtoms()
-            if a.GetDegree() == 1 and a.GetNeighbors()[0].GetSymbol() == "C" and a.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE]
+    ends = [a for a in molecule.GetAtoms() if is_end(a) and a.GetNeighbors()[0].GetSymbol() == "C"]
     if not ends:
         return smiles
     end = random.choice(ends)

@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import json
 import os
+import shutil
 from pathlib import Path
 
 import torch
@@ -40,6 +41,8 @@ def main() -> None:
     torch.set_num_threads(1)
     given.to.mkdir(parents=True, exist_ok=True)
     graphs.save(load(given.run), given.to)
+    if given.to.resolve() != reader_path.FOLDER.resolve():
+        shutil.copy(reader_path.FOLDER / "marks.py", given.to)  # The classes, for start.fill.
     reader = Reader(given.to, calibration=UNFITTED)
     held_out = evaluation.tuning(Path(given.data))
     fitted = dataclasses.asdict(calibration.calibrated(reader, held_out, given.count))
