@@ -75,6 +75,31 @@ REAGENTS = {
     "Mukaiyama's reagent": "[I-].C[n+]1ccccc1Cl", "TEMPO": "CC1(C)CCCC(C)(C)N1[O]",
 }
 """What organic chemists draw beside drugs, written before the reader learnt from such groups (corpus.REAGENTS); names for reading."""
+SALTS = {
+    "diclofenac sodium": "[Na+].[O-]C(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl", "naproxen sodium": "[Na+].COc1ccc2cc([C@H](C)C(=O)[O-])ccc2c1",
+    "potassium clavulanate": "[K+].O=C([O-])[C@H]1N2C(=O)C[C@H]2O/C1=C\\CO", "sodium valproate": "[Na+].CCCC(CCC)C(=O)[O-]",
+    "acetylcholine chloride": "[Cl-].CC(=O)OCC[N+](C)(C)C", "neostigmine bromide": "[Br-].CN(C)C(=O)Oc1cccc([N+](C)(C)C)c1",
+    "pyridostigmine bromide": "[Br-].CN(C)C(=O)Oc1ccc[n+](C)c1", "tetrabutylammonium bromide": "[Br-].CCCC[N+](CCCC)(CCCC)CCCC",
+    "benzyltriethylammonium chloride": "[Cl-].CC[N+](CC)(CC)Cc1ccccc1", "cetrimonium bromide": "[Br-].CCCCCCCCCCCCCCCC[N+](C)(C)C",
+    "edrophonium chloride": "[Cl-].CC[N+](C)(C)c1cccc(O)c1", "propantheline bromide": "[Br-].CC(C)[N+](C)(CCOC(=O)C1c2ccccc2Oc2ccccc21)C(C)C",
+    "methylene blue": "[Cl-].CN(C)c1ccc2nc3ccc(=[N+](C)C)cc-3sc2c1", "crystal violet": "[Cl-].CN(C)c1ccc(C(c2ccc(N(C)C)cc2)=C2C=CC(=[N+](C)C)C=C2)cc1",
+    "thiamine chloride": "[Cl-].Cc1ncc(C[n+]2csc(CCO)c2C)c(N)n1", "paraquat dichloride": "[Cl-].[Cl-].C[n+]1ccc(-c2cc[n+](C)cc2)cc1",
+    "metformin hydrochloride": "Cl.CN(C)C(=N)NC(=N)N", "fluoxetine hydrochloride": "Cl.CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1",
+    "benserazide hydrochloride": "Cl.NC(CO)C(=O)NNCc1ccc(O)c(O)c1O", "ethambutol dihydrochloride": "Cl.Cl.CC[C@@H](CO)NCCN[C@@H](CC)CO",
+    "imatinib mesylate": "CS(=O)(=O)O.Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1",
+    "chlorphenamine maleate": "O=C(O)/C=C\\C(=O)O.CN(C)CCC(c1ccc(Cl)cc1)c1ccccn1",
+    "sumatriptan succinate": "O=C(O)CCC(=O)O.CNS(=O)(=O)Cc1ccc2[nH]cc(CCN(C)C)c2c1",
+    "bisoprolol fumarate": "O=C(O)/C=C/C(=O)O.CC(C)NCC(O)COc1ccc(COCCOC(C)C)cc1",
+    "dextromethorphan hydrobromide": "Br.COc1ccc2c(c1)[C@]13CCCC[C@@H]1[C@H](C2)N(C)CC3",
+    "methyltriphenylphosphonium iodide": "[I-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1", "BMIM tetrafluoroborate": "F[B-](F)(F)F.CCCCn1cc[n+](C)c1",
+    "EMIM hexafluorophosphate": "F[P-](F)(F)(F)(F)F.CCn1cc[n+](C)c1", "BMIM triflimide": "O=S(=O)([N-]S(=O)(=O)C(F)(F)F)C(F)(F)F.CCCCn1cc[n+](C)c1",
+    "tetraethylammonium tosylate": "Cc1ccc(S(=O)(=O)[O-])cc1.CC[N+](CC)(CC)CC", "pyridinium p-toluenesulfonate": "Cc1ccc(S(=O)(=O)[O-])cc1.c1cc[nH+]cc1",
+    "trimethylsulfonium iodide": "[I-].C[S+](C)C", "lithium diisopropylamide": "[Li+].CC(C)[N-]C(C)C", "potassium tert-butoxide": "[K+].CC(C)(C)[O-]",
+    "sodium ethoxide": "[Na+].CC[O-]", "sodium benzenesulfinate": "[Na+].O=S([O-])c1ccccc1", "monosodium glutamate": "[Na+].N[C@@H](CCC(=O)O)C(=O)[O-]",
+    "disodium EDTA": "[Na+].[Na+].O=C([O-])CN(CCN(CC(=O)O)CC(=O)[O-])CC(=O)O", "calcium acetate": "[Ca+2].CC(=O)[O-].CC(=O)[O-]",
+    "ciprofloxacin hydrochloride hydrate": "Cl.O.O=C(O)c1cn(C2CC2)c2cc(N3CCNCC3)c(F)cc2c1=O",
+}
+"""Salts and solvates as chemists draw them, most of them drugs, written before the reader weighed what stands apart; names for reading."""
 STRANGE = ["*c1ccccc1", "[Pt](Cl)(Cl)(N)N", "[Fe]c1ccccc1", "C[Hg]C", "*CC(=O)O", "*N1CCOCC1", "[Cu]Oc1ccccc1", "C[Pb](C)(C)C", "[13CH3]C(=O)O",
            "*OC(=O)c1ccccc1"]
 """What the reader does not know: R, metals, isotopes; a wrong reading must at least come with a warning. Looked at before the
@@ -309,6 +334,7 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
     out["hard structures"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()]
     out["reagents"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} reagent {s}")))) for s in REAGENTS.values()]
+    out["salts"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} salt {s}")))) for s in SALTS.values()]
     out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]
     out["beyond what it knows, second set"] = [(Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:

@@ -3,7 +3,7 @@
     python -m scripts.eval.drawings --data DATA --url http://127.0.0.1:8005 [--count 100 --drawings FOLDER --write]
 
 Kinds: RDKit's default, framed, turned by quarters, transparent, grey levels, RDKit's abbreviations, atom numbers, uneven bonds, mild
-photographs, JPEG; each group that it knows; hard structures; reagents; what the reader does not know; what other programs drew, in
+photographs, JPEG; each group that it knows; hard structures; reagents; salts; what the reader does not know; what other programs drew, in
 FOLDER/PROGRAM.jsonl (scripts.train.vision.foreign with --molecules, whose list this writes with --list FILE); and with --scanned FOLDER
 drawings of patents (see drawing_sets.scanned). By kind: exact SMILES, said to be unreadable, wrong with a warning, wrong without. With
 --write the table is put into DRAWINGS.md beside the model.

@@ -29,9 +29,13 @@ TRIES = 40
 """Molecules tried at most."""
 CLEAR = 0.6
 """A piece beside the largest belongs to the drawing where each of its atoms is at least so probable: a salt, a solvent."""
+UNBALANCED, BASELESS = 0.5, 0.25
+"""How much of a contradiction it is that the charges of several pieces do not add up to 0, and that a hydrogen halide is beside what is no base."""
+_ACID = Chem.MolFromSmarts("[F,Cl,Br,I;D0;H1]")
+_BASE = Chem.MolFromSmarts("[$([N;+0;!$(N#*);!$(N[C,S]=[O,S])]),$([nX2])]")
 _TYPES = [None, Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE] + 4 * [Chem.BondType.SINGLE] + [Chem.BondType.AROMATIC, Chem.BondType.SINGLE]
 _HARD = 4.0
-"""What a contradiction (hydrogens that do not fit the bonds, a second piece) costs, as a negative log probability."""
+"""What a contradiction (hydrogens that do not fit the bonds, pieces that do not fit each other) costs, as a negative log probability."""
 
 
 @dataclass
@@ -66,6 +70,8 @@ class Built:
     """Pieces that were left out: text beside the drawing."""
     unknown: int = 0
     """Letters that the reader does not know; the molecule has a carbon at their place."""
+    pieces: int = 1
+    """Pieces that are left: more than one where a salt or a solvent is drawn."""
 
 
 def build(seen: Seen) -> Built | None:
@@ -137,14 +143,15 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
         Chem.SanitizeMol(molecule)
     except ValueError:
         return None
-    faults = _contradictions(molecule, atoms, kept) + min(len(left_out), 2) + min(len(pieces) - len(left_out) - 1, 4) * 0.25
+    count = len(pieces) - len(left_out)
+    faults = _contradictions(molecule, atoms, kept) + min(len(left_out), 2) + (_ill_matched(molecule) if count > 1 else 0)
     unknown = sum(atoms[a] == STRANGE for a in kept)
     try:
         molecule = finish(molecule)
         smiles = Chem.MolToSmiles(molecule)
     except (ValueError, RuntimeError):
         return None
-    return Built(molecule, smiles, cost + _HARD * faults, len(changes), faults, len(left_out), unknown)
+    return Built(molecule, smiles, cost + _HARD * faults, len(changes), faults, len(left_out), unknown, count)
 
 
 def _contradictions(molecule: Chem.Mol, atoms: np.ndarray, kept: list[int]) -> float:
@@ -161,6 +168,13 @@ def _contradictions(molecule: Chem.Mol, atoms: np.ndarray, kept: list[int]) -> f
         if atoms[a] in FRAGMENTS:
             faults += atom.GetDegree() - FRAGMENTS[atoms[a]].GetAtomWithIdx(0).GetDegree() not in LINES[atoms[a]]
     return faults
+
+
+def _ill_matched(molecule: Chem.Mol) -> float:
+    """How much of a contradiction the pieces are to each other. Salts have charges that add up to 0, or an acid and a base; what is read
+    as an ion or as HCl where there is nothing for it is likely to be a caption."""
+    acid = molecule.HasSubstructMatch(_ACID) and not molecule.HasSubstructMatch(_BASE)
+    return UNBALANCED * (Chem.GetFormalCharge(molecule) != 0) + BASELESS * acid
 
 
 def components(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[int]]:

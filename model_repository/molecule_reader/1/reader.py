@@ -33,6 +33,8 @@ CUTS = 3
 """How often what stands apart from a molecule is cut off: numbers, names and captions on two sides of it or three."""
 GAP = 0.45
 """It stands at least so far from it, in bond lengths. Letters at the end of a line are nearer."""
+WHOLE = 0.5
+"""From this confidence on several pieces without charges belong together. Captions that were read as pieces seldom have it."""
 SURE = 0.97
 NEAR = 0.8
 """Letters of an atom reach so far from it, in bond lengths."""
@@ -195,9 +197,17 @@ class Reader:
         strange = np.mean([v.features[-1] for v in out])
         for view in out:  # What one look takes for letters that it does not know, another may take for some that it knows.
             view.features[-1] = strange
-        if looks and self.calibration.confidence(out[-1]) <= SURE:
+        if looks and self.calibration.confidence(out[-1]) <= SURE and not self.together(out):
             out += self.parts(ink, box, looks)
         return out
+
+    def together(self, views: list[View]) -> bool:
+        """Whether the surest view has several pieces that belong together, so that none may be cut off: a salt, a molecule and its solvent."""
+        surest = max(views, key=self.calibration.confidence)
+        if surest.built is None or surest.built.pieces == 1 or surest.built.faults or surest.built.strange:
+            return False
+        ions = any(Chem.GetFormalCharge(piece) for piece in Chem.GetMolFrags(surest.built.molecule, asMols=True))
+        return ions or self.calibration.confidence(surest) > WHOLE
 
     def parts(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int) -> list[View]:
         """At most so many looks at what is left where a blank band divides the ink and the smaller part is cut off, until one is sure."""

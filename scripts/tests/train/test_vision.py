@@ -112,6 +112,50 @@ def test_contradictions_are_resolved_by_the_next_best(flaw):
     assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
 
 
+@pytest.mark.parametrize("smiles, faults", [
+    ("[Br-].CCCC[N+](C)(C)C", 0), ("[Na+].[Na+].[O-]C(=O)CCC(=O)[O-]", 0), ("Cl.CCN", 0), ("Br.c1ccncc1", 0), ("CS(=O)(=O)O.CCN", 0), ("O.Cl.CN(C)CCO", 0),
+    ("[Br-].CCCN", graph.UNBALANCED), ("[Na+].CC(=O)[O-].CC(=O)[O-]", graph.UNBALANCED), ("Cl.Cc1ccccc1", graph.BASELESS), ("Cl.CC(=O)NC", graph.BASELESS),
+    ("CC(=O)[O-]", 0)])
+def test_pieces_contradict_each_other_unless_they_make_a_salt(smiles, faults):
+    _, drawn = drawing.picture(smiles, Random(0), True)
+    built = graph.build(seen_of(drawn))
+    assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == faults and built.pieces == 1 + smiles.count(".")
+
+
+def test_charges_that_add_up_decide_between_two_readings():
+    _, drawn = drawing.picture("[Br-].CCCC[N+](C)(C)C", Random(0), True)
+    seen = seen_of(drawn)
+    seen.atoms = seen.atoms * 0.98 + 1e-4
+    names = list(graph.ATOMS)
+    seen.atoms[drawn.atoms.index("Br-"), [names.index("BrH"), names.index("Br-")]] = 0.6, 0.38
+    built = graph.build(seen)
+    assert built.smiles == "CCCC[N+](C)(C)C.[Br-]" and built.changes == 1 and built.faults == 0
+
+
+@pytest.mark.parametrize("smiles, faults, confidence, together", [
+    ("[I-].C[S+](C)C", 0, 0.2, True), ("[I-].C[S+](C)C", 0.5, 0.2, False), ("Cl.CCN", 0, 0.9, True), ("Cl.CCN", 0, 0.3, False), ("CCN", 0, 0.9, False)],
+    ids=["ions", "ions that do not add up", "sure of an acid", "not sure of it", "one piece"])
+def test_pieces_that_belong_together_are_not_cut_off(smiles, faults, confidence, together):
+    built = graph.Built(Chem.MolFromSmiles(smiles), smiles, 0.0, 0, faults, 0, pieces=1 + smiles.count("."))
+    surest = reader.View(built, np.array([np.log(confidence / (1 - confidence))]), 20.0, np.zeros(2), np.ones(2))
+    other = reader.View(graph.Built(Chem.MolFromSmiles("C"), "C", 0.0, 0, 0, 0), np.array([-5.0]), 20.0, np.zeros(2), np.ones(2))
+    one = reader.Reader(None, networks=object(), calibration=reader.Calibration([0.0, 1.0], [0.0, 1.0]))
+    assert one.together([other, surest]) == together
+
+
+@pytest.mark.parametrize("smiles", [
+    "[I-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1", "[Br-].CN(C)C(=O)Oc1ccc[n+](C)c1", "Cl.CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1", "[Na+].COc1ccc2cc([C@H](C)C(=O)[O-])ccc2c1",
+    "Cl.CN(C)C(=N)NC(=N)N", "O=C(O)CCC(=O)O.CNS(=O)(=O)Cc1ccc2[nH]cc(CCN(C)C)c2c1",
+    "CS(=O)(=O)O.Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"])
+def test_the_served_reader_reads_salts(smiles):
+    drawer = rdMolDraw2D.MolDraw2DCairo(400, 300)
+    drawer.drawOptions().includeMetadata = False
+    rdMolDraw2D.PrepareAndDrawMolecule(drawer, Chem.MolFromSmiles(smiles))
+    drawer.FinishDrawing()
+    reading = reader.Reader(Path("model_repository/molecule_reader/1")).read(Image.open(io.BytesIO(drawer.GetDrawingText())))
+    assert reading.smiles == Chem.CanonSmiles(smiles) and reading.confidence > 0.8
+
+
 def test_sparse_convolution_is_the_dense_one_on_inked_cells():
     random = np.random.default_rng(0)
     inks = [np.where(random.random((40, 56)) < 0.02, 255, 0).astype(np.uint8) for _ in range(2)]
