@@ -35,9 +35,13 @@ GAP = 0.45
 """It stands at least so far from it, in bond lengths. Letters at the end of a line are nearer."""
 WHOLE = 0.5
 """From this confidence on several pieces without charges belong together. Captions that were read as pieces seldom have it."""
+ION_LOST = 0.7
+"""The confidence in an ion alone is multiplied by it where something else is drawn, which may be the other ion."""
 SURE = 0.97
-NEAR = 0.8
-"""Letters of an atom reach so far from it, in bond lengths."""
+NEAR, FAR = 0.8, 1.25
+"""Letters of an atom reach so far from it, in bond lengths, those of a long abbreviation so far."""
+LETTER = 0.02
+"""Least ink of a letter, in squared bond lengths."""
 
 
 @dataclass
@@ -175,6 +179,8 @@ class Reader:
         if best.built.unknown:
             return Reading(None, None, 0.0, drawing, size, unknown=True)
         confidence = self.agreed(views, best)
+        if Chem.GetFormalCharge(best.built.molecule) and unread(ink, best):
+            confidence *= ION_LOST
         return Reading(best.built.smiles, placed(best.built.molecule, best.points() / shrink), confidence, drawing, size)
 
     def views(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int = 5) -> list[View]:
@@ -259,8 +265,8 @@ def placed(molecule: Chem.Mol, points: np.ndarray) -> Chem.Mol:
     return molecule
 
 
-def wiped(ink: np.ndarray, view: View) -> np.ndarray:
-    """The ink near the molecule of a view alone: within NEAR typical bonds of an atom or a bond of it, in blocks of 4 pixels."""
+def wiped(ink: np.ndarray, view: View, reach: float = NEAR) -> np.ndarray:
+    """The ink near the molecule of a view alone: within so many typical bonds of an atom or a bond of it, in blocks of 4 pixels."""
     points, bonds = view.points(), [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in view.built.molecule.GetBonds()]
     length = view.bond / float(view.factor.mean())
     middles = [points[a] * (1 - t) + points[b] * t for a, b in bonds for t in (0.25, 0.5, 0.75)]
@@ -269,5 +275,11 @@ def wiped(ink: np.ndarray, view: View) -> np.ndarray:
     nearest = np.full((len(rows), len(columns)), np.inf)
     for x, y in marks:
         np.minimum(nearest, (rows[:, None] - y) ** 2 + (columns[None] - x) ** 2, out=nearest)
-    near = np.repeat(np.repeat(nearest < (NEAR * length) ** 2, 4, 0), 4, 1)[: ink.shape[0], : ink.shape[1]]
+    near = np.repeat(np.repeat(nearest < (reach * length) ** 2, 4, 0), 4, 1)[: ink.shape[0], : ink.shape[1]]
     return np.where(near, ink, 0).astype(np.uint8)
+
+
+def unread(ink: np.ndarray, view: View) -> bool:
+    """Whether there is ink for a letter far from the molecule of a view."""
+    length = view.bond / float(view.factor.mean())
+    return np.count_nonzero((ink > 48) & (wiped(ink, view, FAR) == 0)) > LETTER * length**2

@@ -38,6 +38,7 @@ from scripts.train.vision import (
 from scripts.train.vision import model as vision
 from scripts.train.vision.programs import smilesdrawer
 
+import answers
 import cells
 import graph
 import ink
@@ -143,17 +144,31 @@ def test_pieces_that_belong_together_are_not_cut_off(smiles, faults, confidence,
     assert one.together([other, surest]) == together
 
 
-@pytest.mark.parametrize("smiles", [
-    "[I-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1", "[Br-].CN(C)C(=O)Oc1ccc[n+](C)c1", "Cl.CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1", "[Na+].COc1ccc2cc([C@H](C)C(=O)[O-])ccc2c1",
-    "Cl.CN(C)C(=N)NC(=N)N", "O=C(O)CCC(=O)O.CNS(=O)(=O)Cc1ccc2[nH]cc(CCN(C)C)c2c1",
-    "CS(=O)(=O)O.Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"])
-def test_the_served_reader_reads_salts(smiles):
+@pytest.mark.parametrize("name", [
+    "methyltriphenylphosphonium iodide", "pyridostigmine bromide", "fluoxetine hydrochloride", "naproxen sodium", "metformin hydrochloride",
+    "sumatriptan succinate", "imatinib mesylate"])
+def test_the_served_reader_reads_salts(name):
+    smiles = drawing_sets.SALTS[name]
     drawer = rdMolDraw2D.MolDraw2DCairo(400, 300)
     drawer.drawOptions().includeMetadata = False
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, Chem.MolFromSmiles(smiles))
     drawer.FinishDrawing()
     reading = reader.Reader(Path("model_repository/molecule_reader/1")).read(Image.open(io.BytesIO(drawer.GetDrawingText())))
-    assert reading.smiles == Chem.CanonSmiles(smiles) and reading.confidence > 0.8
+    assert reading.smiles == Chem.CanonSmiles(smiles) and reading.confidence >= answers.UNSURE
+
+
+@pytest.mark.parametrize("smiles, beside, sure", [
+    ("CCCC[N+](C)(C)Cc1ccccc1", "Pt", False), ("CCCC[N+](C)(C)Cc1ccccc1", "", True), ("CCCCN(C)Cc1ccccc1", "Pt", True)],
+    ids=["an ion beside what was not read", "an ion alone", "no ion"])
+def test_an_ion_is_doubted_where_the_other_may_not_have_been_read(smiles, beside, sure):
+    drawer = rdMolDraw2D.MolDraw2DCairo(400, 300)
+    drawer.DrawMolecule(Chem.MolFromSmiles(smiles))
+    drawer.FinishDrawing()
+    page = Image.new("RGB", (640, 300), "white")
+    page.paste(Image.open(io.BytesIO(drawer.GetDrawingText())))
+    ImageDraw.Draw(page).text((560, 130), beside, "black", ImageFont.load_default(size=20))
+    reading = reader.Reader(Path("model_repository/molecule_reader/1")).read(page)
+    assert reading.smiles == Chem.CanonSmiles(smiles) and (reading.confidence >= answers.UNSURE) == sure
 
 
 def test_sparse_convolution_is_the_dense_one_on_inked_cells():
