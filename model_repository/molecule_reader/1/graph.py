@@ -29,10 +29,11 @@ TRIES = 40
 """Molecules tried at most."""
 CLEAR = 0.6
 """A piece beside the largest belongs to the drawing where each of its atoms is at least so probable: a salt, a solvent."""
-UNBALANCED, BASELESS = 0.5, 0.25
-"""How much of a contradiction it is that the charges of several pieces do not add up to 0, and that a hydrogen halide is beside what is no base."""
-_ACID = Chem.MolFromSmarts("[F,Cl,Br,I;D0;H1]")
+UNBALANCED, UNRELATED = 0.5, 0.25
+"""How much of a contradiction it is that the charges of several pieces do not add up to 0, and that one without a charge is neither water nor of a salt."""
+_ACID = Chem.MolFromSmarts("[$([F,Cl,Br,I;D0;H1]),$([OX2;H1][C,S,P,$([N+])]=O)]")
 _BASE = Chem.MolFromSmarts("[$([N;+0;!$(N#*);!$(N[C,S]=[O,S])]),$([nX2])]")
+_WATER = Chem.MolFromSmarts("[O;D0;H2]")
 _TYPES = [None, Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE] + 4 * [Chem.BondType.SINGLE] + [Chem.BondType.AROMATIC, Chem.BondType.SINGLE]
 _HARD = 4.0
 """What a contradiction (hydrogens that do not fit the bonds, pieces that do not fit each other) costs, as a negative log probability."""
@@ -171,10 +172,15 @@ def _contradictions(molecule: Chem.Mol, atoms: np.ndarray, kept: list[int]) -> f
 
 
 def _ill_matched(molecule: Chem.Mol) -> float:
-    """How much of a contradiction the pieces are to each other. Salts have charges that add up to 0, or an acid and a base; what is read
-    as an ion or as HCl where there is nothing for it is likely to be a caption."""
-    acid = molecule.HasSubstructMatch(_ACID) and not molecule.HasSubstructMatch(_BASE)
-    return UNBALANCED * (Chem.GetFormalCharge(molecule) != 0) + BASELESS * acid
+    """How much of a contradiction several pieces are to each other. Salts have charges that add up to 0, or an acid and a base; what is
+    read as a piece and fits nothing is likely to be a caption, or the other half of a molecule of which a line was not seen."""
+    pieces = sorted(Chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False), key=Chem.Mol.GetNumAtoms)[:-1]
+    acid, base = molecule.HasSubstructMatch(_ACID), molecule.HasSubstructMatch(_BASE)
+    unrelated = 0
+    for piece in pieces:
+        related = (acid and piece.HasSubstructMatch(_BASE)) or (base and piece.HasSubstructMatch(_ACID)) or piece.HasSubstructMatch(_WATER)
+        unrelated += not related and Chem.GetFormalCharge(piece) == 0
+    return UNBALANCED * (Chem.GetFormalCharge(molecule) != 0) + UNRELATED * min(unrelated, 4)
 
 
 def components(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[int]]:
