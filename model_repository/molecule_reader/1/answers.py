@@ -38,6 +38,10 @@ PICTURE = "Send me a drawing of a molecule as a picture, please."
 NOTHING = "This picture does not look like a drawing of a molecule, so I cannot answer that."
 UNREAD = "I see a drawing of a molecule, but I could not read it."
 STRANGE = "I see a drawing of a molecule with letters that I do not know, such as R, a metal or an abbreviation, so I could not read it."
+NOT_UNDERSTOOD = "I did not understand the question. " + ABLE
+NO_DRAWING = "I need a drawing for that. " + PICTURE
+REFUSALS = (NOTHING, UNREAD, STRANGE, NOT_UNDERSTOOD, NO_DRAWING)
+"""Said once, however many questions they answer."""
 
 TALK: dict[str, list[str]] = {
     "greeting": ["Hello! Send me a drawing of a molecule and ask me about it.", "Hi! Show me a drawing of a molecule and ask away."],
@@ -59,6 +63,8 @@ class Answers:
         out: Parts = []
         for wish in self.wishes.wishes:
             sentences = self.one(wish)
+            if sentences and sentences[0] in REFUSALS and sentences[0] in out:
+                continue
             if out and sentences:
                 out.append(" ")
             out += sentences
@@ -67,7 +73,7 @@ class Answers:
     def one(self, wish: Wish) -> Parts:
         family = wish.asked.family
         if wish.asked.sure < UNDERSTOOD:
-            return ["I did not understand the question. " + ABLE]
+            return [NOT_UNDERSTOOD]
         if family in TALK:
             if family == "beyond" and not self.wishes.shown:
                 return [BEYOND + ABLE + " " + PICTURE]
@@ -78,7 +84,7 @@ class Answers:
         if wish.missing:
             return [f"There is no {wish.missing} drawing: you have shown me {number(self.wishes.shown, 'picture', 'pictures')}."]
         if not wish.drawings:
-            return ["I need a drawing for that. " + PICTURE]
+            return [NO_DRAWING]
         if wish.asked.references:
             told = [self.against(wish, drawing, reference) for drawing in wish.drawings for reference in wish.asked.references]
             return [part for i, parts in enumerate(told) for part in ([" "] if i else []) + parts]

@@ -24,7 +24,8 @@ import answers  # noqa: E402
 import facts  # noqa: E402
 import groups  # noqa: E402
 import readings  # noqa: E402
-from conversation import TALK  # noqa: E402
+from conversation import TALK, Wish, Wishes  # noqa: E402
+from phrases import Asked  # noqa: E402
 
 
 def test_held_out_phrases_are_held_out():
@@ -122,6 +123,15 @@ def test_whatever_can_be_named_can_be_answered():
             "count_element", "has_element", "count_group", "has_group", "same", "difference", "size", "is_molecule"}
     assert set(examples.NAMES) == told | TALK | set(facts.COUNTS) | set(facts.MEASURES)
     assert set(answers.BOUNDS) <= set(LABELS["mode"])
+
+
+@pytest.mark.parametrize(("asked", "drawings", "refusal"), [
+    (("formula", "mass", "charge"), [0], answers.NOTHING), (("formula", "count_rings"), [], answers.NO_DRAWING)], ids=["no molecule", "no drawing"])
+def test_a_refusal_is_said_once_for_all_questions(asked, drawings, refusal):
+    wishes = Wishes([Wish(Asked(family, 1.0), drawings) for family in (*asked, "size")], False, len(drawings), {0: "the picture"})
+    reading = SimpleNamespace(drawing=0.0, molecule=None, confidence=0.0, unknown=False, size=(3, 4))
+    said = answers.Answers(wishes, lambda _: reading, lambda texts: texts[0]).parts()
+    assert said == ([refusal, " ", "3 × 4 pixels."] if drawings else [refusal])
 
 
 class AtOnce(Executor):
