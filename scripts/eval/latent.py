@@ -13,7 +13,8 @@ drugs  what people bring, see scripts.eval.latent_drugs: round trips of ZINC250k
        hidden states; interpolation; the embeddings' neighbours.
 
 Scores and similarities are computed anew with Python RDKit: Morgan fingerprints, radius 2, 2048 bits, no chirality. A run that
-was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots. --split tune takes the tuning files.
+was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots, and with --write the tables of the tasks
+that were measured into their sections of the model's EVALUATION.md. --split tune takes the tuning files.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
 from pathlib import Path
 
+from scripts import sections
 from scripts.eval import latent_drugs, latent_report, latent_space, molecules
 
 QED_BUDGETS = {1500: (30, 50), 10000: (100, 100)}
 """Evaluations (distinct decoded texts): particles, iterations."""
 PLOGP_BUDGET = (101, 80)
+PAGE = Path(__file__).resolve().parents[2] / "model_repository" / "latent_encoder" / "EVALUATION.md"
 
 
 class API:
@@ -205,9 +209,11 @@ def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
 
 
 TASKS = {"qed": qed, "plogp": plogp, "space": space, "drugs": drugs}
+SECTIONS = {"qed": ["qed"], "plogp": ["plogp"], "space": ["space"], "drugs": list(latent_report.DRUGS)}
+"""The sections of the page by task."""
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.eval.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", default="http://127.0.0.1:8001", help="base address of the API")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
@@ -222,11 +228,17 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=8, help="requests at once")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--timeout", type=float, default=3600, help="seconds for one request")
-    given = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="write the tables into their sections of the page")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
+    given = parser.parse_args(arguments)
     if given.data is None:
         parser.error("--data or RETORT_DATA is needed")
     if unknown := set(given.tasks.split(",")) - set(TASKS):
         parser.error(f"no such task: {', '.join(sorted(unknown))}")
+    if given.write:
+        if given.limit or given.split != "dev" or given.starts < 100 or given.molecules < 300:
+            parser.error("--write needs --split dev, --starts 100 and --molecules 300 at least, and no --limit")
+        sections.check(given.page, *(name for task in given.tasks.split(",") for name in SECTIONS[task]))
     given.data = Path(given.data)
     given.out.mkdir(parents=True, exist_ok=True)
     api, log = API(given.url, given.timeout), Log(given.out / f"requests-{given.split}-{given.seed}.jsonl")
@@ -234,6 +246,10 @@ def main() -> None:
     for task in given.tasks.split(","):
         results[task] = {"split": given.split, "seed": given.seed, "rows": list(TASKS[task](api, log, given))}
         latent_report.write(given.out, results)
+    if given.write:
+        tables = latent_report.tables({task: results[task] for task in given.tasks.split(",")})
+        for name, (heading, body) in tables.items():
+            sections.write(given.page, name, "\n".join([f"{heading}, {datetime.now(UTC):%Y-%m-%d}:", "", *body]))
     print((given.out / "results.md").read_text())
 
 

@@ -37,39 +37,40 @@ def write(out: Path, results: dict) -> None:
 
 
 def text(results: dict) -> list[str]:
-    """The tables, in Markdown."""
+    """The tables under their headings, in Markdown."""
     lines = ["# Latent-space molecules: optimisation and sampling through the HTTP API", ""]
+    for heading, body in tables(results).values():
+        lines += [f"## {heading}", "", *body, ""]
+    return lines
+
+
+def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
+    """Heading and lines by the name of the section that they stand in."""
+    found: dict[str, tuple[str, list[str]]] = {}
     if "qed" in results:
         task = results["qed"]
-        lines += [f"## QED >= 0.9 at similarity 0.4 to 1 (qed_opt_{task['split']}, seed {task['seed']})", "",
-                  "| evaluations | starts | success | no result | s / start | largest disagreement with Python RDKit |",
-                  "| --- | --- | --- | --- | --- | --- |"]
-        lines += [f"| {r['evaluations']:,} | {r['starts']} | {r['success']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
-                  f"| {r['largest_disagreement']:.1e} |" for r in task["rows"]]
-        lines.append("")
+        found["qed"] = (f"QED >= 0.9 at similarity 0.4 to 1 (qed_opt_{task['split']}, seed {task['seed']})", [
+            "| evaluations | starts | success | no result | s / start | largest disagreement with Python RDKit |", "| --- | --- | --- | --- | --- | --- |",
+            *(f"| {r['evaluations']:,} | {r['starts']} | {r['success']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
+              f"| {r['largest_disagreement']:.1e} |" for r in task["rows"])])
     if "plogp" in results:
         task = results["plogp"]
-        lines += [f"## Gain in normalised penalised logP (plogp_opt_{task['split']}, seed {task['seed']})", "",
-                  "| similarity | evaluations | starts | mean ± sd | median | gain >= 2 | no result | s / start | largest disagreement |",
-                  "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-        lines += [f"| {r['similarity']} | {r['evaluations']:,} | {r['starts']} | {r['mean']:.2f} ± {r['deviation']:.2f} "
-                  f"| {r['median']:.2f} | {r['gains_2']:.1%} "
-                  f"| {r['without_result']} | {r['seconds_mean']:.1f} "
-                  f"| {r['largest_disagreement']:.1e} |" for r in task["rows"]]
-        lines.append("")
+        found["plogp"] = (f"Gain in normalised penalised logP (plogp_opt_{task['split']}, seed {task['seed']})", [
+            "| similarity | evaluations | starts | mean ± sd | median | gain >= 2 | no result | s / start | largest disagreement |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            *(f"| {r['similarity']} | {r['evaluations']:,} | {r['starts']} | {r['mean']:.2f} ± {r['deviation']:.2f} "
+              f"| {r['median']:.2f} | {r['gains_2']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
+              f"| {r['largest_disagreement']:.1e} |" for r in task["rows"])])
     for row in results.get("space", {}).get("rows", []):
-        lines += [f"## The space, on {row['molecules']:,} molecules of zinc250k_valid", "",
-                  f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, valid {row['valid']:.2%}.", "",
-                  "| radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |"]
-        lines += [f"| {r['radius']} | {shares(r)} |" for r in row["radii"]]
-        lines += ["", "As `/sampling` serves them, which draws again where a draw is no molecule, the seed or a repeat:", "",
-                  "| scaled_radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |"]
-        lines += [f"| {r['scaled_radius']} | {shares(r)} |" for r in row["served"]]
-        lines.append("")
+        found["space"] = (f"The space, on {row['molecules']:,} molecules of zinc250k_valid", [
+            f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, valid {row['valid']:.2%}.", "",
+            "| radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |", *(f"| {r['radius']} | {shares(r)} |" for r in row["radii"]), "",
+            "As `/sampling` serves them, which draws again where a draw is no molecule, the seed or a repeat:", "",
+            "| scaled_radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |",
+            *(f"| {r['scaled_radius']} | {shares(r)} |" for r in row["served"])])
     for row in results.get("drugs", {}).get("rows", []):
-        for name, rows in row.items():
-            lines += [f"## {DRUGS[name]}", "", *table(rows), ""]
-    return lines
+        found |= {name: (DRUGS[name], table(rows)) for name, rows in row.items()}
+    return found
 
 
 DRUGS = {

@@ -16,7 +16,8 @@ figures are means over the drugs. Everything is computed anew with Python RDKit,
 its standard deviation. Every task is done in three ways: "drawn once", the model alone, as published figures are (attempts 1),
 "as served", with unique molecules wanted, where the API draws again for what is missing (attempts at its default), and drawn once
 without asking for quality.
---set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json, OUT/masked.md and, with --report, that file.
+--set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json and OUT/masked.md, and with --write, if all of it
+was measured, the tables into their section of PAGE.
 """
 
 from __future__ import annotations
@@ -34,11 +35,14 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from rdkit import Chem, DataStructs, RDConfig, RDLogger
 from rdkit.Chem import QED, rdFingerprintGenerator
+
+from scripts import sections
 
 sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
 import sascorer  # noqa: E402  (its folder is known only now)
@@ -85,24 +89,8 @@ PUBLISHED = {
 there. The fragment rows are means over ten drugs."""
 
 
-REPORT = """# Evaluation of {model}
-
-Measured through the HTTP API by `make eval-masked`: de novo {count:,} molecules a seed; each fragment task {prompts} molecules for
-each of the five drugs of genmol_fragments_dev.csv (the published fragment rows are means over ten drugs, these five among them).
-Means of the seeds and their standard deviations.
-
-- **drawn once**: the model alone. Every row is drawn once, nothing is drawn again (`attempts` 1), as in the published figures.
-- **as served**: the API at its defaults, unique molecules wanted. What did not decode as the model wrote it, had lost a given
-  fragment or was a double is drawn again, in at most five turns; what had to be mended fills the places left empty. No molecule
-  is chosen by its score.
-- **drawn once of any quality**: the model alone, with `"quality": false`. The other two are told to draw molecules of quality, as the API
-  does unless a request says otherwise: rows begin with `[QUALITY]`.
-
-validity: molecules returned over requested; strict: the whole SAFE string was one molecule; uniqueness: distinct over returned;
-quality: distinct with QED >= 0.6 and SA <= 4 over requested; diversity and distance (to the drug): Tanimoto, Morgan radius 2,
-1024 bits; draws: rows filled over molecules requested. Given fragments are in every molecule counted.
-
-"""
+PAGE = Path(__file__).resolve().parents[2] / "model_repository" / "masked" / "EVALUATION.md"
+SECTION = "eval-masked"
 
 
 class API:
@@ -270,7 +258,8 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one request")
     parser.add_argument("--set", action="append", default=[], help="task.setting=value")
     parser.add_argument("--out", type=Path, default=Path("runs/eval"))
-    parser.add_argument("--report", type=Path, help="page to write the tables to, with what was measured")
+    parser.add_argument("--write", action="store_true", help="write the tables into their section of the page")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
     options = parser.parse_args(given)
     if options.data is None or not Path(options.data).is_dir():
         parser.error("--data, or RETORT_DATA, must name the folder with genmol_fragments_dev.csv and zinc250k_train.smi.gz")
@@ -278,7 +267,18 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     options.ways = options.ways.split(",")
     if unknown := {*options.tasks, *options.ways} - {*SETTINGS, *WAYS}:
         parser.error(f"no such task or way: {', '.join(unknown)}")
+    if options.write:
+        if differ := part(options):
+            parser.error(f"--write takes a whole evaluation only, without {', '.join(differ)}")
+        sections.check(options.page, SECTION)
     return options
+
+
+def part(options: argparse.Namespace) -> list[str]:
+    """The options that make this another evaluation than the page's."""
+    return [flag for flag, differs in (
+        ("--limit", options.limit is not None), ("--tasks", set(options.tasks) != set(SETTINGS)), ("--ways", set(options.ways) != set(WAYS)),
+        ("--set", bool(options.set)), ("--count", options.count < 1000), ("--seeds", len(options.seeds) < 3)) if differs]
 
 
 def main(given: list[str] | None = None) -> None:
@@ -298,8 +298,8 @@ def main(given: list[str] | None = None) -> None:
             {"settings": settings, "seeds": options.seeds, "limit": options.limit, "results": results, "zinc250k": own}, indent=1))
     text = table(results, own, settings, options.seeds)
     (options.out / "masked.md").write_text(text)
-    if options.report:
-        options.report.write_text(REPORT.format(model=api.model(), count=options.limit or options.count, prompts=min(options.limit or 100, 100)) + text)
+    if options.write:
+        sections.write(options.page, SECTION, f"`{api.model()}`, {datetime.now(UTC):%Y-%m-%d}, de novo {options.count:,} molecules a seed:\n\n{text}")
     print(text)
 
 

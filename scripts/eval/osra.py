@@ -2,7 +2,8 @@
 
     python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER [--programs openchemlib,pikachu --count 200 --write]
 
-Scanned patents, and what programs drew with nothing set. It gives no warnings. With --write the table is put into OSRA.md beside the model.
+Scanned patents, and what programs drew with nothing set. It gives no warnings. With --write the table is put into its section of
+the model's OSRA.md, if enough was measured.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ import argparse
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rdkit import Chem, RDLogger
 
+from scripts import sections
 from scripts.eval import drawing_sets
 from scripts.eval.chat import ENTRY
+
+SECTION = "eval-osra"
+PROGRAMS = "openchemlib,pikachu"
+LEAST_COUNT = 200
 
 
 def judged(item: tuple[str, bytes]) -> str:
@@ -32,15 +39,20 @@ def judged(item: tuple[str, bytes]) -> str:
     return "exact" if Chem.MolToSmiles(molecule) == truth else "wrong"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.eval.osra", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scanned", type=Path, required=True, help="folder of scanned drawings and their mol files")
     parser.add_argument("--drawings", type=Path, required=True, help="folder of what other programs drew")
-    parser.add_argument("--programs", default="openchemlib,pikachu", help="whose drawings, of " + ", ".join(drawing_sets.PROGRAMS))
+    parser.add_argument("--programs", default=PROGRAMS, help="whose drawings, of " + ", ".join(drawing_sets.PROGRAMS))
     parser.add_argument("--count", type=int, default=200, help="drawings of each kind")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help=f"write {ENTRY.name}/OSRA.md")
-    given = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
+    parser.add_argument("--page", type=Path, default=ENTRY / "OSRA.md", help="the page of --write")
+    given = parser.parse_args(arguments)
+    if given.write:
+        if given.programs != PROGRAMS or given.count < LEAST_COUNT:
+            parser.error(f"--write needs --programs {PROGRAMS} and --count {LEAST_COUNT} at least")
+        sections.check(given.page, SECTION)
     RDLogger.DisableLog("rdApp.*")
     kinds = {f"{name}{drawing_sets.PLAIN}": drawing_sets.drawn_by(given.drawings / f"{name}-plain.jsonl", given.count)[1] for name in given.programs.split(",")}
     lines = ["| drawings | number | exact SMILES | no SMILES | wrong |", "| --- | --- | --- | --- | --- |"]
@@ -53,8 +65,7 @@ def main() -> None:
     if given.write:
         version = subprocess.run(["osra", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
         command = f"python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER --count {given.count} --write"
-        (ENTRY / "OSRA.md").write_text(f"# The same drawings read by OSRA\n\nMade by `{command}` (OSRA {version}), the pictures of `DRAWINGS.md`.\n\n"
-                                       + "\n".join(lines) + "\n")
+        sections.write(given.page, SECTION, f"`{command}` (OSRA {version}), {datetime.now(UTC):%Y-%m-%d}:\n\n" + "\n".join(lines))
 
 
 if __name__ == "__main__":

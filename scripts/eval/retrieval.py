@@ -8,7 +8,7 @@ For each set: plain MiniLM (the baseline), our embedding, queries embedded in th
 vector, and, of the first --ranked queries, our embedding before and after its best 50 are ranked. The graded lists are
 whole candidate lists, ordered by the embedding, then, all of them, by the ranker; those of their development part are
 measured with --split dev only. Queries, and passages beside those that answer
-them, are drawn by --seed. Writes OUT.json and OUT.md; a set that OUT.json has with the same settings is not measured again.
+them, are drawn by --seed. Writes OUT.json, and the tables into their section of OUT.md; a set that OUT.json has with the same settings is not measured again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from pathlib import Path
 
 import numpy as np
 
+from scripts import sections
 from scripts.eval import retrieval_models as models
 from scripts.train.embedding import corpora
 
 SETS = (*corpora.OPEN_SETS, *corpora.MEASURE_SETS)
 GRADED = "mediqa_graded"
+SECTION = "eval-retrieval"
 MINILM, EMBEDDING, RANKER = "sentence-transformers/all-MiniLM-L6-v2", "retort/minilm-embedqa-v2", "retort/rankqa-minilm-v1"
 
 
@@ -219,6 +221,7 @@ def main() -> None:
     baseline = None if args.baseline == "none" else models.embedder(args.baseline, args.weights, args.threads, modes=False)
     embedding = models.embedder(args.embedding, args.weights, args.threads)
     ranker = None if args.ranker == "none" else models.scorer(args.ranker, args.weights, args.threads, args.pair_tokens)
+    sections.check(args.out.with_suffix(".md"), SECTION)
     settings = {k: str(v) for k, v in vars(args).items() if k not in ("sets", "out", "threads")}
     figures = measured(args.out.with_suffix(".json"), settings)
     args.out.parent.mkdir(parents=True, exist_ok=True)
@@ -239,7 +242,7 @@ def main() -> None:
         told = "  ".join(f"{k} {v:.4g}" for k, v in figures[name].items())
         print(f"{name}: {told}  ({time.monotonic() - begun:.0f} s)", flush=True)
         args.out.with_suffix(".json").write_text(json.dumps({"settings": settings, "figures": figures}, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(report(figures, args))
+        sections.write(args.out.with_suffix(".md"), SECTION, report(figures, args))
     print(table(figures, args.short))
 
 

@@ -59,9 +59,7 @@ def data(tmp_path: Path) -> Path:
 
 def test_figures(service: str, data: Path) -> None:
     masked.main(["--data", str(data), "--url", service, "--tasks", "de_novo", "--limit", "4", "--seeds", "1,2", "--out", str(data / "out"),
-                 "--set", "de_novo.temperature=0.7", "--report", str(data / "page.md")])
-    page = (data / "page.md").read_text()
-    assert page.startswith("# Evaluation of nobody/model-v7\n") and "de novo 4 molecules" in page
+                 "--set", "de_novo.temperature=0.7"])
     assert [a["smiles"] for a in Service.asked] == [None] * 6
     assert [(a.get("attempts"), a.get("unique"), a.get("quality")) for a in Service.asked] == [
         *[(1, None, None)] * 2, *[(None, True, None)] * 2, *[(1, None, False)] * 2]
@@ -71,6 +69,25 @@ def test_figures(service: str, data: Path) -> None:
     assert 0.5 < row["diversity"] <= 1 and row["distance"] is None and row["draws"] == 1.25
     text = (data / "out/masked.md").read_text()
     assert "| **Retort, drawn once** | 75.0 ± 0.0 | 50.0 ± 0.0 |" in text and "GenMol V2, published" in text and "ZINC250k's own molecules" in text
+
+
+def test_a_whole_evaluation_writes_its_section_and_nothing_else(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Service, "answers", [GOOD])
+    page = data / "EVALUATION.md"
+    before, after = "# A page\n\nWritten by hand.\n\n", "\n## Lengths\n\nby hand too\n"
+    page.write_text(f"{before}<!-- eval-masked -->\nold tables\n<!-- end of eval-masked -->\n{after}")
+    masked.main(["--data", str(data), "--url", service, "--out", str(data / "out"), "--write", "--page", str(page)])
+    text = page.read_text()
+    assert text.startswith(f"{before}<!-- eval-masked -->\n`nobody/model-v7`, ") and text.endswith(f"<!-- end of eval-masked -->\n{after}")
+    assert "old tables" not in text and "| **Retort, as served** |" in text and "### linker one step" in text
+
+
+@pytest.mark.parametrize("options", [["--limit", "3"], ["--tasks", "de_novo"], ["--ways", "as served"], ["--seeds", "1"], ["--count", "10"],
+                                     ["--set", "de_novo.noise=1"]])
+def test_a_part_is_not_written(options: list[str], data: Path, capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(SystemExit):
+        masked.arguments(["--data", str(data), "--write", *options])
+    assert f"--write takes a whole evaluation only, without {options[0]}" in capsys.readouterr().err
 
 
 def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """PMO through the HTTP APIs of a gateway and a Triton of its own:
 
-    scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo --report OUT.md [--tasks qed,...] [--seeds 3]
+    scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo [--write] [--tasks qed,...] [--seeds 3]
         [--searches latent,masked,both] [--form oracle|composed] [--calls 10000] [--particles 100] [--slack 1.5]
 
 For each task, search and seed: one search, or two after each other, of 10,000 calls of the oracle, without a library: latent from
@@ -10,6 +10,8 @@ from the best of these. Reported: the area under the curve of the mean of the be
 --form oracle makes each task a Triton model of the Python backend (model.py beside this file), which counts: a call is a distinct
 molecule that it was asked for, and those of the model's file are what is measured. Calls beyond the limit are cut off. --form composed
 has the gateway compute the tasks that its built-in terms can say; its own lists (evaluated) are measured.
+
+--write puts the table into its section of EVALUATION.md beside this file, if all tasks were measured.
 """
 
 from __future__ import annotations
@@ -26,12 +28,15 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+from scripts import sections
 from scripts.eval.pmo import oracles, tasks
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+PAGE, SECTION = HERE / "EVALUATION.md", "eval-pmo"
 SEARCHES = ("latent", "masked", "both")
 PARTICLES = 100  # evaluations of an iteration, and molecules of a round
 STARTS = 100  # molecules that a search hands to the next one
@@ -219,7 +224,7 @@ def report(results: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default=",".join(oracles.TASKS))
     parser.add_argument("--searches", default=",".join(SEARCHES))
@@ -230,8 +235,13 @@ def main() -> None:
     parser.add_argument("--slack", type=float, default=SLACK, help="evaluations of the latent search for each call")
     parser.add_argument("--binary", type=Path, default=ROOT / "bin/retort")
     parser.add_argument("--results", type=Path, default=ROOT / "runs/pmo/results.jsonl", help="one line a search; those that are there are not run again")
-    parser.add_argument("--report", type=Path, help="file for the table")
-    args = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
+    args = parser.parse_args(arguments)
+    if args.write:
+        if set(args.tasks.split(",")) != set(oracles.TASKS) or args.calls != 10_000 or args.seeds < 3:
+            parser.error("--write needs all tasks, 10,000 calls and 3 seeds at least")
+        sections.check(args.page, SECTION)
     if "RETORT_TEST_TRITON_REPOSITORY" not in os.environ:
         parser.error("run it below scripts/triton/serve.py --scratch --, as make eval-pmo does")
     repository = Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])
@@ -250,8 +260,9 @@ def main() -> None:
                         out.write(json.dumps(done[-1]) + "\n")
     table = report([r for r in done if r["form"] == args.form])
     print(table)
-    if args.report:
-        args.report.write_text(table)
+    if args.write:
+        sections.write(args.page, SECTION, f"`make eval-pmo UPDATE=1 ARGS=\"--searches {args.searches} --seeds {args.seeds} --form {args.form}\"`, "
+                       f"{datetime.now(UTC):%Y-%m-%d}:\n\n{table}")
 
 
 if __name__ == "__main__":
