@@ -138,12 +138,13 @@ fmt: tools ## format the Go code
 	@gofmt -l -w chem orchestrator scripts tokenizers
 
 .PHONY: lint
-lint: deps tools .venv-lint/stamp ## what must be clean before a commit: gofmt, go vet, staticcheck, ruff, mypy
+lint: deps tools .venv-lint/stamp ## what must be clean before a commit: gofmt, go vet, staticcheck, ruff, mypy, the manifest of the models
 	@test -z "$$(gofmt -l chem orchestrator scripts tokenizers)" || { echo 'not formatted:'; gofmt -l chem orchestrator scripts tokenizers; exit 1; }
 	@$(GO) vet -trimpath ./...
 	@GOFLAGS=-trimpath $(GO) tool staticcheck ./...
 	@.venv-lint/bin/ruff check --quiet --config scripts/pyproject.toml scripts model_repository
 	@.venv-lint/bin/mypy --config-file scripts/pyproject.toml
+	@.venv-lint/bin/python -m scripts.lint.manifest
 
 .PHONY: models
 models: ## make the plain MiniLM embedding model again from its published weights

@@ -98,7 +98,7 @@ func TestExamples(t *testing.T) {
 						t.Errorf("%s: the example's picture: %v", path, err)
 					}
 				}
-				asked := strings.ReplaceAll(string(request), "retort/molecule-reader-v2", vllmModel)
+				asked := strings.ReplaceAll(string(request), "retort/molecule-reader-v3", vllmModel)
 				if status, text := s.post(path, asked); status != 200 {
 					t.Errorf("%s: the example is answered with %d %s", path, status, text)
 				}

@@ -34,7 +34,7 @@ from pathlib import Path
 from openai import OpenAI
 
 MODEL = "retort/minilm-embedqa-v2"
-RANKER = "retort/rankqa-minilm-v1"
+RANKER = "retort/rankqa-minilm-v2"
 CLIENTS = 32
 PARTS = ("whole", "throughput", "interactive", "upload")
 WORDS = ("aspirin caffeine binds inhibits the a of receptor kinase soluble in water ester amide ring at high dose which drug eases pain and fever "

@@ -33,7 +33,7 @@ from scripts import sections
 from scripts.eval import chat_pictures, chat_report
 from scripts.eval.chat_questions import FOLLOWING, QUESTIONS, SECOND, SMILES, out_of_scope, right, smiles, wording
 
-MODEL = "retort/molecule-reader-v2"
+MODEL = "retort/molecule-reader-v3"
 NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
 BEYOND = "beyond me"
 SECTION = "eval-chat"

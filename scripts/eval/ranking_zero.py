@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--ranker", required=True, help="source of the ranker")
     parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
     parser.add_argument("--split", default="test", choices=("dev", "test"))
-    parser.add_argument("--sets", nargs="*", default=[*corpora.OPEN_SETS, *corpora.MEASURE_SETS])
+    parser.add_argument("--sets", nargs="*", default=[*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS])
     parser.add_argument("--queries", type=int, default=40, help="most queries a set")
     parser.add_argument("--distractors", type=int, default=300, help="passages beside the right ones, among which the near ones are")
     parser.add_argument("--seed", type=int, default=1)

@@ -27,10 +27,10 @@ from scripts import sections
 from scripts.eval import retrieval_models as models
 from scripts.train.embedding import corpora
 
-SETS = (*corpora.OPEN_SETS, *corpora.MEASURE_SETS)
+SETS = (*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS)
 GRADED = "mediqa_graded"
 SECTION = "eval-retrieval"
-MINILM, EMBEDDING, RANKER = "sentence-transformers/all-MiniLM-L6-v2", "retort/minilm-embedqa-v2", "retort/rankqa-minilm-v1"
+MINILM, EMBEDDING, RANKER = "sentence-transformers/all-MiniLM-L6-v2", "retort/minilm-embedqa-v2", "retort/rankqa-minilm-v2"
 
 
 def ndcg(gains: list[float], best: list[float], depth: int = 10) -> float:

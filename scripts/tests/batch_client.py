@@ -76,8 +76,8 @@ def other_endpoints() -> list:
     """Batches for other APIs from the main port, and on an API's own port."""
     ours, own = client(), client(EMBEDDING)
     asked = {
-        "/v1/ranking": {"model": "retort/rankqa-minilm-v1", "query": {"text": TEXTS[2]}, "passages": [{"text": text} for text in TEXTS[:2]]},
-        "/v1/chat/completions": {"model": "retort/molecule-reader-v2", "messages": [{"role": "user", "content": "What can you do?"}]},
+        "/v1/ranking": {"model": "retort/rankqa-minilm-v2", "query": {"text": TEXTS[2]}, "passages": [{"text": text} for text in TEXTS[:2]]},
+        "/v1/chat/completions": {"model": "retort/molecule-reader-v3", "messages": [{"role": "user", "content": "What can you do?"}]},
         "/latent/sampling": {"sequences": ["CCO"]},
         "/latent/hidden": {"sequences": ["CCO"]},
         "/latent/embedding": {"sequences": ["CCO"]},

@@ -15,8 +15,8 @@ import cohere
 from cases import report
 from llama_stack_client import APIStatusError, LlamaStackClient
 
-CHAT = "retort/molecule-reader-v2"
-RANKER = "retort/rankqa-minilm-v1"
+CHAT = "retort/molecule-reader-v3"
+RANKER = "retort/rankqa-minilm-v2"
 MAIN, RANKING, IMAGE = sys.argv[1:]
 STACK = LlamaStackClient(base_url=MAIN, max_retries=0)
 ASKED = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": IMAGE}}, {"type": "text", "text": "Which molecule is this?"}]}]

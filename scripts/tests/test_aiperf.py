@@ -16,10 +16,10 @@ AIPERF = ROOT / ".venv-aiperf" / "bin" / "aiperf"
 REQUESTS = 8
 COMMON = ["--request-count", str(REQUESTS), "--concurrency", "2", "--ui", "none", "--tokenizer"]
 ENDPOINTS = {
-    "nim_rankings": ["--model", "retort/rankqa-minilm-v1", "--rankings-passages-mean", "4", "--rankings-passages-prompt-token-mean", "40",
+    "nim_rankings": ["--model", "retort/rankqa-minilm-v2", "--rankings-passages-mean", "4", "--rankings-passages-prompt-token-mean", "40",
                      "--rankings-query-prompt-token-mean", "12"],
     "embeddings": ["--model", "sentence-transformers/all-MiniLM-L6-v2", "--synthetic-input-tokens-mean", "100"],
-    "chat": ["--model", "retort/molecule-reader-v2", "--synthetic-input-tokens-mean", "40"],
+    "chat": ["--model", "retort/molecule-reader-v3", "--synthetic-input-tokens-mean", "40"],
 }
 """What is asked of an endpoint, in texts that fit the model."""
 

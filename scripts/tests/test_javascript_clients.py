@@ -35,7 +35,7 @@ def run_node(name: str, folder: Path, *arguments: str) -> dict:
 
 
 def test_openai_models_and_embeddings(told: dict) -> None:
-    assert told["models"] == [["retort/minilm-embedqa-v2", "retort/molecule-reader-v2"], "retort/minilm-embedqa-v2", "retort"]
+    assert told["models"] == [["retort/minilm-embedqa-v2", "retort/molecule-reader-v3"], "retort/minilm-embedqa-v2", "retort"]
     assert told["embeddings"] == [384, True, True]
 
 

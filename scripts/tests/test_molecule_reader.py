@@ -1,4 +1,4 @@
-"""The model retort/molecule-reader-v2 on a real Triton, behind the gateway.
+"""The model retort/molecule-reader-v3 on a real Triton, behind the gateway.
 
 What it says: testdata/conversations.txt, with a stand-in for the part that looks at pictures (testdata/standin_reader.py), so that
 the texts are exact. RETORT_UPDATE=1 writes the answers of today into the file, to be looked at as a difference.
@@ -25,7 +25,7 @@ from waiting import PATIENCE, at_once
 
 ENTRY = ROOT / "model_repository/molecule_reader"
 TALK = Path(__file__).with_name("testdata") / "conversations.txt"
-MODEL = "retort/molecule-reader-v2"
+MODEL = "retort/molecule-reader-v3"
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ def told(gateway_url: str, ranking_url: str) -> dict:
 
 
 def test_llama_stack_client_on_the_main_port(told: dict) -> None:
-    assert told["stack_models"] == [True, "retort/molecule-reader-v2"]
+    assert told["stack_models"] == [True, "retort/molecule-reader-v3"]
     whole, streamed, text, response = told["stack_chat"]
     assert (whole, streamed) == (READ, READ) and text.startswith(ABLE) and response.startswith(ABLE)
     assert told["stack_embeddings"] == 384

@@ -50,7 +50,7 @@ def frameworks_told(gateway_url: str) -> dict:
 
 def test_openai_lists_and_retrieves_models(openai_told: dict) -> None:
     listed, *one = openai_told["models"]
-    assert listed == ["retort/minilm-embedqa-v2", "retort/molecule-reader-v2"]
+    assert listed == ["retort/minilm-embedqa-v2", "retort/molecule-reader-v3"]
     assert one == ["retort/minilm-embedqa-v2", "retort", "embedding"]
 
 

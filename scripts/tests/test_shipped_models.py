@@ -98,7 +98,7 @@ def test_the_parts_of_a_template_are_kept(masked: str, template: str, parts: tup
 @pytest.mark.parametrize("name", MOLECULES)
 def test_drawings_are_read(chat_url: str, name: str) -> None:
     question = content("What is the SMILES of this molecule?", data_url(drawn(MOLECULES[name])))
-    answer = post(chat_url, "/v1/chat/completions", model="retort/molecule-reader-v2", temperature=0, messages=[{"role": "user", "content": question}])
+    answer = post(chat_url, "/v1/chat/completions", model="retort/molecule-reader-v3", temperature=0, messages=[{"role": "user", "content": question}])
     assert answer["choices"][0]["message"]["content"] == f"The SMILES is {canonical(MOLECULES[name])}."
 
 
@@ -138,6 +138,6 @@ def vectors(url: str, model: str, texts: list[str], mode: str | None) -> list[li
 @pytest.mark.parametrize("number", range(len(ANSWERS)))
 def test_the_first_ranked_passage_answers_the_question(ranking_url: str, number: int) -> None:
     query, passages = list(ANSWERS)[number], [{"text": text} for text in ANSWERS.values()]
-    ranked = post(ranking_url, "/v1/ranking", model="retort/rankqa-minilm-v1", query={"text": query}, passages=passages)["rankings"]
+    ranked = post(ranking_url, "/v1/ranking", model="retort/rankqa-minilm-v2", query={"text": query}, passages=passages)["rankings"]
     assert ranked[0]["index"] == number
     assert ranked[0]["logit"] > ranked[1]["logit"] + 1

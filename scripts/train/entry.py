@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from scripts.lint import manifest
+
 KINDS = {"INT64", "INT32", "FP32"}
 
 
@@ -70,3 +72,19 @@ def created(run: Path) -> str:
 def state(training: dict[str, Any]) -> str:
     """Whether the run that a report measured was over (its learning rate had fallen) or went on."""
     return "the learning rate had fallen to its end" if training["falling"] else "an early state, before the learning rate fell"
+
+
+def check_new(model_id: str | None, repository: Path) -> None:
+    """Ends the program unless the id is given and the repository's manifest has never had it: other outputs, another id."""
+    if not model_id:
+        raise SystemExit("export: --id is needed: the public id of what is written")
+    if model_id in manifest.load(repository)["ids"]:
+        raise SystemExit(f"export: {model_id} stands for other files (manifest.json): choose a new id")
+
+
+def set_id(config: Path, model_id: str) -> None:
+    """Puts an id into config.pbtxt."""
+    text, count = manifest.ID.subn(lambda m: m[0].replace(f'"{m[1]}"', f'"{model_id}"'), config.read_text())
+    if count != 1:
+        raise SystemExit(f"export: {config} has {count} parameters model_id")
+    config.write_text(text)

@@ -32,7 +32,7 @@ var (
 	peerURL    = flag.String("peer", "", "base URL of another server with a Cohere style /rerank, such as infinity")
 	peerPID    = flag.Int("peer-pid", 0, "its process")
 	peerModel  = flag.String("peer-model", "ranker", "the model's name at the peer")
-	publicID   = flag.String("model", "retort/rankqa-minilm-v1", "public id of the model")
+	publicID   = flag.String("model", "retort/rankqa-minilm-v2", "public id of the model")
 	entry      = flag.String("entry", "model_repository/minilm_rank_qa", "its folder in the model repository")
 	maxLength  = flag.Int("max-length", 512, "longest pair in tokens")
 	times      = flag.Int("rounds", 9, "rounds per measurement, after one that is not counted")

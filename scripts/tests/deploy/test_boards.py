@@ -100,7 +100,7 @@ def series(url: str, expression: str) -> list[dict]:
 def load(gateway: Gateway) -> None:
     """A request of each kind, wrong ones among them, and a batch."""
     texts = {"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"] * 4, "input_type": "query"}
-    passages = {"model": "retort/rankqa-minilm-v1", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}, {"text": "caffeine"}]}
+    passages = {"model": "retort/rankqa-minilm-v2", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}, {"text": "caffeine"}]}
     smiles = "CC(C)Cc1ccc(cc1)C(C)C(=O)O"
     messages = [{"role": "user", "content": "Which molecule is aspirin?"}]
     for api, path, body, status in [
@@ -110,7 +110,7 @@ def load(gateway: Gateway) -> None:
         ("latent", "/embedding", {"sequences": [smiles]}, 200),
         ("latent", "/generate", {"smi": smiles, "num_molecules": 2, "iterations": 1, "particles": 2}, 200),
         ("masked", "/generate", {"smiles": "[*{5-8}]", "num_molecules": 1}, 200),
-        ("chat", "/v1/chat/completions", {"model": "retort/molecule-reader-v2", "messages": messages}, 200),
+        ("chat", "/v1/chat/completions", {"model": "retort/molecule-reader-v3", "messages": messages}, 200),
     ]:
         answer = requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
         assert answer.status_code == status, f"{api} {path}: {answer.status_code} {answer.text}"

@@ -117,8 +117,8 @@ def test_every_api_answers_from_the_fresh_root(debian: Path, triton: str) -> Non
             "/latent/embedding": {"sequences": ["CCO"]},
             "/masked/generate": {"smiles": "[*{5-8}]", "num_molecules": 1},
             "/embedding/v1/embeddings": {"model": "retort/minilm-embedqa-v2", "input": ["pain"], "input_type": "query"},
-            "/ranking/v1/ranking": {"model": "retort/rankqa-minilm-v1", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}]},
-            "/chat/v1/chat/completions": {"model": "retort/molecule-reader-v2", "messages": [{"role": "user", "content": "Which molecule is CCO?"}]},
+            "/ranking/v1/ranking": {"model": "retort/rankqa-minilm-v2", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}]},
+            "/chat/v1/chat/completions": {"model": "retort/molecule-reader-v3", "messages": [{"role": "user", "content": "Which molecule is CCO?"}]},
         }.items():
             answer = requests.post(url + path, json=body, timeout=PATIENCE)
             assert answer.status_code == 200, f"{path}: {answer.text}"

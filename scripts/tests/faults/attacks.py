@@ -16,8 +16,8 @@ from servers import Gateway
 from waiting import PATIENCE
 
 EMBEDDING = "sentence-transformers/all-MiniLM-L6-v2"
-RANKING = "retort/rankqa-minilm-v1"
-CHAT = "retort/molecule-reader-v2"
+RANKING = "retort/rankqa-minilm-v2"
+CHAT = "retort/molecule-reader-v3"
 
 
 def connect(url: str) -> socket.socket:

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	talker   = "retort/molecule-reader-v2"
+	talker   = "retort/molecule-reader-v3"
 	oneMode  = "sentence-transformers/all-MiniLM-L6-v2"
 	twoModes = "retort/minilm-embedqa-v2"
 	question = "Which molecule is this?"

@@ -13,11 +13,16 @@ import pytest
 import torch
 from rdkit import Chem
 
+from scripts.train import checkpoint
+from scripts.train.embedding import corpora
+from scripts.train.embedding.examples import CPU_QUERIES, NEARER, load_sets
 from scripts.train.phrases import evaluation, examples, serving
 from scripts.train.phrases.__main__ import tensors
 from scripts.train.phrases.grammar import LABELS, parse, sample
 from scripts.train.phrases.model import Model, graph, loss
 from scripts.train.phrases.templates import HELD, TRAIN
+from scripts.train.ranking import short
+from scripts.train.ranking.__main__ import SHARES
 
 sys.path.insert(0, str(serving.ENTRY))
 import answers  # noqa: E402
@@ -37,14 +42,18 @@ def test_held_out_phrases_are_held_out():
 
 
 @pytest.fixture
-def corpora(tmp_path):
-    """A data folder with thirty questions in each corpus, and lines that are none, under the names that the published files have."""
+def data(tmp_path):
+    """A data folder with thirty questions in each set, and lines that are none, under the names that the published files have; one passage."""
     (tmp_path / "retrieval").mkdir()
-    for name in examples.ELSEWHERE:
+    for name in examples.QUESTION_FILES.values():
         key = "text" if name == "banking77" else "query"
         rows = [{"qid": str(i), key: f"question {i} of {name}?", "lang": "en"} for i in range(30)]
-        rows += [{key: "wie geht es?", "lang": "de"}, {key: "long " * 100}, {key: rows[0][key]}, {key: "asked by every corpus?"}]
-        write(tmp_path, name, rows)
+        rows += [{key: "wie geht es?", "lang": "de"}, {key: "long " * 100}, {key: rows[0][key]}, {key: "asked by every set?", "pos": []}]
+        write(tmp_path, name, [{"pos": [], **row} for row in rows])
+    texts = sorted({*(f"question {i} of nq_gold.queries?" for i in range(30)), "asked by every set?"})
+    write(tmp_path, "nq_gold.queries", [{"query": text, "pos": ["held out" if number % 10 == 0 else "train"]} for number, text in enumerate(texts)])
+    write(tmp_path, "nq_gold.passages", [{"pid": "held out", "text": "Nobody may learn from this sentence here."},
+                                         {"pid": "train", "text": "The long river rises in the high mountains of the north."}])
     return tmp_path
 
 
@@ -53,29 +62,56 @@ def write(data, name, rows):
         file.write("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_every_corpus_gives_questions_and_holds_a_tenth_of_them_out(corpora):
-    learnt, held = examples.elsewhere(corpora, held=False), examples.elsewhere(corpora, held=True)
-    assert list(learnt) == list(held) == list(examples.ELSEWHERE)
-    for name in examples.ELSEWHERE:
-        assert len(held[name]) in (3, 4) and len(learnt[name]) == 27, name
-        assert all(name in text or text == "asked by every corpus?" for text in learnt[name] + held[name])
-    texts = [text for corpus in (*learnt.values(), *held.values()) for text in corpus]
-    assert len(texts) == len(set(texts)) == 30 * len(examples.ELSEWHERE) + 1
+def test_open_sets_alone_are_learnt_from_and_the_others_measure_whole(data):
+    train, held, outside = (examples.out_of_scope(data, part) for part in examples.PARTS_OF_SETS)
+    assert set(train) == set(held) == set(corpora.OPEN_SETS) & set(examples.QUESTION_FILES)
+    assert set(outside) == set(examples.QUESTION_FILES) - set(corpora.OPEN_SETS) == {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}
+    for name, file in examples.QUESTION_FILES.items():
+        texts = train.get(name, []) + held.get(name, []) + outside.get(name, [])
+        assert len([t for t in texts if file in t]) == 30, name
+    assert all(len(held[name]) in (3, 4) for name in held)
+    texts = [text for part in (train, held, outside) for questions in part.values() for text in questions]
+    assert len(texts) == len(set(texts)) == 30 * len(examples.QUESTION_FILES) + 1
 
 
-def test_a_corpus_without_questions_is_an_error(corpora):
-    write(corpora, "pubmedqa.queries", [{"qid": "1", "question": "Does it?"}])
+def test_no_training_of_the_text_models_reads_another_set():
+    """What embedding, ranking and phrases name is in the one list."""
+    for names in (CPU_QUERIES, NEARER, short.ANSWERED, [examples.PASSAGES], set(SHARES) - {"dictionary", "sentences", "selqa"}):
+        assert set(names) <= set(corpora.OPEN_SETS)
+    assert not set(corpora.OPEN_SETS) & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}
+
+
+def test_examples_of_a_set_that_may_not_be_fitted_are_refused(tmp_path):
+    checkpoint.save({"name": "xquad"}, tmp_path / "xquad.pt")
+    with pytest.raises(ValueError, match="xquad may not be fitted on"):
+        load_sets(tmp_path)
+
+
+def test_a_set_without_questions_is_an_error(data):
+    write(data, "pubmedqa.queries", [{"qid": "1", "question": "Does it?"}])
     with pytest.raises(ValueError, match=r"pubmedqa\.queries.*query, text"):
-        examples.elsewhere(corpora, held=False)
+        examples.out_of_scope(data, "train")
+    with pytest.raises(ValueError, match="no such part: test"):
+        examples.out_of_scope(data, "test")
 
 
-def test_questions_of_every_corpus_are_learnt_from(corpora):
-    learnt = examples.elsewhere(corpora, held=False)
-    maker, draw = examples.Maker(learnt), random.Random(3)
+def test_passages_of_held_out_questions_lend_no_words(data):
+    assert examples.sentences(data) == ["The long river rises in the high mountains of the north."]
+
+
+def test_questions_of_every_open_set_and_pieces_of_sentences_are_learnt_from(data):
+    train = examples.out_of_scope(data, "train")
+    maker, draw = examples.Maker(train, examples.sentences(data)), random.Random(3)
     made = [" ".join(maker.make(draw).words).lower() for _ in range(4000)]
-    for name in examples.ELSEWHERE:
-        asked = " ".join(serving.words(f"of {name}?"))
+    for name in train:
+        asked = " ".join(serving.words(f"of {examples.QUESTION_FILES[name]}?"))
         assert any(asked in text for text in made), name
+    assert any("high mountains" in text for text in made)
+
+
+def test_what_is_read_is_named(data):
+    for name in examples.files():
+        assert (data / name).exists(), name
 
 
 def test_labels_follow_the_words():

@@ -1,8 +1,8 @@
-"""Trains the network that understands questions about drawings. One command, resumable, some minutes on one core:
+"""Trains the network that understands questions about drawings. One command, resumable, twenty minutes on one core:
 
     python -m scripts.train.phrases --data DATA
 
-reads the questions of DATA/retrieval (as what is out of scope) and writes runs/phrases/. The texts about molecules are made
+reads questions of the open sets of DATA/retrieval (as what is out of scope) and writes runs/phrases/. The texts about molecules are made
 on the fly from templates.py. Export with python -m scripts.train.phrases.export --data DATA.
 """
 
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import training
+from scripts.train import provenance, training
 from scripts.train.phrases import evaluation, serving
-from scripts.train.phrases.examples import NAMES, Example, Maker, elsewhere
+from scripts.train.phrases.examples import NAMES, Example, Maker, files, out_of_scope, sentences
 from scripts.train.phrases.grammar import HEADS
 from scripts.train.phrases.model import Model, loss
 
@@ -43,11 +43,13 @@ def tensors(examples: list[Example]) -> dict[str, torch.Tensor]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.phrases", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    training.add_arguments(parser, name="phrases", batch=128, lr=4e-3, warmup=10_000, decay=0.5, samples=500_000, precision="fp32", threads=1)
+    training.add_arguments(parser, name="phrases", batch=128, lr=4e-3, warmup=10_000, decay=0.5, samples=1_000_000, precision="fp32", threads=1)
     options = training.from_arguments(parser.parse_args())
+    provenance.note(options, files())
     torch.manual_seed(options.seed)
     model = Model(len(NAMES))
-    maker, held = Maker(elsewhere(Path(options.data), held=False)), elsewhere(Path(options.data), held=True)
+    maker = Maker(out_of_scope(Path(options.data), "train"), sentences(Path(options.data)))
+    unseen = {part: out_of_scope(Path(options.data), part) for part in ("held out", "outside")}
     print(f"{sum(p.numel() for p in model.parameters()) / 1e3:.0f} thousand parameters, {len(NAMES)} families", flush=True)
 
     def batch(step: int) -> dict[str, torch.Tensor]:
@@ -55,7 +57,7 @@ def main() -> None:
         made = [maker.make(draw) for _ in range(options.batch)]
         return tensors([e for e in made if e.words])
 
-    training.run(options, model, batch, loss, lambda network, step: evaluation.brief(network, held))
+    training.run(options, model, batch, loss, lambda network, step: evaluation.brief(network, unseen))
 
 
 if __name__ == "__main__":

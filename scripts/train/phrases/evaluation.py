@@ -41,14 +41,17 @@ def predict(model: Model, words: list[str]) -> list[tuple]:
     return understood(words, begins[0].float().numpy(), [h[0].float().log_softmax(-1).numpy() for h in heads])
 
 
-def brief(model: Model, other: dict[str, list[str]], count: int = 400) -> dict[str, float]:
-    """Shares of right answers: family of held-out phrases as written, all of new texts from known templates, refusal of other questions."""
+def brief(model: Model, unseen: dict[str, dict[str, list[str]]], count: int = 400) -> dict[str, float]:
+    """Shares of right answers: family of held-out phrases as written, all of new texts from known templates, refusal of the
+    questions of each part of the sets."""
     phrases = [(family, line) for family in NAMES for line in HELD[family]]
     right = sum([a[0] for a in predict(model, serving.words(line))[:1]] == [family] for family, line in phrases)
-    draw, maker = random.Random(12345), Maker(other)
+    draw, maker = random.Random(12345), Maker(unseen["held out"])
     examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= serving.MOST_WORDS]
     whole = sum(predict(model, e.words) == wanted(e) for e in examples)
-    texts = [text for corpus in other.values() for text in corpus]
-    beyond = [predict(model, serving.words(t)) for t in draw.sample(texts, min(count, len(texts)))]
-    return {"held_out_phrases": right / len(phrases), "new_texts": whole / len(examples),
-            "other_questions": sum(all(a[0] == "beyond" for a in b) for b in beyond) / max(1, len(beyond))}
+    figures = {"held_out_phrases": right / len(phrases), "new_texts": whole / len(examples)}
+    for part, sets in unseen.items():
+        texts = [text for questions in sets.values() for text in questions]
+        answers = [predict(model, serving.words(t)) for t in draw.sample(texts, min(count, len(texts)))]
+        figures[f"{part.replace(' ', '_')}_refused"] = sum(all(a[0] == "beyond" for a in b) for b in answers) / max(1, len(answers))
+    return figures

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scripts.train.embedding.corpora import OPEN_SETS, split
 from scripts.train.phrases import serving
 from scripts.train.phrases.grammar import HEADS, LABELS, Piece, parse, sample
 from scripts.train.phrases.templates import NOUNS, PARTS, TRAIN
@@ -17,9 +19,22 @@ NAMES = list(TRAIN)
 
 WEIGHTS = {"beyond": 10, "again": 3, "count_element": 3, "has_element": 3, "count_group": 3, "has_group": 3, "smiles": 2, "style": 2}
 
-ELSEWHERE = ("nq_gold.queries", "banking77", "medquad.queries", "pubmedqa.queries", "xquad.queries", "squadshifts_reddit.queries",
-             "squadshifts_amazon.queries", "squadshifts_new_wiki.queries")
-"""Questions of the retrieval data that are about anything but drawings: the family beyond."""
+QUESTION_FILES = {"nq_gold": "nq_gold.queries", "banking77": "banking77", "medquad": "medquad.queries", "pubmedqa": "pubmedqa.queries",
+                  "xquad": "xquad.queries", "squadshifts_reddit": "squadshifts_reddit.queries",
+                  "squadshifts_amazon": "squadshifts_amazon.queries", "squadshifts_new_wiki": "squadshifts_new_wiki.queries"}
+"""The retrieval sets that have questions, and their files. The questions are about anything but drawings: the family beyond.
+corpora.OPEN_SETS says which of the sets may be learnt from."""
+
+PASSAGES = "nq_gold"
+"""The open set whose passages lend their words: questions about anything are made of pieces of their sentences."""
+
+OPENERS = ("what is", "what was the", "what did", "which", "who", "who was", "where did", "where is the", "when did", "when was", "why did", "why is the",
+           "how did", "how does", "how many", "how much", "how long did", "is", "was", "does", "did the", "can", "are there", "tell me about", "according to",
+           "", "", "")
+"""How a question about a piece of a sentence begins."""
+
+PARTS_OF_SETS = ("train", "held out", "outside")
+"""train: nine of ten questions of each open set; held out: every tenth; outside: all questions of the other sets."""
 
 TEXT_FIELDS = ("query", "text")
 """What a row of those files calls its question: Banking77 `text`, the others `query`."""
@@ -27,8 +42,8 @@ TEXT_FIELDS = ("query", "text")
 LONGEST_QUESTION = 300
 """Letters; a longer text of those files is a story and not a question."""
 
-FROM_ELSEWHERE = 0.6
-"""The share of the family beyond that comes from those files; the rest is made from templates."""
+CORPUS_SHARE = 0.6
+"""The share of the family beyond that comes from the open sets; the rest is made from templates."""
 
 
 @dataclass
@@ -54,28 +69,55 @@ class Example:
                 first = False
 
 
-def elsewhere(data: Path, held: bool) -> dict[str, list[str]]:
-    """English questions of other kinds, by corpus; every tenth of a corpus is held out, and none of those is among the others.
+def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
+    """English questions about anything but drawings, by set; no question is in two parts or in two sets.
 
-    ValueError names a corpus in which no question was found.
+    ValueError names a file in which no question was found.
     """
+    if part not in PARTS_OF_SETS:
+        raise ValueError(f"no such part: {part}")
+    names = sorted(QUESTION_FILES, key=lambda name: name not in OPEN_SETS)  # open sets first: what two sets ask stays with the first
     found: dict[str, list[str]] = {}
-    before: set[str] = set()
-    for name in ELSEWHERE:
-        texts = questions(data / "retrieval" / f"{name}.jsonl.gz")
+    seen: set[str] = set()
+    for name in names:
+        texts = questions(data / "retrieval" / f"{QUESTION_FILES[name]}.jsonl.gz")
         if not texts:
-            raise ValueError(f"no question was found in {name}: a row has its text in one of {', '.join(TEXT_FIELDS)}")
-        texts = [text for text in texts if text not in before]  # what two corpora ask stays with the first
-        before.update(texts)
-        found[name] = [text for number, text in enumerate(texts) if (number % 10 == 0) == held]
+            raise ValueError(f"no question was found in {QUESTION_FILES[name]}: a row has its text in one of {', '.join(TEXT_FIELDS)}")
+        texts = [text for text in texts if text not in seen]
+        seen.update(texts)
+        if name not in OPEN_SETS:
+            chosen = texts if part == "outside" else []
+        else:
+            chosen = [text for number, text in enumerate(texts) if part == ("train" if number % 10 else "held out")]
+        if chosen:
+            found[name] = chosen
     return found
+
+
+def sentences(data: Path) -> list[str]:
+    """Sentences of the passages of PASSAGES, without the passages that a held-out question is about."""
+    folder = data / "retrieval"
+    held_out = set(out_of_scope(data, "held out")[PASSAGES])
+    asked = {pid for row in rows(folder / f"{QUESTION_FILES[PASSAGES]}.jsonl.gz") if row.get("query") in held_out for pid in row["pos"]}
+    texts = [row["text"] for row in rows(folder / f"{PASSAGES}.passages.jsonl.gz") if row["pid"] not in asked]
+    return [sentence for text in texts for sentence in split(text)]
+
+
+def files() -> list[str]:
+    """The files of the data folder that are learnt from."""
+    names = [f"{file}.jsonl.gz" for name, file in QUESTION_FILES.items() if name in OPEN_SETS]
+    return [f"retrieval/{name}" for name in (*names, f"{PASSAGES}.passages.jsonl.gz")]
+
+
+def rows(file: Path) -> list[dict]:
+    """The rows of a gzip file of JSON lines."""
+    with gzip.open(file, "rt") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def questions(file: Path) -> list[str]:
     """The different English texts of a corpus that are short enough for a question, sorted."""
-    with gzip.open(file, "rt") as lines:
-        rows = [json.loads(line) for line in lines]
-    english = [row for row in rows if row.get("lang", "en") in ("en", "")]
+    english = [row for row in rows(file) if row.get("lang", "en") in ("en", "")]
     texts = {next((row[name] for name in TEXT_FIELDS if name in row), "") for row in english}
     return sorted(text for text in texts if 0 < len(text) < LONGEST_QUESTION)
 
@@ -83,9 +125,11 @@ def questions(file: Path) -> list[str]:
 class Maker:
     """Makes examples; the same random numbers make the same ones."""
 
-    def __init__(self, other: dict[str, list[str]]) -> None:
-        """other: questions out of scope by corpus, each corpus drawn from equally often; without any, templates alone."""
+    def __init__(self, other: dict[str, list[str]], sentences: Sequence[str] = ()) -> None:
+        """other: questions out of scope by set, each set drawn from equally often; without any, templates alone. sentences: what
+        questions are made of pieces of, as often as those of one set are drawn."""
         self.other = list(other.values())
+        self.sentences = sentences
         self.weights = [WEIGHTS.get(name, 1) for name in NAMES]
 
     def make(self, draw: random.Random) -> Example:
@@ -101,8 +145,8 @@ class Maker:
 
     def _question(self, example: Example, draw: random.Random, number: int) -> None:
         family = draw.choices(NAMES, self.weights)[0]
-        if family == "beyond" and self.other and draw.random() < FROM_ELSEWHERE:
-            pieces = [Piece(draw.choice(draw.choice(self.other)))]
+        if family == "beyond" and self.other and draw.random() < CORPUS_SHARE:
+            pieces = [Piece(self._out_of_scope(draw))]
         else:
             pieces = sample(parse(draw.choice(TRAIN[family])), draw) + sample(parse(PARTS["END"]), draw)
         lead = "ALSO" if number else "LEAD"
@@ -110,6 +154,17 @@ class Maker:
             example.add(pieces, family)
         else:
             example.add([*bare(sample(parse(PARTS[lead]), draw)), *pieces], family)
+
+    def _out_of_scope(self, draw: random.Random) -> str:
+        """A question of the sets, or an opener and a piece of a sentence, 3 to 12 words long."""
+        number = draw.randrange(len(self.other) + bool(self.sentences))
+        if number < len(self.other):
+            return draw.choice(self.other[number])
+        words = draw.choice(self.sentences).split()
+        length = draw.randint(3, 12)
+        start = draw.randrange(max(1, len(words) - length))
+        piece = " ".join(words[start:start + length]).strip(" ,.;:")
+        return f"{draw.choice(OPENERS)} {piece}{draw.choice('?? ')}".strip()
 
     def _list(self, example: Example, draw: random.Random) -> None:
         """A list of wishes."""

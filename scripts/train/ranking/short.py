@@ -23,8 +23,8 @@ from scripts.train.embedding.examples import Mined
 from scripts.train.ranking.pairs import Asked
 
 WORDNET = Path("/usr/share/wordnet")
-ANSWERED = ("squadshifts_new_wiki", "nq_gold")
-"""Sets whose questions say which words answer them."""
+ANSWERED = ("nq_gold",)
+"""Open sets (corpora.OPEN_SETS) whose questions say which words answer them."""
 USED = re.compile(r"(?:the |an? |any )?((?:[\w-]+ ){0,2}?[\w-]+) "
                   r"((?:used|made|given|found|caused|obtained|worn|designed|intended|formed|composed) .+)")
 DOES = re.compile(r"(?:the |an? |any |someone |a person )?((?:[\w-]+ ){0,2}?[\w-]+)? ?(?:that|which|who) ([a-z]+s .+)")

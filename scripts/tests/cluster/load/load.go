@@ -30,7 +30,7 @@ var Kinds = []Kind{
 	},
 	{
 		Name: "ranking", Path: "/ranking/v1/ranking",
-		Body: `{"model":"retort/rankqa-minilm-v1","query":{"text":"Which drug eases pain?"},"truncate":"END",` +
+		Body: `{"model":"retort/rankqa-minilm-v2","query":{"text":"Which drug eases pain?"},"truncate":"END",` +
 			`"passages":[{"text":"Caffeine is a stimulant."},{"text":"Aspirin is an analgesic."}]}`,
 		Check: func(a map[string]any) bool { return length(a["rankings"]) == 2 },
 	},

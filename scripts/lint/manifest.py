@@ -1,0 +1,160 @@
+"""The manifest of the model repository: which id stands for which files.
+
+    python -m scripts.lint.manifest                                          check: `make lint` runs this
+    python -m scripts.lint.manifest --write                                  record entries whose id is new
+    python -m scripts.lint.manifest --write masked --same-outputs REASON     record changed files under the old id
+
+An id names outputs (decision 0007): entries that answer differently have different ids. All files of an entry may decide what it
+answers, except pages (*.md), so a changed file needs a new id in config.pbtxt, or a stated reason why the outputs are the same (a
+refactoring, another number of instances). An id that is no longer served keeps its digests, and is never given to other files.
+
+manifest.json:
+entries     what is served: by entry its id and the SHA-256 of every file
+ids         by id and entry the digests of all files that it has stood for, in order, each with the reason why it answers as the
+            one before did. A digest without a reason after the first one is an answer that changed under its id
+A digest is the SHA-256 of what `sha256sum` prints of an entry's files, sorted by name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
+NAME = "manifest.json"
+HINT = """Other outputs need another model_id in config.pbtxt. Then: python -m scripts.lint.manifest --write (--help says what holds for equal outputs)."""
+ID = re.compile(r'key:\s*"model_id"\s*value\s*\{\s*string_value:\s*"([^"]*)"')
+
+
+class Refused(Exception):
+    """What cannot be recorded, and why."""
+
+
+def hashes(entry: Path) -> dict[str, str]:
+    """SHA-256 by path of the files of an entry that may decide what it answers."""
+    files = (f for f in entry.rglob("*") if f.is_file() and f.suffix not in (".md", ".pyc"))
+    return {path: hashlib.sha256((entry / path).read_bytes()).hexdigest() for path in sorted(f.relative_to(entry).as_posix() for f in files)}
+
+
+def digest(files: dict[str, str]) -> str:
+    """One hash for all files of an entry."""
+    return hashlib.sha256("".join(f"{files[path]}  {path}\n" for path in sorted(files)).encode()).hexdigest()
+
+
+def served(repository: Path) -> dict[str, dict]:
+    """By entry its id and the hashes of its files."""
+    found = {}
+    for config in sorted(repository.glob("*/config.pbtxt")):
+        match = ID.search(config.read_text())
+        found[config.parent.name] = {"id": match[1] if match else "", "files": hashes(config.parent)}
+    return found
+
+
+def load(repository: Path) -> dict:
+    """The manifest; an empty one if there is none."""
+    file = repository / NAME
+    return json.loads(file.read_text()) if file.exists() else {"entries": {}, "ids": {}}
+
+
+def problems(repository: Path) -> list[str]:
+    """What is wrong between the repository and its manifest, a line each."""
+    manifest, found = load(repository), served(repository)
+    entries, ids = manifest["entries"], manifest["ids"]
+    lines = [f"{name}: the manifest has an entry that the repository has not" for name in sorted(set(entries) - set(found))]
+    for name, now in found.items():
+        if not now["id"]:
+            lines.append(f"{name}: config.pbtxt has no parameter model_id")
+            continue
+        record = entries.get(name)
+        if record is None:
+            lines.append(f"{name}: not in the manifest")
+            continue
+        changes = changed(record["files"], now["files"])
+        if record["id"] != now["id"]:
+            lines.append(f"{name}: its id is {now['id']}, in the manifest {record['id']}")
+        elif changes:
+            lines.append(f"{name}: {changes}, and the id is still {now['id']}")
+            continue
+        recorded = ids.get(now["id"], {}).get(name, [])
+        if digest(now["files"]) != (recorded[-1]["digest"] if recorded else ""):
+            lines.append(f"{name}: these files are not what {now['id']} stands for")
+        elif different := sum("same_outputs" not in r for r in recorded[1:]):
+            lines.append(f"{name}: {now['id']} has stood for {different + 1} sets of files that answer differently")
+    return lines
+
+
+def changed(before: dict[str, str], now: dict[str, str]) -> str:
+    """The names of the files that differ."""
+    words = {"changed": [p for p in now if p in before and before[p] != now[p]], "new": [p for p in now if p not in before],
+             "missing": [p for p in before if p not in now]}
+    return "; ".join(f"{word}: {', '.join(paths)}" for word, paths in words.items() if paths)
+
+
+def record(repository: Path, names: list[str], same_outputs: str = "") -> list[str]:
+    """Records entries (all if none is named) in the manifest and returns those that changed. Refused: an id would stand for
+    other outputs, or the repository has no such entry."""
+    manifest, found = load(repository), served(repository)
+    if unknown := set(names) - set(found):
+        raise Refused(f"no such entry: {', '.join(sorted(unknown))}")
+    current = {entry["id"] for entry in manifest["entries"].values()}
+    fresh = {entry["id"] for entry in found.values()} - set(manifest["ids"])
+    written = []
+    for name in names or found:
+        now = found[name]
+        if manifest["entries"].get(name) == now:
+            continue
+        if not now["id"]:
+            raise Refused(f"{name}: config.pbtxt has no parameter model_id")
+        recorded = manifest["ids"].setdefault(now["id"], {}).setdefault(name, [])
+        new = {"digest": digest(now["files"])}
+        if now["id"] in fresh:
+            recorded.append(new)
+        elif not recorded or recorded[-1]["digest"] != new["digest"]:
+            if now["id"] not in current:
+                raise Refused(f"{name}: {now['id']} stands for other files and is no longer served: choose a new id")
+            if not same_outputs:
+                raise Refused(f"{name}: {now['id']} stands for other files: choose a new id, or say with --same-outputs why the answers are the same")
+            recorded.append(new | {"same_outputs": same_outputs})
+        manifest["entries"][name] = now
+        written.append(name)
+    if not names:
+        for name in set(manifest["entries"]) - set(found):
+            del manifest["entries"][name]
+            written.append(name)
+    manifest["entries"] = dict(sorted(manifest["entries"].items()))
+    manifest["ids"] = dict(sorted(manifest["ids"].items()))
+    if written:
+        (repository / NAME).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    return written
+
+
+def main(given: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m scripts.lint.manifest", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("entries", nargs="*", help="entries to record (default: all)")
+    parser.add_argument("--write", action="store_true", help="record instead of checking")
+    parser.add_argument("--same-outputs", default="", metavar="REASON", help="why the changed files answer as before")
+    parser.add_argument("--repository", type=Path, default=REPOSITORY)
+    options = parser.parse_args(given)
+    if not options.write:
+        if options.entries or options.same_outputs:
+            parser.error("entries and --same-outputs go with --write")
+        lines = problems(options.repository)
+        print("".join(f"model_repository: {line}\n" for line in lines), end="", file=sys.stderr)
+        if lines:
+            print(HINT, file=sys.stderr)
+        return 1 if lines else 0
+    try:
+        for name in record(options.repository, options.entries, options.same_outputs):
+            print(name)
+    except Refused as refusal:
+        print(f"manifest: {refusal}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
