@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from pathlib import Path
-from typing import Any
 
 from scripts.lint import manifest
 
@@ -50,11 +49,11 @@ class Entry:
         lines += [f'parameters {{ key: {quote(k):<{width}}  value {{ string_value: {quote(v)} }} }}' for k, v in self.parameters.items()]
         return "\n".join(lines) + "\n"
 
-    def write(self, repository: Path, card: str, files: dict[str, str]) -> Path:
-        """Writes config.pbtxt, CARD.md and the text files; returns where the graph goes."""
+    def write(self, repository: Path, files: dict[str, str]) -> Path:
+        """Writes config.pbtxt and the text files; returns where the graph goes."""
         folder = repository / self.name
         (folder / "1").mkdir(parents=True, exist_ok=True)
-        for name, text in {"config.pbtxt": self.config(), "CARD.md": card, **files}.items():
+        for name, text in {"config.pbtxt": self.config(), **files}.items():
             (folder / name).write_text(text)
         return folder / "1" / "model.onnx"
 
@@ -67,11 +66,6 @@ def quote(text: str) -> str:
 def created(run: Path) -> str:
     """When the run's weights were written, in seconds since 1970, to the day."""
     return str(int((run / "weights.pt").stat().st_mtime if (run / "weights.pt").exists() else time.time()) // 86400 * 86400)
-
-
-def state(training: dict[str, Any]) -> str:
-    """Whether the run that a report measured was over (its learning rate had fallen) or went on."""
-    return "the learning rate had fallen to its end" if training["falling"] else "an early state, before the learning rate fell"
 
 
 def check_new(model_id: str | None, repository: Path) -> None:

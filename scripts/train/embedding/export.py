@@ -1,6 +1,6 @@
 """Writes a trained two-mode model as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --out model_repository/minilm_embed_qa
+    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --out model_repository/minilm_embed_qa --id retort/minilm-embedqa-vN
 
 alpha is the share of the trained weights in the mix with MiniLM's own (Wortsman et al. 2022,
 https://arxiv.org/abs/2109.01903): it is chosen on the development splits and keeps what training forgot.
@@ -21,7 +21,7 @@ from torch import nn
 
 from scripts.train.checkpoint import blended
 from scripts.train.embedding import bert, twomode, vectors
-from scripts.train.entry import Entry, Tensor, created
+from scripts.train.entry import Entry, Tensor, check_new, created
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 OPSET = 17
@@ -100,11 +100,13 @@ def main() -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/embedding"))
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_embed_qa"))
+    parser.add_argument("--id", help="public id of the model; it must be new")
     parser.add_argument("--reference", type=Path, help="also write torch's vectors of a few texts here")
     args = parser.parse_args()
+    check_new(args.id, args.out.parent)
     model = two_mode(args.weights, args.run, args.alpha)
     parameters = {
-        "retort_api": "embedding", "model_id": "retort/minilm-embedqa-v2", "owned_by": "retort", "created": created(args.run),
+        "retort_api": "embedding", "model_id": args.id, "owned_by": "retort", "created": created(args.run),
         "modes": "two", "query_prefix": twomode.QUERY_PREFIX, "passage_prefix": twomode.PASSAGE_PREFIX,
         "max_model_len": "256", "padding_cost": PADDING_COST, "dimensions": f"{min(twomode.MATRYOSHKA)}-384", "pooling": "mean", "tokenizer": "tokenizer.json",
     }

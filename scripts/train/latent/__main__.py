@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import batches, checkpoint, training
+from scripts.train import batches, checkpoint, provenance, training
 from scripts.train.latent import corpus, evaluation, start
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import NOISE, PRESETS, Model, Shape
@@ -120,6 +120,7 @@ def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
     torch.manual_seed(options.seed)
+    provenance.note(options, corpus.SHARES)
     model, vocabulary, rows = prepare(given, options)
     begun_at = options.folder / "begun.pt"
     model.load_state_dict(checkpoint.load(begun_at))

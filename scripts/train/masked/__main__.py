@@ -17,8 +17,8 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import training
-from scripts.train.masked import data, evaluation, start
+from scripts.train import provenance, training
+from scripts.train.masked import broad, data, evaluation, start
 from scripts.train.masked.model import PRESETS, Model, Shape, loss
 
 
@@ -42,6 +42,8 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
+    druglike = ["zinc250k_train.smi.gz", "muv_druglike.smi.gz"][: 1 + given.muv]
+    provenance.note(options, broad.SHARES if given.mix == "broad" else druglike)
     tokens = start.vocabulary(given.start) if given.start else None
     if given.mix == "broad":
         strings = data.mixed(options, given.runs_of_tokens, given.molecules, tokens)

@@ -1,6 +1,6 @@
 """Writes a trained ranker as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.ranking.export --run runs/ranking --out model_repository/minilm_rank_qa
+    python -m scripts.train.ranking.export --run runs/ranking --out model_repository/minilm_rank_qa --id retort/rankqa-minilm-vN
 
 alpha is the share of the trained weights in the mix with the untrained ranker's, chosen on the development splits.
 """
@@ -19,7 +19,7 @@ import torch
 from scripts.train.checkpoint import blended
 from scripts.train.embedding import bert, vectors
 from scripts.train.embedding.export import INPUTS, PADDING_COST, graph, repository_entry, write_entry, write_reference
-from scripts.train.entry import Tensor, created
+from scripts.train.entry import Tensor, check_new, created
 from scripts.train.ranking import pairs
 from scripts.train.ranking.ranker import Ranker
 
@@ -77,11 +77,13 @@ def main() -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/ranking"))
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_rank_qa"))
+    parser.add_argument("--id", help="public id of the model; it must be new")
     parser.add_argument("--reference", type=Path, help="also write torch's logits of a few pairs here")
     args = parser.parse_args()
+    check_new(args.id, args.out.parent)
     model = trained_ranker(args.run, args.alpha)
     parameters = {
-        "retort_api": "ranking", "model_id": "retort/rankqa-minilm-v1", "owned_by": "retort", "created": created(args.run),
+        "retort_api": "ranking", "model_id": args.id, "owned_by": "retort", "created": created(args.run),
         "max_model_len": "512", "padding_cost": PADDING_COST, "tokenizer": "tokenizer.json",
     }
     output = Tensor("logits", "FP32", (1,))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import training
+from scripts.train import provenance, training
 from scripts.train.vision import corpus, evaluation, start
 from scripts.train.vision.data import Batches, Foreign
 from scripts.train.vision.model import PRESETS, Model, Shape, describe, loss
@@ -47,6 +47,7 @@ def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
     keep_memory()
+    provenance.note(options, corpus.FILES)
     data = Path(options.data)
     molecules = corpus.molecules(data)
     foreign = Foreign(given.drawings)

@@ -1,9 +1,9 @@
 """Writes the trained reader into the model repository:
 
-    python -m scripts.train.vision.export --run runs/vision --data DATA
+    python -m scripts.train.vision.export --run runs/vision --data DATA --id retort/molecule-reader-vN
 
 seer.onnx and liner.onnx (weights in fp16), and calibration.json, fitted on drawings of the molecules that evaluation.tuning
-gives, which nothing measures.
+gives, which nothing measures. The id goes into config.pbtxt. With --to FOLDER all is written there, and no id is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import checkpoint
+from scripts.train import checkpoint, entry
 from scripts.train.vision import calibration, evaluation, graphs, reader_path
 from scripts.train.vision.model import Model, shape_of
 
@@ -37,17 +37,23 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--to", type=Path, default=reader_path.FOLDER, help="folder of the version in the model repository")
     parser.add_argument("--count", type=int, default=600, help="drawings a style for the calibration")
+    parser.add_argument("--id", help="public id of the entry with these networks, where they go into the repository; it must be new")
     given = parser.parse_args()
+    shipped = given.to.resolve() == reader_path.FOLDER.resolve()
+    if shipped:
+        entry.check_new(given.id, reader_path.FOLDER.parents[1])
     torch.set_num_threads(1)
     given.to.mkdir(parents=True, exist_ok=True)
     graphs.save(load(given.run), given.to)
-    if given.to.resolve() != reader_path.FOLDER.resolve():
+    if not shipped:
         shutil.copy(reader_path.FOLDER / "marks.py", given.to)  # The classes, for start.fill.
     reader = Reader(given.to, calibration=UNFITTED)
     held_out = evaluation.tuning(Path(given.data))
     fitted = dataclasses.asdict(calibration.calibrated(reader, held_out, given.count))
     text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)
     (given.to / "calibration.json").write_text(text + "\n")
+    if shipped:
+        entry.set_id(reader_path.FOLDER.parent / "config.pbtxt", given.id)
 
 
 if __name__ == "__main__":

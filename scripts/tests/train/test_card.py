@@ -1,0 +1,138 @@
+"""Cards say what their run did: tiny runs of the latent and the masked model, trained, measured and exported. Run by `make test-train`."""
+
+import gzip
+import hashlib
+import json
+import sys
+
+import pytest
+from rdkit import Chem
+
+from scripts.lint import manifest
+from scripts.train import card, checkpoint, entry, provenance, training
+from scripts.train.latent import __main__ as latent
+from scripts.train.latent import corpus
+from scripts.train.latent import export as latent_export
+from scripts.train.latent import report as latent_report
+from scripts.train.masked import __main__ as masked
+from scripts.train.masked import export as masked_export
+from scripts.train.masked import report as masked_report
+
+MOLECULES = [Chem.CanonSmiles(smiles) for smiles in (
+    "O=C(Nc1ccccc1)C1CCNCC1", "CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "CC(=O)Nc1ccc(O)cc1",
+    "CN1CCC(CC1)NC(=O)c1ccccc1", "COc1ccccc1OCC(O)CN", "CCOC(=O)c1ccc(N)cc1", "CCN(CC)CC(=O)Nc1c(C)cccc1C", "CC(C)NCC(O)COc1cccc2ccccc12",
+    "O=C(O)c1ccccc1Nc1ccccc1", "CCCC(=O)Nc1ccc(OC)cc1", "Clc1ccc(cc1)C1CCNCC1", "COc1ccc(CCN)cc1OC", "CC(=O)N1CCN(CC1)c1ccccc1", "O=S(=O)(Nc1ccccc1)c1ccccc1")]
+FALSE = ("ChEMBL", "PubChem", "shared CPU", "one thread", "retort/latent-v4", "retort/masked-v2", "Licence of these weights")
+"""What the cards of the shipped models say, and a stranger's run cannot know."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    for name in {*corpus.SHARES, "zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"}:
+        text = "\n".join(MOLECULES) + "\n"
+        (folder / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return folder
+
+
+def call(monkeypatch, main, *arguments):
+    monkeypatch.setattr(sys, "argv", ["program", *map(str, arguments)])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "program", *map(str, arguments)])
+    main()
+
+
+@pytest.fixture
+def latent_run(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(latent.corpus.mixed, "__defaults__", (64,))
+    call(monkeypatch, latent.main, "--data", data, "--runs", tmp_path, "--name", "tiny", "--preset", "tiny", "--merges", 3, "--samples", 32, "--batch", 8,
+         "--seed", 5, "--threads", 1, "--device", "cpu", "--precision", "fp32", "--evaluate", 2)
+    call(monkeypatch, latent_report.main, "--run", tmp_path / "tiny", "--data", data, "--molecules", 4, "--seeds", 2, "--threads", 1)
+    return tmp_path / "tiny"
+
+
+@pytest.fixture
+def masked_run(data, tmp_path, monkeypatch):
+    call(monkeypatch, masked.main, "--data", data, "--runs", tmp_path, "--name", "tiny", "--preset", "tiny", "--runs-of-tokens", 5, "--samples", 32,
+         "--batch", 8, "--seed", 5, "--threads", 1, "--device", "cpu", "--precision", "fp32", "--evaluate", 2, "--qed", 0.1)
+    call(monkeypatch, masked_report.main, "--run", tmp_path / "tiny", "--data", data, "--samples", 4, "--settings", 1, "--threads", 1)
+    return tmp_path / "tiny"
+
+
+def check(text, run, data, model_id, files):
+    """A card says what the run did, and nothing of another."""
+    state = checkpoint.load(run / "checkpoint.pt")
+    assert f"# {model_id}\n" in text
+    assert f"32 samples in {state['step']} steps of 8" in text and "seed 5, fp32" in text and ", 1 thread; " in text
+    assert "    python -m program --data DATA " in text and str(data) not in text and str(run.parent) not in text
+    for name in files:
+        held = (data / name).read_bytes()
+        assert f"| `{name}` | {len(MOLECULES)} | `{hashlib.sha256(held).hexdigest()}` |" in text
+    assert text.count("SHA-256") == 1 and sum(line.startswith("| `") for line in text.splitlines()) == len(files)
+    assert not [words for words in FALSE if words in text]
+    assert "## Licence of the weights\nNot stated." in text and "Sources and licences of these files: not stated." in text
+
+
+def again(export, run, repository, page, monkeypatch):
+    """Another export writes the facts anew and leaves the author's words."""
+    page.write_text(page.read_text().replace("Not stated.", "By the author.").replace("not stated", "my own molecules, CC0"))
+    state = json.loads((run / "figures.json").read_text())
+    (run / "figures.json").write_text(json.dumps({**state, "training": {**state["training"], "samples": 4096}}))
+    monkeypatch.setattr(provenance, "read", lambda folder: {"commands": [], "machines": [], "data": {}})
+    export(["--run", str(run), "--repository", str(repository), "--id", "house/second-v2"])
+    text = page.read_text()
+    assert text.count("By the author.") == 2 and "my own molecules, CC0" in text
+    assert "# house/second-v2" in text and "house/first" not in text and "4,096 samples" in text
+    assert "On a machine that was not recorded." in text and "Which files the run read was not recorded." in text
+
+
+def test_the_latent_card(latent_run, data, tmp_path, monkeypatch):
+    repository = tmp_path / "repository"
+    latent_export.main(["--run", str(latent_run), "--repository", str(repository), "--id", "house/first-v1"])
+    assert {e["id"] for e in manifest.served(repository).values()} == {"house/first-v1"} and len(manifest.served(repository)) == 3
+    page = repository / "latent_encoder" / "CARD.md"
+    check(page.read_text(), latent_run, data, "house/first-v1", corpus.SHARES)
+    again(latent_export.main, latent_run, repository, page, monkeypatch)
+
+
+def test_the_masked_card(masked_run, data, tmp_path, monkeypatch):
+    repository = tmp_path / "repository"
+    masked_export.main(["--run", str(masked_run), "--repository", str(repository), "--id", "house/first-v1"])
+    page = repository / "masked" / "CARD.md"
+    check(page.read_text(), masked_run, data, "house/first-v1", ["zinc250k_train.smi.gz"])
+    again(masked_export.main, masked_run, repository, page, monkeypatch)
+
+
+@pytest.mark.parametrize("export", [latent_export, masked_export], ids=["latent", "masked"])
+def test_an_export_needs_a_new_id(export, tmp_path):
+    record = {"entries": {}, "ids": {"house/old-v1": {"masked": [{"digest": "0"}]}}}
+    (tmp_path / manifest.NAME).write_text(json.dumps(record))
+    for arguments, words in (([], "--id is needed"), (["--id", "house/old-v1"], "house/old-v1 stands for other files")):
+        with pytest.raises(SystemExit, match=words):
+            export.main(["--repository", str(tmp_path), *arguments])
+    assert entry.check_new("house/old-v2", tmp_path) is None
+
+
+def test_an_id_is_put_into_a_config(tmp_path):
+    config = tmp_path / "config.pbtxt"
+    config.write_text('name: "reader"\nparameters { key: "model_id"   value { string_value: "house/old-v1" } }\n')
+    entry.set_id(config, "house/new-v2")
+    assert config.read_text() == 'name: "reader"\nparameters { key: "model_id"   value { string_value: "house/new-v2" } }\n'
+
+
+def test_a_card_without_its_sections_is_left_alone(tmp_path):
+    page = tmp_path / "CARD.md"
+    page.write_text("# All by hand\n")
+    with pytest.raises(LookupError, match="card-model"):
+        card.write(page, "# Model", tmp_path, {}, "")
+    assert page.read_text() == "# All by hand\n"
+
+
+def test_a_file_that_changes_between_calls_is_an_error(tmp_path):
+    options = training.Options(name="run", runs=str(tmp_path), data=str(tmp_path), device="cpu")
+    (tmp_path / "a.smi").write_text("C\n")
+    provenance.note(options, ["a.smi"])
+    provenance.note(options, ["a.smi"])
+    assert provenance.read(options.folder)["data"]["a.smi"]["rows"] == 1 and len(provenance.read(options.folder)["machines"]) == 1
+    (tmp_path / "a.smi").write_text("CC\n")
+    with pytest.raises(ValueError, match="a.smi has changed"):
+        provenance.note(options, ["a.smi"])

@@ -1,0 +1,62 @@
+"""CARD.md: sections that an export writes out of what its run noted, and an author's own words around them, which it never touches.
+
+A section holds facts that a program knows: sizes, data files, samples, machine, figures. What it cannot know (sources and licences of the
+data, the licence of the weights, limits) is the author's to write; a new card says "not stated" there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from scripts import sections
+from scripts.train import provenance
+
+SECTIONS = ("card-model", "card-data", "card-training", "card-figures")
+SKELETON = """{model}
+## Data
+{data}
+Sources and licences of these files: not stated.
+
+## Licence of the weights
+Not stated.
+
+## Training
+{training}
+## Figures
+{figures}
+## Limits
+Not stated.
+"""
+
+
+def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: str) -> None:
+    """Writes the sections of a card; a page that does not exist becomes a new card. training: what a report keeps of a checkpoint."""
+    if not page.exists():
+        empty = {name.removeprefix("card-"): "".join(sections.marks(name)) for name in SECTIONS}
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(SKELETON.format(**empty))
+    told = provenance.read(run)
+    sections.check(page, *SECTIONS)
+    for name, text in zip(SECTIONS, (model, files(told), trained(told, training), figures), strict=True):
+        sections.write(page, name, text)
+
+
+def files(told: dict[str, Any]) -> str:
+    """The table of the data files."""
+    if not told["data"]:
+        return "Which files the run read was not recorded."
+    rows = [f"| `{name}` | {file['rows']:,} | `{file['sha256']}` |" for name, file in told["data"].items()]
+    return "\n".join(["| file | rows | SHA-256 |", "| --- | ---: | --- |", *rows])
+
+
+def trained(told: dict[str, Any], training: dict[str, Any]) -> str:
+    """How much, how long, on what and by which commands."""
+    options = training["options"]
+    state = "its learning rate had fallen to the end" if training["falling"] else "an early state, before the learning rate fell"
+    machines = "; ".join(told["machines"]) or "a machine that was not recorded"
+    text = (f"{training['samples']:,} samples in {training['step']:,} steps of {options['batch']}, {training['seconds'] / 60:.0f} minutes, "
+            f"seed {options['seed']}, {options['precision']}; {state}. On {machines}.")
+    if told["commands"]:
+        text += "\n\n" + "\n".join(f"    {command}" for command in told["commands"])
+    return text
