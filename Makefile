@@ -106,11 +106,11 @@ eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DAT
 	@.venv-eval/bin/python -m scripts.eval.masked --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8002}" $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: eval-latent
-eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
 	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: eval-pmo
-eval-pmo: bin/retort .venv-eval/stamp ## measure the searches of both molecule APIs on 20 tasks of PMO, with a Triton of its own: hours; ARGS="--tasks qed --seeds 1"
+eval-pmo: bin/retort .venv-eval/stamp ## measure the searches of both molecule APIs on 20 tasks of PMO, with a Triton of its own: hours; ARGS="--tasks qed --seeds 1" in less; UPDATE=1 writes EVALUATION.md
 	@$(TRITON) --scratch -- .venv-eval/bin/python -m scripts.eval.pmo $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: eval-retrieval
@@ -118,7 +118,7 @@ eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: 
 	@.venv-eval/bin/python -m scripts.eval.retrieval --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8000}" $(ARGS)
 
 .PHONY: eval-chat
-eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options
+eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
 	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: soak

@@ -10,6 +10,7 @@ from rdkit import Chem
 
 from scripts.lint import manifest
 from scripts.train import card, checkpoint, entry, provenance, training
+from scripts.train.embedding import export as embedding_export
 from scripts.train.latent import __main__ as latent
 from scripts.train.latent import corpus
 from scripts.train.latent import export as latent_export
@@ -17,6 +18,9 @@ from scripts.train.latent import report as latent_report
 from scripts.train.masked import __main__ as masked
 from scripts.train.masked import export as masked_export
 from scripts.train.masked import report as masked_report
+from scripts.train.phrases import export as phrases_export
+from scripts.train.ranking import export as ranking_export
+from scripts.train.vision import export as vision_export
 
 MOLECULES = [Chem.CanonSmiles(smiles) for smiles in (
     "O=C(Nc1ccccc1)C1CCNCC1", "CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "CC(=O)Nc1ccc(O)cc1",
@@ -110,6 +114,16 @@ def test_an_export_needs_a_new_id(export, tmp_path):
         with pytest.raises(SystemExit, match=words):
             export.main(["--repository", str(tmp_path), *arguments])
     assert entry.check_new("house/old-v2", tmp_path) is None
+
+
+@pytest.mark.parametrize(("export", "arguments"), [
+    (embedding_export, ["--weights", "."]), (ranking_export, []), (phrases_export, ["--data", "."]), (vision_export, ["--data", "."])],
+    ids=["embedding", "ranking", "phrases", "vision"])
+def test_exports_into_the_repository_need_a_new_id(export, arguments, monkeypatch):
+    for more, words in (([], "--id is needed"), (["--id", "retort/molecule-reader-v2"], "retort/molecule-reader-v2 stands for other files")):
+        monkeypatch.setattr(sys, "argv", ["export", *arguments, *more])
+        with pytest.raises(SystemExit, match=words):
+            export.main()
 
 
 def test_an_id_is_put_into_a_config(tmp_path):
