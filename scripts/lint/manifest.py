@@ -45,7 +45,7 @@ def digest(files: dict[str, str]) -> str:
     return hashlib.sha256("".join(f"{files[path]}  {path}\n" for path in sorted(files)).encode()).hexdigest()
 
 
-def served(repository: Path) -> dict[str, dict]:
+def read_entries(repository: Path) -> dict[str, dict]:
     """By entry its id and the hashes of its files."""
     found = {}
     for config in sorted(repository.glob("*/config.pbtxt")):
@@ -62,7 +62,7 @@ def load(repository: Path) -> dict:
 
 def problems(repository: Path) -> list[str]:
     """What is wrong between the repository and its manifest, a line each."""
-    manifest, found = load(repository), served(repository)
+    manifest, found = load(repository), read_entries(repository)
     entries, ids = manifest["entries"], manifest["ids"]
     lines = [f"{name}: the manifest has an entry that the repository has not" for name in sorted(set(entries) - set(found))]
     for name, now in found.items():
@@ -73,21 +73,21 @@ def problems(repository: Path) -> list[str]:
         if record is None:
             lines.append(f"{name}: not in the manifest")
             continue
-        changes = changed(record["files"], now["files"])
+        changes = describe_changes(record["files"], now["files"])
         if record["id"] != now["id"]:
             lines.append(f"{name}: its id is {now['id']}, in the manifest {record['id']}")
         elif changes:
             lines.append(f"{name}: {changes}, and the id is still {now['id']}")
             continue
-        recorded = ids.get(now["id"], {}).get(name, [])
-        if digest(now["files"]) != (recorded[-1]["digest"] if recorded else ""):
+        history = ids.get(now["id"], {}).get(name, [])
+        if digest(now["files"]) != (history[-1]["digest"] if history else ""):
             lines.append(f"{name}: these files are not what {now['id']} stands for")
-        elif different := sum("same_outputs" not in r for r in recorded[1:]):
+        elif different := sum("same_outputs" not in r for r in history[1:]):
             lines.append(f"{name}: {now['id']} has stood for {different + 1} sets of files that answer differently")
     return lines
 
 
-def changed(before: dict[str, str], now: dict[str, str]) -> str:
+def describe_changes(before: dict[str, str], now: dict[str, str]) -> str:
     """The names of the files that differ."""
     words = {"changed": [p for p in now if p in before and before[p] != now[p]], "new": [p for p in now if p not in before],
              "missing": [p for p in before if p not in now]}
@@ -97,39 +97,39 @@ def changed(before: dict[str, str], now: dict[str, str]) -> str:
 def record(repository: Path, names: list[str], same_outputs: str = "") -> list[str]:
     """Records entries (all if none is named) in the manifest and returns those that changed. Refused: an id would stand for
     other outputs, or the repository has no such entry."""
-    manifest, found = load(repository), served(repository)
+    manifest, found = load(repository), read_entries(repository)
     if unknown := set(names) - set(found):
         raise Refused(f"no such entry: {', '.join(sorted(unknown))}")
     current = {entry["id"] for entry in manifest["entries"].values()}
     fresh = {entry["id"] for entry in found.values()} - set(manifest["ids"])
-    written = []
+    updated = []
     for name in names or found:
         now = found[name]
         if manifest["entries"].get(name) == now:
             continue
         if not now["id"]:
             raise Refused(f"{name}: config.pbtxt has no parameter model_id")
-        recorded = manifest["ids"].setdefault(now["id"], {}).setdefault(name, [])
+        history = manifest["ids"].setdefault(now["id"], {}).setdefault(name, [])
         new = {"digest": digest(now["files"])}
         if now["id"] in fresh:
-            recorded.append(new)
-        elif not recorded or recorded[-1]["digest"] != new["digest"]:
+            history.append(new)
+        elif not history or history[-1]["digest"] != new["digest"]:
             if now["id"] not in current:
                 raise Refused(f"{name}: {now['id']} stands for other files and is no longer served: choose a new id")
             if not same_outputs:
                 raise Refused(f"{name}: {now['id']} stands for other files: choose a new id, or say with --same-outputs why the answers are the same")
-            recorded.append(new | {"same_outputs": same_outputs})
+            history.append(new | {"same_outputs": same_outputs})
         manifest["entries"][name] = now
-        written.append(name)
+        updated.append(name)
     if not names:
         for name in set(manifest["entries"]) - set(found):
             del manifest["entries"][name]
-            written.append(name)
+            updated.append(name)
     manifest["entries"] = dict(sorted(manifest["entries"].items()))
     manifest["ids"] = dict(sorted(manifest["ids"].items()))
-    if written:
+    if updated:
         (repository / NAME).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-    return written
+    return updated
 
 
 def main(given: list[str] | None = None) -> int:

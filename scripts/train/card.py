@@ -36,27 +36,27 @@ def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: 
         empty = {name.removeprefix("card-"): "".join(sections.marks(name)) for name in SECTIONS}
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(SKELETON.format(**empty))
-    told = provenance.read(run)
+    origin = provenance.read(run)
     sections.check(page, *SECTIONS)
-    for name, text in zip(SECTIONS, (model, files(told), trained(told, training), figures), strict=True):
+    for name, text in zip(SECTIONS, (model, data_table(origin), describe_training(origin, training), figures), strict=True):
         sections.write(page, name, text)
 
 
-def files(told: dict[str, Any]) -> str:
+def data_table(origin: dict[str, Any]) -> str:
     """The table of the data files."""
-    if not told["data"]:
+    if not origin["data"]:
         return "Which files the run read was not recorded."
-    rows = [f"| `{name}` | {file['rows']:,} | `{file['sha256']}` |" for name, file in told["data"].items()]
+    rows = [f"| `{name}` | {file['rows']:,} | `{file['sha256']}` |" for name, file in origin["data"].items()]
     return "\n".join(["| file | rows | SHA-256 |", "| --- | ---: | --- |", *rows])
 
 
-def trained(told: dict[str, Any], training: dict[str, Any]) -> str:
+def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
     """How much, how long, on what and by which commands."""
     options = training["options"]
     state = "its learning rate had fallen to the end" if training["falling"] else "an early state, before the learning rate fell"
-    machines = "; ".join(told["machines"]) or "a machine that was not recorded"
+    machines = "; ".join(origin["machines"]) or "a machine that was not recorded"
     text = (f"{training['samples']:,} samples in {training['step']:,} steps of {options['batch']}, {training['seconds'] / 60:.0f} minutes, "
             f"seed {options['seed']}, {options['precision']}; {state}. On {machines}.")
-    if told["commands"]:
-        text += "\n\n" + "\n".join(f"    {command}" for command in told["commands"])
+    if origin["commands"]:
+        text += "\n\n" + "\n".join(f"    {command}" for command in origin["commands"])
     return text

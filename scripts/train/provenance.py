@@ -27,16 +27,16 @@ NAME = "provenance.json"
 def note(options: Options, files: Iterable[str], command: list[str] | None = None) -> None:
     """Adds this call: its command line, the machine, and files of the data folder by name. ValueError: a file is not the one that
     an earlier call of this run has read."""
-    told = read(options.folder)
+    record = read(options.folder)
     for name in files:
-        found = described(Path(options.data) / name)
-        if told["data"].setdefault(name, found) != found:
+        found = describe_file(Path(options.data) / name)
+        if record["data"].setdefault(name, found) != found:
             raise ValueError(f"{name} has changed since this run began: start another run (--name)")
-    for key, value in (("commands", written(command or sys.orig_argv[1:], options)), ("machines", machine(options))):
-        if value not in told[key]:
-            told[key].append(value)
+    for key, value in (("commands", format_command(command or sys.orig_argv[1:], options)), ("machines", machine(options))):
+        if value not in record[key]:
+            record[key].append(value)
     options.folder.mkdir(parents=True, exist_ok=True)
-    (options.folder / NAME).write_text(json.dumps(told, indent=1) + "\n")
+    (options.folder / NAME).write_text(json.dumps(record, indent=1) + "\n")
 
 
 def read(run: Path) -> dict[str, Any]:
@@ -45,14 +45,14 @@ def read(run: Path) -> dict[str, Any]:
     return json.loads(file.read_text()) if file.exists() else {"commands": [], "machines": [], "data": {}}
 
 
-def described(file: Path) -> dict[str, Any]:
+def describe_file(file: Path) -> dict[str, Any]:
     """SHA-256 and rows of a file."""
     held = file.read_bytes()
     text = gzip.decompress(held) if file.suffix == ".gz" else held
     return {"sha256": hashlib.sha256(held).hexdigest(), "rows": len(text.splitlines())}
 
 
-def written(command: list[str], options: Options) -> str:
+def format_command(command: list[str], options: Options) -> str:
     """A command line as a card shows it: DATA for the data folder, and of other absolute paths the last part."""
     def shown(word: str) -> str:
         flag, sign, value = word.rpartition("=")

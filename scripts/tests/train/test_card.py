@@ -92,7 +92,7 @@ def again(export, run, repository, page, monkeypatch):
 def test_the_latent_card(latent_run, data, tmp_path, monkeypatch):
     repository = tmp_path / "repository"
     latent_export.main(["--run", str(latent_run), "--repository", str(repository), "--id", "house/first-v1"])
-    assert {e["id"] for e in manifest.served(repository).values()} == {"house/first-v1"} and len(manifest.served(repository)) == 3
+    assert {e["id"] for e in manifest.read_entries(repository).values()} == {"house/first-v1"} and len(manifest.read_entries(repository)) == 3
     page = repository / "latent_encoder" / "CARD.md"
     check(page.read_text(), latent_run, data, "house/first-v1", corpus.SHARES)
     again(latent_export.main, latent_run, repository, page, monkeypatch)

@@ -98,8 +98,8 @@ def sentences(data: Path) -> list[str]:
     """Sentences of the passages of PASSAGES, without the passages that a held-out question is about."""
     folder = data / "retrieval"
     held_out = set(out_of_scope(data, "held out")[PASSAGES])
-    asked = {pid for row in rows(folder / f"{QUESTION_FILES[PASSAGES]}.jsonl.gz") if row.get("query") in held_out for pid in row["pos"]}
-    texts = [row["text"] for row in rows(folder / f"{PASSAGES}.passages.jsonl.gz") if row["pid"] not in asked]
+    excluded = {pid for row in rows(folder / f"{QUESTION_FILES[PASSAGES]}.jsonl.gz") if row.get("query") in held_out for pid in row["pos"]}
+    texts = [row["text"] for row in rows(folder / f"{PASSAGES}.passages.jsonl.gz") if row["pid"] not in excluded]
     return [sentence for text in texts for sentence in split(text)]
 
 

@@ -53,12 +53,12 @@ def main() -> None:
     network = serving.Phrases(given.to)
     measured = measure.figures(network, Path(given.data)) | understood(network, Path(given.data), given.texts)
     state = checkpoint.load(given.run / "checkpoint.pt")
-    told = provenance.read(given.run)
-    training = {"samples": state["samples"], "seed": state["options"]["seed"], "machines": told["machines"], "data": told["data"]}
+    origin = provenance.read(given.run)
+    training = {"samples": state["samples"], "seed": state["options"]["seed"], "machines": origin["machines"], "data": origin["data"]}
     file.write_text(json.dumps({**labels, "training": training, "figures": measured}, indent=1) + "\n")
     if shipped:
         entry.set_id(serving.ENTRY.parent / "config.pbtxt", given.id)
-    print("\n".join(measure.misread(network)[0]))
+    print("\n".join(measure.list_misread(network)[0]))
     print(json.dumps(measured))
 
 

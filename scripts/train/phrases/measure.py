@@ -16,24 +16,24 @@ from scripts.train.phrases.examples import NAMES, out_of_scope
 from scripts.train.phrases.templates import HELD
 
 
-def misread(network: serving.Phrases) -> tuple[list[str], int]:
+def list_misread(network: serving.Phrases) -> tuple[list[str], int]:
     """The held-out wordings that are not taken for their family and nothing else, and the number of all."""
     phrases = [(family, line) for family in NAMES for line in HELD[family]]
     answers = [[question.family for question in network.understand(line).asked] for _, line in phrases]
     return [f"{line} ({family}, not {', '.join(answer)})" for (family, line), answer in zip(phrases, answers) if answer != [family]], len(phrases)
 
 
-def refused(network: serving.Phrases, sets: dict[str, list[str]]) -> dict[str, list[int]]:
+def count_refused(network: serving.Phrases, sets: dict[str, list[str]]) -> dict[str, list[int]]:
     """By set how many questions are declined, and how many there are."""
     return {name: [sum(all(q.family == "beyond" for q in network.understand(text).asked) for text in texts), len(texts)] for name, texts in sets.items()}
 
 
 def figures(network: serving.Phrases, data: Path | None) -> dict[str, object]:
     """The share of the held-out wordings that are understood, and what of other questions is declined."""
-    wrong, phrases = misread(network)
+    wrong, phrases = list_misread(network)
     found: dict[str, object] = {"held_out_phrases": round(1 - len(wrong) / phrases, 4), "phrases": phrases}
     if data:
-        found["refused"] = {part: refused(network, out_of_scope(data, part)) for part in ("held out", "outside")}
+        found["refused"] = {part: count_refused(network, out_of_scope(data, part)) for part in ("held out", "outside")}
     return found
 
 
