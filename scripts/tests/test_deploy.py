@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 import yaml
 from servers import APIS, ROOT
@@ -46,9 +47,26 @@ def test_image_installs_what_the_makefile_does() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     missing = [package for package in wanted if "python" not in package and package not in text.split()]
     assert not missing
-    pinned = (ROOT / "scripts/triton/requirements.txt").read_text()
-    for package in re.search(r"pip install .*", text).group().split():
-        assert "==" not in package or f"{package} \\" in pinned, package
+    # One repository serves both Tritons, so both read drawings with the same versions.
+    assert pins("scripts/deploy/triton-requirements.txt") == pins("scripts/triton/requirements.txt") - {"nvidia-pytriton==0.7.0"}
+
+
+def pins(path: str) -> set[str]:
+    """The packages of a locked file with their versions."""
+    return set(re.findall(r"^[a-z].*==[^ ;]+", (ROOT / path).read_text(), re.MULTILINE))
+
+
+OLDEST_TRITON = (26, 6)
+"""The first release without a hole that the vendor has published (orchestrator/SECURITY.md)."""
+
+
+def test_no_triton_with_published_holes_is_a_default() -> None:
+    """Tags of the vendor's image in the whole tree; the local Triton has none, and no newer release to be upgraded to."""
+    tracked = subprocess.run(["git", "grep", "-IhoE", r"\b[0-9]{2}\.[0-9]{2}(-[a-z-]+)?-py3\b"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = {tuple(map(int, tag.split("-")[0].split("."))) for tag in tracked.stdout.split()}
+    assert found and min(found) >= OLDEST_TRITON, found
+    assert re.search(r"^ARG TRITON=\d\d\.\d\d-py3$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    assert "24.10" in (ROOT / "scripts/triton/requirements.in").read_text()
 
 
 def test_values_are_those_of_the_schema() -> None:

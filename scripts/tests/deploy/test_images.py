@@ -1,0 +1,162 @@
+"""The images: their Dockerfile, the Python packages that they install, the composition that runs them."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from servers import ROOT
+from waiting import PATIENCE
+
+DEPLOY = ROOT / "scripts/deploy"
+TOOLS = ROOT / ".venv-deploy/bin"
+COMPOSE = ROOT / ".cache/deploy/compose"
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+TRITON_PYTHON = "3.12"
+TRITON_GLIBC = 39
+"""The vendor's image since 24.11: Ubuntu 24.04, with glibc 2.39."""
+DEBIAN_GLIBC = 36
+"""Debian 12, where everything else runs."""
+SLOW = 20 * 60
+"""Seconds that a download of 80 MB may take."""
+
+
+def run(*command: object, seconds: float = PATIENCE, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=seconds, env={**os.environ, **variables})
+
+
+def resolve(requirements: Path, python: str, glibc: int, folder: Path, machine: str = "x86_64", *more: str) -> subprocess.CompletedProcess:
+    """What pip would install, by the index's metadata alone: every pin has a wheel for that Python and platform, or it is an error."""
+    return run(TOOLS / "uv", "pip", "install", "--dry-run", "--target", folder, "--no-deps", "--require-hashes", "--only-binary", ":all:",
+               "--python-version", python, "--python-platform", f"{machine}-manylinux_2_{glibc}", *more, "-r", requirements, UV_NO_CONFIG="1")
+
+
+def download(requirements: Path, python: str, glibc: int, folder: Path) -> subprocess.CompletedProcess:
+    """As the image does, but into a folder: pip compares the hashes too."""
+    platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in range(glibc, 16, -1)] + ["--platform=manylinux2014_x86_64"]
+    return run(TOOLS / "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary", ":all:",
+               "--implementation", "cp", "--python-version", python, *platforms, "--dest", folder, "-r", requirements, seconds=SLOW)
+
+
+def requirements() -> dict[str, dict]:
+    """What each locked file is meant for, by its path: the Pythons, and options that its installation has beside the usual ones."""
+    tracked = subprocess.run(["git", "ls-files", "*requirements*.txt"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    meant: dict[str, dict] = {path: {"pythons": ("3.11", "3.12"), "glibc": DEBIAN_GLIBC} for path in tracked}
+    meant["scripts/deploy/triton-requirements.txt"] = {"pythons": (TRITON_PYTHON,), "glibc": TRITON_GLIBC}
+    # llama-stack-client asks for 3.12 but runs on 3.11: installed with --ignore-requires-python, which uv has not.
+    meant["scripts/tests/requirements-newest.txt"]["pythons"] = ("3.12",)
+    # Built where it is installed: its wheels ask for a newer glibc than Debian 12 has.
+    meant["scripts/train/vision/requirements.txt"]["more"] = ("--no-binary", "chython")
+    return meant
+
+
+@pytest.mark.parametrize("path", requirements())
+def test_requirements_have_wheels_for_their_pythons(path: str, tmp_path: Path) -> None:
+    meant = requirements()[path]
+    for python in meant["pythons"]:
+        done = resolve(ROOT / path, python, meant["glibc"], tmp_path / "target", "x86_64", *meant.get("more", ()))
+        assert done.returncode == 0, f"Python {python}: {done.stderr}"
+
+
+def test_the_image_can_install_its_packages(tmp_path: Path) -> None:
+    """Each pin of the image for Triton is there for its Python, as pip sees it, hashes compared; on ARM by the metadata."""
+    file = DEPLOY / "triton-requirements.txt"
+    done = download(file, TRITON_PYTHON, TRITON_GLIBC, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("*.whl"))) == len(re.findall("^[a-z].*==", file.read_text(), re.MULTILINE))
+    done = resolve(file, TRITON_PYTHON, TRITON_GLIBC, tmp_path / "target", "aarch64")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("what, python", {
+    "the Python of Triton 24.10, for which onnxruntime has no wheel": "3.10",
+    "a Python that numpy 1.26 has no wheel for": "3.13",
+}.items())
+def test_pins_without_a_wheel_are_refused(what: str, python: str, tmp_path: Path) -> None:
+    file = DEPLOY / "triton-requirements.txt"
+    for done in (resolve(file, python, TRITON_GLIBC, tmp_path / "target"), download(file, python, TRITON_GLIBC, tmp_path)):
+        assert done.returncode != 0, what
+
+
+def test_a_hash_that_is_another_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text(f"flatbuffers==25.12.19 --hash=sha256:{'0' * 64}\n")
+    assert download(file, TRITON_PYTHON, TRITON_GLIBC, tmp_path).returncode != 0
+
+
+def test_the_dockerfile_installs_only_what_is_locked() -> None:
+    done = run(TOOLS / "hadolint", DEPLOY / "Dockerfile")
+    assert done.returncode == 0, done.stdout
+    commands = re.findall(r"^RUN .*(?:\\\n.*)*", DOCKERFILE, re.MULTILINE)
+    pips = [command for command in commands if re.search(r"\bpip\b", command)]
+    assert pips and all(re.search(r"--require-hashes .*-r \S+", command) and "==" not in command for command in pips), pips
+
+
+def test_what_the_dockerfile_copies_is_in_its_context() -> None:
+    """Each source of a COPY has files of the checkout that the .dockerignore lets through."""
+    files = context()
+    sources = [word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]]
+    assert "scripts/deploy/triton-requirements.txt" in sources
+    for source in sources:
+        assert any(file == source or file.startswith(f"{source}/") for file in files), f"{source} is kept out of the build"
+
+
+def context() -> list[str]:
+    """The committed files that Dockerfile.dockerignore lets through; the last rule that fits a file or a folder above it counts."""
+    rules = [(rule.removeprefix("!"), rule.startswith("!")) for rule in (DEPLOY / "Dockerfile.dockerignore").read_text().split()]
+    passed = []
+    for file in run("git", "ls-files").stdout.split():
+        fits = [wanted for pattern, wanted in rules if file.startswith(f"{pattern}/") or fnmatch.fnmatch(file, pattern)]
+        if not fits or fits[-1]:
+            passed.append(file)
+    return passed
+
+
+def test_the_context_has_all_that_the_gateway_is_built_of(tmp_path: Path) -> None:
+    """Packages and embedded files, as Go itself looks for them; the image's Go may not fetch a newer one (GOTOOLCHAIN=local)."""
+    for file in context():
+        if not file.startswith("model_repository/"):
+            target = tmp_path / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / file, target)
+    assert re.search(r"^RUN go build .* \./orchestrator$", DOCKERFILE, re.MULTILINE)
+    done = run("go", "list", "-deps", "./orchestrator", folder=tmp_path, GOTOOLCHAIN="local")
+    assert done.returncode == 0 and "retort/chem/rdkit" in done.stdout.split(), done.stderr
+    wanted = re.search(r"^go (\d+\.\d+)", (ROOT / "go.mod").read_text(), re.MULTILINE).group(1)
+    assert f"ARG GO={wanted}-bookworm\n" in DOCKERFILE
+
+
+def composed(*files: str) -> dict:
+    """The composition as the Compose Specification's own parser reads it, files merged."""
+    done = run(COMPOSE, "-format", "json", *files, folder=DEPLOY)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["services"]
+
+
+def test_the_composition_is_valid_and_builds_what_it_runs() -> None:
+    services = composed("compose.yaml")
+    assert services.keys() == {"triton", "retort"}
+    for name, service in services.items():
+        assert service["read_only"] and service["cap_drop"] == ["ALL"], name
+        assert Path(service["build"]["context"]) == ROOT, name
+        assert f" AS {service['build']['target']}\n" in DOCKERFILE, name
+        mounts = [volume["source"] for volume in service["volumes"] if volume["type"] == "bind"]
+        assert mounts == [str(ROOT / "model_repository")], name
+    # The image with the packages of molecule_reader, else the chat API has no model.
+    assert services["triton"]["build"]["target"] == "triton"
+    over = composed("compose.yaml", "compose.gpu.yaml")
+    assert over.keys() == services.keys()
+    assert over["triton"]["deploy"]["resources"]["reservations"]["devices"][0]["driver"] == "nvidia"
+
+
+def test_a_wrong_composition_is_refused(tmp_path: Path) -> None:
+    wrong = tmp_path / "compose.yaml"
+    wrong.write_text((DEPLOY / "compose.yaml").read_text().replace("cap_drop: [ALL]", "cap_drop: ALL", 1))
+    done = run(COMPOSE, wrong)
+    assert done.returncode != 0 and "cap_drop" in done.stderr, done.stderr
