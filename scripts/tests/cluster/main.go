@@ -102,7 +102,7 @@ func (s *suite) images() (map[string]node.Image, error) {
 			Entrypoint:  []string{"/usr/local/bin/retort"},
 			User:        65532,
 		},
-		"tritonserver": {
+		"retort-triton": {
 			Mounts: []sandbox.Mount{
 				{Source: s.at("scripts/tests/cluster/tritonserver"), Target: "/opt/tritonserver/bin/tritonserver", ReadOnly: true},
 			},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
-from servers import ROOT
+from servers import APIS, ROOT
 from waiting import PATIENCE
 
 CHART = ROOT / "scripts/deploy/chart"
@@ -147,6 +148,11 @@ def test_alerts_are_those_of_the_file() -> None:
     assert rule["spec"] == yaml.safe_load((CHART / "files/rules.yaml").read_text())
 
 
+def test_dashboard_and_alerts_are_what_their_sources_make() -> None:
+    done = run(PYTHON_TOOLS / "python", ROOT / "scripts/deploy/boards/make.py", "--check")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("setting, said", {
     "triton.acelerator=gpu": "additional properties 'acelerator' not allowed",
     "triton.accelerator=tpu": "one of 'cpu', 'gpu'",
@@ -166,3 +172,51 @@ def test_commands_can_be_replaced() -> None:
     for name, command, args in (("retort", "/bin/gateway", ["serve"]), ("retort-triton", "/bin/triton", ["a", "b"])):
         container = one(documents, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]
         assert (container["command"], container["args"]) == ([command], args)
+
+
+def test_the_default_images_are_those_of_the_dockerfile() -> None:
+    """Each is a target of the Dockerfile, with the chart's version; Triton's has the packages that the chat API needs."""
+    version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
+    documents = rendered("defaults")
+    images = {name: one(documents, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]["image"] for name in ("retort", "retort-triton")}
+    assert images == {"retort": f"retort:{version}", "retort-triton": f"retort-triton:{version}"}
+    builds = (ROOT / "scripts/deploy/Dockerfile").read_text()
+    for name in images:
+        assert f"-t {name} " in builds and f"-t $REGISTRY/{name}:{version} " in (CHART / "README.md").read_text(), name
+
+
+@pytest.fixture
+def notes(tmp_path: Path):
+    """What helm tells whoever installs the chart with some values: as helm shows notes to a cluster only, a copy of the chart shows them as a document."""
+    chart = tmp_path / "chart"
+    shutil.copytree(CHART, chart)
+    (chart / "templates/NOTES.txt").rename(chart / "NOTES.txt")
+    (chart / "templates/notes.yaml").write_text('notes: {{ tpl (.Files.Get "NOTES.txt") . | quote }}\n')
+
+    def render(*words: object) -> str:
+        done = run(HELM, "template", "retort", chart, "--kube-version", "1.33", "--show-only", "templates/notes.yaml", *words)
+        assert done.returncode == 0, done.stderr
+        return yaml.safe_load(done.stdout)["notes"]
+
+    return render
+
+
+def test_the_notes_say_which_images_have_to_be_built(notes) -> None:
+    told = notes()
+    for target, image in (("gateway", "retort"), ("triton", "retort-triton")):
+        assert f"docker build -f scripts/deploy/Dockerfile --target {target} -t {image}:" in told, told
+    assert "chat API" not in told
+    assert "--target triton" not in notes("--set", "triton.enabled=false,triton.url=gpu:8001")
+    pulled = notes("--set", "gateway.image.repository=registry.example.com/retort,triton.image.repository=registry.example.com/retort-triton")
+    assert "docker build" not in pulled, pulled
+
+
+@pytest.mark.parametrize("repository", ["nvcr.io/nvidia/tritonserver", "registry.example.com/mirror/tritonserver"])
+def test_the_notes_warn_of_the_vendors_own_image(notes, repository: str) -> None:
+    told = notes("--set", f"triton.image.repository={repository},triton.image.tag=26.11-py3")
+    assert "WARNING" in told and "the chat API has no model" in told, told
+
+
+def test_every_api_is_asked_by_helm_test() -> None:
+    (pod,) = [d for d in rendered("defaults") if d["kind"] == "Pod"]
+    assert {container["name"] for container in pod["spec"]["containers"]} == set(APIS)
