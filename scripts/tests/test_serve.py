@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import json
+import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import graphs
 import numpy as np
 import pytest
+import requests
 import tritonclient.grpc as grpc
 from servers import ROOT, Gateway, kill
 from tritonclient.utils import InferenceServerException
@@ -32,9 +39,9 @@ def delay(client, model: str) -> int:
 
 
 def largest_batch(client, model: str, requests: int = 24) -> int:
-    """The largest batch Triton ever made of requests, after sending some at once."""
+    """The largest batch Triton ever made of requests, after sending some at once; 0 where it has not counted one yet, which it does after the answer."""
     at_once(*[lambda: ask(client, model, 1)] * requests)
-    return max(batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats)
+    return max((batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats), default=0)
 
 
 @pytest.mark.parametrize("prefix", ["RETORT_", "NIM_"])
@@ -59,6 +66,83 @@ def test_a_wrong_setting_is_named(tmp_path):
         env={"PATH": "/usr/bin:/bin", "RETORT_" + DELAY: "soon"}, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 1
     assert f"RETORT_{DELAY}=soon: a whole number" in ended.stderr
+
+
+def listening(pids: list[int]) -> dict[int, IPv4Address | IPv6Address]:
+    """The ports that processes listen on, with their addresses: proc(5), /proc/net/tcp."""
+    inodes = set()
+    for pid in pids:
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                inodes.update(re.findall(r"^socket:\[(\d+)\]$", os.readlink(descriptor)))
+    found = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:  # LISTEN
+                address, _, port = fields[1].partition(":")
+                words = [bytes.fromhex(address[i:i + 8])[::-1] for i in range(0, len(address), 8)]  # written as 32-bit numbers of this machine
+                ip = ip_address(b"".join(words))
+                found[int(port, 16)] = getattr(ip, "ipv4_mapped", None) or ip
+    return found
+
+
+PAGE = "orchestrator/SECURITY.md#triton"
+
+
+def test_only_this_machine_reaches_the_local_server(triton, tmp_path):
+    server = triton(tmp_path)
+    found = listening(server.processes())
+    assert len(found) == 3 and all(address.is_loopback for address in found.values()), found
+    assert {int(url.rpartition(":")[2]) for url in (server.url, server.http)} < found.keys()
+    assert PAGE not in server.output()
+
+
+def test_ports_that_others_reach_are_warned_of(triton, tmp_path):
+    server = triton(tmp_path, RETORT_TRITON_HOST="0.0.0.0")
+    found = listening(server.processes())
+    assert len(found) == 3 and all(address.is_unspecified for address in found.values()), found
+    warnings = [line for line in server.output().splitlines() if PAGE in line]
+    assert len(warnings) == 1 and "0.0.0.0" in warnings[0] and "24.10" in warnings[0], server.output()
+
+
+def test_shared_memory_logs_and_traces_are_no_clients_business(triton, tmp_path):
+    """Over gRPC and HTTP: the way to the holes of the Python backend's shared memory, closed as newer releases close it by default."""
+    server = triton(tmp_path)
+    for call in (server.client.get_system_shared_memory_status, server.client.get_trace_settings, server.client.get_log_settings,
+                 lambda: server.client.register_system_shared_memory("region", "/retort-triton-region", 64)):
+        with pytest.raises(InferenceServerException, match="This protocol is restricted"):
+            call()
+    for path in ("v2/systemsharedmemory/status", "v2/trace/setting", "v2/logging"):
+        assert requests.get(f"http://{server.http}/{path}", timeout=PATIENCE).status_code == 403, path
+    assert server.client.is_server_ready()
+    assert server.client.get_model_repository_index() is not None
+
+
+PLANTED = """import pathlib
+pathlib.Path({path!r}).touch()
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+"""
+
+
+def test_pages_of_a_browser_load_no_models(triton, tmp_path):
+    """A page may post text to any address of its reader's machine without being asked; a header of one's own it may not send."""
+    (tmp_path / "models").mkdir()
+    server = triton(tmp_path / "models", control="explicit")
+    config = {"backend": "python", "input": [{"name": "a", "data_type": "TYPE_FP32", "dims": [1]}],
+              "output": [{"name": "b", "data_type": "TYPE_FP32", "dims": [1]}]}
+    code = base64.b64encode(PLANTED.format(path=str(tmp_path / "planted")).encode()).decode()
+    body = json.dumps({"parameters": {"config": json.dumps(config), "file:1/model.py": code}})
+    url = f"http://{server.http}/v2/repository/models/planted"
+    page = {"Content-Type": "text/plain", "Origin": "https://example.com"}
+    assert requests.post(f"{url}/load", data=body, headers=page, timeout=PATIENCE).status_code == 403
+    assert requests.post(f"{url}/unload", headers=page, timeout=PATIENCE).status_code == 403
+    assert not (tmp_path / "planted").exists()
+    # What is kept out would have run: an operator's request does.
+    assert requests.post(f"{url}/load", data=body, headers={"X-Retort-Control": "1"}, timeout=PATIENCE).status_code == 200
+    assert (tmp_path / "planted").exists()
 
 
 def test_files_are_followed_and_models_that_stay_never_fail(triton, tmp_path):

@@ -20,7 +20,8 @@ against hashes, into .venv-triton/ of the checkout. A second start takes seconds
 environment:
   RETORT_TRITON_GRPC_PORT, RETORT_TRITON_HTTP_PORT, RETORT_TRITON_METRICS_PORT
                                   8701, 8700, 8702; 0 takes a free one
-  RETORT_TRITON_HOST              address to listen on, 127.0.0.1
+  RETORT_TRITON_HOST              address to listen on, 127.0.0.1; any other is warned of: the
+                                  local release has published holes, orchestrator/SECURITY.md
   RETORT_TRITON_REPOSITORY        model folder, model_repository/ of the checkout
   RETORT_TRITON_MODEL_CONTROL     watch (default): the launcher follows the files, and
                                   load/unload over the API work too; explicit: only the
@@ -38,6 +39,7 @@ environment:
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import os
 import shutil
 import signal
@@ -113,8 +115,20 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
         ports = dict.fromkeys(ports, 0)
     free = iter(free_ports(len(ports)))
     ports = {name: port or next(free) for name, port in ports.items()}
-    return Options(folder, os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1", ports["grpc"], ports["http"], ports["metrics"],
+    host = os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1"
+    if not is_loopback(host):
+        say(f"WARNING: RETORT_TRITON_HOST={host}: other machines reach this Triton, which asks for no key. Release 24.10, the last one without a "
+            "container, has published holes that run code of whoever reaches it: orchestrator/SECURITY.md#triton")
+    return Options(folder, host, ports["grpc"], ports["http"], ports["metrics"],
                    control="poll" if control == "poll" else "explicit", verbose=args.verbose)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on an address. A name that is no address may mean any."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -24,6 +25,14 @@ NOISE = re.compile(r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|U
 
 # Looked up before any fork: a child of a process with threads must not load libraries.
 LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
+
+# What no client may ask for: shared memory is the way to published holes of this release, and newer ones have it off by default;
+# traces and logs are the operator's.
+RESTRICTED = "shared-memory,trace,logging"
+
+# What a request to load or unload a model over HTTP has to bring. Any page in a browser of this machine may post there, and a load may
+# bring code; but a page may not send a header of its own unasked.
+CONTROL_HEADER = ("X-Retort-Control", "1")
 
 # How long a stopping server may finish its requests before it is killed, in seconds.
 GRACE = 15
@@ -68,6 +77,8 @@ class Server:
             f"--grpc-port={o.grpc}", f"--http-port={o.http}", f"--metrics-port={o.metrics}",
             f"--backend-config=python,shm-region-prefix-name={self.shared_memory}",
             "--exit-on-error=false", "--strict-readiness=false", f"--exit-timeout-secs={GRACE - 5}",
+            *(f"--{option}={RESTRICTED}:retort={secrets.token_hex(16)}" for option in ("http-restricted-api", "grpc-restricted-protocol")),
+            f"--http-restricted-api=model-repository:{'='.join(CONTROL_HEADER)}",
             "--allow-gpu-metrics=false", f"--log-verbose={int(o.verbose)}", f"--model-control-mode={o.control}",
         ]
         if o.control == "explicit":
@@ -145,7 +156,7 @@ def call(options: Options, method: str, path: str, body: object = None, timeout:
     """One call to Triton's HTTP API: status and decoded body; status 0 where nobody answers."""
     connection = http.client.HTTPConnection(options.host, options.http, timeout=timeout)
     try:
-        connection.request(method, path, body=None if body is None else json.dumps(body))
+        connection.request(method, path, body=None if body is None else json.dumps(body), headers=dict([CONTROL_HEADER]))
         response = connection.getresponse()
         text = response.read()
         return response.status, json.loads(text) if text else None
