@@ -79,3 +79,15 @@ def test_values_are_those_of_the_schema() -> None:
             same(value, schema["properties"][key], f"{path}.{key}")
 
     same(yaml.safe_load((DEPLOY / "chart/values.yaml").read_text()), json.loads((DEPLOY / "chart/values.schema.json").read_text()), "")
+
+
+def test_trials_that_the_security_page_names_exist() -> None:
+    """Each hole of the local Triton has a row, and each row the tests that tried it."""
+    page = (ROOT / "orchestrator/SECURITY.md").read_text().partition("\n## Triton\n")[2].partition("\n## ")[0]
+    for hole in ("2025-23310", "2025-23311", "2025-23316", "2025-23319", "2025-23320", "2025-23334"):
+        assert hole in page, hole
+    there = "\n".join(path.read_text() for path in (ROOT / "scripts/tests").rglob("test_*.py"))
+    for name in re.findall(r"`(test_\w+)`", page):
+        assert f"def {name}(" in there, name
+    for name in re.findall(r"`(test_\w+\.py)`", page):
+        assert list((ROOT / "scripts/tests").rglob(name)), name
