@@ -24,6 +24,11 @@ PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
 # Clients that need other versions of packages than the tests themselves or each other, by the requirements-NAME.txt in scripts/tests.
 CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-aiperf/stamp
 JAVASCRIPT := .venv-javascript/stamp
+# Other Pythons and NumPys that our own Python in Triton has to run under: test_pythons.py.
+PYTHONS := .venv-numpy2/stamp .venv-python312/stamp
+# The Python of the image for Triton, where this machine has it.
+PYTHON312 = $(shell for p in python3.12 /usr/bin/python3.12 $$HOME/.pyenv/versions/3.12.*/bin/python3.12; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null && echo $$p && break; done)
 
 .PHONY: help
 help: ## list the targets
@@ -46,7 +51,7 @@ bin/retort: deps tools
 	@$(GO) build -trimpath -o $@ ./orchestrator
 
 .PHONY: test
-test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## run every test, with a real Triton of its own
+test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## run every test, with a real Triton of its own
 	@$(GO) vet -trimpath ./...
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
@@ -55,7 +60,7 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 	@$(GO) test -trimpath -race -timeout $(TEST_LIMIT) ./...
 
 .PHONY: test-python
-test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) ## Python tests: the local Triton, its backend, raw tensors, real clients
+test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## Python tests: the local Triton, its backend, raw tensors, real clients
 	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/deploy scripts/tests
 
 .PHONY: test-engine
@@ -196,6 +201,24 @@ $(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | deps
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --ignore-requires-python --only-binary :all: -r $<
 	@touch $@
+
+.venv-numpy2/stamp: scripts/tests/requirements-numpy2.txt | .venv-tests/stamp
+	@rm -rf .venv-numpy2
+	@.venv-tests/bin/$(INTO) .venv-numpy2 -r $<
+	@touch $@
+
+# pip as the Dockerfile calls it, and the line by which Python finds the folder there.
+FOUND = import sys; sys.path.insert(0, "$(CURDIR)/.venv-python312/image")
+INTO := pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target
+
+.venv-python312/stamp: scripts/deploy/triton-requirements.txt scripts/tests/requirements-numpy2.txt | deps
+	@if [ -z "$(PYTHON312)" ]; then echo 'LEFT OUT: nothing is run under Python 3.12, which the image for Triton has and this machine has not'; exit 0; fi; \
+	echo 'installing the Python packages of the image for Triton into .venv-python312/ (once)'; \
+	rm -rf .venv-python312 && $(PYTHON312) -m venv .venv-python312; \
+	.venv-python312/bin/$(INTO) .venv-python312/image -r scripts/deploy/triton-requirements.txt; \
+	.venv-python312/bin/$(INTO) .venv-python312/numpy2 -r scripts/tests/requirements-numpy2.txt; \
+	echo '$(FOUND)' > .venv-python312/lib/python3.12/site-packages/retort.pth; \
+	touch $@
 
 # Node.js comes from PyPI, since Debian's npm brings hundreds of packages along.
 $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascript/package-lock.json | deps

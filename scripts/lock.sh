@@ -36,3 +36,4 @@ lock tests/requirements-aiperf.txt tests/requirements-aiperf.in
 PYTHON=3.12 lock tests/requirements-newest.txt tests/requirements-newest.in --no-emit-package pandas --no-emit-package numpy
 lock tests/requirements-javascript.txt tests/requirements-javascript.in
 lock tests/engine/requirements.txt tests/engine/requirements.in --override tests/engine/overrides.txt
+lock tests/requirements-numpy2.txt tests/requirements-numpy2.in
