@@ -8,6 +8,7 @@ import subprocess
 
 import yaml
 from servers import APIS, ROOT
+from waiting import PATIENCE
 
 DEPLOY = ROOT / "scripts/deploy"
 SETTINGS = (ROOT / "orchestrator/SETTINGS.md").read_text()
@@ -79,6 +80,16 @@ def test_values_are_those_of_the_schema() -> None:
             same(value, schema["properties"][key], f"{path}.{key}")
 
     same(yaml.safe_load((DEPLOY / "chart/values.yaml").read_text()), json.loads((DEPLOY / "chart/values.schema.json").read_text()), "")
+
+
+def test_helm_test_asks_what_the_program_answers(stack) -> None:
+    """The commands of the chart's test pod, each an API's, as they stand in its template."""
+    template = (DEPLOY / "chart/templates/tests/ask.yaml").read_text()
+    commands = {api: re.findall(r'"([^"]*)"', words) for api, words in re.findall(r'^  "(\w+)" \(list ((?:"[^"]*" ?)+)\)', template, re.MULTILINE)}
+    assert commands.keys() == set(APIS)
+    for api, words in commands.items():
+        done = subprocess.run([ROOT / "bin/retort", *words], env={"RETORT_URL": stack.url}, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0 and done.stdout.strip(), f"{api}: {done.stderr}"
 
 
 def test_trials_that_the_security_page_names_exist() -> None:

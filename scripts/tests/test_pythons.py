@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -112,7 +113,9 @@ def ask(tmp_path_factory):
     @cache
     def run(environment: str) -> dict:
         python, folders = ENVIRONMENTS[environment]
-        if not python.exists():
+        if python == LOCAL:
+            subprocess.run([sys.executable, ROOT / "scripts/triton/serve.py", "--prepare"], check=True, timeout=5 * PATIENCE)
+        elif not python.exists():
             pytest.skip(MISSING)
         done = subprocess.run([python, "-W", "error", HERE / "pythons/stub.py", *folders], input=tasks, env={"PATH": "/usr/bin:/bin"},
                               capture_output=True, text=True, timeout=PATIENCE)
