@@ -120,6 +120,13 @@ def test_triton_is_reached_by_the_gateway_alone() -> None:
     assert policy["egress"] == []
 
 
+def test_the_gateway_listens_to_the_network_of_its_pod() -> None:
+    """Whatever the program's own default is: probes and the Service come from outside the pod."""
+    spec = one(rendered("defaults"), "Deployment", "retort")["spec"]["template"]["spec"]
+    assert {"name": "RETORT_HOST", "value": "0.0.0.0"} in spec["containers"][0]["env"]
+    assert "RETORT_HOST=0.0.0.0" in (ROOT / "scripts/deploy/Dockerfile").read_text()
+
+
 def test_secrets_are_mounted_and_named_to_the_program() -> None:
     spec = one(rendered("gpu"), "Deployment", "retort")["spec"]["template"]["spec"]
     container = spec["containers"][0]

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from servers import ROOT
 from waiting import PATIENCE
 
@@ -99,6 +100,25 @@ def test_the_dockerfile_installs_only_what_is_locked() -> None:
     assert pips and all(re.search(r"--require-hashes .*-r \S+", command) and "==" not in command for command in pips), pips
 
 
+def test_debian_has_what_the_images_install() -> None:
+    """On the Debian that the gateway's images are made of, apt finds all of it."""
+    assert "ARG DEBIAN=bookworm" in DOCKERFILE
+    if "VERSION_CODENAME=bookworm" not in Path("/etc/os-release").read_text():
+        pytest.skip("this is not Debian 12")
+    commands = re.findall(r"apt-get install -y --no-install-recommends (.*?) \\\n", DOCKERFILE)
+    assert len(commands) == 2
+    for packages in commands:
+        done = run("apt-get", "install", "--simulate", "--no-install-recommends", *packages.split())
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_copier_of_object_stores_is_a_release() -> None:
+    """What Docker's registry has cannot be asked here; the Go module of that version can."""
+    tag = yaml.safe_load((DEPLOY / "chart/values.yaml").read_text())["models"]["objectStore"]["image"]["tag"]
+    done = run("go", "list", "-m", f"github.com/rclone/rclone@v{tag}")
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_the_dockerfile_copies_is_in_its_context() -> None:
     """Each source of a COPY has files of the checkout that the .dockerignore lets through."""
     files = context()
@@ -134,7 +154,7 @@ def test_the_context_has_all_that_the_gateway_is_built_of(tmp_path: Path) -> Non
 
 
 def composed(*files: str) -> dict:
-    """The composition as the Compose Specification's own parser reads it, files merged."""
+    """The composition as the Compose Specification's own parser reads it, files merged, without variables."""
     done = run(COMPOSE, "-format", "json", *files, folder=DEPLOY)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["services"]
@@ -151,6 +171,9 @@ def test_the_composition_is_valid_and_builds_what_it_runs() -> None:
         assert mounts == [str(ROOT / "model_repository")], name
     # The image with the packages of molecule_reader, else the chat API has no model.
     assert services["triton"]["build"]["target"] == "triton"
+    # No key is asked for, so only this machine reaches it unless told otherwise.
+    for name, service in services.items():
+        assert {port["host_ip"] for port in service["ports"]} == {"127.0.0.1"}, name
     over = composed("compose.yaml", "compose.gpu.yaml")
     assert over.keys() == services.keys()
     assert over["triton"]["deploy"]["resources"]["reservations"]["devices"][0]["driver"] == "nvidia"

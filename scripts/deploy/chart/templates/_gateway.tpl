@@ -3,6 +3,7 @@
 {{- $g := .Values.gateway -}}
 RETORT_TRITON_URL: {{ include "retort.tritonURL" . | quote }}
 RETORT_MODEL_REPOSITORY: /models
+RETORT_HOST: 0.0.0.0
 RETORT_DRAIN_DELAY: {{ printf "%vs" $g.drain.delaySeconds | quote }}
 RETORT_DRAIN_TIMEOUT: {{ printf "%vs" $g.drain.timeoutSeconds | quote }}
 RETORT_LOG_FORMAT: json
