@@ -204,20 +204,20 @@ $(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | deps
 
 .venv-numpy2/stamp: scripts/tests/requirements-numpy2.txt | .venv-tests/stamp
 	@rm -rf .venv-numpy2
-	@.venv-tests/bin/$(INTO) .venv-numpy2 -r $<
+	@.venv-tests/bin/$(PIP_INTO_FOLDER) .venv-numpy2 -r $<
 	@touch $@
 
 # pip as the Dockerfile calls it, and the line by which Python finds the folder there.
-FOUND = import sys; sys.path.insert(0, "$(CURDIR)/.venv-python312/image")
-INTO := pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target
+PTH_LINE = import sys; sys.path.insert(0, "$(CURDIR)/.venv-python312/image")
+PIP_INTO_FOLDER := pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target
 
 .venv-python312/stamp: scripts/deploy/triton-requirements.txt scripts/tests/requirements-numpy2.txt | deps
 	@if [ -z "$(PYTHON312)" ]; then echo 'LEFT OUT: nothing is run under Python 3.12, which the image for Triton has and this machine has not'; exit 0; fi; \
 	echo 'installing the Python packages of the image for Triton into .venv-python312/ (once)'; \
 	rm -rf .venv-python312 && $(PYTHON312) -m venv .venv-python312; \
-	.venv-python312/bin/$(INTO) .venv-python312/image -r scripts/deploy/triton-requirements.txt; \
-	.venv-python312/bin/$(INTO) .venv-python312/numpy2 -r scripts/tests/requirements-numpy2.txt; \
-	echo '$(FOUND)' > .venv-python312/lib/python3.12/site-packages/retort.pth; \
+	.venv-python312/bin/$(PIP_INTO_FOLDER) .venv-python312/image -r scripts/deploy/triton-requirements.txt; \
+	.venv-python312/bin/$(PIP_INTO_FOLDER) .venv-python312/numpy2 -r scripts/tests/requirements-numpy2.txt; \
+	echo '$(PTH_LINE)' > .venv-python312/lib/python3.12/site-packages/retort.pth; \
 	touch $@
 
 # Node.js comes from PyPI, since Debian's npm brings hundreds of packages along.

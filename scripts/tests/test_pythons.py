@@ -50,7 +50,7 @@ def text(*values: str) -> dict:
     return {"type": "BYTES", "shape": [len(values)], "values": [base64.b64encode(value.encode()).decode() for value in values]}
 
 
-def drawn(smiles: str) -> str:
+def drawing(smiles: str) -> str:
     """A drawing as the contract of the vLLM backend wants it: a PNG in base64."""
     drawer = rdMolDraw2D.MolDraw2DCairo(300, 300)
     drawer.DrawMolecule(Chem.MolFromSmiles(smiles))
@@ -60,18 +60,18 @@ def drawn(smiles: str) -> str:
 
 def reader() -> dict:
     """Each question about each drawing, one about two of them, a schema to fill, phrasings drawn at random, and a picture that is none."""
-    def about(question: str, *pictures: str, **more: dict) -> dict:
+    def ask_about(question: str, *pictures: str, **more: dict) -> dict:
         marks = "\n".join(["<|image|>"] * len(pictures))
         return {"text_input": text(f"<|user|>{marks}\n{question}<|end|><|assistant|>"),
                 "image": text(*pictures), **more}
 
-    pictures = [drawn(smiles) for smiles in MOLECULES]
+    pictures = [drawing(smiles) for smiles in MOLECULES]
     schema = {"type": "object", "properties": {"smiles": {"type": "string"}, "rings": {"type": "integer"}, "weight": {"type": "number"}}}
-    requests = [about(question, picture) for picture in pictures for question in QUESTIONS]
-    requests += [about("What do these two have in common?", *pictures[:2]),
-                 about("Describe it.", pictures[0], sampling_parameters=text(json.dumps({"structured_outputs": {"json": schema}}))),
-                 about("How many rings?", pictures[1], sampling_parameters=text(json.dumps({"temperature": 1.5, "seed": 7}))),
-                 about("Which molecule is this?", base64.b64encode(b"no picture").decode())]
+    requests = [ask_about(question, picture) for picture in pictures for question in QUESTIONS]
+    requests += [ask_about("What do these two have in common?", *pictures[:2]),
+                 ask_about("Describe it.", pictures[0], sampling_parameters=text(json.dumps({"structured_outputs": {"json": schema}}))),
+                 ask_about("How many rings?", pictures[1], sampling_parameters=text(json.dumps({"temperature": 1.5, "seed": 7}))),
+                 ask_about("Which molecule is this?", base64.b64encode(b"no picture").decode())]
     config = {"parameters": {"max_model_len": {"string_value": "4096"}}, "output": [{"name": "text_output"}]}
     return {"code": str(READER / "1/model.py"), "folder": str(READER), "config": config, "requests": requests}
 
@@ -83,14 +83,14 @@ def backend(folder: Path) -> dict:
     types = {wire: ("BYTES" if wire == "BYTES" else "bool" if wire == "BOOL" else wire.lower().replace("fp", "float")) for _, wire in graphs.DATATYPES.values()}
 
     def request(rows: int) -> dict:
-        given = {}
+        inputs = {}
         for wire, kind in types.items():
             values = [base64.b64encode(f"naïve {n}".encode()).decode() if kind == "BYTES" else n % 2 for n in range(3 * rows)]
             if wire.startswith(("INT", "UINT")):
                 limits = np.iinfo(kind)
                 values = [int(limits.min), int(limits.max), 1] * rows
-            given[f"in_{wire}"] = {"type": kind, "shape": [rows, 3], "values": values}
-        return given
+            inputs[f"in_{wire}"] = {"type": kind, "shape": [rows, 3], "values": values}
+        return inputs
 
     config = {"max_batch_size": 8, "input": [{"name": f"in_{wire}", "data_type": name, "dims": ["3"]} for name, (_, wire) in graphs.DATATYPES.items()],
               "output": [{"name": f"out_{wire}", "data_type": name, "dims": ["3"]} for name, (_, wire) in graphs.DATATYPES.items()]}
@@ -133,9 +133,9 @@ def test_answers_do_not_depend_on_python_or_numpy(ask, environment: str) -> None
         assert got["python"] == "3.12"
     assert got["answers"] == local["answers"]
     answers, types, scores = got["answers"]
-    said = ["".join(part["text_output"]["values"][0] for part in parts if part.get("text_output")) for parts in answers[:len(MOLECULES) * len(QUESTIONS)]]
+    replies = ["".join(part["text_output"]["values"][0] for part in parts if part.get("text_output")) for parts in answers[:len(MOLECULES) * len(QUESTIONS)]]
     for number, smiles in enumerate(MOLECULES):
-        assert Chem.CanonSmiles(smiles) in said[len(QUESTIONS) * number], said
+        assert Chem.CanonSmiles(smiles) in replies[len(QUESTIONS) * number], replies
     assert types[2][0]["out_BYTES"]["values"] == [f"naïve {n}" for n in range(6)]
     assert scores[0][0]["score"]["values"][-1] == "nan"
 
@@ -203,7 +203,7 @@ def test_a_real_triton_serves_every_api_with_the_python_of_the_image(image_trito
         ):
             answer = requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
             assert answer.status_code == 200, f"{api}: {answer.text}"
-        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{drawn(MOLECULES[0])}"}}
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{drawing(MOLECULES[0])}"}}
         model = requests.get(f"{gateway.urls['chat']}/v1/models", timeout=PATIENCE).json()["data"][0]["id"]
         question = [{"role": "user", "content": [picture, {"type": "text", "text": QUESTIONS[0]}]}]
         answer = requests.post(f"{gateway.urls['chat']}/v1/chat/completions", json={"model": model, "messages": question}, timeout=PATIENCE)

@@ -68,7 +68,7 @@ def test_a_wrong_setting_is_named(tmp_path):
     assert f"RETORT_{DELAY}=soon: a whole number" in ended.stderr
 
 
-def listening(pids: list[int]) -> dict[int, IPv4Address | IPv6Address]:
+def listening_ports(pids: list[int]) -> dict[int, IPv4Address | IPv6Address]:
     """The ports that processes listen on, with their addresses: proc(5), /proc/net/tcp."""
     inodes = set()
     for pid in pids:
@@ -92,7 +92,7 @@ PAGE = "orchestrator/SECURITY.md#triton"
 
 def test_only_this_machine_reaches_the_local_server(triton, tmp_path):
     server = triton(tmp_path)
-    found = listening(server.processes())
+    found = listening_ports(server.processes())
     assert len(found) == 3 and all(address.is_loopback for address in found.values()), found
     assert {int(url.rpartition(":")[2]) for url in (server.url, server.http)} < found.keys()
     assert PAGE not in server.output()
@@ -100,13 +100,13 @@ def test_only_this_machine_reaches_the_local_server(triton, tmp_path):
 
 def test_ports_that_others_reach_are_warned_of(triton, tmp_path):
     server = triton(tmp_path, RETORT_TRITON_HOST="0.0.0.0")
-    found = listening(server.processes())
+    found = listening_ports(server.processes())
     assert len(found) == 3 and all(address.is_unspecified for address in found.values()), found
     warnings = [line for line in server.output().splitlines() if PAGE in line]
     assert len(warnings) == 1 and "0.0.0.0" in warnings[0] and "24.10" in warnings[0], server.output()
 
 
-def test_shared_memory_logs_and_traces_are_no_clients_business(triton, tmp_path):
+def test_clients_have_no_shared_memory_logs_or_traces(triton, tmp_path):
     """Over gRPC and HTTP: the way to the holes of the Python backend's shared memory, closed as newer releases close it by default."""
     server = triton(tmp_path)
     for call in (server.client.get_system_shared_memory_status, server.client.get_trace_settings, server.client.get_log_settings,
@@ -119,7 +119,7 @@ def test_shared_memory_logs_and_traces_are_no_clients_business(triton, tmp_path)
     assert server.client.get_model_repository_index() is not None
 
 
-PLANTED = """import pathlib
+MODEL_CODE = """import pathlib
 pathlib.Path({path!r}).touch()
 class TritonPythonModel:
     def execute(self, requests):
@@ -133,7 +133,7 @@ def test_pages_of_a_browser_load_no_models(triton, tmp_path):
     server = triton(tmp_path / "models", control="explicit")
     config = {"backend": "python", "input": [{"name": "a", "data_type": "TYPE_FP32", "dims": [1]}],
               "output": [{"name": "b", "data_type": "TYPE_FP32", "dims": [1]}]}
-    code = base64.b64encode(PLANTED.format(path=str(tmp_path / "planted")).encode()).decode()
+    code = base64.b64encode(MODEL_CODE.format(path=str(tmp_path / "planted")).encode()).decode()
     body = json.dumps({"parameters": {"config": json.dumps(config), "file:1/model.py": code}})
     url = f"http://{server.http}/v2/repository/models/planted"
     page = {"Content-Type": "text/plain", "Origin": "https://example.com"}

@@ -209,19 +209,19 @@ def notes(tmp_path: Path):
 
 
 def test_the_notes_say_which_images_have_to_be_built(notes) -> None:
-    told = notes()
+    text = notes()
     for target, image in (("gateway", "retort"), ("triton", "retort-triton")):
-        assert f"docker build -f scripts/deploy/Dockerfile --target {target} -t {image}:" in told, told
-    assert "chat API" not in told
+        assert f"docker build -f scripts/deploy/Dockerfile --target {target} -t {image}:" in text, text
+    assert "chat API" not in text
     assert "--target triton" not in notes("--set", "triton.enabled=false,triton.url=gpu:8001")
-    pulled = notes("--set", "gateway.image.repository=registry.example.com/retort,triton.image.repository=registry.example.com/retort-triton")
-    assert "docker build" not in pulled, pulled
+    text = notes("--set", "gateway.image.repository=registry.example.com/retort,triton.image.repository=registry.example.com/retort-triton")
+    assert "docker build" not in text, text
 
 
 @pytest.mark.parametrize("repository", ["nvcr.io/nvidia/tritonserver", "registry.example.com/mirror/tritonserver"])
 def test_the_notes_warn_of_the_vendors_own_image(notes, repository: str) -> None:
-    told = notes("--set", f"triton.image.repository={repository},triton.image.tag=26.11-py3")
-    assert "WARNING" in told and "the chat API has no model" in told, told
+    text = notes("--set", f"triton.image.repository={repository},triton.image.tag=26.11-py3")
+    assert "WARNING" in text and "the chat API has no model" in text, text
 
 
 def test_every_api_is_asked_by_helm_test() -> None:

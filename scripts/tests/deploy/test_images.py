@@ -46,23 +46,23 @@ def download(requirements: Path, python: str, glibc: int, folder: Path) -> subpr
                "--implementation", "cp", "--python-version", python, *platforms, "--dest", folder, "-r", requirements, seconds=SLOW)
 
 
-def requirements() -> dict[str, dict]:
-    """What each locked file is meant for, by its path: the Pythons, and options that its installation has beside the usual ones."""
+def lock_files() -> dict[str, dict]:
+    """The locked files by their paths: the Pythons and the glibc that each is for, and options of its installation."""
     tracked = subprocess.run(["git", "ls-files", "*requirements*.txt"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    meant: dict[str, dict] = {path: {"pythons": ("3.11", "3.12"), "glibc": DEBIAN_GLIBC} for path in tracked}
-    meant["scripts/deploy/triton-requirements.txt"] = {"pythons": (TRITON_PYTHON,), "glibc": TRITON_GLIBC}
+    files: dict[str, dict] = {path: {"pythons": ("3.11", "3.12"), "glibc": DEBIAN_GLIBC} for path in tracked}
+    files["scripts/deploy/triton-requirements.txt"] = {"pythons": (TRITON_PYTHON,), "glibc": TRITON_GLIBC}
     # llama-stack-client asks for 3.12 but runs on 3.11: installed with --ignore-requires-python, which uv has not.
-    meant["scripts/tests/requirements-newest.txt"]["pythons"] = ("3.12",)
+    files["scripts/tests/requirements-newest.txt"]["pythons"] = ("3.12",)
     # Built where it is installed: its wheels ask for a newer glibc than Debian 12 has.
-    meant["scripts/train/vision/requirements.txt"]["more"] = ("--no-binary", "chython")
-    return meant
+    files["scripts/train/vision/requirements.txt"]["more"] = ("--no-binary", "chython")
+    return files
 
 
-@pytest.mark.parametrize("path", requirements())
+@pytest.mark.parametrize("path", lock_files())
 def test_requirements_have_wheels_for_their_pythons(path: str, tmp_path: Path) -> None:
-    meant = requirements()[path]
-    for python in meant["pythons"]:
-        done = resolve(ROOT / path, python, meant["glibc"], tmp_path / "target", "x86_64", *meant.get("more", ()))
+    target = lock_files()[path]
+    for python in target["pythons"]:
+        done = resolve(ROOT / path, python, target["glibc"], tmp_path / "target", "x86_64", *target.get("more", ()))
         assert done.returncode == 0, f"Python {python}: {done.stderr}"
 
 
@@ -129,14 +129,14 @@ def test_what_the_dockerfile_copies_is_in_its_context() -> None:
 
 
 def context() -> list[str]:
-    """The committed files that Dockerfile.dockerignore lets through; the last rule that fits a file or a folder above it counts."""
+    """The committed files that Dockerfile.dockerignore lets through; the last rule that matches a file or a folder above it counts."""
     rules = [(rule.removeprefix("!"), rule.startswith("!")) for rule in (DEPLOY / "Dockerfile.dockerignore").read_text().split()]
-    passed = []
+    files = []
     for file in run("git", "ls-files").stdout.split():
-        fits = [wanted for pattern, wanted in rules if file.startswith(f"{pattern}/") or fnmatch.fnmatch(file, pattern)]
-        if not fits or fits[-1]:
-            passed.append(file)
-    return passed
+        matches = [include for pattern, include in rules if file.startswith(f"{pattern}/") or fnmatch.fnmatch(file, pattern)]
+        if not matches or matches[-1]:
+            files.append(file)
+    return files
 
 
 def test_the_context_has_all_that_the_gateway_is_built_of(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_the_composition_is_valid_and_builds_what_it_runs() -> None:
         assert mounts == [str(ROOT / "model_repository")], name
     # The image with the packages of molecule_reader, else the chat API has no model.
     assert services["triton"]["build"]["target"] == "triton"
-    # No key is asked for, so only this machine reaches it unless told otherwise.
+    # No key is asked for, so only this machine reaches it by default.
     for name, service in services.items():
         assert {port["host_ip"] for port in service["ports"]} == {"127.0.0.1"}, name
     over = composed("compose.yaml", "compose.gpu.yaml")

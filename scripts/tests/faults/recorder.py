@@ -1,4 +1,4 @@
-"""A gRPC server in front of a Triton that hands every call on, unread, and keeps what was asked for."""
+"""A gRPC server in front of a Triton that forwards every call unread and records it."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class Recorder(grpc.GenericRpcHandler):
         with self.lock:
             self.methods.add(name)
         if name == "ModelStreamInfer":
-            return grpc.stream_stream_rpc_method_handler(lambda asked, context: self._stream(details.method, asked, context))
-        return grpc.unary_unary_rpc_method_handler(lambda asked, context: self._unary(details.method, asked, context))
+            return grpc.stream_stream_rpc_method_handler(lambda requests, context: self._stream(details.method, requests, context))
+        return grpc.unary_unary_rpc_method_handler(lambda request, context: self._unary(details.method, request, context))
 
-    def _unary(self, method: str, asked: bytes, context: grpc.ServicerContext) -> bytes:
+    def _unary(self, method: str, request: bytes, context: grpc.ServicerContext) -> bytes:
         if method.endswith("/ModelInfer"):
-            self._keep(asked)
+            self._record(request)
         try:
-            return self.channel.unary_unary(method)(asked)
+            return self.channel.unary_unary(method)(request)
         except grpc.RpcError as error:
             context.abort(error.code(), error.details())
 
-    def _stream(self, method: str, asked: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-        def each() -> Iterator[bytes]:
-            for message in asked:
-                self._keep(message)
+    def _stream(self, method: str, requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        def recorded() -> Iterator[bytes]:
+            for message in requests:
+                self._record(message)
                 yield message
 
         try:
-            yield from self.channel.stream_stream(method)(each())
+            yield from self.channel.stream_stream(method)(recorded())
         except grpc.RpcError as error:
             context.abort(error.code(), error.details())
 
-    def _keep(self, message: bytes) -> None:
+    def _record(self, message: bytes) -> None:
         with self.lock:
             self.inferences.append(ModelInferRequest.FromString(message))
 

@@ -90,8 +90,8 @@ def whole(path: str, body: bytes) -> bytes:
     return head.encode() + body
 
 
-def sent(url: str, request: bytes) -> bytes:
-    """What is answered to bytes; the server may answer, or close, before it has read them all."""
+def exchange(url: str, request: bytes) -> bytes:
+    """The answer to raw bytes; the server may answer, or close, before it has read them all."""
     with connect(url) as sock:
         with contextlib.suppress(OSError):
             sock.sendall(request)
@@ -110,27 +110,27 @@ INFER = "/v2/models/lookup/infer"
 def test_what_is_tried_ends_the_local_triton_itself(tmp_path, request_bytes: bytes) -> None:
     """Else the trials below would prove nothing. The launcher starts it again."""
     graphs.place(tmp_path, "lookup", graphs.lookup(), graphs.LOOKUP % "")
-    with Triton(tmp_path, control="explicit") as own:
-        assert sent(f"http://{own.http}", request_bytes) == b""
-        wait_for("it is started again", lambda: "tritonserver is ready again" in own.output(), own.output)
+    with Triton(tmp_path, control="explicit") as server:
+        assert exchange(f"http://{server.http}", request_bytes) == b""
+        wait_for("it is started again", lambda: "tritonserver is ready again" in server.output(), server.output)
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
 def test_chunked_bodies(gateway, api: str, path: str, body: dict) -> None:
     for url, at in ((gateway.urls[api], path), (gateway.url, f"/{api}{path}")):
-        assert status(sent(url, chunks(at))) in REFUSED, (url, at)
+        assert status(exchange(url, chunks(at))) in REFUSED, (url, at)
 
 
 def test_chunked_bodies_of_other_paths(gateway) -> None:
     for url in ports(gateway):
         for path in ("/v2/repository/index", "/none"):
-            assert status(sent(url, chunks(path))) in REFUSED, (url, path)
+            assert status(exchange(url, chunks(path))) in REFUSED, (url, path)
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
 def test_nested_bodies(gateway, api: str, path: str, body: dict) -> None:
     for text in (nested(), b'{"model": ' + nested() + b"}", *(b"{%s: %s}" % (json.dumps(key).encode(), nested(100_000)) for key in body)):
-        assert status(sent(gateway.urls[api], whole(path, text))) in REFUSED, text[:40]
+        assert status(exchange(gateway.urls[api], whole(path, text))) in REFUSED, text[:40]
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
@@ -159,8 +159,8 @@ def test_shared_memory_is_not_named(gateway, api: str, path: str, body: dict) ->
             "id": "a", "sequence_id": 1, "triton_enable_empty_final_response": False}
     headers = {"Inference-Header-Content-Length": str(2**70), "triton-grpc-protocol-retort": "a", "triton_parameter": "a", "priority": "1", "timeout": "1",
                "X-Retort-Control": "1"}
-    for given in ({**body, **more}, {**more, **body}, more):
-        got = requests.post(gateway.urls[api] + path, json=given, headers=headers, timeout=PATIENCE)
+    for payload in ({**body, **more}, {**more, **body}, more):
+        got = requests.post(gateway.urls[api] + path, json=payload, headers=headers, timeout=PATIENCE)
         assert got.status_code in {200, *REFUSED}, got.text
 
 
@@ -194,20 +194,20 @@ def test_numbers_beyond_their_types(gateway, api: str, path: str, body: dict) ->
     more = {"embedding": ["dimensions"], "ranking": ["top_n"], "chat": ["max_tokens", "n", "seed", "top_k"]}.get(api, [])
     for key in [*more, *(key for key, value in body.items() if isinstance(value, (int, float)) and not isinstance(value, bool))]:
         for number in NUMBERS:
-            given = json.dumps({**copy.deepcopy(body), key: number})
-            got = requests.post(gateway.urls[api] + path, data=given, headers={"Content-Type": "application/json"}, timeout=PATIENCE)
+            payload = json.dumps({**copy.deepcopy(body), key: number})
+            got = requests.post(gateway.urls[api] + path, data=payload, headers={"Content-Type": "application/json"}, timeout=PATIENCE)
             assert got.status_code in {200, *REFUSED}, (key, number, got.text)
 
 
 def test_only_tensors_of_known_models_reached_triton(gateway, recorder) -> None:
-    """All that the tests above, and a valid request of each kind, had the gateway ask of Triton."""
+    """All calls that the gateway made for the tests above and for a valid request of each kind."""
     for api, path, body in ROUTES:
         requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
     assert recorder.methods == {"ServerLive", "RepositoryIndex", "ModelMetadata", "ModelConfig", "ModelInfer", "ModelStreamInfer"}
     entries = {folder.parent.name for folder in REPOSITORY.glob("*/config.pbtxt")}
     assert {EMBEDDING, CHAT}.isdisjoint(entries)
-    asked = {request.model_name for request in recorder.inferences}
-    assert asked <= entries and len(asked) >= len(APIS), asked
+    models = {request.model_name for request in recorder.inferences}
+    assert models <= entries and len(models) >= len(APIS), models
     for request in recorder.inferences:
         assert request.parameters.keys() <= {"triton_enable_empty_final_response"}, request.parameters
         assert request.model_version == "" or request.model_version.isdigit()

@@ -45,7 +45,7 @@ class Response:
 
 
 class Request:
-    """What a model is given, and the sender through which a decoupled one answers."""
+    """The input of a model, and the sender through which a decoupled one answers."""
 
     def __init__(self, tensors: list[Tensor], outputs: list[str]) -> None:
         self.tensors, self.outputs = tensors, outputs
@@ -91,7 +91,7 @@ def array(tensor: dict) -> np.ndarray:
     return np.array(tensor["values"], tensor["type"]).reshape(tensor["shape"])
 
 
-def written(response: Response) -> dict:
+def encode(response: Response) -> dict:
     if response.error is not None:
         return {"error": str(response.error)}
     answer = {}
@@ -113,7 +113,7 @@ def run(task: dict) -> list[list[dict]]:
     model.initialize({"model_config": json.dumps(task["config"]), "model_repository": task["folder"], "model_version": "1",
                       "model_name": Path(task["folder"]).name, "model_instance_kind": "CPU", "model_instance_device_id": "0"})
     outputs = [output["name"] for output in task["config"]["output"]]
-    requests = [Request([Tensor(name, array(tensor)) for name, tensor in given.items()], outputs) for given in task["requests"]]
+    requests = [Request([Tensor(name, array(tensor)) for name, tensor in inputs.items()], outputs) for inputs in task["requests"]]
     answers = model.execute(requests)
     if answers is None:
         for request in requests:
@@ -124,16 +124,16 @@ def run(task: dict) -> list[list[dict]]:
         answers = [[answer] for answer in answers]
     if hasattr(model, "finalize"):
         model.finalize()
-    return [[written(response) for response in responses] for responses in answers]
+    return [[encode(response) for response in responses] for responses in answers]
 
 
 def foreign_libraries() -> list[str]:
-    """Shared libraries in use that neither the packages nor Python itself brought, by their names without versions."""
+    """Shared libraries in use that come neither with the packages nor with Python, by name without version."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     paths = {Path(line.split()[-1]) for line in lines if ".so" in line.split()[-1]}
-    brought = tuple(folder for folder in [*sys.path, sys.prefix, sys.base_prefix] if folder and folder != "/usr")
-    outside = {path.name for path in paths if not str(path).startswith(brought) and ".cpython-" not in path.name}
-    return sorted({re.sub(r"\.so.*", "", name) for name in outside})
+    packages = tuple(folder for folder in [*sys.path, sys.prefix, sys.base_prefix] if folder and folder != "/usr")
+    names = {path.name for path in paths if not str(path).startswith(packages) and ".cpython-" not in path.name}
+    return sorted({re.sub(r"\.so.*", "", name) for name in names})
 
 
 sys.modules["triton_python_backend_utils"] = utils()
