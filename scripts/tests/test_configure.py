@@ -16,8 +16,11 @@ from waiting import PATIENCE
 DELAY = "RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS"
 
 
+KEY = {"RETORT_TRITON_CONTROL_KEY": "what an operator chose"}
+
+
 def configure(*words: str, **variables: str) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/triton/configure.py"), *words], env={**os.environ, **variables},
+    done = subprocess.run([sys.executable, str(ROOT / "scripts/triton/configure.py"), *words], env={**os.environ, **KEY, **variables},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
     return done.returncode, done.stdout
 
@@ -26,12 +29,14 @@ def test_delay_and_overrides_reach_a_running_triton(triton, tmp_path: Path) -> N
     repository = tmp_path / "models"
     shutil.copytree(ROOT / "model_repository/minilm_embed", repository / "minilm_embed")
     files = (repository / "minilm_embed/config.pbtxt").read_text()
-    server = triton(repository, control="explicit")
+    server = triton(repository, control="explicit", **KEY)
 
     def config() -> dict:
         return requests.get(f"http://{server.http}/v2/models/minilm_embed/config", timeout=PATIENCE).json()
 
     assert config()["dynamic_batching"]["max_queue_delay_microseconds"] == 100
+    code, said = configure(server.http, **{DELAY: "700", "RETORT_TRITON_CONTROL_KEY": ""})
+    assert code == 1 and "X-Retort-Control" in said
     code, said = configure(server.http, **{DELAY: "700"})
     assert code == 0 and "minilm_embed: dynamic_batching changed" in said
     assert config()["dynamic_batching"]["max_queue_delay_microseconds"] == 700

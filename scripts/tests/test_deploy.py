@@ -28,7 +28,7 @@ def test_settings_of_chart_image_and_package_exist() -> None:
         if path.is_file() and path.suffix in ("", ".yaml", ".tpl", ".service", ".md"):
             used[path.name] = set(re.findall(r"\bRETORT_[A-Z_]+[A-Z](?!\w)", path.read_text()))
     assert used["_gateway.tpl"] and used["Dockerfile"]
-    beyond = {"RETORT_URL", "RETORT_API_KEY"}  # of the command line: COMMANDS.md
+    beyond = {"RETORT_URL", "RETORT_API_KEY", "RETORT_TRITON_CONTROL_KEY"}  # of the command line: COMMANDS.md; of the local Triton
     for name, variables in used.items():
         assert not {v for v in variables if f"`{v}`" not in SETTINGS} - beyond, name
     for key in yaml.safe_load((DEPLOY / "package/retort.yaml").read_text()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,10 +12,12 @@ import pytest
 from servers import ROOT, Triton
 from waiting import PATIENCE
 
+KEY = "what an operator chose"
+
 
 @pytest.fixture(scope="module")
 def server():
-    with Triton(ROOT / "model_repository", control="explicit") as running:
+    with Triton(ROOT / "model_repository", control="explicit", RETORT_TRITON_CONTROL_KEY=KEY) as running:
         yield running
 
 
@@ -25,7 +28,7 @@ def examples(language: str) -> list[str]:
 
 def run(command: list[str], script: str, server: Triton) -> str:
     script = script.replace("127.0.0.1:8701", server.url).replace("127.0.0.1:8700", server.http)
-    ended = subprocess.run([*command, script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    ended = subprocess.run([*command, script], cwd=ROOT, env={**os.environ, "RETORT_TRITON_CONTROL_KEY": KEY}, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

@@ -128,20 +128,21 @@ class TritonPythonModel:
 
 
 def test_pages_of_a_browser_load_no_models(triton, tmp_path):
-    """A page may post text to any address of its reader's machine without being asked; a header of one's own it may not send."""
+    """A page may post text to any address of its reader's machine without being asked; a key it does not know."""
     (tmp_path / "models").mkdir()
-    server = triton(tmp_path / "models", control="explicit")
+    server = triton(tmp_path / "models", control="explicit", RETORT_TRITON_CONTROL_KEY="the operator's")
     config = {"backend": "python", "input": [{"name": "a", "data_type": "TYPE_FP32", "dims": [1]}],
               "output": [{"name": "b", "data_type": "TYPE_FP32", "dims": [1]}]}
     code = base64.b64encode(MODEL_CODE.format(path=str(tmp_path / "planted")).encode()).decode()
     body = json.dumps({"parameters": {"config": json.dumps(config), "file:1/model.py": code}})
     url = f"http://{server.http}/v2/repository/models/planted"
     page = {"Content-Type": "text/plain", "Origin": "https://example.com"}
-    assert requests.post(f"{url}/load", data=body, headers=page, timeout=PATIENCE).status_code == 403
+    for headers in (page, {**page, "X-Retort-Control": "1"}):
+        assert requests.post(f"{url}/load", data=body, headers=headers, timeout=PATIENCE).status_code == 403
     assert requests.post(f"{url}/unload", headers=page, timeout=PATIENCE).status_code == 403
     assert not (tmp_path / "planted").exists()
     # What is kept out would have run: an operator's request does.
-    assert requests.post(f"{url}/load", data=body, headers={"X-Retort-Control": "1"}, timeout=PATIENCE).status_code == 200
+    assert requests.post(f"{url}/load", data=body, headers={"X-Retort-Control": "the operator's"}, timeout=PATIENCE).status_code == 200
     assert (tmp_path / "planted").exists()
 
 

@@ -23,6 +23,9 @@ environment:
   RETORT_TRITON_HOST              address to listen on, 127.0.0.1; any other is warned of: the
                                   local release has published holes, orchestrator/SECURITY.md
   RETORT_TRITON_REPOSITORY        model folder, model_repository/ of the checkout
+  RETORT_TRITON_CONTROL_KEY       what requests that load, unload or list models over HTTP bring in
+                                  the header X-Retort-Control; unset, only the launcher makes such
+                                  requests. gRPC asks for no key
   RETORT_TRITON_MODEL_CONTROL     watch (default): the launcher follows the files, and
                                   load/unload over the API work too; explicit: only the
                                   API; poll: Triton itself follows the files and refuses the API
@@ -41,6 +44,7 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -120,7 +124,8 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
         say(f"WARNING: RETORT_TRITON_HOST={host}: other machines reach this Triton, which asks for no key. Release 24.10, the last one without a "
             "container, has published holes that run code of whoever reaches it: orchestrator/SECURITY.md#triton")
     return Options(folder, host, ports["grpc"], ports["http"], ports["metrics"],
-                   control="poll" if control == "poll" else "explicit", verbose=args.verbose)
+                   control="poll" if control == "poll" else "explicit", verbose=args.verbose,
+                   control_key=os.environ.get("RETORT_TRITON_CONTROL_KEY") or secrets.token_hex(16))
 
 
 def is_loopback(host: str) -> bool:

@@ -30,9 +30,9 @@ LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 # traces and logs are the operator's.
 RESTRICTED = "shared-memory,trace,logging"
 
-# What a request to load or unload a model over HTTP has to bring. Any page in a browser of this machine may post there, and a load may
-# bring code; but a page may not send a header of its own unasked.
-CONTROL_HEADER = ("X-Retort-Control", "1")
+# The header with the key that a request to load or unload a model over HTTP has to bring: any page in a browser of this machine may post
+# there, and a load may bring code.
+CONTROL_HEADER = "X-Retort-Control"
 
 # How long a stopping server may finish its requests before it is killed, in seconds.
 GRACE = 15
@@ -47,6 +47,7 @@ class Options:
     metrics: int = 8702
     control: str = "explicit"
     verbose: bool = False
+    control_key: str = field(default_factory=lambda: secrets.token_hex(16))
     extra: list[str] = field(default_factory=list)
 
 
@@ -78,7 +79,7 @@ class Server:
             f"--backend-config=python,shm-region-prefix-name={self.shared_memory}",
             "--exit-on-error=false", "--strict-readiness=false", f"--exit-timeout-secs={GRACE - 5}",
             *(f"--{option}={RESTRICTED}:retort={secrets.token_hex(16)}" for option in ("http-restricted-api", "grpc-restricted-protocol")),
-            f"--http-restricted-api=model-repository:{'='.join(CONTROL_HEADER)}",
+            f"--http-restricted-api=model-repository:{CONTROL_HEADER}={o.control_key}",
             "--allow-gpu-metrics=false", f"--log-verbose={int(o.verbose)}", f"--model-control-mode={o.control}",
         ]
         if o.control == "explicit":
@@ -156,7 +157,7 @@ def call(options: Options, method: str, path: str, body: object = None, timeout:
     """One call to Triton's HTTP API: status and decoded body; status 0 where nobody answers."""
     connection = http.client.HTTPConnection(options.host, options.http, timeout=timeout)
     try:
-        connection.request(method, path, body=None if body is None else json.dumps(body), headers=dict([CONTROL_HEADER]))
+        connection.request(method, path, body=None if body is None else json.dumps(body), headers={CONTROL_HEADER: options.control_key})
         response = connection.getresponse()
         text = response.read()
         return response.status, json.loads(text) if text else None
