@@ -199,7 +199,7 @@ def test_a_real_triton_serves_every_api_with_the_python_of_the_image(image_trito
             ("latent", "/embedding", {"sequences": ["CCO"]}),
             ("masked", "/generate", {"smiles": "[*{5-8}]", "num_molecules": 1}),
             ("embedding", "/v1/embeddings", {"model": "retort/minilm-embedqa-v2", "input": ["pain"], "input_type": "query"}),
-            ("ranking", "/v1/ranking", {"model": "retort/rankqa-minilm-v1", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}]}),
+            ("ranking", "/v1/ranking", {"model": "retort/rankqa-minilm-v2", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}]}),
         ):
             answer = requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
             assert answer.status_code == 200, f"{api}: {answer.text}"
