@@ -2,114 +2,191 @@ package template
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 )
 
-func arithmetic(line int, op string, a, b any) any {
+func arithmetic(e eval, op string, a, b any) any {
 	if op == "~" {
-		return str(a) + str(b)
+		return concatenatedText(e, str(e, a), str(e, b))
 	}
-	defined(line, a, b)
+	if format, ok := a.(string); ok && op == "%" {
+		return formattedOperand(e, format, b)
+	}
+	defined(e, a, b)
 	n1, f1, whole1, ok1 := numeric(a)
 	n2, f2, whole2, ok2 := numeric(b)
 	switch {
 	case ok1 && ok2 && whole1 && whole2:
-		return integers(line, op, n1, n2)
+		return integers(e, op, n1, n2)
 	case ok1 && ok2:
-		return floats(line, op, f1, f2)
+		return floats(e, op, f1, f2)
 	case op == "+":
-		if sum, ok := concatenated(a, b); ok {
+		if sum, ok := concatenated(e, a, b); ok {
 			return sum
 		}
 	case op == "*" && ok2 && whole2:
-		if product, ok := repeated(line, a, n2); ok {
+		if product, ok := repeated(e, a, n2); ok {
 			return product
 		}
 	case op == "*" && ok1 && whole1:
-		if product, ok := repeated(line, b, n1); ok {
+		if product, ok := repeated(e, b, n1); ok {
 			return product
 		}
-	case op == "%":
-		if format, ok := a.(string); ok {
-			values, isTuple := b.(Tuple)
-			if !isTuple {
-				values = Tuple{b}
-			}
-			return formatted(line, format, values)
-		}
 	}
-	fail(line, "unsupported operand type(s) for %s: '%s' and '%s'", op, typeName(a), typeName(b))
+	e.fail("unsupported operand type(s) for %s: '%s' and '%s'", op, typeName(a), typeName(b))
 	return nil
 }
 
-func concatenated(a, b any) (any, bool) {
+// signed is +v or -v.
+func signed(e eval, sign string, v any) any {
+	defined(e, v)
+	n, f, whole, ok := numeric(v)
+	switch {
+	case !ok:
+		e.fail("bad operand type for unary %s: '%s'", sign, typeName(v))
+	case whole && sign == "-":
+		return integers(e, "-", 0, n)
+	case whole:
+		return n
+	case sign == "-":
+		return -f
+	}
+	return f
+}
+
+func concatenatedText(e eval, a, b string) string {
+	e.chargeText(len(a) + len(b))
+	return a + b
+}
+
+func concatenated(e eval, a, b any) (any, bool) {
 	switch a := a.(type) {
 	case string:
 		if s, ok := b.(string); ok {
-			return a + s, true
+			return concatenatedText(e, a, s), true
 		}
 	case []any:
 		if more, ok := b.([]any); ok {
+			e.charge(len(a) + len(more))
 			return slices.Concat(a, more), true
 		}
 	case Tuple:
 		if more, ok := b.(Tuple); ok {
+			e.charge(len(a) + len(more))
 			return slices.Concat(a, more), true
 		}
 	}
 	return nil, false
 }
 
-func repeated(line int, v any, n int) (any, bool) {
+func repeated(e eval, v any, n int) (any, bool) {
 	const most = 1 << 24
 	n = max(n, 0)
 	switch v := v.(type) {
 	case string:
 		if len(v) > 0 && n > most/len(v) {
-			fail(line, "the repeated string is too long")
+			e.fail("the repeated string is too long")
 		}
+		e.chargeText(len(v) * n)
 		return strings.Repeat(v, n), true
-	case []any:
-		if len(v) > 0 && n > most/len(v) {
-			fail(line, "the repeated list is too long")
+	case []any, Tuple:
+		items, _ := sequence(v)
+		if len(items) > 0 && n > most/len(items) {
+			e.fail("the repeated %s is too long", typeName(v))
 		}
-		return slices.Repeat(v, n), true
+		e.charge(len(items) * n)
+		product := slices.Repeat(items, n)
+		if _, ok := v.(Tuple); ok {
+			return Tuple(product), true
+		}
+		return product, true
 	}
 	return nil, false
 }
 
-func integers(line int, op string, a, b int) any {
+func integers(e eval, op string, a, b int) any {
+	inRange := true
+	result := 0
 	switch op {
 	case "+":
-		return a + b
+		result = a + b
+		inRange = (result > a) == (b > 0)
 	case "-":
-		return a - b
+		result = a - b
+		inRange = (result < a) == (b > 0)
 	case "*":
-		return a * b
+		result, inRange = product(a, b)
 	case "**":
 		if b < 0 {
-			return floats(line, op, float64(a), float64(b))
+			return floats(e, op, float64(a), float64(b))
 		}
-		power := 1
-		for range min(b, 64) {
-			power *= a
-		}
-		return power
+		result, inRange = power(a, b)
+	default:
+		return quotient(e, op, a, b)
 	}
-	if b == 0 {
-		fail(line, "division by zero")
+	if !inRange {
+		e.overflow("%d %s %d", a, op, b)
 	}
-	switch op {
-	case "//":
-		return int(math.Floor(float64(a) / float64(b)))
-	case "%":
-		return ((a % b) + b) % b
-	}
-	return float64(a) / float64(b)
+	return result
 }
 
-func floats(line int, op string, a, b float64) any {
+// overflow refuses an integer that Python would have and int has not.
+func (e eval) overflow(format string, args ...any) {
+	e.fail("integer overflow: "+format+" is beyond 64 bits", args...)
+}
+
+func product(a, b int) (result int, inRange bool) {
+	if a == 0 || b == 0 {
+		return 0, true
+	}
+	result = a * b
+	return result, result/b == a && !(a == -1 && b == math.MinInt) && !(b == -1 && a == math.MinInt)
+}
+
+func power(a, b int) (result int, inRange bool) {
+	if a == 0 || a == 1 || a == -1 {
+		b = min(b, 2-b%2) // the sign is all that changes
+	}
+	result = 1
+	for range b { // at most 63 times
+		if result, inRange = product(result, a); !inRange {
+			return 0, false
+		}
+	}
+	return result, true
+}
+
+func quotient(e eval, op string, a, b int) any {
+	switch {
+	case b == 0 && op == "/":
+		e.fail("division by zero")
+	case b == 0:
+		e.fail("integer division or modulo by zero")
+	case op == "/":
+		// One rounding, as in Python: the operands themselves may have no float64.
+		f, _ := big.NewRat(int64(a), int64(b)).Float64()
+		if a == 0 && b < 0 {
+			f = math.Copysign(0, -1)
+		}
+		return f
+	case op == "//" && a == math.MinInt && b == -1:
+		e.overflow("%d // %d", a, b)
+	}
+	floor := a / b
+	rest := a % b
+	if rest != 0 && (rest < 0) != (b < 0) {
+		floor--
+		rest += b
+	}
+	if op == "%" {
+		return rest
+	}
+	return floor
+}
+
+func floats(e eval, op string, a, b float64) any {
 	switch op {
 	case "+":
 		return a + b
@@ -118,16 +195,85 @@ func floats(line int, op string, a, b float64) any {
 	case "*":
 		return a * b
 	case "**":
-		return math.Pow(a, b)
+		return floatPower(e, a, b)
 	}
 	if b == 0 {
-		fail(line, "float division by zero")
+		e.fail("float division by zero")
 	}
-	switch op {
-	case "//":
-		return math.Floor(a / b)
-	case "%":
-		return a - b*math.Floor(a/b)
+	if op == "/" {
+		return a / b
 	}
-	return a / b
+	floor, rest := floatDivision(a, b)
+	if op == "%" {
+		return rest
+	}
+	return floor
+}
+
+// floatPower fails where Python does, and where Python has a complex number.
+func floatPower(e eval, a, b float64) float64 {
+	if math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsNaN(a) || math.IsNaN(b) {
+		return math.Pow(a, b)
+	}
+	fractional := b != math.Floor(b)
+	switch {
+	case a == 0 && b < 0:
+		e.fail("0.0 cannot be raised to a negative power")
+	case a < 0 && fractional:
+		e.fail("a negative number cannot be raised to a fractional power")
+	}
+	var result float64
+	switch {
+	case !fractional && a != 0 && math.Abs(b) <= mostExactPower:
+		result = exactPower(a, int(b))
+	case a != 0 && math.Abs(a) < 0x1p-1022: // math.Pow is wrong for subnormal numbers
+		result = math.Pow(a*0x1p52, b) * math.Exp2(-52*b)
+	default:
+		result = math.Pow(a, b)
+	}
+	if math.IsInf(result, 0) {
+		e.fail("Numerical result out of range")
+	}
+	return result
+}
+
+// mostExactPower is the largest exponent that exactPower takes.
+const mostExactPower = 1 << 16
+
+// exactPower is a^b with one rounding, at the end: math.Pow loses digits that C's pow keeps.
+func exactPower(a float64, b int) float64 {
+	const precision = 256
+	result := big.NewFloat(1).SetPrec(precision)
+	square := big.NewFloat(a).SetPrec(precision)
+	for n := max(b, -b); n > 0; n /= 2 {
+		if n%2 == 1 {
+			result.Mul(result, square)
+		}
+		square.Mul(square, square)
+	}
+	if b < 0 {
+		result.Quo(big.NewFloat(1).SetPrec(precision), result)
+	}
+	f, _ := result.Float64()
+	return f
+}
+
+// floatDivision is divmod of floats as CPython computes it (_float_div_mod in Objects/floatobject.c).
+func floatDivision(a, b float64) (floor, rest float64) {
+	rest = math.Mod(a, b)
+	ratio := (a - rest) / b
+	if rest == 0 {
+		rest = math.Copysign(0, b)
+	} else if (b < 0) != (rest < 0) {
+		rest += b
+		ratio--
+	}
+	if ratio == 0 {
+		return math.Copysign(0, a/b), rest
+	}
+	floor = math.Floor(ratio)
+	if ratio-floor > 0.5 {
+		floor++
+	}
+	return floor, rest
 }

@@ -30,17 +30,17 @@ func (p *parser) arguments() (a arguments) {
 
 // Call is one call of a function, a filter or a method.
 type Call struct {
-	Line   int
+	eval
 	Args   []any
 	Named  map[string]any
 	names  []string // the keys of Named in their order
 	caller any
-	state  *state
 }
 
 func (a arguments) call(line int, s *state) *Call {
-	s.step(line)
-	c := &Call{Line: line, Args: all(a.values, s), names: a.names, state: s}
+	e := s.step(line)
+	e.charge(len(a.names))
+	c := &Call{eval: e, Args: all(e, a.values, s), names: a.names}
 	for i, name := range a.names {
 		if c.Named == nil {
 			c.Named = map[string]any{}
@@ -71,8 +71,9 @@ func (p *parser) call(of expression) expression {
 		}
 		function, ok := callee.(Function)
 		if !ok {
-			defined(line, callee)
-			fail(line, "'%s' object is not callable", typeName(callee))
+			e := s.step(line)
+			defined(e, callee)
+			e.fail("'%s' object is not callable", typeName(callee))
 		}
 		c := args.call(line, s)
 		if caller, ok := s.vars.names[callerName]; ok {

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -18,35 +20,78 @@ func numeric(v any) (n int, f float64, whole, ok bool) {
 	return 0, 0, false, false
 }
 
+// compareNumbers compares exactly, as Python does: no integer is rounded to a float. NaN equals everything here.
+func compareNumbers(a, b any) (order int, ok bool) {
+	n1, f1, whole1, ok1 := numeric(a)
+	n2, f2, whole2, ok2 := numeric(b)
+	switch {
+	case !ok1 || !ok2:
+		return 0, false
+	case isNaN(a) || isNaN(b):
+		return 0, true
+	case whole1 && whole2:
+		return cmp.Compare(n1, n2), true
+	case whole1:
+		return compareWithFloat(n1, f2), true
+	case whole2:
+		return -compareWithFloat(n2, f1), true
+	}
+	return cmp.Compare(f1, f2), true
+}
+
+func compareWithFloat(n int, f float64) int {
+	switch { // floats outside the range of int
+	case f >= -math.MinInt:
+		return -1
+	case f < math.MinInt:
+		return 1
+	}
+	whole := math.Trunc(f)
+	return cmp.Or(cmp.Compare(n, int(whole)), cmp.Compare(whole, f))
+}
+
+func isNaN(v any) bool {
+	f, ok := v.(float64)
+	return ok && math.IsNaN(f)
+}
+
 // equal is a == b.
-func equal(a, b any) bool {
-	if n1, f1, whole1, ok := numeric(a); ok {
-		n2, f2, whole2, ok := numeric(b)
-		return ok && (whole1 && whole2 && n1 == n2 || !(whole1 && whole2) && f1 == f2)
+func equal(e eval, a, b any) bool { return equalAt(e, a, b, 0) }
+
+func equalAt(e eval, a, b any, depth int) bool {
+	e.checkDepth(depth)
+	if order, ok := compareNumbers(a, b); ok {
+		return order == 0 && !isNaN(a) && !isNaN(b)
 	}
 	switch a := a.(type) {
 	case nil:
 		return b == nil
 	case string:
 		s, ok := b.(string)
+		if ok && len(a) == len(s) {
+			e.chargeText(len(a))
+		}
 		return ok && a == s
 	case Undefined:
 		_, ok := b.(Undefined)
 		return ok
-	case []any:
-		other, ok := b.([]any)
-		return ok && slices.EqualFunc(a, other, equal)
-	case Tuple:
-		other, ok := b.(Tuple)
-		return ok && slices.EqualFunc(a, other, equal)
+	case []any, Tuple:
+		items, _ := sequence(a)
+		others, ok := sequence(b)
+		if !ok || typeName(a) != typeName(b) || len(items) != len(others) {
+			return false
+		}
+		e.charge(len(items))
+		return slices.EqualFunc(items, others, func(v, w any) bool { return equalAt(e, v, w, depth+1) })
 	case *Dict:
 		other, ok := b.(*Dict)
 		if !ok || len(a.keys) != len(other.keys) {
 			return false
 		}
-		for key, v := range a.values {
-			w, ok := other.values[key]
-			if !ok || !equal(v, w) {
+		e.charge(len(a.keys))
+		for i, key := range a.keys {
+			v, ok := other.get(e, key)
+			if !ok || !equalAt(e, a.values[i], v, depth+1) {
 				return false
 			}
 		}
@@ -58,35 +103,30 @@ func equal(a, b any) bool {
 }
 
 // order compares two values as <=> would.
-func order(line int, op string, a, b any) int {
-	defined(line, a, b)
-	_, f1, _, ok1 := numeric(a)
-	_, f2, _, ok2 := numeric(b)
-	if ok1 && ok2 {
-		switch {
-		case f1 < f2:
-			return -1
-		case f1 > f2:
-			return 1
-		}
-		return 0
+func order(e eval, op string, a, b any) int {
+	defined(e, a, b)
+	e.charge(1)
+	if order, ok := compareNumbers(a, b); ok {
+		return order
 	}
 	s1, ok1 := a.(string)
 	s2, ok2 := b.(string)
 	if ok1 && ok2 {
+		e.chargeText(min(len(s1), len(s2)))
 		return strings.Compare(s1, s2)
 	}
 	l1, ok1 := sequence(a)
 	l2, ok2 := sequence(b)
 	if ok1 && ok2 && typeName(a) == typeName(b) {
 		for i := range min(len(l1), len(l2)) {
-			if !equal(l1[i], l2[i]) {
-				return order(line, op, l1[i], l2[i])
+			e.charge(1)
+			if !equal(e, l1[i], l2[i]) { // which bounds the depth
+				return order(e, op, l1[i], l2[i])
 			}
 		}
 		return len(l1) - len(l2)
 	}
-	fail(line, "'%s' not supported between instances of '%s' and '%s'", op, typeName(a), typeName(b))
+	e.fail("'%s' not supported between instances of '%s' and '%s'", op, typeName(a), typeName(b))
 	return 0
 }
 
@@ -100,42 +140,48 @@ func sequence(v any) ([]any, bool) {
 	return nil, false
 }
 
-func compare(line int, op string, a, b any) bool {
+func compare(e eval, op string, a, b any) bool {
 	switch op {
 	case "==":
-		return equal(a, b)
+		return equal(e, a, b)
 	case "!=":
-		return !equal(a, b)
+		return !equal(e, a, b)
 	case "in":
-		return contains(line, b, a)
+		return contains(e, b, a)
 	case "not in":
-		return !contains(line, b, a)
-	case "<":
-		return order(line, op, a, b) < 0
-	case "<=":
-		return order(line, op, a, b) <= 0
-	case ">":
-		return order(line, op, a, b) > 0
+		return !contains(e, b, a)
 	}
-	return order(line, op, a, b) >= 0
+	n := order(e, op, a, b)
+	switch {
+	case isNaN(a) || isNaN(b):
+		return false
+	case op == "<":
+		return n < 0
+	case op == "<=":
+		return n <= 0
+	case op == ">":
+		return n > 0
+	}
+	return n >= 0
 }
 
 // contains is item in of.
-func contains(line int, of, item any) bool {
+func contains(e eval, of, item any) bool {
 	switch of := of.(type) {
 	case string:
 		s, ok := item.(string)
 		if !ok {
-			defined(line, item)
-			fail(line, "'in <string>' requires string as left operand, not %s", typeName(item))
+			defined(e, item)
+			e.fail("'in <string>' requires string as left operand, not %s", typeName(item))
 		}
+		e.chargeText(len(of))
 		return strings.Contains(of, s)
 	case *Dict:
-		_, found := of.get(item)
+		_, found := of.get(e, item)
 		return found
 	case []any, Tuple, Undefined:
-		return slices.ContainsFunc(list(line, of), func(v any) bool { return equal(v, item) })
+		return slices.ContainsFunc(list(e, of), func(v any) bool { return equal(e, v, item) })
 	}
-	fail(line, "argument of type '%s' is not iterable", typeName(of))
+	e.fail("argument of type '%s' is not iterable", typeName(of))
 	return false
 }

@@ -27,11 +27,11 @@ func (p *parser) comparison() expression {
 			return first
 		default:
 			return func(s *state) any {
-				s.step(line)
+				e := s.step(line)
 				left := first(s)
 				for i, op := range ops {
 					right := rest[i](s)
-					if !compare(line, op, left, right) {
+					if !compare(e, op, left, right) {
 						return false
 					}
 					left = right

@@ -1,59 +1,92 @@
 package template
 
 import (
+	"fmt"
 	"math"
+	"strings"
 )
 
 // Dict is a mapping in the order in which its keys came.
 type Dict struct {
-	keys   []any
-	values map[any]any
+	keys, values []any
+	places       map[any]int // by hashable key: where the key is in keys, and its value in values
 }
 
-// NewDict returns a dict of keys and values in turn.
+// NewDict returns a dict of keys, which are texts, and values in turn.
 func NewDict(pairs ...any) *Dict {
 	d := &Dict{}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		d.set(0, pairs[i], pairs[i+1])
+		d.put(pairs[i], pairs[i], pairs[i+1])
 	}
 	return d
 }
 
-func (d *Dict) set(line int, key, value any) {
-	key = hashable(line, key)
-	if d.values == nil {
-		d.values = map[any]any{}
+func (d *Dict) set(e eval, key, value any) { d.put(hashable(e, key), key, value) }
+
+func (d *Dict) put(hashed, key, value any) {
+	if i, known := d.places[hashed]; known {
+		d.values[i] = value
+		return
 	}
-	if _, known := d.values[key]; !known {
-		d.keys = append(d.keys, key)
+	if d.places == nil {
+		d.places = map[any]int{}
 	}
-	d.values[key] = value
+	d.places[hashed] = len(d.keys)
+	d.keys = append(d.keys, key)
+	d.values = append(d.values, value)
 }
 
-func (d *Dict) get(key any) (any, bool) {
+func (d *Dict) get(e eval, key any) (any, bool) {
 	switch key.(type) {
-	case nil, bool, int, float64, string:
-		v, ok := d.values[hashable(0, key)]
-		return v, ok
+	case nil, bool, int, float64, string, Tuple:
+	default:
+		return nil, false
+	}
+	if i, ok := d.places[hashable(e, key)]; ok {
+		return d.values[i], true
 	}
 	return nil, false
 }
 
-// hashable returns the form of a key: numbers that are equal are one key.
-func hashable(line int, key any) any {
+// hashable returns the form of a key that a Go map can have: numbers that are equal are one key.
+func hashable(e eval, key any) any { return hashableAt(e, key, 0) }
+
+func hashableAt(e eval, key any, depth int) any {
 	switch k := key.(type) {
-	case nil, int, string:
+	case nil, int:
+		return k
+	case string:
+		e.chargeText(len(k))
 		return k
 	case bool:
 		return number01(k)
 	case float64:
-		if k == math.Trunc(k) && math.Abs(k) < 1<<53 {
+		if k == math.Trunc(k) && k >= math.MinInt && k < -math.MinInt {
 			return int(k)
 		}
 		return k
+	case Undefined:
+		return Undefined{}
+	case Tuple:
+		e.checkDepth(depth)
+		return hashableTuple(e, k, depth)
 	}
-	fail(line, "unhashable type: '%s'", typeName(key))
+	e.fail("unhashable type: '%s'", typeName(key))
 	return nil
+}
+
+// tupleKey is a tuple as a key: equal tuples, and no others, have equal texts.
+type tupleKey string
+
+func hashableTuple(e eval, items Tuple, depth int) tupleKey {
+	var b strings.Builder
+	for _, item := range list(e, items) {
+		element := hashableAt(e, item, depth+1)
+		text := fmt.Sprint(element)
+		e.chargeText(len(text))
+		fmt.Fprintf(&b, "%T %d %s,", element, len(text), text)
+	}
+	return tupleKey(b.String())
 }
 
 func number01(b bool) int {
@@ -66,20 +99,14 @@ func number01(b bool) int {
 func dictMethod(d *Dict, name string) any {
 	switch name {
 	case "items":
-		return Function(func(*Call) any { return d.items() })
+		return Function(func(c *Call) any { return d.items(c.eval) })
 	case "keys":
 		return Function(func(*Call) any { return d.keys })
 	case "values":
-		return Function(func(*Call) any {
-			values := make([]any, len(d.keys))
-			for i, key := range d.keys {
-				values[i] = d.values[key]
-			}
-			return values
-		})
+		return Function(func(*Call) any { return d.values })
 	case "get":
 		return Function(func(c *Call) any {
-			if v, ok := d.get(c.argument(0, "key", nil)); ok {
+			if v, ok := d.get(c.eval, c.argument(0, "key", nil)); ok {
 				return v
 			}
 			return c.argument(1, "default", nil)
@@ -88,17 +115,18 @@ func dictMethod(d *Dict, name string) any {
 		return Function(func(*Call) any { return d })
 	case "update", "pop", "popitem", "setdefault", "clear":
 		return Function(func(c *Call) any {
-			fail(c.Line, "access to attribute '%s' of 'dict' object is unsafe.", name)
+			c.fail("access to attribute '%s' of 'dict' object is unsafe.", name)
 			return nil
 		})
 	}
 	return nil
 }
 
-func (d *Dict) items() []any {
+func (d *Dict) items(e eval) []any {
+	e.charge(len(d.keys))
 	pairs := make([]any, len(d.keys))
 	for i, key := range d.keys {
-		pairs[i] = Tuple{key, d.values[key]}
+		pairs[i] = Tuple{key, d.values[i]}
 	}
 	return pairs
 }

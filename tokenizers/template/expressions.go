@@ -8,7 +8,7 @@ import (
 func (p *parser) expression() expression {
 	value := p.or()
 	for p.is(name, "if") {
-		p.next()
+		line := p.next().line
 		then := value
 		test := p.or()
 		otherwise := expression(func(*state) any { return Undefined{"the inline if-expression has no else section"} })
@@ -16,6 +16,7 @@ func (p *parser) expression() expression {
 			otherwise = p.expression()
 		}
 		value = func(s *state) any {
+			s.step(line)
 			if truth(test(s)) {
 				return then(s)
 			}
@@ -40,10 +41,12 @@ func (p *parser) tupleOf(one func() expression) expression {
 		}
 		items = append(items, one())
 	}
-	return func(s *state) any { return Tuple(all(items, s)) }
+	line := p.peek().line
+	return func(s *state) any { return Tuple(all(s.step(line), items, s)) }
 }
 
-func all(items []expression, s *state) []any {
+func all(e eval, items []expression, s *state) []any {
+	e.charge(len(items))
 	values := make([]any, len(items))
 	for i, item := range items {
 		values[i] = item(s)
@@ -53,10 +56,12 @@ func all(items []expression, s *state) []any {
 
 func (p *parser) or() expression {
 	left := p.and()
-	for p.skip(name, "or") {
+	for p.is(name, "or") {
+		line := p.next().line
 		a := left
 		b := p.and()
 		left = func(s *state) any {
+			s.step(line)
 			if v := a(s); truth(v) {
 				return v
 			}
@@ -68,10 +73,12 @@ func (p *parser) or() expression {
 
 func (p *parser) and() expression {
 	left := p.not()
-	for p.skip(name, "and") {
+	for p.is(name, "and") {
+		line := p.next().line
 		a := left
 		b := p.not()
 		left = func(s *state) any {
+			s.step(line)
 			if v := a(s); !truth(v) {
 				return v
 			}
@@ -82,9 +89,10 @@ func (p *parser) and() expression {
 }
 
 func (p *parser) not() expression {
-	if p.skip(name, "not") {
+	if p.is(name, "not") {
+		line := p.next().line
 		v := p.not()
-		return func(s *state) any { return !truth(v(s)) }
+		return func(s *state) any { s.step(line); return !truth(v(s)) }
 	}
 	return p.comparison()
 }
@@ -100,7 +108,7 @@ func (p *parser) binary(operand func() expression, ops ...string) expression {
 		p.next()
 		a := left
 		b := operand()
-		left = func(s *state) any { s.step(t.line); return arithmetic(t.line, t.value, a(s), b(s)) }
+		left = func(s *state) any { e := s.step(t.line); return arithmetic(e, t.value, a(s), b(s)) }
 	}
 }
 
@@ -124,9 +132,10 @@ func (p *parser) unary(filtered bool) expression {
 	switch {
 	case p.skip(operator, "-"):
 		v := p.unary(false)
-		value = func(s *state) any { return arithmetic(t.line, "-", 0, v(s)) }
+		value = func(s *state) any { e := s.step(t.line); return signed(e, "-", v(s)) }
 	case p.skip(operator, "+"):
-		value = p.unary(false)
+		v := p.unary(false)
+		value = func(s *state) any { e := s.step(t.line); return signed(e, "+", v(s)) }
 	default:
 		value = p.primary()
 	}

@@ -1,9 +1,6 @@
 package template
 
-import (
-	"html"
-	"strings"
-)
+import "html"
 
 // filter is what stands behind a |.
 type filter func(c *Call, v any) any
@@ -22,34 +19,32 @@ func init() { // some filters call others by name
 		"e":          onText(html.EscapeString),
 		"escape":     onText(html.EscapeString),
 		"float":      filterFloat,
-		"format":     func(c *Call, v any) any { return formatted(c.Line, str(v), c.Args) },
+		"format":     func(c *Call, v any) any { return formatted(c.eval, str(c.eval, v), c.Args) },
 		"indent":     filterIndent,
 		"int":        filterInt,
 		"lower":      onText(lower),
 		"replace":    filterReplace,
 		"round":      filterRound,
 		"safe":       func(_ *Call, v any) any { return v },
-		"string":     func(_ *Call, v any) any { return str(v) },
+		"string":     func(c *Call, v any) any { return str(c.eval, v) },
 		"title":      onText(titleWords),
 		"tojson":     filterJSON,
-		"trim": func(c *Call, v any) any {
-			return trimmed(str(v), c.argument(0, "chars", nil), strings.TrimFunc)
-		},
-		"truncate":  filterTruncate,
-		"upper":     onText(upper),
-		"wordcount": func(_ *Call, v any) any { return len(words.FindAllString(str(v), -1)) },
+		"trim":       filterTrim,
+		"truncate":   filterTruncate,
+		"upper":      onText(upper),
+		"wordcount":  filterWordCount,
 
-		"attr":       func(c *Call, v any) any { return attribute(c.Line, v, c.text(0)) },
+		"attr":       func(c *Call, v any) any { return attribute(c.eval, v, c.text(0)) },
 		"batch":      filterBatch,
-		"count":      func(c *Call, v any) any { return length(c.Line, v) },
+		"count":      func(c *Call, v any) any { return length(c.eval, v) },
 		"dictsort":   filterDictSort,
 		"first":      func(c *Call, v any) any { return end(c, v, 0) },
 		"groupby":    filterGroupBy,
 		"items":      filterItems,
 		"join":       filterJoin,
 		"last":       func(c *Call, v any) any { return end(c, v, -1) },
-		"length":     func(c *Call, v any) any { return length(c.Line, v) },
-		"list":       func(c *Call, v any) any { return append([]any{}, list(c.Line, v)...) },
+		"length":     func(c *Call, v any) any { return length(c.eval, v) },
+		"list":       func(c *Call, v any) any { return append([]any{}, list(c.eval, v)...) },
 		"map":        filterMap,
 		"max":        func(c *Call, v any) any { return extreme(c, v, 1) },
 		"min":        func(c *Call, v any) any { return extreme(c, v, -1) },
@@ -63,8 +58,4 @@ func init() { // some filters call others by name
 		"sum":        filterSum,
 		"unique":     filterUnique,
 	}
-}
-
-func onText(f func(string) string) filter {
-	return func(_ *Call, v any) any { return f(str(v)) }
 }

@@ -6,11 +6,30 @@ import (
 
 func filterSum(c *Call, v any) any {
 	total := c.argument(1, "start", 0)
-	for _, item := range list(c.Line, v) {
-		if by := c.argument(0, "attribute", nil); by != nil {
-			item = path(c.Line, item, by)
+	by := c.argument(0, "attribute", nil)
+	var lists []any // a total that is a list grows in place
+	_, isList := total.([]any)
+	if isList {
+		lists = slices.Clone(list(c.eval, total))
+	}
+	if _, isText := total.(string); isText {
+		c.fail("sum() can't sum strings [use ''.join(seq) instead]")
+	}
+	for _, item := range list(c.eval, v) {
+		if by != nil {
+			item = path(c.eval, item, by)
 		}
-		total = arithmetic(c.Line, "+", total, item)
+		if more, ok := item.([]any); ok && isList {
+			lists = append(lists, list(c.eval, more)...)
+			continue
+		}
+		if isList {
+			total = lists
+		}
+		total = arithmetic(c.eval, "+", total, item)
+	}
+	if isList {
+		return lists
 	}
 	return total
 }
@@ -19,12 +38,14 @@ func filterBatch(c *Call, v any) any {
 	size := c.whole(0, "linecount", 1)
 	out := []any{}
 	if size < 1 {
-		fail(c.Line, "batch needs a positive size")
+		c.fail("batch needs a positive size")
 	}
-	for chunk := range slices.Chunk(list(c.Line, v), size) {
+	with := c.argument(1, "fill_with", nil)
+	for chunk := range slices.Chunk(list(c.eval, v), size) {
 		row := slices.Clone(chunk)
-		for with := c.argument(1, "fill_with", nil); with != nil && len(row) < size; {
-			row = append(row, with)
+		if missing := size - len(row); with != nil && missing > 0 {
+			c.charge(missing)
+			row = append(row, slices.Repeat([]any{with}, missing)...)
 		}
 		out = append(out, row)
 	}
@@ -32,12 +53,14 @@ func filterBatch(c *Call, v any) any {
 }
 
 func filterSlice(c *Call, v any) any {
-	items := list(c.Line, v)
+	items := list(c.eval, v)
 	columns := c.whole(0, "slices", 1)
 	out := []any{}
 	if columns < 1 || columns > mostRange {
-		fail(c.Line, "slice needs a positive number of slices")
+		c.fail("slice needs a positive number of slices")
 	}
+	c.charge(columns)
+	with := c.argument(1, "fill_with", nil)
 	at := 0
 	for i := range columns {
 		size := len(items) / columns
@@ -47,7 +70,7 @@ func filterSlice(c *Call, v any) any {
 		}
 		column := slices.Clone(items[at : at+size])
 		at += size
-		if with := c.argument(1, "fill_with", nil); with != nil && !longer && len(items)%columns > 0 {
+		if with != nil && !longer {
 			column = append(column, with)
 		}
 		out = append(out, column)

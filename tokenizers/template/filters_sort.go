@@ -6,80 +6,112 @@ import (
 )
 
 // sortKey is what sort, unique and groupby compare: text without its case.
-func sortKey(c *Call, v, by any, caseSensitive bool) any {
+func sortKey(e eval, v, by any, caseSensitive bool) any {
 	if by != nil {
-		v = path(c.Line, v, by)
+		v = path(e, v, by)
 	}
 	if s, ok := v.(string); ok && !caseSensitive {
+		e.chargeText(len(s))
 		return strings.ToLower(s)
 	}
 	return v
 }
 
-func sorted(c *Call, items []any, by any, caseSensitive, reverse bool) []any {
-	items = slices.Clone(items)
-	slices.SortStableFunc(items, func(a, b any) int {
-		n := order(c.Line, "<", sortKey(c, a, by, caseSensitive), sortKey(c, b, by, caseSensitive))
+// keyed is an item with what it is compared by.
+type keyed struct{ key, item any }
+
+func withKeys(e eval, items []any, by any, caseSensitive bool) []keyed {
+	e.charge(len(items))
+	with := make([]keyed, len(items))
+	for i, item := range items {
+		with[i] = keyed{sortKey(e, item, by, caseSensitive), item}
+	}
+	return with
+}
+
+func sorted(e eval, items []any, by any, caseSensitive, reverse bool) []keyed {
+	with := withKeys(e, items, by, caseSensitive)
+	slices.SortStableFunc(with, func(a, b keyed) int {
+		n := order(e, "<", a.key, b.key)
 		if reverse {
 			return -n
 		}
 		return n
 	})
+	return with
+}
+
+func itemsOf(with []keyed) []any {
+	items := make([]any, len(with))
+	for i, k := range with {
+		items[i] = k.item
+	}
 	return items
 }
 
 func filterSort(c *Call, v any) any {
-	return sorted(c, list(c.Line, v), c.argument(2, "attribute", nil), truth(c.argument(1, "case_sensitive", false)), truth(c.argument(0, "reverse", false)))
+	caseSensitive := truth(c.argument(1, "case_sensitive", false))
+	return itemsOf(sorted(c.eval, list(c.eval, v), c.argument(2, "attribute", nil), caseSensitive, truth(c.argument(0, "reverse", false))))
 }
 
 func filterDictSort(c *Call, v any) any {
 	d, ok := v.(*Dict)
 	if !ok {
-		fail(c.Line, "dictsort needs a dict, not %s", typeName(v))
+		c.fail("dictsort needs a dict, not %s", typeName(v))
 	}
 	by := 0
 	if c.argument(1, "by", "key") == "value" {
 		by = 1
 	}
-	return sorted(c, d.items(), by, truth(c.argument(0, "case_sensitive", false)), truth(c.argument(2, "reverse", false)))
+	return itemsOf(sorted(c.eval, d.items(c.eval), by, truth(c.argument(0, "case_sensitive", false)), truth(c.argument(2, "reverse", false))))
 }
 
 func filterGroupBy(c *Call, v any) any {
 	by := c.argument(0, "attribute", nil)
 	groups := []any{}
-	for _, item := range sorted(c, list(c.Line, v), by, false, false) {
-		key := path(c.Line, item, by)
-		if n := len(groups); n > 0 && equal(groups[n-1].(Tuple)[0], key) {
-			group := groups[n-1].(Tuple)
-			group[1] = append(group[1].([]any), item)
-			continue
+	var members []any
+	var last any // the key of members
+	flush := func() {
+		if len(members) > 0 {
+			groups = append(groups, Tuple{path(c.eval, members[0], by), members})
 		}
-		groups = append(groups, Tuple{key, []any{item}})
+		members = nil
 	}
+	for _, k := range sorted(c.eval, list(c.eval, v), by, truth(c.argument(2, "case_sensitive", false)), false) {
+		if len(members) > 0 && !equal(c.eval, last, k.key) {
+			flush()
+		}
+		last = k.key
+		members = append(members, k.item)
+	}
+	flush()
 	return groups
 }
 
 func filterUnique(c *Call, v any) any {
 	out := []any{}
-	keys := []any{}
-	for _, item := range list(c.Line, v) {
-		key := sortKey(c, item, c.argument(1, "attribute", nil), truth(c.argument(0, "case_sensitive", false)))
-		if !slices.ContainsFunc(keys, func(k any) bool { return equal(k, key) }) {
-			out = append(out, item)
-			keys = append(keys, key)
+	seen := map[any]bool{}
+	caseSensitive := truth(c.argument(0, "case_sensitive", false))
+	for _, k := range withKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), caseSensitive) {
+		hashed := hashable(c.eval, k.key)
+		if !seen[hashed] {
+			seen[hashed] = true
+			out = append(out, k.item)
 		}
 	}
 	return out
 }
 
 func extreme(c *Call, v any, sign int) any {
-	by := c.argument(1, "attribute", nil)
-	sensitive := truth(c.argument(0, "case_sensitive", false))
-	var best any = Undefined{"No aggregated item, sequence was empty."}
-	for i, item := range list(c.Line, v) {
-		if i == 0 || sign*order(c.Line, "<", sortKey(c, item, by, sensitive), sortKey(c, best, by, sensitive)) > 0 {
-			best = item
+	with := withKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), truth(c.argument(0, "case_sensitive", false)))
+	if len(with) == 0 {
+		return Undefined{"No aggregated item, sequence was empty."}
+	}
+	best := with[0]
+	for _, k := range with[1:] {
+		if sign*order(c.eval, "<", k.key, best.key) > 0 {
+			best = k
 		}
 	}
-	return best
+	return best.item
 }

@@ -1,14 +1,20 @@
 package template
 
 import (
-	"math"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 )
 
-var words = regexp.MustCompile(`[\pL\pN_]+`)
+// scanned is str(v) of a value whose whole text is about to be read.
+func (c *Call) scanned(v any) string {
+	text := str(c.eval, v)
+	c.chargeText(len(text))
+	return text
+}
+
+func onText(f func(string) string) filter {
+	return func(c *Call, v any) any { return f(c.scanned(v)) }
+}
 
 // titleWords is Jinja's title: words begin after space, hyphen or bracket.
 func titleWords(s string) string {
@@ -23,27 +29,23 @@ func titleWords(s string) string {
 	}, s)
 }
 
-func filterAbs(c *Call, v any) any {
-	n, f, whole, ok := numeric(v)
-	switch {
-	case !ok:
-		fail(c.Line, "bad operand type for abs(): '%s'", typeName(v))
-	case whole && n < 0:
-		return -n
-	case whole:
-		return n
-	}
-	return math.Abs(f)
-}
-
 func filterCenter(c *Call, v any) any {
-	s := str(v)
-	room := min(max(0, c.whole(0, "width", 80)-length(c.Line, s)), 1<<20)
+	s := str(c.eval, v)
+	size := length(c.eval, s)
+	room := max(0, c.whole(0, "width", 80)-size)
 	left := room / 2
-	if width := room + length(c.Line, s); room%2 == 1 && width%2 == 1 {
+	if room%2 == 1 && (room+size)%2 == 1 {
 		left++ // as CPython does
 	}
-	return strings.Repeat(" ", left) + s + strings.Repeat(" ", room-left)
+	c.chargeText(len(s))
+	return c.padding(" ", left) + s + c.padding(" ", room-left)
+}
+
+// padding repeats a character.
+func (c *Call) padding(with string, n int) string {
+	n = max(0, n)
+	c.chargeText(n)
+	return strings.Repeat(with, n)
 }
 
 func filterDefault(c *Call, v any) any {
@@ -54,46 +56,25 @@ func filterDefault(c *Call, v any) any {
 	return v
 }
 
-func filterFloat(c *Call, v any) any {
-	if _, f, _, ok := numeric(v); ok {
-		return f
-	}
-	if f, err := strconv.ParseFloat(strings.TrimSpace(str(v)), 64); err == nil {
-		return f
-	}
-	return c.argument(0, "default", 0.0)
-}
-
-func filterInt(c *Call, v any) any {
-	if n, f, whole, ok := numeric(v); ok {
-		if whole {
-			return n
-		}
-		return int(f)
-	}
-	text := strings.TrimSpace(str(v))
-	if n, err := strconv.ParseInt(text, c.whole(1, "base", 10), 64); err == nil {
-		return int(n)
-	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return int(f)
-	}
-	return c.argument(0, "default", 0)
-}
-
 func filterIndent(c *Call, v any) any {
 	by, ok := c.argument(0, "width", 4).(string)
 	if !ok {
-		by = strings.Repeat(" ", min(max(0, c.whole(0, "width", 4)), 1<<10))
+		by = c.padding(" ", c.whole(0, "width", 4))
 	}
-	lines := strings.Split(str(v), "\n")
-	for i, line := range lines {
-		if i == 0 && !truth(c.argument(1, "first", false)) || line == "" && !truth(c.argument(2, "blank", false)) {
-			continue
+	first := truth(c.argument(1, "first", false))
+	blank := truth(c.argument(2, "blank", false))
+	var b strings.Builder
+	for i, line := range lines(c.eval, c.scanned(v)+"\n", false) {
+		if i > 0 {
+			b.WriteByte('\n')
 		}
-		lines[i] = by + line
+		if i == 0 && first || i > 0 && (line != "" || blank) {
+			c.chargeText(len(by))
+			b.WriteString(by)
+		}
+		b.WriteString(line.(string))
 	}
-	return strings.Join(lines, "\n")
+	return b.String()
 }
 
 func filterReplace(c *Call, v any) any {
@@ -101,37 +82,50 @@ func filterReplace(c *Call, v any) any {
 	if c.argument(2, "count", nil) != nil {
 		most = c.whole(2, "count", -1)
 	}
-	return strings.Replace(str(v), str(c.argument(0, "old", "")), str(c.argument(1, "new", "")), most)
+	return replaced(c.eval, str(c.eval, v), str(c.eval, c.argument(0, "old", "")), str(c.eval, c.argument(1, "new", "")), most)
 }
 
-func filterRound(c *Call, v any) any {
-	_, f, _, ok := numeric(v)
-	if !ok {
-		fail(c.Line, "type %s doesn't define __round__ method", typeName(v))
+func replaced(e eval, s, old, new string, most int) string {
+	e.chargeText(len(s))
+	n := strings.Count(s, old)
+	if most >= 0 {
+		n = min(n, most)
 	}
-	round := math.RoundToEven
-	switch c.argument(1, "method", "common") {
-	case "ceil":
-		round = math.Ceil
-	case "floor":
-		round = math.Floor
-	}
-	scale := math.Pow10(c.whole(0, "precision", 0))
-	return round(f*scale) / scale
+	e.chargeText(n * len(new))
+	return strings.Replace(s, old, new, most)
 }
 
 func filterTruncate(c *Call, v any) any {
-	s := []rune(str(v))
+	s := str(c.eval, v)
+	size := length(c.eval, s)
 	most := c.whole(0, "length", 255)
-	ending := str(c.argument(2, "end", "..."))
-	if len(s) <= most+c.whole(3, "leeway", 5) {
-		return string(s)
+	ending := str(c.eval, c.argument(2, "end", "..."))
+	if size <= most+c.whole(3, "leeway", 5) {
+		return s
 	}
-	cut := string(s[:max(0, most-length(c.Line, ending))])
+	cut := s[:byteOffset(s, min(size, max(0, most-length(c.eval, ending))), size)]
 	if !truth(c.argument(1, "killwords", false)) {
 		if space := strings.LastIndexByte(cut, ' '); space >= 0 {
 			cut = cut[:space]
 		}
 	}
-	return cut + ending
+	return concatenatedText(c.eval, cut, ending)
+}
+
+// filterWordCount counts the runs of letters, digits and underscores.
+func filterWordCount(c *Call, v any) any {
+	words := 0
+	within := false
+	for _, r := range c.scanned(v) {
+		was := within
+		within = r == '_' || isAlnum(r)
+		if within && !was {
+			words++
+		}
+	}
+	return words
+}
+
+func filterTrim(c *Call, v any) any {
+	return c.trimmed(str(c.eval, v), strings.TrimFunc)
 }

@@ -7,11 +7,11 @@ var globals = map[string]any{
 		d := &Dict{}
 		if len(c.Args) > 0 {
 			for _, pair := range filterItems(c, c.Args[0]).([]any) {
-				d.set(c.Line, pair.(Tuple)[0], pair.(Tuple)[1])
+				d.set(c.eval, pair.(Tuple)[0], pair.(Tuple)[1])
 			}
 		}
 		for _, name := range c.names {
-			d.set(c.Line, name, c.Named[name])
+			d.set(c.eval, name, c.Named[name])
 		}
 		return d
 	}),
@@ -23,7 +23,7 @@ var globals = map[string]any{
 		return ns
 	}),
 	"raise_exception": Function(func(c *Call) any {
-		panic(&Error{Line: c.Line, Message: str(c.argument(0, "message", "")), Raised: true})
+		panic(&Error{Line: c.line, Message: str(c.eval, c.argument(0, "message", "")), Raised: true})
 	}),
 }
 
@@ -39,14 +39,26 @@ func rangeOf(c *Call) any {
 		step = c.whole(2, "", 1)
 	}
 	if step == 0 {
-		fail(c.Line, "range() arg 3 must not be zero")
+		c.fail("range() arg 3 must not be zero")
 	}
-	items := []any{}
-	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
-		if len(items) == mostRange {
-			fail(c.Line, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", mostRange)
-		}
-		items = append(items, i)
+	count := 0 // start and stop may be too far apart for an int, but not for a uint
+	if step > 0 && stop > start {
+		count = rangeLength(uint(stop)-uint(start), uint(step))
+	}
+	if step < 0 && stop < start {
+		count = rangeLength(uint(start)-uint(stop), -uint(step))
+	}
+	if count > mostRange {
+		c.fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", mostRange)
+	}
+	c.charge(count)
+	items := make([]any, count)
+	for i := range items {
+		items[i] = start + i*step
 	}
 	return items
+}
+
+func rangeLength(distance, step uint) int {
+	return int(min((distance-1)/step+1, mostRange+1))
 }

@@ -1,8 +1,7 @@
 package template
 
 import (
-	"bytes"
-	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -12,45 +11,39 @@ import (
 // of keys unless asked to sort.
 func filterJSON(c *Call, v any) any {
 	w := &jsonWriter{
-		call: c, comma: ", ", colon: ": ",
+		eval: c.eval, comma: ", ", colon: ": ",
 		ascii: truth(c.argument(0, "ensure_ascii", false)), sort: truth(c.argument(3, "sort_keys", false)),
 	}
 	switch indent := c.argument(1, "indent", nil).(type) {
 	case int:
 		w.lines = true
 		w.comma = ","
-		w.indent = strings.Repeat(" ", min(max(0, indent), 64))
+		w.indent = c.padding(" ", indent)
 	case string:
 		w.lines = true
 		w.comma = ","
 		w.indent = indent
 	}
 	if separators, ok := sequence(c.argument(2, "separators", nil)); ok && len(separators) == 2 {
-		w.comma = str(separators[0])
-		w.colon = str(separators[1])
+		w.comma = str(c.eval, separators[0])
+		w.colon = str(c.eval, separators[1])
 	}
 	w.value(v, 0)
 	return w.String()
 }
 
 type jsonWriter struct {
+	eval
 	strings.Builder
-	call                 *Call
 	indent, comma, colon string
 	lines, ascii, sort   bool
 }
 
 func (w *jsonWriter) value(v any, depth int) {
-	if depth > mostDepth {
-		fail(w.call.Line, "value is nested too deeply")
-	}
+	w.checkDepth(depth)
 	switch v := v.(type) {
-	case nil:
-		w.WriteString("null")
-	case bool:
-		w.WriteString(strconv.FormatBool(v))
-	case int, float64:
-		w.WriteString(python(v))
+	case nil, bool, int, float64:
+		w.WriteString(jsonScalar(v))
 	case string:
 		w.text(v)
 	case []any:
@@ -58,30 +51,62 @@ func (w *jsonWriter) value(v any, depth int) {
 	case Tuple:
 		w.value([]any(v), depth)
 	case *Dict:
-		keys := v.keys
-		if w.sort {
-			keys = sorted(w.call, keys, nil, true, false)
-		}
-		w.group('{', '}', len(keys), depth, func(i int) {
-			w.key(keys[i])
-			w.WriteString(w.colon)
-			w.value(v.values[keys[i]], depth+1)
-		})
+		w.dict(v, depth)
 	default:
-		fail(w.call.Line, "Object of type %s is not JSON serializable", typeName(v))
+		w.fail("Object of type %s is not JSON serializable", typeName(v))
 	}
 }
 
-func (w *jsonWriter) key(key any) {
-	if key == nil {
-		key = "null"
+// jsonScalar writes None, a truth value or a number, as a value and as a key.
+func jsonScalar(v any) string {
+	switch v := v.(type) {
+	case bool:
+		return strconv.FormatBool(v)
+	case int:
+		return strconv.Itoa(v)
+	case float64:
+		switch {
+		case math.IsNaN(v):
+			return "NaN"
+		case math.IsInf(v, 1):
+			return "Infinity"
+		case math.IsInf(v, -1):
+			return "-Infinity"
+		}
+		return floating(v)
 	}
-	w.text(str(key))
+	return "null"
+}
+
+func (w *jsonWriter) dict(d *Dict, depth int) {
+	var places []int // of the members in the order in which they are written
+	if w.sort {
+		for _, k := range sorted(w.eval, d.keys, nil, true, false) {
+			places = append(places, d.places[hashable(w.eval, k.key)])
+		}
+	}
+	w.group('{', '}', len(d.keys), depth, func(i int) {
+		if w.sort {
+			i = places[i]
+		}
+		switch key := d.keys[i].(type) {
+		case string:
+			w.text(key)
+		case nil, bool, int, float64:
+			w.text(jsonScalar(key))
+		default:
+			w.fail("keys must be str, int, float, bool or None, not %s", typeName(key))
+		}
+		w.WriteString(w.colon)
+		w.value(d.values[i], depth+1)
+	})
 }
 
 func (w *jsonWriter) group(open, shut byte, n, depth int, member func(int)) {
+	w.charge(n)
 	w.WriteByte(open)
 	for i := range n {
+		w.chargeText(len(w.comma) + len(w.colon))
 		if i > 0 {
 			w.WriteString(w.comma)
 		}
@@ -96,31 +121,29 @@ func (w *jsonWriter) group(open, shut byte, n, depth int, member func(int)) {
 
 func (w *jsonWriter) line(depth int) {
 	if w.lines {
+		w.chargeText(len(w.indent) * depth)
 		w.WriteString("\n" + strings.Repeat(w.indent, depth))
 	}
 }
 
+// jsonEscapes are the characters that json.dumps escapes by a letter.
+var jsonEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+
 func (w *jsonWriter) text(s string) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		fail(w.call.Line, "%s", err)
-	}
-	quoted := strings.TrimSuffix(b.String(), "\n")
-	// Go escapes these two for JavaScript's sake; Python does not.
-	quoted = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(quoted)
-	if !w.ascii {
-		w.WriteString(quoted)
-		return
-	}
-	for _, r := range quoted {
-		if r < 0x80 {
-			w.WriteByte(byte(r))
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			w.WriteString(`\u` + hex(rune(unit), 4))
+	w.chargeText(len(s))
+	w.WriteByte('"')
+	for _, r := range s {
+		short, escaped := jsonEscapes[r]
+		switch {
+		case escaped:
+			w.WriteString(short)
+		case r < ' ' || w.ascii && r > '~':
+			for _, unit := range utf16.Encode([]rune{r}) {
+				w.WriteString(`\u` + hex(rune(unit), 4))
+			}
+		default:
+			w.WriteRune(r)
 		}
 	}
+	w.WriteByte('"')
 }

@@ -41,12 +41,7 @@ func (l *lexer) fail(message string) {
 // data reads up to the next tag and then the tag.
 func (l *lexer) data() {
 	rest := l.source[l.at:]
-	start := len(rest)
-	for _, open := range []string{"{%", "{{", "{#"} {
-		if i := strings.Index(rest, open); i >= 0 {
-			start = min(start, i)
-		}
-	}
+	start := nextTag(rest)
 	if start == len(rest) {
 		l.text(rest)
 		l.at = len(l.source)
@@ -71,6 +66,20 @@ func (l *lexer) data() {
 	case !l.raw():
 		l.add(blockBegin, "")
 		l.expression("%}", blockEnd)
+	}
+}
+
+// nextTag is where the next tag begins, or the length of s. It reads no further.
+func nextTag(s string) int {
+	for at := 0; ; at++ {
+		brace := strings.IndexByte(s[at:], '{')
+		if brace < 0 {
+			return len(s)
+		}
+		at += brace
+		if at+1 < len(s) && strings.IndexByte("%{#", s[at+1]) >= 0 {
+			return at
+		}
 	}
 }
 

@@ -14,11 +14,11 @@ func (p *parser) primary() expression {
 	case name:
 		return p.named(t)
 	case text:
-		value := t.value
+		values := []string{t.value}
 		for p.peek().kind == text {
-			value += p.next().value
+			values = append(values, p.next().value)
 		}
-		return constant(value)
+		return constant(strings.Join(values, ""))
 	case integer, float:
 		return number(t)
 	case operator:
@@ -26,7 +26,7 @@ func (p *parser) primary() expression {
 		case "(":
 			return p.parenthesis()
 		case "[":
-			return p.listLiteral()
+			return p.listLiteral(t.line)
 		case "{":
 			return p.dictLiteral(t.line)
 		}
@@ -58,9 +58,11 @@ func (p *parser) named(t token) expression {
 func number(t token) expression {
 	digits := strings.ReplaceAll(t.value, "_", "")
 	if t.kind == integer {
-		if n, err := strconv.Atoi(digits); err == nil {
-			return constant(n)
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			fail(t.line, "integer overflow: %s is beyond 64 bits", t.value)
 		}
+		return constant(n)
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) { // too large a number is infinite, as in Python
@@ -78,7 +80,7 @@ func (p *parser) parenthesis() expression {
 	return value
 }
 
-func (p *parser) listLiteral() expression {
+func (p *parser) listLiteral(line int) expression {
 	var items []expression
 	for !p.is(operator, "]") {
 		if len(items) > 0 {
@@ -90,7 +92,7 @@ func (p *parser) listLiteral() expression {
 		items = append(items, p.expression())
 	}
 	p.next()
-	return func(s *state) any { return all(items, s) }
+	return func(s *state) any { return all(s.step(line), items, s) }
 }
 
 func (p *parser) dictLiteral(line int) expression {
@@ -108,9 +110,11 @@ func (p *parser) dictLiteral(line int) expression {
 	}
 	p.next()
 	return func(s *state) any {
+		e := s.step(line)
+		e.charge(len(keys))
 		d := &Dict{}
 		for i, key := range keys {
-			d.set(line, key(s), values[i](s))
+			d.set(e, key(s), values[i](s))
 		}
 		return d
 	}

@@ -33,7 +33,8 @@ type loopStatement struct {
 }
 
 func (f *loopStatement) run(s *state, over any, depth int) {
-	items := list(f.line, over)
+	e := s.step(f.line)
+	items := list(e, over)
 	if f.test != nil {
 		items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 			inner := s.inner(s.out)
@@ -48,8 +49,8 @@ func (f *loopStatement) run(s *state, over any, depth int) {
 	around := &Loop{items: items, depth: depth}
 	if f.recursive {
 		around.again = func(over any) string {
-			s.deeper(f.line)
-			defer s.shallower()
+			e.deeper()
+			defer e.shallower()
 			return captured([]statement{func(s *state) signal { f.run(s, over, depth+1); return done }}, s)
 		}
 	}
@@ -74,7 +75,7 @@ type Loop struct {
 	again   func(any) string
 }
 
-func (l *Loop) attribute(line int, name string) any {
+func (l *Loop) attribute(name string) any {
 	n := len(l.items)
 	switch name {
 	case "index":
@@ -108,13 +109,13 @@ func (l *Loop) attribute(line int, name string) any {
 	case "cycle":
 		return Function(func(c *Call) any {
 			if len(c.Args) == 0 {
-				fail(line, "no items for cycling given")
+				c.fail("no items for cycling given")
 			}
 			return c.Args[l.at%len(c.Args)]
 		})
 	case "changed":
 		return Function(func(c *Call) any {
-			same := l.changed != nil && equal(l.changed, c.Args)
+			same := l.changed != nil && equal(c.eval, l.changed, c.Args)
 			l.changed = c.Args
 			return !same
 		})
@@ -123,10 +124,10 @@ func (l *Loop) attribute(line int, name string) any {
 }
 
 // deeper bounds the depth of calls.
-func (s *state) deeper(line int) {
-	if s.run.depth++; s.run.depth > mostDepth {
-		fail(line, "calls are nested too deeply")
+func (e eval) deeper() {
+	if e.run.depth++; e.run.depth > mostDepth {
+		e.fail("calls are nested too deeply")
 	}
 }
 
-func (s *state) shallower() { s.run.depth-- }
+func (e eval) shallower() { e.run.depth-- }

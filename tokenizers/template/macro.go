@@ -41,8 +41,8 @@ func (p *parser) macro() statement {
 // function is a macro: what its body writes, with the arguments as names.
 func (ps parameters) function(called string, body []statement, s *state) Function {
 	return func(c *Call) any {
-		s.deeper(c.Line)
-		defer s.shallower()
+		c.deeper()
+		defer c.shallower()
 		var out strings.Builder
 		inner := s.inner(&out)
 		names := inner.vars.names
@@ -80,7 +80,8 @@ func (p *parser) callBlock(line int) statement {
 	return func(s *state) signal {
 		inner := s.inner(s.out)
 		inner.vars.names[callerName] = ps.function("caller", body, s)
-		s.write(line, str(call(inner)))
+		e := s.step(line)
+		s.write(line, str(e, call(inner)))
 		return done
 	}
 }

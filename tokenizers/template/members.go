@@ -3,15 +3,15 @@ package template
 import "unicode/utf8"
 
 // attribute is of.name: an attribute or method, else a member of that key.
-func attribute(line int, of any, name string) any {
+func attribute(e eval, of any, name string) any {
 	switch v := of.(type) {
 	case Undefined:
-		defined(line, v)
+		defined(e, v)
 	case *Dict:
 		if method := dictMethod(v, name); method != nil {
 			return method
 		}
-		if member, ok := v.get(name); ok {
+		if member, ok := v.get(e, name); ok {
 			return member
 		}
 	case *Namespace:
@@ -19,13 +19,14 @@ func attribute(line int, of any, name string) any {
 			return member
 		}
 	case *Loop:
-		return v.attribute(line, name)
+		return v.attribute(name)
 	case string:
 		if method, ok := stringMethods[name]; ok {
 			return Function(func(c *Call) any { return method(c, v) })
 		}
 	case []any, Tuple:
-		if method := sequenceMethod(list(line, v), name); method != nil {
+		items, _ := sequence(v)
+		if method := sequenceMethod(items, name); method != nil {
 			return method
 		}
 	}
@@ -33,57 +34,86 @@ func attribute(line int, of any, name string) any {
 }
 
 // item is of[key]: a member, else an attribute.
-func item(line int, of, key any) any {
-	defined(line, of)
+func item(e eval, of, key any) any {
+	defined(e, of)
 	switch v := of.(type) {
 	case *Dict:
-		if member, ok := v.get(key); ok {
+		if member, ok := v.get(e, key); ok {
 			return member
 		}
-	case []any, Tuple:
+	case []any, Tuple, string:
 		if n, ok := key.(int); ok {
-			return element(list(line, v), n)
-		}
-	case string:
-		if n, ok := key.(int); ok {
-			return element(list(line, v), n)
+			return element(e, v, n)
 		}
 	}
 	if name, ok := key.(string); ok {
 		if _, isDict := of.(*Dict); !isDict || dictMethod(of.(*Dict), name) != nil {
-			return attribute(line, of, name)
+			return attribute(e, of, name)
 		}
 	}
-	return missing(of, str(key))
+	return missing(of, str(e, key))
 }
 
-func element(items []any, n int) any {
-	if n < 0 {
+// element is the n-th element of a list or tuple, or character of a text.
+func element(e eval, of any, n int) any {
+	items, _ := sequence(of)
+	text, isText := of.(string)
+	switch {
+	case isText && n < 0:
+		return characterFromEnd(e, text, n)
+	case isText:
+		return character(e, text, n)
+	case n < 0:
 		n += len(items)
 	}
 	if n < 0 || n >= len(items) {
-		return Undefined{"list index out of range"}
+		return outOfRange
 	}
 	return items[n]
+}
+
+var outOfRange = Undefined{"list index out of range"}
+
+func character(e eval, text string, n int) any {
+	e.chargeText(min(n, len(text)))
+	for _, r := range text {
+		if n == 0 {
+			return string(r)
+		}
+		n--
+	}
+	return outOfRange
+}
+
+func characterFromEnd(e eval, text string, n int) any {
+	e.chargeText(min(-(n + 1), len(text)))
+	for text != "" {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if n++; n == 0 {
+			return string(r)
+		}
+		text = text[:len(text)-size]
+	}
+	return outOfRange
 }
 
 func sequenceMethod(items []any, name string) any {
 	switch name {
 	case "index":
 		return Function(func(c *Call) any {
-			for i, item := range items {
-				if equal(item, c.argument(0, "value", nil)) {
+			for i, item := range list(c.eval, items) {
+				if equal(c.eval, item, c.argument(0, "value", nil)) {
 					return i
 				}
 			}
-			fail(c.Line, "%s is not in list", python(c.argument(0, "value", nil)))
+			c.fail("%s is not in list", python(c.eval, c.argument(0, "value", nil)))
 			return nil
 		})
 	case "count":
 		return Function(func(c *Call) any {
 			n := 0
-			for _, item := range items {
-				n += number01(equal(item, c.argument(0, "value", nil)))
+			for _, item := range list(c.eval, items) {
+				n += number01(equal(c.eval, item, c.argument(0, "value", nil)))
 			}
 			return n
 		})
@@ -91,7 +121,7 @@ func sequenceMethod(items []any, name string) any {
 		return Function(func(*Call) any { return items })
 	case "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse":
 		return Function(func(c *Call) any {
-			fail(c.Line, "access to attribute '%s' of 'list' object is unsafe.", name)
+			c.fail("access to attribute '%s' of 'list' object is unsafe.", name)
 			return nil
 		})
 	}
@@ -99,15 +129,19 @@ func sequenceMethod(items []any, name string) any {
 }
 
 // length is len(v).
-func length(line int, v any) int {
+func length(e eval, v any) int {
 	switch v := v.(type) {
 	case string:
+		e.chargeText(len(v))
 		return utf8.RuneCountInString(v)
 	case *Dict:
 		return len(v.keys)
-	case []any, Tuple, Undefined:
-		return len(list(line, v))
+	case []any, Tuple:
+		items, _ := sequence(v)
+		return len(items)
+	case Undefined:
+		return 0
 	}
-	fail(line, "object of type '%s' has no len()", typeName(v))
+	e.fail("object of type '%s' has no len()", typeName(v))
 	return 0
 }

@@ -65,7 +65,7 @@ func (p *parser) until(ends ...string) (body []statement) {
 		case variableBegin:
 			value := p.tuple()
 			p.expect(variableEnd, "")
-			body = append(body, func(s *state) signal { s.step(t.line); s.write(t.line, str(value(s))); return done })
+			body = append(body, func(s *state) signal { e := s.step(t.line); s.write(t.line, str(e, value(s))); return done })
 		case blockBegin:
 			if tag := p.peek(); slices.Contains(ends, tag.value) {
 				return body

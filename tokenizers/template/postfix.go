@@ -23,10 +23,10 @@ func (p *parser) attribute(of expression) expression {
 	t := p.next()
 	switch t.kind {
 	case name:
-		return func(s *state) any { s.step(t.line); return attribute(t.line, of(s), t.value) }
+		return func(s *state) any { e := s.step(t.line); return attribute(e, of(s), t.value) }
 	case integer:
 		if n, err := strconv.Atoi(t.value); err == nil {
-			return func(s *state) any { return item(t.line, of(s), n) }
+			return func(s *state) any { e := s.step(t.line); return item(e, of(s), n) }
 		}
 	}
 	fail(t.line, "expected name or number, got %s", t)
@@ -52,10 +52,10 @@ func (p *parser) subscript(of expression, line int) expression {
 		if key == nil {
 			fail(line, "expected an index")
 		}
-		return func(s *state) any { s.step(line); return item(line, of(s), key(s)) }
+		return func(s *state) any { e := s.step(line); return item(e, of(s), key(s)) }
 	}
 	return func(s *state) any {
-		s.step(line)
+		e := s.step(line)
 		value := of(s)
 		var at [3]any
 		for i, bound := range bounds {
@@ -63,7 +63,7 @@ func (p *parser) subscript(of expression, line int) expression {
 				at[i] = bound(s)
 			}
 		}
-		return section(line, value, at[0], at[1], at[2])
+		return section(e, value, at[0], at[1], at[2])
 	}
 }
 

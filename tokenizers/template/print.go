@@ -7,55 +7,86 @@ import (
 )
 
 // str is str(v): how a value prints.
-func str(v any) string {
+func str(e eval, v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
 	case Undefined:
 		return ""
 	}
-	return python(v)
+	return python(e, v)
 }
 
 // python is repr(v): how a value prints inside another.
-func python(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "None"
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
-	case int:
-		return strconv.Itoa(v)
-	case float64:
-		return floating(v)
-	case string:
-		return repr(v)
-	case []any:
-		return "[" + joined(v) + "]"
-	case Tuple:
-		if len(v) == 1 {
-			return "(" + python(v[0]) + ",)"
-		}
-		return "(" + joined(v) + ")"
-	case *Dict:
-		members := make([]string, len(v.keys))
-		for i, key := range v.keys {
-			members[i] = python(key) + ": " + python(v.values[key])
-		}
-		return "{" + strings.Join(members, ", ") + "}"
-	}
-	return typeName(v)
+func python(e eval, v any) string {
+	p := printer{eval: e}
+	p.value(v, 0)
+	return p.out.String()
 }
 
-func joined(items []any) string {
-	texts := make([]string, len(items))
-	for i, item := range items {
-		texts[i] = python(item)
+type printer struct {
+	eval
+	out strings.Builder
+}
+
+func (p *printer) value(v any, depth int) {
+	p.checkDepth(depth)
+	switch v := v.(type) {
+	case nil:
+		p.out.WriteString("None")
+	case bool:
+		if v {
+			p.out.WriteString("True")
+		} else {
+			p.out.WriteString("False")
+		}
+	case int:
+		p.out.WriteString(strconv.Itoa(v))
+	case float64:
+		p.out.WriteString(floating(v))
+	case string:
+		p.chargeText(len(v))
+		p.out.WriteString(repr(v))
+	case []any:
+		p.out.WriteByte('[')
+		p.items(v, depth)
+		p.out.WriteByte(']')
+	case Tuple:
+		p.out.WriteByte('(')
+		p.items(v, depth)
+		if len(v) == 1 {
+			p.out.WriteByte(',')
+		}
+		p.out.WriteByte(')')
+	case *Dict:
+		p.dict(v, depth)
+	default:
+		p.out.WriteString(typeName(v))
 	}
-	return strings.Join(texts, ", ")
+}
+
+func (p *printer) items(items []any, depth int) {
+	p.charge(len(items))
+	for i, item := range items {
+		if i > 0 {
+			p.out.WriteString(", ")
+		}
+		p.value(item, depth+1)
+	}
+}
+
+func (p *printer) dict(d *Dict, depth int) {
+	p.charge(len(d.keys))
+	p.out.WriteByte('{')
+	for i, key := range d.keys {
+		if i > 0 {
+			p.out.WriteString(", ")
+		}
+		p.value(key, depth+1)
+		p.out.WriteString(": ")
+		p.value(d.values[i], depth+1)
+	}
+	p.out.WriteByte('}')
 }
 
 // floating is repr of a float: the shortest text that reads back as it.

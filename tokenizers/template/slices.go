@@ -1,63 +1,113 @@
 package template
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // section is of[start:stop:step]; nil is a bound left out.
-func section(line int, of, start, stop, step any) any {
-	defined(line, of, start, stop, step)
-	var items []any
-	switch v := of.(type) {
-	case string, []any, Tuple:
-		items = list(line, v)
-	default:
+func section(e eval, of, start, stop, step any) any {
+	defined(e, of, start, stop, step)
+	text, isText := of.(string)
+	items, isList := sequence(of)
+	if !isText && !isList {
 		return Undefined{"'" + typeName(of) + "' object is not subscriptable"}
 	}
-	by := 1
-	if step != nil {
-		by, _, _, _ = numeric(step)
-	}
-	if by == 0 {
-		fail(line, "slice step cannot be zero")
-	}
-	picked := pick(items, start, stop, by)
-	switch of.(type) {
-	case string:
-		text := ""
-		for _, r := range picked {
-			text += r.(string)
+	for _, bound := range []any{start, stop, step} {
+		if _, _, whole, _ := numeric(bound); bound != nil && !whole {
+			return Undefined{"slice indices must be integers or None or have an __index__ method"}
 		}
-		return text
-	case Tuple:
+	}
+	n := length(e, of)
+	s := newSlice(e, n, start, stop, step)
+	if isText {
+		return s.text(e, text, n)
+	}
+	e.charge(s.count)
+	picked := make([]any, s.count)
+	for i := range picked {
+		picked[i] = items[s.at(i)]
+	}
+	if _, ok := of.(Tuple); ok {
 		return Tuple(picked)
 	}
 	return picked
 }
 
-func pick(items []any, start, stop any, by int) []any {
-	n := len(items)
+// slice is a Python slice of a sequence: count indices from start on, step apart. The bounds of newSlice are integers or nil.
+type slice struct{ start, step, count int }
+
+func newSlice(e eval, n int, start, stop, step any) slice {
+	s := slice{step: 1}
+	if step != nil {
+		s.step, _, _, _ = numeric(step)
+		s.step = min(max(s.step, -n-1), n+1)
+	}
+	if s.step == 0 {
+		e.fail("slice step cannot be zero")
+	}
 	// Bounds that lie outside are moved to low and high; those left out are first and last.
 	low := 0
 	high := n
 	first := 0
 	last := n
-	if by < 0 {
+	if s.step < 0 {
 		low = -1
 		high = n - 1
 		first = n - 1
 		last = -1
 	}
 	bound := func(v any, otherwise int) int {
-		at, _, _, ok := numeric(v)
-		if !ok {
+		if v == nil {
 			return otherwise
 		}
+		at, _, _, _ := numeric(v)
 		if at < 0 {
 			at += n
 		}
 		return min(max(at, low), high)
 	}
-	picked := []any{}
+	s.start = bound(start, first)
 	end := bound(stop, last)
-	for i := bound(start, first); by > 0 && i < end || by < 0 && i > end; i += by {
-		picked = append(picked, items[i])
+	if s.step > 0 && end > s.start {
+		s.count = (end-s.start-1)/s.step + 1
 	}
-	return picked
+	if s.step < 0 && end < s.start {
+		s.count = (s.start-end-1)/-s.step + 1
+	}
+	return s
+}
+
+func (s slice) at(i int) int { return s.start + i*s.step }
+
+// text is the slice of a text of n characters.
+func (s slice) text(e eval, text string, n int) string {
+	if s.count == 0 {
+		return ""
+	}
+	if s.step == 1 {
+		start := byteOffset(text, s.start, n)
+		return text[start : start+byteOffset(text[start:], s.count, n-s.start)]
+	}
+	e.charge(n / bytesPerStep * utf8.UTFMax)
+	characters := []rune(text)
+	var picked strings.Builder
+	for i := range s.count {
+		picked.WriteRune(characters[s.at(i)])
+	}
+	return picked.String()
+}
+
+// byteOffset is where the i-th character of a text of n characters begins.
+func byteOffset(text string, i, n int) int {
+	if len(text) == n { // ASCII
+		return i
+	}
+	for at := range text {
+		if i == 0 {
+			return at
+		}
+		i--
+	}
+	return len(text)
 }

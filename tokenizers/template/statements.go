@@ -8,7 +8,7 @@ func (p *parser) statement() statement {
 	t := p.expect(name, "")
 	switch t.value {
 	case "if":
-		return p.conditional()
+		return p.conditional(t.line)
 	case "for":
 		return p.loop(t.line)
 	case "set":
@@ -39,20 +39,21 @@ func (p *parser) statement() statement {
 	return nil
 }
 
-func (p *parser) conditional() statement {
+func (p *parser) conditional(line int) statement {
 	test := p.tuple()
 	p.expect(blockEnd, "")
 	then := p.until("elif", "else", "endif")
 	var otherwise []statement
-	switch p.next().value {
+	switch t := p.next(); t.value {
 	case "elif":
-		otherwise = []statement{p.conditional()}
+		otherwise = []statement{p.conditional(t.line)}
 	case "else":
 		otherwise = p.rest("endif")
 	default:
 		p.expect(blockEnd, "")
 	}
 	return func(s *state) signal {
+		s.step(line)
 		if truth(test(s)) {
 			return execute(then, s)
 		}
@@ -93,9 +94,10 @@ func (p *parser) target(attributes bool) func(*state, any) {
 	}
 	line := p.peek().line
 	return func(s *state, v any) {
-		values := list(line, v)
+		e := s.step(line)
+		values := list(e, v)
 		if len(values) != len(targets) {
-			fail(line, "cannot unpack %d values into %d names", len(values), len(targets))
+			e.fail("cannot unpack %d values into %d names", len(values), len(targets))
 		}
 		for i, set := range targets {
 			set(s, values[i])
@@ -112,7 +114,7 @@ func (p *parser) assignment(line int) statement {
 	}
 	filter := p.filters()
 	body := p.rest("endset")
-	return func(s *state) signal { set(s, filter(s, captured(body, s))); return done }
+	return func(s *state) signal { s.step(line); set(s, filter(s, captured(body, s))); return done }
 }
 
 func (p *parser) filterBlock(line int) statement {
@@ -120,7 +122,11 @@ func (p *parser) filterBlock(line int) statement {
 	p.at--
 	filter := p.filters()
 	body := p.rest("endfilter")
-	return func(s *state) signal { s.write(line, str(filter(s, captured(body, s)))); return done }
+	return func(s *state) signal {
+		e := s.step(line)
+		s.write(line, str(e, filter(s, captured(body, s))))
+		return done
+	}
 }
 
 // captured is what body writes, in a new scope.

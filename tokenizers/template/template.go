@@ -22,11 +22,14 @@ func (e *Error) Error() string {
 
 // Limits of one rendering, so that a template cannot hold a request without end.
 const (
-	mostSteps  = 20_000_000 // statements and expressions evaluated
+	mostSteps  = 20_000_000 // see eval
 	mostOutput = 256 << 20  // bytes written
 	mostRange  = 100_000    // as Jinja's sandbox
-	mostDepth  = 200        // of macro calls
+	mostDepth  = 200        // of macro calls, and of values inside values
 )
+
+// bytesPerStep is how much text one step reads or writes: mostSteps bound a rendering to 640 MB of text.
+const bytesPerStep = 32
 
 // Template is a parsed template. It is safe for use by many goroutines.
 type Template struct{ body []statement }
@@ -40,9 +43,13 @@ func Parse(source string) (t *Template, err error) {
 
 // Render runs the template with the given names beside the global ones. The error is an *Error.
 func (t *Template) Render(variables map[string]any) (text string, err error) {
+	return t.render(newRun(mostSteps), variables)
+}
+
+func (t *Template) render(r *run, variables map[string]any) (text string, err error) {
 	defer catch(&err)
 	var out strings.Builder
-	s := &state{out: &out, run: &run{}, vars: &frame{names: map[string]any{}}}
+	s := &state{out: &out, run: r, vars: &frame{names: map[string]any{}}}
 	for name, value := range variables {
 		s.vars.names[name] = From(value)
 	}
@@ -64,8 +71,38 @@ func catch(err *error) {
 
 // run is what all scopes of one rendering share.
 type run struct {
-	steps int
+	steps int // charged
+	limit int // of steps
 	depth int
+}
+
+func newRun(limit int) *run { return &run{limit: limit} }
+
+// eval is one evaluation: the rendering whose budget pays for it, and the line that errors name.
+//
+// Every statement and expression costs a step. Work that grows with the size of a value is charged in proportion, before it is done: a step
+// for each element of a list or dict, and one for bytesPerStep bytes of text, that are visited or made.
+type eval struct {
+	run  *run
+	line int
+}
+
+func (e eval) charge(steps int) {
+	if steps > e.run.limit-e.run.steps {
+		e.fail("the template runs too long")
+	}
+	e.run.steps += steps
+}
+
+func (e eval) chargeText(bytes int) { e.charge(bytes / bytesPerStep) }
+
+func (e eval) fail(format string, args ...any) { fail(e.line, format, args...) }
+
+// checkDepth bounds how deep values inside values are followed.
+func (e eval) checkDepth(depth int) {
+	if depth > mostDepth {
+		e.fail("value is nested too deeply")
+	}
 }
 
 // state is where a statement runs: its output and its names.
@@ -95,13 +132,15 @@ func (s *state) inner(out *strings.Builder) *state {
 	return &state{out: out, run: s.run, vars: &frame{names: map[string]any{}, parent: s.vars}}
 }
 
-func (s *state) step(line int) {
-	if s.run.steps++; s.run.steps > mostSteps {
-		panic(&Error{Line: line, Message: "the template runs too long"})
-	}
+// step charges for a statement or expression and returns its evaluation.
+func (s *state) step(line int) eval {
+	e := eval{s.run, line}
+	e.charge(1)
+	return e
 }
 
 func (s *state) write(line int, text string) {
+	s.step(line).chargeText(len(text))
 	if s.out.Len()+len(text) > mostOutput {
 		panic(&Error{Line: line, Message: "the template writes too much"})
 	}

@@ -14,6 +14,10 @@ func upper(s string) string { return cases.Upper(language.Und).String(s) }
 
 func lower(s string) string { return cases.Lower(language.Und).String(s) }
 
+func isUpper(s string) bool { return s != strings.ToLower(s) && s == strings.ToUpper(s) }
+
+func isLower(s string) bool { return s != strings.ToUpper(s) && s == strings.ToLower(s) }
+
 func isAlnum(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 func every(s string, is func(rune) bool) bool {

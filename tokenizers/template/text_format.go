@@ -2,71 +2,163 @@ package template
 
 import (
 	"fmt"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
-// formatted is the % operator, with the conversions s, r, d, i, f and x.
-func formatted(line int, format string, values []any) string {
+// formattedOperand is format % v. As in Python, a list, dict or undefined value need not be used.
+func formattedOperand(e eval, format string, v any) string {
+	values, isTuple := v.(Tuple)
+	if !isTuple {
+		values = Tuple{v}
+	}
+	switch v.(type) {
+	case []any, *Dict, Undefined:
+		if strings.Count(format, "%") == 2*strings.Count(format, "%%") {
+			values = nil
+		}
+	}
+	return formatted(e, format, values)
+}
+
+// formatted replaces the conversions of a format: s, r, d, i, f, e, g, x and o.
+func formatted(e eval, format string, values []any) string {
+	e.chargeText(len(format))
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
 			b.WriteByte(format[i])
 			continue
 		}
-		end := i + 1
-		for end < len(format) && strings.IndexByte("0123456789.+- #", format[end]) >= 0 {
-			end++
+		spec := specification.FindString(format[i:])
+		if spec == "" {
+			e.fail("incomplete format")
 		}
-		if end == len(format) {
-			fail(line, "incomplete format")
-		}
-		flags := format[i:end]
-		verb := format[end]
-		i = end
+		i += len(spec) - 1
+		verb := spec[len(spec)-1]
 		if verb == '%' {
 			b.WriteByte('%')
 			continue
 		}
 		if len(values) == 0 {
-			fail(line, "not enough arguments for format string")
+			e.fail("not enough arguments for format string")
 		}
-		b.WriteString(converted(line, flags, verb, values[0]))
+		e.charge(1)
+		b.WriteString(conversion{e, spec, verb}.of(values[0]))
 		values = values[1:]
 	}
 	if len(values) > 0 {
-		fail(line, "not all arguments converted during string formatting")
+		e.fail("not all arguments converted during string formatting")
 	}
 	return b.String()
 }
 
-func converted(line int, flags string, verb byte, v any) string {
+// specification is one conversion: flags, width, precision and verb.
+var specification = regexp.MustCompile(`^%([-+ #0]*)([0-9]*)(?:\.([0-9]*))?(.)`)
+
+type conversion struct {
+	eval
+	spec string
+	verb byte
+}
+
+// mostWidth is the largest width and precision, a limit of package fmt.
+const mostWidth = 1_000_000
+
+// of converts a value.
+func (c conversion) of(v any) string {
+	match := specification.FindStringSubmatch(c.spec)
+	flags := match[1]
+	for _, width := range match[2:4] {
+		n, _ := strconv.Atoi(width)
+		if len(width) > 7 || n > mostWidth {
+			c.fail("the width of a conversion is above %d", mostWidth)
+		}
+		c.chargeText(n)
+	}
+	layout := match[2]
+	if strings.Contains(c.spec, ".") {
+		layout += "." + match[3]
+	}
 	n, f, whole, ok := numeric(v)
 	switch {
-	case verb == 's':
-		return fmt.Sprintf(flags+"s", str(v))
-	case verb == 'r':
-		return fmt.Sprintf(flags+"s", python(v))
-	case !ok:
-		fail(line, "%%%c format: a real number is required, not %s", verb, typeName(v))
-	case verb == 'd' || verb == 'i':
-		if !whole {
-			n = int(f)
+	case c.verb == 's' || c.verb == 'r':
+		text := str(c.eval, v)
+		if c.verb == 'r' {
+			text = python(c.eval, v)
 		}
-		return fmt.Sprintf(flags+"d", n)
-	case verb == 'x' || verb == 'X' || verb == 'o':
-		return fmt.Sprintf(flags+string(verb), n)
-	case strings.IndexByte("feEgG", verb) >= 0:
-		return fmt.Sprintf(flags+string(verb), f)
+		c.chargeText(len(text))
+		if strings.Contains(flags, "-") {
+			layout = "-" + layout
+		}
+		return fmt.Sprintf("%"+layout+"s", text)
+	case !ok:
+		defined(c.eval, v)
+		c.fail("%%%c format: a real number is required, not %s", c.verb, typeName(v))
+	case c.verb == 'd' || c.verb == 'i':
+		if !whole {
+			if math.IsNaN(f) {
+				c.fail("cannot convert float NaN to integer")
+			}
+			n = wholePart(c.eval, f)
+		}
+		return fmt.Sprintf("%"+flags+layout+"d", n)
+	case c.verb == 'x' || c.verb == 'X' || c.verb == 'o':
+		if !whole {
+			c.fail("%%%c format: an integer is required, not float", c.verb)
+		}
+		if c.verb == 'o' && strings.Contains(flags, "#") {
+			return fmt.Sprintf("%"+strings.ReplaceAll(flags, "#", "")+layout+"O", n) // 0o17, as Python writes it
+		}
+		return fmt.Sprintf("%"+flags+layout+string(c.verb), n)
+	case strings.IndexByte("feEgG", c.verb) >= 0:
+		if match[3] == "" && !strings.Contains(c.spec, ".") {
+			layout += ".6"
+		}
+		if math.IsInf(f, 0) || math.IsNaN(f) {
+			return c.notFinite(f, flags, match[2])
+		}
+		return fmt.Sprintf("%"+flags+layout+string(c.verb), f)
 	}
-	fail(line, "unsupported format character '%c'", verb)
+	c.fail("unsupported format character '%c'", c.verb)
 	return ""
+}
+
+// notFinite writes an infinity or NaN.
+func (c conversion) notFinite(f float64, flags, width string) string {
+	text := floating(math.Abs(f))
+	if strings.IndexByte("EG", c.verb) >= 0 {
+		text = strings.ToUpper(text)
+	}
+	sign := ""
+	switch {
+	case math.IsInf(f, -1):
+		sign = "-"
+	case strings.Contains(flags, "+"):
+		sign = "+"
+	case strings.Contains(flags, " "):
+		sign = " "
+	}
+	n, _ := strconv.Atoi(width)
+	missing := max(0, n-len(sign)-len(text))
+	switch {
+	case strings.Contains(flags, "-"):
+		return sign + text + strings.Repeat(" ", missing)
+	case strings.Contains(flags, "0"):
+		return sign + strings.Repeat("0", missing) + text
+	}
+	return strings.Repeat(" ", missing) + sign + text
 }
 
 // braces is str.format with {}, {0} and {name}, without format specifications.
 func braces(c *Call, s string) string {
+	c.chargeText(len(s))
 	var b strings.Builder
 	next := 0
 	for {
+		c.charge(1)
 		i := strings.IndexAny(s, "{}")
 		if i < 0 {
 			return b.String() + s
@@ -79,7 +171,7 @@ func braces(c *Call, s string) string {
 		}
 		end := strings.IndexByte(s, '}')
 		if s[i] == '}' || end < 0 {
-			fail(c.Line, "Single '%c' encountered in format string", s[i])
+			c.fail("Single '%c' encountered in format string", s[i])
 		}
 		field := s[i+1 : end]
 		s = s[end+1:]
@@ -90,7 +182,7 @@ func braces(c *Call, s string) string {
 			at = len(c.Args)
 		}
 		v := c.argument(at, field, Undefined{"no value for the field '" + field + "'"})
-		defined(c.Line, v)
-		b.WriteString(str(v))
+		defined(c.eval, v)
+		b.WriteString(c.scanned(v))
 	}
 }

@@ -17,12 +17,13 @@ func partition(c *Call, s string, at int, otherwise Tuple) any {
 func split(c *Call, s string, fromRight bool) any {
 	separator := c.argument(0, "sep", nil)
 	most := c.whole(1, "maxsplit", -1)
+	c.chargeText(len(s))
 	var cut func() (part, rest string, found bool) // the next part
 	rest := s
 	text, given := separator.(string)
 	switch {
 	case given && text == "":
-		fail(c.Line, "empty separator")
+		c.fail("empty separator")
 	case given && fromRight:
 		cut = func() (string, string, bool) {
 			i := strings.LastIndex(rest, text)
@@ -59,6 +60,7 @@ func split(c *Call, s string, fromRight bool) any {
 		if !found {
 			break
 		}
+		c.charge(1)
 		pieces = append(pieces, piece)
 		rest = left
 		most--
@@ -74,23 +76,29 @@ func split(c *Call, s string, fromRight bool) any {
 	return pieces
 }
 
-func splitLines(c *Call, s string) any {
+// lines is str.splitlines.
+func lines(e eval, s string, keepEnds bool) []any {
 	lines := []any{}
 	for s != "" {
-		end := strings.IndexAny(s, "\n\r")
+		e.charge(1)
+		end := strings.IndexFunc(s, endsLine)
 		if end < 0 {
 			return append(lines, s)
 		}
-		past := end + 1
+		_, size := utf8.DecodeRuneInString(s[end:])
 		if strings.HasPrefix(s[end:], "\r\n") {
-			past++
+			size = 2
 		}
 		line := s[:end]
-		if truth(c.argument(0, "keepends", false)) {
-			line = s[:past]
+		if keepEnds {
+			line = s[:end+size]
 		}
 		lines = append(lines, line)
-		s = s[past:]
+		s = s[end+size:]
 	}
 	return lines
+}
+
+func endsLine(r rune) bool {
+	return r >= '\n' && r <= '\r' || r >= 0x1c && r <= 0x1e || r == 0x85 || r == 0x2028 || r == 0x2029
 }

@@ -26,7 +26,7 @@ func From(v any) any {
 	case map[string]any:
 		d := &Dict{}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			d.set(0, key, From(v[key]))
+			d.put(key, key, From(v[key]))
 		}
 		return d
 	case []any:
@@ -38,7 +38,11 @@ func From(v any) any {
 	case int64:
 		return int(v)
 	case func(string) string:
-		return Function(func(c *Call) any { return v(str(c.argument(0, "", ""))) })
+		return Function(func(c *Call) any {
+			text := v(str(c.eval, c.argument(0, "", "")))
+			c.chargeText(len(text))
+			return text
+		})
 	}
 	return v
 }
@@ -77,10 +81,10 @@ func missing(of any, name string) Undefined {
 }
 
 // defined fails for an undefined value.
-func defined(line int, values ...any) {
+func defined(e eval, values ...any) {
 	for _, v := range values {
 		if u, ok := v.(Undefined); ok {
-			fail(line, "%s", u.Reason)
+			e.fail("%s", u.Reason)
 		}
 	}
 }
@@ -108,24 +112,28 @@ func truth(v any) bool {
 	return true
 }
 
-// list is list(v): the elements that a for statement visits.
-func list(line int, v any) []any {
+// list is list(v): the elements that a for statement visits. It charges for the visit.
+func list(e eval, v any) []any {
 	switch v := v.(type) {
 	case []any:
+		e.charge(len(v))
 		return v
 	case Tuple:
+		e.charge(len(v))
 		return v
 	case Undefined:
 		return nil
 	case *Dict:
+		e.charge(len(v.keys))
 		return v.keys
 	case string:
+		e.charge(len(v))
 		items := make([]any, 0, len(v))
 		for _, r := range v {
 			items = append(items, string(r))
 		}
 		return items
 	}
-	fail(line, "'%s' object is not iterable", typeName(v))
+	e.fail("'%s' object is not iterable", typeName(v))
 	return nil
 }

@@ -1,0 +1,205 @@
+package template
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+func filterAbs(c *Call, v any) any {
+	n, f, whole, ok := numeric(v)
+	switch {
+	case !ok:
+		c.fail("bad operand type for abs(): '%s'", typeName(v))
+	case whole && n < 0:
+		return integers(c.eval, "-", 0, n)
+	case whole:
+		return n
+	}
+	return math.Abs(f)
+}
+
+func filterFloat(c *Call, v any) any {
+	defined(c.eval, v)
+	if _, f, _, ok := numeric(v); ok {
+		return f
+	}
+	if text, ok := v.(string); ok {
+		c.chargeText(len(text))
+		if f, ok := parseFloat(text); ok {
+			return f
+		}
+	}
+	return c.argument(0, "default", 0.0)
+}
+
+func filterInt(c *Call, v any) any {
+	defined(c.eval, v)
+	n, f, whole, isNumber := numeric(v)
+	text, isText := v.(string)
+	isFloat := isNumber && !whole
+	switch {
+	case whole:
+		return n
+	case isFloat && math.IsInf(f, 0):
+		c.fail("cannot convert float infinity to integer")
+	case isText:
+		c.chargeText(len(text))
+		digits, base := integerDigits(text, c.whole(1, "base", 10))
+		n, err := strconv.ParseInt(digits, base, 64)
+		if err == nil {
+			return int(n)
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			c.overflow("a text of %d digits", len(digits))
+		}
+		f, isFloat = parseFloat(text)
+	}
+	if !isFloat || math.IsNaN(f) || math.IsInf(f, 0) {
+		return c.argument(0, "default", 0)
+	}
+	return wholePart(c.eval, f)
+}
+
+// wholePart is int(f).
+func wholePart(e eval, f float64) int {
+	if f >= -math.MinInt || f < math.MinInt {
+		e.overflow("%v", floating(f))
+	}
+	return int(f)
+}
+
+// integerDigits makes text that strconv.ParseInt accepts of what Python's int(text, base) accepts, and no digits of what it does not.
+func integerDigits(text string, base int) (digits string, parseBase int) {
+	text = strings.TrimFunc(text, unicode.IsSpace)
+	sign := ""
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+		sign, text = text[:1], text[1:]
+	}
+	if len(text) > 1 && text[0] == '0' {
+		if of := map[byte]int{'b': 2, 'o': 8, 'x': 16}[text[1]|0x20]; of > 0 && (base == of || base == 0) {
+			text = strings.TrimPrefix(text[2:], "_")
+			base = of
+		}
+	}
+	if base == 0 {
+		if strings.HasPrefix(text, "0") && strings.Trim(text, "0_") != "" {
+			return "", 10
+		}
+		base = 10
+	}
+	if base == 1 || strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+		return "", 10
+	}
+	text, ok := withoutUnderscores(text)
+	if !ok {
+		return "", 10
+	}
+	return sign + text, base
+}
+
+// withoutUnderscores takes out the underscores of a number, each of which must stand between two digits.
+func withoutUnderscores(text string) (digits string, ok bool) {
+	for i := range len(text) {
+		if text[i] == '_' && (i == 0 || i == len(text)-1 || !isHexadecimal(text[i-1]) || !isHexadecimal(text[i+1])) {
+			return "", false
+		}
+	}
+	return strings.ReplaceAll(text, "_", ""), true
+}
+
+// isHexadecimal tells whether a byte is a digit or a letter, as the digits of some base are.
+func isHexadecimal(b byte) bool {
+	return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
+}
+
+// parseFloat is Python's float(text).
+func parseFloat(text string) (f float64, ok bool) {
+	text, ok = withoutUnderscores(strings.TrimFunc(text, unicode.IsSpace))
+	if !ok || strings.ContainsAny(text, "xXpP") { // Go's hexadecimal floats
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil || errors.Is(err, strconv.ErrRange) // too large a number is infinite
+}
+
+func filterRound(c *Call, v any) any {
+	n, f, whole, ok := numeric(v)
+	if !ok {
+		defined(c.eval, v)
+		c.fail("type %s doesn't define __round__ method", typeName(v))
+	}
+	precision := c.whole(0, "precision", 0)
+	switch method := c.argument(1, "method", "common"); {
+	case method == "common" && whole:
+		return roundedInteger(c.eval, n, precision)
+	case method == "common":
+		return roundedFloat(c.eval, f, precision)
+	case method != "ceil" && method != "floor":
+		c.fail("method must be common, ceil or floor")
+	case whole && precision >= 0:
+		return float64(n)
+	}
+	scale := arithmetic(c.eval, "**", 10, precision)
+	scaled := arithmetic(c.eval, "*", v, scale)
+	if f, ok := scaled.(float64); ok {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			c.fail("cannot convert float %s to integer", floating(f))
+		}
+		scaled = math.Ceil(f)
+		if c.argument(1, "method", "") == "floor" {
+			scaled = math.Floor(f)
+		}
+		scaled = scaled.(float64) + 0 // an integer has no negative zero
+	}
+	return arithmetic(c.eval, "/", scaled, scale)
+}
+
+// The powers of ten beyond which rounding changes nothing, or leaves nothing.
+const (
+	mostPrecision  = 323
+	leastPrecision = -308
+)
+
+func roundedInteger(e eval, n, precision int) int {
+	if precision >= 0 {
+		return n
+	}
+	rounded := roundedRational(new(big.Rat).SetInt64(int64(n)), max(precision, leastPrecision))
+	if !rounded.IsInt64() {
+		e.overflow("%d rounded to %d digits", n, precision)
+	}
+	return int(rounded.Int64())
+}
+
+func roundedFloat(e eval, f float64, precision int) float64 {
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0) || precision > mostPrecision:
+		return f
+	case precision < leastPrecision:
+		return math.Copysign(0, f)
+	case precision >= 0:
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'f', precision, 64), 64)
+		return rounded
+	}
+	rounded, _ := new(big.Float).SetInt(roundedRational(new(big.Rat).SetFloat64(f), precision)).Float64()
+	if math.IsInf(rounded, 0) {
+		e.fail("rounded value too large to represent")
+	}
+	return math.Copysign(rounded, f)
+}
+
+// roundedRational rounds to a multiple of 10^-precision, precision negative, and from halfway to the even one.
+func roundedRational(x *big.Rat, precision int) *big.Int {
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-precision)), nil)
+	denominator := new(big.Int).Mul(x.Denom(), unit)
+	floor, rest := new(big.Int).DivMod(x.Num(), denominator, new(big.Int))
+	half := rest.Lsh(rest, 1).Cmp(denominator)
+	if half > 0 || half == 0 && floor.Bit(0) == 1 {
+		floor.Add(floor, big.NewInt(1))
+	}
+	return floor.Mul(floor, unit)
+}
