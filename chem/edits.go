@@ -73,11 +73,13 @@ const barrenRounds = 3
 
 // offspring asks for a few molecules at a time, until there are enough or there seem to be no more.
 func (p Parents) offspring(ctx context.Context) (found []*Molecule, err error) {
-	if p.First, err = (Limits{}).Check(p.First); err != nil {
+	first, err := Limits{}.Check(p.First)
+	if err != nil {
 		return nil, err
 	}
+	second := ""
 	if p.Second != "" {
-		if p.Second, err = (Limits{}).Check(p.Second); err != nil {
+		if second, err = (Limits{}).Check(p.Second); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +87,7 @@ func (p Parents) offspring(ctx context.Context) (found []*Molecule, err error) {
 	known := map[string]bool{}
 	wanted := min(p.Count, MaxOffspring)
 	for barren := 0; len(found) < wanted && barren < barrenRounds && ctx.Err() == nil; barren++ {
-		made, err := p.make(min(wanted, offspringAtOnce), random.Uint64())
+		made, err := p.make(first, second, min(wanted, offspringAtOnce), random.Uint64())
 		if err != nil {
 			return nil, err
 		}
@@ -100,15 +102,15 @@ func (p Parents) offspring(ctx context.Context) (found []*Molecule, err error) {
 	return found, nil
 }
 
-func (p Parents) make(count int, seed uint64) ([]rdkit.Profile, error) {
+func (p Parents) make(first, second string, count int, seed uint64) ([]rdkit.Profile, error) {
 	if p.Second == "" {
-		made, err := rdkit.Mutations(p.First, count, p.Stereo, seed)
+		made, err := rdkit.Mutations(first, count, p.Stereo, seed)
 		if err != nil {
 			return nil, Explain(p.First, err)
 		}
 		return made, nil
 	}
-	made, err := rdkit.Crossovers(p.First, p.Second, count, seed)
+	made, err := rdkit.Crossovers(first, second, count, seed)
 	if err == nil {
 		return made, nil
 	}

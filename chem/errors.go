@@ -41,6 +41,9 @@ type ValenceError struct {
 }
 
 func (e *ValenceError) Error() string {
+	if e.Atom < 0 {
+		return fmt.Sprintf("valence in %q: %s", e.Text, e.Reason)
+	}
 	return fmt.Sprintf("valence of atom %d (%s) in %q: %s", e.Atom, e.Symbol, e.Text, e.Reason)
 }
 
@@ -69,29 +72,35 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// Explain turns what package rdkit reported about a text into an error of this package: the text's place is found, and
-// the atom's.
+// Explain turns what package rdkit reported about a text into an error of this package, with the place of the text or atom that is wrong.
+// The text may still have white space around it, which package rdkit does not see.
 func Explain(text string, err error) error {
+	trimmed, start := trim(text)
+	atomAt := func(index int) (symbol string, position int) {
+		atom, ok := smiles.AtomAt(trimmed, index)
+		if !ok {
+			return "", -1
+		}
+		return atom.In(trimmed), start + atom.Start
+	}
 	var f *rdkit.Failure
 	if !errors.As(err, &f) {
 		return err
 	}
 	switch f.Status {
 	case rdkit.Syntax:
-		position, reason := smiles.Locate(text)
+		position, reason := smiles.Locate(trimmed)
+		if position >= 0 {
+			position += start
+		}
 		return &SyntaxError{Text: text, Position: position, Reason: reason}
 	case rdkit.Valence:
-		e := &ValenceError{Text: text, Atom: f.Atom, Position: -1, Reason: f.Message}
-		if atom, ok := smiles.AtomAt(text, f.Atom); ok {
-			e.Position = atom.Start
-			e.Symbol = atom.In(text)
-		}
+		e := &ValenceError{Text: text, Atom: f.Atom, Reason: f.Message}
+		e.Symbol, e.Position = atomAt(f.Atom)
 		return e
 	case rdkit.Kekulize:
-		e := &KekulizeError{Text: text, Atom: f.Atom, Position: -1, Reason: f.Message}
-		if atom, ok := smiles.AtomAt(text, f.Atom); ok {
-			e.Position = atom.Start
-		}
+		e := &KekulizeError{Text: text, Atom: f.Atom, Reason: f.Message}
+		_, e.Position = atomAt(f.Atom)
 		return e
 	case rdkit.Empty:
 		return ErrEmpty

@@ -68,7 +68,7 @@ func evaluate(smiles []string, results []Result, o Options) {
 	want := o.Facts | rdkit.Canonical
 	for i, p := range rdkit.Profiles(texts, want) {
 		r := &results[rows[i]]
-		r.Molecule, r.Err = built(texts[i], p, want)
+		r.Molecule, r.Err = newMolecule(smiles[rows[i]], texts[i], p, want)
 	}
 }
 

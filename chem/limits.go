@@ -44,22 +44,29 @@ func (l Limits) Check(text string) (string, error) {
 	if len(text) > l.Bytes {
 		return "", &LimitError{Got: len(text), Limit: l.Bytes, Cause: ErrTooLong}
 	}
-	text = strings.Trim(text, " \t\r\n")
-	if text == "" {
+	trimmed, start := trim(text)
+	if trimmed == "" {
 		return "", ErrEmpty
 	}
-	for i := 0; i < len(text); i++ {
-		if text[i] <= ' ' || text[i] > '~' {
-			reason := fmt.Sprintf("byte 0x%02x is not allowed", text[i])
-			return "", &SyntaxError{Text: text, Position: i, Reason: reason}
+	for i := 0; i < len(trimmed); i++ {
+		if trimmed[i] <= ' ' || trimmed[i] > '~' {
+			reason := fmt.Sprintf("byte 0x%02x is not allowed", trimmed[i])
+			return "", &SyntaxError{Text: text, Position: start + i, Reason: reason}
 		}
 	}
-	atoms, closures := smiles.Count(text)
+	atoms, closures := smiles.Count(trimmed)
 	if atoms > l.Atoms {
 		return "", &LimitError{Got: atoms, Limit: l.Atoms, Cause: ErrTooManyAtoms}
 	}
 	if closures > 2*l.Rings {
 		return "", &LimitError{Got: closures / 2, Limit: l.Rings, Cause: ErrTooManyRings}
 	}
-	return text, nil
+	return trimmed, nil
+}
+
+// trim takes the white space off the ends of a text. The rest begins at byte start.
+func trim(text string) (trimmed string, start int) {
+	const space = " \t\r\n"
+	left := strings.TrimLeft(text, space)
+	return strings.TrimRight(left, space), len(text) - len(left)
 }

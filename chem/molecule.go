@@ -29,7 +29,7 @@ func (l Limits) Parse(smiles string) (*Molecule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return built(text, rdkit.Profiles([]string{text}, identity)[0], identity)
+	return newMolecule(smiles, text, rdkit.Profiles([]string{text}, identity)[0], identity)
 }
 
 // Canonical returns RDKit's canonical isomeric SMILES: equal strings, equal molecules.
@@ -41,9 +41,9 @@ func Canonical(smiles string) (string, error) {
 	return m.SMILES(), nil
 }
 
-func built(text string, p rdkit.Profile, have rdkit.Want) (*Molecule, error) {
+func newMolecule(given, text string, p rdkit.Profile, have rdkit.Want) (*Molecule, error) {
 	if p.Failure != nil {
-		return nil, Explain(text, p.Failure)
+		return nil, Explain(given, p.Failure)
 	}
 	return &Molecule{text: text, have: have, facts: p}, nil
 }

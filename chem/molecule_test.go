@@ -66,7 +66,9 @@ func TestSyntaxPositions(t *testing.T) {
 		"CC\xff":         2,
 		"C\u00b5":        1,
 		"C foo":          1,
-		"  C foo":        1, // of the text without surrounding white space
+		"  C foo":        3,
+		" \t\nCC(C ":     5,
+		" C1CC\n":        2,
 		"[Na":            0,
 		"CC%1C":          2,
 		"c1ccccc1C(=O)(": 13,
@@ -92,10 +94,43 @@ func TestErrorsNameAtoms(t *testing.T) {
 	if valence.Atom != 4 || valence.Position != 6 || valence.Symbol != "[N]" {
 		t.Errorf("atom %d at %d written %s, want 4 at 6 written [N]", valence.Atom, valence.Position, valence.Symbol)
 	}
-	_, err = chem.Parse("CCc1cccn1")
+	_, err = chem.Parse("  CCc1cccn1")
 	var kekulize *chem.KekulizeError
-	if !errors.As(err, &kekulize) || kekulize.Position != 2 {
+	if !errors.As(err, &kekulize) || kekulize.Position != 4 {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestErrorsNameAtomsAsWritten has explicit hydrogens, which are removed, before the atom that is wrong: for RDKit, and for the valences that
+// only newer versions refuse.
+func TestErrorsNameAtomsAsWritten(t *testing.T) {
+	for text, want := range map[string]chem.ValenceError{
+		" [H]OCC[N](C)(C)(C)C":        {Atom: 4, Position: 7, Symbol: "[N]"},
+		"[H]C([H])CS[Al](F)(F)F":      {Atom: 5, Position: 11, Symbol: "[Al]"},
+		"[H]OC[Si](F)(F)(F)F":         {Atom: 3, Position: 5, Symbol: "[Si]"},
+		"[H]OCP(F)(F)(F)(F)F":         {Atom: 3, Position: 5, Symbol: "P"},
+		" [H]N([H])[As](F)(F)(F)(F)F": {Atom: 3, Position: 10, Symbol: "[As]"},
+	} {
+		for name, read := range map[string]func(string) error{
+			"Parse":           func(s string) error { _, err := chem.Parse(s); return err },
+			"LargestFragment": func(s string) error { _, err := chem.LargestFragment(s); return err },
+			"Mutations":       func(s string) error { _, err := chem.Mutations(s, 3, 1); return err },
+			"Evaluate": func(s string) error {
+				results, _ := chem.Evaluate(t.Context(), []string{"C", s}, chem.Options{})
+				return results[1].Err
+			},
+		} {
+			var valence *chem.ValenceError
+			err := read(text)
+			if !errors.As(err, &valence) {
+				t.Errorf("%s of %q: %v", name, text, err)
+				continue
+			}
+			if valence.Text != text || valence.Atom != want.Atom || valence.Position != want.Position || valence.Symbol != want.Symbol {
+				t.Errorf("%s of %q: atom %d at %d written %s in %q, want %d at %d written %s",
+					name, text, valence.Atom, valence.Position, valence.Symbol, valence.Text, want.Atom, want.Position, want.Symbol)
+			}
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func (p *Panel) add(m Measure) error {
 	text := m.About
 	if m.Kind <= SameScaffold {
 		var err error
-		if text, err = (Limits{}).Check(text); err != nil {
+		if text, err = (Limits{}).Check(m.About); err != nil {
 			return err
 		}
 	}
@@ -76,11 +76,11 @@ func (p *Panel) add(m Measure) error {
 	var f *rdkit.Failure
 	switch {
 	case errors.As(err, &f) && m.Kind == Contains && f.Status == rdkit.Syntax:
-		return &SyntaxError{Text: text, Position: -1, Reason: "not a SMARTS pattern"}
+		return &SyntaxError{Text: m.About, Position: -1, Reason: "not a SMARTS pattern"}
 	case errors.As(err, &f) && f.Status == rdkit.Refused:
 		return f
 	case err != nil:
-		return Explain(text, err)
+		return Explain(m.About, err)
 	}
 	return nil
 }

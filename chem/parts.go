@@ -49,7 +49,7 @@ func on[T any](smiles string, work func(string) (T, error)) (T, error) {
 	}
 	out, err := work(text)
 	if err != nil {
-		return none, Explain(text, err)
+		return none, Explain(smiles, err)
 	}
 	return out, nil
 }

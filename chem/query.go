@@ -26,10 +26,10 @@ func newQuery(text string, smarts bool) (*Query, error) {
 	}
 	native, err := rdkit.NewQuery(checked, smarts)
 	if f, ok := err.(*rdkit.Failure); ok && smarts && f.Status == rdkit.Syntax {
-		return nil, &SyntaxError{Text: checked, Position: -1, Reason: "not a SMARTS pattern"}
+		return nil, &SyntaxError{Text: text, Position: -1, Reason: "not a SMARTS pattern"}
 	}
 	if err != nil {
-		return nil, Explain(checked, err)
+		return nil, Explain(text, err)
 	}
 	return &Query{native}, nil
 }

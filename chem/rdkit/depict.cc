@@ -118,7 +118,7 @@ extern "C" retort_answer retort_depict(const char *smiles, size_t size, const ch
     RDDepict::compute2DCoords(*mol, nullptr, true);
     Marks marks;
     if (reference_size > 0) {
-      auto seed = parse(std::string(reference, reference_size));
+      auto seed = parse_other(std::string(reference, reference_size));
       RDDepict::compute2DCoords(*seed, nullptr, true);
       const Common both = common(*mol, *seed);
       align(*mol, *seed, both);

@@ -23,36 +23,28 @@ void silence() {
   });
 }
 
-Failure describe_sanitize(const RDKit::MolSanitizeException &e) {
-  Failure f;
-  f.message = e.what();
-  const std::string type = e.getType();
-  if (type == "AtomValenceException") {
-    f.status = RETORT_VALENCE;
-  } else if (type == "AtomKekulizeException" || type == "KekulizeException") {
-    f.status = RETORT_KEKULIZE;
+// What RDKit found wrong, with the index of the atom in the molecule that it looked at.
+Refusal refusal_of(const RDKit::MolSanitizeException &e) {
+  Refusal r(RETORT_FAILED, e.what());
+  if (dynamic_cast<const RDKit::AtomValenceException *>(&e)) {
+    r.status = RETORT_VALENCE;
+  } else if (dynamic_cast<const RDKit::AtomKekulizeException *>(&e) ||
+             dynamic_cast<const RDKit::KekulizeException *>(&e)) {
+    r.status = RETORT_KEKULIZE;
   }
   if (auto *at = dynamic_cast<const RDKit::AtomSanitizeException *>(&e)) {
-    f.atom = static_cast<int>(at->getAtomIdx());
+    r.atom = static_cast<int>(at->getAtomIdx());
   } else if (auto *some = dynamic_cast<const RDKit::KekulizeException *>(&e)) {
     if (!some->getAtomIndices().empty()) {
-      f.atom = static_cast<int>(some->getAtomIndices().front());
+      r.atom = static_cast<int>(some->getAtomIndices().front());
     }
   }
-  return f;
+  return r;
 }
 
 }  // namespace
 
 namespace {
-
-// Sanitises the molecule as written, before hydrogens are removed, so that what it throws names
-// atoms in the order written.
-void complain_as_written(const std::string &smiles, RDKit::SmilesParserParams params) {
-  params.sanitize = params.removeHs = false;
-  const std::unique_ptr<RDKit::RWMol> mol(RDKit::SmilesToMol(smiles, params));
-  if (mol) RDKit::MolOps::sanitizeMol(*mol);
-}
 
 // The most bonds of neutral atoms of which older versions of RDKit take more than newer ones do; a charged
 // atom has as many as the neutral one of the element with as many electrons.
@@ -78,6 +70,23 @@ void refuse_valences(const RDKit::ROMol &mol) {
   }
 }
 
+// Sanitises the molecule as written, before hydrogens are removed, so that what it throws names
+// atoms in the order written.
+void complain_as_written(const std::string &smiles, RDKit::SmilesParserParams params) {
+  params.sanitize = params.removeHs = false;
+  const std::unique_ptr<RDKit::RWMol> mol(RDKit::SmilesToMol(smiles, params));
+  if (!mol) return;
+  RDKit::MolOps::sanitizeMol(*mol);
+  refuse_valences(*mol);
+}
+
+std::unique_ptr<RDKit::RWMol> read(const std::string &smiles, const RDKit::SmilesParserParams &params) {
+  std::unique_ptr<RDKit::RWMol> mol(RDKit::SmilesToMol(smiles, params));
+  if (!mol) throw Refusal(RETORT_SYNTAX, "not a SMILES string");
+  refuse_valences(*mol);
+  return mol;
+}
+
 }  // namespace
 
 std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs) {
@@ -88,15 +97,25 @@ std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs) {
   params.removeHs = remove_hs;
   std::unique_ptr<RDKit::RWMol> mol;
   try {
-    mol.reset(RDKit::SmilesToMol(smiles, params));
-  } catch (const RDKit::MolSanitizeException &) {
-    complain_as_written(smiles, params);
-    throw;
+    mol = read(smiles, params);
+  } catch (const RDKit::MolSanitizeException &e) {
+    try {
+      complain_as_written(smiles, params);
+    } catch (const RDKit::MolSanitizeException &as_written) {
+      throw refusal_of(as_written);
+    }
+    throw Refusal(refusal_of(e).status, e.what());
   }
-  if (!mol) throw Refusal(RETORT_SYNTAX, "not a SMILES string");
-  refuse_valences(*mol);
   if (mol->getNumAtoms() == 0) throw Refusal(RETORT_EMPTY, "no atoms");
   return mol;
+}
+
+std::unique_ptr<RDKit::RWMol> parse_other(const std::string &smiles, bool remove_hs) {
+  try {
+    return parse(smiles, remove_hs);
+  } catch (const Refusal &e) {
+    throw Refusal(e.status, e.what());
+  }
 }
 
 bool guarded(Failure &failure, const std::function<void()> &work) {
@@ -104,9 +123,9 @@ bool guarded(Failure &failure, const std::function<void()> &work) {
     work();
     return true;
   } catch (const Refusal &e) {
-    failure = Failure{e.status, -1, e.what()};
-  } catch (const RDKit::MolSanitizeException &e) {
-    failure = describe_sanitize(e);
+    failure = Failure{e.status, e.atom, e.what()};
+  } catch (const RDKit::MolSanitizeException &e) {  // of a molecule made from the one given
+    failure = Failure{refusal_of(e).status, -1, e.what()};
   } catch (const std::exception &e) {
     failure = Failure{RETORT_FAILED, -1, e.what()};
   } catch (...) {

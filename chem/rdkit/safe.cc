@@ -132,7 +132,7 @@ void cut(const std::string &smiles, int slicer, uint32_t flags, uint64_t seed, s
   const bool shuffle = flags & RETORT_SHUFFLE_ATOMS;
   const std::string text = shuffle ? RDKit::MolToSmiles(*shuffled(*source, seed), true, false, -1, false)
                                    : RDKit::MolToSmiles(*source);
-  auto mol = parse(text, false);
+  auto mol = parse_other(text, false);
   const bool keep_stereo = !(flags & RETORT_DROP_STEREO);
   if (!keep_stereo) RDKit::MolOps::removeStereochemistry(*mol);
   int next = 1;
@@ -184,7 +184,7 @@ void join(const std::string &smiles, bool drop_dummies, std::string &out) {
   for (const auto atom : mol->atoms()) dummies |= atom->getAtomicNum() == 0;
   if (dummies && drop_dummies) {
     const Molecule closed = without_dummies(*mol);
-    mol = parse(RDKit::MolToSmiles(*closed));
+    mol = parse_other(RDKit::MolToSmiles(*closed));
   }
   for (auto atom : mol->atoms()) {  // [*:5] becomes [5*]
     if (atom->getAtomicNum() || !atom->getAtomMapNum()) continue;

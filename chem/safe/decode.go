@@ -27,11 +27,13 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 	if o.Repair {
 		safe = o.repaired(safe)
 	}
-	text, err := o.Limits.Check(safe)
+	checked, err := o.Limits.Check(safe)
 	if err != nil {
 		return "", err
 	}
-	if text, err = plain(text); err != nil {
+	start := strings.Index(safe, checked)
+	text, err := plain(safe[:start+len(checked)]) // with the white space in front, for the places in errors
+	if err != nil {
 		return "", err
 	}
 	if open := openNumbers(text); o.Strict && len(open) > 0 {
@@ -42,7 +44,7 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 	if err := o.fits(whole); err != nil {
 		return "", err
 	}
-	canonical, _, err := rdkit.Join(whole, !o.KeepOpen)
+	canonical, _, err := rdkit.Join(whole[start:], !o.KeepOpen)
 	if err != nil {
 		return "", chem.Explain(whole, err)
 	}

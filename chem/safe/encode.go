@@ -59,7 +59,7 @@ func Encode(molecule string, o EncodeOptions) (string, error) {
 	whole.Slicer = Whole
 	still.Slicer, still.ShuffleAtoms = Whole, false
 	for i, attempt := range []EncodeOptions{o, whole, still} {
-		safe, key, err := attempt.encode(text)
+		safe, key, err := attempt.encode(molecule, text)
 		if err != nil {
 			return "", err
 		}
@@ -71,10 +71,10 @@ func Encode(molecule string, o EncodeOptions) (string, error) {
 }
 
 // encode writes a molecule, and returns the key of the molecule it should be ("": no need to look).
-func (o EncodeOptions) encode(text string) (safe, key string, err error) {
+func (o EncodeOptions) encode(molecule, text string) (safe, key string, err error) {
 	pieces, err := rdkit.Cut(text, o.Slicer.native(), o.flags(), o.Seed)
 	if err != nil {
-		return "", "", chem.Explain(text, err)
+		return "", "", chem.Explain(molecule, err)
 	}
 	if o.RequireCut && o.Slicer != Whole && pieces.Found == 0 {
 		return "", "", fmt.Errorf("%q: %w", text, ErrNoCut)

@@ -32,7 +32,7 @@ func Ends(molecule string, slicer Slicer) ([]End, error) {
 	}
 	pieces, err := rdkit.Cut(text, slicer.native(), 0, 0)
 	if err != nil {
-		return nil, chem.Explain(text, err)
+		return nil, chem.Explain(molecule, err)
 	}
 	f := &forms{index: map[fragmentEnd]int{}}
 	for i, piece := range pieces.All {

@@ -122,6 +122,12 @@ func TestDecodeModes(t *testing.T) {
 	if !errors.As(err, &syntax) || syntax.Position != 2 {
 		t.Errorf("strict: %v", err)
 	}
+	for text, want := range map[string]int{"\n " + open: 4, " C<1>.C<a> ": 7, " c17ccccc1.C7=O.C((": 18} {
+		_, err := safe.Decode(text, safe.DecodeOptions{Strict: true})
+		if !errors.As(err, &syntax) || syntax.Position != want {
+			t.Errorf("position in %q: %v, want %d", text, err, want)
+		}
+	}
 	for damaged, want := range map[string]string{
 		"c17ccccc1.C7=O.X9":     "O=Cc1ccccc1",
 		"c1<1>ccccc1.C<1>=O.((": "O=Cc1ccccc1",

@@ -36,8 +36,9 @@ func (t Token) In(text string) string { return text[t.Start:t.End] }
 // outside.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
+		lastClose := strings.LastIndexByte(text, ']')
 		for at := 0; at < len(text); {
-			t := Next(text, at)
+			t := next(text, at, lastClose)
 			if !yield(t) {
 				return
 			}
@@ -47,10 +48,15 @@ func Tokens(text string) iter.Seq[Token] {
 }
 
 // Next returns the token that begins at byte at, which must lie inside the text.
-func Next(text string, at int) Token {
+func Next(text string, at int) Token { return next(text, at, len(text)) }
+
+// next looks for the end of a bracket atom only if it begins before lastClose, the place of the text's last closing bracket or a later one.
+func next(text string, at, lastClose int) Token {
 	rest := text[at:]
 	token := func(kind Kind, length int) Token { return Token{Kind: kind, Start: at, End: at + length} }
 	switch c := rest[0]; {
+	case c == '[' && at > lastClose:
+		return token(Atom, 1)
 	case c == '[':
 		return token(Atom, max(1, strings.IndexByte(rest, ']')+1))
 	case strings.HasPrefix(rest, "Cl"), strings.HasPrefix(rest, "Br"):
@@ -125,10 +131,10 @@ func closed(text string, end byte, before int) (number, length int) {
 	return number, before + n + 1
 }
 
-// digits counts the digits at the start of a text.
+// digits counts the digits at the start of a text, up to one more than maxDigits.
 func digits(text string) int {
 	n := 0
-	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+	for n < min(len(text), maxDigits+1) && text[n] >= '0' && text[n] <= '9' {
 		n++
 	}
 	return n

@@ -197,3 +197,27 @@ func FuzzTokens(f *testing.F) {
 		}
 	})
 }
+
+// TestHostileTextIsReadInOnePass has texts of which each token could make the reader look through all the rest: such a reader would need
+// hours for them.
+func TestHostileTextIsReadInOnePass(t *testing.T) {
+	const n = 1 << 20
+	for _, text := range []string{
+		strings.Repeat("[", n), strings.Repeat("[", n) + "C", "C]" + strings.Repeat("[", n), strings.Repeat("1", n),
+		strings.Repeat("%(1", n), strings.Repeat("<1", n), "<" + strings.Repeat("1", n), "%(" + strings.Repeat("1", n),
+		strings.Repeat("<%(", n), strings.Repeat("(", n), strings.Repeat("%", n),
+	} {
+		size := 0
+		for token := range smiles.Tokens(text) {
+			if token.Start != size {
+				t.Fatalf("%.10q…: a token at %d after %d bytes", text, token.Start, size)
+			}
+			size = token.End
+		}
+		if size != len(text) {
+			t.Errorf("%.10q…: %d of %d bytes", text, size, len(text))
+		}
+		smiles.Count(text)
+		smiles.HighestRing(text)
+	}
+}
