@@ -63,11 +63,10 @@ func (m *matcher) apply(p *pass) {
 				break
 			}
 			i = at + n
-			start, stop, ok := m.tokens[id].extent(b, at, at+n)
+			start, stop, ok := m.tokens[id].extent(b, done, at, at+n)
 			if !ok {
 				continue
 			}
-			start = max(start, done)
 			p.cut(lo+int32(done), lo+int32(start))
 			p.next = append(p.next, piece{lo + int32(start), lo + int32(stop), id})
 			done = stop
@@ -95,8 +94,9 @@ func (m *matcher) next(b []byte, i int) (at int, id int32, n int) {
 	return 0, noToken, 0
 }
 
-// extent is what a token found at [start, stop) takes out of the text; ok is false if it must stand alone and does not.
-func (t *addedToken) extent(b []byte, start, stop int) (int, int, bool) {
+// extent is what a token found at [start, stop) takes out of the text, which is taken up to done already; ok is false if it must stand alone
+// and does not.
+func (t *addedToken) extent(b []byte, done, start, stop int) (int, int, bool) {
 	u := codepoints()
 	if t.SingleWord {
 		before, n := utf8.DecodeLastRune(b[:start])
@@ -105,7 +105,8 @@ func (t *addedToken) extent(b []byte, start, stop int) (int, int, bool) {
 			return 0, 0, false
 		}
 	}
-	for t.LStrip && start > 0 {
+	start = max(start, done)
+	for t.LStrip && start > done {
 		r, n := utf8.DecodeLastRune(b[:start])
 		if !u.is(r, isWhitespace) {
 			break

@@ -1,6 +1,10 @@
 package tokenizers
 
-import "unicode/utf8"
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+)
 
 // char is a character of a text and the input bytes it stands for.
 type char struct {
@@ -102,17 +106,22 @@ func (u *unicodeData) decomposeAll(dst []change, cs []char, compatible bool) []c
 			if u.is(r, hasClass) {
 				next.class = u.class[r]
 			}
-			dst = append(dst, next)
 			if next.class == 0 {
-				pending = len(dst)
-				continue
+				sortMarks(dst[pending:])
+				pending = len(dst) + 1
 			}
-			for j := len(dst) - 1; j > pending && dst[j-1].class > dst[j].class; j-- {
-				dst[j-1], dst[j] = dst[j], dst[j-1]
-			}
+			dst = append(dst, next)
 		}
 	}
+	sortMarks(dst[pending:])
 	return dst
+}
+
+// sortMarks puts marks into canonical order. A text may be a million of them.
+func sortMarks(marks []change) {
+	if len(marks) > 1 {
+		slices.SortStableFunc(marks, func(a, b change) int { return cmp.Compare(a.class, b.class) })
+	}
 }
 
 // composeAll puts characters together again where nothing of the same or a higher class stands between them.
