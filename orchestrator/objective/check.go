@@ -17,6 +17,8 @@ func (t *Term) check() error {
 		return mismatch("Value error, combine belongs to a group: the term %q has no terms", t.Name)
 	case t.Weight == 0:
 		return mismatch("Value error, weight should not be 0")
+	case math.Abs(t.Weight) < leastFactor:
+		return mismatch("Value error, %v", checkFactor("weight", t.Weight))
 	case t.Min != nil && t.Max != nil && *t.Min > *t.Max:
 		return mismatch("Value error, min %v is above max %v", *t.Min, *t.Max)
 	case t.Modifier != nil && (t.Min != nil || t.Max != nil):
@@ -49,6 +51,24 @@ func (g *Group) check() error {
 	}
 	if g.Combine != Sum && !(sum > 0 && !math.IsInf(sum, 0)) {
 		return under(mismatch("Value error, the weights sum to %v: a mean needs a sum above 0", sum), "terms")
+	}
+	return nil
+}
+
+// leastFactor and mostFactor bound the size of what a score is multiplied or divided by: beyond them, three groups within each other could
+// leave a score no difference but 0, or make it infinite.
+const (
+	leastFactor = 1e-50
+	mostFactor  = 1e50
+)
+
+// checkFactor looks at the size of what a score is multiplied or divided by.
+func checkFactor(name string, value float64) error {
+	switch size := math.Abs(value); {
+	case size < leastFactor:
+		return fmt.Errorf("%s %v is too small: its size is at least %v", name, value, leastFactor)
+	case size > mostFactor:
+		return fmt.Errorf("%s %v is too large: its size is at most %v", name, value, mostFactor)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -43,6 +44,7 @@ func (m *Modifier) check() error {
 		if !(m.Sigma > 0) {
 			return fmt.Errorf("a %s needs a sigma above 0", m.Type)
 		}
+		return checkFactor("sigma", m.Sigma)
 	case "clipped":
 		switch {
 		case m.Upper == nil:
@@ -52,14 +54,17 @@ func (m *Modifier) check() error {
 		case !(m.high() > m.Low):
 			return fmt.Errorf("high %v is not above low %v", m.high(), m.Low)
 		}
+		return cmp.Or(checkFactor("upper - lower", *m.Upper-m.Lower), checkFactor("high - low", m.high()-m.Low))
 	case "threshold":
 		if !(m.Threshold > 0) {
 			return fmt.Errorf("a threshold needs to be above 0")
 		}
+		return checkFactor("threshold", m.Threshold)
 	case "linear":
 		if m.Slope != nil && *m.Slope == 0 {
 			return fmt.Errorf("slope should not be 0")
 		}
+		return checkFactor("slope", m.slope())
 	case "window":
 		switch {
 		case m.Min == nil && m.Max == nil:
@@ -69,10 +74,10 @@ func (m *Modifier) check() error {
 		case m.Unit != nil && !(*m.Unit > 0):
 			return fmt.Errorf("the unit of a window is above 0")
 		}
+		return checkFactor("unit", or(m.Unit, modifiedUnit))
 	default:
 		return fmt.Errorf("type is one of gaussian, max_gaussian, min_gaussian, clipped, threshold, linear and window, not %q", m.Type)
 	}
-	return nil
 }
 
 func (m *Modifier) high() float64 { return or(m.High, 1) }

@@ -3,6 +3,7 @@ package objective
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"retort/chem"
@@ -45,6 +46,9 @@ func (s *Spec) Open(oracles []Oracle) (*Objective, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if unit := root.unit(); !(unit > 0) || math.IsInf(unit, 0) {
+		return nil, fault.Field("value_error", nil, nil, "Value error, the weights are too large")
 	}
 	return &Objective{root: *root, panel: panel, measured: len(o.measures) > 0, oracles: o.oracles}, nil
 }
