@@ -48,6 +48,38 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// TestLeavesOfPatterns has a pattern for each kind of leaf that the compiler of patterns knows, and one for each that it does not: a version of
+// RDKit that describes its leaves in another way fails here.
+func TestLeavesOfPatterns(t *testing.T) {
+	for pattern, molecules := range map[string][2]string{ // one that has it, one that has not
+		"C": {"CC", "NN"}, "[#6]": {"c1ccccc1", "NN"}, "[a]": {"c1ccccc1", "CC"}, "[A]": {"CC", "c1ccccc1"}, "[H3]": {"CC", "C=C"},
+		"[h2]": {"CCC", "CC"}, "[X4]": {"CC", "C=C"}, "[D3]": {"CC(C)C", "CCC"}, "[+]": {"C[NH3+]", "CN"}, "[-2]": {"[O-2]", "[OH-]"},
+		"[R2]": {"C1CC2CC12", "C1CC1"}, "[R]": {"C1CC1", "CCC"}, "[!R]": {"CCC", "C1CC1"}, "[13C]": {"[13CH4]", "C"}, "[v3]": {"CN", "CC"},
+		"*": {"C", ""}, "[C,N]": {"CO", "OO"}, "[#7;+]": {"C[NH3+]", "CN"}, "[$(CO)]": {"CO", "CN"}, "C-C": {"CC", "C=C"}, "C=C": {"C=C", "CC"},
+		"C#C": {"C#C", "CC"}, "c:c": {"c1ccccc1", "CC"}, "c-c": {"c1ccccc1-c1ccccc1", "c1ccccc1"}, "C~C": {"C=C", "CN"}, "C@C": {"C1CC1", "CC"},
+		"C!@C": {"CC", "C1CC1"}, "C-,=C": {"C=C", "C#C"}, "C!-C": {"C=C", "CC"}, "CC": {"CC", "C=C"}, "cc": {"c1ccccc1", "CC"},
+	} {
+		q, err := chem.NewQuery(pattern)
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+			continue
+		}
+		for i, smiles := range molecules {
+			if smiles == "" {
+				continue
+			}
+			if found, err := q.In(parse(t, smiles)); found != (i == 0) || err != nil {
+				t.Errorf("%s in %s: %v, %v", pattern, smiles, found, err)
+			}
+		}
+	}
+	for _, unknown := range []string{"[r5]", "[x2]", "[^2]", "[z1]", "[D{2-3}]", "[D{2-}]", "[D{-2}]", "C->N"} {
+		if _, err := chem.NewQuery(unknown); err == nil {
+			t.Errorf("%s is compiled, though the compiler knows no such leaf", unknown)
+		}
+	}
+}
+
 // A path through all atoms of a cage is hard to find; the search must give up in time.
 func TestQueryGivesUp(t *testing.T) {
 	q, err := chem.NewQuery(strings.Repeat("*~", 47) + "[#7]")

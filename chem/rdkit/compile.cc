@@ -13,6 +13,19 @@ namespace {
 
 using BondQuery = RDKit::QueryBond::QUERYBOND_QUERY;
 
+// RDKit tells apart the leaves of a query tree only by a text in each, getDescription(). A leaf is recognised by
+// comparing its text with those of leaves that RDKit's own functions make, so no text is written here.
+template <class Query>
+std::string description_of(Query *made) {
+  const std::unique_ptr<Query> owned(made);
+  return owned->getDescription();
+}
+
+template <class Derived, class Query>
+const Derived *as(const Query *q) {
+  return dynamic_cast<const Derived *>(q);
+}
+
 Refusal unsupported(const std::string &what) {
   return Refusal(RETORT_REFUSED, "unsupported in a pattern: " + what);
 }
@@ -28,22 +41,25 @@ Classes where(const std::function<bool(int element, bool aromatic, bool ring, in
 BondMask orders(BondMask chain) { return chain | chain << 5; }
 
 BondMask bond_leaf(const BondQuery *q) {
+  static const std::string single_or_aromatic = description_of(RDKit::makeSingleOrAromaticBondQuery());
+  static const std::string in_ring = description_of(RDKit::makeBondIsInRingQuery());
+  static const std::string order_is = description_of(RDKit::makeBondOrderEqualsQuery(RDKit::Bond::SINGLE));
+  static const std::string any = description_of(RDKit::makeBondNullQuery());
   const std::string &what = q->getDescription();
-  if (what == "BondNull") return kAnyBond;
-  if (what == "SingleOrAromaticBond") return orders(1 | 8);
-  auto *equal = dynamic_cast<const RDKit::BOND_EQUALS_QUERY *>(q);
+  if (what == any) return kAnyBond;
+  if (what == single_or_aromatic) return orders(1 | 8);
+  const auto *equal = as<RDKit::BOND_EQUALS_QUERY>(q);
   if (!equal) throw unsupported(what);
-  if (what == "BondInRing") return equal->getVal() ? 0x3e0 : 0x1f;
+  if (what == in_ring) return equal->getVal() ? 0x3e0 : 0x1f;
   const int order = order_index(static_cast<RDKit::Bond::BondType>(equal->getVal()));
-  if (what != "BondOrder" || order == 4) throw unsupported(what);
+  if (what != order_is || order == 4) throw unsupported(what);
   return orders(1 << order);
 }
 
 BondMask bond_mask(const BondQuery *q) {
   BondMask mask = 0;
-  const std::string &what = q->getDescription();
-  if (what == "BondAnd" || what == "BondOr") {
-    const bool all = what == "BondAnd";
+  const bool all = as<RDKit::BOND_AND_QUERY>(q);
+  if (all || as<RDKit::BOND_OR_QUERY>(q)) {
     mask = all ? kAnyBond : 0;
     for (auto c = q->beginChildren(); c != q->endChildren(); ++c) {
       mask = all ? mask & bond_mask(c->get()) : mask | bond_mask(c->get());
@@ -65,15 +81,23 @@ std::vector<BondMask> bond_masks(const RDKit::ROMol &query) {
   return masks;
 }
 
+// The field that an atom's leaf asks about; false for one that the engine does not know.
 bool field_of(const std::string &description, Field &field) {
-  static const std::pair<const char *, Field> known[] = {
-      {"AtomType", kType},           {"AtomAtomicNum", kElement},
-      {"AtomIsAromatic", kAromatic}, {"AtomIsAliphatic", kAliphatic},
-      {"AtomHCount", kHydrogens},    {"AtomImplicitHCount", kImplicit},
-        {"AtomTotalDegree", kTotalDegree},
-      {"AtomExplicitDegree", kDegree}, {"AtomFormalCharge", kCharge},
-      {"AtomInNRings", kRings},      {"AtomInRing", kInRing},
-      {"AtomIsotope", kIsotope},     {"AtomTotalValence", kValence}};
+  using namespace RDKit;
+  static const std::pair<std::string, Field> known[] = {
+      {description_of(makeAtomTypeQuery(6, 0)), kType},
+      {description_of(makeAtomNumQuery(6)), kElement},
+      {description_of(makeAtomAromaticQuery()), kAromatic},
+      {description_of(makeAtomAliphaticQuery()), kAliphatic},
+      {description_of(makeAtomHCountQuery(1)), kHydrogens},
+      {description_of(makeAtomImplicitHCountQuery(1)), kImplicit},
+      {description_of(makeAtomTotalDegreeQuery(1)), kTotalDegree},
+      {description_of(makeAtomExplicitDegreeQuery(1)), kDegree},
+      {description_of(makeAtomFormalChargeQuery(1)), kCharge},
+      {description_of(makeAtomInNRingsQuery(1)), kRings},
+      {description_of(makeAtomInRingQuery()), kInRing},
+      {description_of(makeAtomIsotopeQuery(1)), kIsotope},
+      {description_of(makeAtomTotalValenceQuery(1)), kValence}};
   for (const auto &k : known) {
     if (description == k.first) {
       field = k.second;
@@ -130,25 +154,26 @@ Pattern Pattern::of_molecule(const RDKit::ROMol &mol) {
 
 template <class Query>
 uint16_t Pattern::compile(const Query *q) {
-  const std::string &what = q->getDescription();
   Test t;
   t.negate = q->getNegation();
-  if (what == "AtomAnd" || what == "AtomOr" || what == "AtomXor") {
-    t.op = what == "AtomAnd" ? Test::kAnd : what == "AtomOr" ? Test::kOr : Test::kXor;
+  static const std::string anything = description_of(RDKit::makeAtomNullQuery());
+  const bool all = as<RDKit::ATOM_AND_QUERY>(q);
+  const bool any = as<RDKit::ATOM_OR_QUERY>(q);
+  if (all || any || as<RDKit::ATOM_XOR_QUERY>(q)) {
+    t.op = all ? Test::kAnd : any ? Test::kOr : Test::kXor;
     for (auto c = q->beginChildren(); c != q->endChildren(); ++c) {
       t.children.push_back(compile(c->get()));
     }
-  } else if (what == "AtomNull") {
+  } else if (q->getDescription() == anything) {
     t.op = Test::kAll;
-  } else if (what == "RecursiveStructure") {
+  } else if (const auto *recursive = as<RDKit::RecursiveStructureQuery>(q)) {
     t.op = Test::kRecursive;
-    const auto *inner = static_cast<const RDKit::RecursiveStructureQuery *>(q)->getQueryMol();
     t.children.push_back(inner_.size());
-    inner_.push_back(Pattern(*inner, true));
+    inner_.push_back(Pattern(*recursive->getQueryMol(), true));
   } else {
-    const auto *equal = dynamic_cast<const RDKit::ATOM_EQUALS_QUERY *>(q);
+    const auto *equal = as<RDKit::ATOM_EQUALS_QUERY>(q);
     t.op = Test::kEqual;
-    if (!equal || !field_of(what, t.field)) throw unsupported(what);
+    if (!equal || !field_of(q->getDescription(), t.field)) throw unsupported(q->getDescription());
     t.value = equal->getVal();
     if (t.field == kRings && t.value < 0) {  // [R] without a number: in any ring
       t.field = kInRing;
