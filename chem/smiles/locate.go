@@ -77,7 +77,7 @@ func (r *reader) read(t Token) string {
 		}
 		r.pending = true
 	case Ring:
-		if !started || afterOpen || afterDot || r.before.Kind == Close && pending {
+		if !started || afterOpen || afterDot {
 			return "a ring closure without an atom before it"
 		}
 		return r.ring(t)
