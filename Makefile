@@ -135,6 +135,10 @@ eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: 
 eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
 	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(if $(UPDATE),--write) $(ARGS)
 
+.PHONY: test-memory
+test-memory: deps ## the C++ around RDKit under AddressSanitizer, with damaged molecules (some minutes); no part of `make test`
+	@sh chem/rdkit/memcheck/run.sh address 2000
+
 .PHONY: soak
 soak: bin/retort .venv-tests/stamp ## half an hour of mixed load with faults injected, then 100,000 mutated requests; ARGS="--minutes 5 --requests 1000"
 	@.venv-tests/bin/python scripts/tests/faults/soak.py $(ARGS)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../molfile.h"
 #include "../shim.h"
 
 namespace {
@@ -50,6 +51,23 @@ void search_and_draw(const std::string &s, bool smarts) {
   retort_query_free(query);
 }
 
+void measure_and_lay_out(const std::string &s, const std::string &before) {
+  retort_panel *panel = retort_panel_new();
+  for (int32_t kind = 0; kind <= RETORT_ALL_ATOMS; ++kind) {
+    const std::string about = kind == RETORT_ELEMENT ? "N" : before;
+    release(retort_panel_add(panel, kind, about.data(), about.size()));
+  }
+  const uint32_t end = s.size();
+  double row[RETORT_ALL_ATOMS + 1];
+  retort_panel_measure(panel, s.data(), &end, 1, row);
+  retort_panel_free(panel);
+  const retort_sheet sheet{120, 100, 1, 0, 0};
+  release(retort_depict(s.data(), s.size(), before.data(), before.size(), nullptr, 1, &sheet));
+  const retort_answer block = retort_molblock(s.data(), s.size());
+  release(retort_read_molfile(block.data, block.size));
+  release(block);
+}
+
 void everything(const std::string &s, const std::string &before) {
   profile(before, s);
   release(retort_brics(s.data(), s.size()));
@@ -60,6 +78,7 @@ void everything(const std::string &s, const std::string &before) {
     release(retort_join(s.data(), s.size(), drop));
     search_and_draw(s, drop);
   }
+  measure_and_lay_out(s, before);
   release(retort_largest(s.data(), s.size()));
   release(retort_murcko(s.data(), s.size()));
   release(retort_open(s.data(), s.size(), 3, 1));

@@ -14,17 +14,12 @@ case $how in
   valgrind) ;;
   *) echo "address or valgrind, not $how" >&2; exit 2 ;;
 esac
-for source in ../*.cc main.cc; do
-  # shellcheck disable=SC2086
-  g++ $flags -c "$source" -o "$build/$(basename "$source" .cc).o"
-done
-libraries=
-for name in MolDraw2D Descriptors Fingerprints ChemTransforms Depictor SubstructMatch SmilesParse \
-  GraphMol RDGeometryLib DataStructs RDGeneral; do
-  libraries="$libraries -lRDKit$name"
-done
 # shellcheck disable=SC2086
-g++ $flags "$build"/*.o -o "$build/memcheck" $libraries -l:libcairo.so.2
+printf '%s\n' ../*.cc main.cc | xargs -P "$(nproc)" -I{} sh -c 'g++ $0 -c "$1" -o "$2/$(basename "$1" .cc).o"' "$flags" {} "$build"
+# The libraries of the Go build, but for its malloc, which the checkers replace.
+libraries=$(sed -n 's/^#cgo LDFLAGS: //p' ../rdkit.go | tr ' ' '\n' | grep -v tcmalloc)
+# shellcheck disable=SC2086
+g++ $flags "$build"/*.o -o "$build/memcheck" $libraries
 if [ "$how" = address ]; then
   ASAN_OPTIONS=detect_leaks=1 "$build/memcheck" ../../testdata/molecules.smi "$rounds"
 else
