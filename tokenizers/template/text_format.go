@@ -3,7 +3,6 @@ package template
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -32,13 +31,10 @@ func formatted(e eval, format string, values []any) string {
 			b.WriteByte(format[i])
 			continue
 		}
-		spec := specification.FindString(format[i:])
-		if spec == "" {
-			e.fail("incomplete format")
-		}
-		i += len(spec) - 1
-		verb := spec[len(spec)-1]
-		if verb == '%' {
+		c := conversion{eval: e}
+		rest := c.read(format[i+1:])
+		i = len(format) - len(rest) - 1
+		if c.verb == '%' {
 			b.WriteByte('%')
 			continue
 		}
@@ -46,7 +42,7 @@ func formatted(e eval, format string, values []any) string {
 			e.fail("not enough arguments for format string")
 		}
 		e.charge(1)
-		b.WriteString(conversion{e, spec, verb}.of(values[0]))
+		b.WriteString(c.of(values[0]))
 		values = values[1:]
 	}
 	if len(values) > 0 {
@@ -55,13 +51,33 @@ func formatted(e eval, format string, values []any) string {
 	return b.String()
 }
 
-// specification is one conversion: flags, width, precision and verb.
-var specification = regexp.MustCompile(`^%([-+ #0]*)([0-9]*)(?:\.([0-9]*))?(.)`)
-
+// conversion is what follows a % in a format.
 type conversion struct {
 	eval
-	spec string
-	verb byte
+	flags, width string
+	precision    string // with its dot; "" for none
+	verb         byte
+}
+
+// read reads a conversion from the start of a format and returns the rest.
+func (c *conversion) read(format string) (rest string) {
+	take := func(characters string) string {
+		rest := strings.TrimLeft(format, characters)
+		taken := format[:len(format)-len(rest)]
+		format = rest
+		return taken
+	}
+	c.flags = take("-+ #0")
+	c.width = take("0123456789")
+	if strings.HasPrefix(format, ".") {
+		format = format[1:]
+		c.precision = "." + take("0123456789")
+	}
+	if format == "" {
+		c.fail("incomplete format")
+	}
+	c.verb = format[0]
+	return format[1:]
 }
 
 // mostWidth is the largest width and precision, a limit of package fmt.
@@ -69,19 +85,15 @@ const mostWidth = 1_000_000
 
 // of converts a value.
 func (c conversion) of(v any) string {
-	match := specification.FindStringSubmatch(c.spec)
-	flags := match[1]
-	for _, width := range match[2:4] {
+	flags := c.flags
+	for _, width := range []string{c.width, strings.TrimPrefix(c.precision, ".")} {
 		n, _ := strconv.Atoi(width)
 		if len(width) > 7 || n > mostWidth {
 			c.fail("the width of a conversion is above %d", mostWidth)
 		}
 		c.chargeText(n)
 	}
-	layout := match[2]
-	if strings.Contains(c.spec, ".") {
-		layout += "." + match[3]
-	}
+	layout := c.width + c.precision
 	n, f, whole, ok := numeric(v)
 	switch {
 	case c.verb == 's' || c.verb == 'r':
@@ -114,11 +126,11 @@ func (c conversion) of(v any) string {
 		}
 		return fmt.Sprintf("%"+flags+layout+string(c.verb), n)
 	case strings.IndexByte("feEgG", c.verb) >= 0:
-		if match[3] == "" && !strings.Contains(c.spec, ".") {
+		if c.precision == "" {
 			layout += ".6"
 		}
 		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return c.notFinite(f, flags, match[2])
+			return c.notFinite(f, flags, c.width)
 		}
 		return fmt.Sprintf("%"+flags+layout+string(c.verb), f)
 	}
