@@ -237,7 +237,7 @@ func measured(source string, values map[string]any, budget int) (steps, allocate
 // memory that is allocated, which shows work that is not charged.
 func TestWorkGrowsAsItIsCharged(t *testing.T) {
 	const (
-		n            = 4000
+		n            = 2000
 		fixed        = 100     // steps of any template
 		fixedBytes   = 1 << 15 // allocated by any template
 		bytesPerStep = 1 << 10
@@ -272,7 +272,7 @@ func TestWorkGrowsAsItIsCharged(t *testing.T) {
 // TestWorkBeyondTheBudgetIsRefused renders with a small budget: the refusal comes before the work is done.
 func TestWorkBeyondTheBudgetIsRefused(t *testing.T) {
 	const (
-		n      = 16000
+		n      = 8000
 		budget = 20
 	)
 	values := sized(n)
