@@ -102,7 +102,7 @@ func (e *Encoder) infer(ctx context.Context, rows []*tokenizers.Encoding) ([][]f
 	if err != nil {
 		return nil, err
 	}
-	return response.FloatRows(e.output, len(rows), e.Width)
+	return response.FiniteRows(e.output, len(rows), e.Width)
 }
 
 // TooLong words a row above the model's length as the published services do: clients match on the phrase. path is the

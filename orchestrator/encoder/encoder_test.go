@@ -3,6 +3,7 @@ package encoder_test
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ type graph struct {
 	mu    sync.Mutex
 	rows  []int // of each batch
 	types bool
+	none  bool // the last number of each batch is NaN
 }
 
 func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, error) {
@@ -39,6 +41,9 @@ func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, e
 		if g.types {
 			out[2*(i/length)+1] += float32(types[i] * mask[i])
 		}
+	}
+	if g.none {
+		out[len(out)-1] = float32(math.NaN())
 	}
 	g.mu.Lock()
 	g.rows = append(g.rows, rows)
@@ -244,5 +249,36 @@ func TestLongTexts(t *testing.T) {
 				t.Errorf("a text without spaces: %v", err)
 			}
 		}
+	}
+}
+
+// A vector or logit that is no number fails the request: neither JSON nor an order has a place for it.
+func TestAnswersThatAreNoNumbers(t *testing.T) {
+	e, err := open(t, &graph{none: true}, "", "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := encoder.Tokenize(t.Context(), 2, func(i int) []any { return []any{"input", i} }, func(i int) (*tokenizers.Encoding, error) {
+		return e.Encode("two words", tokenizers.Options{})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err := e.Run(t.Context(), rows); err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "model toy: output out has NaN") {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+// A panic in a goroutine that tokenizes is an error of its request.
+func TestAPanicWhileTokenizingIsAnError(t *testing.T) {
+	const many = 1000 // more than one goroutine takes
+	_, err := encoder.Tokenize(t.Context(), many, func(i int) []any { return []any{"input", i} }, func(i int) (*tokenizers.Encoding, error) {
+		if i == many-1 {
+			panic("no such token")
+		}
+		return &tokenizers.Encoding{}, nil
+	})
+	if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "no such token") {
+		t.Errorf("%v", err)
 	}
 }

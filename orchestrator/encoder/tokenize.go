@@ -34,7 +34,7 @@ func Tokenize(ctx context.Context, n int, path func(i int) []any, row func(i int
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for from := 0; from < n; from += rowsAtOnce {
-		work.Go(func() error { return some(ctx, from, min(from+rowsAtOnce, n)) })
+		work.Go(fault.Guard(func() error { return some(ctx, from, min(from+rowsAtOnce, n)) }))
 	}
 	return rows, work.Wait()
 }

@@ -142,3 +142,23 @@ func TestClipped(t *testing.T) {
 		t.Errorf("a character is cut in two: %q", got)
 	}
 }
+
+func TestAPanicBecomesAnError(t *testing.T) {
+	var ids []int
+	err := Guard(func() error {
+		ids[3]++
+		return nil
+	})()
+	if f := As(err); err == nil || f.Kind != Internal || !strings.Contains(f.Message, "index out of range") {
+		t.Fatalf("%v", err)
+	}
+	if !strings.Contains(err.Error(), "TestAPanicBecomesAnError") {
+		t.Errorf("the error has no stack: %v", err)
+	}
+	left := errors.New("left")
+	for _, want := range []error{nil, left} {
+		if err := Guard(func() error { return want })(); err != want {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}

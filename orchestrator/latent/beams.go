@@ -2,6 +2,7 @@ package latent
 
 import (
 	"context"
+	"math"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
@@ -50,7 +51,14 @@ func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64
 	found := make([][]string, len(rows))
 	for i, row := range rows {
 		count := 0
-		for count < min(row.size, len(scores[i])) && scores[i][count] >= noBeam {
+		for count < min(row.size, len(scores[i])) {
+			score := float64(scores[i][count])
+			if math.IsNaN(score) || math.IsInf(score, 1) {
+				return nil, fault.New(fault.Internal, "model %s answered %v as the score of a beam", n.beamDecoder, score)
+			}
+			if score < noBeam {
+				break
+			}
 			count++
 		}
 		if count == 0 {

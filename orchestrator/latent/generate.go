@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/unfinished"
 )
@@ -69,7 +70,7 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 		if r.Evaluated {
 			one.Evaluated = func(m *search.Molecule) { results.evaluated[i] = append(results.evaluated[i], moleculeOf(m, false)) }
 		}
-		group.Go(func() error {
+		group.Go(fault.Guard(func() error {
 			run := search.Search.Around
 			if r.Algorithm == guided {
 				run = search.Search.Optimize
@@ -77,7 +78,7 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 			molecules, err := run(one, searching)
 			results.end(i, molecules, err)
 			return err
-		})
+		}))
 	}
 	cut, err := unfinished.Of(ctx, work, group.Wait(), results.any(g.seeds, r.Objective != nil))
 	if err != nil {

@@ -34,7 +34,7 @@ func (n *network) encode(ctx context.Context, rows [][]int32, output string, siz
 	if err != nil {
 		return nil, err
 	}
-	return response.FloatRows(output, len(rows), size)
+	return response.FiniteRows(output, len(rows), size)
 }
 
 // decode is one inference of the decoder, which writes whole texts.
@@ -72,12 +72,15 @@ func hiddenStates[Row any](rows []Row, size int, hidden func(Row) []float32) tri
 	return triton.Float32s(tensorHiddens, []int64{int64(len(rows)), 1, int64(size)}, values)
 }
 
-// texts gives the SMILES of each row of ids, up to the end token.
+// texts gives the SMILES of each row of ids, up to the end token. An id outside the vocabulary before that is Internal.
 func (n *network) texts(model string, rows [][]int64) ([]string, error) {
 	texts := make([]string, len(rows))
 	for i, row := range rows {
 		ids := make([]int32, 0, len(row))
 		for _, id := range row {
+			if id < 0 || id >= int64(n.vocabulary.Size()) {
+				return nil, fault.New(fault.Internal, "model %s answered token %d, of a vocabulary of %d", model, id, n.vocabulary.Size())
+			}
 			ids = append(ids, int32(id))
 			if id == int64(n.vocabulary.EOS) {
 				break

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"retort/chem"
+	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
 )
 
@@ -132,10 +133,10 @@ func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate,
 	found := make([][]*candidate, len(parts))
 	work, ctx := errgroup.WithContext(ctx)
 	for i, part := range parts {
-		work.Go(func() (err error) {
+		work.Go(fault.Guard(func() (err error) {
 			found[i], err = g.unmaskPart(ctx, part)
 			return err
-		})
+		}))
 	}
 	err := work.Wait()
 	return slices.Concat(found...), err

@@ -201,16 +201,16 @@ func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
 	}
 }
 
-// unmasked takes a row's tokens out of the padded answer. A model that changes given tokens, or leaves masks, is not
-// one of this kind.
+// unmasked takes a row's tokens out of the padded answer. A model that changes given tokens, leaves masks or answers
+// what is no token of its vocabulary is not one of this kind.
 func (m *tritonModel) unmasked(row Row, answer []int64) ([]int32, error) {
 	ids := make([]int32, len(row.IDs))
 	for i, before := range row.IDs {
-		id := int32(answer[i])
-		if before != m.MASK && id != before || id == m.MASK {
+		id := answer[i]
+		if id < 0 || id >= int64(m.Size()) || before != m.MASK && id != int64(before) || id == int64(m.MASK) {
 			return nil, fault.New(fault.Internal, "model %s answered token %d for %d in place %d", m.name, id, before, i)
 		}
-		ids[i] = id
+		ids[i] = int32(id)
 	}
 	return ids, nil
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
+
+	"retort/orchestrator/fault"
 )
 
 // inParallel makes n items on all cores. It ends with the first error, or soon after ctx has ended.
@@ -14,7 +16,7 @@ func inParallel[T any](ctx context.Context, n int, item func(i int) (T, error)) 
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for lo := 0; lo < n; lo += chunk {
-		work.Go(func() error {
+		work.Go(fault.Guard(func() error {
 			for i := lo; i < min(lo+chunk, n); i++ {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -26,7 +28,7 @@ func inParallel[T any](ctx context.Context, n int, item func(i int) (T, error)) 
 				items[i] = made
 			}
 			return nil
-		})
+		}))
 	}
 	return items, work.Wait()
 }

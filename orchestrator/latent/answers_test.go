@@ -1,0 +1,119 @@
+package latent
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/latent/search/toy"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// changed is a model whose answers are changed.
+func changed(model tritontest.Model, change func([]triton.Tensor)) tritontest.Model {
+	infer := model.Infer
+	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+		response, err := infer(ctx, r)
+		if err == nil {
+			change(response.Outputs)
+		}
+		return response, err
+	}
+	return model
+}
+
+// firstID changes the first token id of each answer.
+func firstID(id int64) func([]triton.Tensor) {
+	return func(outputs []triton.Tensor) {
+		values, _ := outputs[0].Int64s()
+		values = slices.Clone(values)
+		values[0] = id
+		outputs[0] = triton.Int64s(tensorTokens, outputs[0].Shape, values)
+	}
+}
+
+// number changes the last number of an output.
+func number(output int, name string, value float64) func([]triton.Tensor) {
+	return func(outputs []triton.Tensor) {
+		values, _ := outputs[output].Floats()
+		values = slices.Clone(values)
+		values[len(values)-1] = float32(value)
+		outputs[output] = triton.Float32s(name, outputs[output].Shape, values)
+	}
+}
+
+// exchanged exchanges the first and the last dimension of an output.
+func exchanged(output int) func([]triton.Tensor) {
+	return func(outputs []triton.Tensor) {
+		shape := slices.Clone(outputs[output].Shape)
+		shape[0], shape[len(shape)-1] = shape[len(shape)-1], shape[0]
+		outputs[output].Shape = shape
+	}
+}
+
+// A model that answers what its entry does not describe fails the request, and names itself in the log only. The gateway
+// serves on.
+func TestAnswersThatNoModelShouldGive(t *testing.T) {
+	const encoder, decoder, beams = 0, 1, 2
+	decode, _ := json.Marshal(body{"hiddens": [][][]float32{{toy.Encode(plain)}, {toy.Encode(plain)}}, "mask": [][]bool{{true}, {true}}})
+	const hidden = `{"sequences": ["` + plain + `", "` + plain + `"]}` // of one length, so that they share a call
+	const sampling = `{"sequences": ["` + plain + `"], "num_molecules": 2, "beam_size": 3}`
+	const generate = `{"smi": "` + plain + `", "iterations": 2}`
+	none := math.NaN()
+	for name, c := range map[string]struct {
+		model  int
+		change func([]triton.Tensor)
+		path   string
+		body   string
+	}{
+		"an id at the size of the vocabulary":  {decoder, firstID(int64(len(toy.Vocabulary))), "/decode", string(decode)},
+		"a negative id":                        {decoder, firstID(-1), "/decode", string(decode)},
+		"an id of more than 32 bits":           {decoder, firstID(1<<32 + 7), "/decode", string(decode)},
+		"the same within a search":             {decoder, firstID(1<<32 + 7), "/generate", generate},
+		"ids with their dimensions exchanged":  {decoder, exchanged(0), "/decode", string(decode)},
+		"an id of a beam":                      {beams, firstID(1<<32 + 7), "/sampling", sampling},
+		"a score of a beam that is no number":  {beams, number(1, tensorScore, none), "/sampling", sampling},
+		"an infinite score of a beam":          {beams, number(1, tensorScore, math.Inf(1)), "/sampling", sampling},
+		"a hidden state that is no number":     {encoder, number(0, tensorHiddens, none), "/hidden", hidden},
+		"an embedding that is no number":       {encoder, number(0, tensorHiddens, none), "/embedding", hidden},
+		"an infinite hidden state":             {encoder, number(0, tensorHiddens, math.Inf(-1)), "/hidden", hidden},
+		"hiddens with dimensions exchanged":    {encoder, exchanged(0), "/hidden", hidden},
+		"a seed of a search that is no number": {encoder, number(0, tensorHiddens, none), "/generate", generate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			models := toyModels(t, 0)
+			models[c.model] = changed(models[c.model], c.change)
+			r := start(t, standard, models...)
+			if status, text := r.post(c.path, c.body); status != http.StatusInternalServerError || text != `{"detail":"Internal server error"}` {
+				t.Errorf("%d %s", status, text)
+			}
+			if status, text := r.post("/embedding", `{"sequences": []}`); status != http.StatusUnprocessableEntity {
+				t.Errorf("afterwards: %d %s", status, text)
+			}
+		})
+	}
+	models := toyModels(t, 0)
+	models[encoder] = changed(models[encoder], number(0, tensorHiddens, none))
+	r := start(t, standard, models...)
+	if _, err := r.service.Hidden(t.Context(), Sequences{Sequences: []string{plain}}); err == nil || !strings.Contains(err.Error(), "model latent_encoder") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A panic in the goroutine of a search is an error of its request.
+func TestAPanicOfASearchIsAnError(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	var request Generate
+	request.SetDefaults()
+	request.Smi.Smiles = []string{plain}
+	err := r.service.Watch(t.Context(), request, func(any) error { panic("no such client") })
+	if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "no such client") {
+		t.Errorf("%v", err)
+	}
+}
