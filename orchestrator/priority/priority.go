@@ -19,6 +19,7 @@ type Gate struct {
 	level   float64
 	busy    float64 // the level at the end of the last busy spell
 	active  int     // background work under way
+	placed  uint64  // pieces of background work that have had a place so far
 	rest    time.Time
 	asking  int       // requests of clients under way
 	last    time.Time // when the last of them began or ended
@@ -80,7 +81,8 @@ func (g *Gate) Request(of string) (ended func(ok bool)) {
 	g.last = began
 	k := g.known(of)
 	k.asking++
-	alone := g.active == 0
+	active := g.active
+	placed := g.placed
 	return func(ok bool) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -92,7 +94,7 @@ func (g *Gate) Request(of string) (ended func(ok bool)) {
 			return
 		}
 		took := g.last.Sub(began).Seconds()
-		if alone && g.active == 0 {
+		if active == 0 && g.placed == placed { // no background work beside it at any time
 			k.alone.add(took)
 		}
 		k.recent.add(took)
@@ -139,6 +141,7 @@ func (g *Gate) Place(ctx context.Context) (release func(), err error) {
 		g.look(now)
 		if g.active < max(1, int(g.level)) && !now.Before(g.rest) {
 			g.active++
+			g.placed++
 			g.mu.Unlock()
 			return func() { g.leave(now) }, nil
 		}

@@ -173,3 +173,32 @@ func TestLongRequestsAreHeeded(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// A request is no reference for the time of its kind if background work ran beside it, even where that began after the
+// request and ended before it.
+func TestWorkWithinARequestIsNoReference(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := priority.NewGate(8)
+		const requests = 10
+		for range requests {
+			ended := gate.Request("chat")
+			time.Sleep(alone)
+			ended(true)
+		}
+		for range 10 * requests {
+			ended := gate.Request("chat")
+			time.Sleep(alone)
+			release, err := gate.Place(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(alone)
+			release()
+			time.Sleep(alone)
+			ended(true)
+		}
+		if gate.Level() > 1.0/16 {
+			t.Errorf("a level of %g beside requests that take three times as long as alone", gate.Level())
+		}
+	})
+}
