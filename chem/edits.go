@@ -47,7 +47,7 @@ func Crossovers(first, second string, count int, seed uint64) ([]string, error) 
 // no molecules have none. Canonical SMILES, counts and fingerprints are there at once. The error is that of the context.
 func Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
 	found := make([][]*Molecule, len(parents))
-	err := Options{}.inChunks(ctx, len(parents), func(from, to int) {
+	err := Options{}.inChunks(ctx, len(parents), func(i int) int { return max(1, parents[i].wanted()) }, func(from, to int) {
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			found[i], _ = parents[i].offspring(ctx)
 		}
@@ -68,6 +68,9 @@ func (p Parents) texts() ([]string, error) {
 	return texts, nil
 }
 
+// wanted is how many molecules are made at most.
+func (p Parents) wanted() int { return min(p.Count, MaxOffspring) }
+
 // barrenRounds is after how many requests in a row without a new molecule no more are made.
 const barrenRounds = 3
 
@@ -85,7 +88,7 @@ func (p Parents) offspring(ctx context.Context) (found []*Molecule, err error) {
 	}
 	random := rand.New(rand.NewPCG(p.Seed, 0))
 	known := map[string]bool{}
-	wanted := min(p.Count, MaxOffspring)
+	wanted := p.wanted()
 	for barren := 0; len(found) < wanted && barren < barrenRounds && ctx.Err() == nil; barren++ {
 		made, err := p.make(first, second, min(wanted, offspringAtOnce), random.Uint64())
 		if err != nil {

@@ -1,8 +1,12 @@
 package chem
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -43,7 +47,7 @@ type Result struct {
 // error; the rows not worked on have it as theirs.
 func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error) {
 	results := make([]Result, len(smiles))
-	err := o.inChunks(ctx, len(smiles), func(from, to int) {
+	err := o.inChunks(ctx, len(smiles), alike, func(from, to int) {
 		evaluate(smiles[from:to], results[from:to], o)
 	}, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -73,60 +77,98 @@ func evaluate(smiles []string, results []Result, o Options) {
 }
 
 // slots bound the batches of the whole process together to one chunk per core at a time: many callers at once wait for
-// each other here, and not in the scheduler, where they would take the cores from everything else. A batch of at most
-// fewTexts is worked on at once: it takes a moment, and must not wait behind long ones.
+// each other here, and not in the scheduler, where they would take the cores from everything else. A batch that weighs
+// at most fewTexts is worked on at once: it takes a moment, and must not wait behind long ones.
 var slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 const fewTexts = 16
 
-// maxChunk bounds how long a batch goes on after its context has ended.
+// maxChunk is the most that a chunk of several items weighs. It bounds how long a batch goes on after its context has
+// ended.
 const maxChunk = 64
 
-// inChunks cuts 0..n into chunks and hands them to the workers: to work while ctx is alive, to skip afterwards.
-func (o Options) inChunks(ctx context.Context, n int, work, skip func(from, to int)) error {
-	if n <= fewTexts {
-		if ctx.Err() == nil {
-			work(0, n)
-		} else {
-			skip(0, n)
+// alike is the weight of items that mean one molecule each.
+func alike(int) int { return 1 }
+
+// inChunks cuts the items 0 to n-1 into chunks and hands them to the workers: to work while ctx is alive, to skip
+// afterwards. weight is how many molecules an item may mean. The error is that of ctx, or a panic of work.
+func (o Options) inChunks(ctx context.Context, n int, weight func(i int) int, work, skip func(from, to int)) error {
+	total := 0
+	for i := range n {
+		total += weight(i)
+	}
+	do := func(from, to int) error {
+		if ctx.Err() != nil {
+			skip(from, to)
+			return nil
 		}
-		return ctx.Err()
+		return contain(func() { work(from, to) })
+	}
+	if total <= fewTexts {
+		return cmp.Or(do(0, n), ctx.Err())
 	}
 	workers := o.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	// Several chunks per worker, so that one slow chunk does not leave the others idle.
-	chunk := min(maxChunk, max(1, (n+4*workers-1)/(4*workers)))
-	chunks := (n + chunk - 1) / chunk
+	cuts := cut(n, weight, min(maxChunk, (total+4*workers-1)/(4*workers)))
+	chunks := len(cuts) - 1
+	workers = min(workers, chunks)
 	var next atomic.Int64
-	run := func() {
+	run := func() error {
 		for {
-			from := (int(next.Add(1)) - 1) * chunk
-			if from >= n {
-				return
+			chunk := int(next.Add(1)) - 1
+			if chunk >= chunks {
+				return nil
 			}
-			to := min(n, from+chunk)
 			select {
 			case slots <- struct{}{}:
-				if ctx.Err() == nil {
-					work(from, to)
-				} else {
-					skip(from, to)
-				}
+				err := do(cuts[chunk], cuts[chunk+1])
 				<-slots
+				if err != nil {
+					return err
+				}
 			case <-ctx.Done():
-				skip(from, to)
+				skip(cuts[chunk], cuts[chunk+1])
 			}
 		}
 	}
+	errs := make([]error, workers)
 	var wg sync.WaitGroup
-	for range min(workers, chunks) - 1 {
-		wg.Go(run)
+	for k := range workers - 1 {
+		wg.Go(func() { errs[k] = run() })
 	}
-	run()
+	errs[workers-1] = run()
 	wg.Wait()
-	return ctx.Err()
+	return cmp.Or(errors.Join(errs...), ctx.Err())
+}
+
+// cut gives the ends of chunks of the items 0 to n-1, after a first 0. A chunk weighs at most what is said, or has one
+// item.
+func cut(n int, weight func(i int) int, most int) []int {
+	cuts := []int{0}
+	chunk := 0
+	for i := range n {
+		w := weight(i)
+		if chunk > 0 && chunk+w > most {
+			cuts = append(cuts, i)
+			chunk = 0
+		}
+		chunk += w
+	}
+	return append(cuts, n)
+}
+
+// contain turns a panic of work into an error: in a goroutine of a batch it would end the process.
+func contain(work func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	work()
+	return nil
 }
 
 // Warm loads the reference data and compiles the built-in patterns, some tens of milliseconds of work that otherwise
