@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // worst is input made to be slow: shapes that took RDKit seconds without limits, at the limits.
@@ -96,19 +95,32 @@ func worst() map[string]string {
 // TestWorstCases holds every call to the bound of fuzz_test.go for input made to be slow.
 func TestWorstCases(t *testing.T) {
 	for name, text := range worst() {
-		slow, which := time.Duration(0), 0
+		most := 0
+		which := 0
 		for call := range calls {
-			took := timed(call, text)
-			if took > slow {
-				took = min(took, timed(call, text)) // twice: the machine may have been busy
+			count := allocations(call, text)
+			if count > maxAllocations {
+				t.Errorf("%s: %s of %q allocates memory %d times", name, calls[call].name, text, count)
 			}
-			if took > slow {
-				slow, which = took, call
+			if count > most {
+				most = count
+				which = call
 			}
 		}
-		t.Logf("%-20s %8.1f ms in %s", name, slow.Seconds()*1e3, calls[which].name)
-		if slow > slowest {
-			t.Errorf("%s: %s of %q took %v of processor time", name, calls[which].name, text, slow)
+		t.Logf("%-20s %7d allocations in %s", name, most, calls[which].name)
+		if most == 0 {
+			t.Errorf("%s: no allocations were counted", name)
 		}
+	}
+}
+
+// The count is that of the work: it grows with the input, and is the same each time.
+func TestAllocationsCountWork(t *testing.T) {
+	count := func(atoms int) int { return allocations(0, strings.Repeat("C", atoms)) }
+	count(1) // reads the reference data
+	small := count(20)
+	large := count(200)
+	if small == 0 || large < 5*small || count(200) != large {
+		t.Errorf("%d allocations for 20 atoms, %d for 200, then %d", small, large, count(200))
 	}
 }

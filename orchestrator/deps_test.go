@@ -58,6 +58,7 @@ var arrows = map[string][]string{
 	"chem/safe":                        {"chem", "chem/rdkit", "chem/smiles"},
 	"chem/smiles":                      {},
 	"chem/rdkit":                       {},
+	"chem/rdkit/rdkittest":             {},
 	"tokenizers":                       {},
 	"tokenizers/molecules":             {"chem/smiles"},
 	"tokenizers/template":              {},
