@@ -32,7 +32,8 @@ func newEvaluator(goal Goal, seeds []Seed, told func(*Molecule)) *evaluator {
 }
 
 // evaluate returns a molecule per text, nil where the text is no molecule or has no score, and whether the text is
-// there for the first time. Beside an error come the molecules that were scored before.
+// there for the first time. Beside an error come the molecules that were scored before; the texts of the others are
+// evaluated again when they come again.
 func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)
@@ -48,7 +49,11 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 		}
 	}
 	err = e.score(ctx, unknown)
-	e.evaluations += len(unknown)
+	for _, text := range unknown {
+		if _, ok := e.known[text]; ok {
+			e.evaluations++
+		}
+	}
 	molecules = make([]*Molecule, len(texts))
 	for i, text := range texts {
 		molecules[i] = e.known[text]
@@ -57,17 +62,22 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 }
 
 // score makes those of the texts known that are molecules with a score. It has each molecule scored once. Of an
-// objective that fails, the molecules count that it had scored before.
+// objective that fails, the molecules count that it had scored before; texts that it has not come to are forgotten.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
 	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: e.goal.Objective.Facts() | chem.FactFingerprint})
 	if err != nil {
+		for _, text := range texts {
+			delete(e.known, text)
+		}
 		return err
 	}
 	var molecules []*chem.Molecule
-	for _, r := range results {
+	admitted := make([]string, len(texts)) // canonical SMILES; "" for a text that is no molecule or is not admitted
+	for i, r := range results {
 		if r.Err != nil || !admits(e.seeds, r.Molecule) {
 			continue
 		}
+		admitted[i] = r.Molecule.SMILES()
 		if _, ok := e.scored[r.Molecule.SMILES()]; !ok {
 			e.scored[r.Molecule.SMILES()] = nil
 			molecules = append(molecules, r.Molecule)
@@ -88,9 +98,21 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 			e.told(m)
 		}
 	}
-	for i, r := range results {
-		if r.Err == nil {
-			e.known[texts[i]] = e.scored[r.Molecule.SMILES()]
+	if err != nil {
+		for _, molecule := range molecules {
+			if e.scored[molecule.SMILES()] == nil {
+				delete(e.scored, molecule.SMILES())
+			}
+		}
+	}
+	for i, smiles := range admitted {
+		if smiles == "" {
+			continue
+		}
+		if m, ok := e.scored[smiles]; ok {
+			e.known[texts[i]] = m
+		} else {
+			delete(e.known, texts[i])
 		}
 	}
 	return err

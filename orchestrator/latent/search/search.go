@@ -70,15 +70,19 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	evaluator := newEvaluator(s.Goal, s.Seeds, s.Evaluated)
 	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
 	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
-	evaluated := 0 // of what was found
+	evaluated := 0  // of what was found
+	failed := false // the objective has, for no end of a context
 	assess := func(ctx context.Context) error {
 		molecules, _, err := evaluator.evaluate(ctx, draws.found[evaluated:])
-		evaluated = len(draws.found)
 		for _, m := range molecules {
 			if m != nil {
 				hallOfFame.add(m)
 			}
 		}
+		if err == nil {
+			evaluated = len(draws.found)
+		}
+		failed = err != nil && ctx.Err() == nil
 		return err
 	}
 	evaluations := 0
@@ -91,7 +95,8 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	})
 	if err == nil {
 		err = assess(ctx)
-	} else if s.Last != nil {
+	}
+	if err != nil && !failed && s.Last != nil {
 		_ = assess(s.Last) // the search has failed already
 	}
 	return hallOfFame.best, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -240,27 +241,90 @@ func TestTheSameRandomNumbersGiveTheSameResult(t *testing.T) {
 func TestAnErrorEndsTheSearch(t *testing.T) {
 	left := errors.New("left")
 	failed := errors.New("failed")
-	ctx, cancel := context.WithCancel(t.Context())
 	for name, c := range map[string]struct {
-		change func(*search.Search)
+		change func(s *search.Search, cancel func())
 		want   error
 	}{
-		"watcher": {func(s *search.Search) { s.Watch = func(search.Progress) error { return left } }, left},
-		"context": {func(s *search.Search) { s.Watch = func(search.Progress) error { cancel(); return nil } }, context.Canceled},
-		"objective": {func(s *search.Search) {
+		"watcher": {func(s *search.Search, _ func()) { s.Watch = func(search.Progress) error { return left } }, left},
+		"context": {func(s *search.Search, cancel func()) {
+			s.Watch = func(search.Progress) error { cancel(); return nil }
+		}, context.Canceled},
+		"objective": {func(s *search.Search, _ func()) {
 			s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) { return nil, failed })
 		}, failed},
 	} {
-		for algorithm, run := range map[string]func(search.Search, context.Context) ([]*search.Molecule, error){
-			"guided": search.Search.Optimize, "unguided": search.Search.Around,
-		} {
+		for algorithm, run := range algorithms {
+			ctx, cancel := context.WithCancel(t.Context())
 			s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 			s.Molecules = 100
-			c.change(&s)
-			if _, err := run(s, ctx); !errors.Is(err, c.want) && !errors.Is(err, context.Canceled) {
-				t.Errorf("%s, %s: %v", name, algorithm, err)
+			c.change(&s, cancel)
+			if _, err := run(s, ctx); !errors.Is(err, c.want) {
+				t.Errorf("%s, %s: %v, want %v", name, algorithm, err, c.want)
 			}
+			cancel()
 		}
+	}
+}
+
+var algorithms = map[string]func(search.Search, context.Context) ([]*search.Molecule, error){
+	"guided": search.Search.Optimize, "unguided": search.Search.Around,
+}
+
+// When the context of an unguided search ends while molecules are scored, those that have no score yet get it in Last,
+// and no molecule is scored twice.
+func TestWhatWasDrawnIsScoredAfterTheEnd(t *testing.T) {
+	for name, before := range map[string]int{"none were scored": 0, "three were scored": 3} {
+		t.Run(name, func(t *testing.T) {
+			s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+			s.Last = t.Context()
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			scored := map[string]int{}
+			s.Goal.Objective = scoring(func(during context.Context, molecules []*chem.Molecule) ([]float64, error) {
+				scores := make([]float64, len(molecules))
+				for i, m := range molecules {
+					if during != s.Last && i >= before {
+						scores[i] = math.NaN()
+						continue
+					}
+					scored[m.SMILES()]++
+					scores[i] = m.Weight()
+				}
+				if during == s.Last {
+					return scores, nil
+				}
+				end()
+				if before == 0 {
+					return nil, ctx.Err()
+				}
+				return scores, ctx.Err()
+			})
+			told := map[string]int{}
+			s.Evaluated = func(m *search.Molecule) { told[m.SMILES]++ }
+			found, err := s.Around(ctx)
+			if !errors.Is(err, context.Canceled) || len(found) <= before {
+				t.Errorf("%d molecules, %v", len(found), err)
+			}
+			for _, m := range found {
+				if scored[m.SMILES] != 1 || told[m.SMILES] != 1 {
+					t.Errorf("%s was scored %d times and told of %d times", m.SMILES, scored[m.SMILES], told[m.SMILES])
+				}
+			}
+		})
+	}
+}
+
+// An objective that fails is not asked again for the same molecules.
+func TestAnObjectiveThatFailsIsNotAskedAgain(t *testing.T) {
+	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s.Last = t.Context()
+	calls := 0
+	s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) {
+		calls++
+		return nil, errors.New("no more of that")
+	})
+	if found, err := s.Around(t.Context()); err == nil || len(found) > 0 || calls != 1 {
+		t.Errorf("%d molecules after %d calls, %v", len(found), calls, err)
 	}
 }
 
