@@ -3,6 +3,7 @@ package latent
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,8 +101,9 @@ func TestWhichRequestsAreHeavy(t *testing.T) {
 	}{
 		"256 molecules to encode":  {&Sequences{Sequences: sequences(256)}, false},
 		"257 molecules to encode":  {&Sequences{Sequences: sequences(257)}, true},
-		"64 points to decode":      {&Hidden{Hiddens: make([]Row[[]float32], 64)}, false},
-		"65 points to decode":      {&Hidden{Hiddens: make([]Row[[]float32], 65)}, true},
+		"3 points to decode":       {&Hidden{Hiddens: slices.Repeat([]Row[[]float32]{{{1}}}, 3)}, false},
+		"4 points to decode":       {&Hidden{Hiddens: slices.Repeat([]Row[[]float32]{{{1}}}, 4)}, true},
+		"1 point, 99 skipped":      {&Hidden{Hiddens: append(make([]Row[[]float32], 99), Row[[]float32]{{1}})}, false},
 		"6 seeds, 10 molecules":    {&Sampling{Sequences: sequences(6), NumMolecules: 10, BeamSize: 1}, false},
 		"1 seed, beams":            {&Sampling{Sequences: sequences(1), NumMolecules: 10, BeamSize: 10}, true},
 		"a search by default":      {generate(func(*Generate) {}), true},

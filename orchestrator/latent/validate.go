@@ -158,8 +158,21 @@ const (
 // Heavy says that there are many molecules to encode.
 func (r *Sequences) Heavy() bool { return len(r.Sequences) > maxLightRows }
 
+// textsPerPoint is how many texts a point of /decode may cost: the first, and those that are tried where it is no molecule. A
+// point on the line between two molecules costs three rows of the models, and 0.2 s on a processor where no other point
+// of the request lies on that line (decision 0020).
+const textsPerPoint = 1 + rescueBeams + rescueDraws
+
 // Heavy says that there are many points to decode.
-func (r *Hidden) Heavy() bool { return len(r.Hiddens) > maxLightPoints }
+func (r *Hidden) Heavy() bool {
+	points := 0
+	for _, vectors := range r.Hiddens {
+		if vectors != nil {
+			points++
+		}
+	}
+	return points*textsPerPoint > maxLightPoints
+}
 
 // Heavy says that there are many points to decode.
 func (r *Sampling) Heavy() bool {

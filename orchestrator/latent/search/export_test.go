@@ -12,3 +12,6 @@ func (s Search) OptimizeUncached(ctx context.Context) error {
 	}
 	return err
 }
+
+// Computing is how many processors are taken.
+func Computing() int { return len(processors) }

@@ -39,9 +39,13 @@ const (
 	sizePenalty = 0.03
 )
 
-// NewPath makes the path between two molecules. It is the same for the same two, in either direction. The error is that of
-// the context.
+// NewPath makes the path between two molecules, on one of the processors that searches share: it must not be called within
+// a search. The path is the same for the same two, in either direction. The error is that of the context.
 func NewPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
+	return compute(ctx, func(ctx context.Context) (*Path, error) { return newPath(ctx, model, first, last) })
+}
+
+func newPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
 	ends := []Seed{first, last}
 	apart := first.Fingerprint.Tanimoto(&last.Fingerprint)
 	p := &Path{apart: apart, size: max(first.HeavyAtoms, last.HeavyAtoms)}

@@ -84,3 +84,31 @@ func TestAPathFromAMoleculeToItself(t *testing.T) {
 		t.Error(stops)
 	}
 }
+
+// counter counts the molecules that are read while no processor is held.
+type counter struct {
+	reader
+	read, free int
+}
+
+func (c *counter) Tokens(string) ([]int32, error) {
+	c.read++
+	if search.Computing() == 0 {
+		c.free++
+	}
+	return nil, nil
+}
+
+// A path is made on one of the processors that searches share, and gives it back.
+func TestAPathTakesAProcessor(t *testing.T) {
+	c := &counter{reader: reader{toy.New()}}
+	if _, err := search.NewPath(t.Context(), c, end(t, gefitinib), end(t, erlotinib)); err != nil {
+		t.Fatal(err)
+	}
+	if c.read == 0 || c.free > 0 {
+		t.Errorf("%d of %d molecules were made without a processor", c.free, c.read)
+	}
+	if taken := search.Computing(); taken != 0 {
+		t.Errorf("%d processors are taken afterwards", taken)
+	}
+}
