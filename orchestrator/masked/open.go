@@ -28,10 +28,11 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 		}
 		m.lengths.worth = m.maskWorth
 		m.published = published(m.SAFE)
+		options := batching // of this model: others are opened with the same, and at the same time
 		if entry.Config.MaxBatch > 0 {
-			batching.MaxRows = entry.Config.MaxBatch
+			options.MaxRows = entry.Config.MaxBatch
 		}
-		m.batcher = triton.NewBatcher(m.cost, m.infer, batching)
+		m.batcher = triton.NewBatcher(m.cost, m.infer, options)
 		return m, nil
 	}
 }

@@ -24,12 +24,14 @@ const (
 
 // remask runs the rounds and returns the best distinct molecules of all of them; beside an error, those until then.
 func (g *generation) remask(ctx context.Context, found []*candidate, wanted int) ([]*candidate, error) {
-	fragments := pool{}
+	fragments := newPool(maxFragments)
 	latest := found
 	found = distinct(found)
 	rank(found)
 	for round := range int(g.request.Rounds) {
-		fragments.add(latest, g.seed)
+		if err := fragments.add(ctx, latest, g.seed); err != nil {
+			return found, err
+		}
 		g.progress.Round = round + 1
 		g.progress.Generated = 0
 		g.progress.Requested = 0

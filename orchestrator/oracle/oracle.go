@@ -77,12 +77,13 @@ func Opener(client *triton.Client, config Config, batching triton.BatchOptions, 
 		if err := r.Done(); err != nil {
 			return nil, err
 		}
-		batching.MaxRows = unbatchedRows
+		options := batching // of this oracle: others are opened with the same, and at the same time
+		options.MaxRows = unbatchedRows
 		if o.batched {
-			batching.MaxRows = entry.Config.MaxBatch
+			options.MaxRows = entry.Config.MaxBatch
 		}
-		batching.MaxTokens = batching.MaxRows
-		o.batcher = triton.NewBatcher(func(*chem.Molecule) int { return 1 }, o.counted, batching)
+		options.MaxTokens = options.MaxRows
+		o.batcher = triton.NewBatcher(func(*chem.Molecule) int { return 1 }, o.counted, options)
 		return o, nil
 	}
 }

@@ -183,3 +183,24 @@ func TestWhatIsNoOracle(t *testing.T) {
 		}
 	}
 }
+
+// Oracles may be opened at the same time: the race detector watches.
+func TestOraclesAreOpenedAtTheSameTime(t *testing.T) {
+	client := tritontest.Start(t, reading(t, "length", batched), reading(t, "flat", unbatched)).Client()
+	open := oracle.Opener(client, oracle.Config{Timeout: time.Minute, Calls: 100}, triton.BatchOptions{}, func(string, string, int) {})
+	var all sync.WaitGroup
+	for _, name := range []string{"length", "flat"} {
+		config, err := client.ModelConfig(t.Context(), name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			all.Go(func() {
+				if _, err := open(&triton.Model{Name: name, Config: config, Versions: []string{"1"}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
