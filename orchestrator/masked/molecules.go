@@ -169,6 +169,9 @@ func (g *generation) answer(found []*candidate) []Molecule {
 	return molecules
 }
 
+// factsOfScores are what scores reads of each molecule; the weight comes with the formula.
+const factsOfScores = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactTPSA | chem.FactFormula
+
 func (c *candidate) scores() *Scores {
 	return &Scores{
 		QED:       rounded(c.molecule.QED()),

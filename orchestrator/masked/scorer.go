@@ -53,6 +53,9 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, score := range scores {
+		if err != nil && math.IsNaN(score) {
+			continue // not scored yet
+		}
 		smiles := unknown[i].SMILES()
 		if _, twice := s.known[smiles]; !twice {
 			s.order = append(s.order, smiles)

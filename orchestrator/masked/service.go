@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"retort/chem"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton"
@@ -135,7 +134,7 @@ func newGeneration(model Model, r Request, scorer *scorer, report func(Progress)
 	}
 	g.drafter.own = g.template
 	if r.Scores {
-		g.facts |= chem.AllFacts &^ chem.FactFingerprint
+		g.facts |= factsOfScores
 	}
 	if r.Seed != nil {
 		g.seed = uint64(*r.Seed)

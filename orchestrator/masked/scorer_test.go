@@ -1,0 +1,74 @@
+package masked
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"retort/chem"
+	"retort/orchestrator/objective"
+)
+
+// A request with scores has computed beforehand what the scores read, and nothing else: a fact that is missing costs
+// another reading of each molecule, and the flat SMILES is a second canonical one that nobody reads.
+func TestFactsOfScores(t *testing.T) {
+	spec := objective.One("QED")
+	opened, err := spec.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGeneration(nil, Request{Scores: true}, &scorer{Objective: opened}, nil)
+	if want := chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactTPSA | chem.FactFormula; g.facts != want {
+		t.Errorf("the facts are %b, want %b", g.facts, want)
+	}
+}
+
+// halfway is an oracle that scores some molecules and fails.
+type halfway struct {
+	scored int // before it fails
+	calls  int
+}
+
+func (*halfway) Name() string      { return "halfway" }
+func (*halfway) Outputs() []string { return []string{"score"} }
+func (*halfway) Unit() float64     { return 1 }
+func (*halfway) Facts() chem.Facts { return 0 }
+
+func (h *halfway) Score(_ context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+	h.calls++
+	rows := make([][]float64, len(molecules))
+	for i := range molecules {
+		if h.calls == 1 && i == h.scored {
+			return rows, errors.New("no more of that")
+		}
+		rows[i] = []float64{1}
+	}
+	return rows, nil
+}
+
+// A molecule that had no score when an oracle failed is scored when it comes again.
+func TestMoleculesWithoutAScoreAreScoredAgain(t *testing.T) {
+	oracle := &halfway{scored: 1}
+	spec := objective.One("halfway")
+	opened, err := spec.Open([]objective.Oracle{oracle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scorer{Objective: opened, known: map[string]float64{}}
+	var molecules []*chem.Molecule
+	for _, smiles := range []string{"C", "CC", "CCC"} {
+		m, err := chem.Parse(smiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		molecules = append(molecules, m)
+	}
+	scores, err := s.score(t.Context(), molecules)
+	if err == nil || scores[0] != 1 || !math.IsNaN(scores[1]) || !math.IsNaN(scores[2]) || len(s.evaluated()) != 1 {
+		t.Fatalf("%v, %v", scores, err)
+	}
+	if scores, err = s.score(t.Context(), molecules); err != nil || scores[1] != 1 || scores[2] != 1 || len(s.evaluated()) != 3 {
+		t.Errorf("%v, %v", scores, err)
+	}
+}
