@@ -116,16 +116,21 @@ func TestStreamThatFails(t *testing.T) {
 	}
 }
 
-// A client that leaves, of a stream or of a plain request, ends the work.
+// A client that leaves, of a stream or of a plain request, ends the call to the model that is under way, and the work.
 func TestALeavingClientEndsTheWork(t *testing.T) {
-	r := start(t, standard, toyModels(t, 10*time.Millisecond)...)
+	const answered = 4 // calls of the decoder before one hangs
 	for _, stream := range []string{"true", "false"} {
+		begun := make(chan struct{}, 1)
+		ended := make(chan struct{}, 1)
+		r := start(t, standard, withDecoder(t, answered, func(ctx context.Context) error {
+			begun <- struct{}{}
+			<-ctx.Done()
+			ended <- struct{}{}
+			return ctx.Err()
+		})...)
 		ctx, leave := context.WithCancel(t.Context())
-		before := len(r.triton.Calls())
 		go func() {
-			for len(r.triton.Calls()) < before+5 {
-				time.Sleep(5 * time.Millisecond)
-			}
+			<-begun
 			leave()
 		}()
 		body := `{"smi": "` + plain + `", "iterations": 1000, "stream": ` + stream + `}`
@@ -138,16 +143,10 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 				t.Error("1000 iterations were done at once")
 			}
 		}
-		left := time.Now()
-		calls := len(r.triton.Calls())
-		for quiet := 0; quiet < 10; time.Sleep(20 * time.Millisecond) {
-			quiet++
-			if now := len(r.triton.Calls()); now != calls {
-				calls, quiet = now, 0
-			}
-			if time.Since(left) > time.Second+200*time.Millisecond {
-				t.Fatalf("stream %s: the work goes on a second after the client left", stream)
-			}
+		<-ended
+		r.drain()
+		if calls := decodings(r); calls != answered+1 {
+			t.Errorf("stream %s: %d calls of the decoder, the client left during call %d", stream, calls, answered+1)
 		}
 	}
 }

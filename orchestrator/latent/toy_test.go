@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,6 +178,7 @@ type room struct {
 	config  Config
 	service *Service
 	stop    func() // tells the gateway that work has to end with what it has
+	drain   func() // takes no more requests and waits until all have ended
 }
 
 var standard = Config{MaxSequences: 100, MaxHiddens: 100, MaxSeeds: 20, Generated: "strings"}
@@ -242,8 +244,13 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	}
 	apiServer := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
 	go func() { _ = apiServer.Serve(listener) }()
-	tb.Cleanup(func() { _ = apiServer.Shutdown(time.Minute) })
-	return &room{tb: tb, url: "http://" + listener.Addr().String(), triton: server, config: config, service: service, stop: stop}
+	drain := sync.OnceFunc(func() {
+		if err := apiServer.Shutdown(time.Minute); err != nil {
+			tb.Errorf("requests go on: %v", err)
+		}
+	})
+	tb.Cleanup(drain)
+	return &room{tb: tb, url: "http://" + listener.Addr().String(), triton: server, config: config, service: service, stop: stop, drain: drain}
 }
 
 // post sends a body and returns status and answer.

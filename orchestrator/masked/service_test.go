@@ -15,6 +15,7 @@ import (
 	"retort/chem"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
 )
 
 func (h *harness) generate(body string) []Molecule {
@@ -320,44 +321,54 @@ func TestRemasking(t *testing.T) {
 	}
 }
 
-// TestCancellation wants the work to end within a second of the caller.
-func TestCancellation(t *testing.T) {
-	h := start(t, Config{})
-	ended, once := make(chan struct{}), sync.Once{}
-	begun := make(chan struct{}, 64)
-	h.triton.Fail(func(*triton.Request) error {
-		begun <- struct{}{}
-		time.Sleep(300 * time.Millisecond)
-		return nil
-	})
+// A client that leaves ends the calls to the model that are under way, and the work.
+func TestALeavingClientEndsTheWork(t *testing.T) {
+	const answered = 3 // calls before all hang
+	begun := make(chan struct{}, 1)
+	ended := make(chan struct{}, 1)
+	h := startWith(t, tritontest.After(answered, toy(t), func(ctx context.Context) error {
+		select {
+		case begun <- struct{}{}:
+		default:
+		}
+		<-ctx.Done()
+		select {
+		case ended <- struct{}{}:
+		default:
+		}
+		return ctx.Err()
+	}))
 	ctx, leave := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/generate", strings.NewReader(`{"num_molecules":1000,"rounds":50}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	go func() {
-		if answer, err := http.DefaultClient.Do(request); err == nil {
-			answer.Body.Close()
-		}
-		once.Do(func() { close(ended) })
+		<-begun
+		leave()
 	}()
-	<-begun
-	leave()
-	<-ended
-	time.Sleep(time.Second)
-	calls := len(h.triton.Calls())
-	time.Sleep(700 * time.Millisecond)
-	if more := len(h.triton.Calls()); more != calls {
-		t.Errorf("%d calls a second after the caller left, %d later", calls, more)
+	if answer, err := http.DefaultClient.Do(request); err == nil {
+		answer.Body.Close()
+		t.Errorf("51,000 rows were answered with %d", answer.StatusCode)
 	}
-	if err := func() error {
-		ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer stop()
-		var r Request
-		r.SetDefaults()
-		_, err := h.service.Generate(ctx, r)
-		return err
-	}(); err == nil {
-		t.Error("a deadline that has passed is no error")
+	<-ended
+	h.drain()
+	const inFlight = 2 // the default of triton.BatchOptions
+	if calls := len(h.triton.Calls()); calls > answered+inFlight {
+		t.Errorf("%d calls, the client left during call %d", calls, answered+1)
+	}
+}
+
+func TestADeadlineThatHasPassedIsATimeout(t *testing.T) {
+	h := start(t, Config{})
+	ctx, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer stop()
+	var r Request
+	r.SetDefaults()
+	if _, err := h.service.Generate(ctx, r); fault.KindOf(err) != fault.Timeout {
+		t.Errorf("%v", err)
+	}
+	if calls := len(h.triton.Calls()); calls > 0 {
+		t.Errorf("%d calls to the model", calls)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type harness struct {
 	service *Service
 	url     string
 	stop    func() // tells the gateway that work has to end with what it has
+	drain   func() // takes no more requests and waits until all have ended
 }
 
 func start(t *testing.T, config Config) *harness {
@@ -66,13 +68,18 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	}
 	apiServer := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
 	go func() { _ = apiServer.Serve(listener) }()
+	drain := sync.OnceFunc(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := apiServer.Shutdown(time.Minute); err != nil {
+			t.Errorf("requests go on: %v", err)
+		}
+	})
 	t.Cleanup(func() {
 		end()
 		stop()
-		http.DefaultClient.CloseIdleConnections()
-		_ = apiServer.Shutdown(5 * time.Second)
+		drain()
 	})
-	return &harness{t: t, triton: server, service: service, url: "http://" + listener.Addr().String(), stop: stop}
+	return &harness{t: t, triton: server, service: service, url: "http://" + listener.Addr().String(), stop: stop, drain: drain}
 }
 
 func (h *harness) post(body string) (int, string) {
