@@ -15,6 +15,9 @@ TESTDATA = Path(__file__).parent / "testdata"
 # Vectors and logits of PyTorch in fp32, whose weights the models store as int8.
 REFERENCE = {m: json.loads((TESTDATA / f"{file}.json").read_text())["cases"] for m, file in zip(MODELS, ("minilm", "minilm_qa"))}
 PAIRS = json.loads((TESTDATA / "minilm_rank_qa.json").read_text())["cases"]
+LOGIT_ERROR = 2e-4
+"""How far a logit may be from the reference, which has four decimals (5e-5): sums in another order change it by at most 1e-4
+(export.py refuses more), and int8 storage changes nothing, as the reference has the stored weights. Measured: 3e-5."""
 
 
 def inputs(rows: list[list[int]], firsts: list[int] | None = None) -> list[grpc.InferInput]:
@@ -58,7 +61,7 @@ def test_a_logit_is_that_of_the_weights_and_of_its_pair_alone(shipped):
     rows, firsts, wanted = ([case[k] for case in PAIRS] for k in ("ids", "first", "logit"))
     together = shipped.infer("minilm_rank_qa", inputs(rows, firsts)).as_numpy("logits")[:, 0]
     assert np.argsort(together).tolist() == np.argsort(wanted).tolist()
-    assert np.abs(together - wanted).max() < 0.5, "int8 storage moved a logit too far"
+    np.testing.assert_allclose(together, wanted, rtol=0, atol=LOGIT_ERROR)
     for row, first, logit in zip(rows, firsts, together):
         assert shipped.infer("minilm_rank_qa", inputs([row], [first])).as_numpy("logits")[0, 0] == pytest.approx(logit, abs=1e-4)
 
