@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"retort/chem"
 	"retort/chem/safe"
@@ -35,10 +36,15 @@ type drafter struct {
 	model     Model
 	own       *Template // of the request: stands in for one of a round that cannot be drawn
 	settings  Settings
-	minAddLen int      // in published tokens
-	quality   bool     // whether molecules of quality are asked for
-	ends      sync.Map // the []safe.End of given fragments, by their SMILES with open positions
+	minAddLen int          // in published tokens
+	quality   bool         // whether molecules of quality are asked for
+	ends      sync.Map     // the []safe.End of given fragments, by their SMILES with open positions; at most maxEnds
+	cuts      atomic.Int64 // cuts made so far
 }
+
+// maxEnds bounds the memory of a request. The rows of its own template share a few ways to open it; those of remasking,
+// up to 50,000, hardly ever share any.
+const maxEnds = 1024
 
 // drafts draws a row for each template. Row i depends on the seed, the turn and i alone, so that the answer does not
 // depend on how the work is shared among goroutines.
@@ -166,7 +172,7 @@ func standIn(token string) string {
 	return ""
 }
 
-// endsOf cuts given fragments, once for each request.
+// endsOf cuts given fragments, the first maxEnds of them once for each request.
 func (d *drafter) endsOf(fragments string) ([]safe.End, error) {
 	if known, ok := d.ends.Load(fragments); ok {
 		return known.([]safe.End), nil
@@ -175,7 +181,9 @@ func (d *drafter) endsOf(fragments string) ([]safe.End, error) {
 	if err != nil {
 		return nil, templateFault("%v", err)
 	}
-	d.ends.Store(fragments, ends)
+	if d.cuts.Add(1) <= maxEnds {
+		d.ends.Store(fragments, ends)
+	}
 	return ends, nil
 }
 
