@@ -10,7 +10,8 @@ import (
 // Gate admits background work beside the requests of clients, which pass it without waiting and are only counted. While
 // no client asks, all of the places are free. While clients do, so much background work is admitted as leaves the mean
 // time of their requests where it is without any: the level goes up a little at a time, and down by a third as soon as
-// they take longer. A level below one is the share of time in which one place is taken.
+// they take longer. A level below one is the share of time in which one place is taken. While it is not known how long
+// requests of some kind take alone, the level stays below a quarter, which leaves gaps for them to show it.
 type Gate struct {
 	most int
 	now  func() time.Time
@@ -54,7 +55,7 @@ const (
 	tick      = 100 * time.Millisecond // between two looks
 	slower    = 1.15                   // how much longer requests may take in the mean
 	least     = 1.0 / 32               // of the level
-	cautious  = 1.0 / 4                // where nothing is known yet
+	cautious  = 1.0 / 4                // the level where nothing is known yet
 	enough    = 5                      // requests that tell something
 	rise      = 1.05                   // per tick
 	fall      = 0.7
@@ -181,10 +182,17 @@ func (g *Gate) look(now time.Time) {
 		g.rest = time.Time{}
 		return
 	}
-	if g.hurts(now) {
+	most := float64(g.most)
+	if g.isUnknown(now) {
+		most = min(most, cautious)
+	}
+	switch {
+	case g.hurts(now):
 		g.level = max(least, fall*g.level)
-	} else {
-		g.level = min(float64(g.most), rise*g.level)
+	case g.level > most:
+		g.level = max(most, fall*g.level)
+	default:
+		g.level = min(most, rise*g.level)
 	}
 	g.busy = g.level
 }
@@ -193,10 +201,23 @@ func (g *Gate) look(now time.Time) {
 func (g *Gate) hurts(now time.Time) bool {
 	for _, k := range g.kinds {
 		known := k.alone.count >= enough && k.recent.count >= enough
-		asked := k.asking > 0 || now.Sub(k.last) <= current
-		if known && asked && k.recent.value > slower*k.alone.value {
+		if known && k.isAsked(now) && k.recent.value > slower*k.alone.value {
 			return true
 		}
 	}
 	return false
 }
+
+// isUnknown reports whether clients ask now for requests of some kind of which it is not known how long they take alone,
+// since background work ran beside them.
+func (g *Gate) isUnknown(now time.Time) bool {
+	for _, k := range g.kinds {
+		if k.alone.count < enough && k.recent.count > k.alone.count && k.isAsked(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAsked reports whether clients ask for requests of the kind now, or did a moment ago.
+func (k *kind) isAsked(now time.Time) bool { return k.asking > 0 || now.Sub(k.last) <= current }

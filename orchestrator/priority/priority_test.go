@@ -14,6 +14,8 @@ import (
 // takes 1+n/2 times as long.
 type machine struct {
 	gate       *priority.Gate
+	piece      time.Duration // of background work, alone
+	request    time.Duration // of a client, alone
 	background atomic.Int32
 	done       atomic.Int32
 }
@@ -27,7 +29,7 @@ func (m *machine) work(ctx context.Context) {
 			return
 		}
 		m.background.Add(1)
-		time.Sleep(alone)
+		time.Sleep(m.piece)
 		m.background.Add(-1)
 		m.done.Add(1)
 		release()
@@ -41,7 +43,7 @@ func (m *machine) ask(spell, pause time.Duration) time.Duration {
 	for until := time.Now().Add(spell); time.Now().Before(until); n++ {
 		began := time.Now()
 		ended := m.gate.Request("embedding")
-		for left := alone; left > 0; left -= time.Millisecond {
+		for left := m.request; left > 0; left -= time.Millisecond {
 			time.Sleep(time.Millisecond * time.Duration(2+m.background.Load()) / 2)
 		}
 		ended(true)
@@ -54,7 +56,7 @@ func (m *machine) ask(spell, pause time.Duration) time.Duration {
 func TestBackgroundTakesWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 16
-		m := &machine{gate: priority.NewGate(places)}
+		m := &machine{gate: priority.NewGate(places), piece: alone, request: alone}
 		ctx, stop := context.WithCancel(t.Context())
 		for range places {
 			go m.work(ctx)
@@ -171,6 +173,30 @@ func TestLongRequestsAreHeeded(t *testing.T) {
 			t.Errorf("a level of %g beside requests that take much longer than alone", gate.Level())
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+// While no request of a kind has had the machine alone, since pieces of background work come more often than requests last,
+// little of it is admitted.
+func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const places = 16
+		m := &machine{gate: priority.NewGate(places), piece: alone, request: 20 * alone}
+		ctx, stop := context.WithCancel(t.Context())
+		for range places {
+			go m.work(ctx)
+		}
+		time.Sleep(5 * time.Second)
+		m.ask(20*time.Second, 0)
+		m.done.Store(0)
+		if mean := m.ask(20*time.Second, 0); mean > m.request*13/10 {
+			t.Errorf("requests take %v beside background work, %v alone, at a level of %g", mean, m.request, m.gate.Level())
+		}
+		if m.done.Load() < 20 {
+			t.Errorf("only %d pieces were done in 20 s beside a client", m.done.Load())
+		}
+		stop()
+		time.Sleep(time.Second)
 	})
 }
 
