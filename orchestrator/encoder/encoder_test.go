@@ -264,7 +264,8 @@ func TestAnswersThatAreNoNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, _, err := e.Run(t.Context(), rows); err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "model toy: output out has NaN") {
+	out, _, err := e.Run(t.Context(), rows)
+	if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "model toy: output out has NaN") {
 		t.Errorf("%v, %v", out, err)
 	}
 }

@@ -101,7 +101,8 @@ func TestAnswersThatNoModelShouldGive(t *testing.T) {
 	models := toyModels(t, 0)
 	models[encoder] = changed(models[encoder], number(0, tensorHiddens, none))
 	r := start(t, standard, models...)
-	if _, err := r.service.Hidden(t.Context(), Sequences{Sequences: []string{plain}}); err == nil || !strings.Contains(err.Error(), "model latent_encoder") {
+	_, err := r.service.Hidden(t.Context(), Sequences{Sequences: []string{plain}})
+	if err == nil || !strings.Contains(err.Error(), "model latent_encoder") {
 		t.Errorf("%v", err)
 	}
 }

@@ -74,7 +74,8 @@ func TestFiniteRows(t *testing.T) {
 			}
 			continue
 		}
-		if rows != nil || err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "model vectors: output out has "+name) {
+		if rows != nil || err == nil || fault.KindOf(err) != fault.Internal ||
+			!strings.Contains(err.Error(), "model vectors: output out has "+name) {
 			t.Errorf("%s: %v %v", name, rows, err)
 		}
 	}
