@@ -19,7 +19,8 @@ import (
 
 // Stream returns the responses to one request of a decoupled model (or the one of any other). It returns when the first
 // response is there, so an error that comes before it is Stream's own and may be answered with a status. Later ones end
-// the sequence: its last pair is then (nil, error).
+// the sequence: its last pair is then (nil, error). A sequence without an error is complete: the server has marked a
+// response as the final one.
 //
 // The sequence can be read once. Leaving it early, or the end of ctx, ends the request on the server too, within a second
 // or two (see stream.hangUp); a caller that does not read it must end ctx.
@@ -38,18 +39,21 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, end(err)
 	}
-	var read atomic.Bool
-	unread := context.AfterFunc(ctx, func() {
-		if !read.Swap(true) {
+	var state atomic.Int32 // unread, then read or abandoned
+	stop := context.AfterFunc(ctx, func() {
+		if state.CompareAndSwap(unread, abandoned) {
 			s.leave()
 			_ = end(fault.As(ctx.Err()))
 		}
 	})
 	return func(yield func(*Response, error) bool) {
-		if read.Swap(true) {
+		if !state.CompareAndSwap(unread, read) {
+			if state.Load() == abandoned {
+				yield(nil, fault.As(ctx.Err()))
+			}
 			return
 		}
-		unread()
+		stop()
 		if err = s.drain(first, err, yield); errors.Is(err, io.EOF) {
 			_ = end(nil)
 		} else {
@@ -57,6 +61,13 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 		}
 	}, nil
 }
+
+// The states of a sequence. It is abandoned when the context ends before anyone reads it.
+const (
+	unread = iota
+	read
+	abandoned
+)
 
 // open starts a stream on a replica that gives a first response, trying two.
 func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, repeat bool) (*stream, *Response, error) {
@@ -163,7 +174,7 @@ func (s *stream) run(m *pb.ModelInferRequest) {
 	}
 }
 
-// receive returns the next response that says anything, or the error that ended the stream: io.EOF after the last one.
+// receive returns the next response that says anything, or the error that ended the stream: io.EOF after the final one.
 func (s *stream) receive() (*Response, error) {
 	for {
 		var m message
@@ -207,10 +218,13 @@ func (s *stream) finish() error {
 	return io.EOF
 }
 
-// ended translates the error that ended the call.
+// errCut is a call that the server closed in good order, but before the final response.
+var errCut = status.Error(codes.Unavailable, "the stream ended before its final response")
+
+// ended translates the error that ended the call before its final response.
 func (s *stream) ended(err error) error {
 	if errors.Is(err, io.EOF) {
-		return io.EOF
+		err = errCut
 	}
 	if status.Code(err) == codes.Unavailable {
 		s.client.pool.suspect()

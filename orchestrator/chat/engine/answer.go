@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"golang.org/x/sync/errgroup"
+
+	"retort/orchestrator/fault"
 )
 
 // Chunk is a piece of one choice on its way to the client.
@@ -78,19 +80,23 @@ func choice(ctx context.Context, e Engine, p Prompt, number int) iter.Seq2[Chunk
 		}
 		w := &writing{prompt: p, choice: number, stopper: stopper{stops: p.Sampling.Stop, include: p.Sampling.IncludeStop}}
 		for piece, err := range pieces {
+			if w.ended {
+				continue // read to the end, so that the engine's request is not cancelled
+			}
 			if err != nil {
 				yield(Chunk{}, explain(err, p))
 				return
-			}
-			if w.ended {
-				continue // read to the end, so that the engine's request is not cancelled
 			}
 			chunk := w.next(piece)
 			if !chunk.empty() && !yield(chunk, nil) || chunk.Stop != nil {
 				return
 			}
 		}
-		if !w.ended {
+		switch err := ctx.Err(); {
+		case w.ended:
+		case err != nil: // the engine was stopped: this is not the end of the answer
+			yield(Chunk{}, fault.As(err))
+		default:
 			yield(w.end(), nil)
 		}
 	}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"retort/orchestrator/fault"
+)
+
+// script is an engine that writes pieces, calls then, and ends with an error, if there is one.
+type script struct {
+	Engine
+	pieces []Piece
+	then   func()
+	err    error
+}
+
+func (s script) Generate(context.Context, Prompt) (iter.Seq2[Piece, error], error) {
+	return func(yield func(Piece, error) bool) {
+		for _, p := range s.pieces {
+			if !yield(p, nil) {
+				return
+			}
+		}
+		if s.then != nil {
+			s.then()
+		}
+		if s.err != nil {
+			yield(Piece{}, s.err)
+		}
+	}, nil
+}
+
+// An answer has a finish reason if its engine came to the end, and an error otherwise, never both.
+func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
+	var cancel context.CancelFunc
+	leave := func() { cancel() }
+	for name, test := range map[string]struct {
+		engine script
+		finish string
+		kind   fault.Kind // of the error, where there is no finish reason
+	}{
+		"complete":                        {engine: script{pieces: []Piece{{Text: "a"}}}, finish: "stop"},
+		"cut by the end of the context":   {engine: script{pieces: []Piece{{Text: "a"}}, then: leave}, kind: fault.Canceled},
+		"cut by an error":                 {engine: script{pieces: []Piece{{Text: "a"}}, err: fault.New(fault.Unavailable, "gone")}, kind: fault.Unavailable},
+		"an error after a finish reason":  {engine: script{pieces: []Piece{{Text: "a", Finish: "length"}}, err: errors.New("gone")}, finish: "length"},
+		"a context that ended after that": {engine: script{pieces: []Piece{{Text: "a", Finish: "length"}}, then: leave}, finish: "length"},
+	} {
+		for _, choices := range []int{1, 2} {
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(t.Context())
+			defer cancel()
+			finishes := 0
+			var failure error
+			for c, err := range Answer(ctx, test.engine, Prompt{Sampling: Sampling{N: choices}}) {
+				failure = err
+				if c.Finish != "" {
+					finishes++
+					if c.Finish != test.finish {
+						t.Errorf("%s: finish reason %q, want %q", name, c.Finish, test.finish)
+					}
+				}
+			}
+			switch {
+			case test.finish == "" && (finishes > 0 || fault.KindOf(failure) != test.kind):
+				t.Errorf("%s, %d choices: %d finish reasons and error %v", name, choices, finishes, failure)
+			case test.finish != "" && choices == 1 && (finishes != 1 || failure != nil):
+				t.Errorf("%s: %d finish reasons and error %v", name, finishes, failure)
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package triton_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+	pb "retort/orchestrator/triton/inferencepb"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// A caller that reads only after its context has ended learns that the stream was cut: an empty sequence without an
+// error would look like a complete answer.
+func TestStreamOfAnEndedContextEndsWithAnError(t *testing.T) {
+	s := tritontest.Start(t, tritontest.Model{
+		Config: tritontest.Config(t, `
+			name: "endless" backend: "python" model_transaction_policy { decoupled: true }
+			output { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }`),
+		Stream: func(ctx context.Context, _ *triton.Request, send func(*triton.Response) error) error {
+			if err := send(&triton.Response{Outputs: ask().Inputs}); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	})
+	ended := make(chan error, 1)
+	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(r triton.RPC) {
+		if r.Name == "stream" {
+			ended <- r.Err
+		}
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	responses, err := c.Stream(ctx, &triton.Request{Model: "endless"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; fault.KindOf(err) != fault.Canceled {
+		t.Errorf("the call ended with %v", err)
+	}
+	for range 2 {
+		var last error
+		n := 0
+		for r, err := range responses {
+			if n++; r != nil {
+				t.Error("a response after the end of the context")
+			}
+			last = err
+		}
+		if n != 1 || fault.KindOf(last) != fault.Canceled {
+			t.Errorf("%d elements, the last with error %v, want one that says that the caller has left", n, last)
+		}
+	}
+}
+
+// halfway is a server that closes streams in good order, but without marking a response as the final one.
+type halfway struct {
+	pb.UnimplementedGRPCInferenceServiceServer
+	responses int
+}
+
+func (h halfway) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
+	return &pb.ServerLiveResponse{Live: true}, nil
+}
+
+func (h halfway) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInferServer) error {
+	m, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	response, err := (&triton.Response{Model: m.ModelName, Outputs: ask().Inputs}).Message()
+	if err != nil {
+		return err
+	}
+	for range h.responses {
+		if err := stream.Send(&pb.ModelStreamInferResponse{InferResponse: response}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A server that closes a stream before its final response has cut it short.
+func TestStreamWithoutItsFinalResponseEndsWithAnError(t *testing.T) {
+	for n := range 3 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := grpc.NewServer()
+		pb.RegisterGRPCInferenceServiceServer(server, halfway{responses: n})
+		go func() { _ = server.Serve(listener) }()
+		t.Cleanup(server.Stop)
+		c := dial(t, triton.Config{URLs: []string{listener.Addr().String()}})
+		responses, err := c.Stream(t.Context(), &triton.Request{Model: "m"})
+		read := 0
+		if err == nil {
+			for _, err = range responses {
+				if err == nil {
+					read++
+				}
+			}
+		}
+		if read != n || fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("%d of %d responses, then %v, want an error that says that the server gave up", read, n, err)
+		}
+	}
+}
