@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
@@ -23,9 +23,9 @@ type embedded struct {
 	lock    *os.File
 	logger  zerolog.Logger
 
-	broken atomic.Bool // a stream has stopped at a write that failed, and does not go on by itself
-	ended  chan struct{}
-	once   sync.Once
+	stalled atomic.Pointer[string] // why a stream takes no writes until JetStream is restarted; nil: all do
+	ended   chan struct{}
+	once    sync.Once
 }
 
 // Bounds of the embedded server.
@@ -61,7 +61,7 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 		_ = lock.Close()
 		return nil, err
 	}
-	e.server.SetLoggerV2(serverLog{logger, &e.broken}, false, false, false)
+	e.server.SetLoggerV2(serverLog{logger}, false, false, false)
 	e.server.Start()
 	if !e.server.ReadyForConnections(startTimeout) {
 		e.stop()
@@ -101,32 +101,70 @@ func (e *embedded) ready() error {
 	if !e.server.JetStreamEnabled() {
 		return fmt.Errorf("%w: JetStream has stopped until there is room again", ErrFull)
 	}
+	if reason := e.stalled.Load(); reason != nil {
+		return errors.New(*reason)
+	}
 	return nil
 }
 
-// watch starts JetStream again after it has stopped on a full disk, once there is room.
+// Restarts of JetStream: how often its health is looked at, which bounds how often it is restarted, and the longest pause
+// between two restarts that have not helped.
+const (
+	healthInterval  = time.Second
+	maxRestartPause = time.Minute
+)
+
+// watch restarts JetStream, once the disk has room, after it has stopped altogether or one of its streams has.
 func (e *embedded) watch() {
-	every := time.NewTicker(time.Second)
+	every := time.NewTicker(healthInterval)
 	defer every.Stop()
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval = healthInterval
+	pauses.MaxInterval = maxRestartPause
+	pauses.Reset()
+	var next time.Time
 	for {
 		select {
 		case <-e.ended:
 			return
 		case <-every.C:
 		}
-		if e.server.JetStreamEnabled() && !e.broken.Load() || !e.hasRoom() {
+		reason := e.stalledStream()
+		e.stalled.Store(reason)
+		if e.server.JetStreamEnabled() && reason == nil {
+			pauses.Reset()
 			continue
 		}
-		if e.server.JetStreamEnabled() {
-			if err := e.server.DisableJetStream(); err != nil {
-				e.logger.Error().Err(err).Msg("JetStream does not stop")
-			}
+		if !e.hasRoom() || time.Now().Before(next) {
+			continue
 		}
-		e.broken.Store(false)
-		config := &server.JetStreamConfig{MaxMemory: maxMemory, MaxStore: maxStore, StoreDir: e.folder, SyncInterval: syncInterval}
-		if err := e.server.EnableJetStream(config); err != nil {
-			e.logger.Error().Err(err).Msg("JetStream does not start again")
+		next = time.Now().Add(pauses.NextBackOff())
+		e.restart(reason)
+		e.stalled.Store(e.stalledStream())
+	}
+}
+
+// stalledStream says what is wrong with a stream that has stopped, nil where none has. A stream that could not write
+// answers no writer any more, and says so in the server's health alone.
+func (e *embedded) stalledStream() *string {
+	for _, problem := range e.server.Healthz(&server.HealthzOptions{Details: true}).Errors {
+		if problem.Type == server.HealthzErrorStream {
+			return &problem.Error
 		}
+	}
+	return nil
+}
+
+func (e *embedded) restart(reason *string) {
+	if e.server.JetStreamEnabled() {
+		e.logger.Warn().Str("reason", *reason).Msg("JetStream is restarted")
+		if err := e.server.DisableJetStream(); err != nil {
+			e.logger.Error().Err(err).Msg("JetStream does not stop")
+		}
+	}
+	config := &server.JetStreamConfig{MaxMemory: maxMemory, MaxStore: maxStore, StoreDir: e.folder, SyncInterval: syncInterval}
+	if err := e.server.EnableJetStream(config); err != nil {
+		e.logger.Error().Err(err).Msg("JetStream does not start again")
 	}
 }
 
@@ -148,22 +186,11 @@ func (e *embedded) hasRoom() bool {
 }
 
 // serverLog writes what the embedded server says into this program's log.
-type serverLog struct {
-	logger zerolog.Logger
-	broken *atomic.Bool
-}
+type serverLog struct{ logger zerolog.Logger }
 
 func (l serverLog) Noticef(format string, v ...any) { l.logger.Debug().Msgf(format, v...) }
 func (l serverLog) Warnf(format string, v ...any)   { l.logger.Warn().Msgf(format, v...) }
+func (l serverLog) Errorf(format string, v ...any)  { l.logger.Error().Msgf(format, v...) }
 func (l serverLog) Fatalf(format string, v ...any)  { l.logger.Error().Msgf(format, v...) }
 func (l serverLog) Debugf(format string, v ...any)  { l.logger.Trace().Msgf(format, v...) }
 func (l serverLog) Tracef(format string, v ...any)  { l.logger.Trace().Msgf(format, v...) }
-
-// Errorf also finds that a stream has stopped, which shows nowhere else.
-func (l serverLog) Errorf(format string, v ...any) {
-	text := fmt.Sprintf(format, v...)
-	if strings.Contains(strings.ToLower(text), "critical write error") {
-		l.broken.Store(true)
-	}
-	l.logger.Error().Msg(text)
-}

@@ -1,0 +1,70 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+)
+
+// childOf names the test that a process was started for by that test.
+const childOf = "RETORT_TEST_CHILD_OF"
+
+// A stream of the embedded server that has stopped at a write that failed is found without reading the server's log, and
+// goes on once writes succeed. Writes fail by a limit on the length of files, which holds for a whole process: the test
+// runs in one of its own.
+func TestStoppedStreamGoesOn(t *testing.T) {
+	if os.Getenv(childOf) != t.Name() {
+		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		child.Env = append(os.Environ(), childOf+"="+t.Name())
+		if text, err := child.CombinedOutput(); err != nil || !bytes.Contains(text, []byte("PASS")) {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		return
+	}
+	e, err := Open(t.Context(), Config{Folder: t.TempDir()}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	e.embedded.server.SetLoggerV2(nil, false, false, false)
+	files, err := NewFiles(t.Context(), e, "texts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func() error {
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		_, err := files.Write(ctx, "a", bytes.NewReader(make([]byte, 3*PartSize)))
+		return err
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	var usual unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(l unix.Rlimit) {
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(unix.Rlimit{Cur: PartSize / 2, Max: usual.Max})
+	for write() == nil { // the server writes behind its answers
+		if t.Context().Err() != nil {
+			t.Fatal("writes succeed beyond the limit")
+		}
+	}
+	limit(usual)
+	for until := time.Now().Add(time.Minute); write() != nil || e.Ready() != nil; {
+		if time.Now().After(until) {
+			t.Fatalf("the stream does not go on: %v", e.Ready())
+		}
+	}
+}
