@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -14,7 +15,12 @@ import (
 type Table[Record any] struct {
 	engine *Engine
 	bucket jetstream.KeyValue
+	sleep  func(context.Context, time.Duration) // between two tries; tests replace it
 }
+
+// maxConflictPause is the longest pause of Change after a conflict, on average: with many writers each must get its turn
+// within some tries.
+const maxConflictPause = 500 * time.Millisecond
 
 // bucketStream begins the names of the streams in which JetStream keeps buckets.
 const bucketStream = "KV_"
@@ -28,12 +34,12 @@ func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[R
 	found, err := e.js.KeyValue(ctx, bucket)
 	if err == nil {
 		e.spread(ctx, bucketStream+bucket)
-		return &Table[Record]{engine: e, bucket: found}, nil
+		return &Table[Record]{engine: e, bucket: found, sleep: Sleep}, nil
 	}
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, err
 	}
-	t := &Table[Record]{engine: e}
+	t := &Table[Record]{engine: e, sleep: Sleep}
 	err = e.replicated(func(replicas int) (err error) {
 		t.bucket, err = e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket:         bucket,
@@ -86,9 +92,14 @@ func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision
 // ErrUnchanged is returned to Change by a function that has nothing to change.
 var ErrUnchanged = errors.New("nothing to change")
 
-// Change reads a record, has it changed and writes it back; where someone else wrote in between, all over again. It
-// returns the record as it is now. An error of change ends it, ErrUnchanged without being an error.
+// Change reads a record, has it changed and writes it back; where someone else wrote in between, all over again after a
+// pause that grows with each conflict. It returns the record as it is now. An error of change ends it, ErrUnchanged without
+// being an error.
 func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Record) error) (Record, error) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval = 5 * time.Millisecond
+	pauses.Multiplier = 2
+	pauses.MaxInterval = maxConflictPause
 	for {
 		r, revision, err := t.get(ctx, key)
 		if err != nil {
@@ -108,6 +119,10 @@ func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Rec
 			return r, err
 		}
 		if err = t.update(ctx, key, text, revision); !errors.Is(err, ErrExists) {
+			return r, err
+		}
+		t.sleep(ctx, pauses.NextBackOff())
+		if err := ctx.Err(); err != nil {
 			return r, err
 		}
 	}
@@ -189,8 +204,8 @@ func (t *Table[Record]) Count(ctx context.Context, filter string, holds func(Rec
 	return n, err
 }
 
-// Watch calls seen with a record as it is now and after each change, until ctx ends, seen returns false or the record
-// is deleted.
+// Watch calls seen with a record as it is now and after each change. It returns nil once seen has returned false or the
+// record is deleted, and an error when ctx ends or the storage does not answer any more.
 func (t *Table[Record]) Watch(ctx context.Context, key string, seen func(Record) bool) error {
 	watch, err := t.bucket.Watch(ctx, key)
 	if err != nil {
@@ -201,7 +216,7 @@ func (t *Table[Record]) Watch(ctx context.Context, key string, seen func(Record)
 		select {
 		case entry, more := <-watch.Updates():
 			if !more {
-				return ErrNone
+				return errSilent
 			}
 			if entry == nil { // the end of what was there
 				continue

@@ -1,0 +1,88 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+type number struct{ N int }
+
+func newTable(t *testing.T) *Table[number] {
+	t.Helper()
+	e, err := Open(t.Context(), Config{Folder: t.TempDir()}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	table, err := NewTable[number](t.Context(), e, "numbers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Create(t.Context(), "a", number{1}); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// Change pauses before it tries again because someone else wrote in between, and ends with its context.
+func TestChangePausesAfterConflicts(t *testing.T) {
+	const conflicts = 12
+	table := newTable(t)
+	var pauses []time.Duration
+	table.sleep = func(_ context.Context, d time.Duration) { pauses = append(pauses, d) }
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	collide := func(tries int) func(*number) error {
+		return func(n *number) error {
+			if tries--; tries >= 0 {
+				if err := table.change(n.N + 1); err != nil {
+					return err
+				}
+			}
+			n.N += 100
+			return nil
+		}
+	}
+	got, err := table.Change(ctx, "a", collide(conflicts))
+	if err != nil || got.N != 1+conflicts+100 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if len(pauses) != conflicts {
+		t.Fatalf("%d pauses after %d conflicts", len(pauses), conflicts)
+	}
+	for n, pause := range pauses {
+		if pause <= 0 || pause > 2*maxConflictPause {
+			t.Errorf("pause %d is %v", n, pause)
+		}
+	}
+	if last := pauses[conflicts-1]; last < maxConflictPause/2 {
+		t.Errorf("after %d conflicts the pause is %v", conflicts, last)
+	}
+	table.sleep = func(context.Context, time.Duration) { stop() }
+	if _, err := table.Change(ctx, "a", collide(conflicts)); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of its context: %v", err)
+	}
+}
+
+// change writes the record as someone else would.
+func (t *Table[Record]) change(n int) error {
+	_, err := t.bucket.PutString(context.Background(), "a", fmt.Sprintf(`{"N":%d}`, n))
+	return err
+}
+
+// A watch that is cut off ends with an error, and does not look like one whose record is not there.
+func TestWatchThatIsCutOff(t *testing.T) {
+	table := newTable(t)
+	err := table.Watch(t.Context(), "a", func(number) bool {
+		go table.engine.Close()
+		return true
+	})
+	if err == nil || errors.Is(err, ErrNone) {
+		t.Errorf("after the end of the connection: %v", err)
+	}
+}
