@@ -25,8 +25,8 @@ const maxConflictPause = 500 * time.Millisecond
 // bucketStream begins the names of the streams in which JetStream keeps buckets.
 const bucketStream = "KV_"
 
-// markerLife is how long the trace of a deleted record is kept, for those who watch.
-const markerLife = time.Minute
+// markerLife is how long the trace of a deleted record is kept, for watchers and indexes.
+const markerLife = 10 * time.Minute
 
 // NewTable returns the table of a name, which is made where there is none.
 func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[Record], error) {

@@ -1,0 +1,88 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/rs/zerolog"
+)
+
+// An index reads everything once, and from then on only what has changed.
+func TestIndexReadsWhatHasChanged(t *testing.T) {
+	const records = 300
+	ctx := t.Context()
+	e, err := Open(ctx, Config{Folder: t.TempDir()}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	table, err := NewTable[number](ctx, e, "numbers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := 0
+	index := NewIndex(table, func(n number) int {
+		reads++
+		return n.N
+	})
+	want := map[string]int{}
+	expect := func(step string, mostReads int) {
+		t.Helper()
+		before := reads
+		got := map[string]int{}
+		if err := index.Each(ctx, "", func(key string, n int) error { got[key] = n; return nil }); err != nil {
+			t.Fatalf("%s: %v", step, err)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %d entries, want %d", step, len(got), len(want))
+		}
+		if n := reads - before; n != mostReads {
+			t.Errorf("%s: %d records were read, want %d", step, n, mostReads)
+		}
+	}
+	expect("empty", 0)
+	for n := range records {
+		key := fmt.Sprintf("owner-%d.%d", n%3, n)
+		want[key] = n
+		if err := table.Create(ctx, key, number{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("after all were made", records)
+	expect("after nothing", 0)
+	for range 3 {
+		if _, err := table.Change(ctx, "owner-0.0", func(n *number) error { n.N = 1000; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := table.Delete(ctx, "owner-1.1"); err != nil {
+		t.Fatal(err)
+	}
+	want["owner-0.0"] = 1000
+	delete(want, "owner-1.1")
+	expect("after one has changed and one was deleted", 1)
+	if n, err := index.Count(ctx, "owner-1", func(n int) bool { return n < 10 }); err != nil || n != 2 {
+		t.Errorf("records 4 and 7 are %d: %v", n, err)
+	}
+	if n, err := index.Count(ctx, "owner", func(int) bool { return true }); err != nil || n != 0 {
+		t.Errorf("of another owner: %d, %v", n, err)
+	}
+	index.updated = index.updated.Add(-markerLife) // traces of deleted records may be gone
+	expect("after a long pause", records-1)
+	if err := table.Delete(ctx, "owner-2.2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.bucket.PutString(ctx, "owner-2.5", "no JSON"); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, "owner-2.2")
+	delete(want, "owner-2.5")
+	expect("without a record that cannot be read", 0)
+	ended, stop := context.WithCancel(ctx)
+	stop()
+	if err := index.Each(ended, "", func(string, int) error { return nil }); err == nil {
+		t.Error("no error after the end of the context")
+	}
+}
