@@ -49,6 +49,7 @@ type Service struct {
 type stores struct {
 	engine *queue.Engine
 	jobs   *queue.Table[record]
+	index  *queue.Index[record, summary]
 	texts  *queue.Files // bodies and results
 	tasks  *queue.Tasks
 }
@@ -70,6 +71,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	if err := parts.Wait(); err != nil {
 		return err
 	}
+	st.index = queue.NewIndex(st.jobs, summarize)
 	s.stores.Store(st)
 	ended.Go(func() {
 		st.tasks.Work(ctx, s.config.Searches, func(ctx context.Context, t queue.Task) error { return s.work(ctx, st, t) })
@@ -129,7 +131,7 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 	if err != nil || status >= http.StatusBadRequest {
 		return job, &Refused{Status: status, Body: answer}, err
 	}
-	kept, err := st.jobs.Count(ctx, owner(caller)+".*", func(record) bool { return true })
+	kept, err := st.index.Count(ctx, owner(caller), func(summary) bool { return true })
 	if err != nil {
 		return job, nil, trouble(err)
 	}
@@ -143,9 +145,15 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 		return job, nil, trouble(err)
 	}
 	if err := st.jobs.Create(ctx, r.key(), r); err != nil {
+		if left := st.texts.DeleteAll(context.WithoutCancel(ctx), r.key()); left != nil { // a sweep removes it
+			s.logger.Warn().Err(left).Str("job", r.ID).Msg("the body of a job that was not made is left")
+		}
 		return job, nil, trouble(err)
 	}
-	return r.Job, nil, trouble(st.tasks.Push(ctx, r.key(), nil))
+	if err := st.tasks.Push(ctx, r.key(), nil); err != nil { // the next sweep does it
+		s.logger.Warn().Err(err).Str("job", r.ID).Msg("a job waits for the next sweep")
+	}
+	return r.Job, nil, nil
 }
 
 // Refused is what the API answers to a body that it does not take.
@@ -247,10 +255,13 @@ func (s *Service) watch(ctx context.Context, api, caller, id string, send func(a
 func newID() string {
 	var chance [10]byte
 	_, _ = rand.Read(chance[:]) // never fails
-	return idPrefix + fmt.Sprintf("%012x", time.Now().UnixMilli()) + hex.EncodeToString(chance[:])
+	return idPrefix + fmt.Sprintf("%0*x", idTimeDigits, time.Now().UnixMilli()) + hex.EncodeToString(chance[:])
 }
 
-const idPrefix = "job_"
+const (
+	idPrefix     = "job_"
+	idTimeDigits = 12
+)
 
 // isID reports whether a text may be an id: it becomes a part of a key.
 func isID(text string) bool {

@@ -30,6 +30,15 @@ type bench struct {
 // begin starts the service on a folder. play is the API: it is given the attempts at jobs, one after the other.
 func begin(t *testing.T, folder string, config Config, play func(a Attempt, body map[string]any, each func(string) error) (string, error)) *bench {
 	t.Helper()
+	return beginLogged(t, folder, config, zerolog.Nop(), play)
+}
+
+// beginLogged is begin with a log.
+func beginLogged(
+	t *testing.T, folder string, config Config, logger zerolog.Logger,
+	play func(a Attempt, body map[string]any, each func(string) error) (string, error),
+) *bench {
+	t.Helper()
 	engine, err := queue.Open(context.Background(), queue.Config{Folder: folder}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +57,7 @@ func begin(t *testing.T, folder string, config Config, play func(a Attempt, body
 	config.Searches = max(1, config.Searches)
 	config.Most = max(10, config.Most)
 	config.Keep = time.Hour
-	s := New(config, follow, zerolog.Nop())
+	s := New(config, follow, logger)
 	ctx, stop := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	if err := s.Begin(ctx, engine, &ended); err != nil {
@@ -270,5 +279,181 @@ func TestWhatIsKeptNoLongerIsDeleted(t *testing.T) {
 	}
 	if page, err := b.list(t.Context(), "latent", "", "", ""); err != nil || len(page.Data) != 0 {
 		t.Errorf("%+v %v", page, err)
+	}
+}
+
+// texts are the names of the bodies and results that are stored.
+func (b *bench) texts() []string {
+	b.t.Helper()
+	names, err := b.stores.Load().texts.Names(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return names
+}
+
+// idle is an API whose searches take until they are stopped.
+func idle(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
+	<-a.Stopping.Done()
+	return `{"generated":["CCO"],"unfinished":{"reason":"cancelled","message":"the job was cancelled"}}`, nil
+}
+
+// A job is cancelled though the storage failed while its attempt was watching for that.
+func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
+	begun := make(chan struct{})
+	failed := make(chan struct{})
+	warned := sync.OnceFunc(func() { close(failed) })
+	logger := zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, _ string) {
+		if level == zerolog.WarnLevel {
+			warned()
+		}
+	}))
+	b := beginLogged(t, t.TempDir(), Config{}, logger, func(a Attempt, body map[string]any, each func(string) error) (string, error) {
+		close(begun)
+		return idle(a, body, each)
+	})
+	job := b.submit("latent", `{"smi":"CCC"}`)
+	<-begun
+	raw, err := queue.NewTable[json.RawMessage](t.Context(), b.stores.Load().engine, "optimizations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := owner("") + "." + job.ID
+	replace := func(with json.RawMessage) (before json.RawMessage) {
+		t.Helper()
+		if _, err := raw.Change(t.Context(), key, func(r *json.RawMessage) error {
+			before = slices.Clone(*r)
+			*r = with
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return before
+	}
+	good := replace(json.RawMessage(`"what cannot be read as a record"`))
+	select {
+	case <-failed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the failure of the storage is lost")
+	}
+	replace(good)
+	if _, err := b.cancel(t.Context(), "latent", "", job.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.await(job, Cancelled)
+}
+
+// An attempt at a job that another gateway has ended, or that is deleted, is given up.
+func TestAnAttemptEndsWithItsJob(t *testing.T) {
+	for name, end := range map[string]func(*bench, string) error{
+		"ended": func(b *bench, key string) error {
+			_, err := b.stores.Load().jobs.Change(b.t.Context(), key, func(r *record) error {
+				r.end(Completed, time.Hour)
+				return nil
+			})
+			return err
+		},
+		"deleted": func(b *bench, key string) error { return b.stores.Load().jobs.Delete(b.t.Context(), key) },
+	} {
+		begun := make(chan struct{})
+		ended := make(chan error)
+		b := begin(t, t.TempDir(), Config{}, func(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
+			close(begun)
+			<-a.Stopping.Done()
+			ended <- context.Cause(a.Stopping)
+			return "", context.Cause(a.Stopping)
+		})
+		job := b.submit("latent", `{"smi":"CCC"}`)
+		<-begun
+		if err := end(b, owner("")+"."+job.ID); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: the attempt was stopped by %v", name, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: the attempt goes on", name)
+			go func() { <-ended }()
+		}
+		b.end()
+	}
+}
+
+// The body of a job whose record cannot be written does not stay.
+func TestNothingStaysOfAJobThatCannotBeMade(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, idle)
+	seeds := strings.TrimSuffix(strings.Repeat(`"C",`, 30_000), ",") // their searches make a record that is too long
+	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":[`+seeds+`]}`)); err == nil {
+		t.Fatal("the job was made")
+	}
+	if names := b.texts(); len(names) > 0 {
+		t.Errorf("what is left: %v", names)
+	}
+}
+
+// A job whose task cannot be queued is made: the next sweep queues it.
+func TestAJobWhoseTaskIsLate(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
+		return `{"generated":["CCO"]}`, nil
+	})
+	working := b.stores.Load()
+	away, err := queue.Open(t.Context(), queue.Config{Folder: t.TempDir()}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := *working
+	if broken.tasks, err = queue.NewTasks(t.Context(), away, "optimizations"); err != nil {
+		t.Fatal(err)
+	}
+	away.Close()
+	b.stores.Store(&broken)
+	job := b.submit("latent", `{"smi":"CCC"}`)
+	b.stores.Store(working)
+	if err := b.sweep(t.Context(), working, now()); err != nil {
+		t.Fatal(err)
+	}
+	b.await(job, Completed)
+}
+
+// A job whose body is gone fails, and is not tried for ever.
+func TestAJobWithoutItsBodyFails(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, idle)
+	st := b.stores.Load()
+	r := record{Owner: owner(""), BodySize: 10, Job: Job{ID: newID(), API: "latent", Status: Queued}}
+	if err := st.jobs.Create(t.Context(), r.key(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.work(t.Context(), st, queue.Task{ID: r.key(), Attempt: 1}); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("a body that may only be late: %v", err)
+	}
+	if err := b.work(t.Context(), st, queue.Task{ID: r.key(), Attempt: staleAttempts + 1}); err != nil {
+		t.Error(err)
+	}
+	job, _, err := b.get(t.Context(), "latent", "", r.ID)
+	if err != nil || job.Status != Failed || job.Error == nil || job.ExpiresAt == nil {
+		t.Errorf("%+v %v", job, err)
+	}
+}
+
+// Texts whose job is gone are removed, once nobody can be making that job any more.
+func TestTextsWithoutAJobAreRemoved(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, idle)
+	st := b.stores.Load()
+	job := b.submit("latent", `{"smi":"CCC"}`)
+	for _, name := range []string{"everyone." + newID() + ".body", "another." + newID() + ".result"} {
+		if _, err := st.texts.Write(t.Context(), name, strings.NewReader("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.dropOrphans(t.Context(), st, time.Now()); err != nil || len(b.texts()) != 3 {
+		t.Errorf("young texts: %v, %v", b.texts(), err)
+	}
+	if err := b.dropOrphans(t.Context(), st, time.Now().Add(orphanGrace+time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if names := b.texts(); len(names) != 1 || names[0] != owner("")+"."+job.ID+".body" {
+		t.Errorf("what is left: %v", names)
 	}
 }

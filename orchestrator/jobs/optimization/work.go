@@ -2,7 +2,6 @@ package optimization
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"retort/orchestrator/jobs/queue"
 	"retort/orchestrator/unfinished"
@@ -22,7 +23,15 @@ const (
 	maxFailures = 5
 	// endWithin is how long an attempt may take to end with what it has when the gateway is stopped.
 	endWithin = 5 * time.Second
+	// staleAttempts is how often a job whose body is not there is tried again. In a cluster a node that is a moment behind
+	// may answer, which does not have a new body yet.
+	staleAttempts = 5
+	// maxWatchPause is the longest pause before a watch that failed is tried again: how late a cancellation may be noticed.
+	maxWatchPause = 10 * time.Second
 )
+
+// bodyGone is the error of a job whose body is not there.
+var bodyGone = []byte(`{"detail":"The body of the job is gone."}`)
 
 // errAgain has a task come again.
 var errAgain = errors.New("the search did not come to its end")
@@ -44,11 +53,14 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	case r.Status.ended():
 		return nil
 	}
+	run := &run{service: s, stores: st, record: r, closing: r.Status == Cancelling}
 	body, err := io.ReadAll(st.texts.Open(ctx, r.key()+".body", r.BodySize))
+	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
+		return run.fail(ctx, bodyGone, nil)
+	}
 	if err != nil {
 		return err
 	}
-	run := &run{service: s, stores: st, record: r, closing: r.Status == Cancelling}
 	if run.closing { // it was cancelled between two attempts: what it had found is its result
 		run.record.cut()
 	}
@@ -81,20 +93,33 @@ func (u *run) follow(ctx context.Context, body []byte) (status int, answer []byt
 		time.AfterFunc(endWithin, end)
 	})
 	defer forget()
-	go func() {
-		if u.closing {
-			return
-		}
-		_ = u.stores.jobs.Watch(asking, u.record.key(), func(r record) bool {
+	if !u.closing {
+		go u.watch(asking, stop, end)
+	}
+	return u.service.follow(asking, Attempt{
+		API: u.record.API, Body: body, Timeout: u.service.config.Timeout, Stopping: stopping,
+	}, func(data []byte) error { return u.note(asking, data) })
+}
+
+// watch stops the attempt when the job is cancelled, and gives it up when the job is deleted or another worker has ended
+// it, until ctx ends.
+func (u *run) watch(ctx context.Context, stop context.CancelCauseFunc, giveUp func()) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.MaxInterval = maxWatchPause
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		return struct{}{}, u.stores.jobs.Watch(ctx, u.record.key(), func(r record) bool {
+			pauses.Reset()
 			if r.Status == Cancelling {
 				stop(unfinished.Cancelled)
 			}
 			return !r.Status.ended()
 		})
-	}()
-	return u.service.follow(asking, Attempt{
-		API: u.record.API, Body: body, Timeout: u.service.config.Timeout, Stopping: stopping,
-	}, func(data []byte) error { return u.note(asking, data) })
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, pause time.Duration) {
+		u.service.logger.Warn().Err(err).Str("job", u.record.ID).Stringer("pause", pause).Msg("a job cannot be watched for its cancellation")
+	}))
+	if err == nil {
+		giveUp()
+	}
 }
 
 // note takes an event, and writes down how far the job has come, not too often.
@@ -136,10 +161,15 @@ func (u *run) end(ctx context.Context, status int, answer []byte, failed error) 
 		reason = unfinished.Reason(last.Unfinished.Reason)
 	}
 	current, err := u.stores.jobs.Get(ctx, u.record.key())
+	if errors.Is(err, queue.ErrNone) { // deleted
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	switch {
+	case current.Status.ended(): // by another worker
+		return nil
 	case answered && (reason == "" || reason == unfinished.Deadline):
 		return u.finish(ctx, Completed, answer)
 	case current.Status == Cancelling && answered:
@@ -208,29 +238,4 @@ func (u *run) fail(ctx context.Context, answer, result []byte) error {
 		}
 	}
 	return u.finish(ctx, Failed, result)
-}
-
-// sweepOften deletes what is kept no longer, until ctx ends.
-func (s *Service) sweepOften(ctx context.Context, st *stores) {
-	queue.Every(ctx, time.Minute, func() {
-		if err := s.sweep(ctx, st, now()); err != nil && ctx.Err() == nil {
-			s.logger.Warn().Err(err).Msg("searches that are kept no longer could not be deleted")
-		}
-	})
-}
-
-// sweep deletes the jobs that expired before a moment, with all that belongs to them, and sees to it that all others have
-// a task.
-func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
-	var failed error // the last; one job does not keep the others
-	err := st.jobs.Each(ctx, ">", func(r record) error {
-		if !r.Status.ended() { // its task may have been lost before it was written; there it is only once
-			failed = cmp.Or(st.tasks.Push(ctx, r.key(), nil), failed)
-		}
-		if r.ExpiresAt != nil && *r.ExpiresAt < before {
-			failed = cmp.Or(errors.Join(st.texts.DeleteAll(ctx, r.key()), st.jobs.Delete(ctx, r.key())), failed)
-		}
-		return nil
-	})
-	return errors.Join(err, failed)
 }
