@@ -52,7 +52,13 @@ type bench struct {
 
 func setUp(t *testing.T, ask ask) *bench {
 	t.Helper()
-	engine, err := queue.Open(context.Background(), queue.Config{Folder: t.TempDir()}, zerolog.Nop())
+	return setUpOn(t, queue.Config{Folder: t.TempDir()}, ask)
+}
+
+// setUpOn is setUp over another engine.
+func setUpOn(t *testing.T, storage queue.Config, ask ask) *bench {
+	t.Helper()
+	engine, err := queue.Open(context.Background(), storage, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,4 +188,9 @@ func customIDs(answers []Answer) (ids []string) {
 		ids = append(ids, a.CustomID)
 	}
 	return ids
+}
+
+// drop removes a file.
+func (st *stores) drop(ctx context.Context, r fileRecord) error {
+	return st.dropFile(ctx, r.key(), r.ID)
 }

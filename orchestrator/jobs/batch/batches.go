@@ -26,8 +26,10 @@ type record struct {
 func (r record) key() string { return r.Owner + "." + r.ID }
 
 // ended reports whether nothing about the batch will change any more.
-func (r record) ended() bool {
-	return slices.Contains([]string{failed, completed, expired, cancelled}, r.Status)
+func (r record) ended() bool { return ended(r.Status) }
+
+func ended(status string) bool {
+	return slices.Contains([]string{failed, completed, expired, cancelled}, status)
 }
 
 // window is how long a batch may take.
@@ -74,7 +76,7 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 	if file.Purpose != "batch" {
 		return Batch{}, fault.Field("value_error", c.InputFileID, []any{"input_file_id"}, "The file's purpose is %s, it must be batch", file.Purpose)
 	}
-	open, err := st.batches.Count(ctx, owner(caller)+".*", func(r record) bool { return !r.ended() })
+	open, err := st.outlines.Count(ctx, owner(caller), func(o outline) bool { return !o.ended() })
 	if err != nil {
 		return Batch{}, trouble(err)
 	}

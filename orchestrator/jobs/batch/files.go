@@ -207,7 +207,7 @@ func checkExpiry(e *ExpiresAfter, name string) []*fault.Error {
 }
 
 func (s *Service) mayAddFile(ctx context.Context, st *stores, owner string) error {
-	files, err := st.files.Count(ctx, owner+".*", func(fileRecord) bool { return true })
+	files, err := st.fileOutlines.Count(ctx, owner, func(fileOutline) bool { return true })
 	if err == nil && files >= maxFiles {
 		err = fault.New(fault.Invalid, "There are %d files already, the most that a key may have: delete some first.", files)
 	}
@@ -265,27 +265,27 @@ func (s *Service) deleteFile(ctx context.Context, caller, id string) (Deleted, e
 	if err != nil {
 		return Deleted{}, err
 	}
-	err = st.batches.Each(ctx, r.Owner+".*", func(b record) error {
-		if b.InputFileID == id && !b.ended() {
-			return fault.New(fault.Invalid, "The file is read by %s, which has not ended: cancel that first.", b.ID)
+	err = st.outlines.Each(ctx, r.Owner, func(_ string, b outline) error {
+		if b.input == id && !b.ended() {
+			return fault.New(fault.Invalid, "The file is read by %s, which has not ended: cancel that first.", b.id)
 		}
 		return nil
 	})
 	if err != nil {
 		return Deleted{}, trouble(err)
 	}
-	if err := st.dropFile(ctx, r); err != nil {
+	if err := st.dropFile(ctx, r.key(), r.ID); err != nil {
 		return Deleted{}, trouble(err)
 	}
 	return Deleted{ID: id, Object: "file", Deleted: true}, nil
 }
 
 // dropFile removes the record first: content without one is found by a sweep.
-func (st *stores) dropFile(ctx context.Context, r fileRecord) error {
-	if err := st.files.Delete(ctx, r.key()); err != nil {
+func (st *stores) dropFile(ctx context.Context, key, id string) error {
+	if err := st.files.Delete(ctx, key); err != nil {
 		return err
 	}
-	return st.content.Delete(ctx, r.ID)
+	return st.content.Delete(ctx, id)
 }
 
 // query is what a list is asked for.

@@ -91,10 +91,10 @@ func TestFinishTwiceAtOnce(t *testing.T) {
 			t.Errorf("%s, %d lines", r.Status, len(b.results(t, r.OutputFileID)))
 		}
 		b.onlyItsFiles(t, r)
-		if err := b.st.dropFile(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: *r.OutputFileID}}); err != nil {
+		if err := b.st.drop(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: *r.OutputFileID}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.st.dropFile(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}}); err != nil {
+		if err := b.st.drop(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}}); err != nil {
 			t.Fatal(err)
 		}
 	}

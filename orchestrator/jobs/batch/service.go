@@ -80,6 +80,9 @@ type stores struct {
 	answers *queue.Answers
 	steps   *queue.Tasks
 	lines   map[string]*queue.Tasks // by API
+
+	fileOutlines *queue.Index[fileRecord, fileOutline]
+	outlines     *queue.Index[record, outline] // of batches
 }
 
 // New returns the service, which answers once an engine is there: see Begin.
@@ -191,7 +194,12 @@ func newStores(ctx context.Context, e *queue.Engine, apis []string) (*stores, er
 			return err
 		})
 	}
-	return st, making.Wait()
+	if err := making.Wait(); err != nil {
+		return nil, err
+	}
+	st.fileOutlines = queue.NewIndex(st.files, fileRecord.outline)
+	st.outlines = queue.NewIndex(st.batches, record.outline)
+	return st, nil
 }
 
 // newID returns a new id, of which a later one is greater: the time in ms, and chance.

@@ -50,10 +50,10 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	}
 	states := map[string]int{}
 	batches := map[string]outline{} // by key
-	err = st.batches.Each(ctx, ">", func(r record) error {
-		states[r.Status]++
-		batches[r.key()] = r.outline()
-		return s.sweepBatch(ctx, st, r, waiting[r.Ask.API])
+	err = st.outlines.Each(ctx, "", func(key string, o outline) error {
+		states[o.status]++
+		batches[key] = o
+		return s.sweepBatch(ctx, st, o, waiting[o.api])
 	})
 	if err != nil {
 		return err
@@ -65,20 +65,44 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	return s.sweepFiles(ctx, st, batches)
 }
 
-// outline is what a sweep remembers of a batch, whose record may be large.
+// outline is what is remembered of a batch, whose record may be large.
 type outline struct {
-	owner, id, input string
-	output, errors   string // ids of the files, "" for none
-	ended, working   bool
+	owner, id, api, status            string
+	input, output, errors             string // ids of the files, "" for none
+	createdAt, expiresAt, validatedAt int64
 }
 
+func (o outline) key() string { return o.owner + "." + o.id }
+
+func (o outline) ended() bool { return ended(o.status) }
+
 func (r record) outline() outline {
-	o := outline{owner: r.Owner, id: r.ID, input: r.InputFileID, ended: r.ended(), working: r.Status == inProgress}
+	o := outline{
+		owner: r.Owner, id: r.ID, api: r.Ask.API, status: r.Status, input: r.InputFileID,
+		createdAt: r.CreatedAt, validatedAt: r.ValidatedAt,
+	}
 	if r.OutputFileID != nil {
 		o.output = *r.OutputFileID
 	}
 	if r.ErrorFileID != nil {
 		o.errors = *r.ErrorFileID
+	}
+	if r.ExpiresAt != nil {
+		o.expiresAt = *r.ExpiresAt
+	}
+	return o
+}
+
+// fileOutline is what is remembered of a file.
+type fileOutline struct {
+	owner, id, batch string
+	expiresAt        int64 // 0: never
+}
+
+func (r fileRecord) outline() fileOutline {
+	o := fileOutline{owner: r.Owner, id: r.ID, batch: r.Batch}
+	if r.ExpiresAt != nil {
+		o.expiresAt = *r.ExpiresAt
 	}
 	return o
 }
@@ -88,19 +112,19 @@ func (r record) outline() outline {
 func (s *Service) sweepFiles(ctx context.Context, st *stores, batches map[string]outline) error {
 	inputs := map[string]bool{} // of batches that have not ended, and whether they are there
 	for _, b := range batches {
-		if !b.ended {
+		if !b.ended() {
 			inputs[b.input] = false
 		}
 	}
-	err := st.files.Each(ctx, ">", func(r fileRecord) error {
-		_, inUse := inputs[r.ID]
+	err := st.fileOutlines.Each(ctx, "", func(key string, f fileOutline) error {
+		_, inUse := inputs[f.id]
 		if inUse {
-			inputs[r.ID] = true
+			inputs[f.id] = true
 		}
-		of := batches[r.Batch]
-		stray := of.ended && of.output != r.ID && of.errors != r.ID
-		if expired := r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse; expired || stray {
-			return st.dropFile(ctx, r)
+		of, known := batches[f.batch]
+		stray := known && of.ended() && of.output != f.id && of.errors != f.id
+		if expired := f.expiresAt > 0 && f.expiresAt <= now() && !inUse; expired || stray {
+			return st.dropFile(ctx, key, f.id)
 		}
 		return nil
 	})
@@ -108,7 +132,7 @@ func (s *Service) sweepFiles(ctx context.Context, st *stores, batches map[string
 		return err
 	}
 	for key, b := range batches {
-		if b.working && !inputs[b.input] {
+		if b.status == inProgress && !inputs[b.input] {
 			if err := s.endWithoutInput(ctx, st, key, b.input); err != nil {
 				return err
 			}
@@ -143,7 +167,7 @@ func (s *Service) endWithoutInput(ctx context.Context, st *stores, key, input st
 func (s *Service) dropOldest(ctx context.Context, st *stores, batches map[string]outline) error {
 	ended := map[string][]string{} // ids by owner, which grow with time
 	for _, b := range batches {
-		if b.ended {
+		if b.ended() {
 			ended[b.owner] = append(ended[b.owner], b.id)
 		}
 	}
@@ -181,15 +205,15 @@ func (s *Service) waiting(ctx context.Context, st *stores) (tasks map[string]int
 }
 
 // sweepBatch does what is due for one batch. waiting is how many tasks of lines its API had before the batch was read.
-func (s *Service) sweepBatch(ctx context.Context, st *stores, r record, waiting int) error {
+func (s *Service) sweepBatch(ctx context.Context, st *stores, o outline, waiting int) error {
 	switch {
-	case r.ended():
-		if now()-r.CreatedAt < int64((s.config.KeepFiles+window)/time.Second) {
+	case o.ended():
+		if now()-o.createdAt < int64((s.config.KeepFiles+window)/time.Second) {
 			return nil
 		}
-		return st.dropBatch(ctx, r.key(), r.ID)
-	case r.Status == inProgress && *r.ExpiresAt <= now():
-		r, err := st.batches.Change(ctx, r.key(), func(r *record) error {
+		return st.dropBatch(ctx, o.key(), o.id)
+	case o.status == inProgress && o.expiresAt <= now():
+		r, err := st.batches.Change(ctx, o.key(), func(r *record) error {
 			if r.Status != inProgress {
 				return queue.ErrUnchanged
 			}
@@ -202,19 +226,19 @@ func (s *Service) sweepBatch(ctx context.Context, st *stores, r record, waiting 
 			return err
 		}
 		return s.end(ctx, st, r)
-	case r.Status == inProgress && r.ValidatedAt > 0:
-		if waiting > 0 || now()-r.ValidatedAt < int64(standing/time.Second) {
+	case o.status == inProgress && o.validatedAt > 0:
+		if waiting > 0 || now()-o.validatedAt < int64(standing/time.Second) {
 			return nil
 		}
 		// A task of it was lost: below, what is not done is queued again.
-	case now()-r.CreatedAt < int64(standing/time.Second):
+	case now()-o.createdAt < int64(standing/time.Second):
 		return nil
 	}
 	step := stepFinish
-	if r.Status == validating || r.Status == inProgress {
+	if o.status == validating || o.status == inProgress {
 		step = stepCheck
 	}
-	return st.steps.Push(ctx, r.key()+step, nil) // without effect while it is there
+	return st.steps.Push(ctx, o.key()+step, nil) // without effect while it is there
 }
 
 // dropOrphans removes content whose upload broke off with its gateway.
@@ -224,8 +248,8 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores) error {
 		return err
 	}
 	known := map[string]bool{}
-	err = st.files.Each(ctx, ">", func(r fileRecord) error {
-		known[r.ID] = true
+	err = st.fileOutlines.Each(ctx, "", func(_ string, f fileOutline) error {
+		known[f.id] = true
 		return nil
 	})
 	if err != nil {

@@ -1,14 +1,80 @@
 package batch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"retort/orchestrator/jobs/queue"
+	"retort/orchestrator/jobs/queue/natstest"
 )
+
+// What sweeps, uploads and new batches read does not grow with the number of files and batches that there are.
+func TestOnlyWhatHasChangedIsRead(t *testing.T) {
+	const records = 500
+	node := natstest.Single(t, server.RANDOM_PORT)
+	b := setUpOn(t, queue.Config{Cluster: queue.Cluster{URL: []string{node.ClientURL()}}}, echo)
+	for n := range records {
+		batch := record{Owner: owner(""), Batch: Batch{ID: fmt.Sprintf("batch_%06d", n), Status: completed, CreatedAt: now()}}
+		if err := b.st.batches.Create(t.Context(), batch.key(), batch); err != nil {
+			t.Fatal(err)
+		}
+		file := fileRecord{Owner: owner(""), File: File{ID: fmt.Sprintf("file-%06d", n)}}
+		if err := b.st.files.Create(t.Context(), file.key(), file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := func(do func() error) int64 {
+		t.Helper()
+		before, err := node.Varz(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		after, err := node.Varz(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after.OutMsgs - before.OutMsgs
+	}
+	sweep := func() error { return b.sweep(t.Context(), b.st) }
+	if n := sent(sweep); n < 2*records {
+		t.Errorf("the first sweep has read %d messages: %d records are not counted", n, 2*records)
+	}
+	contentType, form := formOf(t, lines(1))
+	var input File
+	for name, do := range map[string]func() error{
+		"sweep": sweep,
+		"upload": func() (err error) {
+			input, err = b.upload(t.Context(), "", contentType, bytes.NewReader(form))
+			return err
+		},
+		"deletion": func() error {
+			made, err := b.upload(t.Context(), "", contentType, bytes.NewReader(form))
+			if err == nil {
+				_, err = b.deleteFile(t.Context(), "", made.ID)
+			}
+			return err
+		},
+	} {
+		if n := sent(do); n >= records/2 {
+			t.Errorf("%s: %d messages beside %d records of each kind", name, n, records)
+		}
+	}
+	if n := sent(func() error {
+		_, err := b.create(t.Context(), "", "", Create{InputFileID: input.ID, Endpoint: "/v1/echo", CompletionWindow: "24h"})
+		return err
+	}); n >= records/2 {
+		t.Errorf("batch: %d messages beside %d records of each kind", n, records)
+	}
+}
 
 func TestEndOfTheWindow(t *testing.T) {
 	b := setUp(t, echo)
@@ -56,7 +122,7 @@ func TestInputThatIsDeleted(t *testing.T) {
 	input := func(r record) fileRecord { return fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}} }
 
 	early := b.record(t, b.batchOf(t, 8).ID)
-	if err := b.st.dropFile(t.Context(), input(early)); err != nil {
+	if err := b.st.drop(t.Context(), input(early)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.begin(t.Context(), b.st, early); err != nil {
@@ -70,7 +136,7 @@ func TestInputThatIsDeleted(t *testing.T) {
 	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, running.ID).Status != inProgress {
 		t.Fatal(b.record(t, running.ID).Status, err)
 	}
-	if err := b.st.dropFile(t.Context(), input(running)); err != nil {
+	if err := b.st.drop(t.Context(), input(running)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.sweep(t.Context(), b.st); err != nil {
@@ -85,7 +151,7 @@ func TestInputThatIsDeleted(t *testing.T) {
 	}
 
 	ended := b.ending(t, b.answered(t, 12, 5), expired)
-	if err := b.st.dropFile(t.Context(), input(ended)); err != nil {
+	if err := b.st.drop(t.Context(), input(ended)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.finish(t.Context(), b.st, ended); err != nil {
