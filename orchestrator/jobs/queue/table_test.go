@@ -86,3 +86,30 @@ func TestWatchThatIsCutOff(t *testing.T) {
 		t.Errorf("after the end of the connection: %v", err)
 	}
 }
+
+// An answer that is refused leaves nothing of itself, however large it is: it may be tried many times.
+func TestRefusedAnswerLeavesNothing(t *testing.T) {
+	e, err := Open(t.Context(), Config{Folder: t.TempDir(), MaxBytes: 2 * PartSize}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	answers, err := NewAnswers(t.Context(), e, "lines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, size := range []int{PartSize / 8, 0} { // until there is no room for the pointer to a large one
+		for answers.Put(t.Context(), "job", n, make([]byte, size)) == nil {
+			n++
+		}
+	}
+	for range 3 {
+		if err := answers.Put(t.Context(), "job", n, make([]byte, PartSize+1)); !errors.Is(err, ErrFull) {
+			t.Fatalf("a large answer without room for its pointer: %v", err)
+		}
+	}
+	if names, err := answers.large.Names(t.Context()); err != nil || len(names) > 0 {
+		t.Errorf("what is left: %v, %v", names, err)
+	}
+}
