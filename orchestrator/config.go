@@ -54,7 +54,8 @@ type Config struct {
 
 	Jobs         bool                `default:"true" negatable:"" help:"Keep files, batches and other jobs that outlast a request (JOBS.md)."`
 	JobsData     string              `type:"path" placeholder:"FOLDER" help:"Where jobs are kept, unless in a NATS cluster; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
-	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Most bytes that files may take, and results that are not in files yet as much again. 0: only the disk bounds them, of which a 20th, at most 256 MiB, stays free."`
+	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Bytes at which new files and jobs are refused; answers of those that were accepted may take half as much more, results and records as much again. 0: 10 GiB, or a quarter of what is free on the disk if that is less. Of the disk itself a 20th, at most 256 MiB, always stays free."`
+	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes that the files of one key may take, and its searches as much again, where keys are asked for. 0: a quarter of jobs-max-bytes."`
 	Batch        batch.Config        `embed:"" prefix:"jobs-" group:"Files and batches"`
 	Optimization optimization.Config `embed:"" prefix:"jobs-" group:"Searches as jobs"`
 	NATS         queue.Cluster       `embed:"" prefix:"nats-" group:"NATS cluster of jobs"`
@@ -185,8 +186,8 @@ func (c *Config) Validate() error {
 	if c.Batch.TransferRate < 0 {
 		errs = append(errs, errors.New("jobs-transfer-rate must not be negative"))
 	}
-	if c.JobsMaxBytes < 0 {
-		errs = append(errs, errors.New("jobs-max-bytes must not be negative"))
+	if c.JobsMaxBytes < 0 || c.JobsKeyBytes < 0 {
+		errs = append(errs, errors.New("jobs-max-bytes and jobs-key-bytes must not be negative"))
 	}
 	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
 		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))

@@ -95,7 +95,9 @@ func (a *application) beginJobs() error {
 
 // queue is where jobs are kept.
 func (c *Config) queue() queue.Config {
-	return queue.Config{Folder: cmp.Or(c.JobsData, queue.DefaultFolder()), MaxBytes: c.JobsMaxBytes, Cluster: c.NATS}
+	return queue.Config{
+		Folder: cmp.Or(c.JobsData, queue.DefaultFolder()), MaxBytes: c.JobsMaxBytes, OwnerBytes: c.JobsKeyBytes, Cluster: c.NATS,
+	}
 }
 
 // stopWork has the workers end, so that what they are at is done by another gateway, or by the next run.

@@ -64,7 +64,7 @@ func (s *Service) upload(ctx context.Context, caller, contentType string, body i
 		err = s.complete(&r, f)
 	}
 	if err == nil {
-		err = s.mayAddFile(ctx, st, r.Owner)
+		err = s.mayAddFile(ctx, st, caller, r.Bytes)
 	}
 	if err == nil {
 		err = st.files.Create(ctx, r.key(), r)
@@ -97,7 +97,7 @@ func (s *Service) readForm(ctx context.Context, st *stores, id string, parts *mu
 		} else {
 			f.file = true
 			f.name = part.FileName()
-			f.size, err = st.content.Write(ctx, id, &bounded{Reader: part, left: s.config.FileBytes, most: s.config.FileBytes})
+			f.size, err = st.content.Write(ctx, queue.Input, id, &bounded{Reader: part, left: s.config.FileBytes, most: s.config.FileBytes})
 		}
 		if err != nil {
 			return f, err
@@ -206,12 +206,25 @@ func checkExpiry(e *ExpiresAfter, name string) []*fault.Error {
 	}
 }
 
-func (s *Service) mayAddFile(ctx context.Context, st *stores, owner string) error {
-	files, err := st.fileOutlines.Count(ctx, owner, func(fileOutline) bool { return true })
-	if err == nil && files >= maxFiles {
-		err = fault.New(fault.Invalid, "There are %d files already, the most that a key may have: delete some first.", files)
+// mayAddFile refuses a file beyond the bounds of its owner.
+func (s *Service) mayAddFile(ctx context.Context, st *stores, caller string, size int64) error {
+	files := 0
+	bytes := size
+	err := st.fileOutlines.Each(ctx, owner(caller), func(_ string, f fileOutline) error {
+		files++
+		bytes += f.bytes
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return err
+	if files >= maxFiles {
+		return fault.New(fault.Invalid, "There are %d files already, the most that a key may have: delete some first.", files)
+	}
+	if limit := st.engine.OwnerLimit(); caller != "" && bytes > limit {
+		return fault.New(fault.Invalid, "With this file the files of this key would take %d bytes of the %d that they may: delete some first.", bytes, limit)
+	}
+	return nil
 }
 
 // file returns a file of a caller. One of another caller's is not there.

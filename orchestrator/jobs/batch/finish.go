@@ -178,7 +178,7 @@ func (f *result) add(ctx context.Context, text []byte) error {
 		f.pipe = writer
 		go func() {
 			var err error
-			f.size, err = f.st.content.Write(ctx, f.record.ID, reader)
+			f.size, err = f.st.content.Write(ctx, queue.Outcome, f.record.ID, reader)
 			_ = reader.CloseWithError(err)
 			f.ended <- err
 		}()

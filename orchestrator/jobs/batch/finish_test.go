@@ -153,7 +153,7 @@ func TestOrphanSweepDuringAGather(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(slice), err)
 	}
 	left := newID("file-")
-	if _, err := b.st.content.Write(context.Background(), left, strings.NewReader("of an upload that broke off")); err != nil {
+	if _, err := b.st.content.Write(context.Background(), queue.Input, left, strings.NewReader("of an upload that broke off")); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, 2*time.Hour)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/jobs/queue"
 )
 
 func TestBatchIsAnsweredInTheOrderOfItsLines(t *testing.T) {
@@ -149,5 +150,40 @@ func TestErrorsOfAFileAreBounded(t *testing.T) {
 	}
 	if r.Status != failed || len(r.Errors.Data) < 10 || len(r.Errors.Data) > maxErrors || r.Errors.Data[0].Code != "duplicate_custom_id" {
 		t.Errorf("%s, %+v", r.Status, r.Errors)
+	}
+}
+
+// The files of one key leave room for those of others.
+func TestFilesOfAKeyAreBounded(t *testing.T) {
+	const bound = 4 << 20
+	b := setUpOn(t, queue.Config{Folder: t.TempDir(), OwnerBytes: bound}, echo)
+	contentType, body := formOf(t, strings.Repeat("x", bound*2/3))
+	upload := func(caller string) (string, error) {
+		file, err := b.upload(t.Context(), caller, contentType, bytes.NewReader(body))
+		return file.ID, err
+	}
+	first, err := upload("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := upload("a"); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "delete some") {
+		t.Errorf("more than a key may have: %v", err)
+	}
+	if _, err := upload("b"); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+	for range 2 {
+		if _, err := upload(""); err != nil {
+			t.Errorf("where no key is asked for: %v", err)
+		}
+	}
+	if _, err := b.deleteFile(t.Context(), "a", first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := upload("a"); err != nil {
+		t.Errorf("after a deletion: %v", err)
+	}
+	if names, err := b.st.content.Names(t.Context()); err != nil || len(names) != 4 {
+		t.Errorf("%d files, %v", len(names), err)
 	}
 }

@@ -96,11 +96,12 @@ func (r record) outline() outline {
 // fileOutline is what is remembered of a file.
 type fileOutline struct {
 	owner, id, batch string
+	bytes            int64
 	expiresAt        int64 // 0: never
 }
 
 func (r fileRecord) outline() fileOutline {
-	o := fileOutline{owner: r.Owner, id: r.ID, batch: r.Batch}
+	o := fileOutline{owner: r.Owner, id: r.ID, batch: r.Batch, bytes: r.Bytes}
 	if r.ExpiresAt != nil {
 		o.expiresAt = *r.ExpiresAt
 	}

@@ -95,7 +95,7 @@ func (b *stove) begun(t *testing.T, lines int) record {
 		text.WriteString(`{"custom_id":"` + strconv.Itoa(n) + `","method":"POST","url":"/v1/cook","body":` + body(n) + "}\n")
 	}
 	input := newID("file-")
-	size, err := b.st.content.Write(t.Context(), input, strings.NewReader(text.String()))
+	size, err := b.st.content.Write(t.Context(), queue.Input, input, strings.NewReader(text.String()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,17 +131,13 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 	if err != nil || status >= http.StatusBadRequest {
 		return job, &Refused{Status: status, Body: answer}, err
 	}
-	kept, err := st.index.Count(ctx, owner(caller), func(summary) bool { return true })
-	if err != nil {
+	if err := s.mayAddJob(ctx, st, caller, int64(len(body))); err != nil {
 		return job, nil, trouble(err)
-	}
-	if kept >= s.config.Most {
-		return job, nil, &fault.Error{Kind: fault.Overloaded, Message: fmt.Sprintf("%d jobs are kept, which is the most for one key.", kept), RetryAfter: time.Minute}
 	}
 	r := record{Owner: owner(caller), Searches: searches(api, body), BodySize: int64(len(body)), Job: Job{
 		ID: newID(), Object: "generate.job", API: api, Status: Queued, CreatedAt: now()}}
 	r.sum()
-	if _, err := st.texts.Write(ctx, r.key()+".body", strings.NewReader(string(body))); err != nil {
+	if _, err := st.texts.Write(ctx, queue.Input, r.key()+".body", strings.NewReader(string(body))); err != nil {
 		return job, nil, trouble(err)
 	}
 	if err := st.jobs.Create(ctx, r.key(), r); err != nil {
@@ -154,6 +150,28 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 		s.logger.Warn().Err(err).Str("job", r.ID).Msg("a job waits for the next sweep")
 	}
 	return r.Job, nil, nil
+}
+
+// mayAddJob refuses a job beyond the bounds of its owner.
+func (s *Service) mayAddJob(ctx context.Context, st *stores, caller string, size int64) error {
+	jobs := 0
+	bytes := size
+	err := st.index.Each(ctx, owner(caller), func(_ string, job summary) error {
+		jobs++
+		bytes += job.bytes
+		return nil
+	})
+	limit := st.engine.OwnerLimit()
+	switch {
+	case err != nil:
+		return err
+	case jobs >= s.config.Most:
+		return &fault.Error{Kind: fault.Overloaded, Message: fmt.Sprintf("%d jobs are kept, which is the most for one key.", jobs), RetryAfter: time.Minute}
+	case caller != "" && bytes > limit:
+		return &fault.Error{Kind: fault.Overloaded, RetryAfter: time.Minute, Message: fmt.Sprintf(
+			"With this job the jobs of this key would take %d bytes of the %d that they may.", bytes, limit)}
+	}
+	return nil
 }
 
 // Refused is what the API answers to a body that it does not take.

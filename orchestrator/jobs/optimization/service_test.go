@@ -22,24 +22,23 @@ import (
 // bench is the service over an engine of its own, and an API that a test plays.
 type bench struct {
 	*Service
-	t      *testing.T
-	folder string
-	end    func() // of service and engine
+	t   *testing.T
+	end func() // of service and engine
 }
 
 // begin starts the service on a folder. play is the API: it is given the attempts at jobs, one after the other.
 func begin(t *testing.T, folder string, config Config, play func(a Attempt, body map[string]any, each func(string) error) (string, error)) *bench {
 	t.Helper()
-	return beginLogged(t, folder, config, zerolog.Nop(), play)
+	return beginOn(t, queue.Config{Folder: folder}, config, zerolog.Nop(), play)
 }
 
-// beginLogged is begin with a log.
-func beginLogged(
-	t *testing.T, folder string, config Config, logger zerolog.Logger,
+// beginOn is begin over another engine, with a log.
+func beginOn(
+	t *testing.T, storage queue.Config, config Config, logger zerolog.Logger,
 	play func(a Attempt, body map[string]any, each func(string) error) (string, error),
 ) *bench {
 	t.Helper()
-	engine, err := queue.Open(context.Background(), queue.Config{Folder: folder}, zerolog.Nop())
+	engine, err := queue.Open(context.Background(), storage, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func beginLogged(
 	if err := s.Begin(ctx, engine, &ended); err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{Service: s, t: t, folder: folder, end: sync.OnceFunc(func() {
+	b := &bench{Service: s, t: t, end: sync.OnceFunc(func() {
 		stop()
 		ended.Wait()
 		engine.Close()
@@ -308,7 +307,7 @@ func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 			warned()
 		}
 	}))
-	b := beginLogged(t, t.TempDir(), Config{}, logger, func(a Attempt, body map[string]any, each func(string) error) (string, error) {
+	b := beginOn(t, queue.Config{Folder: t.TempDir()}, Config{}, logger, func(a Attempt, body map[string]any, each func(string) error) (string, error) {
 		close(begun)
 		return idle(a, body, each)
 	})
@@ -443,7 +442,7 @@ func TestTextsWithoutAJobAreRemoved(t *testing.T) {
 	st := b.stores.Load()
 	job := b.submit("latent", `{"smi":"CCC"}`)
 	for _, name := range []string{"everyone." + newID() + ".body", "another." + newID() + ".result"} {
-		if _, err := st.texts.Write(t.Context(), name, strings.NewReader("text")); err != nil {
+		if _, err := st.texts.Write(t.Context(), queue.Input, name, strings.NewReader("text")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -455,5 +454,19 @@ func TestTextsWithoutAJobAreRemoved(t *testing.T) {
 	}
 	if names := b.texts(); len(names) != 1 || names[0] != owner("")+"."+job.ID+".body" {
 		t.Errorf("what is left: %v", names)
+	}
+}
+
+// The jobs of one key leave room for those of others.
+func TestJobsOfAKeyAreBounded(t *testing.T) {
+	b := beginOn(t, queue.Config{Folder: t.TempDir(), OwnerBytes: 1000}, Config{}, zerolog.Nop(), idle)
+	body := []byte(`{"smi":"CCC","note":"` + strings.Repeat("x", 600) + `"}`)
+	for _, caller := range []string{"a", "b", "", ""} {
+		if _, _, err := b.create(t.Context(), "latent", caller, body); err != nil {
+			t.Errorf("%q: %v", caller, err)
+		}
+	}
+	if _, _, err := b.create(t.Context(), "latent", "a", body); fault.KindOf(err) != fault.Overloaded {
+		t.Errorf("more than a key may have: %v", err)
 	}
 }

@@ -19,14 +19,15 @@ const (
 	orphanGrace = 5 * time.Minute
 )
 
-// summary is what a sweep has to know of a job.
+// summary is what sweeps and bounds have to know of a job.
 type summary struct {
 	ended     bool
+	bytes     int64 // of its body and result
 	expiresAt int64 // 0: not yet known
 }
 
 func summarize(r record) summary {
-	s := summary{ended: r.Status.ended()}
+	s := summary{ended: r.Status.ended(), bytes: r.BodySize + r.ResultSize}
 	if r.ExpiresAt != nil {
 		s.expiresAt = *r.ExpiresAt
 	}

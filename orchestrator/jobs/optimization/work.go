@@ -204,7 +204,7 @@ func (u *run) finish(ctx context.Context, status Status, result []byte) error {
 		if err := u.stores.texts.Delete(ctx, u.record.key()+".result"); err != nil {
 			return err
 		}
-		if _, err := u.stores.texts.Write(ctx, u.record.key()+".result", bytes.NewReader(result)); err != nil {
+		if _, err := u.stores.texts.Write(ctx, queue.Outcome, u.record.key()+".result", bytes.NewReader(result)); err != nil {
 			return err
 		}
 	}

@@ -51,16 +51,16 @@ func (a *Answers) at(job string, n int) string { return a.subject + job + "." + 
 // Put writes the answer of a number; ErrExists: it has one already, which stays.
 func (a *Answers) Put(ctx context.Context, job string, n int, answer []byte) error {
 	if len(answer) <= PartSize {
-		return a.engine.publish(ctx, message(a.at(job, n), answer))
+		return a.engine.publish(ctx, Work, message(a.at(job, n), answer))
 	}
 	name := job + "." + nuid.Next() // two writers do not touch each other's
-	if _, err := a.large.Write(ctx, name, bytes.NewReader(answer)); err != nil {
+	if _, err := a.large.Write(ctx, Work, name, bytes.NewReader(answer)); err != nil {
 		return err
 	}
 	pointer := nats.NewMsg(a.at(job, n))
 	pointer.Header.Set(headerFile, name)
 	pointer.Header.Set(headerSize, strconv.Itoa(len(answer)))
-	err := a.engine.publish(ctx, pointer)
+	err := a.engine.publish(ctx, Work, pointer)
 	if errors.Is(err, ErrExists) || errors.Is(err, ErrFull) { // beside another error the pointer may be there
 		_ = a.large.Delete(ctx, name) // Drop finds what is left
 	}

@@ -28,7 +28,7 @@ func TestClusterLosesANode(t *testing.T) {
 	first := sharing(ctx, t, config)
 	second := sharing(ctx, t, config)
 	content := bytes.Repeat([]byte("0123456789"), queue.PartSize/5)
-	if _, err := first.files.Write(ctx, "file", bytes.NewReader(content)); err != nil {
+	if _, err := first.files.Write(ctx, queue.Input, "file", bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
 	for n := range numbers {

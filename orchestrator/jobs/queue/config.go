@@ -11,9 +11,14 @@ import (
 type Config struct {
 	// Folder of the embedded engine, used where Cluster names no address.
 	Folder string
-	// MaxBytes bounds files, and answers that are not files yet, each; 0: only the disk does.
+	// MaxBytes is how many bytes may be taken before new work is refused; work that was accepted may go on until half as
+	// much again is taken, and end until twice as much is. 0: 10 GiB, or a quarter of what is free on the embedded engine's
+	// disk if that is less.
 	MaxBytes int64
-	Cluster  Cluster
+	// OwnerBytes is how many bytes the files of one owner may take, and its searches as much again: see OwnerLimit. 0: a
+	// quarter of what may be taken.
+	OwnerBytes int64
+	Cluster    Cluster
 }
 
 // Cluster are the settings of a NATS cluster outside of this process.

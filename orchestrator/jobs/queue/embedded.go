@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -177,12 +178,18 @@ const (
 
 // hasRoom reports whether the disk has more than that.
 func (e *embedded) hasRoom() bool {
+	size, free := e.disk()
+	return free > min(size/keepShare, keep)
+}
+
+// disk returns the bytes of the disk and those that are free on it. Where they are not known there is room: writing will
+// tell.
+func (e *embedded) disk() (size, free int64) {
 	var disk unix.Statfs_t
 	if unix.Statfs(e.folder, &disk) != nil {
-		return true // writing will tell
+		return math.MaxInt64 / 2, math.MaxInt64 / 2
 	}
-	size := disk.Blocks * uint64(disk.Bsize)
-	return disk.Bavail*uint64(disk.Bsize) > min(size/keepShare, keep)
+	return int64(disk.Blocks) * int64(disk.Bsize), int64(disk.Bavail) * int64(disk.Bsize)
 }
 
 // serverLog writes what the embedded server says into this program's log.

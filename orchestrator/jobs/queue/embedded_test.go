@@ -40,7 +40,7 @@ func TestStoppedStreamGoesOn(t *testing.T) {
 	write := func() error {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		_, err := files.Write(ctx, "a", bytes.NewReader(make([]byte, 3*PartSize)))
+		_, err := files.Write(ctx, Input, "a", bytes.NewReader(make([]byte, 3*PartSize)))
 		return err
 	}
 	if err := write(); err != nil {

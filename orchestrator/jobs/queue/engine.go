@@ -30,7 +30,9 @@ type Engine struct {
 	logger   zerolog.Logger
 	conn     *nats.Conn
 	js       jetstream.JetStream
-	embedded *embedded // nil: an outside cluster
+	embedded *embedded    // nil: an outside cluster
+	usage    atomic.Int64 // bytes in the cluster, and what was written since they were counted
+	stop     context.CancelFunc
 }
 
 // How long things with JetStream may take.
@@ -44,7 +46,7 @@ const (
 // addresses, or until ctx ends. An error may pass: a cluster that does not answer yet, a folder that another process
 // still holds.
 func Open(ctx context.Context, config Config, logger zerolog.Logger) (*Engine, error) {
-	e := &Engine{config: config, logger: logger.With().Str("part", "jobs").Logger()}
+	e := &Engine{config: config, logger: logger.With().Str("part", "jobs").Logger(), stop: func() {}}
 	options := []nats.Option{nats.Name("retort"), nats.MaxReconnects(-1), nats.Timeout(patience), nats.ReconnectBufSize(-1)}
 	address := nats.DefaultURL
 	if len(config.Cluster.URL) == 0 {
@@ -71,6 +73,11 @@ func Open(ctx context.Context, config Config, logger zerolog.Logger) (*Engine, e
 	if err != nil {
 		e.Close()
 		return nil, err
+	}
+	if e.embedded == nil {
+		var counting context.Context
+		counting, e.stop = context.WithCancel(context.Background())
+		go e.countOften(counting)
 	}
 	return e, nil
 }
@@ -131,6 +138,7 @@ func (e *Engine) Await(ctx context.Context) error {
 
 // Close ends the connection and the embedded server. Tasks under way are taken again later.
 func (e *Engine) Close() {
+	e.stop()
 	if e.conn != nil {
 		_ = e.conn.FlushTimeout(time.Second) // what workers said at their end
 		e.conn.Close()
@@ -278,8 +286,8 @@ func try(ctx context.Context, from jetstream.Stream, subject string) (*jetstream
 }
 
 // publish stores a message, where there is room for it.
-func (e *Engine) publish(ctx context.Context, msg *nats.Msg) error {
-	if err := e.room(); err != nil {
+func (e *Engine) publish(ctx context.Context, use Use, msg *nats.Msg) error {
+	if err := e.room(use, len(msg.Data)); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
@@ -299,20 +307,4 @@ func (e *Engine) again(ctx context.Context, read func() error) error {
 		err = read()
 	}
 	return err
-}
-
-// room returns ErrFull where the disk of the embedded engine is almost full: JetStream stops altogether on one that is.
-func (e *Engine) room() error {
-	if e.embedded != nil && !e.embedded.hasRoom() {
-		return ErrFull
-	}
-	return nil
-}
-
-// maxBytes is Config.MaxBytes as JetStream says it.
-func (e *Engine) maxBytes() int64 {
-	if e.config.MaxBytes == 0 {
-		return -1
-	}
-	return e.config.MaxBytes
 }

@@ -49,7 +49,7 @@ func NewFiles(ctx context.Context, e *Engine, name string) (*Files, error) {
 
 // Write stores what reader has under a name, which must not change once others may read it, and returns
 // its length. After an error nothing is left of it. ErrFull is a storage without room.
-func (f *Files) Write(ctx context.Context, name string, reader io.Reader) (size int64, err error) {
+func (f *Files) Write(ctx context.Context, use Use, name string, reader io.Reader) (size int64, err error) {
 	defer func() {
 		if err != nil {
 			_ = f.Delete(context.WithoutCancel(ctx), name) // the next sweep finds what is left
@@ -62,7 +62,7 @@ func (f *Files) Write(ctx context.Context, name string, reader io.Reader) (size 
 			return size, ended
 		}
 		if length > 0 {
-			if err := f.put(ctx, name, n, part[:length]); err != nil {
+			if err := f.put(ctx, use, name, n, part[:length]); err != nil {
 				return size, err
 			}
 			size += int64(length)
@@ -73,8 +73,8 @@ func (f *Files) Write(ctx context.Context, name string, reader io.Reader) (size 
 	}
 }
 
-func (f *Files) put(ctx context.Context, name string, n int, part []byte) error {
-	return f.engine.publish(ctx, message(f.part(name, n), part))
+func (f *Files) put(ctx context.Context, use Use, name string, n int, part []byte) error {
+	return f.engine.publish(ctx, use, message(f.part(name, n), part))
 }
 
 func (f *Files) part(name string, n int) string { return f.subject + name + "." + strconv.Itoa(n) }

@@ -204,7 +204,7 @@ func TestFiles(t *testing.T) {
 	content := make([]byte, 2*queue.PartSize+12345)
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(content)
-	size, err := files.Write(ctx, "a", bytes.NewReader(content))
+	size, err := files.Write(ctx, queue.Input, "a", bytes.NewReader(content))
 	if err != nil || size != int64(len(content)) {
 		t.Fatal(size, err)
 	}
@@ -222,7 +222,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("beyond the end: %v", err)
 	}
 	broken := io.MultiReader(bytes.NewReader(content), failing{})
-	if _, err := files.Write(ctx, "b", broken); err == nil {
+	if _, err := files.Write(ctx, queue.Input, "b", broken); err == nil {
 		t.Error("a reader that fails")
 	}
 	if _, err := files.Slice(ctx, "b", 0, 1); !errors.Is(err, queue.ErrNone) {
@@ -297,13 +297,13 @@ func TestFullStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	if _, err := files.Write(ctx, "a", bytes.NewReader(make([]byte, 3*queue.PartSize))); err != nil {
+	if _, err := files.Write(ctx, queue.Input, "a", bytes.NewReader(make([]byte, 3*queue.PartSize))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := files.Write(ctx, "b", bytes.NewReader(make([]byte, 3*queue.PartSize))); !errors.Is(err, queue.ErrFull) {
+	if _, err := files.Write(ctx, queue.Input, "b", bytes.NewReader(make([]byte, 3*queue.PartSize))); !errors.Is(err, queue.ErrFull) {
 		t.Errorf("more than there is room for: %v", err)
 	}
-	if _, err := files.Write(ctx, "c", bytes.NewReader(make([]byte, 1000))); err != nil {
+	if _, err := files.Write(ctx, queue.Input, "c", bytes.NewReader(make([]byte, 1000))); err != nil {
 		t.Errorf("what was not written takes no room: %v", err)
 	}
 }

@@ -57,7 +57,7 @@ func (t *Table[Record]) Create(ctx context.Context, key string, r Record) error 
 	if err != nil {
 		return err
 	}
-	if err := t.engine.room(); err != nil {
+	if err := t.engine.room(Outcome, len(text)); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
@@ -115,7 +115,7 @@ func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Rec
 		if err != nil {
 			return r, err
 		}
-		if err := t.engine.room(); err != nil {
+		if err := t.engine.room(Outcome, len(text)); err != nil {
 			return r, err
 		}
 		if err = t.update(ctx, key, text, revision); !errors.Is(err, ErrExists) {

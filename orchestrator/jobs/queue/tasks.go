@@ -62,7 +62,7 @@ func NewTasks(ctx context.Context, e *Engine, name string) (*Tasks, error) {
 
 // Push adds a task. While one of that id waits or is worked on, it is there already and nothing is added.
 func (t *Tasks) Push(ctx context.Context, id string, data []byte) error {
-	err := t.engine.publish(ctx, message(t.subject+id, data))
+	err := t.engine.publish(ctx, Work, message(t.subject+id, data))
 	if errors.Is(err, ErrExists) {
 		return nil
 	}

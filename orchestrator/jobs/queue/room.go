@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+)
+
+// Use is what something is written for, which decides how full the storage may be for it.
+type Use int64
+
+const (
+	// Input is what new work brings: it is refused first.
+	Input Use = iota
+	// Work is what accepted work writes: tasks and answers.
+	Work
+	// Outcome is what ends work, so that its input can go: results and records.
+	Outcome
+)
+
+// Bounds on the storage where Config.MaxBytes gives none.
+const (
+	defaultMaxBytes = int64(10) << 30
+	// freeShare of what is free on the disk of the embedded engine, or taken by it, is the most, if that is less. All uses
+	// together take twice as much.
+	freeShare = 4
+	// ownerShare of the storage is for one kind of work of one owner.
+	ownerShare = 4
+)
+
+// usageInterval is how often the bytes in a cluster are counted.
+const usageInterval = 5 * time.Second
+
+// InputLimit is how many bytes all parts together may take before new work is refused.
+func (e *Engine) InputLimit() int64 {
+	switch {
+	case e.config.MaxBytes > 0:
+		return e.config.MaxBytes
+	case e.embedded == nil:
+		return defaultMaxBytes
+	}
+	_, free := e.embedded.disk()
+	return min(defaultMaxBytes, (free+e.used())/freeShare)
+}
+
+// OwnerLimit is how many bytes one kind of work of one owner may take, so that there is room for others.
+func (e *Engine) OwnerLimit() int64 { return cmp.Or(e.config.OwnerBytes, e.InputLimit()/ownerShare) }
+
+// limit is how many bytes all parts together may take before a use is refused.
+func (e *Engine) limit(use Use) int64 { return e.InputLimit() / 2 * int64(2+use) }
+
+// used is how many bytes all parts take.
+func (e *Engine) used() int64 {
+	if e.embedded != nil {
+		return int64(e.embedded.server.GlobalAccount().JetStreamUsage().Store)
+	}
+	return e.usage.Load()
+}
+
+// room returns ErrFull where there is no room for n bytes more: see Config.MaxBytes. The disk of the embedded engine must not
+// become full: JetStream stops altogether then.
+func (e *Engine) room(use Use, n int) error {
+	if e.embedded != nil && !e.embedded.hasRoom() {
+		return ErrFull
+	}
+	if e.used()+int64(n) > e.limit(use) {
+		return ErrFull
+	}
+	e.usage.Add(int64(n))
+	return nil
+}
+
+// countOften counts the bytes in a cluster, which other gateways write too, until ctx ends.
+func (e *Engine) countOften(ctx context.Context) {
+	count := func() {
+		if err := e.count(ctx); err != nil && ctx.Err() == nil {
+			e.logger.Debug().Err(err).Msg("the bytes in the cluster cannot be counted")
+		}
+	}
+	count()
+	Every(ctx, usageInterval, count)
+}
+
+func (e *Engine) count(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, usageInterval)
+	defer stop()
+	var sum uint64
+	streams := e.js.ListStreams(ctx)
+	for info := range streams.Info() {
+		if strings.HasPrefix(strings.TrimPrefix(info.Config.Name, bucketStream), prefix+"_") {
+			sum += info.State.Bytes
+		}
+	}
+	if err := streams.Err(); err != nil {
+		return err
+	}
+	e.usage.Store(int64(sum))
+	return nil
+}
+
+// maxBytes bounds a stream of files or answers in a cluster, whose gateways see late what others have written.
+func (e *Engine) maxBytes() int64 {
+	if e.config.MaxBytes == 0 || e.embedded != nil {
+		return -1
+	}
+	return e.config.MaxBytes * int64(2+Outcome) / 2
+}

@@ -1,0 +1,123 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/jobs/queue/natstest"
+)
+
+// All parts share one bound, at which new work is refused first, then what accepted work writes, and at last its results
+// and records. What is deleted leaves room at once.
+func TestAllPartsShareOneBound(t *testing.T) {
+	const bound = 8 * PartSize
+	ctx := t.Context()
+	e, err := Open(ctx, Config{Folder: t.TempDir(), MaxBytes: bound}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	bodies, err := NewFiles(ctx, e, "bodies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := NewFiles(ctx, e, "others")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := NewAnswers(ctx, e, "lines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := NewTable[[]byte](ctx, e, "records")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(files *Files, use Use, name string, parts int) error {
+		_, err := files.Write(ctx, use, name, bytes.NewReader(make([]byte, parts*PartSize)))
+		return err
+	}
+	if err := put(bodies, Input, "a", 6); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(others, Input, "b", 3); !errors.Is(err, ErrFull) {
+		t.Errorf("input beyond the bound: %v", err)
+	}
+	n := 0
+	for err = nil; err == nil && n < 100; n++ {
+		err = answers.Put(ctx, "job", n, make([]byte, PartSize))
+	}
+	if !errors.Is(err, ErrFull) || n != 6 {
+		t.Errorf("answers are refused after %d parts: %v", n+5, err)
+	}
+	if err := put(others, Outcome, "result", 3); err != nil {
+		t.Errorf("a result: %v", err)
+	}
+	if err := put(others, Outcome, "more", 3); !errors.Is(err, ErrFull) {
+		t.Errorf("results beyond twice the bound: %v", err)
+	}
+	if err := table.Create(ctx, "a", nil); err != nil {
+		t.Errorf("a record: %v", err)
+	}
+	if err := put(bodies, Input, "c", 1); !errors.Is(err, ErrFull) {
+		t.Errorf("input again: %v", err)
+	}
+	if err := errors.Join(bodies.Delete(ctx, "a"), answers.Drop(ctx, "job")); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(bodies, Input, "c", 3); err != nil {
+		t.Errorf("after files were deleted: %v", err)
+	}
+}
+
+// Without a setting there is a bound too.
+func TestStorageIsBoundedByDefault(t *testing.T) {
+	for name, config := range map[string]Config{
+		"embedded": {Folder: t.TempDir()},
+		"cluster":  {Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}},
+	} {
+		e, err := Open(t.Context(), config, zerolog.Nop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Close)
+		if limit := e.InputLimit(); limit <= 0 || limit > defaultMaxBytes {
+			t.Errorf("%s: %d bytes", name, limit)
+		}
+		if e.embedded != nil {
+			if _, free := e.embedded.disk(); e.InputLimit() > free/2 {
+				t.Errorf("%d bytes of %d that are free", e.InputLimit(), free)
+			}
+		}
+	}
+}
+
+// What other gateways have written counts.
+func TestBytesInAClusterAreCounted(t *testing.T) {
+	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: 8 * PartSize}
+	var engines [2]*Engine
+	var files [2]*Files
+	for i := range engines {
+		var err error
+		if engines[i], err = Open(t.Context(), config, zerolog.Nop()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(engines[i].Close)
+		if files[i], err = NewFiles(t.Context(), engines[i], "texts"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := files[0].Write(t.Context(), Input, "a", bytes.NewReader(make([]byte, 6*PartSize))); err != nil {
+		t.Fatal(err)
+	}
+	if err := engines[1].count(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files[1].Write(t.Context(), Input, "b", bytes.NewReader(make([]byte, 3*PartSize))); !errors.Is(err, ErrFull) {
+		t.Errorf("beyond the bound: %v", err)
+	}
+}
