@@ -43,6 +43,7 @@ type application struct {
 	optimizations map[string]*gateway.Gateway
 	listeners     []listener
 	secure        *tls.Config
+	files         fileWatch // of keys and certificate
 
 	life     context.Context // of all work; ends after the drain
 	end      context.CancelFunc
@@ -61,7 +62,7 @@ type listener struct {
 
 // build makes everything and listens, but answers nothing yet.
 func build(config *Config, logger zerolog.Logger, stdout io.Writer) (a *application, err error) {
-	a = &application{config: config, logger: logger, stdout: stdout, metrics: telemetry.NewMetrics()}
+	a = &application{config: config, logger: logger, stdout: stdout, metrics: telemetry.NewMetrics(), files: fileWatch{logger: logger}}
 	a.life, a.end = context.WithCancel(context.Background())
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	begun := a // A failure returns nil in its place.
@@ -97,6 +98,7 @@ func build(config *Config, logger zerolog.Logger, stdout io.Writer) (a *applicat
 	if err := a.openGateways(); err != nil {
 		return nil, err
 	}
+	go a.files.run(a.life)
 	return a, a.listen()
 }
 
@@ -112,6 +114,7 @@ func (a *application) openTLS() error {
 	if err != nil {
 		return err
 	}
+	a.files.add("tls-cert", pair.reload, a.config.TLSCert, a.config.TLSKey)
 	a.secure = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get}
 	return nil
 }
@@ -120,6 +123,9 @@ func (a *application) openGateways() error {
 	var err error
 	if a.keys, err = a.config.keys(); err != nil {
 		return err
+	}
+	if a.keys != nil {
+		a.files.add("keys-file", a.keys.Reload, a.config.KeysFile)
 	}
 	for _, s := range services {
 		g, err := gateway.New(a.life, s.open(a), a.draining.Load, a.options(s.limits(a.config)))

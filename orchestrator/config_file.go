@@ -89,7 +89,7 @@ func allFlags(node *kong.Node) []*kong.Flag {
 	return flags
 }
 
-// yaml writes every setting with its value, as a settings file would.
+// yaml writes every setting with its value, as a settings file would, but without secrets.
 func (c *Config) yaml() (string, error) {
 	var b strings.Builder
 	parser, err := newParser(&commands{Config: *c})
@@ -97,13 +97,46 @@ func (c *Config) yaml() (string, error) {
 		return "", err
 	}
 	for _, flag := range settings(parser) {
-		value, err := yaml.Marshal(map[string]any{flag.Name: flag.Target.Interface()})
+		value, err := yaml.Marshal(map[string]any{flag.Name: redacted(flag.Name, flag.Target.Interface())})
 		if err != nil {
 			return "", err
 		}
 		b.Write(value)
 	}
 	return b.String(), nil
+}
+
+// redacted is the value of a setting without what may be secret in an address: who calls, and its query.
+func redacted(name string, value any) any {
+	const secret = "xxxxx"
+	switch value := value.(type) {
+	case []string:
+		shown := make([]string, len(value))
+		for i, text := range value {
+			shown[i] = redacted(name, text).(string)
+		}
+		return shown
+	case string:
+		scheme, rest, hasScheme := strings.Cut(value, "://")
+		if !hasScheme {
+			scheme = ""
+			rest = value
+		}
+		if !hasScheme && !strings.HasSuffix(name, "-url") && !strings.HasSuffix(name, "-endpoint") {
+			return value
+		}
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			rest = secret + rest[at:]
+		}
+		if address, _, hasQuery := strings.Cut(rest, "?"); hasQuery {
+			rest = address + "?" + secret
+		}
+		if hasScheme {
+			return scheme + "://" + rest
+		}
+		return rest
+	}
+	return value
 }
 
 // settings are the flags that are settings: not those of single commands.

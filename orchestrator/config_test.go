@@ -95,11 +95,30 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 			t.Errorf("%q: %s, want an error with %q", text, got, want)
 		}
 	}
+	if got := check(t, "--nats-url=nats://a:1,nats://user:secret:more/b@c:4222"); !strings.Contains(got, "nats-url: address 2") || strings.Contains(got, "secret") {
+		t.Errorf("an address that cannot be read: %s", got)
+	}
 	if got := check(t, "--no-such-flag"); !strings.HasPrefix(got, "error: ") {
 		t.Errorf("an unknown flag was taken: %s", got)
 	}
 	if got := check(t, "--config=/nowhere/retort.yaml"); !strings.HasPrefix(got, "error: ") {
 		t.Errorf("a missing file was taken: %s", got)
+	}
+}
+
+// What check-config prints holds no secret, however an address holds one.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	got := check(t, "--no-jobs",
+		"--nats-url=nats://user:secret@a:4222,tls://secret@b:4222,user:secret@c:4222,nats://user:se%2Fcret@d:4222,nats://user:se@cret@e:4222",
+		"--otlp-endpoint=https://user:secret@collector/v1?token=secret")
+	if strings.Contains(got, "cret") || strings.Contains(got, "user") {
+		t.Errorf("a secret in:\n%s", got)
+	}
+	want := "nats-url:\n- nats://xxxxx@a:4222\n- tls://xxxxx@b:4222\n- xxxxx@c:4222\n- nats://xxxxx@d:4222\n- nats://xxxxx@e:4222\n"
+	for _, want := range []string{want, "otlp-endpoint: https://xxxxx@collector/v1?xxxxx\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
 	}
 }
 

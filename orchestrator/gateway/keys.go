@@ -1,15 +1,13 @@
 package gateway
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
 	"os"
 	"strings"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -17,59 +15,42 @@ import (
 )
 
 // Keys are the bearer keys that open the APIs: one a line in a file, empty lines and lines that begin with # left out.
-// A changed file is read again, so that keys can be rotated without a restart; one that has become unreadable or empty
-// keeps the keys that were read last.
+// Reload replaces them, so that keys can be rotated without a restart. Open never waits for the file system.
 type Keys struct {
-	path string
-
-	mu      sync.Mutex
-	digests [][sha256.Size]byte
-	changed time.Time // of the file that was read
-	looked  time.Time
+	path    string
+	digests atomic.Pointer[[][sha256.Size]byte]
 }
 
 // ReadKeys reads the keys of a file.
 func ReadKeys(path string) (*Keys, error) {
 	k := &Keys{path: path}
-	return k, k.read()
+	return k, k.Reload()
 }
 
-func (k *Keys) read() error {
-	info, err := os.Stat(k.path)
-	if err != nil {
-		return err
-	}
+// Reload reads the file again. After an error the keys that were read last stay.
+func (k *Keys) Reload() error {
 	text, err := os.ReadFile(k.path)
 	if err != nil {
 		return err
 	}
 	var digests [][sha256.Size]byte
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		if key := strings.TrimSpace(lines.Text()); key != "" && key[0] != '#' {
-			digests = append(digests, sha256.Sum256([]byte(key)))
+	for line := range bytes.Lines(text) {
+		if key := bytes.TrimSpace(line); len(key) > 0 && key[0] != '#' {
+			digests = append(digests, sha256.Sum256(key))
 		}
 	}
 	if len(digests) == 0 {
 		return fmt.Errorf("%s holds no key", k.path)
 	}
-	k.digests = digests
-	k.changed = info.ModTime()
+	k.digests.Store(&digests)
 	return nil
 }
 
 // Open says whether key is one of the keys. The time it takes depends neither on the key nor on which one it equals.
 func (k *Keys) Open(key string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if now := time.Now(); now.Sub(k.looked) > time.Second {
-		k.looked = now
-		if info, err := os.Stat(k.path); err == nil && !info.ModTime().Equal(k.changed) {
-			_ = k.read() // the old keys stay
-		}
-	}
 	given := sha256.Sum256([]byte(key))
 	found := 0
-	for _, digest := range k.digests {
+	for _, digest := range *k.digests.Load() {
 		found |= subtle.ConstantTimeCompare(given[:], digest[:])
 	}
 	return found == 1

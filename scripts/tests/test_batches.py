@@ -184,7 +184,8 @@ class Cramped(Gateway):
 
 def test_a_full_disk_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -> None:
     folder = Cramped.FOLDER if Cramped.before is Cramped.mounted else str(tmp_path)
-    with Cramped(stack.triton, stack.repository, **jobs(Path(folder) / "jobs")) as gateway:
+    settings = jobs(Path(folder) / "jobs", RETORT_JOBS_MAX_BYTES=str(1 << 30))  # the disk itself is the bound
+    with Cramped(stack.triton, stack.repository, **settings) as gateway:
         gateway.wait_ready("embedding")
         kept = upload(gateway.url, texts(8)).json()["id"]
         for _ in range(2):

@@ -3,8 +3,11 @@ package queue
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Config says where an engine keeps its data.
@@ -33,6 +36,14 @@ type Cluster struct {
 
 // Validate is called before anything starts.
 func (c Cluster) Validate() error {
+	for i, address := range c.URL {
+		if !strings.Contains(address, "://") {
+			address = "nats://" + address
+		}
+		if _, err := url.Parse(address); err != nil { // whose text may hold the password
+			return fmt.Errorf("nats-url: address %d cannot be read: / ? # %% in a user or password are written %%2F %%3F %%23 %%25", i+1)
+		}
+	}
 	if (c.Cert == "") != (c.Key == "") {
 		return errors.New("nats-cert and nats-key need each other")
 	}

@@ -1,0 +1,56 @@
+package gateway
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every line is a key, however long it or one before it is.
+func TestKeysAfterALongLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	long := strings.Repeat("x", 1<<20)
+	if err := os.WriteFile(file, []byte("alpha\r\n# "+long+"\n"+long+"\nomega"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := ReadKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"alpha", long, "omega"} {
+		if !keys.Open(key) {
+			t.Errorf("%.10s… of %d bytes is no key", key, len(key))
+		}
+	}
+}
+
+// A request does not look at the file: Reload does, and keeps the keys where the new file has none.
+func TestKeysChangeWithReload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old")
+	keys, err := ReadKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	write("new\n")
+	if keys.Open("new") || !keys.Open("old") {
+		t.Error("the file was read for a request")
+	}
+	if err := keys.Reload(); err != nil || !keys.Open("new") || keys.Open("old") {
+		t.Errorf("after Reload: new is %t, old is %t, %v", keys.Open("new"), keys.Open("old"), err)
+	}
+	write("# none\n")
+	if err := keys.Reload(); err == nil || !keys.Open("new") {
+		t.Errorf("after a file without keys: new is %t, %v", keys.Open("new"), err)
+	}
+}
