@@ -8,40 +8,40 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"retort/orchestrator/fault"
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
 // A server can be live, and say that a model is ready, while every inference of that model fails: the process of a
-// model of the Python backend may have been killed. So the answers themselves are watched, per model and replica. A
-// small request that was answered is kept; when a later one fails by no fault of the client's, or none came for a
-// while, the kept one is asked again. If that fails, the model is sick there: no calls go to it until the kept request
-// is answered again.
+// model of the Python backend may have been killed. So the answers themselves are watched, per model and replica. When
+// an inference fails by no fault of the client's, or none came for a while, the model is probed with a request made of
+// its configuration (see probeRequest). Any answer of the model itself says that its process lives; an error says more
+// only where the model has answered the probe before, which makes it proven. A sick model gets no calls until a probe is
+// answered.
 type health struct {
 	mu       sync.Mutex
-	kept     *pb.ModelInferRequest // asked again by a probe; nil before the first small answer
-	keptAt   time.Time
-	answered time.Time // the last answer
+	known    time.Time // when the model was first called there
+	answered time.Time // the last answer, or the last probe that found the process living; before, known
 	doubtful bool      // an inference failed since then
 	sick     string    // why no calls go there, "" while it is well
 	since    time.Time // when it was last found sick
+
+	probe    *pb.ModelInferRequest // nil before the first probe
+	tried    bool                  // a probe said something about the model
+	proven   bool                  // the model has answered the probe
+	unprobed bool                  // the model cannot be probed, or must not
 	probing  bool
 }
 
 const (
-	// maxKept is the largest request that is kept for probes, in bytes.
-	maxKept = 64 << 10
-	// keepEvery is how often a newer request takes the place of the kept one.
-	keepEvery = 10 * time.Second
 	// idleProbe is how long a model may have answered nothing before it is probed, so that a model which nobody uses
-	// does not die unseen.
+	// does not die unseen; and how long after its first call it is probed for the first time.
 	idleProbe = 15 * time.Second
-	// sickUnprobed is how long a model without a kept request stays sick: then the next call finds out.
+	// sickUnprobed is how long a model that cannot be probed stays sick: then the next call finds out.
 	sickUnprobed = 5 * time.Second
-	// sickProbed is the same for a model whose process lives and which fails the kept request: it may have changed, and
-	// answer others.
+	// sickProbed is the same for a model whose process lives and which fails the probe: it may have changed, and answer
+	// others.
 	sickProbed = 30 * time.Second
 	// healthProbeTimeout is how long a probe may wait behind other work.
 	healthProbeTimeout = 10 * time.Second
@@ -60,23 +60,28 @@ func isFault(err error) bool {
 func (r *replica) health(model string) *health {
 	h, known := r.models.Load(model)
 	if !known {
-		h, _ = r.models.LoadOrStore(model, &health{})
+		now := time.Now()
+		h, _ = r.models.LoadOrStore(model, &health{known: now, answered: now})
 	}
 	return h.(*health)
 }
 
-// learn draws conclusions from the end of an inference. It reports whether the model should be probed now.
-func (r *replica) learn(m *pb.ModelInferRequest, err error) (probe bool) {
-	h := r.health(m.ModelName)
+// learn draws conclusions from the end of an inference; once says that inferences of the model have effects that must
+// not happen twice, so that it is never probed. It reports whether the model should be probed now.
+func (r *replica) learn(model string, once bool, err error) (probe bool) {
+	h := r.health(model)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if once {
+		h.unprobed = true
+	}
 	message := ""
 	if err != nil {
 		message = err.Error()
 	}
 	switch {
 	case err == nil:
-		h.well(m)
+		h.well()
 	case deadProcess(message):
 		h.fall("its process has ended")
 		return true
@@ -85,29 +90,16 @@ func (r *replica) learn(m *pb.ModelInferRequest, err error) (probe bool) {
 		if h.sick != "" {
 			h.fall(h.sick)
 		}
-		return h.kept != nil
+		return !h.unprobed
 	}
 	return false
 }
 
-// well notes an answer to m. The caller holds the lock.
-func (h *health) well(m *pb.ModelInferRequest) {
-	now := time.Now()
-	recovered := h.sick != ""
-	h.answered = now
+// well notes an answer. The caller holds the lock.
+func (h *health) well() {
+	h.answered = time.Now()
 	h.doubtful = false
 	h.sick = ""
-	if !recovered && now.Sub(h.keptAt) < keepEvery {
-		return
-	}
-	size := 0
-	for _, raw := range m.RawInputContents {
-		size += len(raw)
-	}
-	if size <= maxKept {
-		h.kept = proto.Clone(m).(*pb.ModelInferRequest) // its tensors' memory is used again
-		h.keptAt = now
-	}
 }
 
 // fall notes that the model is sick. The caller holds the lock.
@@ -126,7 +118,7 @@ func (r *replica) sickness(model string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	patience := sickProbed
-	if h.kept == nil {
+	if h.unprobed {
 		patience = sickUnprobed
 	}
 	if time.Since(h.since) > patience {

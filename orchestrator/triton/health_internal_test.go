@@ -1,27 +1,38 @@
 package triton
 
 import (
+	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
 
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-var errKilled = status.Error(codes.Internal, "Stub process 'm_0_0' is not healthy.")
+var (
+	errKilled  = status.Error(codes.Internal, "Stub process 'm_0_0' is not healthy.")
+	errBroken  = status.Error(codes.Internal, "index out of range")
+	errRefused = status.Error(codes.InvalidArgument, "unexpected inference input 'x' for model 'm'")
+)
 
-// A model of which no request was kept is sick for a while each time a call finds it dead.
-func TestSicknessWithoutAKeptRequest(t *testing.T) {
+// A model that is not probed is sick for a while each time a call finds it dead.
+func TestSicknessWithoutProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &replica{}
-		m := &pb.ModelInferRequest{ModelName: "m"}
+		r.learn("m", true, nil)
 		for range 3 {
-			r.learn(m, errKilled)
+			r.learn("m", true, errKilled)
 			if r.sickness("m") == "" {
 				t.Error("a dead model is well")
+			}
+			if r.health("m").due() {
+				t.Error("a model whose inferences must not be repeated is probed")
 			}
 			time.Sleep(sickUnprobed + time.Second)
 			if r.sickness("m") != "" {
@@ -31,18 +42,25 @@ func TestSicknessWithoutAKeptRequest(t *testing.T) {
 	})
 }
 
-// A model whose process lives but which no longer answers the kept request gets a call after a while, and what that
-// call asked is kept instead. One whose process is dead gets none as long as probes say so.
+// A model whose process lives but which no longer answers the probe gets a call after a while. One whose process is dead
+// gets none as long as probes say so.
 func TestSicknessThatProbesFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &replica{}
-		old := &pb.ModelInferRequest{ModelName: "m", Id: "old"}
-		r.learn(old, nil)
+		r.learn("m", false, nil)
 		h := r.health("m")
 		time.Sleep(idleProbe + time.Second)
-		failed := status.Error(codes.Internal, "index out of range")
+		probe := func(result error) {
+			t.Helper()
+			if !h.due() {
+				t.Fatal("no probe is due")
+			}
+			h.ended(result)
+		}
+		probe(nil)
+		time.Sleep(idleProbe + time.Second)
 		for until := time.Now().Add(sickProbed - time.Second); time.Now().Before(until); time.Sleep(time.Second) {
-			h.ended(h.due(), failed)
+			probe(errBroken)
 			if r.sickness("m") == "" {
 				t.Fatal("a model that fails its probe is well")
 			}
@@ -51,17 +69,97 @@ func TestSicknessThatProbesFound(t *testing.T) {
 		if r.sickness("m") != "" {
 			t.Error("no call may find out whether the model has only changed")
 		}
-		r.learn(&pb.ModelInferRequest{ModelName: "m", Id: "new"}, nil)
-		if r.sickness("m") != "" || h.kept.Id != "new" {
-			t.Errorf("after an answer: %q, and %s is kept", r.sickness("m"), h.kept.Id)
+		r.learn("m", false, nil)
+		if r.sickness("m") != "" {
+			t.Errorf("after an answer: %q", r.sickness("m"))
 		}
-		r.learn(old, errKilled)
+		r.learn("m", false, errKilled)
 		for range int(2 * sickProbed / time.Second) {
-			h.ended(h.due(), errKilled)
+			probe(errKilled)
 			time.Sleep(time.Second)
 			if r.sickness("m") == "" {
 				t.Fatal("a dead model is well")
 			}
+		}
+	})
+}
+
+// What a probe says depends on whether the model has answered it before.
+func TestVerdictsOfProbes(t *testing.T) {
+	for name, test := range map[string]struct {
+		before   []error // results of earlier probes
+		call     error   // of a client, after those
+		result   error   // of the probe
+		sick     bool
+		unprobed bool
+	}{
+		"doubt about a proven model":             {before: []error{nil}, call: errBroken, result: errBroken, sick: true},
+		"doubt that was the client's":            {before: []error{nil}, call: errBroken, result: nil},
+		"doubt about a model that never answers": {before: []error{errBroken}, call: errBroken, result: errBroken},
+		"doubt before any probe":                 {call: errBroken, result: errBroken},
+		"dead, found by a call":                  {before: []error{errBroken}, call: errKilled, result: errKilled, sick: true},
+		"dead, found by a probe":                 {before: []error{errBroken}, result: errKilled, sick: true},
+		"back, though it refuses the probe":      {before: []error{errBroken}, call: errKilled, result: errBroken},
+		"killed by its first probe":              {result: errKilled, sick: true, unprobed: true},
+		"found dead by its first probe":          {call: errBroken, result: errKilled, sick: true},
+		"takes no such request":                  {result: errRefused, unprobed: true},
+		"takes no such request, in a stream":     {result: status.Error(codes.Internal, "but missing required input(s)"), unprobed: true},
+		"takes no such request any more":         {before: []error{nil}, call: errBroken, result: errRefused},
+		"says nothing":                           {before: []error{nil}, call: errBroken, result: status.FromContextError(context.DeadlineExceeded).Err()},
+		"a stream without responses":             {before: []error{nil}, result: nil},
+		"a stream that is cut":                   {before: []error{nil}, result: io.EOF, sick: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &replica{}
+			r.learn("m", false, nil)
+			h := r.health("m")
+			for _, result := range append(test.before, test.result) {
+				time.Sleep(idleProbe + time.Second)
+				if len(test.before) == 0 && test.call != nil {
+					r.learn("m", false, test.call)
+				}
+				if !h.due() {
+					t.Fatalf("%s: no probe is due", name)
+				}
+				h.ended(result)
+				if len(test.before) > 0 && test.call != nil {
+					r.learn("m", false, test.call)
+					test.call = nil
+				}
+			}
+			if (r.sickness("m") != "") != test.sick || h.unprobed != test.unprobed {
+				t.Errorf("%s: sick is %q, unprobed %t", name, r.sickness("m"), h.unprobed)
+			}
+		})
+	}
+}
+
+// A busy model is probed once, so that later probes mean something; an idle one again and again.
+func TestWhenProbesAreDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &replica{}
+		h := r.health("m")
+		probes := 0
+		for range 3 * int(idleProbe/time.Second) {
+			r.learn("m", false, nil)
+			if h.due() {
+				if h.due() {
+					t.Error("a second probe beside the first")
+				}
+				probes++
+				h.ended(nil)
+			}
+			time.Sleep(time.Second)
+		}
+		if probes != 1 {
+			t.Errorf("%d probes of a busy model", probes)
+		}
+		for range 3 {
+			time.Sleep(idleProbe)
+			if !h.due() {
+				t.Error("an idle model is not probed")
+			}
+			h.ended(nil)
 		}
 	})
 }
@@ -71,9 +169,55 @@ func TestForgetting(t *testing.T) {
 	r := &replica{}
 	c := &Client{pool: &pool{}}
 	c.pool.replicas.Store(&[]*replica{r})
-	r.learn(&pb.ModelInferRequest{ModelName: "m"}, errKilled)
+	r.learn("m", true, errKilled)
 	c.forget("m")
-	if r.sickness("m") != "" || r.health("m").kept != nil {
+	if r.sickness("m") != "" || r.health("m").unprobed {
 		t.Error("the model's past is remembered")
+	}
+}
+
+// A probe is what the model's configuration says, in zeros.
+func TestProbeRequest(t *testing.T) {
+	for name, test := range map[string]struct{ config, want string }{
+		"rows, varying dimensions, and no optional input": {
+			config: `name: "m" max_batch_size: 8
+				input { name: "ids" data_type: TYPE_INT64 dims: [ -1, 2 ] }
+				input { name: "text" data_type: TYPE_STRING dims: [ 1 ] }
+				input { name: "seed" data_type: TYPE_INT64 dims: [ 1 ] optional: true }`,
+			want: `model_name: "m" id: "probe"
+				inputs { name: "ids" datatype: "INT64" shape: [ 1, 1, 2 ] } inputs { name: "text" datatype: "BYTES" shape: [ 1, 1 ] }
+				raw_input_contents: "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000" raw_input_contents: "\000\000\000\000"`,
+		},
+		"a stream without rows": {
+			config: `name: "m" model_transaction_policy { decoupled: true } input { name: "flag" data_type: TYPE_BOOL dims: [ 3 ] }`,
+			want: `model_name: "m" id: "probe" inputs { name: "flag" datatype: "BOOL" shape: [ 3 ] } raw_input_contents: "\000\000\000"
+				parameters { key: "triton_enable_empty_final_response" value { bool_param: true } }`,
+		},
+		"the shapes of the operator's warm-up": {
+			config: `name: "m" max_batch_size: 8 input { name: "x" data_type: TYPE_UINT8 dims: [ -1 ] }
+				model_warmup { inputs { key: "x" value { data_type: TYPE_UINT8 dims: [ 9 ] input_data_file: "x" } } }
+				model_warmup { batch_size: 4 inputs { key: "x" value { data_type: TYPE_UINT8 dims: [ 2 ] random_data: true } } }`,
+			want: `model_name: "m" id: "probe" inputs { name: "x" datatype: "UINT8" shape: [ 1, 2 ] } raw_input_contents: "\000\000"`,
+		},
+		"sequences":     {config: `name: "m" sequence_batching { } input { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }`},
+		"cache":         {config: `name: "m" response_cache { enable: true } input { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }`},
+		"too large":     {config: `name: "m" input { name: "x" data_type: TYPE_FP32 dims: [ 1000, 1000 ] }`},
+		"overflow":      {config: `name: "m" input { name: "x" data_type: TYPE_FP32 dims: [ 4611686018427387904, 4 ] }`},
+		"no known type": {config: `name: "m" input { name: "x" dims: [ 1 ] }`},
+	} {
+		config := &pb.ModelConfig{}
+		if err := prototext.Unmarshal([]byte(test.config), config); err != nil {
+			t.Fatal(err)
+		}
+		var want *pb.ModelInferRequest
+		if test.want != "" {
+			want = &pb.ModelInferRequest{}
+			if err := prototext.Unmarshal([]byte(test.want), want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(prototext.Format(want), prototext.Format(probeRequest(config))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }

@@ -7,67 +7,110 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"retort/orchestrator/fault"
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// due returns the request to probe a model with, nil when it needs no probe. A probe that is due is taken to be under
-// way until ended is called.
-func (h *health) due() *pb.ModelInferRequest {
+// due reports whether the model needs a probe. One that is due is taken to be under way until ended is called.
+func (h *health) due() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.kept == nil || h.probing {
-		return nil
+	if h.probing || h.unprobed {
+		return false
 	}
-	if h.sick == "" && !h.doubtful && time.Since(h.answered) < idleProbe {
-		return nil
+	first := !h.tried && time.Since(h.known) >= idleProbe
+	if h.sick == "" && !h.doubtful && !first && time.Since(h.answered) < idleProbe {
+		return false
 	}
 	h.probing = true
-	return h.kept
+	return true
 }
 
-// ended notes the result of a probe with m and reports whether the model's state changed.
-func (h *health) ended(m *pb.ModelInferRequest, err error) (changed bool) {
+// ended notes the result of a probe and reports whether the model's state changed.
+func (h *health) ended(err error) (changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.probing = false
 	before := h.sick
-	switch status.Code(err) {
-	case codes.OK:
-		h.well(m)
-	case codes.Internal, codes.Unknown:
-		// A process that lives gets a call to prove itself, sickProbed after it was found sick.
-		if before == "" || deadProcess(err.Error()) {
+	switch verdictOf(err) {
+	case answered:
+		h.proven = true
+		h.well()
+	case dead:
+		// The first probe of a model that was well may be what has killed it: it is not sent again.
+		h.unprobed = !h.tried && before == "" && !h.doubtful
+		h.fall("its process has ended")
+	case failed:
+		switch {
+		case !h.proven: // the process lives, and may never answer such a request
+			h.well()
+		case before == "": // else a call may prove itself, sickProbed after the model was found sick
 			h.fall("it fails what it answered before")
 		}
-	case codes.InvalidArgument, codes.NotFound:
-		// Another version takes other requests, or the model is gone: what is kept says nothing any more.
-		h.kept = nil
-		h.keptAt = time.Time{}
-		h.sick = ""
+	case refused:
+		if h.proven { // another version takes other requests
+			h.proven = false
+			h.probe = nil
+			h.sick = ""
+		} else {
+			h.unprobed = true
+		}
 		h.doubtful = false
+	case silent:
+		return false
 	}
+	h.tried = true
 	return before != h.sick
 }
 
-// probeModels asks the kept requests of the models that need it again.
+// verdict is what the result of a probe says.
+type verdict int
+
+const (
+	answered verdict = iota
+	dead             // the model's process has ended
+	failed           // the model has failed, so its process lives
+	refused          // the server takes no such request
+	silent           // nothing: it came too late, or the server is away
+)
+
+func verdictOf(err error) verdict {
+	message := status.Convert(err).Message()
+	switch code := status.Code(err); {
+	case err == nil:
+		return answered
+	case deadProcess(message):
+		return dead
+	case code == codes.InvalidArgument, code == codes.NotFound, code == codes.Unimplemented:
+		return refused
+	case code == codes.Internal, code == codes.Unknown:
+		switch kindOfText(message, fault.Internal) { // errors inside a stream have no other code
+		case fault.Internal:
+			return failed
+		case fault.Rejected, fault.NotFound:
+			return refused
+		}
+	}
+	return silent
+}
+
+// probeModels probes the models that need it.
 func (p *pool) probeModels(ctx context.Context, r *replica) {
 	if r.down.Load() != nil {
 		return
 	}
 	r.models.Range(func(name, known any) bool {
-		h := known.(*health)
-		if m := h.due(); m != nil {
-			p.done.Go(func() { p.probeModel(ctx, r, name.(string), h, m) })
+		if h := known.(*health); h.due() {
+			p.done.Go(func() { p.probeModel(ctx, r, name.(string), h) })
 		}
 		return true
 	})
 }
 
-func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *health, m *pb.ModelInferRequest) {
+func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *health) {
 	ctx, cancel := context.WithTimeout(ctx, healthProbeTimeout)
 	defer cancel()
-	changed := h.ended(m, r.ask(ctx, m))
-	if !changed {
+	if !h.ended(r.probeOnce(ctx, name, h)) {
 		return
 	}
 	if reason := r.sickness(name); reason != "" {
@@ -75,6 +118,26 @@ func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *healt
 	} else {
 		p.config.Logger.Info().Str("replica", r.address).Str("model", name).Msg("model is well again")
 	}
+}
+
+// probeOnce sends the probe, which is made of the model's configuration when there is none yet.
+func (r *replica) probeOnce(ctx context.Context, name string, h *health) error {
+	h.mu.Lock()
+	m := h.probe
+	h.mu.Unlock()
+	if m == nil {
+		answer, err := r.service.ModelConfig(ctx, &pb.ModelConfigRequest{Name: name})
+		if err != nil {
+			return err
+		}
+		if m = probeRequest(answer.GetConfig()); m == nil {
+			return status.Error(codes.Unimplemented, "no probe can be made of the model's configuration")
+		}
+		h.mu.Lock()
+		h.probe = m
+		h.mu.Unlock()
+	}
+	return r.ask(ctx, m)
 }
 
 // ask sends one request, as a stream where its model answers only to those, and returns how the first answer went. Like
@@ -91,8 +154,8 @@ func (r *replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
 	defer s.leave()
 	select {
 	case first := <-s.messages:
-		if first.err == nil && first.response.ErrorMessage != "" {
-			return status.Error(codes.Internal, first.response.ErrorMessage)
+		if first.err == nil && first.response.GetErrorMessage() != "" {
+			return status.Error(codes.Internal, first.response.GetErrorMessage())
 		}
 		return first.err
 	case <-ctx.Done():

@@ -148,3 +148,40 @@ func embedder(t *testing.T, name, id string) tritontest.Model {
 		Infer: echo(t).Infer,
 	}
 }
+
+// Probes are made of the model's configuration: nothing that a client sent is sent again.
+func TestProbesHoldNothingOfClients(t *testing.T) {
+	const secret = 42
+	s := tritontest.Start(t, echo(t))
+	c := s.Client()
+	var sent, seen, probes atomic.Int64
+	s.Fail(func(r *triton.Request) error {
+		values, err := r.Inputs[0].Float32s()
+		switch {
+		case err != nil:
+			return err
+		case r.ID == "probe":
+			probes.Add(1)
+		case values[0] == secret:
+			seen.Add(1)
+		}
+		if r.ID == "bad" {
+			return tritontest.Refuse(codes.Internal, "index out of range")
+		}
+		return nil
+	})
+	send := func(id string) {
+		_, _ = c.Infer(t.Context(), &triton.Request{
+			Model: "echo", ID: id, Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 1}, []float32{secret})},
+		})
+		sent.Add(1)
+	}
+	send("good")
+	eventually(t, "a failure has the model probed", func() bool {
+		send("bad")
+		return probes.Load() > 3 || seen.Load() > sent.Load()
+	})
+	if seen.Load() != sent.Load() {
+		t.Errorf("the server has seen %d requests of clients, %d were sent", seen.Load(), sent.Load())
+	}
+}

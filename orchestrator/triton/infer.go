@@ -17,7 +17,7 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Response, error) {
 		call, release := outlive(ctx)
 		defer release()
 		answer, err := replica.service.ModelInfer(call, m)
-		if replica.learn(m, err) {
+		if replica.learn(m.ModelName, r.Once, err) {
 			c.pool.suspect()
 		}
 		if err != nil {

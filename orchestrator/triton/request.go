@@ -20,7 +20,8 @@ type Request struct {
 	// Parameters are bool, int, int64 or string, and for newer servers uint64 and float64. Some have a meaning to
 	// Triton: "priority" (uint64 with any server) and "timeout" (microseconds in the queue, int64).
 	Parameters map[string]any
-	// Once forbids a second try on another replica: set it when an inference has an effect that must not happen twice.
+	// Once forbids a second try on another replica, and probes of the model: set it when an inference has an effect that
+	// must not happen twice.
 	Once bool
 }
 

@@ -35,7 +35,7 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	m.Parameters[emptyFinal] = &pb.InferParameter{ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}
 
 	ctx, end := c.begin(ctx, "stream", r.Model)
-	s, first, err := c.open(ctx, m, !r.Once)
+	s, first, err := c.open(ctx, m, r.Once)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, end(err)
 	}
@@ -69,19 +69,19 @@ const (
 	abandoned
 )
 
-// open starts a stream on a replica that gives a first response, trying two.
-func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, repeat bool) (*stream, *Response, error) {
+// open starts a stream on a replica that gives a first response, trying two unless once is set.
+func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, once bool) (*stream, *Response, error) {
 	q := question{name: "stream", model: m.ModelName, inference: true}
 	replica := c.pool.pick(q, nil)
 	if replica == nil {
 		return nil, nil, errNoReplica()
 	}
 	s := c.stream(ctx, replica)
-	first, err := s.begin(m)
-	if repeat && elsewhere(ctx, err) {
+	first, err := s.begin(m, once)
+	if !once && elsewhere(ctx, err) {
 		if other := c.pool.pick(q, replica); other != nil {
 			s = c.stream(ctx, other)
-			first, err = s.begin(m)
+			first, err = s.begin(m, once)
 		}
 	}
 	return s, first, err
@@ -123,13 +123,13 @@ func newStream(ctx context.Context, r *replica) *stream {
 }
 
 // begin is start, and tells the replica how it went.
-func (s *stream) begin(m *pb.ModelInferRequest) (*Response, error) {
+func (s *stream) begin(m *pb.ModelInferRequest, once bool) (*Response, error) {
 	first, err := s.start(m)
 	answered := err
 	if errors.Is(err, io.EOF) {
 		answered = nil // a request without responses
 	}
-	if s.replica.learn(m, answered) {
+	if s.replica.learn(m.ModelName, once, answered) {
 		s.client.pool.suspect()
 	}
 	return first, err

@@ -101,9 +101,13 @@ func failing(_ context.Context, r *triton.Request) (*triton.Response, error) {
 	if names[0] == "RAISE" {
 		return nil, errors.New("ValueError: the model broke")
 	}
-	return nil, Refuse(map[string]codes.Code{
+	code, known := map[string]codes.Code{
 		"INVALID_ARG": codes.InvalidArgument, "UNAVAILABLE": codes.Unavailable, "NOT_FOUND": codes.NotFound,
 		"INTERNAL": codes.Internal, "UNKNOWN": codes.Unknown, "UNSUPPORTED": codes.Unimplemented,
 		"ALREADY_EXISTS": codes.AlreadyExists, "CANCELLED": codes.Canceled,
-	}[names[0]], "told to fail with "+names[0])
+	}[names[0]]
+	if !known {
+		return nil, errors.New("KeyError: " + names[0])
+	}
+	return nil, Refuse(code, "told to fail with "+names[0])
 }
