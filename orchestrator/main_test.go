@@ -427,9 +427,10 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	slow := entry(t, "minilm_embed")
 	answer := slow.Infer
 	began := make(chan struct{}, 1)
+	draining := make(chan struct{})
 	slow.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
 		began <- struct{}{}
-		time.Sleep(300 * time.Millisecond)
+		<-draining
 		return answer(ctx, r)
 	}
 	server := tritontest.Start(t, slow)
@@ -450,6 +451,14 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	}()
 	<-began
 	stop()
+	p.eventually("new requests are refused", func() bool {
+		res, err := http.Get(p.ports["embedding"] + "/v1/health/live")
+		if err == nil {
+			res.Body.Close()
+		}
+		return err != nil || res.StatusCode != http.StatusOK
+	})
+	close(draining)
 	if got := <-status; got != 200 {
 		t.Errorf("the request under way was answered with %d", got)
 	}

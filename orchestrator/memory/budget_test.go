@@ -2,7 +2,10 @@ package memory_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"retort/orchestrator/fault"
@@ -10,59 +13,77 @@ import (
 )
 
 func TestBudgetWaitsAndRefuses(t *testing.T) {
-	budget := memory.NewBudget(100, 20*time.Millisecond)
-	first, err := budget.Acquire(t.Context(), 60)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := budget.Acquire(t.Context(), 50); fault.KindOf(err) != fault.Overloaded {
-		t.Errorf("more than is left: %v", err)
-	}
-	second, err := budget.Acquire(t.Context(), 40)
-	if err != nil || budget.Held() != 100 {
-		t.Fatalf("what is left: %v, %d held", err, budget.Held())
-	}
-	first()
-	first() // only once
-	second()
-	if budget.Held() != 0 {
-		t.Errorf("%d bytes are still held", budget.Held())
-	}
-	whole, err := budget.Acquire(t.Context(), 1<<40)
-	if err != nil {
-		t.Fatalf("more than the whole budget, alone: %v", err)
-	}
-	whole()
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 20 * time.Second
+		budget := memory.NewBudget(100, patience)
+		first, err := budget.Acquire(t.Context(), 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := budget.Acquire(t.Context(), 50); fault.KindOf(err) != fault.Overloaded || time.Since(start) != patience {
+			t.Errorf("more than is left: %v after %v", err, time.Since(start))
+		}
+		second, err := budget.Acquire(t.Context(), 40)
+		if err != nil || budget.Held() != 100 {
+			t.Fatalf("what is left: %v, %d held", err, budget.Held())
+		}
+		first()
+		first() // only once
+		second()
+		if budget.Held() != 0 {
+			t.Errorf("%d bytes are still held", budget.Held())
+		}
+		whole, err := budget.Acquire(t.Context(), 1<<40)
+		if err != nil {
+			t.Fatalf("more than the whole budget, alone: %v", err)
+		}
+		whole()
+	})
 }
 
+// What is given back goes to those who wait for it, in order of arrival; a client that leaves waits no longer.
 func TestBudgetIsHandedOn(t *testing.T) {
-	budget := memory.NewBudget(100, time.Minute)
-	first, err := budget.Acquire(t.Context(), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make(chan error)
-	go func() {
-		release, err := budget.Acquire(t.Context(), 1)
-		if err == nil {
-			release()
+	synctest.Test(t, func(t *testing.T) {
+		budget := memory.NewBudget(100, time.Minute)
+		hold, err := budget.Acquire(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
 		}
-		got <- err
-	}()
-	first()
-	if err := <-got; err != nil {
-		t.Errorf("a waiting request: %v", err)
-	}
-	hold, err := budget.Acquire(t.Context(), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer hold()
-	left, leave := context.WithCancel(t.Context())
-	leave()
-	if _, err := budget.Acquire(left, 1); fault.KindOf(err) != fault.Canceled {
-		t.Errorf("a client that left: %v", err)
-	}
+		var served []string
+		acquire := func(ctx context.Context, name string, n int64) (done chan error) {
+			done = make(chan error, 1)
+			go func() {
+				release, err := budget.Acquire(ctx, n)
+				if err == nil {
+					served = append(served, name)
+					release()
+				}
+				done <- err
+			}()
+			synctest.Wait() // it waits for bytes
+			return done
+		}
+		left, leave := context.WithCancel(t.Context())
+		large := acquire(t.Context(), "large", 100)
+		gone := acquire(left, "gone", 1)
+		small := acquire(t.Context(), "small", 1)
+		leave()
+		if err := <-gone; fault.KindOf(err) != fault.Canceled {
+			t.Errorf("a client that left: %v", err)
+		}
+		synctest.Wait()
+		if len(served) > 0 || budget.Held() != 100 {
+			t.Errorf("%v are served while everything is held, %d bytes", served, budget.Held())
+		}
+		hold()
+		if err := errors.Join(<-large, <-small); err != nil || !slices.Equal(served, []string{"large", "small"}) {
+			t.Errorf("those who waited: %v, %v", served, err)
+		}
+		if budget.Held() != 0 {
+			t.Errorf("%d bytes are still held", budget.Held())
+		}
+	})
 }
 
 func TestNoBudget(t *testing.T) {

@@ -176,7 +176,7 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
-// A probe is what the model's configuration says, in zeros.
+// A probe is what the model's configuration says, in ones.
 func TestProbeRequest(t *testing.T) {
 	for name, test := range map[string]struct{ config, want string }{
 		"rows, varying dimensions, and no optional input": {
@@ -186,18 +186,30 @@ func TestProbeRequest(t *testing.T) {
 				input { name: "seed" data_type: TYPE_INT64 dims: [ 1 ] optional: true }`,
 			want: `model_name: "m" id: "probe"
 				inputs { name: "ids" datatype: "INT64" shape: [ 1, 1, 2 ] } inputs { name: "text" datatype: "BYTES" shape: [ 1, 1 ] }
-				raw_input_contents: "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000" raw_input_contents: "\000\000\000\000"`,
+				raw_input_contents: "\001\000\000\000\000\000\000\000\001\000\000\000\000\000\000\000" raw_input_contents: "\000\000\000\000"`,
 		},
 		"a stream without rows": {
 			config: `name: "m" model_transaction_policy { decoupled: true } input { name: "flag" data_type: TYPE_BOOL dims: [ 3 ] }`,
-			want: `model_name: "m" id: "probe" inputs { name: "flag" datatype: "BOOL" shape: [ 3 ] } raw_input_contents: "\000\000\000"
+			want: `model_name: "m" id: "probe" inputs { name: "flag" datatype: "BOOL" shape: [ 3 ] } raw_input_contents: "\001\001\001"
 				parameters { key: "triton_enable_empty_final_response" value { bool_param: true } }`,
 		},
 		"the shapes of the operator's warm-up": {
 			config: `name: "m" max_batch_size: 8 input { name: "x" data_type: TYPE_UINT8 dims: [ -1 ] }
 				model_warmup { inputs { key: "x" value { data_type: TYPE_UINT8 dims: [ 9 ] input_data_file: "x" } } }
 				model_warmup { batch_size: 4 inputs { key: "x" value { data_type: TYPE_UINT8 dims: [ 2 ] random_data: true } } }`,
-			want: `model_name: "m" id: "probe" inputs { name: "x" datatype: "UINT8" shape: [ 1, 2 ] } raw_input_contents: "\000\000"`,
+			want: `model_name: "m" id: "probe" inputs { name: "x" datatype: "UINT8" shape: [ 1, 2 ] } raw_input_contents: "\001\001"`,
+		},
+		"zeros where the operator says so, and numbers of all kinds": {
+			config: `name: "m" model_warmup {
+				inputs { key: "a" value { data_type: TYPE_FP16 dims: [ 1 ] random_data: true } }
+				inputs { key: "b" value { data_type: TYPE_BF16 dims: [ 1 ] random_data: true } }
+				inputs { key: "c" value { data_type: TYPE_FP32 dims: [ ] random_data: true } }
+				inputs { key: "d" value { data_type: TYPE_FP64 dims: [ 1 ] random_data: true } }
+				inputs { key: "e" value { data_type: TYPE_INT32 dims: [ 1 ] zero_data: true } } }`,
+			want: `model_name: "m" id: "probe" inputs { name: "a" datatype: "FP16" shape: [ 1 ] } inputs { name: "b" datatype: "BF16" shape: [ 1 ] }
+				inputs { name: "c" datatype: "FP32" } inputs { name: "d" datatype: "FP64" shape: [ 1 ] } inputs { name: "e" datatype: "INT32" shape: [ 1 ] }
+				raw_input_contents: "\000\074" raw_input_contents: "\200\077" raw_input_contents: "\000\000\200\077"
+				raw_input_contents: "\000\000\000\000\000\000\360\077" raw_input_contents: "\000\000\000\000"`,
 		},
 		"sequences":     {config: `name: "m" sequence_batching { } input { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }`},
 		"cache":         {config: `name: "m" response_cache { enable: true } input { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }`},

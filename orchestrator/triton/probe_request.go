@@ -1,6 +1,7 @@
 package triton
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -12,14 +13,13 @@ const (
 	probeID = "probe"
 	// maxProbe is the largest input of a probe in bytes.
 	maxProbe = 1 << 20
-	// emptyText is the size of a text without bytes: that of its length.
-	emptyText = 4
 )
 
-// probeRequest makes a request of a model's configuration that any client might send: one row of zeros, or of empty
-// texts, in the shapes of the model's first model_warmup without files, else of its inputs that are not optional, with 1
-// for each dimension that varies. It returns nil for a model that no single such request tells anything of: one of
-// sequences, one whose answers come from a cache, and one whose inputs are too large.
+// probeRequest makes a request of a model's configuration that any client might send: one row of ones and empty texts, in
+// the shapes of the model's first model_warmup without files (zeros where that says zero_data), else of its inputs that
+// are not optional, with 1 for each dimension that varies. Ones are ids, masks, counts and temperatures more often than
+// zeros are. It returns nil for a model that no single such request tells anything of: one of sequences, one whose answers
+// come from a cache, and one whose inputs are too large.
 func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 	if config.GetSequenceBatching() != nil || config.GetResponseCache().GetEnable() {
 		return nil
@@ -29,15 +29,11 @@ func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 		if config.GetMaxBatchSize() > 0 {
 			input.Shape = append([]int64{1}, input.Shape...)
 		}
-		size := input.Datatype.Size()
-		if input.Datatype == BYTES {
-			size = emptyText
-		}
 		elements := input.Elements()
-		if size < 0 || elements < 0 || elements > maxProbe/size {
+		if len(input.raw) == 0 || elements < 0 || elements > maxProbe/len(input.raw) {
 			return nil
 		}
-		input.raw = make([]byte, elements*size)
+		input.raw = bytes.Repeat(input.raw, elements)
 		r.Inputs = append(r.Inputs, input)
 	}
 	m, err := r.Message()
@@ -50,7 +46,7 @@ func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 	return m
 }
 
-// probeInputs are the inputs of a probe, without a batch dimension and elements.
+// probeInputs are the inputs of a probe, without a batch dimension, each with one element.
 func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 	for _, warmup := range config.GetModelWarmup() {
 		for _, name := range slices.Sorted(maps.Keys(warmup.Inputs)) {
@@ -59,7 +55,11 @@ func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 				inputs = nil
 				break
 			}
-			inputs = append(inputs, Tensor{Name: name, Datatype: declared(input.DataType), Shape: slices.Clone(input.Dims)})
+			t := Tensor{Name: name, Datatype: declared(input.DataType), Shape: slices.Clone(input.Dims)}
+			if t.raw = one(t.Datatype); input.GetZeroData() {
+				clear(t.raw)
+			}
+			inputs = append(inputs, t)
 		}
 		if len(inputs) > 0 {
 			return inputs
@@ -69,13 +69,35 @@ func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 		if input.Optional {
 			continue
 		}
-		shape := slices.Clone(input.Dims)
-		for i, dim := range shape {
+		t := Tensor{Name: input.Name, Datatype: declared(input.DataType), Shape: slices.Clone(input.Dims)}
+		t.raw = one(t.Datatype)
+		for i, dim := range t.Shape {
 			if dim < 0 {
-				shape[i] = 1
+				t.Shape[i] = 1
 			}
 		}
-		inputs = append(inputs, Tensor{Name: input.Name, Datatype: declared(input.DataType), Shape: shape})
+		inputs = append(inputs, t)
 	}
 	return inputs
+}
+
+// one is the number 1 in wire form, or an empty text, which is its length alone; nil for an unknown datatype.
+func one(d Datatype) []byte {
+	switch d {
+	case FP16:
+		return []byte{0, 0x3c}
+	case BF16:
+		return []byte{0x80, 0x3f}
+	case FP32:
+		return encode([]float32{1})
+	case FP64:
+		return encode([]float64{1})
+	case BYTES:
+		return joined([]string{""})
+	}
+	raw := make([]byte, max(0, d.Size()))
+	if len(raw) > 0 {
+		raw[0] = 1
+	}
+	return raw
 }

@@ -20,16 +20,18 @@ func delayed(t testing.TB) tritontest.Model {
 	return m
 }
 
-// setDelay watches with a queue delay of 500 µs for all models.
-func setDelay(t *testing.T, servers ...*tritontest.Server) {
+// setDelay watches with a queue delay of 500 µs for all models, and counts the looks.
+func setDelay(t *testing.T, servers ...*tritontest.Server) *looks {
 	t.Helper()
-	var config triton.Config
+	seen := &looks{}
+	config := triton.Config{Observe: seen.observe}
 	for _, s := range servers {
 		config.URLs = append(config.URLs, s.URL())
 	}
 	delay := 500 * time.Microsecond
 	r := triton.NewRegistry(dial(t, config), triton.RegistryConfig{Every: 10 * time.Millisecond, QueueDelay: &delay})
 	t.Cleanup(r.Close)
+	return seen
 }
 
 // config waits until the model's configuration on that server is as wanted, and returns it.
@@ -85,8 +87,8 @@ func TestQueueDelayKeepsWhatItDoesNotKnow(t *testing.T) {
 	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 5000, protowire.VarintType), 1)
 	newer.Config.GetDynamicBatching().ProtoReflect().SetUnknown(unknown)
 	s := tritontest.Start(t, newer, delayed(t))
-	setDelay(t, s)
+	seen := setDelay(t, s)
 	config(t, s, "echo", batches(500*time.Microsecond))
-	time.Sleep(50 * time.Millisecond) // several looks
+	seen.await(t)
 	config(t, s, "newer", batches(100*time.Microsecond))
 }

@@ -23,6 +23,24 @@ func watch(t *testing.T, c *triton.Client, folder string) *triton.Registry {
 	return r
 }
 
+// looks counts how often registries have looked at the repository.
+type looks struct{ atomic.Int64 }
+
+// observe is for triton.Config.
+func (l *looks) observe(r triton.RPC) {
+	if r.Name == "repository_index" {
+		l.Add(1)
+	}
+}
+
+// await waits until a registry has looked some times more, from beginning to end.
+func (l *looks) await(t *testing.T) {
+	t.Helper()
+	const several = 4 // the first may be under way
+	before := l.Load()
+	eventually(t, "several looks", func() bool { return l.Load() >= before+several })
+}
+
 func wait(t *testing.T, r *triton.Registry, what string, is func(*triton.Snapshot) bool) *triton.Snapshot {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -137,12 +155,13 @@ func TestRegistryNoticesFilesBesideTheConfiguration(t *testing.T) {
 
 func TestRegistryTellsOfChangesOnly(t *testing.T) {
 	s := tritontest.Start(t, echo(t))
-	r := watch(t, s.Client(), "")
+	var seen looks
+	r := watch(t, dial(t, triton.Config{URLs: []string{s.URL()}, Observe: seen.observe}), "")
 	wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
 	var mu sync.Mutex
 	var told []int
 	stop := r.Follow(func(s *triton.Snapshot) { mu.Lock(); defer mu.Unlock(); told = append(told, len(s.Models)) })
-	time.Sleep(100 * time.Millisecond)
+	seen.await(t)
 	s.Unload("echo")
 	wait(t, r, "gone", func(s *triton.Snapshot) bool { return len(s.Models) == 0 })
 	s.Load("echo")
@@ -161,25 +180,48 @@ func TestRegistryTellsOfChangesOnly(t *testing.T) {
 // the older one could win, and what the follower made of it would stay until the next change.
 func TestFollowersAreToldInOrder(t *testing.T) {
 	s := tritontest.Start(t)
-	r := watch(t, s.Client(), "")
-	wait(t, r, "empty", func(s *triton.Snapshot) bool { return !s.Stale })
-	var busy atomic.Bool
-	var told []int
-	stop := r.Follow(func(seen *triton.Snapshot) {
-		if !busy.CompareAndSwap(false, true) {
-			t.Error("told of two snapshots at a time")
+	var described atomic.Int64
+	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(r triton.RPC) {
+		if r.Name == "model_config" {
+			described.Add(1)
 		}
-		defer busy.Store(false)
-		if len(told) == 0 {
-			s.Load(s.Put(echo(t)))
-			time.Sleep(200 * time.Millisecond) // several looks
+	}})
+	r := triton.NewRegistry(c, triton.RegistryConfig{Every: time.Hour}) // it looks when it is told to
+	t.Cleanup(r.Close)
+	s.Put(echo(t))
+	refresh := func() {
+		if err := r.Refresh(t.Context()); err != nil {
+			t.Error(err)
 		}
-		told = append(told, len(seen.Models))
-	})
-	wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
-	stop()
-	if !slices.Equal(told, []int{0, 1}) {
-		t.Errorf("told of snapshots with %v models, want 0 and 1", told)
+	}
+	refresh()
+	for range 20 { // the change may come before or after the follower is done
+		var busy atomic.Bool
+		var told []int
+		refreshed := make(chan struct{})
+		stop := r.Follow(func(seen *triton.Snapshot) {
+			if !busy.CompareAndSwap(false, true) {
+				t.Error("told of two snapshots at a time")
+			}
+			defer busy.Store(false)
+			if len(told) == 0 {
+				s.Load("echo")
+				before := described.Load()
+				go func() {
+					refresh()
+					close(refreshed)
+				}()
+				eventually(t, "the model is seen", func() bool { return described.Load() > before })
+			}
+			told = append(told, len(seen.Models))
+		})
+		<-refreshed
+		stop()
+		if !slices.Equal(told, []int{0, 1}) {
+			t.Fatalf("told of snapshots with %v models, want 0 and 1", told)
+		}
+		s.Unload("echo")
+		refresh()
 	}
 }
 
