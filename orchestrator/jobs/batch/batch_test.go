@@ -189,8 +189,3 @@ func customIDs(answers []Answer) (ids []string) {
 	}
 	return ids
 }
-
-// drop removes a file.
-func (st *stores) drop(ctx context.Context, r fileRecord) error {
-	return st.dropFile(ctx, r.key(), r.ID)
-}

@@ -138,15 +138,29 @@ func (s *Service) list(ctx context.Context, caller string, q query) (page Page[B
 	if err != nil {
 		return page, err
 	}
-	batches := []Batch{}
-	err = st.batches.Each(ctx, owner(caller)+".*", func(r record) error {
-		batches = append(batches, r.Batch)
+	batches := []outline{}
+	err = st.outlines.Each(ctx, owner(caller), func(_ string, o outline) error {
+		batches = append(batches, o)
 		return nil
 	})
 	if err != nil {
 		return page, trouble(err)
 	}
-	return paged(batches, q, 20, 100, func(b Batch) (int64, string) { return b.CreatedAt, b.ID })
+	found, err := paged(batches, q, 20, 100, func(o outline) (int64, string) { return o.createdAt, o.id })
+	if err != nil {
+		return page, err
+	}
+	page = Page[Batch]{Object: found.Object, Data: []Batch{}, FirstID: found.FirstID, LastID: found.LastID, HasMore: found.HasMore}
+	for _, o := range found.Data {
+		r, err := st.batches.Get(ctx, o.key())
+		if err != nil && !errors.Is(err, queue.ErrNone) { // which was deleted just now
+			return page, trouble(err)
+		}
+		if err == nil {
+			page.Data = append(page.Data, r.Batch)
+		}
+	}
+	return page, nil
 }
 
 // cancel ends a batch before all of its lines are answered. What was answered is kept.

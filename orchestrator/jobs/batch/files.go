@@ -210,9 +210,9 @@ func checkExpiry(e *ExpiresAfter, name string) []*fault.Error {
 func (s *Service) mayAddFile(ctx context.Context, st *stores, caller string, size int64) error {
 	files := 0
 	bytes := size
-	err := st.fileOutlines.Each(ctx, owner(caller), func(_ string, f fileOutline) error {
+	err := st.fileIndex.Each(ctx, owner(caller), func(_ string, r fileRecord) error {
 		files++
-		bytes += f.bytes
+		bytes += r.Bytes
 		return nil
 	})
 	if err != nil {
@@ -287,18 +287,18 @@ func (s *Service) deleteFile(ctx context.Context, caller, id string) (Deleted, e
 	if err != nil {
 		return Deleted{}, trouble(err)
 	}
-	if err := st.dropFile(ctx, r.key(), r.ID); err != nil {
+	if err := st.dropFile(ctx, r); err != nil {
 		return Deleted{}, trouble(err)
 	}
 	return Deleted{ID: id, Object: "file", Deleted: true}, nil
 }
 
 // dropFile removes the record first: content without one is found by a sweep.
-func (st *stores) dropFile(ctx context.Context, key, id string) error {
-	if err := st.files.Delete(ctx, key); err != nil {
+func (st *stores) dropFile(ctx context.Context, r fileRecord) error {
+	if err := st.files.Delete(ctx, r.key()); err != nil {
 		return err
 	}
-	return st.content.Delete(ctx, id)
+	return st.content.Delete(ctx, r.ID)
 }
 
 // query is what a list is asked for.
@@ -310,7 +310,7 @@ func (s *Service) listFiles(ctx context.Context, caller string, q query) (page P
 		return page, err
 	}
 	files := []File{}
-	err = st.files.Each(ctx, owner(caller)+".*", func(r fileRecord) error {
+	err = st.fileIndex.Each(ctx, owner(caller), func(_ string, r fileRecord) error {
 		if (q.purpose == "" || r.Purpose == q.purpose) && (r.ExpiresAt == nil || *r.ExpiresAt > now()) {
 			files = append(files, r.File)
 		}

@@ -213,7 +213,7 @@ func (f *result) id() *string {
 func dropResults(ctx context.Context, r record, files ...*result) {
 	for _, f := range files {
 		if f.pipe != nil && !r.names(f.record.ID) {
-			_ = f.st.dropFile(context.WithoutCancel(ctx), f.record.key(), f.record.ID)
+			_ = f.st.dropFile(context.WithoutCancel(ctx), f.record)
 		}
 	}
 }

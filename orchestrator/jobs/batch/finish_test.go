@@ -59,11 +59,11 @@ func (b *bench) onlyItsFiles(t *testing.T, r record) {
 	if slices.Sort(names); err != nil || !slices.Equal(names, want) {
 		t.Errorf("content of %v, not of %v; %v", names, want, err)
 	}
-	records, err := b.st.files.List(t.Context(), ">")
 	var ids []string
-	for _, f := range records {
+	err = b.st.fileIndex.Each(t.Context(), "", func(_ string, f fileRecord) error {
 		ids = append(ids, f.ID)
-	}
+		return nil
+	})
 	if slices.Sort(ids); err != nil || !slices.Equal(ids, want) {
 		t.Errorf("records of %v, not of %v; %v", ids, want, err)
 	}
@@ -91,10 +91,10 @@ func TestFinishTwiceAtOnce(t *testing.T) {
 			t.Errorf("%s, %d lines", r.Status, len(b.results(t, r.OutputFileID)))
 		}
 		b.onlyItsFiles(t, r)
-		if err := b.st.drop(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: *r.OutputFileID}}); err != nil {
+		if err := b.st.dropFile(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: *r.OutputFileID}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.st.drop(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}}); err != nil {
+		if err := b.st.dropFile(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -81,8 +81,8 @@ type stores struct {
 	steps   *queue.Tasks
 	lines   map[string]*queue.Tasks // by API
 
-	fileOutlines *queue.Index[fileRecord, fileOutline]
-	outlines     *queue.Index[record, outline] // of batches
+	fileIndex *queue.Index[fileRecord, fileRecord]
+	outlines  *queue.Index[record, outline] // of batches
 }
 
 // New returns the service, which answers once an engine is there: see Begin.
@@ -197,7 +197,7 @@ func newStores(ctx context.Context, e *queue.Engine, apis []string) (*stores, er
 	if err := making.Wait(); err != nil {
 		return nil, err
 	}
-	st.fileOutlines = queue.NewIndex(st.files, fileRecord.outline)
+	st.fileIndex = queue.NewIndex(st.files, func(r fileRecord) fileRecord { return r })
 	st.outlines = queue.NewIndex(st.batches, record.outline)
 	return st, nil
 }

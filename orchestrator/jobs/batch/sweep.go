@@ -93,21 +93,6 @@ func (r record) outline() outline {
 	return o
 }
 
-// fileOutline is what is remembered of a file.
-type fileOutline struct {
-	owner, id, batch string
-	bytes            int64
-	expiresAt        int64 // 0: never
-}
-
-func (r fileRecord) outline() fileOutline {
-	o := fileOutline{owner: r.Owner, id: r.ID, batch: r.Batch, bytes: r.Bytes}
-	if r.ExpiresAt != nil {
-		o.expiresAt = *r.ExpiresAt
-	}
-	return o
-}
-
 // sweepFiles removes the files that have expired, and the results of workers that another one forestalled. A batch in
 // progress whose input is not there any more, since it was deleted just as the batch was made, ends.
 func (s *Service) sweepFiles(ctx context.Context, st *stores, batches map[string]outline) error {
@@ -117,15 +102,15 @@ func (s *Service) sweepFiles(ctx context.Context, st *stores, batches map[string
 			inputs[b.input] = false
 		}
 	}
-	err := st.fileOutlines.Each(ctx, "", func(key string, f fileOutline) error {
-		_, inUse := inputs[f.id]
+	err := st.fileIndex.Each(ctx, "", func(_ string, r fileRecord) error {
+		_, inUse := inputs[r.ID]
 		if inUse {
-			inputs[f.id] = true
+			inputs[r.ID] = true
 		}
-		of, known := batches[f.batch]
-		stray := known && of.ended() && of.output != f.id && of.errors != f.id
-		if expired := f.expiresAt > 0 && f.expiresAt <= now() && !inUse; expired || stray {
-			return st.dropFile(ctx, key, f.id)
+		of, known := batches[r.Batch]
+		stray := known && of.ended() && of.output != r.ID && of.errors != r.ID
+		if expired := r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse; expired || stray {
+			return st.dropFile(ctx, r)
 		}
 		return nil
 	})
@@ -249,8 +234,8 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores) error {
 		return err
 	}
 	known := map[string]bool{}
-	err = st.fileOutlines.Each(ctx, "", func(_ string, f fileOutline) error {
-		known[f.id] = true
+	err = st.fileIndex.Each(ctx, "", func(_ string, r fileRecord) error {
+		known[r.ID] = true
 		return nil
 	})
 	if err != nil {

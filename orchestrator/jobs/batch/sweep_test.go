@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +67,26 @@ func TestOnlyWhatHasChangedIsRead(t *testing.T) {
 			t.Errorf("%s: %d messages beside %d records of each kind", name, n, records)
 		}
 	}
+	for name, do := range map[string]func() error{
+		"batches": func() error {
+			page, err := b.list(t.Context(), "", query{limit: "3", after: "batch_000100"})
+			if err == nil && (len(page.Data) != 3 || page.Data[0].ID != "batch_000099" || !page.HasMore) {
+				t.Errorf("%+v", page)
+			}
+			return err
+		},
+		"files": func() error {
+			page, err := b.listFiles(t.Context(), "", query{limit: "3", order: "asc"})
+			if err == nil && (len(page.Data) != 3 || page.Data[0].ID != "file-000000" || !page.HasMore) {
+				t.Errorf("%+v", page)
+			}
+			return err
+		},
+	} {
+		if n := sent(do); n >= records/2 {
+			t.Errorf("a page of three %s: %d messages beside %d records of each kind", name, n, records)
+		}
+	}
 	if n := sent(func() error {
 		_, err := b.create(t.Context(), "", "", Create{InputFileID: input.ID, Endpoint: "/v1/echo", CompletionWindow: "24h"})
 		return err
@@ -122,7 +141,7 @@ func TestInputThatIsDeleted(t *testing.T) {
 	input := func(r record) fileRecord { return fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}} }
 
 	early := b.record(t, b.batchOf(t, 8).ID)
-	if err := b.st.drop(t.Context(), input(early)); err != nil {
+	if err := b.st.dropFile(t.Context(), input(early)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.begin(t.Context(), b.st, early); err != nil {
@@ -136,7 +155,7 @@ func TestInputThatIsDeleted(t *testing.T) {
 	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, running.ID).Status != inProgress {
 		t.Fatal(b.record(t, running.ID).Status, err)
 	}
-	if err := b.st.drop(t.Context(), input(running)); err != nil {
+	if err := b.st.dropFile(t.Context(), input(running)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.sweep(t.Context(), b.st); err != nil {
@@ -151,7 +170,7 @@ func TestInputThatIsDeleted(t *testing.T) {
 	}
 
 	ended := b.ending(t, b.answered(t, 12, 5), expired)
-	if err := b.st.drop(t.Context(), input(ended)); err != nil {
+	if err := b.st.dropFile(t.Context(), input(ended)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.finish(t.Context(), b.st, ended); err != nil {
@@ -205,8 +224,12 @@ func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
 	if err := b.dropOldest(t.Context(), b.st, outlines); err != nil {
 		t.Fatal(err)
 	}
-	left, err := b.st.batches.List(t.Context(), ">")
-	if err != nil || len(left) != len(kept) || slices.ContainsFunc(left, func(r record) bool { return r.key() == oldest.key() }) {
+	left := map[string]bool{}
+	err := b.st.outlines.Each(t.Context(), "", func(key string, _ outline) error {
+		left[key] = true
+		return nil
+	})
+	if err != nil || len(left) != len(kept) || left[oldest.key()] {
 		t.Errorf("%d are left, %v", len(left), err)
 	}
 }

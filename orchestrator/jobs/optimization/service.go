@@ -212,21 +212,26 @@ func (s *Service) list(ctx context.Context, api, caller, after, limit string) (P
 	if err != nil {
 		return Page{}, err
 	}
-	all, err := st.jobs.List(ctx, owner(caller)+".*")
+	var ids []string
+	err = st.index.Each(ctx, owner(caller), func(_ string, job summary) error {
+		if job.api == api && (after == "" || job.id < after) {
+			ids = append(ids, job.id)
+		}
+		return nil
+	})
 	if err != nil {
 		return Page{}, trouble(err)
 	}
-	slices.SortFunc(all, func(a, b record) int { return cmp.Compare(b.ID, a.ID) })
-	page := Page{Object: "list", Data: []Job{}}
-	for _, r := range all {
-		if r.API != api || after != "" && r.ID >= after {
-			continue
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(b, a) })
+	page := Page{Object: "list", Data: []Job{}, HasMore: len(ids) > count}
+	for _, id := range ids[:min(count, len(ids))] {
+		r, err := st.jobs.Get(ctx, owner(caller)+"."+id)
+		if err != nil && !errors.Is(err, queue.ErrNone) { // which was deleted just now
+			return Page{}, trouble(err)
 		}
-		if len(page.Data) == count {
-			page.HasMore = true
-			break
+		if err == nil {
+			page.Data = append(page.Data, r.Job)
 		}
-		page.Data = append(page.Data, r.Job)
 	}
 	if n := len(page.Data); n > 0 {
 		page.FirstID = &page.Data[0].ID

@@ -19,15 +19,17 @@ const (
 	orphanGrace = 5 * time.Minute
 )
 
-// summary is what sweeps and bounds have to know of a job.
+// summary is what sweeps, bounds and lists have to know of a job.
 type summary struct {
+	api       string
+	id        string
 	ended     bool
 	bytes     int64 // of its body and result
 	expiresAt int64 // 0: not yet known
 }
 
 func summarize(r record) summary {
-	s := summary{ended: r.Status.ended(), bytes: r.BodySize + r.ResultSize}
+	s := summary{api: r.API, id: r.ID, ended: r.Status.ended(), bytes: r.BodySize + r.ResultSize}
 	if r.ExpiresAt != nil {
 		s.expiresAt = *r.ExpiresAt
 	}

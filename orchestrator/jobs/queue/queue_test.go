@@ -66,8 +66,8 @@ func TestTable(t *testing.T) {
 	if err := table.Create(ctx, "b.1", record{5}); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := table.List(ctx, "b.*"); err != nil || len(list) != 1 || list[0].Count != 5 {
-		t.Errorf("list: %v, %v", list, err)
+	if found, err := list(ctx, table, "b"); err != nil || len(found) != 1 || found[0].Count != 5 {
+		t.Errorf("list: %v, %v", found, err)
 	}
 
 	e.Close() // what was written is there when the process starts again
@@ -81,9 +81,19 @@ func TestTable(t *testing.T) {
 	if err := table.Delete(ctx, "a.1"); err != nil {
 		t.Error(err)
 	}
-	if list, err := table.List(ctx, ">"); err != nil || len(list) != 1 {
-		t.Errorf("after deletion: %v, %v", list, err)
+	if found, err := list(ctx, table, ""); err != nil || len(found) != 1 {
+		t.Errorf("after deletion: %v, %v", found, err)
 	}
+}
+
+// list returns the records of an owner.
+func list(ctx context.Context, table *queue.Table[record], owner string) (found []record, err error) {
+	index := queue.NewIndex(table, func(r record) record { return r })
+	err = index.Each(ctx, owner, func(_ string, r record) error {
+		found = append(found, r)
+		return nil
+	})
+	return found, err
 }
 
 // Each passes every record once, though those that were passed are deleted and changed meanwhile, and ends when told to.
@@ -99,10 +109,10 @@ func TestEach(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	index := queue.NewIndex(table, func(r record) record { return r })
 	seen := map[int]int{}
-	err = table.Each(ctx, "a.*", func(r record) error {
+	err = index.Each(ctx, "a", func(key string, r record) error {
 		seen[r.Count]++
-		key := "a." + strconv.Itoa(r.Count)
 		if r.Count%2 == 0 {
 			return table.Delete(ctx, key)
 		}
@@ -117,13 +127,13 @@ func TestEach(t *testing.T) {
 			t.Errorf("record %d was passed %d times", n, seen[n])
 		}
 	}
-	left, err := table.Count(ctx, ">", func(r record) bool { return r.Count >= records })
+	left, err := index.Count(ctx, "", func(r record) bool { return r.Count >= records })
 	if err != nil || left != records/2 || len(seen) != records {
 		t.Errorf("%d records are left of %d that were passed: %v", left, len(seen), err)
 	}
 	enough := errors.New("enough")
 	calls := 0
-	err = table.Each(ctx, ">", func(record) error { calls++; return enough })
+	err = index.Each(ctx, "", func(string, record) error { calls++; return enough })
 	if !errors.Is(err, enough) || calls != 1 {
 		t.Errorf("%d calls: %v", calls, err)
 	}

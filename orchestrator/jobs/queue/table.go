@@ -140,30 +140,6 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 	return meaning(t.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerLife)))
 }
 
-// Each calls do with the records whose keys match a filter, one after the other and in no certain order, until do
-// returns an error: * stands for what is between two dots, > for the rest. It holds a few records at a time, however
-// many there are; do may change and delete what it is given.
-func (t *Table[Record]) Each(ctx context.Context, filter string, do func(Record) error) error {
-	watch, err := t.bucket.Watch(ctx, filter, jetstream.IgnoreDeletes())
-	if err != nil {
-		return meaning(err)
-	}
-	defer func() { _ = watch.Stop() }()
-	for {
-		entry, err := next(ctx, watch)
-		if err != nil || entry == nil { // nil: the end of what was there
-			return err
-		}
-		var r Record
-		if err := json.Unmarshal(entry.Value(), &r); err != nil {
-			return fmt.Errorf("%s: %w", entry.Key(), err)
-		}
-		if err := do(r); err != nil {
-			return err
-		}
-	}
-}
-
 // errSilent is a storage that does not answer in time.
 var errSilent = errors.New("the storage of jobs does not answer")
 
@@ -182,26 +158,6 @@ func next(ctx context.Context, watch jetstream.KeyWatcher) (jetstream.KeyValueEn
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// List returns the records whose keys match a filter, as Each has it.
-func (t *Table[Record]) List(ctx context.Context, filter string) (records []Record, err error) {
-	err = t.Each(ctx, filter, func(r Record) error {
-		records = append(records, r)
-		return nil
-	})
-	return records, err
-}
-
-// Count returns how many records match a filter, as Each has it, and a condition.
-func (t *Table[Record]) Count(ctx context.Context, filter string, holds func(Record) bool) (n int, err error) {
-	err = t.Each(ctx, filter, func(r Record) error {
-		if holds(r) {
-			n++
-		}
-		return nil
-	})
-	return n, err
 }
 
 // Watch calls seen with a record as it is now and after each change. It returns nil once seen has returned false or the
