@@ -38,6 +38,15 @@ func (o *Of) Ready() error {
 	return o.service.ready()
 }
 
+// RenderStreamFault words the failure of a job's events as the API words its own.
+func (o *Of) RenderStreamFault(f *fault.Error) []any {
+	if api, ok := o.API.(gateway.StreamFaults); ok {
+		return api.RenderStreamFault(f)
+	}
+	_, body := o.RenderFault(f)
+	return []any{body}
+}
+
 // Routes adds the endpoints.
 func (o *Of) Routes(r fiber.Router) {
 	s := o.service

@@ -1,0 +1,73 @@
+package optimization
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/telemetry"
+)
+
+// molecules is the API beside which the jobs are.
+type molecules struct{ gateway.API }
+
+func (molecules) Name() string       { return "latent" }
+func (molecules) Health() (_, _ any) { return nil, nil }
+func (molecules) Models() []string   { return nil }
+func (molecules) RenderFault(f *fault.Error) (int, any) {
+	return http.StatusServiceUnavailable, map[string]string{"detail": f.Message}
+}
+
+// Events that are cut off end with a failure in the words of the API, and not like those of a job that has ended.
+func TestEventsThatAreCutOffSaySo(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, idle)
+	job := b.submit("latent", `{"smi":"CCC"}`)
+	ctx, stop := context.WithCancel(t.Context())
+	g, err := gateway.New(ctx, b.Of(molecules{}), func() bool { return false }, gateway.Options{
+		Config:  gateway.Config{Concurrency: 4, BodyLimit: 1 << 16, Timeout: time.Minute},
+		Metrics: telemetry.NewMetrics(), Logger: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		stop()
+		http.DefaultClient.CloseIdleConnections()
+		if err := server.Shutdown(5 * time.Second); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
+	answer, err := http.Get("http://" + listener.Addr().String() + Path + "/" + job.ID + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if _, err := io.ReadFull(answer.Body, make([]byte, len("data: {"))); err != nil {
+		t.Fatal(err)
+	}
+	b.stores.Load().engine.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := strings.Split(strings.TrimSpace(string(text)), "\n\n")
+	if last := events[len(events)-1]; !strings.Contains(last, `"detail":"The storage of jobs does not answer`) {
+		t.Errorf("the last event is %s", last)
+	}
+}
