@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,11 @@ type embedded struct {
 	stalled atomic.Pointer[string] // why a stream takes no writes until JetStream is restarted; nil: all do
 	ended   chan struct{}
 	once    sync.Once
+
+	mu          sync.Mutex      // held by look
+	lost        map[string]bool // streams that do not work after a start, which no other start heals
+	pauses      *backoff.ExponentialBackOff
+	nextRestart time.Time
 }
 
 // Bounds of the embedded server.
@@ -72,6 +78,10 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 		e.stop()
 		return nil, fmt.Errorf("JetStream could not use %s", folder)
 	}
+	e.pauses = backoff.NewExponentialBackOff()
+	e.pauses.InitialInterval = healthInterval
+	e.pauses.MaxInterval = maxRestartPause
+	e.noteLost()
 	go e.watch()
 	return e, nil
 }
@@ -109,51 +119,77 @@ func (e *embedded) ready() error {
 }
 
 // Restarts of JetStream: how often its health is looked at, which bounds how often it is restarted, and the longest pause
-// between two restarts that have not helped.
+// between two restarts while streams stop again and again.
 const (
 	healthInterval  = time.Second
 	maxRestartPause = time.Minute
 )
 
-// watch restarts JetStream, once the disk has room, after it has stopped altogether or one of its streams has.
+// watch looks at JetStream's health until the server is stopped.
 func (e *embedded) watch() {
 	every := time.NewTicker(healthInterval)
 	defer every.Stop()
-	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval = healthInterval
-	pauses.MaxInterval = maxRestartPause
-	pauses.Reset()
-	var next time.Time
 	for {
 		select {
 		case <-e.ended:
 			return
 		case <-every.C:
+			e.look()
 		}
-		reason := e.stalledStream()
-		e.stalled.Store(reason)
-		if e.server.JetStreamEnabled() && reason == nil {
-			pauses.Reset()
-			continue
-		}
-		if !e.hasRoom() || time.Now().Before(next) {
-			continue
-		}
-		next = time.Now().Add(pauses.NextBackOff())
-		e.restart(reason)
-		e.stalled.Store(e.stalledStream())
 	}
 }
 
-// stalledStream says what is wrong with a stream that has stopped, nil where none has. A stream that could not write
-// answers no writer any more, and says so in the server's health alone.
-func (e *embedded) stalledStream() *string {
-	for _, problem := range e.server.Healthz(&server.HealthzOptions{Details: true}).Errors {
-		if problem.Type == server.HealthzErrorStream {
-			return &problem.Error
+// look restarts JetStream, once the disk has room, if it has stopped altogether or one of its streams has.
+func (e *embedded) look() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	reason := e.checkStreams()
+	e.stalled.Store(reason)
+	now := time.Now()
+	if e.server.JetStreamEnabled() && reason == nil {
+		if now.Sub(e.nextRestart) > maxRestartPause {
+			e.pauses.Reset()
+		}
+		return
+	}
+	if !e.hasRoom() || now.Before(e.nextRestart) {
+		return
+	}
+	e.nextRestart = now.Add(e.pauses.NextBackOff())
+	e.restart(reason)
+	e.noteLost()
+	e.stalled.Store(nil)
+}
+
+// checkStreams forgets lost streams that work again and returns what is wrong with one that has stopped, nil where none
+// has. A stream that could not write answers no writer any more, and says so in the server's health alone.
+func (e *embedded) checkStreams() (stalled *string) {
+	lost := map[string]bool{}
+	for _, problem := range e.problems() {
+		switch {
+		case e.lost[problem.Stream]:
+			lost[problem.Stream] = true
+		case stalled == nil:
+			stalled = &problem.Error
 		}
 	}
-	return nil
+	e.lost = lost
+	return stalled
+}
+
+// noteLost takes the streams that do not work right after a start for lost.
+func (e *embedded) noteLost() {
+	e.lost = map[string]bool{}
+	for _, problem := range e.problems() {
+		e.lost[problem.Stream] = true
+		e.logger.Error().Str("stream", problem.Stream).Str("reason", problem.Error).Msg("a stream of JetStream is lost")
+	}
+}
+
+func (e *embedded) problems() []server.HealthzError {
+	return slices.DeleteFunc(e.server.Healthz(&server.HealthzOptions{Details: true}).Errors, func(problem server.HealthzError) bool {
+		return problem.Type != server.HealthzErrorStream
+	})
 }
 
 func (e *embedded) restart(reason *string) {

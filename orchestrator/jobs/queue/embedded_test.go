@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,5 +68,42 @@ func TestStoppedStreamGoesOn(t *testing.T) {
 		if time.Now().After(until) {
 			t.Fatalf("the stream does not go on: %v", e.Ready())
 		}
+	}
+}
+
+// A stream that cannot be recovered, which no restart heals, keeps no others from their work.
+func TestLostStreamHoldsNothingUp(t *testing.T) {
+	folder := t.TempDir()
+	open := func() *Engine {
+		t.Helper()
+		e, err := Open(t.Context(), Config{Folder: folder}, zerolog.Nop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Close)
+		return e
+	}
+	e := open()
+	if _, err := NewFiles(t.Context(), e, "texts"); err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+	if err := os.Mkdir(filepath.Join(folder, "jetstream", "$G", "streams", "lost"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e = open()
+	e.embedded.look()
+	e.embedded.mu.Lock()
+	restarted := !e.embedded.nextRestart.IsZero()
+	e.embedded.mu.Unlock()
+	if err := e.Ready(); err != nil || restarted {
+		t.Errorf("after a look: restarted is %t, %v", restarted, err)
+	}
+	files, err := NewFiles(t.Context(), e, "texts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Write(t.Context(), Input, "a", strings.NewReader("text")); err != nil {
+		t.Error(err)
 	}
 }
