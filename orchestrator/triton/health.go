@@ -20,17 +20,17 @@ import (
 // only where the model has answered the probe before, which makes it proven. A sick model gets no calls until a probe is
 // answered.
 type health struct {
-	mu       sync.Mutex
-	known    time.Time // when the model was first called there
-	answered time.Time // the last answer, or the last probe that found the process living; before, known
-	doubtful bool      // an inference failed since then
-	sick     string    // why no calls go there, "" while it is well
-	since    time.Time // when it was last found sick
+	mu         sync.Mutex
+	firstCall  time.Time
+	lastAnswer time.Time // or the last probe that found the process living; before that, firstCall
+	doubtful   bool      // an inference failed since then
+	sick       string    // why no calls go there, "" while it is well
+	since      time.Time // when it was last found sick
 
 	probe    *pb.ModelInferRequest // nil before the first probe
 	tried    bool                  // a probe said something about the model
 	proven   bool                  // the model has answered the probe
-	unprobed bool                  // the model cannot be probed, or must not
+	noProbes bool                  // the model cannot be probed, or must not
 	probing  bool
 }
 
@@ -61,7 +61,7 @@ func (r *replica) health(model string) *health {
 	h, known := r.models.Load(model)
 	if !known {
 		now := time.Now()
-		h, _ = r.models.LoadOrStore(model, &health{known: now, answered: now})
+		h, _ = r.models.LoadOrStore(model, &health{firstCall: now, lastAnswer: now})
 	}
 	return h.(*health)
 }
@@ -73,7 +73,7 @@ func (r *replica) learn(model string, once bool, err error) (probe bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if once {
-		h.unprobed = true
+		h.noProbes = true
 	}
 	message := ""
 	if err != nil {
@@ -90,14 +90,14 @@ func (r *replica) learn(model string, once bool, err error) (probe bool) {
 		if h.sick != "" {
 			h.fall(h.sick)
 		}
-		return !h.unprobed
+		return !h.noProbes
 	}
 	return false
 }
 
 // well notes an answer. The caller holds the lock.
 func (h *health) well() {
-	h.answered = time.Now()
+	h.lastAnswer = time.Now()
 	h.doubtful = false
 	h.sick = ""
 }
@@ -118,7 +118,7 @@ func (r *replica) sickness(model string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	patience := sickProbed
-	if h.unprobed {
+	if h.noProbes {
 		patience = sickUnprobed
 	}
 	if time.Since(h.since) > patience {

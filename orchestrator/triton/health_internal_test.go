@@ -127,8 +127,8 @@ func TestVerdictsOfProbes(t *testing.T) {
 					test.call = nil
 				}
 			}
-			if (r.sickness("m") != "") != test.sick || h.unprobed != test.unprobed {
-				t.Errorf("%s: sick is %q, unprobed %t", name, r.sickness("m"), h.unprobed)
+			if (r.sickness("m") != "") != test.sick || h.noProbes != test.unprobed {
+				t.Errorf("%s: sick is %q, unprobed %t", name, r.sickness("m"), h.noProbes)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestForgetting(t *testing.T) {
 	c.pool.replicas.Store(&[]*replica{r})
 	r.learn("m", true, errKilled)
 	c.forget("m")
-	if r.sickness("m") != "" || r.health("m").unprobed {
+	if r.sickness("m") != "" || r.health("m").noProbes {
 		t.Error("the model's past is remembered")
 	}
 }

@@ -15,11 +15,11 @@ import (
 func (h *health) due() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.probing || h.unprobed {
+	if h.probing || h.noProbes {
 		return false
 	}
-	first := !h.tried && time.Since(h.known) >= idleProbe
-	if h.sick == "" && !h.doubtful && !first && time.Since(h.answered) < idleProbe {
+	first := !h.tried && time.Since(h.firstCall) >= idleProbe
+	if h.sick == "" && !h.doubtful && !first && time.Since(h.lastAnswer) < idleProbe {
 		return false
 	}
 	h.probing = true
@@ -33,30 +33,31 @@ func (h *health) ended(err error) (changed bool) {
 	h.probing = false
 	before := h.sick
 	switch verdictOf(err) {
-	case answered:
+	case probeAnswered:
 		h.proven = true
 		h.well()
-	case dead:
-		// The first probe of a model that was well may be what has killed it: it is not sent again.
-		h.unprobed = !h.tried && before == "" && !h.doubtful
+	case probeDead:
+		if !h.tried && before == "" && !h.doubtful { // the model was well: the probe may have killed it
+			h.noProbes = true
+		}
 		h.fall("its process has ended")
-	case failed:
+	case probeFailed:
 		switch {
 		case !h.proven: // the process lives, and may never answer such a request
 			h.well()
 		case before == "": // else a call may prove itself, sickProbed after the model was found sick
 			h.fall("it fails what it answered before")
 		}
-	case refused:
+	case probeRefused:
 		if h.proven { // another version takes other requests
 			h.proven = false
 			h.probe = nil
 			h.sick = ""
 		} else {
-			h.unprobed = true
+			h.noProbes = true
 		}
 		h.doubtful = false
-	case silent:
+	case probeSilent:
 		return false
 	}
 	h.tried = true
@@ -67,31 +68,31 @@ func (h *health) ended(err error) (changed bool) {
 type verdict int
 
 const (
-	answered verdict = iota
-	dead             // the model's process has ended
-	failed           // the model has failed, so its process lives
-	refused          // the server takes no such request
-	silent           // nothing: it came too late, or the server is away
+	probeAnswered verdict = iota
+	probeDead             // the model's process has ended
+	probeFailed           // the model has failed, so its process lives
+	probeRefused          // the server takes no such request
+	probeSilent           // nothing: it came too late, or the server is away
 )
 
 func verdictOf(err error) verdict {
 	message := status.Convert(err).Message()
 	switch code := status.Code(err); {
 	case err == nil:
-		return answered
+		return probeAnswered
 	case deadProcess(message):
-		return dead
+		return probeDead
 	case code == codes.InvalidArgument, code == codes.NotFound, code == codes.Unimplemented:
-		return refused
+		return probeRefused
 	case code == codes.Internal, code == codes.Unknown:
 		switch kindOfText(message, fault.Internal) { // errors inside a stream have no other code
 		case fault.Internal:
-			return failed
+			return probeFailed
 		case fault.Rejected, fault.NotFound:
-			return refused
+			return probeRefused
 		}
 	}
-	return silent
+	return probeSilent
 }
 
 // probeModels probes the models that need it.

@@ -39,16 +39,16 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, end(err)
 	}
-	var state atomic.Int32 // unread, then read or abandoned
+	var state atomic.Int32 // stateUnread, then one of the others
 	stop := context.AfterFunc(ctx, func() {
-		if state.CompareAndSwap(unread, abandoned) {
+		if state.CompareAndSwap(stateUnread, stateAbandoned) {
 			s.leave()
 			_ = end(fault.As(ctx.Err()))
 		}
 	})
 	return func(yield func(*Response, error) bool) {
-		if !state.CompareAndSwap(unread, read) {
-			if state.Load() == abandoned {
+		if !state.CompareAndSwap(stateUnread, stateRead) {
+			if state.Load() == stateAbandoned {
 				yield(nil, fault.As(ctx.Err()))
 			}
 			return
@@ -64,9 +64,9 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 
 // The states of a sequence. It is abandoned when the context ends before anyone reads it.
 const (
-	unread = iota
-	read
-	abandoned
+	stateUnread = iota
+	stateRead
+	stateAbandoned
 )
 
 // open starts a stream on a replica that gives a first response, trying two unless once is set.
