@@ -95,7 +95,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 			t.Errorf("%q: %s, want an error with %q", text, got, want)
 		}
 	}
-	if got := check(t, "--nats-url=nats://a:1,nats://user:secret:more/b@c:4222"); !strings.Contains(got, "nats-url: address 2") || strings.Contains(got, "secret") {
+	got := check(t, "--nats-url=nats://a:1,nats://user:secret:more/b@c:4222")
+	if !strings.Contains(got, "nats-url: address 2") || strings.Contains(got, "secret") {
 		t.Errorf("an address that cannot be read: %s", got)
 	}
 	if got := check(t, "--no-such-flag"); !strings.HasPrefix(got, "error: ") {

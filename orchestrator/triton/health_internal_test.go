@@ -18,6 +18,7 @@ import (
 var (
 	errKilled  = status.Error(codes.Internal, "Stub process 'm_0_0' is not healthy.")
 	errBroken  = status.Error(codes.Internal, "index out of range")
+	errLate    = status.FromContextError(context.DeadlineExceeded).Err()
 	errRefused = status.Error(codes.InvalidArgument, "unexpected inference input 'x' for model 'm'")
 )
 
@@ -105,7 +106,7 @@ func TestVerdictsOfProbes(t *testing.T) {
 		"takes no such request":                  {result: errRefused, unprobed: true},
 		"takes no such request, in a stream":     {result: status.Error(codes.Internal, "but missing required input(s)"), unprobed: true},
 		"takes no such request any more":         {before: []error{nil}, call: errBroken, result: errRefused},
-		"says nothing":                           {before: []error{nil}, call: errBroken, result: status.FromContextError(context.DeadlineExceeded).Err()},
+		"says nothing":                           {before: []error{nil}, call: errBroken, result: errLate},
 		"a stream without responses":             {before: []error{nil}, result: nil},
 		"a stream that is cut":                   {before: []error{nil}, result: io.EOF, sick: true},
 	} {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"testing"
 
@@ -37,16 +36,19 @@ func (s script) Generate(context.Context, Prompt) (iter.Seq2[Piece, error], erro
 func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 	var cancel context.CancelFunc
 	leave := func() { cancel() }
+	gone := fault.New(fault.Unavailable, "gone")
+	part := []Piece{{Text: "a"}}
+	whole := []Piece{{Text: "a", Finish: "length"}}
 	for name, test := range map[string]struct {
 		engine script
 		finish string
 		kind   fault.Kind // of the error, where there is no finish reason
 	}{
-		"complete":                        {engine: script{pieces: []Piece{{Text: "a"}}}, finish: "stop"},
-		"cut by the end of the context":   {engine: script{pieces: []Piece{{Text: "a"}}, then: leave}, kind: fault.Canceled},
-		"cut by an error":                 {engine: script{pieces: []Piece{{Text: "a"}}, err: fault.New(fault.Unavailable, "gone")}, kind: fault.Unavailable},
-		"an error after a finish reason":  {engine: script{pieces: []Piece{{Text: "a", Finish: "length"}}, err: errors.New("gone")}, finish: "length"},
-		"a context that ended after that": {engine: script{pieces: []Piece{{Text: "a", Finish: "length"}}, then: leave}, finish: "length"},
+		"complete":                        {engine: script{pieces: part}, finish: "stop"},
+		"cut by the end of the context":   {engine: script{pieces: part, then: leave}, kind: fault.Canceled},
+		"cut by an error":                 {engine: script{pieces: part, err: gone}, kind: fault.Unavailable},
+		"an error after a finish reason":  {engine: script{pieces: whole, err: gone}, finish: "length"},
+		"a context that ended after that": {engine: script{pieces: whole, then: leave}, finish: "length"},
 	} {
 		for _, choices := range []int{1, 2} {
 			var ctx context.Context

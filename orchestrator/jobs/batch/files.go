@@ -222,7 +222,7 @@ func (s *Service) mayAddFile(ctx context.Context, st *stores, caller string, siz
 		return fault.New(fault.Invalid, "There are %d files already, the most that a key may have: delete some first.", files)
 	}
 	if limit := st.engine.OwnerLimit(); caller != "" && bytes > limit {
-		return fault.New(fault.Invalid, "With this file the files of this key would take %d bytes of the %d that they may: delete some first.", bytes, limit)
+		return fault.New(fault.Invalid, "The files of this key would take %d bytes of the %d that they may: delete some first.", bytes, limit)
 	}
 	return nil
 }

@@ -30,8 +30,11 @@ const (
 	maxWatchPause = 10 * time.Second
 )
 
-// bodyGone is the error of a job whose body is not there.
-var bodyGone = []byte(`{"detail":"The body of the job is gone."}`)
+// bodyGone is the error of a job whose body is not there, as each API words it.
+var bodyGone = map[string][]byte{
+	latent: []byte(`{"detail":"The body of the job is gone."}`),
+	masked: []byte(`{"status":"failed","error":"The body of the job is gone."}`),
+}
 
 // errAgain has a task come again.
 var errAgain = errors.New("the search did not come to its end")
@@ -56,7 +59,7 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	run := &run{service: s, stores: st, record: r, closing: r.Status == Cancelling}
 	body, err := io.ReadAll(st.texts.Open(ctx, r.key()+".body", r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
-		return run.fail(ctx, bodyGone, nil)
+		return run.fail(ctx, bodyGone[r.API], nil)
 	}
 	if err != nil {
 		return err
