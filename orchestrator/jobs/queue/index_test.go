@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -84,5 +86,33 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 	stop()
 	if err := index.Each(ended, "", func(string, int) error { return nil }); err == nil {
 		t.Error("no error after the end of the context")
+	}
+}
+
+// A table that an earlier release made, with markers of a minute, keeps them as long as an index needs.
+func TestTableOfAnEarlierReleaseKeepsItsMarkersLongEnough(t *testing.T) {
+	ctx := t.Context()
+	e, err := Open(ctx, Config{Folder: t.TempDir()}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	earlier := jetstream.KeyValueConfig{Bucket: prefix + "_numbers", LimitMarkerTTL: time.Minute}
+	if _, err := e.js.CreateKeyValue(ctx, earlier); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewTable[number](ctx, e, "numbers"); err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := e.js.KeyValue(ctx, earlier.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := bucket.Status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := status.LimitMarkerTTL(); got != markerLife {
+		t.Errorf("markers last %v, want %v", got, markerLife)
 	}
 }

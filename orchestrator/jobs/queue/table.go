@@ -34,7 +34,7 @@ func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[R
 	found, err := e.js.KeyValue(ctx, bucket)
 	if err == nil {
 		e.spread(ctx, bucketStream+bucket)
-		return &Table[Record]{engine: e, bucket: found, sleep: Sleep}, nil
+		return &Table[Record]{engine: e, bucket: found, sleep: Sleep}, extendMarkers(ctx, e.js, found)
 	}
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, err
@@ -49,6 +49,19 @@ func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[R
 		return err
 	})
 	return t, err
+}
+
+// extendMarkers sets the marker lifetime of a bucket to markerLife if an earlier release made it with a shorter one: an Index
+// relies on it.
+func extendMarkers(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValue) error {
+	status, err := bucket.Status(ctx)
+	if err != nil || status.LimitMarkerTTL() >= markerLife {
+		return err
+	}
+	config := status.Config()
+	config.LimitMarkerTTL = markerLife
+	_, err = js.UpdateKeyValue(ctx, config)
+	return err
 }
 
 // Create adds a record, or returns ErrExists.
