@@ -5,7 +5,7 @@
 
 Structures are those of the PyPI package chemicals (MIT), which has them from PubChem (public domain), or are written here. Which names are
 common is said here.
-A name that the package has not, or whose SMILES RDKit does not read or that lacks its stereochemistry, is left out and told.
+A name that the package lacks, or whose SMILES RDKit cannot read, lacks its stereochemistry or is a radical, is left out and reported.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from rdkit import Chem
+from rdkit.Chem import Descriptors
 
 NAMES = """
 aspirin|acetylsalicylic acid; ibuprofen; paracetamol|acetaminophen; naproxen; diclofenac; ketoprofen; indomethacin; celecoxib; meloxicam; piroxicam
@@ -53,6 +54,8 @@ acrylamide; bisphenol a; ddt; glyphosate; atrazine; dieldrin; malathion; parathi
 """
 
 OTHERS = r"""
+CO methanol
+C1CCCCC1 cyclohexane
 Cc1ccc(cc1)-c1cc(nn1-c1ccc(cc1)S(N)(=O)=O)C(F)(F)F celecoxib
 Cc1cnc(NC(=O)C2=C(O)c3ccccc3S(=O)(=O)N2C)s1 meloxicam
 CN1CCC[C@H]1c1cccnc1 nicotine
@@ -123,7 +126,7 @@ CC(C)=CCC/C(C)=C/CO geraniol
 CC(C)=CCC/C(C)=C/C=O citral
 C=CC(=O)Nc1cc(Nc2nccc(n2)-c2cn(C)c3ccccc23)c(OC)cc1N(C)CCN(C)C osimertinib
 """
-"""Drugs that the package has not, with their structures as published (INN): formula and stereo descriptors were compared with those of the names."""
+"""Molecules that the package lacks or has wrong, with their structures as published (INN): formula and stereo descriptors were compared with those of the names."""
 
 
 def spoken(path: Path) -> dict[str, str]:
@@ -153,7 +156,7 @@ def main() -> None:
         names = [name.strip() for name in entry.split("|") if name.strip()]
         smiles = next((table[name] for name in names for table in tables if name in table), "")
         molecule = Chem.MolFromSmiles(smiles) if smiles else None
-        if molecule is None or unmarked(molecule) > 2:
+        if molecule is None or unmarked(molecule) > 2 or Descriptors.NumRadicalElectrons(molecule):
             missing += names[:1]
             continue
         lines.append("\t".join((Chem.MolToSmiles(molecule), *names)))
