@@ -12,6 +12,7 @@ manifest.json:
 entries     what is served: by entry its id and the SHA-256 of every file
 ids         by id and entry the digests of all files that it has stood for, in order, each with the reason why it answers as the
             one before did. A digest without a reason after the first one is an answer that changed under its id
+An entry that git does not track, such as an imported model, is left out unless it is named with --write.
 A digest is the SHA-256 of what `sha256sum` prints of an entry's files, sorted by name.
 """
 
@@ -21,6 +22,7 @@ import argparse
 import hashlib
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -54,6 +56,16 @@ def read_entries(repository: Path) -> dict[str, dict]:
     return found
 
 
+def is_untracked(entry: Path) -> bool:
+    """Whether an entry is in a git checkout but not one of its files: an operator's own model. Without git nothing is."""
+    command = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", "config.pbtxt"]
+    try:
+        answer = subprocess.run(command, cwd=entry, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return answer.startswith(("??", "!!"))
+
+
 def load(repository: Path) -> dict:
     """The manifest; an empty one if there is none."""
     file = repository / NAME
@@ -66,6 +78,8 @@ def problems(repository: Path) -> list[str]:
     entries, ids = manifest["entries"], manifest["ids"]
     lines = [f"{name}: the manifest has an entry that the repository has not" for name in sorted(set(entries) - set(found))]
     for name, now in found.items():
+        if name not in entries and is_untracked(repository / name):
+            continue
         if not now["id"]:
             lines.append(f"{name}: config.pbtxt has no parameter model_id")
             continue
@@ -95,7 +109,7 @@ def describe_changes(before: dict[str, str], now: dict[str, str]) -> str:
 
 
 def record(repository: Path, names: list[str], same_outputs: str = "") -> list[str]:
-    """Records entries (all if none is named) in the manifest and returns those that changed. Refused: an id would stand for
+    """Records entries (if none is named, all but untracked ones) in the manifest and returns those that changed. Refused: an id would stand for
     other outputs, or the repository has no such entry."""
     manifest, found = load(repository), read_entries(repository)
     if unknown := set(names) - set(found):
@@ -103,7 +117,7 @@ def record(repository: Path, names: list[str], same_outputs: str = "") -> list[s
     current = {entry["id"] for entry in manifest["entries"].values()}
     fresh = {entry["id"] for entry in found.values()} - set(manifest["ids"])
     updated = []
-    for name in names or found:
+    for name in names or [n for n in found if n in manifest["entries"] or not is_untracked(repository / n)]:
         now = found[name]
         if manifest["entries"].get(name) == now:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,17 @@ def test_an_id_that_stood_for_two_answers_cannot_be_served(repository: Path) -> 
     edited["ids"]["house/reader-v1"]["reader"].insert(0, {"digest": "0" * 64})
     (repository / manifest.NAME).write_text(json.dumps(edited))
     assert manifest.problems(repository) == ["reader: house/reader-v1 has stood for 2 sets of files that answer differently"]
+
+
+def test_models_that_git_does_not_track_are_left_out_unless_named(repository: Path) -> None:
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    entry(repository, "imported", "operator/model-v1")
+    assert manifest.problems(repository) == []
+    assert manifest.record(repository, []) == []
+    assert manifest.record(repository, ["imported"]) == ["imported"]
+    entry(repository, "imported", "operator/model-v1", b"other weights")
+    assert manifest.problems(repository) == ["imported: changed: 1/model.onnx, and the id is still operator/model-v1"]
+    entry(repository, "added", "house/added-v1")
+    subprocess.run(["git", "add", "added"], cwd=repository, check=True)
+    assert "added: not in the manifest" in manifest.problems(repository)
