@@ -74,3 +74,15 @@ func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 		}
 	}
 }
+
+// Choices are written in goroutines of their own, where a panic has no caller that contains it.
+func TestAPanicOfAChoiceIsAnError(t *testing.T) {
+	e := script{pieces: []Piece{{Text: "a"}}, then: func() { panic("an engine that panics") }}
+	var failure error
+	for _, err := range Answer(t.Context(), e, Prompt{Sampling: Sampling{N: 2}}) {
+		failure = err
+	}
+	if fault.KindOf(failure) != fault.Internal {
+		t.Errorf("error %v, want an internal one", failure)
+	}
+}

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"encoding/binary"
+	"math"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
@@ -19,15 +19,29 @@ func oneText(t triton.Tensor) (string, error) {
 	return string(values[0]), nil
 }
 
-// oneWhole returns the first whole number of a tensor, whatever its width and shape: the vLLM backend sends
-// num_input_tokens without dimensions. It is 0 where there is none.
-func oneWhole(t triton.Tensor) int {
-	raw := t.Raw()
-	switch {
-	case t.Datatype.Size() == 8 && len(raw) >= 8:
-		return int(binary.LittleEndian.Uint64(raw))
-	case t.Datatype.Size() == 4 && len(raw) >= 4:
-		return int(binary.LittleEndian.Uint32(raw))
+// tokenCount returns the first element of a tensor of integers of any width and shape (the vLLM backend sends
+// num_input_tokens without dimensions), or 0 if it is empty. A tensor of another type and a count that is none are Internal.
+func tokenCount(t triton.Tensor) (int, error) {
+	switch t.Datatype {
+	case triton.INT32:
+		return firstCount[int32](t)
+	case triton.UINT32:
+		return firstCount[uint32](t)
+	case triton.INT64:
+		return firstCount[int64](t)
+	case triton.UINT64:
+		return firstCount[uint64](t)
 	}
-	return 0
+	return 0, fault.New(fault.Internal, "tensor %s is %s, not a count of tokens", t.Name, t.Datatype)
+}
+
+func firstCount[T int32 | uint32 | int64 | uint64](t triton.Tensor) (int, error) {
+	values, err := triton.Values[T](t)
+	if err != nil || len(values) == 0 {
+		return 0, err
+	}
+	if n := values[0]; n < 0 || uint64(n) > math.MaxInt32 {
+		return 0, fault.New(fault.Internal, "tensor %s: %d is not a count of tokens", t.Name, n)
+	}
+	return int(values[0]), nil
 }

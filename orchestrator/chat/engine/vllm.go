@@ -121,9 +121,9 @@ func (v *vllm) piece(r *triton.Response, p Prompt) (piece Piece, err error) {
 		case vllmOutFinish:
 			piece.Finish, err = oneText(out)
 		case vllmOutInput:
-			piece.InputTokens = oneWhole(out)
+			piece.InputTokens, err = tokenCount(out)
 		case vllmOutOutput:
-			piece.Tokens = oneWhole(out)
+			piece.Tokens, err = tokenCount(out)
 		case vllmOutLogs:
 			var text string
 			if text, err = oneText(out); err == nil && p.Sampling.Logprobs != nil {

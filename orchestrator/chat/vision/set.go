@@ -48,7 +48,7 @@ func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(atOnce)
 	for i, source := range sources {
-		work.Go(func() error {
+		work.Go(fault.Guard(func() error {
 			img, err := s.load(ctx, source)
 			if err != nil {
 				return at(err, source.Place)
@@ -56,7 +56,7 @@ func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 			img.place = source.Place
 			s.images[i] = img
 			return nil
-		})
+		}))
 	}
 	return s, work.Wait()
 }

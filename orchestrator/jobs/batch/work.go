@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"retort/orchestrator/fault"
 	"retort/orchestrator/jobs/queue"
 )
 
@@ -164,7 +165,7 @@ func (s *Service) answerChunk(ctx context.Context, st *stores, r record, c chunk
 			return 0, errors.Join(err, asking.Wait())
 		}
 		l.text = bytes.Clone(l.text)
-		asking.Go(func() error {
+		asking.Go(fault.Guard(func() error {
 			ok, err := s.answerOnce(ctx, st, r, c, n, l, attempt)
 			mu.Lock()
 			defer mu.Unlock()
@@ -176,7 +177,7 @@ func (s *Service) answerChunk(ctx context.Context, st *stores, r record, c chunk
 				return nil
 			}
 			return err
-		})
+		}))
 	}
 	err = asking.Wait()
 	if err == nil && busy {
