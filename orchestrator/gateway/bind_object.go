@@ -3,8 +3,6 @@ package gateway
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
-	"sync"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/wire"
@@ -55,7 +53,7 @@ func (b *binder) member(v reflect.Value, layout *layout, seen []bool) error {
 		return b.mismatch(&wire.Mismatch{Rule: "extra_forbidden", Message: "Extra inputs are not permitted"})
 	}
 	seen[field.index] = true
-	if b.dec.PeekKind() == 'n' && !field.required {
+	if b.dec.PeekKind() == 'n' && (field.nullable || !field.required) {
 		return b.dec.SkipValue()
 	}
 	if field.oneOf != nil {
@@ -93,52 +91,44 @@ func (b *binder) literal(v reflect.Value, allowed []string) error {
 	return nil
 }
 
-// layout is what the tags of a struct type say.
-type layout struct {
-	fields map[string]member
-	order  []string
-	open   bool
-}
-
-// member is a field of a struct as its tags describe it.
-type member struct {
-	index    int
-	required bool
-	sparse   bool     // its items may be null
-	oneOf    []string // nil for any value
-}
-
-var layouts sync.Map // reflect.Type → *layout
-
-func layoutOf(t reflect.Type) *layout {
-	if known, ok := layouts.Load(t); ok {
-		return known.(*layout)
+// mapping decodes an object into a map of texts to one type. A null value is the zero value, as for encoding/json.
+func (b *binder) mapping(v reflect.Value) error {
+	if b.dec.PeekKind() != '{' {
+		return b.mismatch(wire.NotObject.At())
 	}
-	l := &layout{fields: map[string]member{}}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tag := f.Tag.Get("bind")
-		l.open = l.open || tag == "open"
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" || name == "-" {
-			continue
+	if _, err := b.dec.ReadToken(); err != nil {
+		return err
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for b.dec.PeekKind() != '}' {
+		name, err := b.dec.ReadToken()
+		if err != nil {
+			return err
 		}
-		l.order = append(l.order, name)
-		l.fields[name] = member{
-			index:    i,
-			required: strings.Contains(tag, "required"),
-			sparse:   strings.Contains(tag, "sparse"),
-			oneOf:    allowed(f.Tag),
+		b.path = append(b.path, name.String())
+		if err := b.entry(v); err != nil {
+			return err
 		}
+		b.path = b.path[:len(b.path)-1]
 	}
-	layouts.Store(t, l)
-	return l
+	_, err := b.dec.ReadToken()
+	return err
 }
 
-// allowed reads the tag `oneof:"float base64"`.
-func allowed(tag reflect.StructTag) []string {
-	if set, ok := tag.Lookup("oneof"); ok {
-		return strings.Fields(set)
+// entry decodes the value whose key ends b.path into a map, or skips one that comes after too many problems.
+func (b *binder) entry(v reflect.Value) error {
+	if b.problems.Full() {
+		return b.dec.SkipValue()
 	}
+	value := reflect.New(v.Type().Elem()).Elem()
+	if b.dec.PeekKind() == 'n' {
+		if err := b.dec.SkipValue(); err != nil {
+			return err
+		}
+	} else if err := b.value(value); err != nil {
+		return err
+	}
+	key := reflect.ValueOf(b.path[len(b.path)-1].(string)).Convert(v.Type().Key())
+	v.SetMapIndex(key, value)
 	return nil
 }

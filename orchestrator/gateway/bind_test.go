@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,9 +24,11 @@ type person struct {
 	Home    struct {
 		Street string `json:"street" bind:"required"`
 	} `json:"home"`
-	Any   any     `json:"any"`
-	Color string  `json:"color" oneof:"red blue"`
-	Tint  *string `json:"tint" oneof:"dark light"`
+	Any    any                   `json:"any"`
+	Labels map[string]string     `json:"labels"`
+	Counts map[string][]wire.Int `json:"counts"`
+	Color  string                `json:"color" oneof:"red blue"`
+	Tint   *string               `json:"tint" oneof:"dark light"`
 }
 
 func TestBind(t *testing.T) {
@@ -60,6 +63,13 @@ func TestBind(t *testing.T) {
 		{`{"name":"a","color":"green","tint":5}`, "literal_error @ color; literal_error @ tint"},
 		{`{"name":"a","color":null,"age":null,"aliases":null,"count":null,"rows":null,"home":null,"tint":null}`, ""},
 		{`{"name":"a","other":1}`, "extra_forbidden @ other"},
+		{`{"name":"a","labels":{"a":"x","b":null},"counts":{"c":[1,"2"]}}`, ""},
+		{`{"name":"a","labels":["a"]}`, "dict_type @ labels"},
+		{`{"name":"a","labels":{"a":"x","a":"y"}}`, "json_invalid @ labels.a"},
+		{`{"name":"a","age":"x","labels":{"a":1,"b":"x","c":[{}]},"other":1}`,
+			"int_type @ age; string_type @ labels.a; string_type @ labels.c; extra_forbidden @ other"},
+		{`{"name":"a","counts":{"c":[1,"x"]}}`, "int_parsing @ counts.c[1]"},
+		{`{"age":"x","any":{"k":[1e400]},"other":1}`, "int_type @ age; finite_number @ any; extra_forbidden @ other; missing @ name"},
 		{`{"name":"a","name":"b"}`, "json_invalid @ name"},
 		{"{\"name\":\"a\xff\"}", "json_invalid @ name"},
 		{"{\"name\":\"a\x00\"}", "json_invalid @ name"},
@@ -71,6 +81,77 @@ func TestBind(t *testing.T) {
 			t.Errorf("Bind(%.80s) = %s, want %s", test.body, got, test.want)
 		}
 	}
+}
+
+// A required member that is nullable has to be there; null leaves its default.
+func TestBindNullable(t *testing.T) {
+	type request struct {
+		Seeds wire.Strings `json:"seeds" bind:"required,nullable"`
+	}
+	for body, want := range map[string]string{
+		`{"seeds":null}`: "", `{"seeds":"a"}`: "", `{}`: "missing @ seeds", `{"seeds":5}`: "string_type @ seeds",
+	} {
+		var r request
+		if got := describe(Bind([]byte(body), &r)); got != want {
+			t.Errorf("Bind(%s) = %s, want %s", body, got, want)
+		}
+	}
+}
+
+// An endpoint whose request has a tag or a type that Bind has no rules for is not made.
+func TestEndpointsOfWrongRequests(t *testing.T) {
+	for want, build := range map[string]func(){
+		`Name: unknown word "requird" in tag bind`: of[struct {
+			Name string `json:"name" bind:"requird"`
+		}],
+		`unknown word " sparse" in tag bind`: of[struct {
+			Name []string `json:"name" bind:"required, sparse"`
+		}],
+		`unknown word "" in tag bind`: of[struct {
+			Name string `json:"name" bind:""`
+		}],
+		`bind:"nullable" needs "required"`: of[struct {
+			Name string `json:"name" bind:"nullable"`
+		}],
+		`bind:"sparse" needs a list, not string`: of[struct {
+			Name string `json:"name" bind:"sparse"`
+		}],
+		`bind:"open" belongs to a field named _`: of[struct {
+			Name string `json:"name" bind:"open"`
+		}],
+		`oneof needs texts and a field of texts, not int`: of[struct {
+			Name int `json:"name" oneof:"1 2"`
+		}],
+		`.rows: a uint8 cannot be bound`: of[struct {
+			Rows [][]uint8 `json:"rows"`
+		}],
+		`the keys of an object are texts, not int`: of[struct {
+			Rows map[int]string `json:"rows"`
+		}],
+		`.inner: no JSON value is a error`: of[struct {
+			Inner error `json:"inner"`
+		}],
+		`unknown word "deep" in tag bind`: of[struct {
+			Rows []map[string]*struct {
+				Name string `json:"name" bind:"deep"`
+			} `json:"rows"`
+		}],
+	} {
+		if got := panicOf(build); !strings.Contains(got, want) {
+			t.Errorf("panic %q, want %q", got, want)
+		}
+	}
+}
+
+// of makes endpoints whose request is a Req.
+func of[Req any]() {
+	JSON(func(context.Context, Req) (any, error) { return nil, nil })
+}
+
+func panicOf(f func()) (text string) {
+	defer func() { text = fmt.Sprint(recover()) }()
+	f()
+	return ""
 }
 
 func describe(err error) string {

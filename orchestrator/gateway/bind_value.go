@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -33,14 +34,30 @@ func (b *binder) value(v reflect.Value) error {
 		return b.integer(v)
 	case reflect.Float32, reflect.Float64:
 		return b.float(v)
-	default: // any and json.RawMessage-like types take what comes
-		raw, err := b.dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(raw, v.Addr().Interface())
+	case reflect.Map:
+		return b.mapping(v)
+	case reflect.Interface:
+		return b.anything(v)
+	default:
+		panic(fmt.Sprintf("gateway: a %v cannot be bound", v.Type())) // see mustBind
 	}
 }
+
+// anything decodes a value of any JSON type. Of valid JSON only numbers beyond the range of a float64 do not fit.
+func (b *binder) anything(v reflect.Value) error {
+	raw, err := b.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(raw, v.Addr().Interface()) != nil {
+		v.SetZero()
+		b.report(notFinite.At(), raw)
+	}
+	return nil
+}
+
+// notFinite is a number that a floating-point type has no value for.
+var notFinite = wire.Mismatch{Rule: "finite_number", Message: "Input should be a finite number"}
 
 // pointer sets v to a new value unless that did not fit.
 func (b *binder) pointer(v reflect.Value) error {
@@ -132,7 +149,7 @@ func (b *binder) float(v reflect.Value) error {
 	}
 	f, err := strconv.ParseFloat(string(raw), v.Type().Bits())
 	if err != nil {
-		b.report(&wire.Mismatch{Rule: "finite_number", Message: "Input should be a finite number"}, raw)
+		b.report(notFinite.At(), raw)
 		return nil
 	}
 	v.SetFloat(f)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
@@ -23,8 +24,10 @@ type FromHeaders interface {
 }
 
 // JSON is an endpoint that answers a JSON object with a JSON value: it reads the body, decodes it within the bounds,
-// validates, takes a permit, calls the use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy.
+// validates, takes a permit, calls the use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy. It
+// panics where Bind has no rules for Req.
 func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...Bound) fiber.Handler {
+	mustBind(reflect.TypeFor[Req]())
 	return func(c *fiber.Ctx) error {
 		req, err := receive[Req](c, bounds)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -72,13 +73,14 @@ func (e *Ending) Unwrap() error { return e.Err }
 const pulse = 10 * time.Second
 
 // JSONOrStream is an endpoint that answers in one piece or, when wants says so, as server-sent events. What fails
-// before the first event is answered with its status like any other request.
+// before the first event is answered with its status like any other request. It panics where Bind has no rules for Req.
 func JSONOrStream[Req, Res any](
 	wants func(Req) bool,
 	whole func(context.Context, Req) (Res, error),
 	stream func(context.Context, Req, *Events) error,
 	bounds ...Bound,
 ) fiber.Handler {
+	mustBind(reflect.TypeFor[Req]())
 	return func(c *fiber.Ctx) error {
 		req, err := receive[Req](c, bounds)
 		if err != nil {

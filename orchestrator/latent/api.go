@@ -75,7 +75,7 @@ type Generate struct {
 	// Beyond the published API.
 
 	// Objective takes the place of PropertyName: the same member as of the masked API.
-	Objective *objective.Spec `json:"objective" bind:"nullable"`
+	Objective *objective.Spec `json:"objective"`
 	// Shared makes the seeds one population of one search. The answer is one list, as for one seed.
 	Shared bool `json:"shared"`
 	// Evaluated adds all molecules that were scored to the answer.

@@ -33,9 +33,9 @@ type Request struct {
 	// Beyond the published API.
 
 	// Objective takes the place of Scoring: the same member as of the latent API.
-	Objective *objective.Spec `json:"objective" bind:"nullable"`
+	Objective *objective.Spec `json:"objective"`
 	// Smi are molecules that the rounds start from, in place of a first generation.
-	Smi wire.Strings `json:"smi" bind:"nullable"`
+	Smi wire.Strings `json:"smi"`
 	// Checkpoints adds to a stream an event at the end of each round with what has been found, to go on from with Smi.
 	Checkpoints wire.Bool `json:"checkpoints"`
 	// Evaluated adds all molecules that were scored to the answer.

@@ -8,7 +8,7 @@ type Describe struct {
 	// Template has the fragments that the others contain, as the masked API takes it: they are marked. Masks say nothing.
 	Template string `json:"template"`
 	// Draw asks for drawings.
-	Draw *Draw `json:"draw" bind:"nullable"`
+	Draw *Draw `json:"draw"`
 }
 
 // Draw tells how molecules are drawn.
