@@ -55,7 +55,7 @@ func (a *application) openAIRoutes(app *fiber.App) {
 
 // unknownURL answers what has no route below the base address.
 func unknownURL(c *fiber.Ctx) error {
-	return refuseOpenAI(c, fault.New(fault.NotFound, "Unknown request URL: %s %s.", c.Method(), fault.Clip(c.Path())))
+	return refuseOpenAI(c, fault.Missing(fault.Route, "Unknown request URL: %s %s.", c.Method(), fault.Clip(c.Path())))
 }
 
 // forOpenAI serves a request of a client of OpenAI's.
@@ -95,7 +95,7 @@ func (a *application) retrieveModel(c *fiber.Ctx) error {
 			}
 		}
 	}
-	return refuseOpenAI(c, fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id)).Under("model"))
+	return refuseOpenAI(c, fault.Missing(fault.Model, "The model `%s` does not exist.", fault.Clip(id)).Under("model"))
 }
 
 // modelCards are the models of all APIs that can be served now, in the order of the APIs.

@@ -25,7 +25,7 @@ const (
 	Rejected
 	// TooLarge is a body above the size limit of its API.
 	TooLarge
-	// NotFound names a model or a route that does not exist.
+	// NotFound is a request for what does not exist: Error.Subject says what kind of thing.
 	NotFound
 	// Method is a known route asked with the wrong HTTP method.
 	Method
@@ -53,9 +53,25 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
+// Subject is the kind of thing that a NotFound is about: clients of some APIs tell these apart by a code.
+type Subject string
+
+// The subjects.
+const (
+	Route  Subject = "route"
+	Model  Subject = "model"
+	File   Subject = "file"
+	Batch  Subject = "batch"
+	Job    Subject = "job"
+	Result Subject = "result" // of a job
+	Cursor Subject = "cursor" // the item of a list after which a page begins
+)
+
 // Error is one failure. The zero Kind is Internal.
 type Error struct {
 	Kind Kind
+	// Subject is what a NotFound has not found: see Missing.
+	Subject Subject
 	// Message is written for the caller. For Internal it is written for the log and replaced at the door.
 	Message string
 	// Path locates an Invalid field in the request body: names and indexes from the outside in, such as {"passages", 3,
@@ -119,6 +135,11 @@ func (e *Error) Under(steps ...any) *Error {
 // New returns an error of a kind.
 func New(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Missing returns a NotFound about a subject.
+func Missing(subject Subject, format string, args ...any) *Error {
+	return &Error{Kind: NotFound, Subject: subject, Message: fmt.Sprintf(format, args...)}
 }
 
 // Wrap returns an error of a kind with its cause.

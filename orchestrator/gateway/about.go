@@ -91,5 +91,5 @@ func (g *Gateway) entry(id string) (any, error) {
 }
 
 func noModel(id string) *fault.Error {
-	return fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id))
+	return fault.Missing(fault.Model, "The model `%s` does not exist.", fault.Clip(id))
 }

@@ -221,7 +221,7 @@ func (g *Gateway) classify(err error) *fault.Error {
 func fromFiber(err *fiber.Error) *fault.Error {
 	switch err.Code {
 	case fiber.StatusNotFound:
-		return fault.New(fault.NotFound, "Not Found")
+		return fault.Missing(fault.Route, "Not Found")
 	case fiber.StatusMethodNotAllowed:
 		return fault.New(fault.Method, "Method Not Allowed")
 	case fiber.StatusRequestEntityTooLarge:

@@ -27,12 +27,11 @@ type OpenAIProblem struct {
 func WordForOpenAI(f *fault.Error) (status int, body OpenAIError) {
 	status = StatusOf(f.Kind)
 	body.Error = OpenAIProblem{Message: f.Summary(), Type: openAIType(status)}
-	code := openAICode(f)
-	if code != "" {
+	if code := openAICode(f); code != "" {
 		body.Error.Code = &code
 	}
 	field := f.Field()
-	if code == unknownModel {
+	if f.Subject == fault.Model {
 		field = "model"
 	}
 	if field != "" {
@@ -51,17 +50,14 @@ func openAIType(status int) string {
 	return "invalid_request_error"
 }
 
-// unknownModel is the code of a request that names a model that is not there.
-const unknownModel = "model_not_found"
-
 // openAICode is "" for none.
 func openAICode(f *fault.Error) string {
 	switch {
 	case f.Kind == fault.Unauthorized:
 		return "invalid_api_key"
-	case f.Kind == fault.NotFound && strings.Contains(f.Message, "model"):
-		return unknownModel
-	case f.Kind == fault.NotFound || f.Kind == fault.Method:
+	case f.Subject == fault.Model:
+		return "model_not_found"
+	case f.Subject == fault.Route || f.Kind == fault.Method:
 		return "unknown_url"
 	case f.Kind != fault.Invalid || f.Rule == "":
 		return ""

@@ -179,7 +179,7 @@ func (c *Catalog[T]) Find(id string) (item T, err error) {
 		return item, &fault.Error{Kind: fault.Unavailable, Message: "Service is not ready: " + reason + ".", RetryAfter: time.Second}
 	}
 	if !ok {
-		return item, fault.New(fault.NotFound, "The model `%s` does not exist.", fault.Clip(id))
+		return item, fault.Missing(fault.Model, "The model `%s` does not exist.", fault.Clip(id))
 	}
 	return item, nil
 }

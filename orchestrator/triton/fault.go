@@ -105,6 +105,9 @@ func newFault(kind fault.Kind, message string, cause error) error {
 		}
 	}
 	f := &fault.Error{Kind: kind, Message: message}
+	if kind == fault.NotFound {
+		f.Subject = fault.Model // Triton has nothing else that a request names
+	}
 	if kind == fault.Unavailable && known(message) == nil {
 		f.Message = "the inference server is not available"
 		f.Err = cause

@@ -121,7 +121,7 @@ func (s *Service) batch(ctx context.Context, st *stores, caller, id string) (rec
 			return r, trouble(err)
 		}
 	}
-	return record{}, fault.New(fault.NotFound, "No batch found with id '%s'.", fault.Clip(id)).Under("id")
+	return record{}, fault.Missing(fault.Batch, "No batch found with id '%s'.", fault.Clip(id)).Under("id")
 }
 
 func (s *Service) retrieve(ctx context.Context, caller, id string) (Batch, error) {

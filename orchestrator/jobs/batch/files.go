@@ -238,7 +238,7 @@ func (s *Service) file(ctx context.Context, st *stores, caller, id, field string
 			return fileRecord{}, trouble(err)
 		}
 	}
-	return fileRecord{}, fault.New(fault.NotFound, "No such File object: %s", fault.Clip(id)).Under(field)
+	return fileRecord{}, fault.Missing(fault.File, "No such File object: %s", fault.Clip(id)).Under(field)
 }
 
 // plainID says whether a text may be an id of ours, and so a part of a record's key.
@@ -349,7 +349,7 @@ func paged[Item any](items []Item, q query, usual, most int, about func(Item) (c
 	if q.after != "" {
 		at := slices.IndexFunc(items, func(i Item) bool { _, id := about(i); return id == q.after })
 		if at < 0 {
-			return page, fault.New(fault.NotFound, "There is nothing with the id %s in this list.", fault.Clip(q.after)).Under("after")
+			return page, fault.Missing(fault.Cursor, "There is nothing with the id %s in this list.", fault.Clip(q.after)).Under("after")
 		}
 		items = items[at+1:]
 	}

@@ -56,14 +56,8 @@ func asked(l gateway.Lookup) query {
 	return query{after: l.Query("after"), limit: l.Query("limit"), order: l.Query("order"), purpose: l.Query("purpose")}
 }
 
-// RenderFault words a failure as OpenAI does. A file or batch that is not there is no unknown route.
-func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
-	status, said := gateway.WordForOpenAI(f)
-	if f.Kind == fault.NotFound && len(f.Path) > 0 {
-		said.Error.Code = nil
-	}
-	return status, said
-}
+// RenderFault words a failure as OpenAI does.
+func (s *Service) RenderFault(f *fault.Error) (status int, body any) { return gateway.WordForOpenAI(f) }
 
 // Health returns what every API here answers.
 func (s *Service) Health() (ready, live any) {

@@ -84,9 +84,9 @@ func (s *Service) result(ctx context.Context, api, caller, id string) (record, i
 	case err != nil:
 		return r, nil, err
 	case !r.Status.ended():
-		return r, nil, fault.New(fault.NotFound, "The job has not ended, so that there is no result yet: it is %s.", r.Status)
+		return r, nil, fault.Missing(fault.Result, "The job has not ended, so that there is no result yet: it is %s.", r.Status)
 	case !r.HasResult:
-		return r, nil, fault.New(fault.NotFound, "The job has no result: it is %s.", r.Status)
+		return r, nil, fault.Missing(fault.Result, "The job has no result: it is %s.", r.Status)
 	}
 	return r, st.texts.Open(ctx, r.key()+".result", r.ResultSize), nil
 }

@@ -114,7 +114,7 @@ func trouble(err error) error {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, queue.ErrNone):
-		return fault.New(fault.NotFound, "There is no such job.")
+		return fault.Missing(fault.Job, "There is no such job.")
 	case errors.Is(err, queue.ErrFull):
 		return &fault.Error{Kind: fault.Unavailable, Message: "The storage of jobs is full, try again later.", RetryAfter: time.Minute, Err: err}
 	}

@@ -1,0 +1,41 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/fault"
+)
+
+// The code and param of what is not there follow from its kind, whatever the names in the message are.
+func TestWordForOpenAIOfWhatIsMissing(t *testing.T) {
+	for _, test := range []struct {
+		fault       *fault.Error
+		code, param string
+	}{
+		{fault.Missing(fault.Model, "The model `file-1` does not exist."), "model_not_found", "model"},
+		{fault.Missing(fault.Model, "no file of it").Under("model"), "model_not_found", "model"},
+		{fault.Missing(fault.Route, "Unknown request URL: POST /v1/models."), "unknown_url", ""},
+		{fromFiber(fiber.NewError(fiber.StatusNotFound, "Cannot GET /v1/models/x")), "unknown_url", ""},
+		{fault.New(fault.Method, "Method Not Allowed"), "unknown_url", ""},
+		{fault.Missing(fault.File, "No such File object: model-1").Under("id"), "", "id"},
+		{fault.Missing(fault.File, "No such File object: model-1").Under("input_file_id").Clipped(), "", "input_file_id"},
+		{fault.Missing(fault.Batch, "No batch found with id 'model'.").Under("id"), "", "id"},
+		{fault.Missing(fault.Job, "There is no such job."), "", ""},
+		{fault.Missing(fault.Cursor, "There is nothing with the id model in this list.").Under("after"), "", "after"},
+	} {
+		status, body := WordForOpenAI(test.fault)
+		code, param := text(body.Error.Code), text(body.Error.Param)
+		if status < 404 || code != test.code || param != test.param {
+			t.Errorf("%s: %d, code %q, param %q, want %q, %q", test.fault.Message, status, code, param, test.code, test.param)
+		}
+	}
+}
+
+func text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
