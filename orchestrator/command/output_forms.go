@@ -9,11 +9,13 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"retort/chem"
 )
 
-// jsonl writes an object a line, its members in the order of the fields.
+// jsonl writes an object a line, its members in the order of the fields. Each byte of the input that is not UTF-8 becomes
+// U+FFFD.
 type jsonl struct{ to *bufio.Writer }
 
 func (w *jsonl) write(r Record) error {
@@ -26,25 +28,39 @@ func (w *jsonl) write(r Record) error {
 		if v, ok := value.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 			value = nil
 		}
+		name, err := plainJSON(f.Name)
+		if err != nil {
+			return err
+		}
 		text, err := plainJSON(value)
 		if err != nil {
 			return err
 		}
-		line = append(line, fmt.Sprintf("%q:", f.Name)...)
+		line = append(line, name...)
+		line = append(line, ':')
 		line = append(line, text...)
 	}
 	_, err := w.to.Write(append(line, "}\n"...))
 	return err
 }
 
-// plainJSON leaves <, > and & of SMILES and texts as they are.
+// plainJSON encodes a value as valid UTF-8. It leaves <, > and & of SMILES and texts as they are.
 func plainJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return bytes.TrimSpace(b.Bytes()), err
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSpace(b.Bytes())
+	if !utf8.Valid(text) { // a member of the input, which is copied as it is
+		text = []byte(validUTF8(string(text)))
+	}
+	return text, nil
 }
+
+// validUTF8 replaces each byte that is not UTF-8 with U+FFFD, as encoding/json does.
+func validUTF8(text string) string { return string([]rune(text)) }
 
 func (w *jsonl) flush() error { return w.to.Flush() }
 

@@ -34,7 +34,8 @@ func (j *job) same(row Row) bool {
 	if row.SDF || row.JSON != nil {
 		return true // records have other texts
 	}
-	return strings.TrimSpace(shown(row.label())) == strings.TrimSpace(shown(j.sink.done.input))
+	// Of the input a JSONL file has only what is UTF-8.
+	return strings.TrimSpace(shown(validUTF8(row.label()))) == strings.TrimSpace(shown(validUTF8(j.sink.done.input)))
 }
 
 // settle answers the rows that can be read. Where a batch is refused for one of its rows, its halves are asked.
