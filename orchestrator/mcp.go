@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"retort/orchestrator/chat"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/mcp"
 )
@@ -21,7 +22,7 @@ func (a *application) openMCP() error {
 	if !a.config.MCP {
 		return nil
 	}
-	service, err := mcp.New(a.life, version, a.ask, a.modelsOf, a.logger)
+	service, err := mcp.New(a.life, version, a.ask, a.readers, a.logger)
 	if err != nil {
 		return err
 	}
@@ -44,11 +45,8 @@ func (a *application) ask(ctx context.Context, api, method, path string, body []
 	return g.Ask(ctx, method, path, body)
 }
 
-// modelsOf lists the public ids of the models that an API serves now.
-func (a *application) modelsOf(api string) []string {
-	g, ok := a.gateway(api)
-	if !ok {
-		return nil
-	}
-	return g.API().Models()
+// readers lists the public ids of the chat models that take images.
+func (a *application) readers() []string {
+	g, _ := a.gateway("chat")
+	return g.API().(*chat.Service).ImageModels()
 }

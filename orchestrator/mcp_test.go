@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/inferencepb"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -24,29 +27,9 @@ func TestAskingAnAPIEndsWithItsCaller(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	server := tritontest.Start(t, slow)
-	var cli commands
-	parser, err := newParser(&cli)
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--discovery=50ms", "--no-jobs"}
-	for _, s := range services {
-		args = append(args, "--"+s.name+"-port=0")
-	}
-	if _, err := parser.Parse(args); err != nil {
-		t.Fatal(err)
-	}
 	var out console
-	a, err := build(&cli.Config, zerolog.New(&out), &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.close()
-	for until := time.Now().Add(10 * time.Second); len(a.modelsOf("embedding")) == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("no model")
-		}
-	}
+	a := assemble(t, server, &out)
+	awaitModels(t, a, "embedding", 1)
 	caller, leave := context.WithCancel(t.Context())
 	answered := make(chan int, 1)
 	go func() {
@@ -65,5 +48,57 @@ func TestAskingAnAPIEndsWithItsCaller(t *testing.T) {
 	}
 	if log := out.String(); !strings.Contains(log, `"path":"/embed","status":499`) {
 		t.Errorf("not logged as the API's: %s", log)
+	}
+}
+
+// read_drawing asks a model that takes images, wherever models that take none stand in the list.
+func TestReadersTakeImages(t *testing.T) {
+	var models []tritontest.Model
+	for id, images := range map[string]string{"lab/a-writer": "0", "lab/b-reader": "1", "lab/c-writer": "0", "lab/d-reader": "2"} {
+		config := tritontest.ConfigFile(t, "chat/testdata/models/scripted_llmapi/config.pbtxt")
+		config.Name = path.Base(id)
+		config.Parameters["model_id"] = &inferencepb.ModelParameter{StringValue: id}
+		config.Parameters["max_images"] = &inferencepb.ModelParameter{StringValue: images}
+		models = append(models, tritontest.Model{Name: config.Name, Config: config})
+	}
+	var out console
+	a := assemble(t, tritontest.Start(t, models...), &out)
+	awaitModels(t, a, "chat", len(models))
+	if got := a.readers(); !slices.Equal(got, []string{"lab/b-reader", "lab/d-reader"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// assemble builds the program in front of a Triton. It listens and serves nothing.
+func assemble(t *testing.T, server *tritontest.Server, out *console) *application {
+	t.Helper()
+	var cli commands
+	parser, err := newParser(&cli)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--discovery=50ms", "--no-jobs"}
+	for _, s := range services {
+		args = append(args, "--"+s.name+"-port=0")
+	}
+	if _, err := parser.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	a, err := build(&cli.Config, zerolog.New(out), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.close)
+	return a
+}
+
+// awaitModels returns when an API serves that many models.
+func awaitModels(t *testing.T, a *application, api string, count int) {
+	t.Helper()
+	g, _ := a.gateway(api)
+	for until := time.Now().Add(10 * time.Second); len(g.API().Models()) < count; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%d of %d models", len(g.API().Models()), count)
+		}
 	}
 }

@@ -14,8 +14,9 @@ import (
 // maxParts is how many parts a message may have: each becomes a Go struct, many times the bytes of its text.
 const maxParts = 1024
 
-// ReadParts decodes the content of a message that is a list, each element with decode. The error is a *wire.Mismatch
-// for what is not of the documented form, and for a list that is too long.
+// ReadParts decodes the content of a message that is a list, each element with decode. The places of images, which decode
+// gives within their part, are continued to the list: see Placed. The error is a *wire.Mismatch for what is not of the
+// documented form, and for a list that is too long.
 func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
 	if value.Kind() != '[' {
 		return nil, &wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string or a list of content parts"}
@@ -37,6 +38,9 @@ func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mi
 		if mismatch != nil {
 			mismatch.Path = append([]any{i}, mismatch.Path...)
 			return nil, mismatch
+		}
+		if part.Image != nil {
+			part.Image.Place = append([]any{i}, part.Image.Place...)
 		}
 		parts = append(parts, part)
 	}

@@ -9,6 +9,8 @@ import (
 type Conversation struct {
 	Model    string // public id
 	Messages []Message
+	// Field is the member of the body that has the conversation: refusals of all of it name it.
+	Field string
 	// Prompt is a finished prompt in the place of messages, nil for none.
 	Prompt   *string
 	Sampling engine.Sampling
@@ -26,6 +28,7 @@ type Conversation struct {
 type Message struct {
 	Role  string // "system", "user" or "assistant"
 	Parts []Part // in their order
+	Place []any  // of the message in the body, as the path of a fault
 }
 
 // Part is a text or an image.

@@ -1,15 +1,31 @@
 package chat
 
-import "retort/orchestrator/chat/vision"
+import (
+	"slices"
 
-// imagesOf are the images of a conversation, each with its place in the request.
+	"retort/orchestrator/chat/vision"
+)
+
+// Placed returns parts with their images' places, which ReadParts gives from the list of parts on, continued to the body:
+// path is where the list stands.
+func Placed(parts []Part, path ...any) []Part {
+	placed := slices.Clone(parts)
+	for i, part := range placed {
+		if part.Image != nil {
+			source := *part.Image
+			source.Place = slices.Concat(path, source.Place)
+			placed[i].Image = &source
+		}
+	}
+	return placed
+}
+
+// imagesOf are the images of a conversation.
 func imagesOf(messages []Message) (all []vision.Source) {
-	for i, message := range messages {
-		for j, part := range message.Parts {
+	for _, message := range messages {
+		for _, part := range message.Parts {
 			if part.Image != nil {
-				source := *part.Image
-				source.Place = []any{"messages", i, "content", j}
-				all = append(all, source)
+				all = append(all, *part.Image)
 			}
 		}
 	}

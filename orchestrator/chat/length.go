@@ -14,7 +14,7 @@ func (m *Model) fit(p *engine.Prompt, images int) error {
 	room := m.MaxLength
 	if m.tokenizer != nil {
 		if m.surelyTooLong(p.Text) {
-			return Refuse(nil, []any{"messages"}, "This model's maximum context length is %d tokens. However, you requested more than %d tokens in the messages. "+
+			return Refuse(nil, []any{p.Field}, "This model's maximum context length is %d tokens. However, you requested more than %d tokens in the messages. "+
 				"Please reduce the length of the messages.", m.MaxLength, m.MaxLength)
 		}
 		p.InputTokens = m.count(p.Text) + images*m.ImageTokens
@@ -22,9 +22,9 @@ func (m *Model) fit(p *engine.Prompt, images int) error {
 	}
 	switch {
 	case room < 1 && wanted == nil:
-		return engine.TooLong(m.MaxLength, p.InputTokens, 0)
+		return engine.TooLong(p.Field, m.MaxLength, p.InputTokens, 0)
 	case room < 1, wanted != nil && *wanted > room && !m.Clamp && m.tokenizer != nil:
-		return engine.TooLong(m.MaxLength, p.InputTokens, *wanted)
+		return engine.TooLong(p.Field, m.MaxLength, p.InputTokens, *wanted)
 	}
 	most := room
 	switch {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	"retort/orchestrator/chat/engine"
@@ -81,7 +82,7 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 		text, err = m.template.Render(messages, !c.Closed)
 	}
 	if refusal, ok := err.(*prompt.Refusal); ok {
-		return "", Refuse(nil, []any{"messages"}, "%s", refusal.Message)
+		return "", Refuse(nil, []any{c.Field}, "%s", refusal.Message)
 	}
 	if err != nil {
 		return "", fault.Wrap(fault.Internal, err, "model %s", m.ID)
@@ -107,7 +108,7 @@ func plainQuestion(c Conversation) (string, error) {
 	for i, message := range c.Messages {
 		last := i == len(c.Messages)-1
 		if last != (message.Role == "user") || !last && message.Role != "system" {
-			return "", Refuse(message.Role, []any{"messages", i, "role"},
+			return "", Refuse(message.Role, append(slices.Clip(message.Place), "role"),
 				"This model answers single questions: a user message, after a system message if there is one.")
 		}
 		for _, part := range message.Parts {

@@ -29,6 +29,16 @@ func (s *Service) Ready() error { return s.models.Ready() }
 // Models lists the public ids of the models served now.
 func (s *Service) Models() []string { return s.models.IDs() }
 
+// ImageModels lists the public ids of the models served now that take images.
+func (s *Service) ImageModels() (ids []string) {
+	for _, m := range s.models.All() {
+		if m.MaxImages > 0 {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
 // MaxMessages is the most messages of one conversation.
 func (s *Service) MaxMessages() int { return s.config.MaxMessages }
 
@@ -65,9 +75,9 @@ func (s *Service) prompt(ctx context.Context, m *Model, c Conversation) (p engin
 	}
 	images := imagesOf(c.Messages)
 	if len(images) > m.MaxImages {
-		return p, Refuse(nil, []any{"messages"}, "At most %d image(s) may be provided in one prompt.", m.MaxImages)
+		return p, Refuse(nil, []any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.MaxImages)
 	}
-	p = engine.Prompt{Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.MaxLength}
+	p = engine.Prompt{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.MaxLength}
 	if p.Text, err = m.render(c, len(images)); err != nil {
 		return p, err
 	}
@@ -87,7 +97,7 @@ func (s *Service) check(m *Model, c *Conversation) error {
 	if f := fault.Between(c.Sampling.N, 1, s.config.MaxChoices, "n"); f != nil {
 		return f
 	}
-	if f := fault.Items(len(c.Messages), 1, s.config.MaxMessages, "messages"); f != nil && c.Prompt == nil {
+	if f := fault.Items(len(c.Messages), 1, s.config.MaxMessages, c.Field); f != nil && c.Prompt == nil {
 		return f
 	}
 	if c.Tools && !m.Tools {

@@ -13,12 +13,13 @@ import (
 type Drawing struct {
 	Image    string `json:"image" jsonschema:"the drawing: a data: URL, an http(s) address, or PNG, JPEG, WebP or GIF in base64"`
 	Question string `json:"question,omitempty" jsonschema:"what to say of the molecule, by default its SMILES"`
+	Model    string `json:"model,omitempty" jsonschema:"public id of a chat model that takes images, by default the first of them"`
 }
 
 func (s *Service) read(ctx context.Context, in Drawing) *mcp.CallToolResult {
-	models := s.models("chat")
-	if len(models) == 0 {
-		return refusal("no model that reads drawings is ready")
+	model, refused := s.reader(in.Model)
+	if refused != nil {
+		return refused
 	}
 	if !strings.Contains(in.Image, ":") { // base64 has no colon; the bytes tell the format
 		in.Image = "data:image/png;base64," + in.Image
@@ -26,7 +27,7 @@ func (s *Service) read(ctx context.Context, in Drawing) *mcp.CallToolResult {
 	if in.Question == "" {
 		in.Question = "What is the SMILES of this molecule?"
 	}
-	body, err := json.Marshal(map[string]any{"model": models[0], "messages": []any{map[string]any{"role": "user", "content": []any{
+	body, err := json.Marshal(map[string]any{"model": model, "messages": []any{map[string]any{"role": "user", "content": []any{
 		map[string]any{"type": "text", "text": in.Question},
 		map[string]any{"type": "image_url", "image_url": map[string]any{"url": in.Image}},
 	}}}})
@@ -49,4 +50,17 @@ func (s *Service) read(ctx context.Context, in Drawing) *mcp.CallToolResult {
 		return refusal("%v", err)
 	}
 	return result(text)
+}
+
+// reader returns the chat model to be asked about a drawing: the one that is named, which the API judges, or the first
+// that takes images.
+func (s *Service) reader(named string) (model string, refused *mcp.CallToolResult) {
+	if named != "" {
+		return named, nil
+	}
+	readers := s.readers()
+	if len(readers) == 0 {
+		return "", refusal("no chat model that takes images is ready")
+	}
+	return readers[0], nil
 }

@@ -20,7 +20,7 @@ type Ask func(ctx context.Context, api, method, path string, body []byte) (statu
 // Service offers the APIs as tools.
 type Service struct {
 	ask     Ask
-	models  func(api string) []string
+	readers func() []string
 	version string
 	life    context.Context
 	logger  zerolog.Logger
@@ -34,10 +34,10 @@ type offered struct {
 	answer func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult
 }
 
-// New returns the service over APIs that ask reaches; models lists the public ids of the models that one serves now.
-// version is the program's. The APIs' descriptions are read until life ends.
-func New(life context.Context, version string, ask Ask, models func(api string) []string, logger zerolog.Logger) (*Service, error) {
-	s := &Service{ask: ask, models: models, version: version, life: life, logger: logger}
+// New returns the service over APIs that ask reaches; readers lists the public ids of the chat models that take images
+// and are served now. version is the program's. The APIs' descriptions are read until life ends.
+func New(life context.Context, version string, ask Ask, readers func() []string, logger zerolog.Logger) (*Service, error) {
+	s := &Service{ask: ask, readers: readers, version: version, life: life, logger: logger}
 	described := map[string]*description{}
 	for _, t := range tools {
 		if described[t.api] == nil {

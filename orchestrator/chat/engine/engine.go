@@ -27,7 +27,9 @@ type Engine interface {
 type Prompt struct {
 	// Text is the prompt with the chat template applied, or the plain question for an engine that applies the template
 	// itself.
-	Text   string
+	Text string
+	// Field is the member of the request that the text was made of: refusals name it.
+	Field  string
 	Images *vision.Set
 	// Sampling has its MaxTokens set.
 	Sampling Sampling

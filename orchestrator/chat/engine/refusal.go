@@ -34,7 +34,7 @@ var formRefusals = regexp.MustCompile(`(?s)(?:The provided JSON schema contains 
 var settingRefusal = regexp.MustCompile(`(?s)^(?:Error generating stream: )?(.+) \(parameter=(\w+)(?:, value=.*)?\)$`)
 
 // explain finds out whose fault an engine's error is. Engines answer a bad request and a failure of theirs in the same
-// way, with a text. Where the text is about the request, the error becomes an Invalid fault of the messages.
+// way, with a text. Where the text is about the request, the error becomes an Invalid fault of the prompt's field.
 func explain(err error, p Prompt) error {
 	f := fault.As(err)
 	if f.Kind != fault.Internal && f.Kind != fault.Rejected {
@@ -46,7 +46,7 @@ func explain(err error, p Prompt) error {
 	}
 	if found := refusals.FindStringSubmatch(f.Message); found != nil {
 		text := strings.Join(found[1:], "") // one of them was found
-		return &fault.Error{Kind: fault.Invalid, Path: []any{"messages"}, Message: strings.TrimSpace(text), Err: err}
+		return &fault.Error{Kind: fault.Invalid, Path: []any{p.Field}, Message: strings.TrimSpace(text), Err: err}
 	}
 	if found := formRefusals.FindString(f.Message); found != "" && p.Sampling.Guide != nil {
 		return &fault.Error{Kind: fault.Invalid, Path: []any{p.Sampling.Guide.Field}, Message: found, Err: err}
@@ -79,14 +79,14 @@ func tooLongPrompt(text string, p Prompt) *fault.Error {
 				prompt = n
 			}
 		}
-		return TooLong(most, prompt, 0)
+		return TooLong(p.Field, most, prompt, 0)
 	}
 	return nil
 }
 
-// TooLong is the documented answer to a conversation that is too long: most is the model's limit, prompt and answer are
+// TooLong is the documented answer to a conversation, in that member of the request, that is too long: most is the model's limit, prompt and answer are
 // what was asked for, all in tokens. An answer of 0 is one of any length, a prompt of 0 one of unknown length.
-func TooLong(most, prompt, answer int) *fault.Error {
+func TooLong(field string, most, prompt, answer int) *fault.Error {
 	text := fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). "+
 		"Please reduce the length of the messages or completion.", most, prompt+answer, prompt, answer)
 	if answer == 0 && prompt == 0 {
@@ -96,5 +96,5 @@ func TooLong(most, prompt, answer int) *fault.Error {
 		text = fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens in the messages. "+
 			"Please reduce the length of the messages.", most, prompt)
 	}
-	return &fault.Error{Kind: fault.Invalid, Path: []any{"messages"}, Message: text}
+	return &fault.Error{Kind: fault.Invalid, Path: []any{field}, Message: text}
 }

@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"slices"
+
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
 )
@@ -14,27 +16,29 @@ func isTrue(b *bool) bool { return b != nil && *b }
 func (r *Request) conversation() chat.Conversation {
 	c := chat.Conversation{
 		Model:    r.Model,
+		Field:    "messages",
 		Sampling: r.sampling(),
 		Stream:   r.Streams(),
 		Continue: isTrue(r.ContinueFinalMessage),
 		Closed:   r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
 	}
 	c.Tools = r.plan().offered
-	for _, m := range r.Messages {
-		c.Messages = append(c.Messages, m.turn())
+	for i, m := range r.Messages {
+		c.Messages = append(c.Messages, m.turn("content", "messages", i))
 	}
 	return c
 }
 
-// turn is the message as models know it. Calls and what they returned are said in words: few templates know either.
-func (m *Message) turn() chat.Message {
-	turn := chat.Message{Role: m.Role, Parts: m.Content}
+// turn is the message at a place of the body, with its content in a member, as models know it. Calls and what they
+// returned are said in words: few templates know either.
+func (m *Message) turn(member string, place ...any) chat.Message {
+	turn := chat.Message{Role: m.Role, Parts: chat.Placed(m.Content, append(slices.Clip(place), member)...), Place: place}
 	switch m.Role {
 	case "developer":
 		turn.Role = "system" // its older name
 	case "tool", "function":
 		turn.Role = "user"
-		turn.Parts = append([]chat.Part{{Text: "The tool returned:"}}, m.Content...)
+		turn.Parts = append([]chat.Part{{Text: "The tool returned:"}}, turn.Parts...)
 	}
 	for _, call := range m.ToolCalls {
 		turn.Parts = append(turn.Parts, chat.Part{Text: "Call of " + call.Function.Name + ": " + call.Function.Arguments})

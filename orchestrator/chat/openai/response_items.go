@@ -104,7 +104,7 @@ func readInputPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 			return chat.Part{}, chat.NotOneOf("detail", "'auto', 'low' or 'high'")
 		}
 		url, mismatch := object.Text("image_url")
-		return chat.Part{Image: &chat.Source{URL: url}}, mismatch
+		return chat.Part{Image: &chat.Source{URL: url, Place: []any{"image_url"}}}, mismatch
 	}
 	return chat.Part{}, chat.NotOneOf("type", "'input_text' or 'input_image'")
 }

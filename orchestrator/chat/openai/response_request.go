@@ -121,11 +121,12 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 
 // conversation is what r asks for.
 func (r *ResponseRequest) conversation() chat.Conversation {
-	c := chat.Conversation{Model: r.Model, Sampling: r.sampling(), Stream: r.Streams(), Tools: r.plan().offered}
+	c := chat.Conversation{Model: r.Model, Field: "input", Sampling: r.sampling(), Stream: r.Streams(), Tools: r.plan().offered}
 	if r.Instructions != nil && *r.Instructions != "" {
-		c.Messages = append(c.Messages, chat.Message{Role: "system", Parts: []chat.Part{{Text: *r.Instructions}}})
+		c.Messages = append(c.Messages, chat.Message{Role: "system", Parts: []chat.Part{{Text: *r.Instructions}}, Place: []any{"instructions"}})
 	}
-	for _, item := range r.Input {
+	for i, item := range r.Input {
+		member := "content"
 		message := Message{Role: item.Role, Content: item.Content}
 		switch item.Type {
 		case "reasoning":
@@ -134,8 +135,9 @@ func (r *ResponseRequest) conversation() chat.Conversation {
 			message = Message{Role: "assistant", ToolCalls: []ToolCall{{Function: item.Call}}}
 		case "function_call_output":
 			message.Role = "tool"
+			member = "output"
 		}
-		c.Messages = append(c.Messages, message.turn())
+		c.Messages = append(c.Messages, message.turn(member, "input", i))
 	}
 	return c
 }

@@ -70,6 +70,7 @@ func (r *TextRequest) conversations() []chat.Conversation {
 	all := make([]chat.Conversation, len(r.Prompt))
 	for i := range r.Prompt {
 		all[i] = base.conversation()
+		all[i].Field = "prompt"
 		all[i].Prompt = &r.Prompt[i]
 		all[i].Sampling.Logprobs = r.Logprobs
 	}

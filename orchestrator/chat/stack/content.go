@@ -48,8 +48,10 @@ func readPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 		source, mismatch := readImage(object["image"])
 		if mismatch != nil {
 			mismatch.Path = append([]any{"image"}, mismatch.Path...)
+			return chat.Part{}, mismatch
 		}
-		return chat.Part{Image: source}, mismatch
+		source.Place = append([]any{"image"}, source.Place...)
+		return chat.Part{Image: source}, nil
 	case object.Is("type", "image"):
 		source, mismatch := readSource(object)
 		return chat.Part{Image: source}, mismatch
@@ -65,11 +67,12 @@ func readImage(value jsontext.Value) (*chat.Source, *wire.Mismatch) {
 	return readSource(object)
 }
 
-// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}.
+// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}. The place of the source is the member in
+// which it was found.
 func readSource(object chat.Object) (*chat.Source, *wire.Mismatch) {
 	if object.Has("data") {
 		data, mismatch := object.Text("data")
-		return &chat.Source{Base64: data}, mismatch
+		return &chat.Source{Base64: data, Place: []any{"data"}}, mismatch
 	}
 	if object["url"].Kind() == '{' {
 		inner, mismatch := chat.ReadObject(object["url"])
@@ -80,12 +83,12 @@ func readSource(object chat.Object) (*chat.Source, *wire.Mismatch) {
 		if mismatch != nil {
 			mismatch.Path = append([]any{"url"}, mismatch.Path...)
 		}
-		return &chat.Source{URL: uri}, mismatch
+		return &chat.Source{URL: uri, Place: []any{"url", "uri"}}, mismatch
 	}
 	name := "uri"
 	if object["url"].Kind() == '"' {
 		name = "url"
 	}
 	uri, mismatch := object.Text(name)
-	return &chat.Source{URL: uri}, mismatch
+	return &chat.Source{URL: uri, Place: []any{name}}, mismatch
 }

@@ -11,7 +11,7 @@ func (r Request) Streams() bool { return r.Stream != nil && *r.Stream }
 
 // conversation is what r asks for.
 func (r *Request) conversation() chat.Conversation {
-	c := chat.Conversation{Model: r.Model, Stream: r.Streams(), Sampling: r.Sampling.settings()}
+	c := chat.Conversation{Model: r.Model, Field: "messages", Stream: r.Streams(), Sampling: r.Sampling.settings()}
 	if c.Model == "" {
 		c.Model = r.ModelID
 	}
@@ -22,9 +22,9 @@ func (r *Request) conversation() chat.Conversation {
 		}
 		c.Sampling.Logprobs = &top
 	}
-	for _, m := range r.Messages {
-		parts := append([]chat.Part(m.Content), m.Context...)
-		c.Messages = append(c.Messages, chat.Message{Role: m.Role, Parts: parts})
+	for i, m := range r.Messages {
+		parts := append(chat.Placed(m.Content, "messages", i, "content"), chat.Placed(m.Context, "messages", i, "context")...)
+		c.Messages = append(c.Messages, chat.Message{Role: m.Role, Parts: parts, Place: []any{"messages", i}})
 	}
 	return c
 }
