@@ -15,7 +15,7 @@ type Config struct {
 	DecodePixels int            `default:"33554432" help:"Pixels being decoded at once, of all requests; more wait. Also the most pixels of all images of a request, for models that take pixels."`
 	Fetch        bool           `default:"true" negatable:"" help:"Fetch images from http and https URLs."`
 	FetchTotal   int            `default:"50331648" help:"Largest sum of the image files fetched for one request, in bytes."`
-	FetchTimeout time.Duration  `default:"10s" help:"Longest time to fetch one image."`
+	FetchTimeout time.Duration  `default:"10s" help:"Longest time that the servers of one image may take, redirects included."`
 	FetchHops    int            `default:"3" help:"Redirects followed for one image."`
 	FetchAllow   []netip.Prefix `placeholder:"CIDR,…" help:"Private, loopback or link-local networks that images may be fetched from; none by default."`
 }

@@ -66,14 +66,13 @@ func acceptable(u *url.URL) error {
 // fetch returns the bytes at u. hold is asked before bytes are taken into memory, and may refuse. Other errors are
 // faults of the caller's request and tell nothing about networks that the caller cannot see.
 func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) error) ([]byte, error) {
-	// The time that is spent waiting for memory is not the image's server's.
 	fetching, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	clock := time.AfterFunc(f.within, func() { end(errSlow) })
-	defer clock.Stop()
-	waiting := func(bytes int64) error {
-		clock.Stop()
-		defer clock.Reset(f.within)
+	clock := startCountdown(f.within, func() { end(errSlow) })
+	defer clock.pause()
+	waiting := func(bytes int64) error { // for memory: not the time of the image's server
+		clock.pause()
+		defer clock.resume()
 		return hold(bytes)
 	}
 	request, err := http.NewRequestWithContext(fetching, http.MethodGet, u.String(), nil)
@@ -98,6 +97,28 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) 
 		return nil, f.failed(ctx, fetching, err)
 	}
 	return file, nil
+}
+
+// countdown calls a function once it has run for a time, pauses left out. One goroutine may use it.
+type countdown struct {
+	timer *time.Timer
+	left  time.Duration // at since
+	since time.Time     // the last start
+}
+
+func startCountdown(d time.Duration, end func()) *countdown {
+	return &countdown{timer: time.AfterFunc(d, end), left: d, since: time.Now()}
+}
+
+func (c *countdown) pause() {
+	c.timer.Stop()
+	c.left -= time.Since(c.since)
+}
+
+// resume goes on with what is left: at its end, at once.
+func (c *countdown) resume() {
+	c.since = time.Now()
+	c.timer.Reset(c.left)
 }
 
 // firstPiece is how many bytes of a file without a length are read before more memory is asked for; every later piece
