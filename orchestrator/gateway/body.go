@@ -126,6 +126,9 @@ func (p *paced) Read(into []byte) (int, error) {
 	}
 	if p.left <= 0 {
 		p.left = bodyPiece
+		if known, ok := p.conn.(*connection); ok && p.pace.moved > 0 {
+			known.await(0) // a client that goes on sending has not been waited for since it began
+		}
 		_ = p.conn.SetReadDeadline(p.pace.next(bodyPiece, piecePatience)) // a connection without deadlines is a test's
 	}
 	n, err := p.stream.Read(into)

@@ -12,17 +12,22 @@ import (
 )
 
 // connections are those of one port: at most a given number, of which the one whose client has been waited for longest
-// makes room for the next. A client is waited for while it has no request, sends one, or does not take its answer; so
-// clients that hold connections and send or read nothing keep nobody out.
+// makes room for the next. A client is waited for while it has no request, sends one, or does not take its answer for
+// longer than writeGrace; so clients that hold connections and send or read nothing keep nobody out. A connection whose
+// request is being served is never closed for another.
 type connections struct {
 	most         int
 	writeTimeout time.Duration
+	full         atomic.Bool // an accepted connection waits for room
 
 	mu     sync.Mutex
-	free   *sync.Cond // signalled when a connection closes
+	free   *sync.Cond // signalled when a connection closes, or can be closed, while full
 	open   map[*connection]struct{}
 	closed bool
 }
+
+// writeGrace is how long a write of an answer may take before the client is waited for.
+const writeGrace = time.Second
 
 func newConnections(most int, writeTimeout time.Duration) *connections {
 	c := &connections{most: most, writeTimeout: writeTimeout, open: map[*connection]struct{}{}}
@@ -43,34 +48,40 @@ func (c *connections) close() {
 	c.free.Broadcast()
 }
 
-// add counts a connection. Where there is no room it closes one whose client is waited for, or else waits until any
-// closes.
+// add counts a connection. Where there is no room it closes one whose client is waited for, as soon as there is one, or
+// waits until any closes.
 func (c *connections) add(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.full.Store(false)
 	for len(c.open) >= c.most && !c.closed {
-		if slowest := c.longestAwaited(); slowest != nil {
+		c.full.Store(true) // before the search: what is awaited from now on signals free
+		slowest, since := c.longestAwaited()
+		switch patience := time.Until(time.Unix(0, since)); {
+		case slowest == nil:
+			c.free.Wait()
+		case patience > 0: // a write that has its grace
+			wake := time.AfterFunc(patience, c.wake)
+			c.free.Wait()
+			wake.Stop()
+		case slowest.awaited.CompareAndSwap(since, 0): // else its request came just then
 			delete(c.open, slowest)
 			_ = slowest.Conn.Close()
-			break
 		}
-		c.free.Wait()
 	}
 	c.open[conn] = struct{}{}
 }
 
-// longestAwaited is the connection whose client has been waited for longest, nil where all are at work.
-func (c *connections) longestAwaited() *connection {
-	var longest *connection
-	var least int64
+// longestAwaited is the connection whose client has been waited for longest, and since when (Unix time in ns, which is in
+// the future for a write that has its grace); nil where all are at work.
+func (c *connections) longestAwaited() (longest *connection, since int64) {
 	for conn := range c.open {
-		since := conn.awaited.Load()
-		if since != 0 && (longest == nil || since < least) {
+		if s := conn.awaited.Load(); s != 0 && (longest == nil || s < since) {
 			longest = conn
-			least = since
+			since = s
 		}
 	}
-	return longest
+	return longest, since
 }
 
 func (c *connections) remove(conn *connection) {
@@ -80,17 +91,31 @@ func (c *connections) remove(conn *connection) {
 	c.free.Signal()
 }
 
+// wake has add search again.
+func (c *connections) wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free.Signal()
+}
+
 // state is told by fasthttp when a connection waits for its next request.
 func (c *connections) state(conn net.Conn, state fasthttp.ConnState) {
 	if known, ok := conn.(*connection); ok && state == fasthttp.StateIdle {
-		known.await()
+		known.await(0)
 	}
 }
 
-// serving marks that the whole request of ctx is there: its client is not waited for any longer.
+// serving marks that ctx's request is served: its client is not waited for any longer.
 func serving(ctx *fasthttp.RequestCtx) {
 	if known, ok := ctx.Conn().(*connection); ok {
 		known.awaited.Store(0)
+	}
+}
+
+// awaiting marks that more of ctx's request has to come from its client.
+func awaiting(ctx *fasthttp.RequestCtx) {
+	if known, ok := ctx.Conn().(*connection); ok {
+		known.await(0)
 	}
 }
 
@@ -107,7 +132,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		accepted, err := l.Listener.Accept()
 		if err == nil {
 			conn := &connection{Conn: accepted, owner: l.connections}
-			conn.await()
+			conn.await(0)
 			l.connections.add(conn)
 			return conn, nil
 		}
@@ -134,12 +159,18 @@ func passes(err error) bool {
 type connection struct {
 	net.Conn
 	owner   *connections
-	awaited atomic.Int64 // since when the client is waited for, Unix time in ns; 0 while it is not
+	awaited atomic.Int64 // since when the client is waited for, Unix time in ns; 0 while its request is served
 	ended   atomic.Bool  // the client has closed its sending half
 	once    sync.Once
 }
 
-func (c *connection) await() { c.awaited.Store(time.Now().UnixNano()) }
+// await marks that the client is waited for after a grace period.
+func (c *connection) await(grace time.Duration) {
+	c.awaited.Store(time.Now().Add(grace).UnixNano())
+	if c.owner.full.Load() {
+		c.owner.wake()
+	}
+}
 
 // NetConn is the connection below, as tls.Conn has it.
 func (c *connection) NetConn() net.Conn { return c.Conn }
@@ -164,7 +195,7 @@ func (c *connection) Write(p []byte) (written int, err error) {
 		if err := c.SetWriteDeadline(time.Now().Add(c.owner.writeTimeout)); err != nil {
 			return written, err
 		}
-		c.await()
+		c.await(writeGrace)
 		n, err := c.Conn.Write(next)
 		c.awaited.Store(0)
 		written += n

@@ -16,27 +16,38 @@ import (
 // net/http does.
 type departures struct {
 	mu    sync.Mutex
-	busy  map[int]context.CancelCauseFunc
+	busy  map[int]*departure // by descriptor
 	wake  chan struct{}
 	every time.Duration
 }
 
+// departure is what is watched of a request: its connection, and what ends its context.
+type departure struct {
+	conn net.Conn
+	gone context.CancelCauseFunc
+}
+
 // watchDepartures starts the watch; it ends with ctx.
 func watchDepartures(ctx context.Context, every time.Duration) *departures {
-	d := &departures{busy: map[int]context.CancelCauseFunc{}, wake: make(chan struct{}, 1), every: every}
+	d := &departures{busy: map[int]*departure{}, wake: make(chan struct{}, 1), every: every}
 	go d.watch(ctx)
 	return d
 }
 
 // add watches conn until the returned function is called. A connection without a socket of its own, as in tests, is not
-// watched.
+// watched. The descriptor of a closed connection is given to a new one, perhaps while a request of the former is still
+// watched: that client has left then.
 func (d *departures) add(conn net.Conn, gone context.CancelCauseFunc) (done func()) {
 	fd, ok := socket(conn)
 	if !ok {
 		return func() {}
 	}
+	watched := &departure{conn: conn, gone: gone}
 	d.mu.Lock()
-	d.busy[fd] = gone
+	if former := d.busy[fd]; former != nil && former.conn != conn {
+		former.gone(context.Canceled)
+	}
+	d.busy[fd] = watched
 	d.mu.Unlock()
 	select {
 	case d.wake <- struct{}{}:
@@ -44,8 +55,10 @@ func (d *departures) add(conn net.Conn, gone context.CancelCauseFunc) (done func
 	}
 	return func() {
 		d.mu.Lock()
-		delete(d.busy, fd)
-		d.mu.Unlock()
+		defer d.mu.Unlock()
+		if d.busy[fd] == watched {
+			delete(d.busy, fd)
+		}
 	}
 }
 
@@ -70,8 +83,7 @@ func (d *departures) watch(ctx context.Context) {
 	}
 }
 
-// check polls the busy sockets and returns them. The lock is held throughout: a socket leaves the set before its number
-// can be given to another connection.
+// check polls the busy sockets and returns them.
 func (d *departures) check(fds []unix.PollFd) []unix.PollFd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +98,7 @@ func (d *departures) check(fds []unix.PollFd) []unix.PollFd {
 	}
 	for _, p := range fds {
 		if p.Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0 {
-			d.busy[int(p.Fd)](context.Canceled)
+			d.busy[int(p.Fd)].gone(context.Canceled)
 			delete(d.busy, int(p.Fd))
 		}
 	}

@@ -31,6 +31,9 @@ func Guard(handle fasthttp.RequestHandler, refuse func(*fasthttp.RequestCtx, *fa
 			refuse(ctx, fault.New(fault.TooLarge, "A request of this method takes no body."))
 			return
 		}
+		if bodiless(ctx) || !ctx.Request.IsBodyStream() {
+			serving(ctx)
+		}
 		handle(ctx)
 		finish(ctx)
 	}
@@ -66,6 +69,8 @@ func finish(ctx *fasthttp.RequestCtx) (all bool) {
 
 // discard reads a body to its end and reports whether that was reached within the bounds.
 func discard(ctx *fasthttp.RequestCtx, most int64, patience time.Duration) bool {
+	awaiting(ctx)
+	defer serving(ctx)
 	deadline := time.Now().Add(patience)
 	_ = ctx.Conn().SetReadDeadline(deadline) // a connection without deadlines is a test's
 	_, err := io.CopyN(io.Discard, ctx.RequestBodyStream(), most+1)

@@ -39,6 +39,7 @@ func Find[Res any](use func(context.Context, Lookup) (Res, error)) fiber.Handler
 		if err := x.admit(c.UserContext(), false); err != nil {
 			return err
 		}
+		serving(c.Context()) // a body that came with a POST is not read
 		res, err := use(c.UserContext(), Lookup{c})
 		if err != nil {
 			return err

@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/telemetry"
+)
+
+// lodge is a kitchen whose guests are served until they are let go.
+type lodge struct {
+	*kitchen
+	began, release chan struct{}
+}
+
+func (l lodge) Routes(r fiber.Router) {
+	stay := func(context.Context, Lookup) (string, error) {
+		l.began <- struct{}{}
+		<-l.release
+		return "stayed", nil
+	}
+	r.Get("/lobby", Get(func(ctx context.Context) (string, error) { return stay(ctx, Lookup{}) }))
+	r.Get("/rooms/:id", Find(stay))
+	r.Post("/rooms/:id/clean", Find(stay))
+	r.Get("/rooms/:id/quiet", Watch("id", func(context.Context, string, *Events) error {
+		_, err := stay(context.Background(), Lookup{})
+		return err
+	}))
+	r.Get("/rooms/:id/events", Watch("id", func(_ context.Context, _ string, events *Events) error {
+		if err := events.SendText("first"); err != nil {
+			return err
+		}
+		_, err := stay(context.Background(), Lookup{})
+		return err
+	}))
+	r.Post("/cook", JSON(func(ctx context.Context, _ order) (string, error) { return stay(ctx, Lookup{}) }))
+}
+
+// openLodge serves a lodge with so many connections at most.
+func openLodge(t *testing.T, connections int) (l lodge, server *Server, address string) {
+	t.Helper()
+	l = lodge{&kitchen{}, make(chan struct{}), make(chan struct{})}
+	g, err := New(t.Context(), l, func() bool { return false }, Options{
+		Config: Config{Concurrency: 16, BodyLimit: 1 << 16, Timeout: time.Hour}, Metrics: telemetry.NewMetrics(), Logger: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server = NewServer(g.Handler(), ServerConfig{MaxConnections: connections})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		if err := server.Shutdown(patience); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
+	return l, server, listener.Addr().String()
+}
+
+// ask sends a request over a connection of its own.
+func ask(t *testing.T, address, head string) *bufio.Reader {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, head+"\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return bufio.NewReader(conn)
+}
+
+// searched returns once a connection has found no room, and nothing that may be closed for it.
+func searched(t *testing.T, server *Server) {
+	t.Helper()
+	waitUntil(t, "a connection waits for room", server.connections.full.Load)
+	server.connections.mu.Lock() // which it holds until it waits
+	defer server.connections.mu.Unlock()
+}
+
+// At the limit no connection is closed whose request is served, with or without a body, whole or as a stream.
+func TestNoRequestIsClosedForAConnection(t *testing.T) {
+	requests := map[string]string{
+		"GET":          "GET /lobby HTTP/1.1\r\nHost: x",
+		"GET, a place": "GET /rooms/7 HTTP/1.1\r\nHost: x",
+		"POST":         "POST /rooms/7/clean HTTP/1.1\r\nHost: x\r\nContent-Length: 0",
+		"an old POST":  "POST /rooms/7/clean HTTP/1.0",
+		"no event yet": "GET /rooms/7/quiet HTTP/1.1\r\nHost: x",
+		"a stream":     "GET /rooms/7/events HTTP/1.1\r\nHost: x",
+		"POST, a body": "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
+	}
+	l, server, address := openLodge(t, len(requests))
+	answers := map[string]*bufio.Reader{}
+	for name, request := range requests {
+		answers[name] = ask(t, address, request)
+		<-l.began
+	}
+	if first, err := answers["a stream"].Peek(1); err != nil {
+		t.Fatal(first, err)
+	}
+	late := ask(t, address, "GET /v1/health/live HTTP/1.1\r\nHost: x")
+	searched(t, server)
+	close(l.release)
+	for name, answer := range answers {
+		response, err := http.ReadResponse(answer, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK || len(text) == 0 && name != "no event yet" {
+			t.Errorf("%s: %s %q %v", name, response.Status, text, err)
+		}
+	}
+	if response, err := http.ReadResponse(late, nil); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("the connection that waited: %v %v", response, err)
+	}
+}
+
+// A connection that waits for room gets that of the first one which waits for its next request.
+func TestAConnectionThatBecomesIdleMakesRoom(t *testing.T) {
+	l, server, address := openLodge(t, 1)
+	served := ask(t, address, "GET /rooms/7 HTTP/1.1\r\nHost: x")
+	<-l.began
+	late := ask(t, address, "GET /v1/health/live HTTP/1.1\r\nHost: x")
+	searched(t, server)
+	close(l.release)
+	for name, answer := range map[string]*bufio.Reader{"the first": served, "the second": late} {
+		response, err := http.ReadResponse(answer, nil)
+		if err != nil || response.StatusCode != http.StatusOK || response.Close {
+			t.Errorf("%s: %v %v", name, response, err)
+		}
+	}
+}
+
+// A client that takes its answer at once keeps its connection at the limit, one that does not loses it.
+func TestAWriteHasItsGrace(t *testing.T) {
+	for name, c := range map[string]struct {
+		reads time.Duration // after how long the client reads
+		after time.Duration // after how long another connection has its room
+	}{
+		"a quick client": {reads: writeGrace / 2, after: time.Minute},
+		"a slow client":  {reads: 2 * writeGrace, after: writeGrace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				port := newConnections(1, time.Hour)
+				ours, theirs := net.Pipe()
+				served := &connection{Conn: ours, owner: port}
+				port.add(served)
+				began := time.Now()
+				var ended sync.WaitGroup
+				defer ended.Wait()
+				ended.Go(func() {
+					time.Sleep(c.reads)
+					_, _ = io.CopyN(io.Discard, theirs, 1)
+				})
+				ended.Go(func() { // the answer; the next request is awaited after a minute
+					_, _ = io.Copy(served, strings.NewReader("x"))
+					time.Sleep(time.Until(began.Add(time.Minute)))
+					served.await(0)
+				})
+				synctest.Wait()
+				port.add(&connection{Conn: ours, owner: port})
+				if took := time.Since(began); took != c.after {
+					t.Errorf("there is room after %v, want %v", took, c.after)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// descriptor is a connection of which only the number of its socket is known.
+type descriptor struct {
+	net.Conn
+	fd int
+}
+
+func (d *descriptor) SyscallConn() (syscall.RawConn, error) { return number(d.fd), nil }
+
+// number is a socket of which only the number is known.
+type number uintptr
+
+func (n number) Control(f func(fd uintptr)) error { f(uintptr(n)); return nil }
+func (n number) Read(func(uintptr) bool) error    { return nil }
+func (n number) Write(func(uintptr) bool) error   { return nil }
+
+// A request whose connection has the number of an earlier one's socket is watched after the earlier request has ended.
+func TestDescriptorsAreReused(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[0])
+	d := watchDepartures(t.Context(), time.Hour) // check is called below
+	former := &descriptor{fd: pair[0]}
+	first, firstGone := context.WithCancelCause(t.Context())
+	d.add(former, firstGone)()
+	second, secondGone := context.WithCancelCause(t.Context())
+	secondDone := d.add(former, secondGone)
+	d.check(nil)
+	if first.Err() != nil || second.Err() != nil {
+		t.Error("a request on a connection that is kept has lost its client")
+	}
+	third, thirdGone := context.WithCancelCause(t.Context())
+	thirdDone := d.add(&descriptor{fd: pair[0]}, thirdGone)
+	if second.Err() == nil {
+		t.Error("a request goes on whose socket belongs to another connection")
+	}
+	secondDone()
+	d.check(nil)
+	if third.Err() != nil {
+		t.Error("a client that is there has left")
+	}
+	unix.Close(pair[1])
+	d.check(nil)
+	if third.Err() == nil {
+		t.Error("a client has left unnoticed")
+	}
+	thirdDone()
+	if n := len(d.busy); n != 0 {
+		t.Errorf("%d requests are watched after all have ended", n)
+	}
+}
