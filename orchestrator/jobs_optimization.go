@@ -37,6 +37,7 @@ func (a *application) openOptimizations() error {
 			BodyLimit: a.limits(api).BodyLimit,
 		})
 		options.Interactive = nil // no model answers these
+		options.Watches = gateway.Watches{All: a.config.MaxWatches, PerClient: a.config.ClientWatches}
 		options.TransferRate = a.config.Batch.TransferRate
 		var err error
 		if a.optimizations[api], err = gateway.New(a.life, service.Of(of.API()), a.draining.Load, options); err != nil {

@@ -44,6 +44,7 @@ var types = map[fault.Kind]string{
 	fault.NotFound:     "NotFoundError",
 	fault.Method:       "MethodNotAllowedError",
 	fault.Unauthorized: "AuthenticationError",
+	fault.TooMany:      "RateLimitError",
 	fault.Overloaded:   "ServiceUnavailableError",
 	fault.Unavailable:  "ServiceUnavailableError",
 	fault.Timeout:      "GatewayTimeoutError",

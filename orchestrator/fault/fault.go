@@ -31,6 +31,9 @@ const (
 	Method
 	// Unauthorized is a missing or unknown key.
 	Unauthorized
+	// TooMany is more than one client, or all clients together, may have of something at a time, however little load there
+	// is; RetryAfter says when to come back.
+	TooMany
 	// Overloaded is load beyond capacity; RetryAfter says when to come back.
 	Overloaded
 	// Unavailable is a model or a Triton that is not there (yet).
@@ -43,7 +46,7 @@ const (
 
 var kindNames = [...]string{
 	"internal", "invalid", "rejected", "too large", "not found", "method", "unauthorized",
-	"overloaded", "unavailable", "timeout", "canceled",
+	"too many", "overloaded", "unavailable", "timeout", "canceled",
 }
 
 func (k Kind) String() string {
@@ -84,7 +87,7 @@ type Error struct {
 	Input any
 	// Limits are the bounds the rule states, such as {"le": 1000}.
 	Limits map[string]any
-	// RetryAfter is a hint for Overloaded and Unavailable.
+	// RetryAfter is a hint for TooMany, Overloaded and Unavailable.
 	RetryAfter time.Duration
 	// Err is the cause, for the log.
 	Err error

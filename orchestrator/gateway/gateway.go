@@ -58,6 +58,8 @@ type Options struct {
 	// Interactive is told of every request that a client waits for and that takes a permit, by its kind; ended is called
 	// with its end, and whether it was answered with success. nil: nobody is.
 	Interactive func(kind string) (ended func(ok bool))
+	// Watches bounds the streams of Watch.
+	Watches Watches
 	// TransferRate is how many bytes a second an upload or a download has to move in the mean; 0: any pace will do.
 	TransferRate int64
 }
@@ -70,6 +72,7 @@ type Gateway struct {
 	permits    *permits
 	uploads    *permits // bound uploads and downloads, which go at the pace of their clients and so take no permit
 	downloads  *permits
+	watches    *watches
 	departures *departures
 	life       context.Context
 	routes     map[string]bool
@@ -85,6 +88,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 		permits:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
 		uploads:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
 		downloads:  newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
+		watches:    newWatches(opts.Watches),
 		departures: watchDepartures(life, 200*time.Millisecond),
 		life:       life,
 		routes:     map[string]bool{},

@@ -44,6 +44,8 @@ func openAIType(status int) string {
 	switch {
 	case status == fiber.StatusUnauthorized:
 		return "authentication_error"
+	case status == fiber.StatusTooManyRequests:
+		return "rate_limit_error"
 	case status >= 500:
 		return "server_error"
 	}
@@ -55,6 +57,8 @@ func openAICode(f *fault.Error) string {
 	switch {
 	case f.Kind == fault.Unauthorized:
 		return "invalid_api_key"
+	case f.Kind == fault.TooMany:
+		return "rate_limit_exceeded"
 	case f.Subject == fault.Model:
 		return "model_not_found"
 	case f.Subject == fault.Route || f.Kind == fault.Method:

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"time"
+
+	"retort/orchestrator/fault"
 )
 
 // pace is how fast a client has to send an upload, or to take a download, in the mean.
@@ -30,11 +32,21 @@ func (p *pace) next(bytes int64, patience time.Duration) time.Time {
 	return deadline
 }
 
+// transferPatience is how long an upload or a download waits for a place: those under way may take an hour, and whoever
+// waits holds a connection.
+const transferPatience = 30 * time.Second
+
 // transfer takes one of the places for uploads or downloads.
 func (x *exchange) transfer(ctx context.Context, places *permits) error {
-	release, err := places.acquire(ctx, false)
-	if err == nil {
+	waiting, stop := context.WithTimeout(ctx, transferPatience)
+	defer stop()
+	release, err := places.acquire(waiting, false)
+	switch {
+	case err == nil:
 		x.atEnd(release)
+	case waiting.Err() != nil && ctx.Err() == nil:
+		x.gateway.opts.Metrics.Refused(x.request.API)
+		return &fault.Error{Kind: fault.Overloaded, Message: "All places for files are taken, try again later.", RetryAfter: transferPatience}
 	}
 	return err
 }

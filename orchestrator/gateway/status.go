@@ -19,6 +19,8 @@ func StatusOf(kind fault.Kind) int {
 		return fiber.StatusMethodNotAllowed
 	case fault.Unauthorized:
 		return fiber.StatusUnauthorized
+	case fault.TooMany:
+		return fiber.StatusTooManyRequests
 	case fault.Overloaded, fault.Unavailable:
 		return fiber.StatusServiceUnavailable
 	case fault.Timeout:

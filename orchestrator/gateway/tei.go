@@ -18,7 +18,7 @@ func TEIStatusOf(f *fault.Error) (status int, errorType string) {
 		return fiber.StatusUnprocessableEntity, "Validation"
 	case fault.TooLarge, fault.NotFound, fault.Method, fault.Unauthorized:
 		return StatusOf(f.Kind), "Validation"
-	case fault.Overloaded:
+	case fault.Overloaded, fault.TooMany:
 		return fiber.StatusTooManyRequests, "Overloaded"
 	case fault.Unavailable:
 		return StatusOf(f.Kind), "Unhealthy"

@@ -1,0 +1,146 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"retort/orchestrator/fault"
+)
+
+// gallery is a kitchen with streams that tell one event and then last.
+type gallery struct{ *kitchen }
+
+func (gallery) Routes(r fiber.Router) {
+	r.Get("/ovens/:id/events", Watch("id", func(ctx context.Context, id string, events *Events) error {
+		if err := events.SendText(id); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+}
+
+// stream opens a stream from an address of this machine with a key. The answer is closed with the test.
+func stream(t *testing.T, url, from, key string) *http.Response {
+	t.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	transport := &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/ovens/7/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// Streams of events, which take no permit, are bounded for each client and for all of them.
+func TestWatchesAreBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("alpha\nbeta\ngamma\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := ReadKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		keys    *Keys
+		clients [3][2]string // address and key
+	}{
+		"by address": {nil, [3][2]string{{"127.0.0.1", ""}, {"127.0.0.2", ""}, {"127.0.0.3", ""}}},
+		"by key":     {keys, [3][2]string{{"127.0.0.1", "alpha"}, {"127.0.0.1", "beta"}, {"127.0.0.1", "gamma"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var registry *prometheus.Registry
+			url, log := openAPI(t, gallery{&kitchen{}}, func(o *Options) {
+				registry = o.Metrics.Registry
+				o.Keys = test.keys
+				o.Watches = Watches{All: 3, PerClient: 2}
+				o.Concurrency = 1
+				o.Timeout = patience
+			}, ServerConfig{})
+			var open []*http.Response
+			for i, want := range []struct{ client, status int }{{0, 200}, {0, 200}, {0, 429}, {1, 200}, {1, 429}, {2, 429}} {
+				response := stream(t, url, test.clients[want.client][0], test.clients[want.client][1])
+				if response.StatusCode != want.status {
+					t.Fatalf("stream %d: %s", i, response.Status)
+				}
+				if want.status == 200 {
+					open = append(open, response)
+					continue
+				}
+				text := make([]byte, 1000)
+				n, _ := response.Body.Read(text)
+				if response.Header.Get("Retry-After") != "10" || !strings.HasPrefix(string(text[:n]), `{"field":"","kind":"too many","message":"`) {
+					t.Errorf("stream %d: %v %s", i, response.Header, text[:n])
+				}
+			}
+			if count := strings.Count(log.String(), `"status":429`); count != 3 {
+				t.Errorf("%d refusals are logged", count)
+			}
+			if count := total(t, registry, "retort_http_refused_total"); count != 3 {
+				t.Errorf("%v refusals are counted", count)
+			}
+			open[0].Body.Close()
+			waitUntil(t, "a client may open a stream again once it has closed one", func() bool {
+				return stream(t, url, test.clients[0][0], test.clients[0][1]).StatusCode == 200
+			})
+		})
+	}
+}
+
+// total is the sum of a counter over all its labels.
+func total(t *testing.T, registry *prometheus.Registry, name string) (sum float64) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == name {
+				sum += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+func TestNetwork(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7",
+		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::9": "2001:db8:1:2::/64",
+	} {
+		if got := network(net.ParseIP(address)); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+// What one client has too much of is told to clients of each kind as their API tells it.
+func TestWordsOfTooMany(t *testing.T) {
+	f := &fault.Error{Kind: fault.TooMany, Message: "enough"}
+	status, body := WordForOpenAI(f)
+	if got := fmt.Sprint(status, " ", body.Error.Type, " ", *body.Error.Code); got != "429 rate_limit_error rate_limit_exceeded" {
+		t.Error(got)
+	}
+	if status, kind := TEIStatusOf(f); status != 429 || kind != "Overloaded" {
+		t.Error(status, kind)
+	}
+}
