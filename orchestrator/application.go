@@ -200,6 +200,9 @@ func (a *application) open(name string, handler fasthttp.RequestHandler, port in
 		WriteTimeout:   a.config.WriteTimeout,
 		ConnectionAge:  a.config.ConnectionAge,
 		TLS:            a.secure,
+		Name:           name,
+		Logger:         a.logger,
+		Metrics:        a.metrics,
 	})
 	a.listeners = append(a.listeners, listener{name: name, server: server, Listener: opened})
 	return nil

@@ -5,12 +5,14 @@ import (
 	_ "embed"
 	"html/template"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/valyala/fasthttp"
 
+	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/mcp"
 	"retort/orchestrator/page"
@@ -25,7 +27,8 @@ var frontPage = template.Must(template.New("front").Parse(frontHTML))
 // name and, for OpenAI's clients, by model.
 func (a *application) front() fasthttp.RequestHandler {
 	app := gateway.NewApp()
-	a.openAIRoutes(app)
+	own := gateway.NewOwn(a.life, "main", wordOwn, a.options(gateway.Config{Timeout: ownTimeout})).Route
+	a.openAIRoutes(app, own)
 	for i, s := range services {
 		app.Use("/"+s.name, behind("/"+s.name, a.withJobs(s.name, a.gateways[i].Handler())))
 	}
@@ -36,15 +39,21 @@ func (a *application) front() fasthttp.RequestHandler {
 	if a.mcp != nil {
 		app.All(mcp.Path, forward(a.mcp.Handler()))
 	}
-	page.Assets(app)
+	page.Assets(app, own)
 	app.Use("/page", behind("/page", a.page.Handler()))
-	app.Get("/apis", a.links)
-	app.Get("/v1/health/live", func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) })
-	app.Get("/v1/health/ready", a.ready)
-	app.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{})))
-	app.Use(openAIBase, unknownURL)
+	app.Get("/apis", own(a.links))
+	app.Get("/v1/health/live", own(func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) }))
+	app.Get("/v1/health/ready", own(a.ready))
+	app.Get("/metrics", own(adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{}))))
+	app.Use(openAIBase, own(unknownURL))
 	return gateway.Guard(app.Handler(), gateway.RefusePlainly)
 }
+
+// ownTimeout is the longest time for a request to a route of the main port itself, none of which asks a model.
+const ownTimeout = 30 * time.Second
+
+// wordOwn words a failure of such a route.
+func wordOwn(f *fault.Error) (status int, body any) { return gateway.WordForOpenAI(f) }
 
 // forward has a handler answer.
 func forward(serve fasthttp.RequestHandler) fiber.Handler {

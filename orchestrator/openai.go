@@ -30,14 +30,14 @@ type modelCard struct {
 
 // openAIRoutes adds the endpoints that OpenAI's clients find under one base address, with /v1 at its end or without:
 // the model list of all APIs, and every POST endpoint of the APIs that are called by model. No two of them have the
-// same path. It comes before the APIs' prefixes, since /chat/completions is also a path below /chat.
-func (a *application) openAIRoutes(app *fiber.App) {
+// same path. own wraps the handlers of those that belong to no API. It comes before the APIs' prefixes, since /chat/completions is also a path below /chat.
+func (a *application) openAIRoutes(app *fiber.App, own func(fiber.Handler) fiber.Handler) {
 	if a.config.CORSOrigins != "" {
 		app.Use(openAIBase+"/models", cors.New(cors.Config{AllowOrigins: a.config.CORSOrigins}))
 	}
 	for _, base := range []string{openAIBase, ""} {
-		app.Get(base+"/models", a.listModels)
-		app.Get(base+"/models/*", a.retrieveModel)
+		app.Get(base+"/models", own(a.listModels))
+		app.Get(base+"/models/*", own(a.retrieveModel))
 	}
 	for i, s := range services {
 		if !s.byModel {
@@ -55,7 +55,7 @@ func (a *application) openAIRoutes(app *fiber.App) {
 
 // unknownURL answers what has no route below the base address.
 func unknownURL(c *fiber.Ctx) error {
-	return refuseOpenAI(c, fault.Missing(fault.Route, "Unknown request URL: %s %s.", c.Method(), fault.Clip(c.Path())))
+	return fault.Missing(fault.Route, "Unknown request URL: %s %s.", c.Method(), fault.Clip(c.Path()))
 }
 
 // forOpenAI serves a request of a client of OpenAI's.
@@ -67,17 +67,9 @@ func forOpenAI(serve fasthttp.RequestHandler) fiber.Handler {
 	}
 }
 
-func refuseOpenAI(c *fiber.Ctx, f *fault.Error) error {
-	if f.Kind == fault.Unauthorized {
-		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
-	}
-	status, body := gateway.WordForOpenAI(f)
-	return c.Status(status).JSON(body)
-}
-
 func (a *application) listModels(c *fiber.Ctx) error {
 	if f := a.keys.Check(c); f != nil {
-		return refuseOpenAI(c, f)
+		return f
 	}
 	return c.JSON(fiber.Map{"object": "list", "data": a.modelCards()})
 }
@@ -85,7 +77,7 @@ func (a *application) listModels(c *fiber.Ctx) error {
 // retrieveModel answers with one model of the list. Ids have slashes, which some clients escape.
 func (a *application) retrieveModel(c *fiber.Ctx) error {
 	if f := a.keys.Check(c); f != nil {
-		return refuseOpenAI(c, f)
+		return f
 	}
 	id, err := url.PathUnescape(c.Params("*"))
 	if err == nil {
@@ -95,7 +87,7 @@ func (a *application) retrieveModel(c *fiber.Ctx) error {
 			}
 		}
 	}
-	return refuseOpenAI(c, fault.Missing(fault.Model, "The model `%s` does not exist.", fault.Clip(id)).Under("model"))
+	return fault.Missing(fault.Model, "The model `%s` does not exist.", fault.Clip(id))
 }
 
 // modelCards are the models of all APIs that can be served now, in the order of the APIs.

@@ -151,7 +151,7 @@ func (x *exchange) end(status, bytesOut int) {
 		}
 		took := time.Since(x.started)
 		if x.route == "" {
-			x.route = "other"
+			x.route = unknownRoute
 			if x.gateway.routes[x.path] {
 				x.route = x.path
 			}
@@ -163,6 +163,9 @@ func (x *exchange) end(status, bytesOut int) {
 		x.report(status, bytesOut, took)
 	})
 }
+
+// unknownRoute stands in the metrics for all paths without a route.
+const unknownRoute = "other"
 
 func (x *exchange) endSpan(status int) {
 	x.span.SetAttributes(
@@ -181,8 +184,9 @@ func (x *exchange) endSpan(status int) {
 
 func (x *exchange) report(status, bytesOut int, took time.Duration) {
 	event := x.log.Info()
+	unready := status == fiber.StatusServiceUnavailable && x.err == nil // a handler that says so itself
 	switch {
-	case status >= 500 && fault.KindOf(x.err) == fault.Internal:
+	case status >= 500 && fault.KindOf(x.err) == fault.Internal && !unready:
 		event = x.log.Error()
 	case x.background, status < 400 && x.method == fiber.MethodGet && x.request.Triton() == 0:
 		event = x.log.Debug() // lines of batches, which have their results and are asked again; probes and scrapes

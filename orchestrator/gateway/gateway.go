@@ -89,7 +89,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 		uploads:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
 		downloads:  newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
 		watches:    newWatches(opts.Watches),
-		departures: watchDepartures(life, 200*time.Millisecond),
+		departures: watchDepartures(life, departureInterval),
 		life:       life,
 		routes:     map[string]bool{},
 		draining:   draining,
@@ -162,7 +162,11 @@ func (g *Gateway) API() API { return g.api }
 // serve wraps every request of the API.
 func (g *Gateway) serve(c *fiber.Ctx) error {
 	x := g.begin(c)
-	err := x.guard(c.Next)
+	return x.finish(c, x.guard(c.Next))
+}
+
+// finish ends an exchange with the answer that its handler gave, or with its error.
+func (x *exchange) finish(c *fiber.Ctx, err error) error {
 	if err == nil && x.stream {
 		return nil // the exchange ends with its stream
 	}

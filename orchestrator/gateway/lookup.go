@@ -99,7 +99,11 @@ func (d *download) Read(into []byte) (int, error) {
 		d.exchange.err = fault.New(fault.Invalid, "The answer was not taken in time.")
 		return 0, d.exchange.err
 	}
-	n, err := d.from.Read(into)
+	n := 0
+	err := d.exchange.guard(func() (err error) { // fasthttp reads once the handler has returned
+		n, err = d.from.Read(into)
+		return err
+	})
 	d.pace.moved += int64(n)
 	if err != nil && err != io.EOF {
 		d.exchange.err = d.exchange.gateway.classify(err)

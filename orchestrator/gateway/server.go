@@ -6,14 +6,17 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/telemetry"
 )
 
 // ServerConfig bounds what one port takes. Zero values are the defaults said.
@@ -30,6 +33,10 @@ type ServerConfig struct {
 	ConnectionAge time.Duration
 	// TLS is the certificate; nil for plain HTTP.
 	TLS *tls.Config
+	// Name is the port's in the log and the metrics.
+	Name    string
+	Logger  zerolog.Logger
+	Metrics *telemetry.Metrics // nil for none
 }
 
 func (c ServerConfig) withDefaults() ServerConfig {
@@ -102,11 +109,31 @@ func (s *Server) Leave() { s.leaving.Store(true) }
 // ending wraps a handler so that answers end connections that have to go.
 func (s *Server) ending(handler fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		handler(ctx)
+		s.guard(ctx, handler)
 		if s.leaving.Load() || s.old(ctx) {
 			ctx.SetConnectionClose()
 		}
 	}
+}
+
+// guard answers a panic of a handler that no exchange has caught, which would end the process otherwise.
+func (s *Server) guard(ctx *fasthttp.RequestCtx, handler fasthttp.RequestHandler) {
+	began := time.Now()
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		status := fiber.StatusInternalServerError
+		plain(ctx, status, "Internal server error")
+		s.config.Logger.Error().Str("api", s.config.Name).Bytes("stack", debug.Stack()).
+			Bytes("method", ctx.Method()).Str("path", fault.Clip(string(ctx.Path()))).Int("status", status).Msgf("panic: %v", p)
+		if s.config.Metrics != nil {
+			request := &telemetry.Request{API: s.config.Name}
+			s.config.Metrics.Answered(request, unknownRoute, string(ctx.Method()), status, time.Since(began))
+		}
+	}()
+	handler(ctx)
 }
 
 // old reports whether the connection of a request has reached its age.
@@ -172,7 +199,7 @@ func plain(ctx *fasthttp.RequestCtx, status int, message string) {
 	ctx.Response.Reset()
 	ctx.SetStatusCode(status)
 	ctx.SetContentType(fiber.MIMEApplicationJSON)
-	ctx.SetBodyString(`{"error":"` + message + `"}`)
+	ctx.SetBody(jsonOf(map[string]string{"error": message}))
 	ctx.SetConnectionClose()
 }
 

@@ -124,9 +124,16 @@ func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
 	c.Set("X-Accel-Buffering", "no")
 	x.stream = true
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		written := x.write(w, first, e.next, stop)
-		if more {
-			written += x.finish(w, <-ended)
+		written := 0
+		err := x.guard(func() error { // fasthttp runs this in a goroutine of its own
+			written = x.write(w, first, e.next, stop)
+			if more {
+				written += x.writeFailure(w, <-ended)
+			}
+			return nil
+		})
+		if err != nil {
+			x.err = x.gateway.classify(err)
 		}
 		x.end(fiber.StatusOK, written)
 	})
@@ -178,8 +185,8 @@ func (x *exchange) lastEvents(err error, f *fault.Error) []any {
 	return nil
 }
 
-// finish tells the client of a stream that failed.
-func (x *exchange) finish(w *bufio.Writer, err error) (written int) {
+// writeFailure tells the client of a stream that failed.
+func (x *exchange) writeFailure(w *bufio.Writer, err error) (written int) {
 	if err == nil {
 		return 0
 	}
