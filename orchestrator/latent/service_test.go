@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,29 +235,71 @@ func TestTheFormsOfAGeneratedAnswer(t *testing.T) {
 
 // In one call of the decoder go the rows of all requests that wait for it.
 func TestConcurrentRequestsShareCalls(t *testing.T) {
-	r := start(t, standard, toyModels(t, 10*time.Millisecond)...)
-	request := body{"smi": plain, "iterations": 20, "particles": 20, "num_molecules": 1, "min_similarity": 0}
-	calls := func() (n int) {
+	const (
+		requests    = 10
+		generations = 20
+	)
+	models := toyModels(t, 0)
+	encoded := make(chan int64, 10000)     // rows of each call of the encoder
+	decoding := make(chan struct{}, 1000)  // calls of the decoder
+	var gate atomic.Pointer[chan struct{}] // what calls of the decoder wait for; nil: nothing
+	encode := models[0].Infer
+	models[0].Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+		encoded <- r.Inputs[0].Shape[0]
+		return encode(ctx, r)
+	}
+	decode := models[1].Infer
+	models[1].Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+		decoding <- struct{}{}
+		if open := gate.Load(); open != nil {
+			select {
+			case <-*open:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return decode(ctx, r)
+	}
+	r := start(t, standard, models...)
+	request := body{"smi": plain, "iterations": generations, "particles": 20, "num_molecules": 1, "min_similarity": 0, "seed": 7}
+	calls := func() (n int, largest int64) {
 		for _, c := range r.triton.Calls() {
 			if c.Model == "latent_decoder" {
 				n++
+				largest = max(largest, c.Inputs[0].Shape[0])
 			}
 		}
-		return n
+		return n, largest
 	}
 	ask[strings_](r, "/generate", request)
-	one := calls()
-	if one != 20 {
-		t.Errorf("%d calls for 20 generations", one)
+	one, own := calls() // those of every request, since each has the same seed
+	if one != generations {
+		t.Errorf("%d calls for %d generations", one, generations)
 	}
+	for len(encoded) > 0 {
+		<-encoded
+	}
+	for range one {
+		<-decoding
+	}
+	open := make(chan struct{})
+	gate.Store(&open)
 	var asked sync.WaitGroup
-	for range 10 {
+	for range requests {
 		asked.Go(func() { ask[strings_](r, "/generate", request) })
 	}
+	<-decoding // while this call lasts, the requests that come to the decoder wait for it
+	for seeds := int64(0); seeds < requests; {
+		seeds += <-encoded // each request has one, and no other molecule before it has had an answer of the decoder
+	}
+	close(open)
 	asked.Wait()
-	// How many are shared depends on how much the machine has to do beside; without sharing it is none.
-	if ten := calls() - one; ten >= 10*one {
-		t.Errorf("one request makes %d calls, ten make %d", one, ten)
+	all, largest := calls()
+	if largest <= own {
+		t.Errorf("no call has rows of two requests: %d at most, %d of one request", largest, own)
+	}
+	if all-one >= requests*one {
+		t.Errorf("one request makes %d calls, %d make %d", one, requests, all-one)
 	}
 }
 
