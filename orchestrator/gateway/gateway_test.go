@@ -246,20 +246,43 @@ func get(t *testing.T, url string) (int, string) {
 }
 
 func TestLoadBeyondCapacityIsRefused(t *testing.T) {
-	url, _ := open(t, &kitchen{}, nil) // 4 served, 2 wait
+	var metrics *telemetry.Metrics
+	guests := lodge{&kitchen{}, make(chan struct{}, 10), make(chan struct{})}
+	url, _ := openAPI(t, guests, func(o *Options) { metrics = o.Metrics }, ServerConfig{}) // 4 served, 2 wait
 	answers := make(chan string, 10)
-	for range 10 {
-		go func() {
-			status, _, header := post(t, url+"/cook", `{"wait":0.5}`)
-			answers <- fmt.Sprint(status, header.Get("Retry-After"))
-		}()
+	ask := func() {
+		status, _, header := post(t, url+"/cook", `{}`)
+		answers <- fmt.Sprint(status, header.Get("Retry-After"))
 	}
-	count := map[string]int{}
-	for range 10 {
-		count[<-answers]++
+	for range 4 {
+		go ask()
 	}
-	if count["200"] != 6 || count["5031"] != 4 {
-		t.Errorf("answers %v, want 6 of 200 and 4 of 503 with Retry-After 1", count)
+	for range 4 {
+		<-guests.began
+	}
+	for range 2 {
+		go ask()
+	}
+	waitUntil(t, "two requests wait", func() bool { return total(t, metrics.Registry, "retort_http_waiting") == 2 })
+	for range 4 {
+		go ask()
+	}
+	for range 4 {
+		if answer := <-answers; answer != "5031" {
+			t.Errorf("beyond the capacity: %s, want 503 with Retry-After 1", answer)
+		}
+	}
+	if served := len(guests.began); served > 0 {
+		t.Errorf("%d requests are served beyond the permits", served)
+	}
+	close(guests.release)
+	for range 6 {
+		if answer := <-answers; answer != "200" {
+			t.Errorf("within the capacity: %s", answer)
+		}
+	}
+	if refused, waiting := total(t, metrics.Registry, "retort_http_refused_total"), total(t, metrics.Registry, "retort_http_waiting"); refused != 4 || waiting != 0 {
+		t.Errorf("%v are counted as refused, %v as waiting", refused, waiting)
 	}
 	if status, _, _ := post(t, url+"/cook", `{}`); status != 200 {
 		t.Errorf("after the load: %d", status)
@@ -274,25 +297,59 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestDepartedClientEndsTheWork(t *testing.T) {
-	for _, body := range []string{`{"wait":60}`, `{"wait":0.02,"stream":true,"events":100000}`} {
-		k := &kitchen{}
-		url, _ := open(t, k, func(o *Options) { o.Timeout = time.Minute })
-		ctx, leave := context.WithTimeout(context.Background(), 200*time.Millisecond)
-		defer leave()
-		req, _ := http.NewRequestWithContext(ctx, "POST", url+"/cook", strings.NewReader(body))
-		if res, err := http.DefaultClient.Do(req); err == nil {
-			_, err = io.Copy(io.Discard, res.Body)
-			res.Body.Close()
-			if err == nil {
-				t.Fatal("the answer came before the client left")
-			}
+	for name, path := range map[string]string{"in one piece": "/table", "as a stream": "/courses", "as a stream without an event": "/starters"} {
+		stays := stays{&kitchen{}, make(chan struct{}, 1), make(chan error, 1)}
+		url, _ := openAPI(t, stays, func(o *Options) { o.Timeout = time.Hour }, ServerConfig{})
+		ctx, leave := context.WithCancel(t.Context())
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+path, strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
 		}
-		for until := time.Now().Add(time.Second); k.canceled.Load() == 0; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("%s: the work goes on a second after the client left", body)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				return
 			}
+			defer response.Body.Close()
+			if _, err := io.Copy(io.Discard, response.Body); err == nil {
+				t.Errorf("%s: the answer came to its end", name)
+			}
+		}()
+		<-stays.began
+		leave()
+		<-ended
+		if err := <-stays.gone; !errors.Is(err, context.Canceled) { // an hour before the deadline
+			t.Errorf("%s: the work ended with %v", name, err)
 		}
 	}
+}
+
+// stays is a kitchen whose work ends with its context.
+type stays struct {
+	*kitchen
+	began chan struct{}
+	gone  chan error
+}
+
+func (s stays) Routes(r fiber.Router) {
+	stay := func(ctx context.Context) error {
+		s.began <- struct{}{}
+		<-ctx.Done()
+		s.gone <- ctx.Err()
+		return ctx.Err()
+	}
+	whole := func(ctx context.Context, _ order) (string, error) { return "", stay(ctx) }
+	streams := func(order) bool { return true }
+	r.Post("/table", JSON(whole))
+	r.Post("/starters", JSONOrStream(streams, whole, func(ctx context.Context, _ order, _ *Events) error { return stay(ctx) }))
+	r.Post("/courses", JSONOrStream(streams, whole, func(ctx context.Context, _ order, e *Events) error {
+		if err := e.Send("soup"); err != nil {
+			return err
+		}
+		return stay(ctx)
+	}))
 }
 
 func TestRequestIDs(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"retort/orchestrator/fault"
 	"retort/orchestrator/memory"
 )
@@ -96,10 +98,16 @@ func TestNoBudget(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	if limit := memory.Limit(); limit < 0 {
-		t.Errorf("the limit is %d bytes", limit)
+	var machine unix.Sysinfo_t
+	if err := unix.Sysinfo(&machine); err != nil {
+		t.Fatal(err)
 	}
-	if size := memory.Default(); size < 256<<20 || size > 2<<30 {
-		t.Errorf("the default is %d bytes", size)
+	installed := int64(machine.Totalram) * int64(machine.Unit)
+	limit := memory.Limit()
+	if limit <= 0 || limit > installed {
+		t.Errorf("the limit is %d bytes of %d", limit, installed)
+	}
+	if size := memory.Default(); size != min(max(limit/8, 256<<20), 2<<30) {
+		t.Errorf("the default is %d bytes where the limit is %d", size, limit)
 	}
 }
