@@ -257,23 +257,6 @@ func TestSilentServerIsLeftOut(t *testing.T) {
 	}
 }
 
-// localhost stands for one address or two, one of which has a server.
-func TestNameThatIsLookedUp(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
-	_, port, _ := net.SplitHostPort(s.URL())
-	var lookups atomic.Int64 // of the name that cannot be looked up, and so of the other one
-	c := dial(t, triton.Config{
-		URLs: []string{"dns:///localhost:" + port, "dns:///nowhere.invalid:1"}, ResolveEvery: 20 * time.Millisecond, Logger: warnings(&lookups),
-	})
-	eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), ask()); return err == nil })
-	before := c.Replicas()
-	first := lookups.Load()
-	eventually(t, "more lookups", func() bool { return lookups.Load() >= first+3 })
-	if after := c.Replicas(); len(after) != len(before) || !strings.HasSuffix(after[0].Address, ":"+port) {
-		t.Errorf("replicas %+v, later %+v", before, after)
-	}
-}
-
 // warnings counts the warnings that are logged.
 func warnings(n *atomic.Int64) zerolog.Logger {
 	return zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, _ string) {

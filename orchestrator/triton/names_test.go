@@ -1,0 +1,143 @@
+package triton_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
+)
+
+// names plays the DNS: every name has the same addresses, or cannot be looked up.
+type names struct {
+	mu        sync.Mutex
+	addresses []string // of IPv4; nil: lookups fail
+	answered  int      // questions for them
+}
+
+// lookUpIn has the names of a test looked up in n.
+func lookUpIn(t *testing.T, n *names) {
+	usual := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go n.serve(server)
+		return client, nil
+	}}
+	t.Cleanup(func() { net.DefaultResolver = usual })
+}
+
+// serve answers over a connection that is no packet's, so that a length stands before each message (RFC 1035, 4.2.2).
+func (n *names) serve(conn net.Conn) {
+	defer conn.Close()
+	for {
+		var length [2]byte
+		if _, err := io.ReadFull(conn, length[:]); err != nil {
+			return
+		}
+		question := make([]byte, binary.BigEndian.Uint16(length[:]))
+		if _, err := io.ReadFull(conn, question); err != nil {
+			return
+		}
+		answer := n.answer(question)
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+			return
+		}
+	}
+}
+
+// answer is a DNS message (RFC 1035, 4.1) with a record for each address, to a question for these.
+func (n *names) answer(question []byte) []byte {
+	const (
+		head       = 12
+		typeA      = 1
+		noError    = 0x8180 // a response, recursion desired and available
+		serverFail = 0x8182
+	)
+	end := head + bytes.IndexByte(question[head:], 0) + 1
+	kind := binary.BigEndian.Uint16(question[end:])
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var records []string
+	if kind == typeA {
+		n.answered++
+		records = n.addresses
+	}
+	flags := uint16(noError)
+	if n.addresses == nil {
+		flags = serverFail
+	}
+	message := slices.Clone(question[:2]) // the id
+	for _, field := range []uint16{flags, 1, uint16(len(records)), 0, 0} {
+		message = binary.BigEndian.AppendUint16(message, field)
+	}
+	message = append(message, question[head:end+4]...)
+	for _, address := range records {
+		message = append(message, 0xc0, head, 0, typeA, 0, 1, 0, 0, 0, 0, 0, net.IPv4len)
+		message = append(message, net.ParseIP(address).To4()...)
+	}
+	return message
+}
+
+// become gives the name other addresses, and returns once they have been looked up and used.
+func (n *names) become(t *testing.T, addresses ...string) {
+	t.Helper()
+	n.mu.Lock()
+	n.addresses = addresses
+	since := n.answered
+	n.mu.Unlock()
+	eventually(t, "the name is looked up", func() bool { // the second lookup begins once the first has been used
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.answered > since+lookupTries
+	})
+}
+
+// lookupTries is above how often one lookup asks, where it gets no answer.
+const lookupTries = 20
+
+// The replicas follow the addresses of a name, and stay while it cannot be looked up.
+func TestNameThatIsLookedUp(t *testing.T) {
+	s := tritontest.Start(t, echo(t))
+	_, port, err := net.SplitHostPort(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dns := &names{addresses: []string{"127.0.0.1"}}
+	lookUpIn(t, dns)
+	c := dial(t, triton.Config{URLs: []string{"dns:///triton.example.:" + port}, ResolveEvery: time.Millisecond})
+	replicas := func() (addresses []string) {
+		for _, r := range c.Replicas() {
+			addresses = append(addresses, r.Address)
+		}
+		return addresses
+	}
+	first := "127.0.0.1:" + port
+	second := "127.0.0.2:" + port
+	for _, step := range []struct {
+		name            string
+		addresses, want []string
+	}{
+		{"the same address", []string{"127.0.0.1"}, []string{first}},
+		{"no answer", nil, []string{first}},
+		{"two addresses", []string{"127.0.0.1", "127.0.0.2"}, []string{first, second}},
+		{"no answer again", nil, []string{first, second}},
+		{"the first address alone", []string{"127.0.0.1"}, []string{first}},
+	} {
+		dns.become(t, step.addresses...)
+		got := replicas()
+		slices.Sort(got)
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%s: %v, want %v", step.name, got, step.want)
+		}
+		if _, err := c.Infer(t.Context(), ask()); err != nil && len(step.want) == 1 {
+			t.Errorf("%s: %v", step.name, err)
+		}
+	}
+}
