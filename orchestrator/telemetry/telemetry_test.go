@@ -1,0 +1,231 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
+)
+
+// samples are the samples of the program's own metrics as they are scraped, those of histograms without their buckets,
+// which do not begin with one of the texts in without.
+func samples(t *testing.T, m *Metrics, without ...string) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	var lines []string
+	for line := range strings.Lines(answer.Body.String()) {
+		left := slices.ContainsFunc(without, func(beginning string) bool { return strings.HasPrefix(line, beginning) })
+		if strings.HasPrefix(line, "retort_") && !strings.Contains(line, "_bucket{") && !left {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// What is counted of requests: their time in parts that add up, and no more labels than there are routes.
+func TestRequestsAreCounted(t *testing.T) {
+	m := NewMetrics()
+	m.Serves("chat")
+	plain := &Request{API: "chat"}
+	m.Answered(plain, "/v1/models", "GET", 200, 250*time.Millisecond)
+	worked := &Request{API: "chat"}
+	worked.AddTriton(time.Second)
+	worked.AddQueued(2 * time.Second)
+	worked.AddTokens(30)
+	worked.AddTokens(12)
+	worked.AddRows(2)
+	m.Answered(worked, "/v1/chat/completions", "POST", 200, 4*time.Second)
+	beside := &Request{API: "chat"} // its rows were in two calls at a time
+	beside.AddTriton(6 * time.Second)
+	beside.AddQueued(3 * time.Second)
+	m.Answered(beside, "/v1/chat/completions", "POST", 504, 4*time.Second)
+	m.InFlight("chat", 1)
+	m.InFlight("chat", 1)
+	m.InFlight("chat", -1)
+	m.Waiting("chat", 3)
+	m.Refused("chat")
+	m.Unfinished("chat", "deadline")
+	const want = `retort_http_in_flight{api="chat"} 1
+retort_http_own_seconds_sum{api="chat",route="/v1/chat/completions"} 1
+retort_http_own_seconds_count{api="chat",route="/v1/chat/completions"} 2
+retort_http_queued_seconds_sum{api="chat",route="/v1/chat/completions"} 2
+retort_http_queued_seconds_count{api="chat",route="/v1/chat/completions"} 2
+retort_http_refused_total{api="chat"} 1
+retort_http_request_duration_seconds_sum{api="chat",route="/v1/chat/completions"} 8
+retort_http_request_duration_seconds_count{api="chat",route="/v1/chat/completions"} 2
+retort_http_request_duration_seconds_sum{api="chat",route="/v1/models"} 0.25
+retort_http_request_duration_seconds_count{api="chat",route="/v1/models"} 1
+retort_http_requests_total{api="chat",method="GET",route="/v1/models",status="200"} 1
+retort_http_requests_total{api="chat",method="POST",route="/v1/chat/completions",status="200"} 1
+retort_http_requests_total{api="chat",method="POST",route="/v1/chat/completions",status="504"} 1
+retort_http_triton_seconds_sum{api="chat",route="/v1/chat/completions"} 5
+retort_http_triton_seconds_count{api="chat",route="/v1/chat/completions"} 2
+retort_http_unfinished_total{api="chat",reason="deadline"} 1
+retort_http_waiting{api="chat"} 3
+retort_rows_total{api="chat"} 2
+retort_tokens_total{api="chat"} 42`
+	if got := samples(t, m, "retort_triton_up"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What is counted beside requests. Gauges of an API's load are 0 before its first request.
+func TestTheRestIsCounted(t *testing.T) {
+	m := NewMetrics()
+	m.Serves("latent")
+	m.Batch("latent", 8, 512)
+	m.Batch("latent", 2, 64)
+	m.Oracle("docking", "scored", 5)
+	m.Oracle("docking", "failed", 1)
+	m.ModelsReady("latent", 2)
+	m.TritonUp(true)
+	m.Line("latent", true)
+	m.Line("latent", false)
+	m.Batches(map[string]int{"in_progress": 2, "failed": 1})
+	m.Batches(map[string]int{"completed": 3}) // those before are gone
+	m.BatchTasks("latent", 7)
+	level := 0.5
+	m.BackgroundLevel(func() float64 { return level })
+	const want = `retort_background_level 0.5
+retort_batch_lines_total{api="latent",outcome="failed"} 1
+retort_batch_lines_total{api="latent",outcome="ok"} 1
+retort_batch_padded_tokens_sum{api="latent"} 576
+retort_batch_padded_tokens_count{api="latent"} 2
+retort_batch_rows_sum{api="latent"} 10
+retort_batch_rows_count{api="latent"} 2
+retort_batch_tasks_waiting{api="latent"} 7
+retort_batches{status="completed"} 3
+retort_http_in_flight{api="latent"} 0
+retort_http_refused_total{api="latent"} 0
+retort_http_waiting{api="latent"} 0
+retort_models_ready{api="latent"} 2
+retort_oracle_molecules_total{oracle="docking",outcome="failed"} 1
+retort_oracle_molecules_total{oracle="docking",outcome="scored"} 5
+retort_triton_up 1`
+	if got := samples(t, m); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	m.TritonUp(false)
+	level = 3
+	if got := samples(t, m); !strings.Contains(got, "retort_triton_up 0") || !strings.Contains(got, "retort_background_level 3") {
+		t.Errorf("later\n%s", got)
+	}
+}
+
+// No request, as in tests and tools, is measured as nothing.
+func TestNoRequest(t *testing.T) {
+	none := FromContext(t.Context())
+	none.AddTriton(time.Second)
+	none.AddQueued(time.Second)
+	none.AddServed(1)
+	none.AddTokens(1)
+	none.AddRows(1)
+	if none != nil || none.Triton() != 0 || none.Queued() != 0 || none.Served() != 0 || none.Tokens() != 0 || none.Rows() != 0 {
+		t.Errorf("%+v", none)
+	}
+	request := &Request{ID: "7"}
+	request.AddServed(250)
+	if got := FromContext(WithRequest(t.Context(), request)); got != request || got.Served() != 250 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLevels(t *testing.T) {
+	for name, want := range map[string]zerolog.Level{
+		"trace": zerolog.TraceLevel, "DEBUG": zerolog.DebugLevel, "Info": zerolog.InfoLevel, "default": zerolog.InfoLevel,
+		"warn": zerolog.WarnLevel, "WARNING": zerolog.WarnLevel, "error": zerolog.ErrorLevel, "critical": zerolog.FatalLevel,
+	} {
+		if got, err := ParseLevel(name); err != nil || got != want {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"", "loud", "info "} {
+		if _, err := NewLogger(io.Discard, name, "json"); err == nil {
+			t.Errorf("the level %q was taken", name)
+		}
+	}
+}
+
+// A line of the log is JSON where nobody reads it at a terminal, unless that is asked for.
+func TestLines(t *testing.T) {
+	for format, isJSON := range map[string]bool{"json": true, "auto": true, "pretty": false} {
+		var out strings.Builder
+		logger, err := NewLogger(&out, "info", format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger.Debug().Msg("too fine")
+		logger.Warn().Str("model", "lab/reader").Msg("model left out")
+		if strings.Count(out.String(), "\n") != 1 || strings.Contains(out.String(), "\x1b[") {
+			t.Errorf("%s: %q", format, out.String())
+		}
+		var line struct{ Level, Model, Message, Time string }
+		err = json.Unmarshal([]byte(out.String()), &line)
+		if isJSON && (err != nil || line.Level != "warn" || line.Model != "lab/reader" || line.Message != "model left out" || line.Time == "") {
+			t.Errorf("%s: %v %s", format, err, out.String())
+		}
+		if !isJSON && (err == nil || !strings.Contains(out.String(), "WRN model left out model=lab/reader")) {
+			t.Errorf("%s: %s", format, out.String())
+		}
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if Terminal(&strings.Builder{}) || Terminal(file) {
+		t.Error("a text or a file is a terminal")
+	}
+}
+
+// Spans go to the collector under the service's name, and what a caller brings is passed on with or without one.
+func TestTracing(t *testing.T) {
+	bodies := make(chan string, 1)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		bodies <- r.URL.Path + " " + string(body)
+	}))
+	defer collector.Close()
+	usual := otel.GetTracerProvider()
+	defer otel.SetTracerProvider(usual)
+	const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, endpoint := range []string{"", collector.URL + "/v1/traces"} {
+		stop, err := StartTracing(t.Context(), zerolog.Nop(), endpoint, "http/protobuf", "lab-gateway", "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		carrier := propagation.MapCarrier{"traceparent": traceparent}
+		ctx, span := Tracer().Start(otel.GetTextMapPropagator().Extract(t.Context(), carrier), "POST chat")
+		onward := propagation.MapCarrier{}
+		otel.GetTextMapPropagator().Inject(ctx, onward)
+		span.End()
+		if !strings.HasPrefix(onward["traceparent"], traceparent[:36]) || (endpoint == "") != (onward["traceparent"] == traceparent) {
+			t.Errorf("%q: passed on as %q", endpoint, onward["traceparent"])
+		}
+		if err := stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	sent := <-bodies
+	for _, want := range []string{"/v1/traces ", "lab-gateway", "1.2.3", "POST chat"} {
+		if !strings.Contains(sent, want) {
+			t.Errorf("%q was not sent", want)
+		}
+	}
+}
