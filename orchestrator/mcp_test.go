@@ -67,6 +67,11 @@ func TestReadersTakeImages(t *testing.T) {
 	if got := a.readers(); !slices.Equal(got, []string{"lab/b-reader", "lab/d-reader"}) {
 		t.Errorf("%q", got)
 	}
+	for _, card := range a.modelCards() {
+		if taken := card.ID == "lab/b-reader" || card.ID == "lab/d-reader"; card.Images != taken {
+			t.Errorf("the list says of %s that it takes images: %v", card.ID, card.Images)
+		}
+	}
 }
 
 // assemble builds the program in front of a Triton. It listens and serves nothing.

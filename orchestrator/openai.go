@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,8 @@ import (
 // openAIBase is the base path of the main port for OpenAI's clients: one address for the models of all APIs.
 const openAIBase = "/v1"
 
-// modelCard is one entry of the main port's model list: OpenAI's form, the API that serves the model, and how many
-// tokens the model takes where its entry says so.
+// modelCard is one entry of the main port's model list: OpenAI's form, the API that serves the model, how many tokens the
+// model takes where its entry says so, and whether it takes images.
 type modelCard struct {
 	ID          string `json:"id"`
 	Object      string `json:"object"`  // "model"
@@ -26,6 +27,7 @@ type modelCard struct {
 	OwnedBy     string `json:"owned_by"`
 	API         string `json:"api"` // name of the API, which is also its prefix on the main port
 	MaxModelLen int    `json:"max_model_len,omitzero"`
+	Images      bool   `json:"images,omitzero"`
 }
 
 // openAIRoutes adds the endpoints that OpenAI's clients find under one base address, with /v1 at its end or without:
@@ -94,9 +96,11 @@ func (a *application) retrieveModel(c *fiber.Ctx) error {
 func (a *application) modelCards() []modelCard {
 	cards := []modelCard{}
 	snapshot := a.registry.Snapshot()
+	readers := a.readers()
 	for i, s := range services {
 		for _, id := range a.gateways[i].API().Models() {
 			card := modelCard{ID: id, Object: "model", OwnedBy: "retort", API: s.name}
+			card.Images = s.name == "chat" && slices.Contains(readers, id)
 			card.describe(snapshot.Of(s.name))
 			cards = append(cards, card)
 		}

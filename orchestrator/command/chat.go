@@ -21,7 +21,7 @@ type Chat struct {
 	Service `embed:"" group:"Service"`
 
 	Image       []string `short:"i" env:"-" type:"existingfile" placeholder:"FILE" help:"Picture to ask about (PNG, JPEG, WebP, GIF); several may be given."`
-	Model       string   `env:"-" placeholder:"ID" help:"Model; by default the first of the service."`
+	Model       string   `env:"-" placeholder:"ID" help:"Model; by default the first of the service, with pictures the first that takes them."`
 	MaxTokens   int      `env:"-" placeholder:"N" help:"Longest answer, in tokens."`
 	Temperature *float64 `env:"-" placeholder:"N" help:"0 for the likeliest answer."`
 	System      string   `env:"-" placeholder:"TEXT" help:"What the model is told before the conversation."`
@@ -51,7 +51,7 @@ func (c *Chat) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	if c.Model, err = model(p.Context, s, "chat", c.Model); err != nil {
+	if c.Model, err = c.model(p.Context, s); err != nil {
 		return err
 	}
 	var talk []message
@@ -77,6 +77,27 @@ func (c *Chat) Run(p *Process) error {
 	}
 	_, err = c.ask(p.Context, p, s, append(talk, asked(question, parts)))
 	return err
+}
+
+// model is the model to be asked.
+func (c *Chat) model(ctx context.Context, s service) (string, error) {
+	if c.Model == "" && len(c.Image) > 0 {
+		var list struct {
+			Data []struct {
+				ID     string `json:"id"`
+				Images bool   `json:"images"`
+			} `json:"data"`
+		}
+		if err := s.Get(ctx, "/v1/models", &list); err != nil {
+			return "", err
+		}
+		for _, m := range list.Data {
+			if m.Images {
+				return m.ID, nil
+			}
+		}
+	}
+	return model(ctx, s, "chat", c.Model)
 }
 
 // converse asks line after line, with what was said before. Pictures belong to the first.

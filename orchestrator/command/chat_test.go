@@ -1,0 +1,51 @@
+package command_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A picture is shown to a model that takes pictures, unless another one is named.
+func TestPicturesGoToAModelThatTakesThem(t *testing.T) {
+	picture := filepath.Join(t.TempDir(), "drawing.png")
+	if err := os.WriteFile(picture, []byte("\x89PNG\r\n\x1a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		writer = `{"id":"lab/writer","api":"chat"}`
+		reader = `{"id":"lab/reader","api":"chat","images":true}`
+	)
+	for name, c := range map[string]struct {
+		models string
+		args   []string
+		want   string
+	}{
+		"no picture":                            {writer + "," + reader, nil, "lab/writer"},
+		"a picture":                             {writer + "," + reader, []string{"--image", picture}, "lab/reader"},
+		"a model that says nothing of pictures": {writer, []string{"--image", picture}, "lab/writer"},
+		"a model by name":                       {writer + "," + reader, []string{"--image", picture, "--model", "lab/writer"}, "lab/writer"},
+	} {
+		var body struct{ Model string }
+		mux := http.NewServeMux()
+		list := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"data":[%s]}`, c.models) }
+		mux.HandleFunc("GET /v1/models", list)
+		mux.HandleFunc("GET /chat/v1/models", list)
+		mux.HandleFunc("POST /chat/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				t.Error(err)
+			}
+			fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"C\"}}]}\n\ndata: [DONE]\n\n")
+		})
+		server := httptest.NewServer(mux)
+		got := run(t, "", append([]string{"chat", "What is it?", "--url", server.URL}, c.args...)...)
+		server.Close()
+		if got.code != 0 || got.out != "C\n" || body.Model != c.want {
+			t.Errorf("%s: %+v, asked of %q", name, got, body.Model)
+		}
+	}
+}
