@@ -129,7 +129,7 @@ func (p *paced) Read(into []byte) (int, error) {
 		if known, ok := p.conn.(*connection); ok && p.pace.moved > 0 {
 			known.await(0) // a client that goes on sending has not been waited for since it began
 		}
-		_ = p.conn.SetReadDeadline(p.pace.next(bodyPiece, piecePatience)) // a connection without deadlines is a test's
+		_ = p.conn.SetReadDeadline(p.deadline()) // a connection without deadlines is a test's
 	}
 	n, err := p.stream.Read(into)
 	p.left -= n
@@ -139,6 +139,15 @@ func (p *paced) Read(into []byte) (int, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// deadline is when the next piece has to be there: no later than the whole request.
+func (p *paced) deadline() time.Time {
+	piece := p.pace.next(bodyPiece, piecePatience)
+	if end, ok := p.ctx.Deadline(); ok && end.Before(piece) {
+		return end
+	}
+	return piece
 }
 
 // unreadable makes a fault of what ended the reading of a body.

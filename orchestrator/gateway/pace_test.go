@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"context"
+	"io"
+	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +12,37 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
 )
+
+// deadlines is a connection that remembers when its reads have to end.
+type deadlines struct {
+	net.Conn
+	read []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.read = append(d.read, t)
+	return nil
+}
+
+// Each piece of a body has its time, and all of them together no more than the request.
+func TestPiecesOfABodyHaveTheTimeOfItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, leave := context.WithTimeout(t.Context(), 2*piecePatience)
+		defer leave()
+		conn := &deadlines{}
+		body := &paced{ctx: ctx, stream: strings.NewReader(strings.Repeat("x", 4*bodyPiece)), conn: conn, declared: -1}
+		for i, want := range []time.Duration{piecePatience, piecePatience * 7 / 4, 2 * piecePatience} {
+			if _, err := io.CopyN(io.Discard, body, bodyPiece); err != nil {
+				t.Fatal(err)
+			}
+			if len(conn.read) != i+1 || conn.read[i].Sub(began) != want {
+				t.Errorf("piece %d has to be there at %v, want %v after %v", i, conn.read, want, began)
+			}
+			time.Sleep(piecePatience * 3 / 4)
+		}
+	})
+}
 
 // An upload or a download does not hold its connection for as long as those before it take.
 func TestATransferWaitsAShortTime(t *testing.T) {
