@@ -44,8 +44,8 @@ type wireItem struct {
 
 func (item *Item) read(data []byte) *wire.Mismatch {
 	var w wireItem
-	if json.Unmarshal(data, &w) != nil {
-		return wire.NotObject.At()
+	if err := json.Unmarshal(data, &w); err != nil {
+		return unfitMember(err)
 	}
 	*item = Item{Type: "message", Role: w.Role, Call: FunctionCall{Name: w.Name, Arguments: w.Arguments}}
 	if w.Type != nil {

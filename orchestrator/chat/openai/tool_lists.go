@@ -3,7 +3,10 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -48,10 +51,28 @@ func readList[T any](data []byte) ([]T, error) {
 			return nil, err
 		}
 		var one T
-		if raw.Kind() != '{' || json.Unmarshal(raw, &one) != nil {
-			return nil, wire.NotObject.At(i)
+		if err := json.Unmarshal(raw, &one); err != nil || raw.Kind() != '{' {
+			unfit := unfitMember(err)
+			return nil, unfit.At(append([]any{i}, unfit.Path...)...)
 		}
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// unfitMember names the member of an object that json.Unmarshal could not decode, and what it should be: an object or a
+// text, which all members of such types are. Without one, the value itself is no object.
+func unfitMember(err error) *wire.Mismatch {
+	var unfit *json.UnmarshalTypeError
+	if !errors.As(err, &unfit) || unfit.Field == "" {
+		return wire.NotObject.At()
+	}
+	var path []any
+	for name := range strings.SplitSeq(unfit.Field, ".") {
+		path = append(path, name)
+	}
+	if unfit.Type.Kind() == reflect.Struct {
+		return wire.NotObject.At(path...)
+	}
+	return wire.NotString.At(path...)
 }
