@@ -27,8 +27,8 @@ var frontPage = template.Must(template.New("front").Parse(frontHTML))
 // name and, for OpenAI's clients, by model.
 func (a *application) front() fasthttp.RequestHandler {
 	app := gateway.NewApp()
-	own := gateway.NewOwn(a.life, "main", wordOwn, a.options(gateway.Config{Timeout: ownTimeout})).Route
-	a.openAIRoutes(app, own)
+	local := gateway.NewLocalRoutes(a.life, "main", wordLocal, a.options(gateway.Config{Timeout: localTimeout})).Route
+	a.openAIRoutes(app, local)
 	for i, s := range services {
 		app.Use("/"+s.name, behind("/"+s.name, a.withJobs(s.name, a.gateways[i].Handler())))
 	}
@@ -39,21 +39,21 @@ func (a *application) front() fasthttp.RequestHandler {
 	if a.mcp != nil {
 		app.All(mcp.Path, forward(a.mcp.Handler()))
 	}
-	page.Assets(app, own)
+	page.Assets(app, local)
 	app.Use("/page", behind("/page", a.page.Handler()))
-	app.Get("/apis", own(a.links))
-	app.Get("/v1/health/live", own(func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) }))
-	app.Get("/v1/health/ready", own(a.ready))
-	app.Get("/metrics", own(adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{}))))
-	app.Use(openAIBase, own(unknownURL))
+	app.Get("/apis", local(a.links))
+	app.Get("/v1/health/live", local(func(c *fiber.Ctx) error { return c.JSON(fiber.Map{"live": true}) }))
+	app.Get("/v1/health/ready", local(a.ready))
+	app.Get("/metrics", local(adaptor.HTTPHandler(promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{}))))
+	app.Use(openAIBase, local(unknownURL))
 	return gateway.Guard(app.Handler(), gateway.RefusePlainly)
 }
 
-// ownTimeout is the longest time for a request to a route of the main port itself, none of which asks a model.
-const ownTimeout = 30 * time.Second
+// localTimeout is the longest time for a request to a route of the main port itself, none of which asks a model.
+const localTimeout = 30 * time.Second
 
-// wordOwn words a failure of such a route.
-func wordOwn(f *fault.Error) (status int, body any) { return gateway.WordForOpenAI(f) }
+// wordLocal words a failure of such a route.
+func wordLocal(f *fault.Error) (status int, body any) { return gateway.WordForOpenAI(f) }
 
 // forward has a handler answer.
 func forward(serve fasthttp.RequestHandler) fiber.Handler {

@@ -10,7 +10,7 @@ import (
 )
 
 // A panic in one of the main port's own routes is answered, logged and counted as that of any other route.
-func TestAPanicOfTheMainPortsOwnRoutes(t *testing.T) {
+func TestAPanicOfALocalRoute(t *testing.T) {
 	var out console
 	a := assemble(t, tritontest.Start(t, entry(t, "minilm_embed")), &out)
 	awaitModels(t, a, "embedding", 1)

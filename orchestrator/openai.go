@@ -32,14 +32,15 @@ type modelCard struct {
 
 // openAIRoutes adds the endpoints that OpenAI's clients find under one base address, with /v1 at its end or without:
 // the model list of all APIs, and every POST endpoint of the APIs that are called by model. No two of them have the
-// same path. own wraps the handlers of those that belong to no API. It comes before the APIs' prefixes, since /chat/completions is also a path below /chat.
-func (a *application) openAIRoutes(app *fiber.App, own func(fiber.Handler) fiber.Handler) {
+// same path. It comes before the APIs' prefixes, since /chat/completions is also a path below /chat. local wraps the
+// handlers of routes that belong to no API.
+func (a *application) openAIRoutes(app *fiber.App, local func(fiber.Handler) fiber.Handler) {
 	if a.config.CORSOrigins != "" {
 		app.Use(openAIBase+"/models", cors.New(cors.Config{AllowOrigins: a.config.CORSOrigins}))
 	}
 	for _, base := range []string{openAIBase, ""} {
-		app.Get(base+"/models", own(a.listModels))
-		app.Get(base+"/models/*", own(a.retrieveModel))
+		app.Get(base+"/models", local(a.listModels))
+		app.Get(base+"/models/*", local(a.retrieveModel))
 	}
 	for i, s := range services {
 		if !s.byModel {

@@ -15,7 +15,7 @@ import (
 const maxParts = 1024
 
 // ReadParts decodes the content of a message that is a list, each element with decode. The places of images, which decode
-// gives within their part, are continued to the list: see Placed. The error is a *wire.Mismatch for what is not of the
+// gives within their part, are continued to the list: see PlaceImages. The error is a *wire.Mismatch for what is not of the
 // documented form, and for a list that is too long.
 func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
 	if value.Kind() != '[' {

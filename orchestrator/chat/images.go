@@ -6,9 +6,9 @@ import (
 	"retort/orchestrator/chat/vision"
 )
 
-// Placed returns parts with their images' places, which ReadParts gives from the list of parts on, continued to the body:
+// PlaceImages returns parts with their images' places, which ReadParts gives from the list of parts on, continued to the body:
 // path is where the list stands.
-func Placed(parts []Part, path ...any) []Part {
+func PlaceImages(parts []Part, path ...any) []Part {
 	placed := slices.Clone(parts)
 	for i, part := range placed {
 		if part.Image != nil {

@@ -112,8 +112,8 @@ func serving(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// awaiting marks that more of ctx's request has to come from its client.
-func awaiting(ctx *fasthttp.RequestCtx) {
+// awaitMore marks that more of ctx's request has to come from its client.
+func awaitMore(ctx *fasthttp.RequestCtx) {
 	if known, ok := ctx.Conn().(*connection); ok {
 		known.await(0)
 	}

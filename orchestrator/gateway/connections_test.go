@@ -47,7 +47,7 @@ func (l lodge) Routes(r fiber.Router) {
 	r.Post("/cook", JSON(func(ctx context.Context, _ order) (string, error) { return stay(ctx, Lookup{}) }))
 }
 
-// openLodge serves a lodge with so many connections at most.
+// openLodge serves a lodge with at most that many connections.
 func openLodge(t *testing.T, connections int) (l lodge, server *Server, address string) {
 	t.Helper()
 	l = lodge{&kitchen{}, make(chan struct{}), make(chan struct{})}
@@ -87,8 +87,8 @@ func ask(t *testing.T, address, head string) *bufio.Reader {
 	return bufio.NewReader(conn)
 }
 
-// searched returns once a connection has found no room, and nothing that may be closed for it.
-func searched(t *testing.T, server *Server) {
+// awaitSearch returns once a connection has found no room, and nothing that may be closed for it.
+func awaitSearch(t *testing.T, server *Server) {
 	t.Helper()
 	waitUntil(t, "a connection waits for room", server.connections.full.Load)
 	server.connections.mu.Lock() // which it holds until it waits
@@ -116,7 +116,7 @@ func TestNoRequestIsClosedForAConnection(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	late := ask(t, address, "GET /v1/health/live HTTP/1.1\r\nHost: x")
-	searched(t, server)
+	awaitSearch(t, server)
 	close(l.release)
 	for name, answer := range answers {
 		response, err := http.ReadResponse(answer, nil)
@@ -140,7 +140,7 @@ func TestAConnectionThatBecomesIdleMakesRoom(t *testing.T) {
 	served := ask(t, address, "GET /rooms/7 HTTP/1.1\r\nHost: x")
 	<-l.began
 	late := ask(t, address, "GET /v1/health/live HTTP/1.1\r\nHost: x")
-	searched(t, server)
+	awaitSearch(t, server)
 	close(l.release)
 	for name, answer := range map[string]*bufio.Reader{"the first": served, "the second": late} {
 		response, err := http.ReadResponse(answer, nil)

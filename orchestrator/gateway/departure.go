@@ -35,19 +35,19 @@ func watchDepartures(ctx context.Context, every time.Duration) *departures {
 }
 
 // add watches conn until the returned function is called. A connection without a socket of its own, as in tests, is not
-// watched. The descriptor of a closed connection is given to a new one, perhaps while a request of the former is still
+// watched. The descriptor of a closed connection is given to a new one, perhaps while a request of the previous is still
 // watched: that client has left then.
 func (d *departures) add(conn net.Conn, gone context.CancelCauseFunc) (done func()) {
 	fd, ok := socket(conn)
 	if !ok {
 		return func() {}
 	}
-	watched := &departure{conn: conn, gone: gone}
+	entry := &departure{conn: conn, gone: gone}
 	d.mu.Lock()
-	if former := d.busy[fd]; former != nil && former.conn != conn {
-		former.gone(context.Canceled)
+	if previous := d.busy[fd]; previous != nil && previous.conn != conn {
+		previous.gone(context.Canceled)
 	}
-	d.busy[fd] = watched
+	d.busy[fd] = entry
 	d.mu.Unlock()
 	select {
 	case d.wake <- struct{}{}:
@@ -56,7 +56,7 @@ func (d *departures) add(conn net.Conn, gone context.CancelCauseFunc) (done func
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.busy[fd] == watched {
+		if d.busy[fd] == entry {
 			delete(d.busy, fd)
 		}
 	}

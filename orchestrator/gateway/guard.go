@@ -69,7 +69,7 @@ func finish(ctx *fasthttp.RequestCtx) (all bool) {
 
 // discard reads a body to its end and reports whether that was reached within the bounds.
 func discard(ctx *fasthttp.RequestCtx, most int64, patience time.Duration) bool {
-	awaiting(ctx)
+	awaitMore(ctx)
 	defer serving(ctx)
 	deadline := time.Now().Add(patience)
 	_ = ctx.Conn().SetReadDeadline(deadline) // a connection without deadlines is a test's

@@ -33,8 +33,8 @@ func (measured) Routes(r fiber.Router) {
 	}))
 }
 
-// logged is a line of the log.
-type logged struct {
+// logLine is a line of the log.
+type logLine struct {
 	Level, API, Request, Method, Path, Error, Message string
 	Status, Rows, Tokens                              int
 	BytesIn                                           int     `json:"bytes_in"`
@@ -48,15 +48,15 @@ func TestEveryRequestIsReported(t *testing.T) {
 	url, log := openAPI(t, measured{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, ServerConfig{})
 	for _, test := range []struct {
 		method, path, body string
-		want               logged
+		want               logLine
 	}{
-		{"POST", "/cook", `{}`, logged{Level: "info", Status: 200, Rows: 3, Tokens: 12, BytesIn: 2, BytesOut: 6}},
-		{"POST", "/cook", `{"wait":-1}`, logged{Level: "warn", Status: 400, BytesIn: 11, Error: "wait: Input should be greater"}},
-		{"POST", "/cook", `{"fail":"sick"}`, logged{Level: "warn", Status: 503, Rows: 3, Tokens: 12, BytesIn: 15, Error: "out of bread"}},
-		{"POST", "/cook", `{"fail":"broken"}`, logged{Level: "error", Status: 500, Rows: 3, Tokens: 12, BytesIn: 17, Error: "panic: the pan"}},
-		{"GET", "/v1/version", "", logged{Level: "debug", Status: 200}},
-		{"GET", "/none/7", "", logged{Level: "warn", Status: 404, Error: "Not Found"}},
-		{"GET", "/none/8", "", logged{Level: "warn", Status: 404, Error: "Not Found"}},
+		{"POST", "/cook", `{}`, logLine{Level: "info", Status: 200, Rows: 3, Tokens: 12, BytesIn: 2, BytesOut: 6}},
+		{"POST", "/cook", `{"wait":-1}`, logLine{Level: "warn", Status: 400, BytesIn: 11, Error: "wait: Input should be greater"}},
+		{"POST", "/cook", `{"fail":"sick"}`, logLine{Level: "warn", Status: 503, Rows: 3, Tokens: 12, BytesIn: 15, Error: "out of bread"}},
+		{"POST", "/cook", `{"fail":"broken"}`, logLine{Level: "error", Status: 500, Rows: 3, Tokens: 12, BytesIn: 17, Error: "panic: the pan"}},
+		{"GET", "/v1/version", "", logLine{Level: "debug", Status: 200}},
+		{"GET", "/none/7", "", logLine{Level: "warn", Status: 404, Error: "Not Found"}},
+		{"GET", "/none/8", "", logLine{Level: "warn", Status: 404, Error: "Not Found"}},
 	} {
 		before := len(log.String())
 		request, err := http.NewRequest(test.method, url+test.path, strings.NewReader(test.body))
@@ -70,7 +70,7 @@ func TestEveryRequestIsReported(t *testing.T) {
 		}
 		response.Body.Close()
 		text := log.String()[before:] // written before the answer
-		var line logged
+		var line logLine
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil {
 			t.Fatalf("%v: %s", err, text)

@@ -240,17 +240,17 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 		generations = 20
 	)
 	models := toyModels(t, 0)
-	encoded := make(chan int64, 10000)     // rows of each call of the encoder
-	decoding := make(chan struct{}, 1000)  // calls of the decoder
-	var gate atomic.Pointer[chan struct{}] // what calls of the decoder wait for; nil: nothing
+	encoderRows := make(chan int64, 10000)    // rows of each call of the encoder
+	decoderCalls := make(chan struct{}, 1000) // calls of the decoder
+	var gate atomic.Pointer[chan struct{}]    // what calls of the decoder wait for; nil: nothing
 	encode := models[0].Infer
 	models[0].Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-		encoded <- r.Inputs[0].Shape[0]
+		encoderRows <- r.Inputs[0].Shape[0]
 		return encode(ctx, r)
 	}
 	decode := models[1].Infer
 	models[1].Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-		decoding <- struct{}{}
+		decoderCalls <- struct{}{}
 		if open := gate.Load(); open != nil {
 			select {
 			case <-*open:
@@ -272,15 +272,15 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 		return n, largest
 	}
 	ask[strings_](r, "/generate", request)
-	one, own := calls() // those of every request, since each has the same seed
+	one, alone := calls() // those of every request, since each has the same seed
 	if one != generations {
 		t.Errorf("%d calls for %d generations", one, generations)
 	}
-	for len(encoded) > 0 {
-		<-encoded
+	for len(encoderRows) > 0 {
+		<-encoderRows
 	}
 	for range one {
-		<-decoding
+		<-decoderCalls
 	}
 	open := make(chan struct{})
 	gate.Store(&open)
@@ -288,15 +288,15 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 	for range requests {
 		asked.Go(func() { ask[strings_](r, "/generate", request) })
 	}
-	<-decoding // while this call lasts, the requests that come to the decoder wait for it
+	<-decoderCalls // while this call lasts, the requests that come to the decoder wait for it
 	for seeds := int64(0); seeds < requests; {
-		seeds += <-encoded // each request has one, and no other molecule before it has had an answer of the decoder
+		seeds += <-encoderRows // each request has one, and no other molecule before it has had an answer of the decoder
 	}
 	close(open)
 	asked.Wait()
 	all, largest := calls()
-	if largest <= own {
-		t.Errorf("no call has rows of two requests: %d at most, %d of one request", largest, own)
+	if largest <= alone {
+		t.Errorf("no call has rows of two requests: %d at most, %d of one request", largest, alone)
 	}
 	if all-one >= requests*one {
 		t.Errorf("one request makes %d calls, %d make %d", one, requests, all-one)

@@ -19,7 +19,7 @@ import (
 type names struct {
 	mu        sync.Mutex
 	addresses []string // of IPv4; nil: lookups fail
-	answered  int      // questions for them
+	questions int      // for them
 }
 
 // lookUpIn has the names of a test looked up in n.
@@ -66,7 +66,7 @@ func (n *names) answer(question []byte) []byte {
 	defer n.mu.Unlock()
 	var records []string
 	if kind == typeA {
-		n.answered++
+		n.questions++
 		records = n.addresses
 	}
 	flags := uint16(noError)
@@ -85,17 +85,17 @@ func (n *names) answer(question []byte) []byte {
 	return message
 }
 
-// become gives the name other addresses, and returns once they have been looked up and used.
-func (n *names) become(t *testing.T, addresses ...string) {
+// change gives the name other addresses, and returns once they have been looked up and used.
+func (n *names) change(t *testing.T, addresses ...string) {
 	t.Helper()
 	n.mu.Lock()
 	n.addresses = addresses
-	since := n.answered
+	since := n.questions
 	n.mu.Unlock()
 	eventually(t, "the name is looked up", func() bool { // the second lookup begins once the first has been used
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		return n.answered > since+lookupTries
+		return n.questions > since+lookupTries
 	})
 }
 
@@ -130,7 +130,7 @@ func TestNameThatIsLookedUp(t *testing.T) {
 		{"no answer again", nil, []string{first, second}},
 		{"the first address alone", []string{"127.0.0.1"}, []string{first}},
 	} {
-		dns.become(t, step.addresses...)
+		dns.change(t, step.addresses...)
 		got := replicas()
 		slices.Sort(got)
 		if !slices.Equal(got, step.want) {

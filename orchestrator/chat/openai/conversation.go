@@ -32,7 +32,7 @@ func (r *Request) conversation() chat.Conversation {
 // turn is the message at a place of the body, with its content in a member, as models know it. Calls and what they
 // returned are said in words: few templates know either.
 func (m *Message) turn(member string, place ...any) chat.Message {
-	turn := chat.Message{Role: m.Role, Parts: chat.Placed(m.Content, append(slices.Clip(place), member)...), Place: place}
+	turn := chat.Message{Role: m.Role, Parts: chat.PlaceImages(m.Content, append(slices.Clip(place), member)...), Place: place}
 	switch m.Role {
 	case "developer":
 		turn.Role = "system" // its older name

@@ -23,7 +23,7 @@ func (r *Request) conversation() chat.Conversation {
 		c.Sampling.Logprobs = &top
 	}
 	for i, m := range r.Messages {
-		parts := append(chat.Placed(m.Content, "messages", i, "content"), chat.Placed(m.Context, "messages", i, "context")...)
+		parts := append(chat.PlaceImages(m.Content, "messages", i, "content"), chat.PlaceImages(m.Context, "messages", i, "context")...)
 		c.Messages = append(c.Messages, chat.Message{Role: m.Role, Parts: parts, Place: []any{"messages", i}})
 	}
 	return c
