@@ -16,24 +16,23 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// molecules is the API beside which the jobs are.
+// molecules is the API whose jobs are asked for over HTTP.
 type molecules struct{ gateway.API }
 
 func (molecules) Name() string       { return "latent" }
 func (molecules) Health() (_, _ any) { return nil, nil }
 func (molecules) Models() []string   { return nil }
 func (molecules) RenderFault(f *fault.Error) (int, any) {
-	return http.StatusServiceUnavailable, map[string]string{"detail": f.Message}
+	return gateway.StatusOf(f.Kind), map[string]string{"detail": f.Message}
 }
 
-// Events that are cut off end with a failure in the words of the API, and not like those of a job that has ended.
-func TestEventsThatAreCutOffSaySo(t *testing.T) {
-	b := begin(t, t.TempDir(), Config{}, idle)
-	job := b.submit("latent", `{"smi":"CCC"}`)
-	ctx, stop := context.WithCancel(t.Context())
+// serve serves the API until the test ends, and returns its address.
+func serve(t *testing.T, b *bench, watches gateway.Watches) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
 	g, err := gateway.New(ctx, b.Of(molecules{}), func() bool { return false }, gateway.Options{
-		Config:  gateway.Config{Concurrency: 4, BodyLimit: 1 << 16, Timeout: time.Minute},
-		Metrics: telemetry.NewMetrics(), Logger: zerolog.Nop(),
+		Config:  gateway.Config{Concurrency: 4, Queue: 1, BodyLimit: 1 << 16, Timeout: time.Hour},
+		Watches: watches, Metrics: telemetry.NewMetrics(), Logger: zerolog.Nop(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -48,12 +47,20 @@ func TestEventsThatAreCutOffSaySo(t *testing.T) {
 	t.Cleanup(func() {
 		stop()
 		http.DefaultClient.CloseIdleConnections()
-		if err := server.Shutdown(5 * time.Second); err != nil {
+		if err := server.Shutdown(time.Minute); err != nil {
 			t.Error(err)
 		}
 		<-served
 	})
-	answer, err := http.Get("http://" + listener.Addr().String() + Path + "/" + job.ID + "/events")
+	return "http://" + listener.Addr().String()
+}
+
+// Events that are cut off end with a failure in the words of the API, and not like those of a job that has ended.
+func TestEventsThatAreCutOffSaySo(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, idle)
+	job := b.submit("latent", `{"smi":"CCC"}`)
+	url := serve(t, b, gateway.Watches{All: 1, PerClient: 1})
+	answer, err := http.Get(url + Path + "/" + job.ID + "/events")
 	if err != nil {
 		t.Fatal(err)
 	}
