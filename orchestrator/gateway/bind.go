@@ -32,12 +32,12 @@ func AtMost(member string, most int) Bound { return Bound{Member: member, Most: 
 
 // Bind decodes one JSON object into the struct that into points to, and reports what does not fit, each with its path:
 // members that are missing (tag `bind:"required"`), of the wrong type or unknown
-// (unless the struct has a field tagged `bind:"open"`), and lists longer than their bound. Fields keep the value they
-// have when their member is absent or, unless it is required, null; `bind:"required,nullable"` is a member that has to be
-// there and may be null. Items of a list with the tag `bind:"sparse"` may be null, and are then the zero value. A type
-// with UnmarshalJSON decodes itself and may answer with a *wire.Mismatch. A text with the tag `oneof:"a b"` takes only
-// those. Any other tag, or a field of a type without rules here, is an error of the program: Bind panics, and so does
-// the construction of an endpoint with such a request.
+// (unless the struct has a field tagged `bind:"open"`), and lists longer than their bound. A field keeps its
+// value when its member is absent or, unless it is required, null; a member with the tag `bind:"required,nullable"` must
+// be present and may be null. Items of a list with the tag `bind:"sparse"` may be null, and are then the zero value. A
+// type with UnmarshalJSON decodes itself and may answer with a *wire.Mismatch. A string with the tag `oneof:"a b"` takes
+// only those. Any other tag, or a field of a type without rules here, is a bug in the program: Bind panics, and so do
+// JSON and JSONOrStream for such a request type.
 //
 // The rules and wording are pydantic 2's. Beyond encoding/json it refuses broken UTF-8 and members named twice. What is
 // beyond a bound, or comes after fault.MaxProblems problems, is read over and takes no memory.

@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// layout is what the tags of a struct type say.
+// layout is the fields of a struct type, as their tags describe them.
 type layout struct {
 	fields map[string]member
 	order  []string
-	open   bool // members without a field are read over
+	open   bool // unknown members are skipped
 }
 
 // member is a field of a struct as its tags describe it.
 type member struct {
 	index    int
 	required bool
-	nullable bool     // null is as good as any value where the member is required
+	nullable bool     // null satisfies required
 	sparse   bool     // items may be null
 	oneOf    []string // nil for any value
 }
 
 var layouts sync.Map // reflect.Type → *layout
 
-// layoutOf panics where a tag is unknown or does not fit its field: see mustBind.
+// layoutOf panics if a tag is unknown or does not fit its field: see mustBind.
 func layoutOf(t reflect.Type) *layout {
 	if known, ok := layouts.Load(t); ok {
 		return known.(*layout)
@@ -48,8 +48,8 @@ func layoutOf(t reflect.Type) *layout {
 	return l
 }
 
-// readTags reads the tags bind and oneof of a field of t. open is true for a field that stands for all members without
-// one.
+// readTags reads the tags bind and oneof of a field of t. open reports that the field lets the struct have unknown
+// members.
 func readTags(t reflect.Type, f reflect.StructField) (m member, open bool) {
 	refuse := func(format string, args ...any) {
 		panic(fmt.Sprintf("gateway: %v.%s: %s", t, f.Name, fmt.Sprintf(format, args...)))
@@ -78,51 +78,53 @@ func readTags(t reflect.Type, f reflect.StructField) (m member, open bool) {
 	case open && f.Name != "_":
 		refuse(`bind:"open" belongs to a field named _`)
 	case m.nullable && !m.required:
-		refuse(`bind:"nullable" needs "required": null is as if any other member were absent`)
+		refuse(`bind:"nullable" needs "required": for any other member null counts as absent`)
 	case m.sparse && kind != reflect.Slice:
 		refuse(`bind:"sparse" needs a list, not %v`, f.Type)
-	case m.oneOf != nil && (len(m.oneOf) == 0 || !isText(f.Type)):
-		refuse("oneof needs texts and a field of texts, not %v", f.Type)
+	case m.oneOf != nil && (len(m.oneOf) == 0 || !isString(f.Type)):
+		refuse("oneof needs values and a string field, not %v", f.Type)
 	}
 	return m, open
 }
 
-func isText(t reflect.Type) bool {
+// isString reports whether t is a string or a pointer to one.
+func isString(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	return t.Kind() == reflect.String
 }
 
-// mustBind panics unless Bind can decode every part of t: a wrong tag or a field of a type that it has no rules for is
-// an error of the program, to be found when an endpoint is made and not by its first request.
+// mustBind panics unless Bind can decode every part of t, so that a wrong tag or an unsupported field type shows when an
+// endpoint is built and not at its first request.
 func mustBind(t reflect.Type) { checkType(t, t.String(), nil) }
 
-// checkType checks t, which stands at a place; above are the types that contain it.
-func checkType(t reflect.Type, place string, above []reflect.Type) {
-	if slices.Contains(above, t) || reflect.PointerTo(t).Implements(unmarshaler) {
+// checkType checks t, the type of the member at path. enclosing are the types that contain it: a recursive type is checked
+// once.
+func checkType(t reflect.Type, path string, enclosing []reflect.Type) {
+	if slices.Contains(enclosing, t) || reflect.PointerTo(t).Implements(unmarshaler) {
 		return
 	}
-	above = append(above, t)
+	enclosing = append(enclosing, t)
 	switch t.Kind() {
 	case reflect.Struct:
 		l := layoutOf(t)
 		for _, name := range l.order {
-			checkType(t.Field(l.fields[name].index).Type, place+"."+name, above)
+			checkType(t.Field(l.fields[name].index).Type, path+"."+name, enclosing)
 		}
 	case reflect.Pointer, reflect.Slice:
-		checkType(t.Elem(), place, above)
+		checkType(t.Elem(), path, enclosing)
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
-			panic(fmt.Sprintf("gateway: %s: the keys of an object are texts, not %v", place, t.Key()))
+			panic(fmt.Sprintf("gateway: %s: the keys of an object are strings, not %v", path, t.Key()))
 		}
-		checkType(t.Elem(), place, above)
+		checkType(t.Elem(), path, enclosing)
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float32, reflect.Float64:
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
-			panic(fmt.Sprintf("gateway: %s: no JSON value is a %v", place, t))
+			panic(fmt.Sprintf("gateway: %s: no JSON value decodes into %v", path, t))
 		}
 	default:
-		panic(fmt.Sprintf("gateway: %s: a %v cannot be bound", place, t))
+		panic(fmt.Sprintf("gateway: %s: a %v cannot be bound", path, t))
 	}
 }

@@ -91,7 +91,7 @@ func (b *binder) literal(v reflect.Value, allowed []string) error {
 	return nil
 }
 
-// mapping decodes an object into a map of texts to one type. A null value is the zero value, as for encoding/json.
+// mapping decodes an object into a map. A null value is the zero value, as for encoding/json.
 func (b *binder) mapping(v reflect.Value) error {
 	if b.dec.PeekKind() != '{' {
 		return b.mismatch(wire.NotObject.At())
@@ -115,7 +115,7 @@ func (b *binder) mapping(v reflect.Value) error {
 	return err
 }
 
-// entry decodes the value whose key ends b.path into a map, or skips one that comes after too many problems.
+// entry decodes a value into the map v; its key is the last step of b.path. After too many problems it skips the value.
 func (b *binder) entry(v reflect.Value) error {
 	if b.problems.Full() {
 		return b.dec.SkipValue()

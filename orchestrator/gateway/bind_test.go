@@ -83,7 +83,7 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// A required member that is nullable has to be there; null leaves its default.
+// A required, nullable member must be present; null keeps its default.
 func TestBindNullable(t *testing.T) {
 	type request struct {
 		Seeds wire.Strings `json:"seeds" bind:"required,nullable"`
@@ -98,40 +98,40 @@ func TestBindNullable(t *testing.T) {
 	}
 }
 
-// An endpoint whose request has a tag or a type that Bind has no rules for is not made.
-func TestEndpointsOfWrongRequests(t *testing.T) {
+// Building an endpoint panics if its request type has a tag or a field type that Bind has no rules for.
+func TestBadRequestTypesPanic(t *testing.T) {
 	for want, build := range map[string]func(){
-		`Name: unknown word "requird" in tag bind`: of[struct {
+		`Name: unknown word "requird" in tag bind`: buildEndpoint[struct {
 			Name string `json:"name" bind:"requird"`
 		}],
-		`unknown word " sparse" in tag bind`: of[struct {
+		`unknown word " sparse" in tag bind`: buildEndpoint[struct {
 			Name []string `json:"name" bind:"required, sparse"`
 		}],
-		`unknown word "" in tag bind`: of[struct {
+		`unknown word "" in tag bind`: buildEndpoint[struct {
 			Name string `json:"name" bind:""`
 		}],
-		`bind:"nullable" needs "required"`: of[struct {
+		`bind:"nullable" needs "required"`: buildEndpoint[struct {
 			Name string `json:"name" bind:"nullable"`
 		}],
-		`bind:"sparse" needs a list, not string`: of[struct {
+		`bind:"sparse" needs a list, not string`: buildEndpoint[struct {
 			Name string `json:"name" bind:"sparse"`
 		}],
-		`bind:"open" belongs to a field named _`: of[struct {
+		`bind:"open" belongs to a field named _`: buildEndpoint[struct {
 			Name string `json:"name" bind:"open"`
 		}],
-		`oneof needs texts and a field of texts, not int`: of[struct {
+		`oneof needs values and a string field, not int`: buildEndpoint[struct {
 			Name int `json:"name" oneof:"1 2"`
 		}],
-		`.rows: a uint8 cannot be bound`: of[struct {
+		`.rows: a uint8 cannot be bound`: buildEndpoint[struct {
 			Rows [][]uint8 `json:"rows"`
 		}],
-		`the keys of an object are texts, not int`: of[struct {
+		`the keys of an object are strings, not int`: buildEndpoint[struct {
 			Rows map[int]string `json:"rows"`
 		}],
-		`.inner: no JSON value is a error`: of[struct {
+		`.inner: no JSON value decodes into error`: buildEndpoint[struct {
 			Inner error `json:"inner"`
 		}],
-		`unknown word "deep" in tag bind`: of[struct {
+		`unknown word "deep" in tag bind`: buildEndpoint[struct {
 			Rows []map[string]*struct {
 				Name string `json:"name" bind:"deep"`
 			} `json:"rows"`
@@ -143,8 +143,8 @@ func TestEndpointsOfWrongRequests(t *testing.T) {
 	}
 }
 
-// of makes endpoints whose request is a Req.
-func of[Req any]() {
+// buildEndpoint builds an endpoint with the request type Req.
+func buildEndpoint[Req any]() {
 	JSON(func(context.Context, Req) (any, error) { return nil, nil })
 }
 

@@ -43,7 +43,7 @@ func (b *binder) value(v reflect.Value) error {
 	}
 }
 
-// anything decodes a value of any JSON type. Of valid JSON only numbers beyond the range of a float64 do not fit.
+// anything decodes any JSON value. Only a number beyond the range of a float64 does not fit.
 func (b *binder) anything(v reflect.Value) error {
 	raw, err := b.dec.ReadValue()
 	if err != nil {
@@ -56,7 +56,7 @@ func (b *binder) anything(v reflect.Value) error {
 	return nil
 }
 
-// notFinite is a number that a floating-point type has no value for.
+// notFinite is the mismatch of a number beyond the range of its floating-point type.
 var notFinite = wire.Mismatch{Rule: "finite_number", Message: "Input should be a finite number"}
 
 // pointer sets v to a new value unless that did not fit.

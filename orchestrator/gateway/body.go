@@ -65,7 +65,7 @@ func (x *exchange) body(c *fiber.Ctx) ([]byte, error) {
 		return nil, unreadable(err)
 	}
 	c.Context().SetUserValue(bodyRead{}, true)
-	serving(c.Context())
+	markServing(c.Context())
 	x.bytesIn = len(body)
 	return body, nil
 }
@@ -127,7 +127,7 @@ func (p *paced) Read(into []byte) (int, error) {
 	if p.left <= 0 {
 		p.left = bodyPiece
 		if known, ok := p.conn.(*connection); ok && p.pace.moved > 0 {
-			known.await(0) // a client that goes on sending has not been waited for since it began
+			known.await(0) // the wait for the client starts anew with each piece
 		}
 		_ = p.conn.SetReadDeadline(p.deadline()) // a connection without deadlines is a test's
 	}
@@ -141,7 +141,7 @@ func (p *paced) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// deadline is when the next piece has to be there: no later than the whole request.
+// deadline is when the next piece must have arrived: no later than the deadline of the request.
 func (p *paced) deadline() time.Time {
 	piece := p.pace.next(bodyPiece, piecePatience)
 	if end, ok := p.ctx.Deadline(); ok && end.Before(piece) {

@@ -11,22 +11,22 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// connections are those of one port: at most a given number, of which the one whose client has been waited for longest
-// makes room for the next. A client is waited for while it has no request, sends one, or does not take its answer for
-// longer than writeGrace; so clients that hold connections and send or read nothing keep nobody out. A connection whose
-// request is being served is never closed for another.
+// connections are the open connections of one port, at most a given number. At the limit, the one that has awaited its
+// client longest is closed to make room for the next. A client is awaited between requests, while it sends one, and while
+// a write of its answer takes longer than writeGrace; so clients that neither send nor read keep nobody out. A connection
+// whose request is being served is never closed for another.
 type connections struct {
 	most         int
 	writeTimeout time.Duration
 	full         atomic.Bool // an accepted connection waits for room
 
 	mu     sync.Mutex
-	free   *sync.Cond // signalled when a connection closes, or can be closed, while full
+	free   *sync.Cond // signalled when a connection closes or, while full, becomes awaited
 	open   map[*connection]struct{}
 	closed bool
 }
 
-// writeGrace is how long a write of an answer may take before the client is waited for.
+// writeGrace is how long a write of an answer may take before the client counts as awaited.
 const writeGrace = time.Second
 
 func newConnections(most int, writeTimeout time.Duration) *connections {
@@ -48,23 +48,23 @@ func (c *connections) close() {
 	c.free.Broadcast()
 }
 
-// add counts a connection. Where there is no room it closes one whose client is waited for, as soon as there is one, or
-// waits until any closes.
+// add adds a connection. At the limit it first closes one whose client is awaited, as soon as there is one, or waits until
+// any closes.
 func (c *connections) add(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.full.Store(false)
 	for len(c.open) >= c.most && !c.closed {
-		c.full.Store(true) // before the search: what is awaited from now on signals free
+		c.full.Store(true) // before the search, so that a client awaited from now on signals free
 		slowest, since := c.longestAwaited()
 		switch patience := time.Until(time.Unix(0, since)); {
 		case slowest == nil:
 			c.free.Wait()
-		case patience > 0: // a write that has its grace
+		case patience > 0: // a write within its grace period
 			wake := time.AfterFunc(patience, c.wake)
 			c.free.Wait()
 			wake.Stop()
-		case slowest.awaited.CompareAndSwap(since, 0): // else its request came just then
+		case slowest.awaited.CompareAndSwap(since, 0): // fails if its request has just arrived
 			delete(c.open, slowest)
 			_ = slowest.Conn.Close()
 		}
@@ -72,8 +72,8 @@ func (c *connections) add(conn *connection) {
 	c.open[conn] = struct{}{}
 }
 
-// longestAwaited is the connection whose client has been waited for longest, and since when (Unix time in ns, which is in
-// the future for a write that has its grace); nil where all are at work.
+// longestAwaited returns the connection whose client has been awaited longest, and since when (Unix time in ns, in the
+// future during a write's grace period); nil if no client is awaited.
 func (c *connections) longestAwaited() (longest *connection, since int64) {
 	for conn := range c.open {
 		if s := conn.awaited.Load(); s != 0 && (longest == nil || s < since) {
@@ -91,29 +91,29 @@ func (c *connections) remove(conn *connection) {
 	c.free.Signal()
 }
 
-// wake has add search again.
+// wake makes add search again.
 func (c *connections) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.free.Signal()
 }
 
-// state is told by fasthttp when a connection waits for its next request.
+// state is fasthttp's hook for changes of a connection's state: an idle one awaits its client's next request.
 func (c *connections) state(conn net.Conn, state fasthttp.ConnState) {
 	if known, ok := conn.(*connection); ok && state == fasthttp.StateIdle {
 		known.await(0)
 	}
 }
 
-// serving marks that ctx's request is served: its client is not waited for any longer.
-func serving(ctx *fasthttp.RequestCtx) {
+// markServing marks ctx's request as being served: its client is no longer awaited.
+func markServing(ctx *fasthttp.RequestCtx) {
 	if known, ok := ctx.Conn().(*connection); ok {
 		known.awaited.Store(0)
 	}
 }
 
-// awaitMore marks that more of ctx's request has to come from its client.
-func awaitMore(ctx *fasthttp.RequestCtx) {
+// markAwaited marks that the rest of ctx's request has yet to come: its client is awaited.
+func markAwaited(ctx *fasthttp.RequestCtx) {
 	if known, ok := ctx.Conn().(*connection); ok {
 		known.await(0)
 	}
@@ -155,16 +155,16 @@ func passes(err error) bool {
 	return false
 }
 
-// connection is one client's, with a deadline for every piece that is written and a memory of its end.
+// connection sets a deadline for each piece that is written, and notes when its client is awaited and has ended.
 type connection struct {
 	net.Conn
 	owner   *connections
-	awaited atomic.Int64 // since when the client is waited for, Unix time in ns; 0 while its request is served
+	awaited atomic.Int64 // since when the client is awaited, Unix time in ns; 0 while its request is served
 	ended   atomic.Bool  // the client has closed its sending half
 	once    sync.Once
 }
 
-// await marks that the client is waited for after a grace period.
+// await marks the client as awaited once a grace period is over.
 func (c *connection) await(grace time.Duration) {
 	c.awaited.Store(time.Now().Add(grace).UnixNano())
 	if c.owner.full.Load() {

@@ -18,13 +18,13 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// lodge is a kitchen whose guests are served until they are let go.
-type lodge struct {
+// blockingKitchen is a kitchen whose handlers send on began and then block until release is closed.
+type blockingKitchen struct {
 	*kitchen
 	began, release chan struct{}
 }
 
-func (l lodge) Routes(r fiber.Router) {
+func (l blockingKitchen) Routes(r fiber.Router) {
 	stay := func(context.Context, Lookup) (string, error) {
 		l.began <- struct{}{}
 		<-l.release
@@ -47,10 +47,10 @@ func (l lodge) Routes(r fiber.Router) {
 	r.Post("/cook", JSON(func(ctx context.Context, _ order) (string, error) { return stay(ctx, Lookup{}) }))
 }
 
-// openLodge serves a lodge with at most that many connections.
-func openLodge(t *testing.T, connections int) (l lodge, server *Server, address string) {
+// openBlocking serves a blockingKitchen with at most that many connections.
+func openBlocking(t *testing.T, connections int) (l blockingKitchen, server *Server, address string) {
 	t.Helper()
-	l = lodge{&kitchen{}, make(chan struct{}), make(chan struct{})}
+	l = blockingKitchen{&kitchen{}, make(chan struct{}), make(chan struct{})}
 	g, err := New(t.Context(), l, func() bool { return false }, Options{
 		Config: Config{Concurrency: 16, BodyLimit: 1 << 16, Timeout: time.Hour}, Metrics: telemetry.NewMetrics(), Logger: zerolog.Nop(),
 	})
@@ -73,7 +73,7 @@ func openLodge(t *testing.T, connections int) (l lodge, server *Server, address 
 	return l, server, listener.Addr().String()
 }
 
-// ask sends a request over a connection of its own.
+// ask sends a request over a new connection and returns the reader of its answer.
 func ask(t *testing.T, address, head string) *bufio.Reader {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -87,16 +87,16 @@ func ask(t *testing.T, address, head string) *bufio.Reader {
 	return bufio.NewReader(conn)
 }
 
-// awaitSearch returns once a connection has found no room, and nothing that may be closed for it.
+// awaitSearch returns once a new connection waits because no other may be closed for it.
 func awaitSearch(t *testing.T, server *Server) {
 	t.Helper()
 	waitUntil(t, "a connection waits for room", server.connections.full.Load)
-	server.connections.mu.Lock() // which it holds until it waits
+	server.connections.mu.Lock() // held by add until it waits
 	defer server.connections.mu.Unlock()
 }
 
-// At the limit no connection is closed whose request is served, with or without a body, whole or as a stream.
-func TestNoRequestIsClosedForAConnection(t *testing.T) {
+// At the limit, connections whose requests are being served stay open, with or without a body or a stream.
+func TestServingConnectionsStayOpen(t *testing.T) {
 	requests := map[string]string{
 		"GET":          "GET /lobby HTTP/1.1\r\nHost: x",
 		"GET, a place": "GET /rooms/7 HTTP/1.1\r\nHost: x",
@@ -106,7 +106,7 @@ func TestNoRequestIsClosedForAConnection(t *testing.T) {
 		"a stream":     "GET /rooms/7/events HTTP/1.1\r\nHost: x",
 		"POST, a body": "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
 	}
-	l, server, address := openLodge(t, len(requests))
+	l, server, address := openBlocking(t, len(requests))
 	answers := map[string]*bufio.Reader{}
 	for name, request := range requests {
 		answers[name] = ask(t, address, request)
@@ -134,9 +134,9 @@ func TestNoRequestIsClosedForAConnection(t *testing.T) {
 	}
 }
 
-// A connection that waits for room gets that of the first one which waits for its next request.
+// A connection that waits for room takes the place of the first one that becomes idle.
 func TestAConnectionThatBecomesIdleMakesRoom(t *testing.T) {
-	l, server, address := openLodge(t, 1)
+	l, server, address := openBlocking(t, 1)
 	served := ask(t, address, "GET /rooms/7 HTTP/1.1\r\nHost: x")
 	<-l.began
 	late := ask(t, address, "GET /v1/health/live HTTP/1.1\r\nHost: x")
@@ -150,14 +150,14 @@ func TestAConnectionThatBecomesIdleMakesRoom(t *testing.T) {
 	}
 }
 
-// A client that takes its answer at once keeps its connection at the limit, one that does not loses it.
-func TestAWriteHasItsGrace(t *testing.T) {
+// At the limit, a client that reads its answer within writeGrace keeps its connection; a slower one loses it.
+func TestWriteGrace(t *testing.T) {
 	for name, c := range map[string]struct {
-		reads time.Duration // after how long the client reads
-		after time.Duration // after how long another connection has its room
+		reads time.Duration // when the client reads its answer
+		room  time.Duration // when the other connection gets room
 	}{
-		"a quick client": {reads: writeGrace / 2, after: time.Minute},
-		"a slow client":  {reads: 2 * writeGrace, after: writeGrace},
+		"a quick client": {reads: writeGrace / 2, room: time.Minute},
+		"a slow client":  {reads: 2 * writeGrace, room: writeGrace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestAWriteHasItsGrace(t *testing.T) {
 				})
 				synctest.Wait()
 				port.add(&connection{Conn: ours, owner: port})
-				if took := time.Since(began); took != c.after {
-					t.Errorf("there is room after %v, want %v", took, c.after)
+				if took := time.Since(began); took != c.room {
+					t.Errorf("there is room after %v, want %v", took, c.room)
 				}
 			})
 		})

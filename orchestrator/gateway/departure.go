@@ -21,10 +21,13 @@ type departures struct {
 	every time.Duration
 }
 
-// departure is what is watched of a request: its connection, and what ends its context.
+// departureInterval is how often the sockets of requests under way are polled.
+const departureInterval = 200 * time.Millisecond
+
+// departure is a watched request: its connection, and the function that cancels its context.
 type departure struct {
-	conn net.Conn
-	gone context.CancelCauseFunc
+	conn   net.Conn
+	cancel context.CancelCauseFunc
 }
 
 // watchDepartures starts the watch; it ends with ctx.
@@ -35,17 +38,17 @@ func watchDepartures(ctx context.Context, every time.Duration) *departures {
 }
 
 // add watches conn until the returned function is called. A connection without a socket of its own, as in tests, is not
-// watched. The descriptor of a closed connection is given to a new one, perhaps while a request of the previous is still
-// watched: that client has left then.
-func (d *departures) add(conn net.Conn, gone context.CancelCauseFunc) (done func()) {
+// watched. The descriptor of a closed connection may be reused while a request of the old one is still watched: that
+// request is cancelled, since its client has left.
+func (d *departures) add(conn net.Conn, cancel context.CancelCauseFunc) (done func()) {
 	fd, ok := socket(conn)
 	if !ok {
 		return func() {}
 	}
-	entry := &departure{conn: conn, gone: gone}
+	entry := &departure{conn: conn, cancel: cancel}
 	d.mu.Lock()
 	if previous := d.busy[fd]; previous != nil && previous.conn != conn {
-		previous.gone(context.Canceled)
+		previous.cancel(context.Canceled)
 	}
 	d.busy[fd] = entry
 	d.mu.Unlock()
@@ -98,7 +101,7 @@ func (d *departures) check(fds []unix.PollFd) []unix.PollFd {
 	}
 	for _, p := range fds {
 		if p.Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0 {
-			d.busy[int(p.Fd)].gone(context.Canceled)
+			d.busy[int(p.Fd)].cancel(context.Canceled)
 			delete(d.busy, int(p.Fd))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptor is a connection of which only the number of its socket is known.
+// descriptor is a connection that has nothing but a file descriptor.
 type descriptor struct {
 	net.Conn
 	fd int
@@ -18,14 +18,14 @@ type descriptor struct {
 
 func (d *descriptor) SyscallConn() (syscall.RawConn, error) { return number(d.fd), nil }
 
-// number is a socket of which only the number is known.
+// number is the raw connection of such a descriptor.
 type number uintptr
 
 func (n number) Control(f func(fd uintptr)) error { f(uintptr(n)); return nil }
 func (n number) Read(func(uintptr) bool) error    { return nil }
 func (n number) Write(func(uintptr) bool) error   { return nil }
 
-// A request whose connection has the number of an earlier one's socket is watched after the earlier request has ended.
+// A request whose connection reuses a descriptor is still watched after the earlier request with it has ended.
 func TestDescriptorsAreReused(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {

@@ -24,8 +24,8 @@ type FromHeaders interface {
 }
 
 // JSON is an endpoint that answers a JSON object with a JSON value: it reads the body, decodes it within the bounds,
-// validates, takes a permit, calls the use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy. It
-// panics where Bind has no rules for Req.
+// validates, takes a permit, calls the use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy. JSON
+// panics if Bind has no rules for Req.
 func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...Bound) fiber.Handler {
 	mustBind(reflect.TypeFor[Req]())
 	return func(c *fiber.Ctx) error {

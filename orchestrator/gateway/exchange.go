@@ -164,7 +164,7 @@ func (x *exchange) end(status, bytesOut int) {
 	})
 }
 
-// unknownRoute stands in the metrics for all paths without a route.
+// unknownRoute is the route in the metrics of all paths without one.
 const unknownRoute = "other"
 
 func (x *exchange) endSpan(status int) {
@@ -184,7 +184,7 @@ func (x *exchange) endSpan(status int) {
 
 func (x *exchange) report(status, bytesOut int, took time.Duration) {
 	event := x.log.Info()
-	unready := status == fiber.StatusServiceUnavailable && x.err == nil // a handler that says so itself
+	unready := status == fiber.StatusServiceUnavailable && x.err == nil // the answer of a handler, no failure
 	switch {
 	case status >= 500 && fault.KindOf(x.err) == fault.Internal && !unready:
 		event = x.log.Error()

@@ -79,17 +79,17 @@ func readEvents(stream io.Reader, each func(data []byte) error) (last []byte, er
 	}
 }
 
-// Watch is an endpoint without a body that answers with server-sent events; part is that part of the path which says
-// what of. It takes no permit: how many streams there are is bounded by Options.Watches.
-func Watch(part string, watch func(ctx context.Context, of string, events *Events) error) fiber.Handler {
+// Watch is an endpoint without a body that answers with server-sent events of the thing whose id is in the path, as the
+// parameter param. It takes no permit: Options.Watches bounds the number of streams.
+func Watch(param string, watch func(ctx context.Context, id string, events *Events) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		x := exchangeOf(c)
 		x.named(c.Route().Path)
 		if err := x.watch(c.UserContext(), c); err != nil {
 			return err
 		}
-		of := Lookup{c}.Param(part)
-		return events(c, func(ctx context.Context, e *Events) error { return watch(ctx, of, e) })
+		id := Lookup{c}.Param(param)
+		return events(c, func(ctx context.Context, e *Events) error { return watch(ctx, id, e) })
 	}
 }
 

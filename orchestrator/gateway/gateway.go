@@ -58,9 +58,9 @@ type Options struct {
 	// Interactive is told of every request that a client waits for and that takes a permit, by its kind; ended is called
 	// with its end, and whether it was answered with success. nil: nobody is.
 	Interactive func(kind string) (ended func(ok bool))
-	// Watches bounds the streams of Watch.
+	// Watches bounds the open streams of Watch endpoints.
 	Watches Watches
-	// TransferRate is how many bytes a second an upload or a download has to move in the mean; 0: any pace will do.
+	// TransferRate is how many bytes a second an upload or a download has to move on average; 0: any pace will do.
 	TransferRate int64
 }
 
@@ -165,7 +165,7 @@ func (g *Gateway) serve(c *fiber.Ctx) error {
 	return x.finish(c, x.guard(c.Next))
 }
 
-// finish ends an exchange with the answer that its handler gave, or with its error.
+// finish ends an exchange with its handler's answer or error.
 func (x *exchange) finish(c *fiber.Ctx, err error) error {
 	if err == nil && x.stream {
 		return nil // the exchange ends with its stream

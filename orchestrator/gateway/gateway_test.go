@@ -247,8 +247,8 @@ func get(t *testing.T, url string) (int, string) {
 
 func TestLoadBeyondCapacityIsRefused(t *testing.T) {
 	var metrics *telemetry.Metrics
-	guests := lodge{&kitchen{}, make(chan struct{}, 10), make(chan struct{})}
-	url, _ := openAPI(t, guests, func(o *Options) { metrics = o.Metrics }, ServerConfig{}) // 4 served, 2 wait
+	blocking := blockingKitchen{&kitchen{}, make(chan struct{}, 10), make(chan struct{})}
+	url, _ := openAPI(t, blocking, func(o *Options) { metrics = o.Metrics }, ServerConfig{}) // 4 served, 2 wait
 	answers := make(chan string, 10)
 	ask := func() {
 		status, _, header := post(t, url+"/cook", `{}`)
@@ -258,7 +258,7 @@ func TestLoadBeyondCapacityIsRefused(t *testing.T) {
 		go ask()
 	}
 	for range 4 {
-		<-guests.began
+		<-blocking.began
 	}
 	for range 2 {
 		go ask()
@@ -272,10 +272,10 @@ func TestLoadBeyondCapacityIsRefused(t *testing.T) {
 			t.Errorf("beyond the capacity: %s, want 503 with Retry-After 1", answer)
 		}
 	}
-	if served := len(guests.began); served > 0 {
+	if served := len(blocking.began); served > 0 {
 		t.Errorf("%d requests are served beyond the permits", served)
 	}
-	close(guests.release)
+	close(blocking.release)
 	for range 6 {
 		if answer := <-answers; answer != "200" {
 			t.Errorf("within the capacity: %s", answer)
@@ -298,8 +298,8 @@ func TestDeadline(t *testing.T) {
 
 func TestDepartedClientEndsTheWork(t *testing.T) {
 	for name, path := range map[string]string{"in one piece": "/table", "as a stream": "/courses", "as a stream without an event": "/starters"} {
-		stays := stays{&kitchen{}, make(chan struct{}, 1), make(chan error, 1)}
-		url, _ := openAPI(t, stays, func(o *Options) { o.Timeout = time.Hour }, ServerConfig{})
+		endless := endlessKitchen{&kitchen{}, make(chan struct{}, 1), make(chan error, 1)}
+		url, _ := openAPI(t, endless, func(o *Options) { o.Timeout = time.Hour }, ServerConfig{})
 		ctx, leave := context.WithCancel(t.Context())
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+path, strings.NewReader(`{}`))
 		if err != nil {
@@ -317,27 +317,27 @@ func TestDepartedClientEndsTheWork(t *testing.T) {
 				t.Errorf("%s: the answer came to its end", name)
 			}
 		}()
-		<-stays.began
+		<-endless.began
 		leave()
 		<-ended
-		if err := <-stays.gone; !errors.Is(err, context.Canceled) { // an hour before the deadline
+		if err := <-endless.errs; !errors.Is(err, context.Canceled) { // an hour before the deadline
 			t.Errorf("%s: the work ended with %v", name, err)
 		}
 	}
 }
 
-// stays is a kitchen whose work ends with its context.
-type stays struct {
+// endlessKitchen is a kitchen whose work ends only with its context.
+type endlessKitchen struct {
 	*kitchen
 	began chan struct{}
-	gone  chan error
+	errs  chan error // that ended the work
 }
 
-func (s stays) Routes(r fiber.Router) {
+func (k endlessKitchen) Routes(r fiber.Router) {
 	stay := func(ctx context.Context) error {
-		s.began <- struct{}{}
+		k.began <- struct{}{}
 		<-ctx.Done()
-		s.gone <- ctx.Err()
+		k.errs <- ctx.Err()
 		return ctx.Err()
 	}
 	whole := func(ctx context.Context, _ order) (string, error) { return "", stay(ctx) }

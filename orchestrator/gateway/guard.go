@@ -32,7 +32,7 @@ func Guard(handle fasthttp.RequestHandler, refuse func(*fasthttp.RequestCtx, *fa
 			return
 		}
 		if bodiless(ctx) || !ctx.Request.IsBodyStream() {
-			serving(ctx)
+			markServing(ctx)
 		}
 		handle(ctx)
 		finish(ctx)
@@ -69,8 +69,8 @@ func finish(ctx *fasthttp.RequestCtx) (all bool) {
 
 // discard reads a body to its end and reports whether that was reached within the bounds.
 func discard(ctx *fasthttp.RequestCtx, most int64, patience time.Duration) bool {
-	awaitMore(ctx)
-	defer serving(ctx)
+	markAwaited(ctx)
+	defer markServing(ctx)
 	deadline := time.Now().Add(patience)
 	_ = ctx.Conn().SetReadDeadline(deadline) // a connection without deadlines is a test's
 	_, err := io.CopyN(io.Discard, ctx.RequestBodyStream(), most+1)

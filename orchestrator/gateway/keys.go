@@ -27,7 +27,7 @@ func ReadKeys(path string) (*Keys, error) {
 	return k, k.Reload()
 }
 
-// Reload reads the file again. After an error the keys that were read last stay.
+// Reload reads the file again. After an error the previous keys stay.
 func (k *Keys) Reload() error {
 	text, err := os.ReadFile(k.path)
 	if err != nil {
@@ -46,7 +46,7 @@ func (k *Keys) Reload() error {
 	return nil
 }
 
-// Open says whether key is one of the keys. The time it takes depends neither on the key nor on which one it equals.
+// Open reports whether key is one of the keys. The time it takes depends neither on the key nor on which one it equals.
 func (k *Keys) Open(key string) bool {
 	given := sha256.Sum256([]byte(key))
 	found := 0

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every line is a key, however long it or one before it is.
+// Long lines are keys too, and so are the lines after them.
 func TestKeysAfterALongLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	long := strings.Repeat("x", 1<<20)
@@ -25,7 +25,7 @@ func TestKeysAfterALongLine(t *testing.T) {
 	}
 }
 
-// A request does not look at the file: Reload does, and keeps the keys where the new file has none.
+// Only Reload reads the file, and it keeps the old keys if the new file has none.
 func TestKeysChangeWithReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	write := func(text string) {

@@ -2,16 +2,15 @@ package gateway
 
 import (
 	"context"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 )
 
-// LocalRoutes serves the routes of a port that belong to no API as those of an API are served: each request has an id, a
-// deadline, a span, its place in the metrics and a log line, and a panic is answered with 500.
+// LocalRoutes serves the routes of a port that belong to no API. As on the routes of an API, each request has an id, a
+// deadline, a span, metrics and a log line, and a panic is answered with 500.
 type LocalRoutes struct{ gateway *Gateway }
 
-// NewLocalRoutes returns what serves such routes under a name for the log and the metrics. Failures are worded by words.
+// NewLocalRoutes returns routes that the log and the metrics have under name. words renders their failures.
 func NewLocalRoutes(life context.Context, name string, words Words, opts Options) *LocalRoutes {
 	return &LocalRoutes{&Gateway{
 		api:        localAPI{name: name, words: words},
@@ -31,7 +30,7 @@ func (l *LocalRoutes) Route(handle fiber.Handler) fiber.Handler {
 	}
 }
 
-// localAPI has what an exchange needs of an API.
+// localAPI is the part of an API that an exchange needs.
 type localAPI struct {
 	API
 	name  string
@@ -41,6 +40,3 @@ type localAPI struct {
 func (l localAPI) Name() string { return l.name }
 
 func (l localAPI) Words(string) Words { return l.words }
-
-// departureInterval is how often the sockets of requests under way are looked at.
-const departureInterval = 200 * time.Millisecond

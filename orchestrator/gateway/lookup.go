@@ -39,7 +39,7 @@ func Find[Res any](use func(context.Context, Lookup) (Res, error)) fiber.Handler
 		if err := x.admit(c.UserContext(), false); err != nil {
 			return err
 		}
-		serving(c.Context()) // a body that came with a POST is not read
+		markServing(c.Context()) // a body is not read
 		res, err := use(c.UserContext(), Lookup{c})
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (d *download) Read(into []byte) (int, error) {
 		return 0, d.exchange.err
 	}
 	n := 0
-	err := d.exchange.guard(func() (err error) { // fasthttp reads once the handler has returned
+	err := d.exchange.guard(func() (err error) { // fasthttp reads after the handler has returned, outside its guard
 		n, err = d.from.Read(into)
 		return err
 	})

@@ -8,8 +8,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// The code and param of what is not there follow from its kind, whatever the names in the message are.
-func TestWordForOpenAIOfWhatIsMissing(t *testing.T) {
+// The code and param of a NotFound follow from its subject, whatever names its message has.
+func TestWordForOpenAINotFound(t *testing.T) {
 	for _, test := range []struct {
 		fault       *fault.Error
 		code, param string

@@ -7,7 +7,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// pace is how fast a client has to send an upload, or to take a download, in the mean.
+// pace is how fast a client has to send an upload, or take a download, on average.
 type pace struct {
 	least int64 // bytes a second; 0: any pace will do
 	began time.Time
@@ -32,21 +32,21 @@ func (p *pace) next(bytes int64, patience time.Duration) time.Time {
 	return deadline
 }
 
-// transferPatience is how long an upload or a download waits for a place: those under way may take an hour, and whoever
-// waits holds a connection.
+// transferPatience is how long an upload or a download waits for a permit. Those under way may take an hour, and a client
+// that waits holds a connection.
 const transferPatience = 30 * time.Second
 
-// transfer takes one of the places for uploads or downloads.
-func (x *exchange) transfer(ctx context.Context, places *permits) error {
+// transfer takes a permit for an upload or a download, and waits for it no longer than transferPatience.
+func (x *exchange) transfer(ctx context.Context, permits *permits) error {
 	waiting, stop := context.WithTimeout(ctx, transferPatience)
 	defer stop()
-	release, err := places.acquire(waiting, false)
+	release, err := permits.acquire(waiting, false)
 	switch {
 	case err == nil:
 		x.atEnd(release)
 	case waiting.Err() != nil && ctx.Err() == nil:
 		x.gateway.opts.Metrics.Refused(x.request.API)
-		return &fault.Error{Kind: fault.Overloaded, Message: "All places for files are taken, try again later.", RetryAfter: transferPatience}
+		return &fault.Error{Kind: fault.Overloaded, Message: "Too many files are being sent, try again later.", RetryAfter: transferPatience}
 	}
 	return err
 }

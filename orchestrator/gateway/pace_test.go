@@ -13,7 +13,7 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// deadlines is a connection that remembers when its reads have to end.
+// deadlines is a connection that records its read deadlines.
 type deadlines struct {
 	net.Conn
 	read []time.Time
@@ -24,8 +24,8 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// Each piece of a body has its time, and all of them together no more than the request.
-func TestPiecesOfABodyHaveTheTimeOfItsRequest(t *testing.T) {
+// Each piece of a body has a deadline of its own, no later than the request's.
+func TestPiecesKeepTheDeadlineOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		ctx, leave := context.WithTimeout(t.Context(), 2*piecePatience)
@@ -44,8 +44,8 @@ func TestPiecesOfABodyHaveTheTimeOfItsRequest(t *testing.T) {
 	})
 }
 
-// An upload or a download does not hold its connection for as long as those before it take.
-func TestATransferWaitsAShortTime(t *testing.T) {
+// An upload or a download waits no longer than transferPatience for those before it.
+func TestTransferPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		metrics := telemetry.NewMetrics()
 		x := &exchange{gateway: &Gateway{opts: Options{Metrics: metrics}}, request: &telemetry.Request{API: "kitchen"}}

@@ -16,7 +16,7 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// A panic of a port's handler outside of every exchange is answered, logged and counted, and ends nothing else.
+// A panic outside every exchange is answered, logged and counted, and ends only its request.
 func TestAPanicOfAPortIsAnswered(t *testing.T) {
 	log := &lines{}
 	metrics := telemetry.NewMetrics()
@@ -56,7 +56,7 @@ func TestAPanicOfAPortIsAnswered(t *testing.T) {
 	}
 }
 
-// broken is a kitchen that panics where fasthttp, and no handler, is at work.
+// broken is a kitchen that panics in code that fasthttp calls after the handler has returned.
 type broken struct{ *kitchen }
 
 func (broken) Routes(r fiber.Router) {
@@ -75,7 +75,7 @@ func (broken) RenderStreamFault(*fault.Error) []any { panic("no words") }
 
 func (broken) Read([]byte) (int, error) { panic("no book") }
 
-// A panic while an answer is written ends that answer alone, and its exchange.
+// A panic while an answer is written ends only that answer and its exchange.
 func TestAPanicWhileAnAnswerIsWritten(t *testing.T) {
 	for path, says := range map[string]string{"/words": "no words", "/book": "no book"} {
 		var metrics *telemetry.Metrics

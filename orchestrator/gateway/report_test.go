@@ -14,10 +14,10 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// measured is a kitchen that counts what it does.
-type measured struct{ *kitchen }
+// countingKitchen is a kitchen that counts rows, tokens and time.
+type countingKitchen struct{ *kitchen }
 
-func (measured) Routes(r fiber.Router) {
+func (countingKitchen) Routes(r fiber.Router) {
 	r.Post("/cook", JSON(func(ctx context.Context, o order) (string, error) {
 		request := telemetry.FromContext(ctx)
 		request.AddRows(3)
@@ -33,7 +33,7 @@ func (measured) Routes(r fiber.Router) {
 	}))
 }
 
-// logLine is a line of the log.
+// logLine is what the log says of a request.
 type logLine struct {
 	Level, API, Request, Method, Path, Error, Message string
 	Status, Rows, Tokens                              int
@@ -42,10 +42,10 @@ type logLine struct {
 	Milliseconds                                      float64 `json:"ms"`
 }
 
-// Each request is one line of the log, at a level that says who is to look at it, and one in the metrics.
+// Each request makes one log line, at the level that its outcome has, and counts once in the metrics.
 func TestEveryRequestIsReported(t *testing.T) {
 	var metrics *telemetry.Metrics
-	url, log := openAPI(t, measured{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, ServerConfig{})
+	url, log := openAPI(t, countingKitchen{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, ServerConfig{})
 	for _, test := range []struct {
 		method, path, body string
 		want               logLine

@@ -33,7 +33,7 @@ type ServerConfig struct {
 	ConnectionAge time.Duration
 	// TLS is the certificate; nil for plain HTTP.
 	TLS *tls.Config
-	// Name is the port's in the log and the metrics.
+	// Name is what the log and the metrics call the port.
 	Name    string
 	Logger  zerolog.Logger
 	Metrics *telemetry.Metrics // nil for none
@@ -116,7 +116,7 @@ func (s *Server) ending(handler fasthttp.RequestHandler) fasthttp.RequestHandler
 	}
 }
 
-// guard answers a panic of a handler that no exchange has caught, which would end the process otherwise.
+// guard answers a panic that no exchange has caught: it would end the process.
 func (s *Server) guard(ctx *fasthttp.RequestCtx, handler fasthttp.RequestHandler) {
 	began := time.Now()
 	defer func() {

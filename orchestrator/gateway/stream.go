@@ -73,7 +73,8 @@ func (e *Ending) Unwrap() error { return e.Err }
 const pulse = 10 * time.Second
 
 // JSONOrStream is an endpoint that answers in one piece or, when wants says so, as server-sent events. What fails
-// before the first event is answered with its status like any other request. It panics where Bind has no rules for Req.
+// before the first event is answered with its status like any other request. JSONOrStream panics if Bind has no rules for
+// Req.
 func JSONOrStream[Req, Res any](
 	wants func(Req) bool,
 	whole func(context.Context, Req) (Res, error),
@@ -185,7 +186,7 @@ func (x *exchange) lastEvents(err error, f *fault.Error) []any {
 	return nil
 }
 
-// writeFailure tells the client of a stream that failed.
+// writeFailure writes the events that tell the client why its stream failed.
 func (x *exchange) writeFailure(w *bufio.Writer, err error) (written int) {
 	if err == nil {
 		return 0

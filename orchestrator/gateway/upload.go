@@ -35,7 +35,7 @@ func Upload[Res any](limit int64, use func(ctx context.Context, contentType stri
 		if body.drain(limit) {
 			c.Context().SetUserValue(bodyRead{}, true)
 		}
-		serving(c.Context())
+		markServing(c.Context())
 		return send(c, res)
 	}
 }

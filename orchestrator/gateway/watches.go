@@ -11,8 +11,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Watches bounds the streams of Watch that an API has open: they take no permit, since they do no work, and last as long
-// as what they tell of. 0 is no bound.
+// Watches bounds the open streams of an API's Watch endpoints. They take no permit, since they do no work, and may last as
+// long as the job that they report on. 0: no bound.
 type Watches struct {
 	All       int // of all clients
 	PerClient int // of one key or, where no key is asked for, one address
@@ -22,14 +22,14 @@ type Watches struct {
 type watches struct {
 	bound Watches
 
-	mu  sync.Mutex
-	all int
-	of  map[string]int // by client; without those that have none
+	mu       sync.Mutex
+	total    int
+	byClient map[string]int // no entry for a client without streams
 }
 
-func newWatches(bound Watches) *watches { return &watches{bound: bound, of: map[string]int{}} }
+func newWatches(bound Watches) *watches { return &watches{bound: bound, byClient: map[string]int{}} }
 
-// watchRetry is when a client that was refused a stream may ask again.
+// watchRetry is the Retry-After of a refused stream.
 const watchRetry = 10 * time.Second
 
 // enter counts a stream of a client until leave is called, or refuses it.
@@ -39,25 +39,25 @@ func (w *watches) enter(client string) (leave func(), err error) {
 	full := func(bound, open int) bool { return bound > 0 && open >= bound }
 	reason := ""
 	switch {
-	case full(w.bound.PerClient, w.of[client]):
-		reason = "You have too many streams of events open: close one, or ask for the job itself."
-	case full(w.bound.All, w.all):
-		reason = "Too many streams of events are open: try again later, or ask for the job itself."
+	case full(w.bound.PerClient, w.byClient[client]):
+		reason = "You have too many event streams open: close one, or request the job itself."
+	case full(w.bound.All, w.total):
+		reason = "Too many event streams are open: try again later, or request the job itself."
 	}
 	if reason != "" {
 		return nil, &fault.Error{Kind: fault.TooMany, Message: reason, RetryAfter: watchRetry}
 	}
-	w.all++
-	w.of[client]++
+	w.total++
+	w.byClient[client]++
 	return func() { w.leave(client) }, nil
 }
 
 func (w *watches) leave(client string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.all--
-	if w.of[client]--; w.of[client] == 0 {
-		delete(w.of, client)
+	w.total--
+	if w.byClient[client]--; w.byClient[client] == 0 {
+		delete(w.byClient, client)
 	}
 }
 
@@ -72,8 +72,7 @@ func (x *exchange) watch(ctx context.Context, c *fiber.Ctx) error {
 	return nil
 }
 
-// client tells clients apart: by their keys, or else by their addresses, of which one client has all with the same first
-// 64 bits in IPv6.
+// client identifies the client of a request: by its key, or else by its network.
 func client(ctx context.Context, c *fiber.Ctx) string {
 	if caller := Caller(ctx); caller != "" {
 		return caller
@@ -81,6 +80,7 @@ func client(ctx context.Context, c *fiber.Ctx) string {
 	return network(c.Context().RemoteIP())
 }
 
+// network is an IPv4 address, or the /64 prefix of an IPv6 address: one client may have all of that.
 func network(ip []byte) string {
 	address, ok := netip.AddrFromSlice(ip)
 	if !ok {
@@ -88,7 +88,7 @@ func network(ip []byte) string {
 	}
 	address = address.Unmap()
 	if address.Is6() {
-		prefix, _ := address.Prefix(64) // of an address of 128 bits, which cannot fail
+		prefix, _ := address.Prefix(64) // cannot fail: the address has 128 bits
 		return prefix.String()
 	}
 	return address.String()

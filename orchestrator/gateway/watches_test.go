@@ -16,7 +16,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// gallery is a kitchen with streams that tell one event and then last.
+// gallery is a kitchen with streams that send one event and stay open.
 type gallery struct{ *kitchen }
 
 func (gallery) Routes(r fiber.Router) {
@@ -29,7 +29,7 @@ func (gallery) Routes(r fiber.Router) {
 	}))
 }
 
-// stream opens a stream from an address of this machine with a key. The answer is closed with the test.
+// stream opens a stream from an address of this machine, with a key. The answer's body is closed when the test ends.
 func stream(t *testing.T, url, from, key string) *http.Response {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -49,7 +49,7 @@ func stream(t *testing.T, url, from, key string) *http.Response {
 	return response
 }
 
-// Streams of events, which take no permit, are bounded for each client and for all of them.
+// Event streams take no permit; they are bounded for each client and for all together.
 func TestWatchesAreBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := os.WriteFile(file, []byte("alpha\nbeta\ngamma\n"), 0o600); err != nil {
@@ -133,7 +133,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// What one client has too much of is told to clients of each kind as their API tells it.
+// TooMany has a status and an error type in each kind of API.
 func TestWordsOfTooMany(t *testing.T) {
 	f := &fault.Error{Kind: fault.TooMany, Message: "enough"}
 	status, body := WordForOpenAI(f)

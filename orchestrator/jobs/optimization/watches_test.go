@@ -8,7 +8,7 @@ import (
 	"retort/orchestrator/gateway"
 )
 
-// A client may watch a number of jobs at a time. One more is refused in the words of the API, and the job itself may still be asked for.
+// A client may have a limited number of event streams. One more is refused in the API's words; the job itself is still answered.
 func TestWatchesAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
@@ -33,7 +33,7 @@ func TestWatchesAreBounded(t *testing.T) {
 	}
 	refused := open(url + "/events")
 	text, err := io.ReadAll(refused.Body)
-	const want = `{"detail":"You have too many streams of events open: close one, or ask for the job itself."}`
+	const want = `{"detail":"You have too many event streams open: close one, or request the job itself."}`
 	if err != nil || refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" || string(text) != want {
 		t.Errorf("%s %v %s %v", refused.Status, refused.Header, text, err)
 	}
