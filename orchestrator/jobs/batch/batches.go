@@ -153,7 +153,7 @@ func (s *Service) list(ctx context.Context, caller string, q query) (page Page[B
 	page = Page[Batch]{Object: found.Object, Data: []Batch{}, FirstID: found.FirstID, LastID: found.LastID, HasMore: found.HasMore}
 	for _, o := range found.Data {
 		r, err := st.batches.Get(ctx, o.key())
-		if err != nil && !errors.Is(err, queue.ErrNone) { // which was deleted just now
+		if err != nil && !errors.Is(err, queue.ErrNone) { // ErrNone: it has just been deleted
 			return page, trouble(err)
 		}
 		if err == nil {

@@ -206,7 +206,7 @@ func checkExpiry(e *ExpiresAfter, name string) []*fault.Error {
 	}
 }
 
-// mayAddFile refuses a file beyond the bounds of its owner.
+// mayAddFile returns an error if one more file of that size would exceed the bounds of its owner.
 func (s *Service) mayAddFile(ctx context.Context, st *stores, caller string, size int64) error {
 	files := 0
 	bytes := size
@@ -222,7 +222,7 @@ func (s *Service) mayAddFile(ctx context.Context, st *stores, caller string, siz
 		return fault.New(fault.Invalid, "There are %d files already, the most that a key may have: delete some first.", files)
 	}
 	if limit := st.engine.OwnerLimit(); caller != "" && bytes > limit {
-		return fault.New(fault.Invalid, "The files of this key would take %d bytes of the %d that they may: delete some first.", bytes, limit)
+		return fault.New(fault.Invalid, "With this file the files of this key would take %d bytes, %d are allowed: delete some first.", bytes, limit)
 	}
 	return nil
 }

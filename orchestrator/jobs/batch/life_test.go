@@ -174,7 +174,7 @@ func TestFilesOfAKeyAreBounded(t *testing.T) {
 	}
 	for range 2 {
 		if _, err := upload(""); err != nil {
-			t.Errorf("where no key is asked for: %v", err)
+			t.Errorf("without keys: %v", err)
 		}
 	}
 	if _, err := b.deleteFile(t.Context(), "a", first); err != nil {

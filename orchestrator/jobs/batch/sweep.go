@@ -65,7 +65,7 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	return s.sweepFiles(ctx, st, batches)
 }
 
-// outline is what is remembered of a batch, whose record may be large.
+// outline is what an index holds of a batch, whose record may be large.
 type outline struct {
 	owner, id, api, status            string
 	input, output, errors             string // ids of the files, "" for none

@@ -13,8 +13,8 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// What sweeps, uploads and new batches read does not grow with the number of files and batches that there are.
-func TestOnlyWhatHasChangedIsRead(t *testing.T) {
+// Sweeps, uploads, lists and new batches do not read the records of all files and batches.
+func TestOnlyChangesAreRead(t *testing.T) {
 	const records = 500
 	node := natstest.Single(t, server.RANDOM_PORT)
 	b := setUpOn(t, queue.Config{Cluster: queue.Cluster{URL: []string{node.ClientURL()}}}, echo)
@@ -28,7 +28,7 @@ func TestOnlyWhatHasChangedIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sent := func(do func() error) int64 {
+	messages := func(do func() error) int64 {
 		t.Helper()
 		before, err := node.Varz(nil)
 		if err != nil {
@@ -44,8 +44,8 @@ func TestOnlyWhatHasChangedIsRead(t *testing.T) {
 		return after.OutMsgs - before.OutMsgs
 	}
 	sweep := func() error { return b.sweep(t.Context(), b.st) }
-	if n := sent(sweep); n < 2*records {
-		t.Errorf("the first sweep has read %d messages: %d records are not counted", n, 2*records)
+	if n := messages(sweep); n < 2*records {
+		t.Errorf("the first sweep took %d messages, fewer than the %d records", n, 2*records)
 	}
 	contentType, form := formOf(t, lines(1))
 	var input File
@@ -63,7 +63,7 @@ func TestOnlyWhatHasChangedIsRead(t *testing.T) {
 			return err
 		},
 	} {
-		if n := sent(do); n >= records/2 {
+		if n := messages(do); n >= records/2 {
 			t.Errorf("%s: %d messages beside %d records of each kind", name, n, records)
 		}
 	}
@@ -83,11 +83,11 @@ func TestOnlyWhatHasChangedIsRead(t *testing.T) {
 			return err
 		},
 	} {
-		if n := sent(do); n >= records/2 {
+		if n := messages(do); n >= records/2 {
 			t.Errorf("a page of three %s: %d messages beside %d records of each kind", name, n, records)
 		}
 	}
-	if n := sent(func() error {
+	if n := messages(func() error {
 		_, err := b.create(t.Context(), "", "", Create{InputFileID: input.ID, Endpoint: "/v1/echo", CompletionWindow: "24h"})
 		return err
 	}); n >= records/2 {

@@ -55,8 +55,8 @@ func serve(t *testing.T, b *bench, watches gateway.Watches) string {
 	return "http://" + listener.Addr().String()
 }
 
-// Events that are cut off end with a failure in the words of the API, and not like those of a job that has ended.
-func TestEventsThatAreCutOffSaySo(t *testing.T) {
+// An event stream that is cut off ends with a failure in the API's words, not like that of a job that has ended.
+func TestCutOffEventsEndWithAFailure(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	job := b.submit("latent", `{"smi":"CCC"}`)
 	url := serve(t, b, gateway.Watches{All: 1, PerClient: 1})

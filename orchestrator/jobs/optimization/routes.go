@@ -38,7 +38,7 @@ func (o *Of) Ready() error {
 	return o.service.ready()
 }
 
-// RenderStreamFault words the failure of a job's events as the API words its own.
+// RenderStreamFault words a failure in a job's event stream as the API words those in its own streams.
 func (o *Of) RenderStreamFault(f *fault.Error) []any {
 	if api, ok := o.API.(gateway.StreamFaults); ok {
 		return api.RenderStreamFault(f)
@@ -84,7 +84,7 @@ func (s *Service) result(ctx context.Context, api, caller, id string) (record, i
 	case err != nil:
 		return r, nil, err
 	case !r.Status.ended():
-		return r, nil, fault.Missing(fault.Result, "The job has not ended, so that there is no result yet: it is %s.", r.Status)
+		return r, nil, fault.Missing(fault.Result, "The job has no result yet: it is %s.", r.Status)
 	case !r.HasResult:
 		return r, nil, fault.Missing(fault.Result, "The job has no result: it is %s.", r.Status)
 	}

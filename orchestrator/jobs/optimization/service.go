@@ -141,18 +141,18 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 		return job, nil, trouble(err)
 	}
 	if err := st.jobs.Create(ctx, r.key(), r); err != nil {
-		if left := st.texts.DeleteAll(context.WithoutCancel(ctx), r.key()); left != nil { // a sweep removes it
-			s.logger.Warn().Err(left).Str("job", r.ID).Msg("the body of a job that was not made is left")
+		if err := st.texts.DeleteAll(context.WithoutCancel(ctx), r.key()); err != nil {
+			s.logger.Warn().Err(err).Str("job", r.ID).Msg("body of a job that was not created stays until a sweep")
 		}
 		return job, nil, trouble(err)
 	}
-	if err := st.tasks.Push(ctx, r.key(), nil); err != nil { // the next sweep does it
-		s.logger.Warn().Err(err).Str("job", r.ID).Msg("a job waits for the next sweep")
+	if err := st.tasks.Push(ctx, r.key(), nil); err != nil {
+		s.logger.Warn().Err(err).Str("job", r.ID).Msg("task of a job waits for the next sweep")
 	}
 	return r.Job, nil, nil
 }
 
-// mayAddJob refuses a job beyond the bounds of its owner.
+// mayAddJob returns an error if one more job with a body of that size would exceed the bounds of its owner.
 func (s *Service) mayAddJob(ctx context.Context, st *stores, caller string, size int64) error {
 	jobs := 0
 	bytes := size
@@ -166,10 +166,10 @@ func (s *Service) mayAddJob(ctx context.Context, st *stores, caller string, size
 	case err != nil:
 		return err
 	case jobs >= s.config.Most:
-		return &fault.Error{Kind: fault.Overloaded, Message: fmt.Sprintf("%d jobs are kept, which is the most for one key.", jobs), RetryAfter: time.Minute}
+		return &fault.Error{Kind: fault.Overloaded, Message: fmt.Sprintf("There are %d jobs already, the most that a key may have.", jobs), RetryAfter: time.Minute}
 	case caller != "" && bytes > limit:
 		return &fault.Error{Kind: fault.Overloaded, RetryAfter: time.Minute, Message: fmt.Sprintf(
-			"With this job the jobs of this key would take %d bytes of the %d that they may.", bytes, limit)}
+			"With this job the jobs of this key would take %d bytes, %d are allowed.", bytes, limit)}
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (s *Service) list(ctx context.Context, api, caller, after, limit string) (P
 	page := Page{Object: "list", Data: []Job{}, HasMore: len(ids) > count}
 	for _, id := range ids[:min(count, len(ids))] {
 		r, err := st.jobs.Get(ctx, owner(caller)+"."+id)
-		if err != nil && !errors.Is(err, queue.ErrNone) { // which was deleted just now
+		if err != nil && !errors.Is(err, queue.ErrNone) { // ErrNone: it has just been deleted
 			return Page{}, trouble(err)
 		}
 		if err == nil {
@@ -274,7 +274,7 @@ func (s *Service) watch(ctx context.Context, api, caller, id string, send func(a
 	return cmp.Or(failed, trouble(err))
 }
 
-// newID returns a new id, of which a later one is greater: the time in ms, and chance.
+// newID returns a new id: the time in ms, so that ids sort by age, and random bytes.
 func newID() string {
 	var chance [10]byte
 	_, _ = rand.Read(chance[:]) // never fails

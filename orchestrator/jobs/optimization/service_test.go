@@ -32,7 +32,7 @@ func begin(t *testing.T, folder string, config Config, play func(a Attempt, body
 	return beginOn(t, queue.Config{Folder: folder}, config, zerolog.Nop(), play)
 }
 
-// beginOn is begin over another engine, with a log.
+// beginOn is begin with any storage and logger.
 func beginOn(
 	t *testing.T, storage queue.Config, config Config, logger zerolog.Logger,
 	play func(a Attempt, body map[string]any, each func(string) error) (string, error),
@@ -281,7 +281,7 @@ func TestWhatIsKeptNoLongerIsDeleted(t *testing.T) {
 	}
 }
 
-// texts are the names of the bodies and results that are stored.
+// texts returns the names of the stored bodies and results.
 func (b *bench) texts() []string {
 	b.t.Helper()
 	names, err := b.stores.Load().texts.Names(b.t.Context())
@@ -291,13 +291,13 @@ func (b *bench) texts() []string {
 	return names
 }
 
-// idle is an API whose searches take until they are stopped.
+// idle is an API whose searches run until they are stopped.
 func idle(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
 	<-a.Stopping.Done()
 	return `{"generated":["CCO"],"unfinished":{"reason":"cancelled","message":"the job was cancelled"}}`, nil
 }
 
-// A job is cancelled though the storage failed while its attempt was watching for that.
+// A cancellation is noticed even if the watch for it has failed before.
 func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 	begun := make(chan struct{})
 	failed := make(chan struct{})
@@ -342,7 +342,7 @@ func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 	b.await(job, Cancelled)
 }
 
-// An attempt at a job that another gateway has ended, or that is deleted, is given up.
+// An attempt is abandoned when another gateway ends its job, or the job is deleted.
 func TestAnAttemptEndsWithItsJob(t *testing.T) {
 	for name, end := range map[string]func(*bench, string) error{
 		"ended": func(b *bench, key string) error {
@@ -380,19 +380,19 @@ func TestAnAttemptEndsWithItsJob(t *testing.T) {
 	}
 }
 
-// The body of a job whose record cannot be written does not stay.
-func TestNothingStaysOfAJobThatCannotBeMade(t *testing.T) {
+// The body of a job whose record cannot be written is deleted.
+func TestAJobThatCannotBeCreatedLeavesNothing(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
-	seeds := strings.TrimSuffix(strings.Repeat(`"C",`, 30_000), ",") // their searches make a record that is too long
+	seeds := strings.TrimSuffix(strings.Repeat(`"C",`, 30_000), ",") // too many searches for one record
 	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":[`+seeds+`]}`)); err == nil {
-		t.Fatal("the job was made")
+		t.Fatal("the job was created")
 	}
 	if names := b.texts(); len(names) > 0 {
 		t.Errorf("what is left: %v", names)
 	}
 }
 
-// A job whose task cannot be queued is made: the next sweep queues it.
+// A job is created even if its task cannot be queued: the next sweep queues it.
 func TestAJobWhoseTaskIsLate(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
 		return `{"generated":["CCO"]}`, nil
@@ -416,7 +416,7 @@ func TestAJobWhoseTaskIsLate(t *testing.T) {
 	b.await(job, Completed)
 }
 
-// A job whose body is gone fails, and is not tried for ever.
+// A job without a body fails after some attempts.
 func TestAJobWithoutItsBodyFails(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	st := b.stores.Load()
@@ -436,7 +436,7 @@ func TestAJobWithoutItsBodyFails(t *testing.T) {
 	}
 }
 
-// Texts whose job is gone are removed, once nobody can be making that job any more.
+// Texts without a job are removed once they are older than orphanGrace.
 func TestTextsWithoutAJobAreRemoved(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	st := b.stores.Load()

@@ -13,13 +13,13 @@ import (
 
 const (
 	sweepInterval = time.Minute
-	// orphanInterval is how often texts without a job are looked for, in sweeps.
+	// orphanInterval is after how many sweeps texts without a job are looked for again.
 	orphanInterval = 60
-	// orphanGrace is how long texts may be there before their job is.
+	// orphanGrace is how long a text may exist before its job does.
 	orphanGrace = 5 * time.Minute
 )
 
-// summary is what sweeps, bounds and lists have to know of a job.
+// summary is what an index holds of a job, for sweeps, bounds and lists.
 type summary struct {
 	api       string
 	id        string
@@ -36,7 +36,7 @@ func summarize(r record) summary {
 	return s
 }
 
-// sweepOften deletes what has expired, until ctx ends.
+// sweepOften sweeps and, less often, removes orphans, until ctx ends.
 func (s *Service) sweepOften(ctx context.Context, st *stores) {
 	n := 0
 	queue.Every(ctx, sweepInterval, func() {
@@ -45,30 +45,29 @@ func (s *Service) sweepOften(ctx context.Context, st *stores) {
 			err = s.dropOrphans(ctx, st, time.Now())
 		}
 		if err != nil && ctx.Err() == nil {
-			s.logger.Warn().Err(err).Msg("sweep of searches")
+			s.logger.Warn().Err(err).Msg("sweep of searches failed")
 		}
 	})
 }
 
-// sweep deletes the jobs that expired before a moment, with all that belongs to them, and sees to it that all others have
-// a task.
+// sweep deletes the jobs that expired before a time, with their texts, and queues a task for every job that has not ended.
 func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
-	var failed error // the last; one job does not keep the others
+	var failure error // the last: after one job's, the sweep goes on
 	err := st.index.Each(ctx, "", func(key string, job summary) error {
 		switch {
-		case !job.ended: // its task may have been lost before it was written; there it is only once
-			failed = cmp.Or(st.tasks.Push(ctx, key, nil), failed)
+		case !job.ended: // its task may be lost; a second one is not added
+			failure = cmp.Or(st.tasks.Push(ctx, key, nil), failure)
 		case job.expiresAt > 0 && job.expiresAt < before:
-			failed = cmp.Or(errors.Join(st.texts.DeleteAll(ctx, key), st.jobs.Delete(ctx, key)), failed)
+			failure = cmp.Or(errors.Join(st.texts.DeleteAll(ctx, key), st.jobs.Delete(ctx, key)), failure)
 		}
 		return nil
 	})
-	return errors.Join(err, failed)
+	return errors.Join(err, failure)
 }
 
-// dropOrphans removes texts whose job was never made, or was deleted while its attempt wrote its result.
+// dropOrphans removes texts whose job was never created, or was deleted while an attempt wrote the result.
 func (s *Service) dropOrphans(ctx context.Context, st *stores, at time.Time) error {
-	names, err := st.texts.Names(ctx) // before the jobs are looked at: the job of a text that is there by then is known
+	names, err := st.texts.Names(ctx) // listed before the jobs, so that a job created in between is known
 	if err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores, at time.Time) err
 	}
 	for _, name := range names {
 		key := name[:max(0, strings.LastIndexByte(name, '.'))]
-		if known[key] || at.Sub(madeAt(key)) < orphanGrace {
+		if known[key] || at.Sub(createdAt(key)) < orphanGrace {
 			continue
 		}
 		if err := st.texts.Delete(ctx, name); err != nil {
@@ -91,8 +90,8 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores, at time.Time) err
 	return nil
 }
 
-// madeAt is when the id of a key was: see newID.
-func madeAt(key string) time.Time {
+// createdAt is when the id in a key was made (see newID), or the zero time for a key without one.
+func createdAt(key string) time.Time {
 	_, id, _ := strings.Cut(key, "."+idPrefix)
 	ms, err := strconv.ParseInt(id[:min(idTimeDigits, len(id))], 16, 64)
 	if err != nil {

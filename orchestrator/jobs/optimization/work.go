@@ -23,15 +23,15 @@ const (
 	maxFailures = 5
 	// endWithin is how long an attempt may take to end with what it has when the gateway is stopped.
 	endWithin = 5 * time.Second
-	// staleAttempts is how often a job whose body is not there is tried again. In a cluster a node that is a moment behind
-	// may answer, which does not have a new body yet.
+	// staleAttempts is how often a job without a body is tried again: in a cluster, a stale replica may answer that does
+	// not have a new body yet.
 	staleAttempts = 5
-	// maxWatchPause is the longest pause before a watch that failed is tried again: how late a cancellation may be noticed.
+	// maxWatchPause is the longest average pause before a failed watch is retried, which delays the notice of a cancellation.
 	maxWatchPause = 10 * time.Second
 )
 
-// bodyGone is the error of a job whose body is not there, as each API words it.
-var bodyGone = map[string][]byte{
+// missingBody is the error of a job without a body, in each API's words.
+var missingBody = map[string][]byte{
 	latent: []byte(`{"detail":"The body of the job is gone."}`),
 	masked: []byte(`{"status":"failed","error":"The body of the job is gone."}`),
 }
@@ -59,7 +59,7 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	run := &run{service: s, stores: st, record: r, closing: r.Status == Cancelling}
 	body, err := io.ReadAll(st.texts.Open(ctx, r.key()+".body", r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
-		return run.fail(ctx, bodyGone[r.API], nil)
+		return run.fail(ctx, missingBody[r.API], nil)
 	}
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func (u *run) follow(ctx context.Context, body []byte) (status int, answer []byt
 	}, func(data []byte) error { return u.note(asking, data) })
 }
 
-// watch stops the attempt when the job is cancelled, and gives it up when the job is deleted or another worker has ended
-// it, until ctx ends.
+// watch stops the attempt when the job is cancelled, and gives it up when the job is deleted or another worker ends it. It
+// returns after that, or when ctx ends.
 func (u *run) watch(ctx context.Context, stop context.CancelCauseFunc, giveUp func()) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = maxWatchPause
@@ -118,7 +118,7 @@ func (u *run) watch(ctx context.Context, stop context.CancelCauseFunc, giveUp fu
 			return !r.Status.ended()
 		})
 	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, pause time.Duration) {
-		u.service.logger.Warn().Err(err).Str("job", u.record.ID).Stringer("pause", pause).Msg("a job cannot be watched for its cancellation")
+		u.service.logger.Warn().Err(err).Str("job", u.record.ID).Stringer("pause", pause).Msg("watch for the cancellation of a job failed")
 	}))
 	if err == nil {
 		giveUp()

@@ -61,7 +61,7 @@ func (a *Answers) Put(ctx context.Context, job string, n int, answer []byte) err
 	pointer.Header.Set(headerFile, name)
 	pointer.Header.Set(headerSize, strconv.Itoa(len(answer)))
 	err := a.engine.publish(ctx, Work, pointer)
-	if errors.Is(err, ErrExists) || errors.Is(err, ErrFull) { // beside another error the pointer may be there
+	if errors.Is(err, ErrExists) || errors.Is(err, ErrFull) { // after another error the pointer may be stored
 		_ = a.large.Delete(ctx, name) // Drop finds what is left
 	}
 	return err

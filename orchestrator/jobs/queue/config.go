@@ -14,12 +14,12 @@ import (
 type Config struct {
 	// Folder of the embedded engine, used where Cluster names no address.
 	Folder string
-	// MaxBytes is how many bytes may be taken before new work is refused; work that was accepted may go on until half as
-	// much again is taken, and end until twice as much is. 0: 10 GiB, or a quarter of what is free on the embedded engine's
-	// disk if that is less.
+	// MaxBytes is how many bytes may be stored before new work is refused. Accepted work may go on up to 1.5 times that, and
+	// end up to twice that: see Use. 0: 10 GiB, or a quarter of what the embedded engine's disk has free and the engine has
+	// stored, if that is less.
 	MaxBytes int64
-	// OwnerBytes is how many bytes the files of one owner may take, and its searches as much again: see OwnerLimit. 0: a
-	// quarter of what may be taken.
+	// OwnerBytes is how many bytes the files of one owner may take, and its searches as many again: see OwnerLimit. 0: a
+	// quarter of InputLimit.
 	OwnerBytes int64
 	Cluster    Cluster
 }
@@ -40,8 +40,8 @@ func (c Cluster) Validate() error {
 		if !strings.Contains(address, "://") {
 			address = "nats://" + address
 		}
-		if _, err := url.Parse(address); err != nil { // whose text may hold the password
-			return fmt.Errorf("nats-url: address %d cannot be read: / ? # %% in a user or password are written %%2F %%3F %%23 %%25", i+1)
+		if _, err := url.Parse(address); err != nil { // which may quote the password
+			return fmt.Errorf("nats-url: address %d is not a URL: in a user or password write %%2F %%3F %%23 %%25 for / ? # %%", i+1)
 		}
 	}
 	if (c.Cert == "") != (c.Key == "") {

@@ -5,8 +5,8 @@
 //
 //   - [Tasks] is a work queue. A task is taken by one worker of one gateway at a time, and taken again by another where
 //     that one dies. So a task may be done twice: whoever does it must find the same end both times.
-//   - [Table] is a key-value store of records, for what a task works on and how far it has come. An [Index] keeps what is
-//     needed of all of them in memory.
+//   - [Table] is a key-value store of records, for what a task works on and how far it has come. An [Index] holds a
+//     summary of each in memory.
 //   - [Files] are bytes of any length, written and read in parts.
 //   - [Answers] can be written once each, whoever comes first: what makes a task that is done twice leave one result.
 //

@@ -25,12 +25,12 @@ type embedded struct {
 	lock    *os.File
 	logger  zerolog.Logger
 
-	stalled atomic.Pointer[string] // why a stream takes no writes until JetStream is restarted; nil: all do
+	stalled atomic.Pointer[string] // why a stream takes no writes until JetStream restarts; nil: none is stalled
 	ended   chan struct{}
 	once    sync.Once
 
-	mu          sync.Mutex      // held by look
-	lost        map[string]bool // streams that do not work after a start, which no other start heals
+	mu          sync.Mutex      // held by restartIfStalled
+	lost        map[string]bool // streams that failed at the last start: another one would not help
 	pauses      *backoff.ExponentialBackOff
 	nextRestart time.Time
 }
@@ -118,14 +118,14 @@ func (e *embedded) ready() error {
 	return nil
 }
 
-// Restarts of JetStream: how often its health is looked at, which bounds how often it is restarted, and the longest pause
-// between two restarts while streams stop again and again.
 const (
-	healthInterval  = time.Second
+	// healthInterval is how often JetStream's health is checked, and so how often it may be restarted at most.
+	healthInterval = time.Second
+	// maxRestartPause is the longest average pause between restarts while streams stall again and again.
 	maxRestartPause = time.Minute
 )
 
-// watch looks at JetStream's health until the server is stopped.
+// watch checks JetStream's health until the server is stopped.
 func (e *embedded) watch() {
 	every := time.NewTicker(healthInterval)
 	defer every.Stop()
@@ -134,13 +134,14 @@ func (e *embedded) watch() {
 		case <-e.ended:
 			return
 		case <-every.C:
-			e.look()
+			e.restartIfStalled()
 		}
 	}
 }
 
-// look restarts JetStream, once the disk has room, if it has stopped altogether or one of its streams has.
-func (e *embedded) look() {
+// restartIfStalled restarts JetStream if it has stopped or a stream is stalled, once the disk has room and the pause since
+// the last restart is over.
+func (e *embedded) restartIfStalled() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	reason := e.checkStreams()
@@ -161,8 +162,8 @@ func (e *embedded) look() {
 	e.stalled.Store(nil)
 }
 
-// checkStreams forgets lost streams that work again and returns what is wrong with one that has stopped, nil where none
-// has. A stream that could not write answers no writer any more, and says so in the server's health alone.
+// checkStreams returns why a stream is stalled, nil if none is, and forgets lost streams that work again. A stream whose
+// write has failed answers no writer any more, which shows only in the server's health.
 func (e *embedded) checkStreams() (stalled *string) {
 	lost := map[string]bool{}
 	for _, problem := range e.problems() {
@@ -177,7 +178,7 @@ func (e *embedded) checkStreams() (stalled *string) {
 	return stalled
 }
 
-// noteLost takes the streams that do not work right after a start for lost.
+// noteLost notes the streams that do not work right after a start as lost.
 func (e *embedded) noteLost() {
 	e.lost = map[string]bool{}
 	for _, problem := range e.problems() {
@@ -186,6 +187,7 @@ func (e *embedded) noteLost() {
 	}
 }
 
+// problems returns the streams that the server's health has errors of.
 func (e *embedded) problems() []server.HealthzError {
 	return slices.DeleteFunc(e.server.Healthz(&server.HealthzOptions{Details: true}).Errors, func(problem server.HealthzError) bool {
 		return problem.Type != server.HealthzErrorStream
@@ -194,7 +196,7 @@ func (e *embedded) problems() []server.HealthzError {
 
 func (e *embedded) restart(reason *string) {
 	if e.server.JetStreamEnabled() {
-		e.logger.Warn().Str("reason", *reason).Msg("JetStream is restarted")
+		e.logger.Warn().Str("reason", *reason).Msg("restarting JetStream")
 		if err := e.server.DisableJetStream(); err != nil {
 			e.logger.Error().Err(err).Msg("JetStream does not stop")
 		}
@@ -218,8 +220,8 @@ func (e *embedded) hasRoom() bool {
 	return free > min(size/keepShare, keep)
 }
 
-// disk returns the bytes of the disk and those that are free on it. Where they are not known there is room: writing will
-// tell.
+// disk returns the size of the disk and its free bytes. If they are unknown it returns huge numbers: a full disk then shows
+// when it is written to.
 func (e *embedded) disk() (size, free int64) {
 	var disk unix.Statfs_t
 	if unix.Statfs(e.folder, &disk) != nil {

@@ -14,13 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childOf names the test that a process was started for by that test.
+// childOf is the environment variable that names the test which has started this process.
 const childOf = "RETORT_TEST_CHILD_OF"
 
-// A stream of the embedded server that has stopped at a write that failed is found without reading the server's log, and
-// goes on once writes succeed. Writes fail by a limit on the length of files, which holds for a whole process: the test
-// runs in one of its own.
-func TestStoppedStreamGoesOn(t *testing.T) {
+// A stream that stalls at a failed write is found without reading the server's log, and recovers once writes succeed. A
+// limit on the size of files makes writes fail; it holds for a whole process, so the test runs in a child.
+func TestStalledStreamRecovers(t *testing.T) {
 	if os.Getenv(childOf) != t.Name() {
 		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		child.Env = append(os.Environ(), childOf+"="+t.Name())
@@ -58,7 +57,7 @@ func TestStoppedStreamGoesOn(t *testing.T) {
 		}
 	}
 	limit(unix.Rlimit{Cur: PartSize / 2, Max: usual.Max})
-	for write() == nil { // the server writes behind its answers
+	for write() == nil { // the server answers before it writes
 		if t.Context().Err() != nil {
 			t.Fatal("writes succeed beyond the limit")
 		}
@@ -66,13 +65,13 @@ func TestStoppedStreamGoesOn(t *testing.T) {
 	limit(usual)
 	for until := time.Now().Add(time.Minute); write() != nil || e.Ready() != nil; {
 		if time.Now().After(until) {
-			t.Fatalf("the stream does not go on: %v", e.Ready())
+			t.Fatalf("the stream does not recover: %v", e.Ready())
 		}
 	}
 }
 
-// A stream that cannot be recovered, which no restart heals, keeps no others from their work.
-func TestLostStreamHoldsNothingUp(t *testing.T) {
+// A stream that no restart can recover does not keep the others from working.
+func TestLostStreamBlocksNothing(t *testing.T) {
 	folder := t.TempDir()
 	open := func() *Engine {
 		t.Helper()
@@ -92,12 +91,12 @@ func TestLostStreamHoldsNothingUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = open()
-	e.embedded.look()
+	e.embedded.restartIfStalled()
 	e.embedded.mu.Lock()
 	restarted := !e.embedded.nextRestart.IsZero()
 	e.embedded.mu.Unlock()
 	if err := e.Ready(); err != nil || restarted {
-		t.Errorf("after a look: restarted is %t, %v", restarted, err)
+		t.Errorf("after a check: restarted is %t, %v", restarted, err)
 	}
 	files, err := NewFiles(t.Context(), e, "texts")
 	if err != nil {

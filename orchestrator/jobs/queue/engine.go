@@ -31,7 +31,7 @@ type Engine struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	embedded *embedded    // nil: an outside cluster
-	usage    atomic.Int64 // bytes in the cluster, and what was written since they were counted
+	usage    atomic.Int64 // bytes in the cluster when last counted, and those written since
 	stop     context.CancelFunc
 }
 
@@ -75,9 +75,9 @@ func Open(ctx context.Context, config Config, logger zerolog.Logger) (*Engine, e
 		return nil, err
 	}
 	if e.embedded == nil {
-		var counting context.Context
-		counting, e.stop = context.WithCancel(context.Background())
-		go e.countOften(counting)
+		var life context.Context
+		life, e.stop = context.WithCancel(context.Background())
+		go e.countOften(life)
 	}
 	return e, nil
 }
@@ -287,7 +287,7 @@ func try(ctx context.Context, from jetstream.Stream, subject string) (*jetstream
 
 // publish stores a message, where there is room for it.
 func (e *Engine) publish(ctx context.Context, use Use, msg *nats.Msg) error {
-	if err := e.room(use, len(msg.Data)); err != nil {
+	if err := e.reserve(use, len(msg.Data)); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Index keeps a summary of every record of a table in memory, so that looking at all of them costs no more than reading
-// those that have changed since the last look.
+// Index keeps a summary of every record of a table in memory, so that a look at all of them reads only those that have
+// changed since the last look.
 type Index[Record, Summary any] struct {
 	table     *Table[Record]
 	summarize func(Record) Summary
@@ -31,8 +31,8 @@ func NewIndex[Record, Summary any](t *Table[Record], summarize func(Record) Summ
 	return &Index[Record, Summary]{table: t, summarize: summarize}
 }
 
-// Each brings the index up to date and calls do with each key of an owner, which is what keys have before their first dot,
-// "" for all owners, until do returns an error. do may change the table and the index.
+// Each brings the index up to date and calls do for each record of an owner, until do returns an error. The owner is the
+// part of a key before its first dot; "" means all owners. do may change the table and the index.
 func (x *Index[Record, Summary]) Each(ctx context.Context, owner string, do func(key string, s Summary) error) error {
 	entries, err := x.snapshot(ctx, owner)
 	if err != nil {
@@ -46,7 +46,7 @@ func (x *Index[Record, Summary]) Each(ctx context.Context, owner string, do func
 	return nil
 }
 
-// Count returns how many records of an owner fulfil a condition, as Each has it.
+// Count returns for how many of the records that Each would pass the condition holds.
 func (x *Index[Record, Summary]) Count(ctx context.Context, owner string, holds func(Summary) bool) (n int, err error) {
 	err = x.Each(ctx, owner, func(_ string, s Summary) error {
 		if holds(s) {
@@ -79,8 +79,8 @@ func (x *Index[Record, Summary]) snapshot(ctx context.Context, owner string) (en
 	return entries, nil
 }
 
-// update reads what has changed. The trace of a deleted record is kept for markerLife only: after a longer pause everything
-// is read.
+// update reads what has changed. The marker of a deleted record lasts only for markerLife, so after a longer pause
+// everything is read again.
 func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	start := time.Now()
 	if start.Sub(x.updated) > markerLife/2 || start.Sub(x.reloaded) > reloadInterval {
@@ -98,7 +98,7 @@ func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	return nil
 }
 
-// read takes in what a watch begins with. Changes come in the order in which they were made.
+// read applies the changes that a watch starts with, which come in the order in which they were made.
 func (x *Index[Record, Summary]) read(ctx context.Context, options ...jetstream.WatchOpt) error {
 	watch, err := x.table.bucket.Watch(ctx, ">", options...)
 	if err != nil {
@@ -110,11 +110,11 @@ func (x *Index[Record, Summary]) read(ctx context.Context, options ...jetstream.
 		if err != nil || entry == nil {
 			return err
 		}
-		x.take(entry)
+		x.apply(entry)
 	}
 }
 
-func (x *Index[Record, Summary]) take(entry jetstream.KeyValueEntry) {
+func (x *Index[Record, Summary]) apply(entry jetstream.KeyValueEntry) {
 	x.revision = entry.Revision()
 	key := entry.Key()
 	owner, _, _ := strings.Cut(key, ".")

@@ -30,7 +30,7 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 		return n.N
 	})
 	want := map[string]int{}
-	expect := func(step string, mostReads int) {
+	expect := func(step string, wantReads int) {
 		t.Helper()
 		before := reads
 		got := map[string]int{}
@@ -40,8 +40,8 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: %d entries, want %d", step, len(got), len(want))
 		}
-		if n := reads - before; n != mostReads {
-			t.Errorf("%s: %d records were read, want %d", step, n, mostReads)
+		if n := reads - before; n != wantReads {
+			t.Errorf("%s: %d records were read, want %d", step, n, wantReads)
 		}
 	}
 	expect("empty", 0)
@@ -71,7 +71,7 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 	if n, err := index.Count(ctx, "owner", func(int) bool { return true }); err != nil || n != 0 {
 		t.Errorf("of another owner: %d, %v", n, err)
 	}
-	index.updated = index.updated.Add(-markerLife) // traces of deleted records may be gone
+	index.updated = index.updated.Add(-markerLife) // markers of deleted records may be gone
 	expect("after a long pause", records-1)
 	if err := table.Delete(ctx, "owner-2.2"); err != nil {
 		t.Fatal(err)
@@ -89,8 +89,8 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A table that an earlier release made, with markers of a minute, keeps them as long as an index needs.
-func TestTableOfAnEarlierReleaseKeepsItsMarkersLongEnough(t *testing.T) {
+// NewTable extends the lifetime of markers in a table that an earlier release made, to what an Index needs.
+func TestNewTableExtendsMarkers(t *testing.T) {
 	ctx := t.Context()
 	e, err := Open(ctx, Config{Folder: t.TempDir()}, zerolog.Nop())
 	if err != nil {

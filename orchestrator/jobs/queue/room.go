@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Use is what something is written for, which decides how full the storage may be for it.
+// Use is the purpose of a write, which decides how full the storage may be for it.
 type Use int64
 
 const (
@@ -15,24 +15,24 @@ const (
 	Input Use = iota
 	// Work is what accepted work writes: tasks and answers.
 	Work
-	// Outcome is what ends work, so that its input can go: results and records.
+	// Outcome is what ends work, so that its input can be deleted: results and records.
 	Outcome
 )
 
 // Bounds on the storage where Config.MaxBytes gives none.
 const (
 	defaultMaxBytes = int64(10) << 30
-	// freeShare of what is free on the disk of the embedded engine, or taken by it, is the most, if that is less. All uses
-	// together take twice as much.
+	// freeShare divides what the embedded engine's disk has free and the engine has stored: no more than the quotient may be
+	// stored before new work is refused, and twice that in all.
 	freeShare = 4
-	// ownerShare of the storage is for one kind of work of one owner.
+	// ownerShare divides InputLimit: the quotient is for one kind of work of one owner.
 	ownerShare = 4
 )
 
 // usageInterval is how often the bytes in a cluster are counted.
 const usageInterval = 5 * time.Second
 
-// InputLimit is how many bytes all parts together may take before new work is refused.
+// InputLimit is how many bytes may be stored in all before new work is refused.
 func (e *Engine) InputLimit() int64 {
 	switch {
 	case e.config.MaxBytes > 0:
@@ -44,13 +44,13 @@ func (e *Engine) InputLimit() int64 {
 	return min(defaultMaxBytes, (free+e.used())/freeShare)
 }
 
-// OwnerLimit is how many bytes one kind of work of one owner may take, so that there is room for others.
+// OwnerLimit is how many bytes one kind of work of one owner may take: its files, or its searches.
 func (e *Engine) OwnerLimit() int64 { return cmp.Or(e.config.OwnerBytes, e.InputLimit()/ownerShare) }
 
-// limit is how many bytes all parts together may take before a use is refused.
+// limit is how many bytes may be stored in all before a use is refused.
 func (e *Engine) limit(use Use) int64 { return e.InputLimit() / 2 * int64(2+use) }
 
-// used is how many bytes all parts take.
+// used is how many bytes are stored.
 func (e *Engine) used() int64 {
 	if e.embedded != nil {
 		return int64(e.embedded.server.GlobalAccount().JetStreamUsage().Store)
@@ -58,9 +58,9 @@ func (e *Engine) used() int64 {
 	return e.usage.Load()
 }
 
-// room returns ErrFull where there is no room for n bytes more: see Config.MaxBytes. The disk of the embedded engine must not
-// become full: JetStream stops altogether then.
-func (e *Engine) room(use Use, n int) error {
+// reserve counts n bytes as stored, or returns ErrFull if there is no room for them: see Config.MaxBytes. On a full disk the
+// embedded engine's JetStream would stop altogether.
+func (e *Engine) reserve(use Use, n int) error {
 	if e.embedded != nil && !e.embedded.hasRoom() {
 		return ErrFull
 	}
@@ -71,7 +71,7 @@ func (e *Engine) room(use Use, n int) error {
 	return nil
 }
 
-// countOften counts the bytes in a cluster, which other gateways write too, until ctx ends.
+// countOften counts the bytes in a cluster, to which other gateways write as well, until ctx ends.
 func (e *Engine) countOften(ctx context.Context) {
 	count := func() {
 		if err := e.count(ctx); err != nil && ctx.Err() == nil {
@@ -99,7 +99,8 @@ func (e *Engine) count(ctx context.Context) error {
 	return nil
 }
 
-// maxBytes bounds a stream of files or answers in a cluster, whose gateways see late what others have written.
+// maxBytes is the bound of a stream of files or answers, -1 for none. In a cluster a gateway learns only later what others
+// have written.
 func (e *Engine) maxBytes() int64 {
 	if e.config.MaxBytes == 0 || e.embedded != nil {
 		return -1

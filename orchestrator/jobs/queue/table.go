@@ -18,14 +18,14 @@ type Table[Record any] struct {
 	sleep  func(context.Context, time.Duration) // between two tries; tests replace it
 }
 
-// maxConflictPause is the longest pause of Change after a conflict, on average: with many writers each must get its turn
-// within some tries.
+// maxConflictPause is the longest average pause of Change after a conflict, so that each of many writers gets its turn
+// within a few tries.
 const maxConflictPause = 500 * time.Millisecond
 
 // bucketStream begins the names of the streams in which JetStream keeps buckets.
 const bucketStream = "KV_"
 
-// markerLife is how long the trace of a deleted record is kept, for watchers and indexes.
+// markerLife is how long the marker of a deleted record is kept, for watchers and indexes.
 const markerLife = 10 * time.Minute
 
 // NewTable returns the table of a name, which is made where there is none.
@@ -70,7 +70,7 @@ func (t *Table[Record]) Create(ctx context.Context, key string, r Record) error 
 	if err != nil {
 		return err
 	}
-	if err := t.engine.room(Outcome, len(text)); err != nil {
+	if err := t.engine.reserve(Outcome, len(text)); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
@@ -105,9 +105,9 @@ func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision
 // ErrUnchanged is returned to Change by a function that has nothing to change.
 var ErrUnchanged = errors.New("nothing to change")
 
-// Change reads a record, has it changed and writes it back; where someone else wrote in between, all over again after a
-// pause that grows with each conflict. It returns the record as it is now. An error of change ends it, ErrUnchanged without
-// being an error.
+// Change reads a record, applies change and writes it back. If someone else has written in between, it starts over after a
+// pause that grows with each conflict. It returns the record as it is now. An error of change ends it and is returned,
+// unless it is ErrUnchanged.
 func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Record) error) (Record, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 5 * time.Millisecond
@@ -128,7 +128,7 @@ func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Rec
 		if err != nil {
 			return r, err
 		}
-		if err := t.engine.room(Outcome, len(text)); err != nil {
+		if err := t.engine.reserve(Outcome, len(text)); err != nil {
 			return r, err
 		}
 		if err = t.update(ctx, key, text, revision); !errors.Is(err, ErrExists) {

@@ -29,7 +29,7 @@ func newTable(t *testing.T) *Table[number] {
 	return table
 }
 
-// Change pauses before it tries again because someone else wrote in between, and ends with its context.
+// Change pauses after each conflict before it retries, and ends with its context.
 func TestChangePausesAfterConflicts(t *testing.T) {
 	const conflicts = 12
 	table := newTable(t)
@@ -75,7 +75,7 @@ func (t *Table[Record]) change(n int) error {
 	return err
 }
 
-// A watch that is cut off ends with an error, and does not look like one whose record is not there.
+// A watch that is cut off ends with an error other than ErrNone.
 func TestWatchThatIsCutOff(t *testing.T) {
 	table := newTable(t)
 	err := table.Watch(t.Context(), "a", func(number) bool {
@@ -87,7 +87,7 @@ func TestWatchThatIsCutOff(t *testing.T) {
 	}
 }
 
-// An answer that is refused leaves nothing of itself, however large it is: it may be tried many times.
+// A refused answer leaves nothing behind, however large it is: it may be retried many times.
 func TestRefusedAnswerLeavesNothing(t *testing.T) {
 	e, err := Open(t.Context(), Config{Folder: t.TempDir(), MaxBytes: 2 * PartSize}, zerolog.Nop())
 	if err != nil {

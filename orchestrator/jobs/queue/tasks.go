@@ -69,8 +69,8 @@ func (t *Tasks) Push(ctx context.Context, id string, data []byte) error {
 	return err
 }
 
-// Drop takes out the tasks whose ids match a filter: * stands for what is between two dots, > for the rest. A worker that is at
-// one of them learns nothing of it.
+// Drop deletes the tasks whose ids match a filter: * stands for the part between two dots, > for the rest. A worker that has
+// one of them does not learn of it.
 func (t *Tasks) Drop(ctx context.Context, filter string) error {
 	return meaning(t.stream.Purge(ctx, jetstream.WithPurgeSubject(t.subject+filter)))
 }
