@@ -25,7 +25,7 @@ type graph struct {
 	mu    sync.Mutex
 	rows  []int // of each batch
 	types bool
-	none  bool // the last number of each batch is NaN
+	nan   bool // the last number of each batch is NaN
 }
 
 func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, error) {
@@ -42,7 +42,7 @@ func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, e
 			out[2*(i/length)+1] += float32(types[i] * mask[i])
 		}
 	}
-	if g.none {
+	if g.nan {
 		out[len(out)-1] = float32(math.NaN())
 	}
 	g.mu.Lock()
@@ -252,9 +252,9 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// A vector or logit that is no number fails the request: neither JSON nor an order has a place for it.
-func TestAnswersThatAreNoNumbers(t *testing.T) {
-	e, err := open(t, &graph{none: true}, "", "out")
+// A NaN in a vector or logit fails the request: it can be neither sent in JSON nor sorted.
+func TestNaNFailsTheRequest(t *testing.T) {
+	e, err := open(t, &graph{nan: true}, "", "out")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestAnswersThatAreNoNumbers(t *testing.T) {
 	}
 }
 
-// A panic in a goroutine that tokenizes is an error of its request.
+// A panic in a goroutine that tokenizes becomes an error of its request.
 func TestAPanicWhileTokenizingIsAnError(t *testing.T) {
 	const many = 1000 // more than one goroutine takes
 	_, err := encoder.Tokenize(t.Context(), many, func(i int) []any { return []any{"input", i} }, func(i int) (*tokenizers.Encoding, error) {

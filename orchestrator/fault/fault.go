@@ -25,14 +25,14 @@ const (
 	Rejected
 	// TooLarge is a body above the size limit of its API.
 	TooLarge
-	// NotFound is a request for what does not exist: Error.Subject says what kind of thing.
+	// NotFound is a request for something that does not exist; Error.Subject is its kind.
 	NotFound
 	// Method is a known route asked with the wrong HTTP method.
 	Method
 	// Unauthorized is a missing or unknown key.
 	Unauthorized
-	// TooMany is more than one client, or all clients together, may have of something at a time, however little load there
-	// is; RetryAfter says when to come back.
+	// TooMany is a quota that one client, or all clients together, have used up, whatever the load; RetryAfter says when to
+	// come back.
 	TooMany
 	// Overloaded is load beyond capacity; RetryAfter says when to come back.
 	Overloaded
@@ -56,7 +56,7 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Subject is the kind of thing that a NotFound is about: clients of some APIs tell these apart by a code.
+// Subject is the kind of thing that does not exist: some APIs have an error code for each.
 type Subject string
 
 // The subjects.
@@ -73,7 +73,7 @@ const (
 // Error is one failure. The zero Kind is Internal.
 type Error struct {
 	Kind Kind
-	// Subject is what a NotFound has not found: see Missing.
+	// Subject is the kind of thing that a NotFound is about: see Missing.
 	Subject Subject
 	// Message is written for the caller. For Internal it is written for the log and replaced at the door.
 	Message string

@@ -5,9 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// Guard returns f with its panics turned into Internal errors that carry the stack. The work of a request that runs in
-// goroutines of its own needs it: a panic there has no caller to contain it and would end the process, and an errgroup
-// contains none.
+// Guard wraps f so that a panic becomes an Internal error with the stack. Goroutines that a request starts need it: the
+// gateway contains only the panics of its handlers, errgroup contains none, and any other ends the process.
 func Guard(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

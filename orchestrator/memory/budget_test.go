@@ -44,7 +44,7 @@ func TestBudgetWaitsAndRefuses(t *testing.T) {
 	})
 }
 
-// What is given back goes to those who wait for it, in order of arrival; a client that leaves waits no longer.
+// Released bytes go to waiting requests in order of arrival; a request whose client leaves stops waiting.
 func TestBudgetIsHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := memory.NewBudget(100, time.Minute)
@@ -66,9 +66,9 @@ func TestBudgetIsHandedOn(t *testing.T) {
 			synctest.Wait() // it waits for bytes
 			return done
 		}
-		left, leave := context.WithCancel(t.Context())
+		leaving, leave := context.WithCancel(t.Context())
 		large := acquire(t.Context(), "large", 100)
-		gone := acquire(left, "gone", 1)
+		gone := acquire(leaving, "gone", 1)
 		small := acquire(t.Context(), "small", 1)
 		leave()
 		if err := <-gone; fault.KindOf(err) != fault.Canceled {

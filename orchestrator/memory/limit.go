@@ -2,8 +2,8 @@ package memory
 
 import "github.com/KimMachineGun/automemlimit/memlimit"
 
-// Limit is how much memory this process may use, in bytes: the least of what the control groups that it is in allow, and of what the machine
-// has; 0 where neither can be read, as on systems other than Linux.
+// Limit is how much memory this process may use, in bytes: the least of the limits of its control groups and the memory of
+// the machine; 0 if neither can be read, as on systems other than Linux.
 func Limit() int64 {
 	limit := int64(0)
 	for _, read := range []memlimit.Provider{memlimit.FromCgroup, memlimit.FromSystem} {

@@ -14,14 +14,14 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// nestedLimit is what the test gives a control group of its own.
+// nestedLimit is the memory limit of the test's control group, in bytes.
 const nestedLimit = 300 << 20
 
 // inGroup is set in the environment of the process that TestLimitOfNestedGroup starts.
 const inGroup = "RETORT_TEST_IN_GROUP"
 
-// TestLimitOfNestedGroup starts this test again in a control group below the present one, as systemd does for a unit with MemoryMax. It needs
-// the right to make one.
+// TestLimitOfNestedGroup starts itself again in a control group below its own, as systemd does for a unit with MemoryMax.
+// It is skipped without the right to make one.
 func TestLimitOfNestedGroup(t *testing.T) {
 	if os.Getenv(inGroup) != "" {
 		var line string

@@ -17,7 +17,7 @@ func (t *Term) check() error {
 		return mismatch("Value error, combine belongs to a group: the term %q has no terms", t.Name)
 	case t.Weight == 0:
 		return mismatch("Value error, weight should not be 0")
-	case math.Abs(t.Weight) < leastFactor:
+	case math.Abs(t.Weight) < minFactor:
 		return mismatch("Value error, %v", checkFactor("weight", t.Weight))
 	case t.Min != nil && t.Max != nil && *t.Min > *t.Max:
 		return mismatch("Value error, min %v is above max %v", *t.Min, *t.Max)
@@ -55,20 +55,20 @@ func (g *Group) check() error {
 	return nil
 }
 
-// leastFactor and mostFactor bound the size of what a score is multiplied or divided by: beyond them, three groups within each other could
-// leave a score no difference but 0, or make it infinite.
+// minFactor and maxFactor bound the absolute values of a score's factors and divisors: beyond them, differences of scores in
+// three nested groups could underflow to 0, or scores overflow.
 const (
-	leastFactor = 1e-50
-	mostFactor  = 1e50
+	minFactor = 1e-50
+	maxFactor = 1e50
 )
 
-// checkFactor looks at the size of what a score is multiplied or divided by.
+// checkFactor returns an error if the absolute value of a factor or divisor is out of these bounds.
 func checkFactor(name string, value float64) error {
 	switch size := math.Abs(value); {
-	case size < leastFactor:
-		return fmt.Errorf("%s %v is too small: its size is at least %v", name, value, leastFactor)
-	case size > mostFactor:
-		return fmt.Errorf("%s %v is too large: its size is at most %v", name, value, mostFactor)
+	case size < minFactor:
+		return fmt.Errorf("%s %v is too small: its absolute value must be at least %v", name, value, minFactor)
+	case size > maxFactor:
+		return fmt.Errorf("%s %v is too large: its absolute value must be at most %v", name, value, maxFactor)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func Opener(client *triton.Client, config Config, batching triton.BatchOptions, 
 		if err := r.Done(); err != nil {
 			return nil, err
 		}
-		options := batching // of this oracle: others are opened with the same, and at the same time
+		options := batching // a copy: other oracles are opened with the same options, maybe at the same time
 		options.MaxRows = unbatchedRows
 		if o.batched {
 			options.MaxRows = entry.Config.MaxBatch

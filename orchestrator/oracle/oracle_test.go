@@ -184,8 +184,8 @@ func TestWhatIsNoOracle(t *testing.T) {
 	}
 }
 
-// Oracles may be opened at the same time: the race detector watches.
-func TestOraclesAreOpenedAtTheSameTime(t *testing.T) {
+// Oracles may be opened concurrently, which the race detector checks.
+func TestConcurrentOpens(t *testing.T) {
 	client := tritontest.Start(t, reading(t, "length", batched), reading(t, "flat", unbatched)).Client()
 	open := oracle.Opener(client, oracle.Config{Timeout: time.Minute, Calls: 100}, triton.BatchOptions{}, func(string, string, int) {})
 	var all sync.WaitGroup

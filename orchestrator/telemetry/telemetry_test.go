@@ -19,39 +19,39 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// samples are the samples of the program's own metrics as they are scraped, those of histograms without their buckets,
-// which do not begin with one of the texts in without.
-func samples(t *testing.T, m *Metrics, without ...string) string {
+// samples returns the program's own metrics as they are scraped, without the buckets of histograms and without lines that
+// begin with one of the excluded prefixes.
+func samples(t *testing.T, m *Metrics, excluded ...string) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	var lines []string
 	for line := range strings.Lines(answer.Body.String()) {
-		left := slices.ContainsFunc(without, func(beginning string) bool { return strings.HasPrefix(line, beginning) })
-		if strings.HasPrefix(line, "retort_") && !strings.Contains(line, "_bucket{") && !left {
+		skip := slices.ContainsFunc(excluded, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
+		if strings.HasPrefix(line, "retort_") && !strings.Contains(line, "_bucket{") && !skip {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// What is counted of requests: their time in parts that add up, and no more labels than there are routes.
+// The metrics of requests: the parts of a request's time add up to all of it, and its labels are few.
 func TestRequestsAreCounted(t *testing.T) {
 	m := NewMetrics()
 	m.Serves("chat")
 	plain := &Request{API: "chat"}
 	m.Answered(plain, "/v1/models", "GET", 200, 250*time.Millisecond)
-	worked := &Request{API: "chat"}
-	worked.AddTriton(time.Second)
-	worked.AddQueued(2 * time.Second)
-	worked.AddTokens(30)
-	worked.AddTokens(12)
-	worked.AddRows(2)
-	m.Answered(worked, "/v1/chat/completions", "POST", 200, 4*time.Second)
-	beside := &Request{API: "chat"} // its rows were in two calls at a time
-	beside.AddTriton(6 * time.Second)
-	beside.AddQueued(3 * time.Second)
-	m.Answered(beside, "/v1/chat/completions", "POST", 504, 4*time.Second)
+	inferred := &Request{API: "chat"}
+	inferred.AddTriton(time.Second)
+	inferred.AddQueued(2 * time.Second)
+	inferred.AddTokens(30)
+	inferred.AddTokens(12)
+	inferred.AddRows(2)
+	m.Answered(inferred, "/v1/chat/completions", "POST", 200, 4*time.Second)
+	concurrent := &Request{API: "chat"} // its rows were in two calls at a time
+	concurrent.AddTriton(6 * time.Second)
+	concurrent.AddQueued(3 * time.Second)
+	m.Answered(concurrent, "/v1/chat/completions", "POST", 504, 4*time.Second)
 	m.InFlight("chat", 1)
 	m.InFlight("chat", 1)
 	m.InFlight("chat", -1)
@@ -82,8 +82,8 @@ retort_tokens_total{api="chat"} 42`
 	}
 }
 
-// What is counted beside requests. Gauges of an API's load are 0 before its first request.
-func TestTheRestIsCounted(t *testing.T) {
+// The metrics of everything else. Gauges of an API's load are 0 before its first request.
+func TestOtherMetrics(t *testing.T) {
 	m := NewMetrics()
 	m.Serves("latent")
 	m.Batch("latent", 8, 512)
@@ -95,7 +95,7 @@ func TestTheRestIsCounted(t *testing.T) {
 	m.Line("latent", true)
 	m.Line("latent", false)
 	m.Batches(map[string]int{"in_progress": 2, "failed": 1})
-	m.Batches(map[string]int{"completed": 3}) // those before are gone
+	m.Batches(map[string]int{"completed": 3}) // replaces all before
 	m.BatchTasks("latent", 7)
 	level := 0.5
 	m.BackgroundLevel(func() float64 { return level })
@@ -125,8 +125,8 @@ retort_triton_up 1`
 	}
 }
 
-// No request, as in tests and tools, is measured as nothing.
-func TestNoRequest(t *testing.T) {
+// A nil Request, as in tests and tools, counts nothing.
+func TestNilRequest(t *testing.T) {
 	none := FromContext(t.Context())
 	none.AddTriton(time.Second)
 	none.AddQueued(time.Second)
@@ -159,7 +159,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// A line of the log is JSON where nobody reads it at a terminal, unless that is asked for.
+// Log lines are JSON unless they go to a terminal or pretty is asked for.
 func TestLines(t *testing.T) {
 	for format, isJSON := range map[string]bool{"json": true, "auto": true, "pretty": false} {
 		var out strings.Builder
@@ -191,7 +191,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Spans go to the collector under the service's name, and what a caller brings is passed on with or without one.
+// Spans go to the collector under the service's name; a caller's trace is passed on with or without a collector.
 func TestTracing(t *testing.T) {
 	bodies := make(chan string, 1)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

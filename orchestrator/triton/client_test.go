@@ -257,7 +257,7 @@ func TestSilentServerIsLeftOut(t *testing.T) {
 	}
 }
 
-// warnings counts the warnings that are logged.
+// warnings returns a logger that counts its warnings in n.
 func warnings(n *atomic.Int64) zerolog.Logger {
 	return zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, _ string) {
 		if level == zerolog.WarnLevel {

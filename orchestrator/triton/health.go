@@ -15,30 +15,30 @@ import (
 
 // A server can be live, and say that a model is ready, while every inference of that model fails: the process of a
 // model of the Python backend may have been killed. So the answers themselves are watched, per model and replica. When
-// an inference fails by no fault of the client's, or none came for a while, the model is probed with a request made of
-// its configuration (see probeRequest). Any answer of the model itself says that its process lives; an error says more
-// only where the model has answered the probe before, which makes it proven. A sick model gets no calls until a probe is
-// answered.
+// an inference fails by no fault of the client's, or none came for a while, the model is probed with a request made
+// from its configuration (see probeRequest). Any answer of the model, even an error, shows that its process lives. An error
+// makes the model sick only if it is proven, which means that it has answered the probe before. A sick model gets no calls
+// until a probe is answered.
 type health struct {
 	mu         sync.Mutex
 	firstCall  time.Time
-	lastAnswer time.Time // or the last probe that found the process living; before that, firstCall
+	lastAnswer time.Time // or the last probe that found the process alive; firstCall before both
 	doubtful   bool      // an inference failed since then
 	sick       string    // why no calls go there, "" while it is well
 	since      time.Time // when it was last found sick
 
 	probe    *pb.ModelInferRequest // nil before the first probe
-	tried    bool                  // a probe said something about the model
+	tried    bool                  // a probe has had a verdict other than probeSilent
 	proven   bool                  // the model has answered the probe
-	noProbes bool                  // the model cannot be probed, or must not
+	noProbes bool                  // the model cannot or must not be probed
 	probing  bool
 }
 
 const (
-	// idleProbe is how long a model may have answered nothing before it is probed, so that a model which nobody uses
-	// does not die unseen; and how long after its first call it is probed for the first time.
+	// idleProbe is how long a model may go without an answer before it is probed, so that an unused model does not die
+	// unnoticed, and how long after its first call it is probed for the first time.
 	idleProbe = 15 * time.Second
-	// sickUnprobed is how long a model that cannot be probed stays sick: then the next call finds out.
+	// sickUnprobed is how long a model that is not probed stays sick: then the next call finds out.
 	sickUnprobed = 5 * time.Second
 	// sickProbed is the same for a model whose process lives and which fails the probe: it may have changed, and answer
 	// others.
@@ -66,8 +66,8 @@ func (r *replica) health(model string) *health {
 	return h.(*health)
 }
 
-// learn draws conclusions from the end of an inference; once says that inferences of the model have effects that must
-// not happen twice, so that it is never probed. It reports whether the model should be probed now.
+// learn draws conclusions from the end of an inference. once means that inferences of the model have effects that must not
+// happen twice, so that it is never probed. It reports whether the model should be probed now.
 func (r *replica) learn(model string, once bool, err error) (probe bool) {
 	h := r.health(model)
 	h.mu.Lock()

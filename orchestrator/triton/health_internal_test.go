@@ -32,7 +32,7 @@ func TestSicknessWithoutProbes(t *testing.T) {
 			if r.sickness("m") == "" {
 				t.Error("a dead model is well")
 			}
-			if r.health("m").due() {
+			if r.health("m").claimProbe() {
 				t.Error("a model whose inferences must not be repeated is probed")
 			}
 			time.Sleep(sickUnprobed + time.Second)
@@ -53,10 +53,10 @@ func TestSicknessThatProbesFound(t *testing.T) {
 		time.Sleep(idleProbe + time.Second)
 		probe := func(result error) {
 			t.Helper()
-			if !h.due() {
+			if !h.claimProbe() {
 				t.Fatal("no probe is due")
 			}
-			h.ended(result)
+			h.endProbe(result)
 		}
 		probe(nil)
 		time.Sleep(idleProbe + time.Second)
@@ -85,7 +85,7 @@ func TestSicknessThatProbesFound(t *testing.T) {
 	})
 }
 
-// What a probe says depends on whether the model has answered it before.
+// The verdict of a probe depends on whether the model has answered one before.
 func TestVerdictsOfProbes(t *testing.T) {
 	for name, test := range map[string]struct {
 		before   []error // results of earlier probes
@@ -119,10 +119,10 @@ func TestVerdictsOfProbes(t *testing.T) {
 				if len(test.before) == 0 && test.call != nil {
 					r.learn("m", false, test.call)
 				}
-				if !h.due() {
+				if !h.claimProbe() {
 					t.Fatalf("%s: no probe is due", name)
 				}
-				h.ended(result)
+				h.endProbe(result)
 				if len(test.before) > 0 && test.call != nil {
 					r.learn("m", false, test.call)
 					test.call = nil
@@ -143,12 +143,12 @@ func TestWhenProbesAreDue(t *testing.T) {
 		probes := 0
 		for range 3 * int(idleProbe/time.Second) {
 			r.learn("m", false, nil)
-			if h.due() {
-				if h.due() {
+			if h.claimProbe() {
+				if h.claimProbe() {
 					t.Error("a second probe beside the first")
 				}
 				probes++
-				h.ended(nil)
+				h.endProbe(nil)
 			}
 			time.Sleep(time.Second)
 		}
@@ -157,10 +157,10 @@ func TestWhenProbesAreDue(t *testing.T) {
 		}
 		for range 3 {
 			time.Sleep(idleProbe)
-			if !h.due() {
+			if !h.claimProbe() {
 				t.Error("an idle model is not probed")
 			}
-			h.ended(nil)
+			h.endProbe(nil)
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
-// A probe is what the model's configuration says, in ones.
+// A probe has the inputs of the model's configuration, filled with ones.
 func TestProbeRequest(t *testing.T) {
 	for name, test := range map[string]struct{ config, want string }{
 		"rows, varying dimensions, and no optional input": {

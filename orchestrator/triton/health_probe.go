@@ -11,8 +11,8 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// due reports whether the model needs a probe. One that is due is taken to be under way until ended is called.
-func (h *health) due() bool {
+// claimProbe reports whether the model needs a probe. If so, there is no other until endProbe is called.
+func (h *health) claimProbe() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.probing || h.noProbes {
@@ -26,8 +26,8 @@ func (h *health) due() bool {
 	return true
 }
 
-// ended notes the result of a probe and reports whether the model's state changed.
-func (h *health) ended(err error) (changed bool) {
+// endProbe notes the result of a probe and reports whether the model's state changed.
+func (h *health) endProbe(err error) (changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.probing = false
@@ -45,7 +45,7 @@ func (h *health) ended(err error) (changed bool) {
 		switch {
 		case !h.proven: // the process lives, and may never answer such a request
 			h.well()
-		case before == "": // else a call may prove itself, sickProbed after the model was found sick
+		case before == "": // else since stays, and a call is tried sickProbed after it
 			h.fall("it fails what it answered before")
 		}
 	case probeRefused:
@@ -64,7 +64,7 @@ func (h *health) ended(err error) (changed bool) {
 	return before != h.sick
 }
 
-// verdict is what the result of a probe says.
+// verdict is what the result of a probe says about the model.
 type verdict int
 
 const (
@@ -72,7 +72,7 @@ const (
 	probeDead             // the model's process has ended
 	probeFailed           // the model has failed, so its process lives
 	probeRefused          // the server takes no such request
-	probeSilent           // nothing: it came too late, or the server is away
+	probeSilent           // it came too late, or the server is away
 )
 
 func verdictOf(err error) verdict {
@@ -101,7 +101,7 @@ func (p *pool) probeModels(ctx context.Context, r *replica) {
 		return
 	}
 	r.models.Range(func(name, known any) bool {
-		if h := known.(*health); h.due() {
+		if h := known.(*health); h.claimProbe() {
 			p.done.Go(func() { p.probeModel(ctx, r, name.(string), h) })
 		}
 		return true
@@ -111,7 +111,7 @@ func (p *pool) probeModels(ctx context.Context, r *replica) {
 func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *health) {
 	ctx, cancel := context.WithTimeout(ctx, healthProbeTimeout)
 	defer cancel()
-	if !h.ended(r.probeOnce(ctx, name, h)) {
+	if !h.endProbe(r.probeOnce(ctx, name, h)) {
 		return
 	}
 	if reason := r.sickness(name); reason != "" {
@@ -121,7 +121,7 @@ func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *healt
 	}
 }
 
-// probeOnce sends the probe, which is made of the model's configuration when there is none yet.
+// probeOnce sends the probe, which the first time is made from the model's configuration.
 func (r *replica) probeOnce(ctx context.Context, name string, h *health) error {
 	h.mu.Lock()
 	m := h.probe
@@ -132,7 +132,7 @@ func (r *replica) probeOnce(ctx context.Context, name string, h *health) error {
 			return err
 		}
 		if m = probeRequest(answer.GetConfig()); m == nil {
-			return status.Error(codes.Unimplemented, "no probe can be made of the model's configuration")
+			return status.Error(codes.Unimplemented, "no probe can be made from the model's configuration")
 		}
 		h.mu.Lock()
 		h.probe = m

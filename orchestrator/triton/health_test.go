@@ -149,7 +149,7 @@ func embedder(t *testing.T, name, id string) tritontest.Model {
 	}
 }
 
-// Probes are made of the model's configuration: nothing that a client sent is sent again.
+// Probes are made from the model's configuration: nothing that a client sent is sent again.
 func TestProbesHoldNothingOfClients(t *testing.T) {
 	const secret = 42
 	s := tritontest.Start(t, echo(t))

@@ -15,14 +15,14 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// names plays the DNS: every name has the same addresses, or cannot be looked up.
+// names is a fake DNS server: all names have the same addresses, or no lookup succeeds.
 type names struct {
 	mu        sync.Mutex
 	addresses []string // of IPv4; nil: lookups fail
-	questions int      // for them
+	questions int      // for IPv4 addresses
 }
 
-// lookUpIn has the names of a test looked up in n.
+// lookUpIn makes n the resolver until the test ends.
 func lookUpIn(t *testing.T, n *names) {
 	usual := net.DefaultResolver
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
@@ -33,7 +33,7 @@ func lookUpIn(t *testing.T, n *names) {
 	t.Cleanup(func() { net.DefaultResolver = usual })
 }
 
-// serve answers over a connection that is no packet's, so that a length stands before each message (RFC 1035, 4.2.2).
+// serve answers over a stream connection, on which its length precedes each message (RFC 1035, 4.2.2).
 func (n *names) serve(conn net.Conn) {
 	defer conn.Close()
 	for {
@@ -52,7 +52,8 @@ func (n *names) serve(conn net.Conn) {
 	}
 }
 
-// answer is a DNS message (RFC 1035, 4.1) with a record for each address, to a question for these.
+// answer returns the DNS message (RFC 1035, 4.1) that answers a question, with a record for each address if it asks for
+// those.
 func (n *names) answer(question []byte) []byte {
 	const (
 		head       = 12
@@ -99,7 +100,7 @@ func (n *names) change(t *testing.T, addresses ...string) {
 	})
 }
 
-// lookupTries is above how often one lookup asks, where it gets no answer.
+// lookupTries is more than the number of questions that one failing lookup asks.
 const lookupTries = 20
 
 // The replicas follow the addresses of a name, and stay while it cannot be looked up.

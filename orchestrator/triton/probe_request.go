@@ -15,11 +15,11 @@ const (
 	maxProbe = 1 << 20
 )
 
-// probeRequest makes a request of a model's configuration that any client might send: one row of ones and empty texts, in
-// the shapes of the model's first model_warmup without files (zeros where that says zero_data), else of its inputs that
-// are not optional, with 1 for each dimension that varies. Ones are ids, masks, counts and temperatures more often than
-// zeros are. It returns nil for a model that no single such request tells anything of: one of sequences, one whose answers
-// come from a cache, and one whose inputs are too large.
+// probeRequest makes a request from a model's configuration: one row of ones and empty strings, which more models accept as
+// ids, masks, counts and temperatures than accept zeros. The shapes are those of the first model_warmup without files
+// (with zeros where it says zero_data), else those of the required inputs, with 1 for each variable dimension. It returns
+// nil for a model that cannot be probed in this way: one that keeps sequences, answers from a cache, or has an input of an
+// unknown datatype or above maxProbe.
 func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 	if config.GetSequenceBatching() != nil || config.GetResponseCache().GetEnable() {
 		return nil
@@ -46,7 +46,7 @@ func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 	return m
 }
 
-// probeInputs are the inputs of a probe, without a batch dimension, each with one element.
+// probeInputs are the inputs of a probe without a batch dimension, each with the data of a single element.
 func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 	for _, warmup := range config.GetModelWarmup() {
 		for _, name := range slices.Sorted(maps.Keys(warmup.Inputs)) {
@@ -81,7 +81,7 @@ func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 	return inputs
 }
 
-// one is the number 1 in wire form, or an empty text, which is its length alone; nil for an unknown datatype.
+// one is the number 1 in wire form, or an empty string, which is its length alone; empty for an unknown datatype.
 func one(d Datatype) []byte {
 	switch d {
 	case FP16:

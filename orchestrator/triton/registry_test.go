@@ -26,14 +26,14 @@ func watch(t *testing.T, c *triton.Client, folder string) *triton.Registry {
 // looks counts how often registries have looked at the repository.
 type looks struct{ atomic.Int64 }
 
-// observe is for triton.Config.
+// observe is a triton.Config's Observe.
 func (l *looks) observe(r triton.RPC) {
 	if r.Name == "repository_index" {
 		l.Add(1)
 	}
 }
 
-// await waits until a registry has looked some times more, from beginning to end.
+// await returns after several more looks.
 func (l *looks) await(t *testing.T) {
 	t.Helper()
 	const several = 4 // the first may be under way
@@ -186,7 +186,7 @@ func TestFollowersAreToldInOrder(t *testing.T) {
 			described.Add(1)
 		}
 	}})
-	r := triton.NewRegistry(c, triton.RegistryConfig{Every: time.Hour}) // it looks when it is told to
+	r := triton.NewRegistry(c, triton.RegistryConfig{Every: time.Hour}) // it looks only when refreshed
 	t.Cleanup(r.Close)
 	s.Put(echo(t))
 	refresh := func() {

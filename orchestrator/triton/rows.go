@@ -22,7 +22,7 @@ func (r *Response) FloatRows(output string, rows, width int) ([][]float32, error
 	return split(r, tensor, values, rows, width)
 }
 
-// FiniteRows is FloatRows for an output in which NaN and infinite numbers mean nothing: they are Internal.
+// FiniteRows is FloatRows for an output whose numbers must be finite: NaN and infinities are Internal.
 func (r *Response) FiniteRows(output string, rows, width int) ([][]float32, error) {
 	found, err := r.FloatRows(output, rows, width)
 	for i, row := range found {
@@ -64,8 +64,8 @@ func split[T any](r *Response, tensor Tensor, values []T, rows, width int) ([][]
 	return out, nil
 }
 
-// hasRows reports whether the leading dimensions of a shape count the rows. A tensor of exchanged dimensions has the
-// right number of elements, and would be read as rows of mixed numbers.
+// hasRows reports whether the product of some leading dimensions of a shape is rows. A transposed tensor has the right
+// number of elements, but its rows would be mixed up.
 func hasRows(shape []int64, rows int) bool {
 	count := int64(1)
 	for _, dimension := range shape {

@@ -122,7 +122,7 @@ func newStream(ctx context.Context, r *replica) *stream {
 	return s
 }
 
-// begin is start, and tells the replica how it went.
+// begin is start, from whose result the replica learns.
 func (s *stream) begin(m *pb.ModelInferRequest, once bool) (*Response, error) {
 	first, err := s.start(m)
 	answered := err
@@ -218,7 +218,7 @@ func (s *stream) finish() error {
 	return io.EOF
 }
 
-// errCut is a call that the server closed in good order, but before the final response.
+// errCut is the error of a call that the server closed without an error, but before the final response.
 var errCut = status.Error(codes.Unavailable, "the stream ended before its final response")
 
 // ended translates the error that ended the call before its final response.

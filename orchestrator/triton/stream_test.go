@@ -13,8 +13,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// A caller that reads only after its context has ended learns that the stream was cut: an empty sequence without an
-// error would look like a complete answer.
+// A caller that reads only after its context has ended gets an error: an empty sequence would look like a complete answer.
 func TestStreamOfAnEndedContextEndsWithAnError(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Model{
 		Config: tritontest.Config(t, `
@@ -58,7 +57,7 @@ func TestStreamOfAnEndedContextEndsWithAnError(t *testing.T) {
 	}
 }
 
-// halfway is a server that closes streams in good order, but without marking a response as the final one.
+// halfway is a server that closes streams without an error, but without marking a response as final.
 type halfway struct {
 	pb.UnimplementedGRPCInferenceServiceServer
 	responses int
