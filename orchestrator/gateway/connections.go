@@ -155,7 +155,8 @@ func passes(err error) bool {
 	return false
 }
 
-// connection sets a deadline for each piece that is written, and notes when its client is awaited and has ended.
+// connection sets a deadline for each piece that is written, and notes since when its client is awaited and whether it has
+// ended.
 type connection struct {
 	net.Conn
 	owner   *connections

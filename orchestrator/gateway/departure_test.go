@@ -40,17 +40,17 @@ func TestDescriptorsAreReused(t *testing.T) {
 	secondDone := d.add(former, secondGone)
 	d.check(nil)
 	if first.Err() != nil || second.Err() != nil {
-		t.Error("a request on a connection that is kept has lost its client")
+		t.Error("a request was cancelled on a connection that is still open")
 	}
 	third, thirdGone := context.WithCancelCause(t.Context())
 	thirdDone := d.add(&descriptor{fd: pair[0]}, thirdGone)
 	if second.Err() == nil {
-		t.Error("a request goes on whose socket belongs to another connection")
+		t.Error("the request of the closed connection goes on")
 	}
 	secondDone()
 	d.check(nil)
 	if third.Err() != nil {
-		t.Error("a client that is there has left")
+		t.Error("a request was cancelled though its client has not left")
 	}
 	unix.Close(pair[1])
 	d.check(nil)

@@ -67,9 +67,9 @@ func TestTransferPatience(t *testing.T) {
 		if err := x.transfer(ctx, places); err != nil {
 			t.Errorf("once a place is free: %v", err)
 		}
-		gone, leave := context.WithTimeout(ctx, time.Second)
+		short, leave := context.WithTimeout(ctx, time.Second)
 		defer leave()
-		if err := x.transfer(gone, places); fault.KindOf(err) != fault.Timeout {
+		if err := x.transfer(short, places); fault.KindOf(err) != fault.Timeout {
 			t.Errorf("a request whose own time has passed: %v", err)
 		}
 	})

@@ -54,7 +54,7 @@ func TestLimitOfNestedGroup(t *testing.T) {
 	}
 }
 
-// nestedGroup makes a control group with nestedLimit below that of this process.
+// nestedGroup makes a control group with nestedLimit below the one of this process.
 func nestedGroup(t *testing.T) string {
 	t.Helper()
 	groups, err := os.ReadFile("/proc/self/cgroup")

@@ -52,7 +52,7 @@ func (s *Service) sweepOften(ctx context.Context, st *stores) {
 
 // sweep deletes the jobs that expired before a time, with their texts, and queues a task for every job that has not ended.
 func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
-	var failure error // the last: after one job's, the sweep goes on
+	var failure error // the last one; the sweep goes on after it
 	err := st.index.Each(ctx, "", func(key string, job summary) error {
 		switch {
 		case !job.ended: // its task may be lost; a second one is not added

@@ -32,8 +32,8 @@ const (
 
 // missingBody is the error of a job without a body, in each API's words.
 var missingBody = map[string][]byte{
-	latent: []byte(`{"detail":"The body of the job is gone."}`),
-	masked: []byte(`{"status":"failed","error":"The body of the job is gone."}`),
+	latent: []byte(`{"detail":"The body of the job is missing."}`),
+	masked: []byte(`{"status":"failed","error":"The body of the job is missing."}`),
 }
 
 // errAgain has a task come again.
