@@ -45,8 +45,8 @@ type Config struct {
 
 	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Memory for the bodies and pictures of all requests together, in bytes; more wait, then are refused. 0: an eighth of the machine's or the container's, between 256 MiB and 2 GiB."`
 	MaxConnections int           `default:"4096" help:"Open connections of one port; for the next one, a connection whose client is waited for is closed."`
-	MaxWatches     int           `default:"256" help:"Streams of events of jobs (…/jobs/{id}/events) open at once, for each API; more are refused with 429 and Retry-After. 0: no bound."`
-	ClientWatches  int           `default:"32" help:"How many of these one client may have open: one key or, without keys, one address. 0: no bound."`
+	MaxWatches     int           `default:"256" help:"Event streams of jobs (…/jobs/{id}/events) open at once, for each API; more are refused with 429 and Retry-After. 0: no bound."`
+	ClientWatches  int           `default:"32" help:"Event streams that one client may have open at once, for each API; a client is a key or, without keys, an address. 0: no bound."`
 	ConnectionAge  time.Duration `default:"0s" help:"After how long a connection ends with its next answer, so that clients who keep theirs come to replicas that were added since, behind a balancer of connections; 0: never."`
 	WriteTimeout   time.Duration `default:"30s" help:"How long a client may take to read each 256 KiB of an answer."`
 
@@ -56,8 +56,8 @@ type Config struct {
 
 	Jobs         bool                `default:"true" negatable:"" help:"Keep files, batches and other jobs that outlast a request (JOBS.md)."`
 	JobsData     string              `type:"path" placeholder:"FOLDER" help:"Where jobs are kept, unless in a NATS cluster; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
-	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Bytes at which new files and jobs are refused; answers of those that were accepted may take half as much more, results and records as much again. 0: 10 GiB, or a quarter of what is free on the disk if that is less. Of the disk itself a 20th, at most 256 MiB, always stays free."`
-	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes that the files of one key may take, and its searches as much again, where keys are asked for. 0: a quarter of jobs-max-bytes."`
+	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Stored bytes at which new files and jobs are refused. Accepted ones may go on: answers until 1.5 times as much is stored, results and records until twice as much is. 0: 10 GiB, or a quarter of the disk space that is free or taken by jobs, if that is less. A 20th of the disk, at most 256 MiB, always stays free."`
+	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes that the files of one key may take, and its searches as many again; without keys-file there is no such bound. 0: a quarter of jobs-max-bytes."`
 	Batch        batch.Config        `embed:"" prefix:"jobs-" group:"Files and batches"`
 	Optimization optimization.Config `embed:"" prefix:"jobs-" group:"Searches as jobs"`
 	NATS         queue.Cluster       `embed:"" prefix:"nats-" group:"NATS cluster of jobs"`

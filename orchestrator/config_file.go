@@ -97,7 +97,7 @@ func (c *Config) yaml() (string, error) {
 		return "", err
 	}
 	for _, flag := range settings(parser) {
-		value, err := yaml.Marshal(map[string]any{flag.Name: redacted(flag.Name, flag.Target.Interface())})
+		value, err := yaml.Marshal(map[string]any{flag.Name: redact(flag.Name, flag.Target.Interface())})
 		if err != nil {
 			return "", err
 		}
@@ -106,16 +106,16 @@ func (c *Config) yaml() (string, error) {
 	return b.String(), nil
 }
 
-// redacted is the value of a setting without what may be secret in an address: who calls, and its query.
-func redacted(name string, value any) any {
-	const secret = "xxxxx"
+// redact returns the value of a setting with a mask for what may be secret in an address: user and password, and the query.
+func redact(name string, value any) any {
+	const mask = "xxxxx"
 	switch value := value.(type) {
 	case []string:
-		shown := make([]string, len(value))
+		addresses := make([]string, len(value))
 		for i, text := range value {
-			shown[i] = redacted(name, text).(string)
+			addresses[i] = redact(name, text).(string)
 		}
-		return shown
+		return addresses
 	case string:
 		scheme, rest, hasScheme := strings.Cut(value, "://")
 		if !hasScheme {
@@ -126,10 +126,10 @@ func redacted(name string, value any) any {
 			return value
 		}
 		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-			rest = secret + rest[at:]
+			rest = mask + rest[at:]
 		}
 		if address, _, hasQuery := strings.Cut(rest, "?"); hasQuery {
-			rest = address + "?" + secret
+			rest = address + "?" + mask
 		}
 		if hasScheme {
 			return scheme + "://" + rest

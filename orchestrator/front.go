@@ -49,10 +49,10 @@ func (a *application) front() fasthttp.RequestHandler {
 	return gateway.Guard(app.Handler(), gateway.RefusePlainly)
 }
 
-// localTimeout is the longest time for a request to a route of the main port itself, none of which asks a model.
+// localTimeout bounds a request to the main port's own routes, none of which asks a model.
 const localTimeout = 30 * time.Second
 
-// wordLocal words a failure of such a route.
+// wordLocal words a failure of these routes.
 func wordLocal(f *fault.Error) (status int, body any) { return gateway.WordForOpenAI(f) }
 
 // forward has a handler answer.

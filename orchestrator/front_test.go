@@ -9,7 +9,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// A panic in one of the main port's own routes is answered, logged and counted as that of any other route.
+// A panic in one of the main port's own routes is answered, logged and counted like one in any other route.
 func TestAPanicOfALocalRoute(t *testing.T) {
 	var out console
 	a := assemble(t, tritontest.Start(t, entry(t, "minilm_embed")), &out)

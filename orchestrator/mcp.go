@@ -22,7 +22,7 @@ func (a *application) openMCP() error {
 	if !a.config.MCP {
 		return nil
 	}
-	service, err := mcp.New(a.life, version, a.ask, a.readers, a.logger)
+	service, err := mcp.New(a.life, version, a.ask, a.imageModels, a.logger)
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func (a *application) ask(ctx context.Context, api, method, path string, body []
 	return g.Ask(ctx, method, path, body)
 }
 
-// readers lists the public ids of the chat models that take images.
-func (a *application) readers() []string {
+// imageModels lists the public ids of the chat models that take images.
+func (a *application) imageModels() []string {
 	g, _ := a.gateway("chat")
 	return g.API().(*chat.Service).ImageModels()
 }

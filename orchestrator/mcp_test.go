@@ -51,8 +51,8 @@ func TestAskingAnAPIEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// read_drawing asks a model that takes images, wherever models that take none stand in the list.
-func TestReadersTakeImages(t *testing.T) {
+// read_drawing and the model list know which models take images.
+func TestImageModels(t *testing.T) {
 	var models []tritontest.Model
 	for id, images := range map[string]string{"lab/a-writer": "0", "lab/b-reader": "1", "lab/c-writer": "0", "lab/d-reader": "2"} {
 		config := tritontest.ConfigFile(t, "chat/testdata/models/scripted_llmapi/config.pbtxt")
@@ -64,7 +64,7 @@ func TestReadersTakeImages(t *testing.T) {
 	var out console
 	a := assemble(t, tritontest.Start(t, models...), &out)
 	awaitModels(t, a, "chat", len(models))
-	if got := a.readers(); !slices.Equal(got, []string{"lab/b-reader", "lab/d-reader"}) {
+	if got := a.imageModels(); !slices.Equal(got, []string{"lab/b-reader", "lab/d-reader"}) {
 		t.Errorf("%q", got)
 	}
 	for _, card := range a.modelCards() {
@@ -74,7 +74,7 @@ func TestReadersTakeImages(t *testing.T) {
 	}
 }
 
-// assemble builds the program in front of a Triton. It listens and serves nothing.
+// assemble builds the program in front of a Triton. It listens, but answers nothing yet.
 func assemble(t *testing.T, server *tritontest.Server, out *console) *application {
 	t.Helper()
 	var cli commands

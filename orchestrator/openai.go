@@ -97,11 +97,11 @@ func (a *application) retrieveModel(c *fiber.Ctx) error {
 func (a *application) modelCards() []modelCard {
 	cards := []modelCard{}
 	snapshot := a.registry.Snapshot()
-	readers := a.readers()
+	imageModels := a.imageModels()
 	for i, s := range services {
 		for _, id := range a.gateways[i].API().Models() {
 			card := modelCard{ID: id, Object: "model", OwnedBy: "retort", API: s.name}
-			card.Images = s.name == "chat" && slices.Contains(readers, id)
+			card.Images = s.name == "chat" && slices.Contains(imageModels, id)
 			card.describe(snapshot.Of(s.name))
 			cards = append(cards, card)
 		}

@@ -11,11 +11,11 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// fileWatchInterval is how often files that may change are looked at.
+// fileWatchInterval is how often files that may change are checked.
 const fileWatchInterval = time.Second
 
-// fileWatch has files read again after they have changed, so that rotated keys and renewed certificates need no restart. It
-// polls: a mounted secret changes by the swap of a link above it.
+// fileWatch reads files again when they have changed, so that rotated keys and renewed certificates need no restart. It
+// polls, since a mounted secret changes by the swap of a link above it.
 type fileWatch struct {
 	logger  zerolog.Logger
 	watched []*watchedFiles
@@ -26,39 +26,39 @@ type watchedFiles struct {
 	setting string // that names them, for the log
 	paths   []string
 	read    func() error
-	seen    []os.FileInfo // as they were when they were last read without an error
-	failed  string        // what the last read ended with
+	seen    []os.FileInfo // at the last successful read
+	failure string        // of the last read, "" for none
 }
 
-// add has files read by read, which keeps what it has after an error. It is called before run.
+// add adds files to watch. read reads them, and after an error keeps what it has. Call add before run.
 func (w *fileWatch) add(setting string, read func() error, paths ...string) {
 	w.watched = append(w.watched, &watchedFiles{setting: setting, paths: paths, read: read})
 }
 
-// run looks at the files until ctx ends.
-func (w *fileWatch) run(ctx context.Context) { queue.Every(ctx, fileWatchInterval, w.look) }
+// run checks the files until ctx ends.
+func (w *fileWatch) run(ctx context.Context) { queue.Every(ctx, fileWatchInterval, w.check) }
 
-// look reads what has changed, once more where the change could not be read.
-func (w *fileWatch) look() {
+// check reads the files that have changed since they were last read without an error.
+func (w *fileWatch) check() {
 	for _, f := range w.watched {
 		now, err := stat(f.paths)
 		if err == nil && slices.EqualFunc(f.seen, now, isSameVersion) {
 			continue
 		}
-		first := f.seen == nil && f.failed == ""
+		first := f.seen == nil && f.failure == ""
 		if err == nil {
 			err = f.read()
 		}
 		switch {
 		case err == nil:
 			f.seen = now
-			f.failed = ""
+			f.failure = ""
 			if !first {
-				w.logger.Info().Str("setting", f.setting).Msg("changed files were read")
+				w.logger.Info().Str("setting", f.setting).Msg("changed files read again")
 			}
-		case err.Error() != f.failed:
-			f.failed = err.Error()
-			w.logger.Warn().Err(err).Str("setting", f.setting).Msg("changed files cannot be read: what was read before stays")
+		case err.Error() != f.failure:
+			f.failure = err.Error()
+			w.logger.Warn().Err(err).Str("setting", f.setting).Msg("changed files cannot be read: the previous contents stay")
 		}
 	}
 }

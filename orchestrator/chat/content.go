@@ -14,8 +14,8 @@ import (
 // maxParts is how many parts a message may have: each becomes a Go struct, many times the bytes of its text.
 const maxParts = 1024
 
-// ReadParts decodes the content of a message that is a list, each element with decode. The places of images, which decode
-// gives within their part, are continued to the list: see PlaceImages. The error is a *wire.Mismatch for what is not of the
+// ReadParts decodes the content of a message that is a list, each element with decode. decode gives the Place of an image
+// within its part; ReadParts puts the part's index before it. The error is a *wire.Mismatch for what is not of the
 // documented form, and for a list that is too long.
 func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
 	if value.Kind() != '[' {

@@ -9,7 +9,7 @@ import (
 type Conversation struct {
 	Model    string // public id
 	Messages []Message
-	// Field is the member of the body that has the conversation: refusals of all of it name it.
+	// Field is the member of the body that holds the conversation, which refusals of the whole conversation name.
 	Field string
 	// Prompt is a finished prompt in the place of messages, nil for none.
 	Prompt   *string
@@ -28,7 +28,7 @@ type Conversation struct {
 type Message struct {
 	Role  string // "system", "user" or "assistant"
 	Parts []Part // in their order
-	Place []any  // of the message in the body, as the path of a fault
+	Place []any  // path of the message in the body, for faults
 }
 
 // Part is a text or an image.

@@ -6,18 +6,18 @@ import (
 	"retort/orchestrator/chat/vision"
 )
 
-// PlaceImages returns parts with their images' places, which ReadParts gives from the list of parts on, continued to the body:
-// path is where the list stands.
+// PlaceImages returns a copy of parts in which the Place of each image is its path in the body. ReadParts gives it within the
+// list of parts; path is where the list is in the body.
 func PlaceImages(parts []Part, path ...any) []Part {
-	placed := slices.Clone(parts)
-	for i, part := range placed {
+	copied := slices.Clone(parts)
+	for i, part := range copied {
 		if part.Image != nil {
 			source := *part.Image
 			source.Place = slices.Concat(path, source.Place)
-			placed[i].Image = &source
+			copied[i].Image = &source
 		}
 	}
-	return placed
+	return copied
 }
 
 // imagesOf are the images of a conversation.

@@ -29,7 +29,7 @@ func (s *Service) Ready() error { return s.models.Ready() }
 // Models lists the public ids of the models served now.
 func (s *Service) Models() []string { return s.models.IDs() }
 
-// ImageModels lists the public ids of the models served now that take images.
+// ImageModels lists the public ids of those models served now that take images.
 func (s *Service) ImageModels() (ids []string) {
 	for _, m := range s.models.All() {
 		if m.MaxImages > 0 {

@@ -21,7 +21,7 @@ type Chat struct {
 	Service `embed:"" group:"Service"`
 
 	Image       []string `short:"i" env:"-" type:"existingfile" placeholder:"FILE" help:"Picture to ask about (PNG, JPEG, WebP, GIF); several may be given."`
-	Model       string   `env:"-" placeholder:"ID" help:"Model; by default the first of the service, with pictures the first that takes them."`
+	Model       string   `env:"-" placeholder:"ID" help:"Model; by default the first of the service or, with pictures, the first that takes pictures."`
 	MaxTokens   int      `env:"-" placeholder:"N" help:"Longest answer, in tokens."`
 	Temperature *float64 `env:"-" placeholder:"N" help:"0 for the likeliest answer."`
 	System      string   `env:"-" placeholder:"TEXT" help:"What the model is told before the conversation."`
@@ -79,7 +79,7 @@ func (c *Chat) Run(p *Process) error {
 	return err
 }
 
-// model is the model to be asked.
+// model returns the id of the model to ask.
 func (c *Chat) model(ctx context.Context, s service) (string, error) {
 	if c.Model == "" && len(c.Image) > 0 {
 		var list struct {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A picture is shown to a model that takes pictures, unless another one is named.
+// A picture goes to a model that takes pictures, unless a model is named.
 func TestPicturesGoToAModelThatTakesThem(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "drawing.png")
 	if err := os.WriteFile(picture, []byte("\x89PNG\r\n\x1a\n"), 0o600); err != nil {

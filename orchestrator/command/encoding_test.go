@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Names and values of any bytes are valid JSONL, with which --resume goes on.
+// Names and values of any bytes make valid JSONL, which --resume can continue.
 func TestJSONLOfAnyBytes(t *testing.T) {
 	describe := []string{"describe"}
 	for name, c := range map[string]struct {

@@ -53,7 +53,7 @@ func plainJSON(value any) ([]byte, error) {
 		return nil, err
 	}
 	text := bytes.TrimSpace(b.Bytes())
-	if !utf8.Valid(text) { // a member of the input, which is copied as it is
+	if !utf8.Valid(text) { // a raw member of the input
 		text = []byte(validUTF8(string(text)))
 	}
 	return text, nil

@@ -34,7 +34,7 @@ func (j *job) same(row Row) bool {
 	if row.SDF || row.JSON != nil {
 		return true // records have other texts
 	}
-	// Of the input a JSONL file has only what is UTF-8.
+	// JSONL output has the input as valid UTF-8 only.
 	return strings.TrimSpace(shown(validUTF8(row.label()))) == strings.TrimSpace(shown(validUTF8(j.sink.done.input)))
 }
 

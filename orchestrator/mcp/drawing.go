@@ -17,7 +17,7 @@ type Drawing struct {
 }
 
 func (s *Service) read(ctx context.Context, in Drawing) *mcp.CallToolResult {
-	model, refused := s.reader(in.Model)
+	model, refused := s.imageModel(in.Model)
 	if refused != nil {
 		return refused
 	}
@@ -52,15 +52,15 @@ func (s *Service) read(ctx context.Context, in Drawing) *mcp.CallToolResult {
 	return result(text)
 }
 
-// reader returns the chat model to be asked about a drawing: the one that is named, which the API judges, or the first
-// that takes images.
-func (s *Service) reader(named string) (model string, refused *mcp.CallToolResult) {
+// imageModel returns the chat model to ask about a drawing: the named one, which the API checks, or the first that takes
+// images.
+func (s *Service) imageModel(named string) (model string, refused *mcp.CallToolResult) {
 	if named != "" {
 		return named, nil
 	}
-	readers := s.readers()
-	if len(readers) == 0 {
+	models := s.imageModels()
+	if len(models) == 0 {
 		return "", refusal("no chat model that takes images is ready")
 	}
-	return readers[0], nil
+	return models[0], nil
 }

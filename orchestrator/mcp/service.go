@@ -19,13 +19,13 @@ type Ask func(ctx context.Context, api, method, path string, body []byte) (statu
 
 // Service offers the APIs as tools.
 type Service struct {
-	ask     Ask
-	readers func() []string
-	version string
-	life    context.Context
-	logger  zerolog.Logger
-	listed  []offered
-	http    http.Handler
+	ask         Ask
+	imageModels func() []string
+	version     string
+	life        context.Context
+	logger      zerolog.Logger
+	listed      []offered
+	http        http.Handler
 }
 
 // offered is a tool with its schema, and what answers it.
@@ -34,10 +34,10 @@ type offered struct {
 	answer func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult
 }
 
-// New returns the service over APIs that ask reaches; readers lists the public ids of the chat models that take images
-// and are served now. version is the program's. The APIs' descriptions are read until life ends.
-func New(life context.Context, version string, ask Ask, readers func() []string, logger zerolog.Logger) (*Service, error) {
-	s := &Service{ask: ask, readers: readers, version: version, life: life, logger: logger}
+// New returns the service over APIs that ask reaches; imageModels lists the public ids of the chat models that are
+// served now and take images. version is the program's. The APIs' descriptions are read until life ends.
+func New(life context.Context, version string, ask Ask, imageModels func() []string, logger zerolog.Logger) (*Service, error) {
+	s := &Service{ask: ask, imageModels: imageModels, version: version, life: life, logger: logger}
 	described := map[string]*description{}
 	for _, t := range tools {
 		if described[t.api] == nil {

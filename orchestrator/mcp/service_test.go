@@ -49,12 +49,12 @@ func TestOmittedMembersAreRefused(t *testing.T) {
 	}
 }
 
-// TestDrawingsAreReadByAModelThatTakesImages wants read_drawing to ask the first of these, or the one that is named.
+// TestDrawingsAreReadByAModelThatTakesImages wants read_drawing to ask the first such model, or the one that is named.
 func TestDrawingsAreReadByAModelThatTakesImages(t *testing.T) {
 	var asked struct{ Model string }
-	var readers []string
+	var models []string
 	s := &Service{
-		readers: func() []string { return readers },
+		imageModels: func() []string { return models },
 		ask: func(_ context.Context, _, _, _ string, body []byte) (int, []byte) {
 			if err := json.Unmarshal(body, &asked); err != nil {
 				t.Error(err)
@@ -65,7 +65,7 @@ func TestDrawingsAreReadByAModelThatTakesImages(t *testing.T) {
 	if answer := s.read(t.Context(), Drawing{Image: "iVBORw0KGgo="}); !answer.IsError || asked.Model != "" {
 		t.Errorf("without such a model %v, asked of %q", answer.Content, asked.Model)
 	}
-	readers = []string{"lab/reader", "lab/viewer"}
+	models = []string{"lab/reader", "lab/viewer"}
 	for named, want := range map[string]string{"": "lab/reader", "lab/viewer": "lab/viewer", "lab/writer": "lab/writer"} {
 		if answer := s.read(t.Context(), Drawing{Image: "iVBORw0KGgo=", Model: named}); answer.IsError || asked.Model != want {
 			t.Errorf("%q: %v, asked of %q", named, answer.Content, asked.Model)

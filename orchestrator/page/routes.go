@@ -48,7 +48,7 @@ func (s *Service) Models() []string { return nil }
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Assets serves the page at / and what it is made of below /page/assets, with handlers that route wraps. They hold no
+// Assets serves the page at / and what it is made of below /page/assets; route wraps the handlers. They hold no
 // secret and need no key.
 func Assets(r fiber.Router, route func(fiber.Handler) fiber.Handler) {
 	r.Get("/", route(func(c *fiber.Ctx) error { return serve(c, "index.html") }))

@@ -94,7 +94,7 @@ func choice(ctx context.Context, e Engine, p Prompt, number int) iter.Seq2[Chunk
 		}
 		switch err := ctx.Err(); {
 		case w.ended:
-		case err != nil: // the engine was stopped: this is not the end of the answer
+		case err != nil: // the engine was stopped before the end of the answer
 			yield(Chunk{}, fault.As(err))
 		default:
 			yield(w.end(), nil)

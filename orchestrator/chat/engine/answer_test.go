@@ -8,7 +8,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// script is an engine that writes pieces, calls then, and ends with an error, if there is one.
+// script is an engine that writes pieces, calls then and fails with err; then and err may be nil.
 type script struct {
 	Engine
 	pieces []Piece
@@ -36,7 +36,7 @@ func (s script) Generate(context.Context, Prompt) (iter.Seq2[Piece, error], erro
 func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 	var cancel context.CancelFunc
 	leave := func() { cancel() }
-	gone := fault.New(fault.Unavailable, "gone")
+	failed := fault.New(fault.Unavailable, "failed")
 	part := []Piece{{Text: "a"}}
 	whole := []Piece{{Text: "a", Finish: "length"}}
 	for name, test := range map[string]struct {
@@ -46,8 +46,8 @@ func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 	}{
 		"complete":                        {engine: script{pieces: part}, finish: "stop"},
 		"cut by the end of the context":   {engine: script{pieces: part, then: leave}, kind: fault.Canceled},
-		"cut by an error":                 {engine: script{pieces: part, err: gone}, kind: fault.Unavailable},
-		"an error after a finish reason":  {engine: script{pieces: whole, err: gone}, finish: "length"},
+		"cut by an error":                 {engine: script{pieces: part, err: failed}, kind: fault.Unavailable},
+		"an error after a finish reason":  {engine: script{pieces: whole, err: failed}, finish: "length"},
 		"a context that ended after that": {engine: script{pieces: whole, then: leave}, finish: "length"},
 	} {
 		for _, choices := range []int{1, 2} {
@@ -75,7 +75,7 @@ func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 	}
 }
 
-// Choices are written in goroutines of their own, where a panic has no caller that contains it.
+// A panic in the goroutine of a choice becomes an error.
 func TestAPanicOfAChoiceIsAnError(t *testing.T) {
 	e := script{pieces: []Piece{{Text: "a"}}, then: func() { panic("an engine that panics") }}
 	var failure error

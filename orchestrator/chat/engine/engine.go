@@ -28,7 +28,7 @@ type Prompt struct {
 	// Text is the prompt with the chat template applied, or the plain question for an engine that applies the template
 	// itself.
 	Text string
-	// Field is the member of the request that the text was made of: refusals name it.
+	// Field is the member of the request that the text comes from, which refusals name.
 	Field  string
 	Images *vision.Set
 	// Sampling has its MaxTokens set.

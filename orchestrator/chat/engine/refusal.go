@@ -84,8 +84,9 @@ func tooLongPrompt(text string, p Prompt) *fault.Error {
 	return nil
 }
 
-// TooLong is the documented answer to a conversation, in that member of the request, that is too long: most is the model's limit, prompt and answer are
-// what was asked for, all in tokens. An answer of 0 is one of any length, a prompt of 0 one of unknown length.
+// TooLong is the documented answer to a conversation that is too long. field is the member of the request that holds it,
+// most the model's limit, prompt and answer are the requested lengths, all in tokens. An answer of 0 means any length, a
+// prompt of 0 an unknown length.
 func TooLong(field string, most, prompt, answer int) *fault.Error {
 	text := fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). "+
 		"Please reduce the length of the messages or completion.", most, prompt+answer, prompt, answer)

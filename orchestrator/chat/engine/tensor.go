@@ -20,7 +20,7 @@ func oneText(t triton.Tensor) (string, error) {
 }
 
 // tokenCount returns the first element of a tensor of integers of any width and shape (the vLLM backend sends
-// num_input_tokens without dimensions), or 0 if it is empty. A tensor of another type and a count that is none are Internal.
+// num_input_tokens without dimensions), or 0 if it is empty. Another type or a number that is no count is Internal.
 func tokenCount(t triton.Tensor) (int, error) {
 	switch t.Datatype {
 	case triton.INT32:

@@ -8,7 +8,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// A count of tokens may have any width and shape; what is no count is the engine's fault.
+// A count of tokens may have any integer type and shape; anything else is the engine's fault.
 func TestTokenCount(t *testing.T) {
 	for _, test := range []struct {
 		tensor triton.Tensor

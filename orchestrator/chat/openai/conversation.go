@@ -29,8 +29,8 @@ func (r *Request) conversation() chat.Conversation {
 	return c
 }
 
-// turn is the message at a place of the body, with its content in a member, as models know it. Calls and what they
-// returned are said in words: few templates know either.
+// turn is the message as models know it. place is its path in the body, member the member that holds its content. Calls and
+// what they returned are said in words: few templates know either.
 func (m *Message) turn(member string, place ...any) chat.Message {
 	turn := chat.Message{Role: m.Role, Parts: chat.PlaceImages(m.Content, append(slices.Clip(place), member)...), Place: place}
 	switch m.Role {

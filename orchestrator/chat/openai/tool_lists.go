@@ -60,8 +60,8 @@ func readList[T any](data []byte) ([]T, error) {
 	return list, nil
 }
 
-// unfitMember names the member of an object that json.Unmarshal could not decode, and what it should be: an object or a
-// text, which all members of such types are. Without one, the value itself is no object.
+// unfitMember is the mismatch of the member that json.Unmarshal could not decode: all members of these types are objects or
+// strings. If err names no member, the value itself is no object.
 func unfitMember(err error) *wire.Mismatch {
 	var unfit *json.UnmarshalTypeError
 	if !errors.As(err, &unfit) || unfit.Field == "" {

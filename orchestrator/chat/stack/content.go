@@ -67,8 +67,8 @@ func readImage(value jsontext.Value) (*chat.Source, *wire.Mismatch) {
 	return readSource(object)
 }
 
-// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}. The place of the source is the member in
-// which it was found.
+// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}. Place is the path of the
+// member that held it.
 func readSource(object chat.Object) (*chat.Source, *wire.Mismatch) {
 	if object.Has("data") {
 		data, mismatch := object.Text("data")

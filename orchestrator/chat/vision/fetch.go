@@ -70,7 +70,7 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) 
 	defer end(nil)
 	clock := startCountdown(f.within, func() { end(errSlow) })
 	defer clock.pause()
-	waiting := func(bytes int64) error { // for memory: not the time of the image's server
+	holdPaused := func(bytes int64) error { // holdPaused for memory is not the time of the image's server
 		clock.pause()
 		defer clock.resume()
 		return hold(bytes)
@@ -92,33 +92,33 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) 
 	if response.ContentLength > int64(f.most) {
 		return nil, tooManyBytes(f.most)
 	}
-	file, err := f.read(response, waiting)
+	file, err := f.read(response, holdPaused)
 	if err != nil {
 		return nil, f.failed(ctx, fetching, err)
 	}
 	return file, nil
 }
 
-// countdown calls a function once it has run for a time, pauses left out. One goroutine may use it.
+// countdown calls a function after a duration in which pauses do not count. It is for one goroutine.
 type countdown struct {
-	timer *time.Timer
-	left  time.Duration // at since
-	since time.Time     // the last start
+	timer     *time.Timer
+	remaining time.Duration // at resumed
+	resumed   time.Time     // or started
 }
 
 func startCountdown(d time.Duration, end func()) *countdown {
-	return &countdown{timer: time.AfterFunc(d, end), left: d, since: time.Now()}
+	return &countdown{timer: time.AfterFunc(d, end), remaining: d, resumed: time.Now()}
 }
 
 func (c *countdown) pause() {
 	c.timer.Stop()
-	c.left -= time.Since(c.since)
+	c.remaining -= time.Since(c.resumed)
 }
 
-// resume goes on with what is left: at its end, at once.
+// resume goes on; if nothing remains, the function is called at once.
 func (c *countdown) resume() {
-	c.since = time.Now()
-	c.timer.Reset(c.left)
+	c.resumed = time.Now()
+	c.timer.Reset(c.remaining)
 }
 
 // firstPiece is how many bytes of a file without a length are read before more memory is asked for; every later piece

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// answers plays the servers of an image, in the time of a bubble.
+// answers is a fake of an image's servers.
 type answers func(*http.Request) (*http.Response, error)
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
@@ -43,9 +43,8 @@ func wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// TestFetchTakesAsLongAsItMay holds that all that the servers of an image do has one time limit together, in which waiting
-// for memory does not count.
-func TestFetchTakesAsLongAsItMay(t *testing.T) {
+// The servers of an image share one time limit, in which waiting for memory does not count.
+func TestFetchTimeout(t *testing.T) {
 	const within = 10 * time.Second
 	dripping := func(pieces, length int, pause time.Duration) answers {
 		return func(r *http.Request) (*http.Response, error) {
