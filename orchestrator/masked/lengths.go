@@ -15,7 +15,7 @@ import (
 // lengths tells how long the molecules of the training data are: in published tokens, as a client counts, and in those
 // of the model.
 type lengths struct {
-	worth float64       // published tokens that a token of the model stands for in the mean
+	worth float64       // published tokens that a token of the model stands for on average
 	kinds []lengthCount // by rising published length
 	all   tally         // of the molecules of each kind
 	good  tally         // of those of quality; nil where the file does not tell

@@ -15,7 +15,7 @@ type Model interface {
 	ID() string
 	// MaxTokens is how many tokens a row may have, [BOS] and [EOS] included.
 	MaxTokens() int
-	// MaskWorth is how many mask tokens of the API one token of the model stands for in the mean, at least 1: a client
+	// MaskWorth is how many mask tokens of the API one token of the model stands for on average, at least 1: a client
 	// counts in tokens of published SAFE models, which are shorter than this model's.
 	MaskWorth() float64
 	// Length draws the published length of a new molecule, as they are distributed in the training data, or in those of

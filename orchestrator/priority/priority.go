@@ -53,7 +53,7 @@ func (m *mean) add(x float64) {
 const (
 	calm      = 2 * time.Second        // after the last request of a client, background work has all
 	tick      = 100 * time.Millisecond // between two looks
-	slower    = 1.15                   // how much longer requests may take in the mean
+	slower    = 1.15                   // how much longer requests may take on average
 	least     = 1.0 / 32               // of the level
 	cautious  = 1.0 / 4                // the level where nothing is known yet
 	enough    = 5                      // requests that tell something

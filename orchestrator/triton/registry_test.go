@@ -205,8 +205,8 @@ func TestFollowersAreToldInOrder(t *testing.T) {
 			}
 			defer busy.Store(false)
 			if len(told) == 0 {
-				s.Load("echo")
 				before := described.Load()
+				s.Load("echo")
 				go func() {
 					refresh()
 					close(refreshed)

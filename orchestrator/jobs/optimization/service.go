@@ -166,9 +166,9 @@ func (s *Service) mayAddJob(ctx context.Context, st *stores, caller string, size
 	case err != nil:
 		return err
 	case jobs >= s.config.Most:
-		return &fault.Error{Kind: fault.Overloaded, Message: fmt.Sprintf("There are %d jobs already, the most that a key may have.", jobs), RetryAfter: time.Minute}
+		return &fault.Error{Kind: fault.TooMany, Message: fmt.Sprintf("There are %d jobs already, the most that a key may have.", jobs), RetryAfter: time.Minute}
 	case caller != "" && bytes > limit:
-		return &fault.Error{Kind: fault.Overloaded, RetryAfter: time.Minute, Message: fmt.Sprintf(
+		return &fault.Error{Kind: fault.TooMany, RetryAfter: time.Minute, Message: fmt.Sprintf(
 			"With this job the jobs of this key would take %d bytes, %d are allowed.", bytes, limit)}
 	}
 	return nil

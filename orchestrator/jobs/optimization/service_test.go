@@ -257,7 +257,7 @@ func TestJobsAreSeenByTheirKeyAlone(t *testing.T) {
 	for range 5 {
 		b.submit("latent", `{"smi":"CCC"}`)
 	}
-	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"CCC"}`)); fault.KindOf(err) != fault.Overloaded {
+	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"CCC"}`)); fault.KindOf(err) != fault.TooMany {
 		t.Errorf("the eleventh job: %v", err)
 	}
 }
@@ -466,7 +466,7 @@ func TestJobsOfAKeyAreBounded(t *testing.T) {
 			t.Errorf("%q: %v", caller, err)
 		}
 	}
-	if _, _, err := b.create(t.Context(), "latent", "a", body); fault.KindOf(err) != fault.Overloaded {
+	if _, _, err := b.create(t.Context(), "latent", "a", body); fault.KindOf(err) != fault.TooMany {
 		t.Errorf("more than a key may have: %v", err)
 	}
 }
