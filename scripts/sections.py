@@ -1,6 +1,6 @@
-"""Sections of a Markdown page that a program writes; all other text of the page is written by hand and never changed.
+"""Writes generated sections of Markdown pages; the text around them is written by hand and left alone.
 
-A section stands between a line `<!-- NAME -->` and a line `<!-- end of NAME -->`.
+A section stands between the lines `<!-- NAME -->` and `<!-- end of NAME -->`.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from pathlib import Path
 
 
 def marks(name: str) -> tuple[str, str]:
-    """The lines before and after a section."""
+    """The first and the last line of a section."""
     return f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
 
 
 def check(page: Path, *names: str) -> None:
-    """LookupError: the page exists, and has not each of these sections once. A page that does not exist yet is in order."""
+    """LookupError: the page exists but lacks one of these sections, or has it twice. A page that does not exist passes."""
     if not page.exists():
         return
     text = page.read_text()
     for name in names:
         start, end = marks(name)
         if (text.count(start), text.count(end)) != (1, 1) or text.index(start) > text.index(end):
-            raise LookupError(f"{page}: it needs the lines {start.strip()} and {end.strip()}, once each, around the section that is written")
+            raise LookupError(f"{page}: the lines {start.strip()} and {end.strip()} must stand there once each, in this order")
 
 
 def write(page: Path, name: str, text: str) -> None:
-    """Puts the text into its section; a page that does not exist becomes one with this section alone. LookupError: see check."""
+    """Replaces a section. A page that does not exist is created with this section alone. LookupError: see check."""
     check(page, name)
     start, end = marks(name)
     section = start + text.strip("\n") + "\n" + end

@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def update(name: str, args: str) -> int:
-    """A part's status. What it prints also goes into its section of SPEED.md, if it has not failed."""
+    """Runs a part and returns its exit status; on success what it printed is written into its section of SPEED.md."""
     sections.check(PAGE, name)
     command = [sys.executable, str(HERE / "run.py"), f"--args={args}", name]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -10,7 +10,7 @@ pairs       two drawings: the same molecule or not
 refusals    pictures that are no molecules, and questions that a drawing does not answer
 
 Right answers are computed by Python RDKit from the molecule drawn. Writes OUT/results.json and, with --write, the tables into their
-section of the model's EVALUATION.md, if enough was measured: both styles, LEAST_MOLECULES and LEAST_QUESTIONS.
+section of the model's EVALUATION.md; --write needs both styles and at least MIN_MOLECULES and MIN_QUESTIONS.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
 BEYOND = "beyond me"
 SECTION = "eval-chat"
 STYLES = "default,varied"
-LEAST_MOLECULES, LEAST_QUESTIONS = 500, 30
-"""What the page's figures are measured on, at least."""
+MIN_MOLECULES, MIN_QUESTIONS = 500, 30
+"""The smallest --molecules and --questions that --write accepts."""
 ENTRY = Path(__file__).resolve().parents[2] / "model_repository" / "molecule_reader"
 
 
@@ -170,8 +170,8 @@ def main(arguments: list[str] | None = None) -> None:
     if given.data is None:
         parser.error("--data or RETORT_DATA is needed")
     if given.write:
-        if given.styles != STYLES or given.molecules < LEAST_MOLECULES or given.questions < LEAST_QUESTIONS:
-            parser.error(f"--write needs --styles {STYLES}, --molecules {LEAST_MOLECULES} and --questions {LEAST_QUESTIONS} at least")
+        if given.styles != STYLES or given.molecules < MIN_MOLECULES or given.questions < MIN_QUESTIONS:
+            parser.error(f"--write needs --styles {STYLES} and at least --molecules {MIN_MOLECULES} and --questions {MIN_QUESTIONS}")
         sections.check(given.page, SECTION)
     RDLogger.DisableLog("rdApp.*")
     api = API(given.url, given.concurrency)

@@ -25,7 +25,7 @@ def kinds(parts: dict[str, dict], part: str, row: Callable[[list[dict]], list[ob
 
 
 def text(results: dict) -> str:
-    """The tables, under what was measured."""
+    """The tables, below the model, day and command."""
     styles = results["styles"]
     lines = []
     for style, part in styles.items():

@@ -6,7 +6,7 @@ Kinds: RDKit's default, framed, turned by quarters, transparent, grey levels, RD
 photographs, JPEG; each group that it knows; hard structures; reagents; salts; what the reader does not know; what other programs drew, in
 FOLDER/PROGRAM.jsonl (scripts.train.vision.foreign with --molecules, whose list this writes with --list FILE); and with --scanned FOLDER
 drawings of patents (see drawing_sets.scanned). By kind: exact SMILES, said to be unreadable, wrong with a warning, wrong without. With
---write the table is put into its section of the model's DRAWINGS.md, if enough was measured: LEAST_COUNT of every kind.
+--write the table is written into its section of the model's DRAWINGS.md; --write needs every kind and at least MIN_COUNT of each.
 scripts.eval.osra reads some of the same by another program.
 """
 
@@ -24,7 +24,7 @@ from scripts.eval.chat import API, ENTRY, MODEL, NOTHING
 from scripts.eval.chat_questions import smiles
 
 SECTION = "eval-drawings"
-LEAST_COUNT = 200
+MIN_COUNT = 200
 ASK = "What is the SMILES of this molecule?"
 TRAINED = {"indigo", "openbabel", "cdk", "chython", "smilesdrawer"}
 """Programs whose drawings, of other molecules, the reader was trained on."""
@@ -76,8 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=ENTRY / "DRAWINGS.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
-        if given.count < LEAST_COUNT or not given.drawings or not given.scanned:
-            parser.error(f"--write needs --drawings, --scanned and --count {LEAST_COUNT} at least")
+        if given.count < MIN_COUNT or not given.drawings or not given.scanned:
+            parser.error(f"--write needs --drawings, --scanned and at least --count {MIN_COUNT}")
         sections.check(given.page, SECTION)
     if given.list:
         given.list.write_text("\n".join(drawing_sets.molecules(given.data, 4 * given.count, given.seed + 1)) + "\n")

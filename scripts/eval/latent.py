@@ -13,8 +13,8 @@ drugs  what people bring, see scripts.eval.latent_drugs: round trips of ZINC250k
        hidden states; interpolation; the embeddings' neighbours.
 
 Scores and similarities are computed anew with Python RDKit: Morgan fingerprints, radius 2, 2048 bits, no chirality. A run that
-was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots, and with --write the tables of the tasks
-that were measured into their sections of the model's EVALUATION.md. --split tune takes the tuning files.
+was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots, and with --write the tables of the
+--tasks into their sections of the model's EVALUATION.md. --split tune takes the tuning files.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
 
 TASKS = {"qed": qed, "plogp": plogp, "space": space, "drugs": drugs}
 SECTIONS = {"qed": ["qed"], "plogp": ["plogp"], "space": ["space"], "drugs": list(latent_report.DRUGS)}
-"""The sections of the page by task."""
+"""By task: the sections of the page that hold its tables."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -237,7 +237,7 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"no such task: {', '.join(sorted(unknown))}")
     if given.write:
         if given.limit or given.split != "dev" or given.starts < 100 or given.molecules < 300:
-            parser.error("--write needs --split dev, --starts 100 and --molecules 300 at least, and no --limit")
+            parser.error("--write needs --split dev, at least --starts 100 and --molecules 300, and no --limit")
         sections.check(given.page, *(name for task in given.tasks.split(",") for name in SECTIONS[task]))
     given.data = Path(given.data)
     given.out.mkdir(parents=True, exist_ok=True)

@@ -45,7 +45,7 @@ def text(results: dict) -> list[str]:
 
 
 def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
-    """Heading and lines by the name of the section that they stand in."""
+    """By section: the heading and the lines of its table."""
     found: dict[str, tuple[str, list[str]]] = {}
     if "qed" in results:
         task = results["qed"]

@@ -16,8 +16,8 @@ figures are means over the drugs. Everything is computed anew with Python RDKit,
 its standard deviation. Every task is done in three ways: "drawn once", the model alone, as published figures are (attempts 1),
 "as served", with unique molecules wanted, where the API draws again for what is missing (attempts at its default), and drawn once
 without asking for quality.
---set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json and OUT/masked.md, and with --write, if all of it
-was measured, the tables into their section of PAGE.
+--set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json and OUT/masked.md, and with --write
+the tables into their section of PAGE; --write takes whole evaluations only.
 """
 
 from __future__ import annotations
@@ -268,14 +268,14 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     if unknown := {*options.tasks, *options.ways} - {*SETTINGS, *WAYS}:
         parser.error(f"no such task or way: {', '.join(unknown)}")
     if options.write:
-        if differ := part(options):
-            parser.error(f"--write takes a whole evaluation only, without {', '.join(differ)}")
+        if differing := differing_options(options):
+            parser.error(f"--write takes whole evaluations only, not with these values of {', '.join(differing)}")
         sections.check(options.page, SECTION)
     return options
 
 
-def part(options: argparse.Namespace) -> list[str]:
-    """The options that make this another evaluation than the page's."""
+def differing_options(options: argparse.Namespace) -> list[str]:
+    """The options that make this evaluation smaller than the page's, or another."""
     return [flag for flag, differs in (
         ("--limit", options.limit is not None), ("--tasks", set(options.tasks) != set(SETTINGS)), ("--ways", set(options.ways) != set(WAYS)),
         ("--set", bool(options.set)), ("--count", options.count < 1000), ("--seeds", len(options.seeds) < 3)) if differs]

@@ -2,8 +2,8 @@
 
     python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER [--programs openchemlib,pikachu --count 200 --write]
 
-Scanned patents, and what programs drew with nothing set. It gives no warnings. With --write the table is put into its section of
-the model's OSRA.md, if enough was measured.
+Scanned patents, and what programs drew with nothing set. It gives no warnings. With --write the table is written into its section
+of the model's OSRA.md; --write needs the default programs and at least MIN_COUNT.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scripts.eval.chat import ENTRY
 
 SECTION = "eval-osra"
 PROGRAMS = "openchemlib,pikachu"
-LEAST_COUNT = 200
+MIN_COUNT = 200
 
 
 def judged(item: tuple[str, bytes]) -> str:
@@ -50,8 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=ENTRY / "OSRA.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
-        if given.programs != PROGRAMS or given.count < LEAST_COUNT:
-            parser.error(f"--write needs --programs {PROGRAMS} and --count {LEAST_COUNT} at least")
+        if given.programs != PROGRAMS or given.count < MIN_COUNT:
+            parser.error(f"--write needs --programs {PROGRAMS} and at least --count {MIN_COUNT}")
         sections.check(given.page, SECTION)
     RDLogger.DisableLog("rdApp.*")
     kinds = {f"{name}{drawing_sets.PLAIN}": drawing_sets.drawn_by(given.drawings / f"{name}-plain.jsonl", given.count)[1] for name in given.programs.split(",")}

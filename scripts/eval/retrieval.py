@@ -8,7 +8,7 @@ For each set: plain MiniLM (the baseline), our embedding, queries embedded in th
 vector, and, of the first --ranked queries, our embedding before and after its best 50 are ranked. The graded lists are
 whole candidate lists, ordered by the embedding, then, all of them, by the ranker; those of their development part are
 measured with --split dev only. Queries, and passages beside those that answer
-them, are drawn by --seed. Writes OUT.json, and the tables into their section of OUT.md; a set that OUT.json has with the same settings is not measured again.
+them, are drawn by --seed. Writes OUT.json, and the tables into their section of OUT.md; a set that OUT.json has with the same settings is skipped.
 """
 
 from __future__ import annotations

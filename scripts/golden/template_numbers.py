@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compute with numbers in templates, with the reference, and write what comes out.
+"""Evaluate expressions with numbers in the reference, Jinja2 as transformers uses it, and record the results.
 
     python scripts/golden/template_numbers.py            needs: pip install transformers==5.23.0 jinja2==3.1.6 (Python 3.11)
 
-Writes tokenizers/template/testdata/numbers.txt: an expression a line, with the text that it prints, "error" and the name
-of what the reference raises, or "overflow" where the reference has an integer beyond 64 bits, which ours refuses.
+Writes tokenizers/template/testdata/numbers.txt, an expression and its result on each line: the printed text, "error" and the
+exception of the reference, or "overflow" for an integer beyond 64 bits, which our implementation refuses.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def expressions() -> list[str]:
     found = []
     for op, a, b in itertools.product(OPERATORS, numbers, numbers):
         small = b in ("0", "1", "-1", "3", "-7", "65") or a in ("0", "1", "-1") or b in FLOATS
-        if op != "**" or small:  # the others have more digits than any memory holds
+        if op != "**" or small:  # other powers have more digits than memory can hold
             found.append(f"{a} {op} {b}")
     for op, a, b in itertools.product(OPERATORS, ["3", "2.5", *OTHERS], OTHERS):
         found += [f"{a} {op} {b}", f"{b} {op} {a}"]

@@ -1,19 +1,20 @@
-"""The manifest of the model repository: which id stands for which files.
+"""The manifest of the model repository: the files behind each public model id.
 
     python -m scripts.lint.manifest                                          check: `make lint` runs this
     python -m scripts.lint.manifest --write                                  record entries whose id is new
     python -m scripts.lint.manifest --write masked --same-outputs REASON     record changed files under the old id
 
-An id names outputs (decision 0007): entries that answer differently have different ids. All files of an entry may decide what it
-answers, except pages (*.md), so a changed file needs a new id in config.pbtxt, or a stated reason why the outputs are the same (a
-refactoring, another number of instances). An id that is no longer served keeps its digests, and is never given to other files.
+An id names outputs (decision 0029): entries with different outputs have different ids. Any file of an entry except its pages (*.md)
+may affect the outputs. So a changed file needs either a new model_id in config.pbtxt or, if the outputs are the same (a refactoring,
+another number of instances), a reason. A retired id stays in the manifest and is never reused.
 
 manifest.json:
-entries     what is served: by entry its id and the SHA-256 of every file
-ids         by id and entry the digests of all files that it has stood for, in order, each with the reason why it answers as the
-            one before did. A digest without a reason after the first one is an answer that changed under its id
-An entry that git does not track, such as an imported model, is left out unless it is named with --write.
-A digest is the SHA-256 of what `sha256sum` prints of an entry's files, sorted by name.
+entries     by entry: its current id, and the SHA-256 of each file
+ids         by id and entry: every digest that the id has had, oldest first; each but the first with the reason why the outputs
+            stayed the same. A later digest without a reason means that the outputs changed under the id
+A digest is one SHA-256 for all files of an entry: that of the output of `sha256sum`, sorted by path.
+
+An entry that git does not track, such as an imported model, is left out unless --write names it.
 """
 
 from __future__ import annotations
@@ -28,27 +29,27 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 NAME = "manifest.json"
-HINT = """Other outputs need another model_id in config.pbtxt. Then: python -m scripts.lint.manifest --write (--help says what holds for equal outputs)."""
+HINT = """If the outputs changed, choose a new model_id in config.pbtxt, then run python -m scripts.lint.manifest --write. If not, see --help."""
 ID = re.compile(r'key:\s*"model_id"\s*value\s*\{\s*string_value:\s*"([^"]*)"')
 
 
 class Refused(Exception):
-    """What cannot be recorded, and why."""
+    """An entry cannot be recorded; the text says why."""
 
 
 def hashes(entry: Path) -> dict[str, str]:
-    """SHA-256 by path of the files of an entry that may decide what it answers."""
+    """SHA-256 by path, of the files of an entry that may affect its outputs."""
     files = (f for f in entry.rglob("*") if f.is_file() and f.suffix not in (".md", ".pyc"))
     return {path: hashlib.sha256((entry / path).read_bytes()).hexdigest() for path in sorted(f.relative_to(entry).as_posix() for f in files)}
 
 
 def digest(files: dict[str, str]) -> str:
-    """One hash for all files of an entry."""
+    """The digest of an entry (see the top)."""
     return hashlib.sha256("".join(f"{files[path]}  {path}\n" for path in sorted(files)).encode()).hexdigest()
 
 
 def read_entries(repository: Path) -> dict[str, dict]:
-    """By entry its id and the hashes of its files."""
+    """By entry: its id and the hashes of its files."""
     found = {}
     for config in sorted(repository.glob("*/config.pbtxt")):
         match = ID.search(config.read_text())
@@ -57,7 +58,7 @@ def read_entries(repository: Path) -> dict[str, dict]:
 
 
 def is_untracked(entry: Path) -> bool:
-    """Whether an entry is in a git checkout but not one of its files: an operator's own model. Without git nothing is."""
+    """Whether an entry lies in a git checkout that does not track it: an operator's own model. False without git."""
     command = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", "config.pbtxt"]
     try:
         answer = subprocess.run(command, cwd=entry, capture_output=True, text=True, check=True).stdout
@@ -72,11 +73,11 @@ def load(repository: Path) -> dict:
     return json.loads(file.read_text()) if file.exists() else {"entries": {}, "ids": {}}
 
 
-def problems(repository: Path) -> list[str]:
-    """What is wrong between the repository and its manifest, a line each."""
+def find_problems(repository: Path) -> list[str]:
+    """The differences between the repository and its manifest, one line each."""
     manifest, found = load(repository), read_entries(repository)
     entries, ids = manifest["entries"], manifest["ids"]
-    lines = [f"{name}: the manifest has an entry that the repository has not" for name in sorted(set(entries) - set(found))]
+    lines = [f"{name}: in the manifest, but not in the repository" for name in sorted(set(entries) - set(found))]
     for name, now in found.items():
         if name not in entries and is_untracked(repository / name):
             continue
@@ -91,26 +92,28 @@ def problems(repository: Path) -> list[str]:
         if record["id"] != now["id"]:
             lines.append(f"{name}: its id is {now['id']}, in the manifest {record['id']}")
         elif changes:
-            lines.append(f"{name}: {changes}, and the id is still {now['id']}")
+            lines.append(f"{name}: {changes}; the id is still {now['id']}")
             continue
         history = ids.get(now["id"], {}).get(name, [])
         if digest(now["files"]) != (history[-1]["digest"] if history else ""):
-            lines.append(f"{name}: these files are not what {now['id']} stands for")
-        elif different := sum("same_outputs" not in r for r in history[1:]):
-            lines.append(f"{name}: {now['id']} has stood for {different + 1} sets of files that answer differently")
+            lines.append(f"{name}: these are not the files recorded for {now['id']}")
+        elif changed := sum("same_outputs" not in r for r in history[1:]):
+            lines.append(f"{name}: {now['id']} has had {changed + 1} different outputs")
     return lines
 
 
 def describe_changes(before: dict[str, str], now: dict[str, str]) -> str:
-    """The names of the files that differ."""
+    """The files that changed, are new or are missing, in one line; "" if none."""
     words = {"changed": [p for p in now if p in before and before[p] != now[p]], "new": [p for p in now if p not in before],
              "missing": [p for p in before if p not in now]}
     return "; ".join(f"{word}: {', '.join(paths)}" for word, paths in words.items() if paths)
 
 
 def record(repository: Path, names: list[str], same_outputs: str = "") -> list[str]:
-    """Records entries (if none is named, all but untracked ones) in the manifest and returns those that changed. Refused: an id would stand for
-    other outputs, or the repository has no such entry."""
+    """Records entries in the manifest (without names: all but untracked ones) and returns those that changed.
+
+    Refused: an id would get other outputs, or the repository has no such entry.
+    """
     manifest, found = load(repository), read_entries(repository)
     if unknown := set(names) - set(found):
         raise Refused(f"no such entry: {', '.join(sorted(unknown))}")
@@ -129,9 +132,9 @@ def record(repository: Path, names: list[str], same_outputs: str = "") -> list[s
             history.append(new)
         elif not history or history[-1]["digest"] != new["digest"]:
             if now["id"] not in current:
-                raise Refused(f"{name}: {now['id']} stands for other files and is no longer served: choose a new id")
+                raise Refused(f"{name}: {now['id']} stands for other files and is retired: choose a new id")
             if not same_outputs:
-                raise Refused(f"{name}: {now['id']} stands for other files: choose a new id, or say with --same-outputs why the answers are the same")
+                raise Refused(f"{name}: {now['id']} stands for other files: choose a new id, or say with --same-outputs why the outputs are the same")
             history.append(new | {"same_outputs": same_outputs})
         manifest["entries"][name] = now
         updated.append(name)
@@ -150,13 +153,13 @@ def main(given: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.lint.manifest", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("entries", nargs="*", help="entries to record (default: all)")
     parser.add_argument("--write", action="store_true", help="record instead of checking")
-    parser.add_argument("--same-outputs", default="", metavar="REASON", help="why the changed files answer as before")
+    parser.add_argument("--same-outputs", default="", metavar="REASON", help="why the outputs of the changed files are the same")
     parser.add_argument("--repository", type=Path, default=REPOSITORY)
     options = parser.parse_args(given)
     if not options.write:
         if options.entries or options.same_outputs:
             parser.error("entries and --same-outputs go with --write")
-        lines = problems(options.repository)
+        lines = find_problems(options.repository)
         print("".join(f"model_repository: {line}\n" for line in lines), end="", file=sys.stderr)
         if lines:
             print(HINT, file=sys.stderr)

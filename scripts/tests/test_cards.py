@@ -1,4 +1,4 @@
-"""Every entry has a card that says what it was made of, under which licences, and what follows for its weights."""
+"""Every entry has a card with its data, their licences and the licence of its weights."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scripts.lint import manifest
 
 REPOSITORY = ROOT / "model_repository"
 POINTERS = {"latent_decoder": "latent_encoder", "latent_decoder_beam": "latent_encoder"}
-"""Entries whose card is another's."""
+"""Entries whose card refers to that of another entry."""
 EXPORTED = ("latent_encoder", "masked")
-"""Entries whose export writes sections of the card (scripts/train/card.py)."""
+"""Entries with generated sections in their card (scripts/train/card.py)."""
 
 
 @pytest.mark.parametrize("entry", sorted(manifest.load(REPOSITORY)["entries"]))

@@ -58,11 +58,11 @@ def pins(path: str) -> set[str]:
 
 
 OLDEST_TRITON = (26, 6)
-"""The first release without a hole that the vendor has published (orchestrator/SECURITY.md)."""
+"""The first release without a published vulnerability (orchestrator/SECURITY.md)."""
 
 
-def test_no_triton_with_published_holes_is_a_default() -> None:
-    """Tags of the vendor's image in the whole tree; the local Triton has none, and no newer release to be upgraded to."""
+def test_no_default_triton_has_published_vulnerabilities() -> None:
+    """Every tag of the vendor's image in the tree is new enough. The local Triton is no image and has no newer release."""
     tracked = subprocess.run(["git", "grep", "-IhoE", r"\b[0-9]{2}\.[0-9]{2}(-[a-z-]+)?-py3\b"], cwd=ROOT, capture_output=True, text=True, check=True)
     found = {tuple(map(int, tag.split("-")[0].split("."))) for tag in tracked.stdout.split()}
     assert found and min(found) >= OLDEST_TRITON, found
@@ -83,7 +83,7 @@ def test_values_are_those_of_the_schema() -> None:
 
 
 def test_helm_test_asks_what_the_program_answers(stack) -> None:
-    """The commands of the chart's test pod, each an API's, as they stand in its template."""
+    """The program answers each command of the chart's test pod, as its template has them."""
     template = (DEPLOY / "chart/templates/tests/ask.yaml").read_text()
     commands = {api: re.findall(r'"([^"]*)"', words) for api, words in re.findall(r'^  "(\w+)" \(list ((?:"[^"]*" ?)+)\)', template, re.MULTILINE)}
     assert commands.keys() == set(APIS)
@@ -92,11 +92,11 @@ def test_helm_test_asks_what_the_program_answers(stack) -> None:
         assert done.returncode == 0 and done.stdout.strip(), f"{api}: {done.stderr}"
 
 
-def test_trials_that_the_security_page_names_exist() -> None:
-    """Each hole of the local Triton has a row, and each row the tests that tried it."""
+def test_tests_that_the_security_page_names_exist() -> None:
+    """The table has a row for each known CVE, and the tests that its rows name exist."""
     page = (ROOT / "orchestrator/SECURITY.md").read_text().partition("\n## Triton\n")[2].partition("\n## ")[0]
-    for hole in ("2025-23310", "2025-23311", "2025-23316", "2025-23319", "2025-23320", "2025-23334"):
-        assert hole in page, hole
+    for cve in ("2025-23310", "2025-23311", "2025-23316", "2025-23319", "2025-23320", "2025-23334"):
+        assert cve in page, cve
     there = "\n".join(path.read_text() for path in (ROOT / "scripts/tests").rglob("test_*.py"))
     for name in re.findall(r"`(test_\w+)`", page):
         assert f"def {name}(" in there, name

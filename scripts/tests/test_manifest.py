@@ -1,4 +1,4 @@
-"""The manifest of the model repository: no id stands for two answers."""
+"""The manifest of the model repository: no id stands for two different outputs."""
 
 from __future__ import annotations
 
@@ -25,59 +25,59 @@ def repository(tmp_path: Path) -> Path:
     for name, model_id in (("encoder", "house/latent-v1"), ("decoder", "house/latent-v1"), ("reader", "house/reader-v1")):
         entry(tmp_path, name, model_id)
     assert manifest.record(tmp_path, []) == ["decoder", "encoder", "reader"]
-    assert manifest.problems(tmp_path) == []
+    assert manifest.find_problems(tmp_path) == []
     return tmp_path
 
 
-def test_the_repository_of_this_checkout_is_what_its_manifest_says() -> None:
-    assert manifest.problems(manifest.REPOSITORY) == []
+def test_the_manifest_of_this_checkout_is_up_to_date() -> None:
+    assert manifest.find_problems(manifest.REPOSITORY) == []
 
 
 def test_changed_bytes_with_the_old_id_fail(repository: Path, capsys: pytest.CaptureFixture) -> None:
     entry(repository, "reader", "house/reader-v1", b"other weights")
-    assert manifest.problems(repository) == ["reader: changed: 1/model.onnx, and the id is still house/reader-v1"]
+    assert manifest.find_problems(repository) == ["reader: changed: 1/model.onnx; the id is still house/reader-v1"]
     assert manifest.main(["--repository", str(repository)]) == 1
     assert "reader: changed: 1/model.onnx" in capsys.readouterr().err
     with pytest.raises(manifest.Refused, match="house/reader-v1 stands for other files"):
         manifest.record(repository, [])
 
 
-@pytest.mark.parametrize(("path", "said"), [
+@pytest.mark.parametrize(("path", "problem"), [
     ("reader/1/model.py", "new: 1/model.py"), ("reader/vocab.txt", "new: vocab.txt"), ("other/config.pbtxt", "other: config.pbtxt has no parameter model_id")])
-def test_a_file_that_is_not_in_the_manifest_fails(repository: Path, path: str, said: str) -> None:
+def test_a_file_that_is_not_in_the_manifest_fails(repository: Path, path: str, problem: str) -> None:
     (repository / path).parent.mkdir(exist_ok=True)
     (repository / path).write_text("x")
-    lines = manifest.problems(repository)
-    assert len(lines) == 1 and said in lines[0]
+    lines = manifest.find_problems(repository)
+    assert len(lines) == 1 and problem in lines[0]
 
 
 def test_a_missing_file_and_a_missing_entry_fail(repository: Path) -> None:
     (repository / "reader" / "1" / "model.onnx").unlink()
     (repository / "encoder" / "config.pbtxt").unlink()
-    assert manifest.problems(repository) == ["encoder: the manifest has an entry that the repository has not",
-                                             "reader: missing: 1/model.onnx, and the id is still house/reader-v1"]
+    assert manifest.find_problems(repository) == ["encoder: in the manifest, but not in the repository",
+                                             "reader: missing: 1/model.onnx; the id is still house/reader-v1"]
 
 
-def test_pages_and_caches_decide_no_output(repository: Path) -> None:
+def test_pages_and_caches_need_no_record(repository: Path) -> None:
     (repository / "reader" / "CARD.md").write_text("# A card")
     (repository / "reader" / "1" / "__pycache__").mkdir()
     (repository / "reader" / "1" / "__pycache__" / "model.pyc").write_bytes(b"x")
-    assert manifest.problems(repository) == []
+    assert manifest.find_problems(repository) == []
 
 
-def test_a_new_id_is_recorded_and_the_old_one_is_never_taken_again(repository: Path) -> None:
+def test_a_new_id_is_recorded_and_the_old_one_is_never_reused(repository: Path) -> None:
     entry(repository, "reader", "house/reader-v2", b"other weights")
-    assert manifest.problems(repository) == ["reader: its id is house/reader-v2, in the manifest house/reader-v1",
-                                             "reader: these files are not what house/reader-v2 stands for"]
+    assert manifest.find_problems(repository) == ["reader: its id is house/reader-v2, in the manifest house/reader-v1",
+                                             "reader: these are not the files recorded for house/reader-v2"]
     assert manifest.main(["--write", "--repository", str(repository)]) == 0
-    assert manifest.problems(repository) == []
+    assert manifest.find_problems(repository) == []
     entry(repository, "reader", "house/reader-v1", b"third weights")
     for reason in ("", "they are not"):
-        with pytest.raises(manifest.Refused, match="no longer served"):
+        with pytest.raises(manifest.Refused, match="is retired"):
             manifest.record(repository, ["reader"], reason)
-    entry(repository, "reader", "house/reader-v1")  # the very files that it stood for
+    entry(repository, "reader", "house/reader-v1")  # the files recorded for it
     assert manifest.record(repository, ["reader"]) == ["reader"]
-    assert manifest.problems(repository) == []
+    assert manifest.find_problems(repository) == []
 
 
 def test_an_id_of_another_model_is_refused(repository: Path) -> None:
@@ -89,7 +89,7 @@ def test_an_id_of_another_model_is_refused(repository: Path) -> None:
 def test_equal_outputs_keep_the_id_if_the_reason_is_recorded(repository: Path) -> None:
     entry(repository, "reader", "house/reader-v1", b"the same numbers, stored otherwise")
     assert manifest.record(repository, ["reader"], "stored otherwise") == ["reader"]
-    assert manifest.problems(repository) == []
+    assert manifest.find_problems(repository) == []
     assert [r.get("same_outputs") for r in manifest.load(repository)["ids"]["house/reader-v1"]["reader"]] == [None, "stored otherwise"]
 
 
@@ -98,25 +98,25 @@ def test_a_manifest_edited_by_hand_fails(repository: Path) -> None:
     edited = manifest.load(repository)
     edited["entries"]["reader"]["files"] = manifest.hashes(repository / "reader")
     (repository / manifest.NAME).write_text(json.dumps(edited))
-    assert manifest.problems(repository) == ["reader: these files are not what house/reader-v1 stands for"]
+    assert manifest.find_problems(repository) == ["reader: these are not the files recorded for house/reader-v1"]
 
 
-def test_an_id_that_stood_for_two_answers_cannot_be_served(repository: Path) -> None:
+def test_an_id_with_two_outputs_cannot_be_served(repository: Path) -> None:
     edited = manifest.load(repository)
     edited["ids"]["house/reader-v1"]["reader"].insert(0, {"digest": "0" * 64})
     (repository / manifest.NAME).write_text(json.dumps(edited))
-    assert manifest.problems(repository) == ["reader: house/reader-v1 has stood for 2 sets of files that answer differently"]
+    assert manifest.find_problems(repository) == ["reader: house/reader-v1 has had 2 different outputs"]
 
 
 def test_models_that_git_does_not_track_are_left_out_unless_named(repository: Path) -> None:
     for command in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *command], cwd=repository, check=True)
     entry(repository, "imported", "operator/model-v1")
-    assert manifest.problems(repository) == []
+    assert manifest.find_problems(repository) == []
     assert manifest.record(repository, []) == []
     assert manifest.record(repository, ["imported"]) == ["imported"]
     entry(repository, "imported", "operator/model-v1", b"other weights")
-    assert manifest.problems(repository) == ["imported: changed: 1/model.onnx, and the id is still operator/model-v1"]
+    assert manifest.find_problems(repository) == ["imported: changed: 1/model.onnx; the id is still operator/model-v1"]
     entry(repository, "added", "house/added-v1")
     subprocess.run(["git", "add", "added"], cwd=repository, check=True)
-    assert "added: not in the manifest" in manifest.problems(repository)
+    assert "added: not in the manifest" in manifest.find_problems(repository)

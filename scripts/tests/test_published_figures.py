@@ -1,4 +1,4 @@
-"""The models that ship reach figures of their cards, on small samples that are committed: these fail where weights and cards part."""
+"""The shipped models reach the figures of their cards on small committed samples; fails if weights and cards no longer agree."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ READER = ROOT / "model_repository/molecule_reader/1"
 
 
 def lower_bound(share: float, count: int) -> float:
-    """The lower end of Wilson's 95 % interval: a sample of this size seldom falls below it if the share is the published one."""
+    """The lower end of Wilson's 95 % interval: if the true share is the published one, a sample of this size seldom falls below it."""
     z = 1.96
     centre, spread = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     return (centre - spread) / (1 + z * z / count)
 
 
 def test_molecules_come_back_as_the_card_says(stack) -> None:
-    """Of the molecules of encode.tsv, all of ZINC250k's validation part, at least the lower bound around the card's figure."""
+    """The share of encode.tsv's molecules (ZINC250k validation) that come back reaches the lower bound for the card's figure."""
     card = (ROOT / "model_repository/latent_encoder/CARD.md").read_text()
     published = float(re.search(r"^\| zinc \| [\d,]+ \| ([\d.]+)% \|", card, re.MULTILINE)[1]) / 100
     smiles = [line.partition("\t")[0] for line in (ROOT / "chem/safe/testdata/encode.tsv").read_text().splitlines()[1:]]
@@ -34,7 +34,7 @@ def test_molecules_come_back_as_the_card_says(stack) -> None:
 
 
 def test_the_held_out_wordings_are_understood_as_published() -> None:
-    """The served network with the served code, in Triton's environment; another processor may turn one wording."""
+    """With the served network and code, in Triton's environment; on another processor one wording may differ."""
     python = ROOT / ".venv-triton/bin/python3"
     assert python.exists(), "scripts/triton/serve.py --prepare makes Triton's environment"
     run = subprocess.run([python, "-m", "scripts.train.phrases.measure"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""Our own Python that Triton runs, under the Pythons and NumPys that it meets: here 3.11 with NumPy 1.26, in the image 3.12.
+"""Our Python code inside Triton, under every Python and NumPy that runs it: here 3.11 with NumPy 1.26, in the image 3.12.
 
 Its backend for ONNX models, the reader of drawings and an oracle answer the same under all of them, without Triton; and a real Triton
 serves them with Python 3.12 and the packages that the image installs. Python 3.12 is looked up by the Makefile and may be missing.
@@ -32,7 +32,7 @@ ENVIRONMENTS = {
     "image": (IMAGE, []),
     "image, NumPy 2": (IMAGE, [ROOT / ".venv-python312/numpy2"]),
 }
-"""The interpreter, and folders of packages before its own."""
+"""By environment: the interpreter, and folders of packages that come before its own."""
 
 MISSING = "no Python 3.12 was found when the Makefile looked for one"
 
@@ -40,7 +40,7 @@ SYSTEM = {
     "ld-linux-x86-64", "libc", "libm", "libdl", "libpthread", "librt", "libutil", "libgcc_s", "libstdc++",
     "libcrypto", "libssl", "libffi", "libsqlite3", "libz", "libexpat", "libbz2", "liblzma", "libuuid",
 }
-"""Libraries that are wherever Python is: glibc, GCC's, and those of Python's standard library."""
+"""Libraries that every Python brings or needs: glibc, GCC's, and those of the standard library."""
 
 MOLECULES = ("CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "C[C@H](N)C(=O)O", "OB(O)c1ccc(F)cc1", "O=[N+]([O-])c1ccccc1")
 QUESTIONS = ("Which molecule is this?", "How many rings does it have, and what does it weigh?", "Is it a carboxylic acid? Answer in JSON.")
@@ -51,7 +51,7 @@ def text(*values: str) -> dict:
 
 
 def drawing(smiles: str) -> str:
-    """A drawing as the contract of the vLLM backend wants it: a PNG in base64."""
+    """A drawing in the form of the vLLM backend: a PNG in base64."""
     drawer = rdMolDraw2D.MolDraw2DCairo(300, 300)
     drawer.DrawMolecule(Chem.MolFromSmiles(smiles))
     drawer.FinishDrawing()
@@ -59,7 +59,7 @@ def drawing(smiles: str) -> str:
 
 
 def reader() -> dict:
-    """Each question about each drawing, one about two of them, a schema to fill, phrasings drawn at random, and a picture that is none."""
+    """Every question about every drawing, one about two drawings, a JSON schema, randomly worded answers, and bytes that are no picture."""
     def ask_about(question: str, *pictures: str, **more: dict) -> dict:
         marks = "\n".join(["<|image|>"] * len(pictures))
         return {"text_input": text(f"<|user|>{marks}\n{question}<|end|><|assistant|>"),
@@ -107,7 +107,7 @@ def oracle() -> dict:
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory):
-    """What the tasks come to in an environment, as scripts/tests/pythons/stub.py prints it."""
+    """Runs the tasks in an environment and returns what scripts/tests/pythons/stub.py prints."""
     tasks = json.dumps([reader(), backend(tmp_path_factory.mktemp("models")), oracle()])
 
     @cache
@@ -142,7 +142,7 @@ def test_answers_do_not_depend_on_python_or_numpy(ask, environment: str) -> None
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_packages_bring_their_libraries(ask, environment: str) -> None:
-    """Nothing of this machine that the image may lack, such as the libraries of X that drawing programs like to ask for."""
+    """The packages use no library of this machine that the image may lack, such as those of X."""
     assert set(ask(environment)["libraries"]) <= SYSTEM
 
 
@@ -155,7 +155,7 @@ def test_python_finds_the_packages_as_in_the_image() -> None:
 
 @pytest.fixture
 def image_triton(monkeypatch, tmp_path):
-    """The local tritonserver with the models of this checkout, its Python processes those of the image: Python 3.12 and its packages."""
+    """The local tritonserver with the models of this checkout, whose Python processes have the image's Python 3.12 and packages."""
     if not IMAGE.exists():
         pytest.skip(MISSING)
     monkeypatch.syspath_prepend(ROOT / "scripts/triton")
@@ -211,7 +211,7 @@ def test_a_real_triton_serves_every_api_with_the_python_of_the_image(image_trito
 
 
 def is_stub(process: Path, shared_memory: str) -> bool:
-    """Whether a process is a stub of the server with that shared memory."""
+    """Whether a process is a Python backend stub that uses that shared memory region."""
     try:
         return (process / "comm").read_text().startswith("triton_python_b") and shared_memory in (process / "cmdline").read_text()
     except OSError:

@@ -16,8 +16,8 @@ TESTDATA = Path(__file__).parent / "testdata"
 REFERENCE = {m: json.loads((TESTDATA / f"{file}.json").read_text())["cases"] for m, file in zip(MODELS, ("minilm", "minilm_qa"))}
 PAIRS = json.loads((TESTDATA / "minilm_rank_qa.json").read_text())["cases"]
 LOGIT_ERROR = 2e-4
-"""How far a logit may be from the reference, which has four decimals (5e-5): sums in another order change it by at most 1e-4
-(export.py refuses more), and int8 storage changes nothing, as the reference has the stored weights. Measured: 3e-5."""
+"""Tolerance of a logit: 5e-5 for the reference's four decimals, and 1e-4 for another order of summation (export.py allows no more). int8
+storage adds nothing, as the reference has the stored weights. Measured: 3e-5."""
 
 
 def inputs(rows: list[list[int]], firsts: list[int] | None = None) -> list[grpc.InferInput]:

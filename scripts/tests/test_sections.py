@@ -1,4 +1,4 @@
-"""Programs write their sections of a page; what is written by hand stays."""
+"""Programs write their sections of a page and leave the text around them alone."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def delay(client, model: str) -> int:
 
 
 def largest_batch(client, model: str, requests: int = 24) -> int:
-    """The largest batch Triton ever made of requests, after sending some at once; 0 where it has not counted one yet, which it does after the answer."""
+    """The largest batch Triton ever made of requests, after sending some at once; 0 if it has counted none yet: Triton counts after it answers."""
     at_once(*[lambda: ask(client, model, 1)] * requests)
     return max((batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats), default=0)
 
@@ -98,7 +98,7 @@ def test_only_this_machine_reaches_the_local_server(triton, tmp_path):
     assert PAGE not in server.output()
 
 
-def test_ports_that_others_reach_are_warned_of(triton, tmp_path):
+def test_a_host_that_others_reach_gives_a_warning(triton, tmp_path):
     server = triton(tmp_path, RETORT_TRITON_HOST="0.0.0.0")
     found = listening_ports(server.processes())
     assert len(found) == 3 and all(address.is_unspecified for address in found.values()), found
@@ -107,7 +107,7 @@ def test_ports_that_others_reach_are_warned_of(triton, tmp_path):
 
 
 def test_clients_have_no_shared_memory_logs_or_traces(triton, tmp_path):
-    """Over gRPC and HTTP: the way to the holes of the Python backend's shared memory, closed as newer releases close it by default."""
+    """Over gRPC and HTTP: vulnerabilities of the Python backend need shared memory, which newer releases disable by default."""
     server = triton(tmp_path)
     for call in (server.client.get_system_shared_memory_status, server.client.get_trace_settings, server.client.get_log_settings,
                  lambda: server.client.register_system_shared_memory("region", "/retort-triton-region", 64)):
@@ -127,8 +127,8 @@ class TritonPythonModel:
 """
 
 
-def test_pages_of_a_browser_load_no_models(triton, tmp_path):
-    """A page may post text to any address of its reader's machine without being asked; a key it does not know."""
+def test_web_pages_cannot_load_models(triton, tmp_path):
+    """A web page may post text to any port of its reader's machine, but it does not know the key."""
     (tmp_path / "models").mkdir()
     server = triton(tmp_path / "models", control="explicit", RETORT_TRITON_CONTROL_KEY="the operator's")
     config = {"backend": "python", "input": [{"name": "a", "data_type": "TYPE_FP32", "dims": [1]}],
@@ -141,7 +141,7 @@ def test_pages_of_a_browser_load_no_models(triton, tmp_path):
         assert requests.post(f"{url}/load", data=body, headers=headers, timeout=PATIENCE).status_code == 403
     assert requests.post(f"{url}/unload", headers=page, timeout=PATIENCE).status_code == 403
     assert not (tmp_path / "planted").exists()
-    # What is kept out would have run: an operator's request does.
+    # The refused load was one that works: with the key, it runs.
     assert requests.post(f"{url}/load", data=body, headers={"X-Retort-Control": "the operator's"}, timeout=PATIENCE).status_code == 200
     assert (tmp_path / "planted").exists()
 

@@ -1,7 +1,7 @@
-"""CARD.md: sections that an export writes out of what its run noted, and an author's own words around them, which it never touches.
+"""The generated sections of a CARD.md: facts that the program knows (sizes, data files, samples, machine, figures).
 
-A section holds facts that a program knows: sizes, data files, samples, machine, figures. What it cannot know (sources and licences of the
-data, the licence of the weights, limits) is the author's to write; a new card says "not stated" there.
+Sources and licences of the data, the licence of the weights and limits are for the author to write around them; a new card says
+"not stated" there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Not stated.
 
 
 def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: str) -> None:
-    """Writes the sections of a card; a page that does not exist becomes a new card. training: what a report keeps of a checkpoint."""
+    """Writes the sections of a card, or a new card if there is none. training: the state of the checkpoint, from the report's figures.json."""
     if not page.exists():
         empty = {name.removeprefix("card-"): "".join(sections.marks(name)) for name in SECTIONS}
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -45,13 +45,13 @@ def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: 
 def data_table(origin: dict[str, Any]) -> str:
     """The table of the data files."""
     if not origin["data"]:
-        return "Which files the run read was not recorded."
+        return "The data files of the run were not recorded."
     rows = [f"| `{name}` | {file['rows']:,} | `{file['sha256']}` |" for name, file in origin["data"].items()]
     return "\n".join(["| file | rows | SHA-256 |", "| --- | ---: | --- |", *rows])
 
 
 def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
-    """How much, how long, on what and by which commands."""
+    """Samples, steps, time, machines and commands of the training."""
     options = training["options"]
     state = "its learning rate had fallen to the end" if training["falling"] else "an early state, before the learning rate fell"
     machines = "; ".join(origin["machines"]) or "a machine that was not recorded"

@@ -50,7 +50,7 @@ class Entry:
         return "\n".join(lines) + "\n"
 
     def write(self, repository: Path, files: dict[str, str]) -> Path:
-        """Writes config.pbtxt and the text files; returns where the graph goes."""
+        """Writes config.pbtxt and the text files; returns the path for the graph."""
         folder = repository / self.name
         (folder / "1").mkdir(parents=True, exist_ok=True)
         for name, text in {"config.pbtxt": self.config(), **files}.items():
@@ -69,16 +69,16 @@ def created(run: Path) -> str:
 
 
 def check_new(model_id: str | None, repository: Path) -> None:
-    """Ends the program unless the id is given and the repository's manifest has never had it: other outputs, another id."""
+    """Ends the program if the id is missing or the repository's manifest has it already: new outputs need a new id."""
     if not model_id:
-        raise SystemExit("export: --id is needed: the public id of what is written")
+        raise SystemExit("export: --id is needed: the public id of the exported model")
     if model_id in manifest.load(repository)["ids"]:
         raise SystemExit(f"export: {model_id} stands for other files (manifest.json): choose a new id")
 
 
 def set_id(config: Path, model_id: str) -> None:
-    """Puts an id into config.pbtxt."""
+    """Replaces the model_id in config.pbtxt."""
     text, count = manifest.ID.subn(lambda m: m[0].replace(f'"{m[1]}"', f'"{model_id}"'), config.read_text())
     if count != 1:
-        raise SystemExit(f"export: {config} has {count} parameters model_id")
+        raise SystemExit(f"export: {config} needs one parameter model_id, and has {count}")
     config.write_text(text)

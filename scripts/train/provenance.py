@@ -1,8 +1,8 @@
-"""What a run was made of, for the card that its export writes: <run>/provenance.json.
+"""The provenance of a run, in <run>/provenance.json, for the card that its export writes.
 
 commands   every command line that trained it
 machines   every machine that it ran on
-data       by file of the data folder its SHA-256 and its rows (lines, of a .gz file those inside)
+data       by file of the data folder: its SHA-256, and its rows (lines; of a .gz file, those of its contents)
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ NAME = "provenance.json"
 
 
 def note(options: Options, files: Iterable[str], command: list[str] | None = None) -> None:
-    """Adds this call: its command line, the machine, and files of the data folder by name. ValueError: a file is not the one that
-    an earlier call of this run has read."""
+    """Adds the command line, the machine and files of the data folder to the run's provenance.
+
+    ValueError: a file has changed since an earlier call for the same run.
+    """
     record = read(options.folder)
     for name in files:
         found = describe_file(Path(options.data) / name)
@@ -40,31 +42,31 @@ def note(options: Options, files: Iterable[str], command: list[str] | None = Non
 
 
 def read(run: Path) -> dict[str, Any]:
-    """What was noted of a run; empty lists where nothing was."""
+    """The provenance of a run; empty if none was recorded."""
     file = run / NAME
     return json.loads(file.read_text()) if file.exists() else {"commands": [], "machines": [], "data": {}}
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """SHA-256 and rows of a file."""
-    held = file.read_bytes()
-    text = gzip.decompress(held) if file.suffix == ".gz" else held
-    return {"sha256": hashlib.sha256(held).hexdigest(), "rows": len(text.splitlines())}
+    """The SHA-256 and the number of rows of a file."""
+    content = file.read_bytes()
+    text = gzip.decompress(content) if file.suffix == ".gz" else content
+    return {"sha256": hashlib.sha256(content).hexdigest(), "rows": len(text.splitlines())}
 
 
 def format_command(command: list[str], options: Options) -> str:
-    """A command line as a card shows it: DATA for the data folder, and of other absolute paths the last part."""
-    def shown(word: str) -> str:
+    """A command line as a card shows it: DATA for the data folder, and only the last part of other absolute paths."""
+    def shorten(word: str) -> str:
         flag, sign, value = word.rpartition("=")
         if value == options.data:
             return flag + sign + "DATA"
         return flag + sign + Path(value).name if value.startswith("/") else word
 
-    return shlex.join(["python", *map(shown, command)])
+    return shlex.join(["python", *map(shorten, command)])
 
 
 def machine(options: Options) -> str:
-    """The device, the threads and the versions that a training ran with."""
+    """The device, threads and versions of a training."""
     device = options.torch_device()
     if device.type == "cuda":
         place = torch.cuda.get_device_name(device)
@@ -75,7 +77,7 @@ def machine(options: Options) -> str:
 
 
 def processor() -> str:
-    """The processor's name where the system tells it."""
+    """The processor's name, or its architecture if the system does not name it."""
     info = Path("/proc/cpuinfo")
     names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
     return names[0] if names else platform.processor() or platform.machine()

@@ -11,7 +11,7 @@ the configuration (as GET /v2/models/<model>/config shows it), objects member by
 file wins over its backend's, the environment over both. A load without a configuration, or a restart, brings back what the model's files say.
 
 environment:
-  RETORT_TRITON_CONTROL_KEY  the key that the local Triton was started with; others need none
+  RETORT_TRITON_CONTROL_KEY  the key with which the local Triton was started; other Tritons need none
   RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS  (or NIM_TRITON_...)
                             replaces the delay of every model that batches
   RETORT_TRITON_INSTANCES   instances of every onnxruntime model

@@ -20,12 +20,12 @@ against hashes, into .venv-triton/ of the checkout. A second start takes seconds
 environment:
   RETORT_TRITON_GRPC_PORT, RETORT_TRITON_HTTP_PORT, RETORT_TRITON_METRICS_PORT
                                   8701, 8700, 8702; 0 takes a free one
-  RETORT_TRITON_HOST              address to listen on, 127.0.0.1; any other is warned of: the
-                                  local release has published holes, orchestrator/SECURITY.md
+  RETORT_TRITON_HOST              address to listen on, 127.0.0.1; others give a warning: this release
+                                  has published vulnerabilities (orchestrator/SECURITY.md)
   RETORT_TRITON_REPOSITORY        model folder, model_repository/ of the checkout
-  RETORT_TRITON_CONTROL_KEY       what requests that load, unload or list models over HTTP bring in
-                                  the header X-Retort-Control; unset, only the launcher makes such
-                                  requests. gRPC asks for no key
+  RETORT_TRITON_CONTROL_KEY       key that requests to load, unload or list models over HTTP need in
+                                  the header X-Retort-Control; if unset, only the launcher can make
+                                  them. gRPC needs no key
   RETORT_TRITON_MODEL_CONTROL     watch (default): the launcher follows the files, and
                                   load/unload over the API work too; explicit: only the
                                   API; poll: Triton itself follows the files and refuses the API
@@ -121,15 +121,15 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
     ports = {name: port or next(free) for name, port in ports.items()}
     host = os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1"
     if not is_loopback(host):
-        say(f"WARNING: RETORT_TRITON_HOST={host}: other machines reach this Triton, which asks for no key. Release 24.10, the last one without a "
-            "container, has published holes that run code of whoever reaches it: orchestrator/SECURITY.md#triton")
+        say(f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which asks for no key. Release 24.10 has published vulnerabilities "
+            "through which whoever reaches it runs code: orchestrator/SECURITY.md#triton")
     return Options(folder, host, ports["grpc"], ports["http"], ports["metrics"],
                    control="poll" if control == "poll" else "explicit", verbose=args.verbose,
                    control_key=os.environ.get("RETORT_TRITON_CONTROL_KEY") or secrets.token_hex(16))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on an address. A name that is no address may mean any."""
+    """Whether only this machine reaches what listens on host. Of names only localhost counts: others may resolve to any address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

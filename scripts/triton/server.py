@@ -26,12 +26,12 @@ NOISE = re.compile(r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|U
 # Looked up before any fork: a child of a process with threads must not load libraries.
 LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 
-# What no client may ask for: shared memory is the way to published holes of this release, and newer ones have it off by default;
-# traces and logs are the operator's.
+# APIs that no client may use. Published attacks on this release need shared memory, which newer ones disable by default; traces and logs
+# are the operator's.
 RESTRICTED = "shared-memory,trace,logging"
 
-# The header with the key that a request to load or unload a model over HTTP has to bring: any page in a browser of this machine may post
-# there, and a load may bring code.
+# The header whose key a request over HTTP needs to load, unload or list models: any web page in a browser on this machine may post there,
+# and a load may bring code.
 CONTROL_HEADER = "X-Retort-Control"
 
 # How long a stopping server may finish its requests before it is killed, in seconds.

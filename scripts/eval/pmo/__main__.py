@@ -11,7 +11,7 @@ from the best of these. Reported: the area under the curve of the mean of the be
 molecule that it was asked for, and those of the model's file are what is measured. Calls beyond the limit are cut off. --form composed
 has the gateway compute the tasks that its built-in terms can say; its own lists (evaluated) are measured.
 
---write puts the table into its section of EVALUATION.md beside this file, if all tasks were measured.
+--write writes the table into its section of EVALUATION.md beside this file; it needs all tasks, --calls 10000 and at least --seeds 3.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def main(arguments: list[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     if args.write:
         if set(args.tasks.split(",")) != set(oracles.TASKS) or args.calls != 10_000 or args.seeds < 3:
-            parser.error("--write needs all tasks, 10,000 calls and 3 seeds at least")
+            parser.error("--write needs all tasks, --calls 10000 and at least --seeds 3")
         sections.check(args.page, SECTION)
     if "RETORT_TEST_TRITON_REPOSITORY" not in os.environ:
         parser.error("run it below scripts/triton/serve.py --scratch --, as make eval-pmo does")

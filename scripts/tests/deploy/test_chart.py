@@ -121,7 +121,7 @@ def test_triton_is_reached_by_the_gateway_alone() -> None:
 
 
 def test_the_gateway_listens_to_the_network_of_its_pod() -> None:
-    """Whatever the program's own default is: probes and the Service come from outside the pod."""
+    """Probes and the Service reach the gateway from outside its pod."""
     spec = one(rendered("defaults"), "Deployment", "retort")["spec"]["template"]["spec"]
     assert {"name": "RETORT_HOST", "value": "0.0.0.0"} in spec["containers"][0]["env"]
     assert "RETORT_HOST=0.0.0.0" in (ROOT / "scripts/deploy/Dockerfile").read_text()
@@ -155,7 +155,7 @@ def test_alerts_are_those_of_the_file() -> None:
     assert rule["spec"] == yaml.safe_load((CHART / "files/rules.yaml").read_text())
 
 
-def test_dashboard_and_alerts_are_what_their_sources_make() -> None:
+def test_dashboard_and_alerts_are_up_to_date() -> None:
     done = run(PYTHON_TOOLS / "python", ROOT / "scripts/deploy/boards/make.py", "--check")
     assert done.returncode == 0, done.stderr
 
@@ -194,7 +194,7 @@ def test_the_default_images_are_those_of_the_dockerfile() -> None:
 
 @pytest.fixture
 def notes(tmp_path: Path):
-    """What helm tells whoever installs the chart with some values: as helm shows notes to a cluster only, a copy of the chart shows them as a document."""
+    """Renders NOTES.txt with some values. `helm template` leaves the notes out, so a copy of the chart has them as a template."""
     chart = tmp_path / "chart"
     shutil.copytree(CHART, chart)
     (chart / "templates/NOTES.txt").rename(chart / "NOTES.txt")
@@ -224,6 +224,6 @@ def test_the_notes_warn_of_the_vendors_own_image(notes, repository: str) -> None
     assert "WARNING" in text and "the chat API has no model" in text, text
 
 
-def test_every_api_is_asked_by_helm_test() -> None:
+def test_helm_test_covers_every_api() -> None:
     (pod,) = [d for d in rendered("defaults") if d["kind"] == "Pod"]
     assert {container["name"] for container in pod["spec"]["containers"]} == set(APIS)

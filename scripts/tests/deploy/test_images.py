@@ -1,4 +1,4 @@
-"""The images: their Dockerfile, the Python packages that they install, the composition that runs them."""
+"""The images: their Dockerfile, the Python packages that they install, and compose.yaml."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ def run(*command: object, seconds: float = PATIENCE, folder: Path = ROOT, **vari
 
 
 def resolve(requirements: Path, python: str, glibc: int, folder: Path, machine: str = "x86_64", *more: str) -> subprocess.CompletedProcess:
-    """What pip would install, by the index's metadata alone: every pin has a wheel for that Python and platform, or it is an error."""
+    """Resolves requirements from the index's metadata alone; fails if a pin has no wheel for that Python and platform."""
     return run(TOOLS / "uv", "pip", "install", "--dry-run", "--python", TOOLS / "python", "--target", folder,
                "--no-deps", "--require-hashes", "--only-binary", ":all:", "--python-version", python,
                "--python-platform", f"{machine}-manylinux_2_{glibc}", *more, "-r", requirements, UV_NO_CONFIG="1")
 
 
 def download(requirements: Path, python: str, glibc: int, folder: Path) -> subprocess.CompletedProcess:
-    """As the image does, but into a folder: pip compares the hashes too."""
+    """Downloads requirements with the options of the Dockerfile; pip compares the hashes too."""
     platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in range(glibc, 16, -1)] + ["--platform=manylinux2014_x86_64"]
     return run(TOOLS / "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary", ":all:",
                "--implementation", "cp", "--python-version", python, *platforms, "--dest", folder, "-r", requirements, seconds=SLOW)
 
 
 def lock_files() -> dict[str, dict]:
-    """The locked files by their paths: the Pythons and the glibc that each is for, and options of its installation."""
+    """By path of a lock file: the Pythons and the glibc that it is for, and further options of its installation."""
     tracked = subprocess.run(["git", "ls-files", "*requirements*.txt"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     files: dict[str, dict] = {path: {"pythons": ("3.11", "3.12"), "glibc": DEBIAN_GLIBC} for path in tracked}
     files["scripts/deploy/triton-requirements.txt"] = {"pythons": (TRITON_PYTHON,), "glibc": TRITON_GLIBC}
-    # llama-stack-client asks for 3.12 but runs on 3.11: installed with --ignore-requires-python, which uv has not.
+    # llama-stack-client requires 3.12 but runs on 3.11: pip installs it with --ignore-requires-python, which uv lacks.
     files["scripts/tests/requirements-newest.txt"]["pythons"] = ("3.12",)
-    # Built where it is installed: its wheels ask for a newer glibc than Debian 12 has.
+    # Built from source: its wheels need a newer glibc than Debian 12 has.
     files["scripts/train/vision/requirements.txt"]["more"] = ("--no-binary", "chython")
     return files
 
@@ -67,7 +67,7 @@ def test_requirements_have_wheels_for_their_pythons(path: str, tmp_path: Path) -
 
 
 def test_the_image_can_install_its_packages(tmp_path: Path) -> None:
-    """Each pin of the image for Triton is there for its Python, as pip sees it, hashes compared; on ARM by the metadata."""
+    """pip finds a wheel with the locked hash for each pin of retort-triton; on ARM the metadata list one."""
     file = DEPLOY / "triton-requirements.txt"
     done = download(file, TRITON_PYTHON, TRITON_GLIBC, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -86,7 +86,7 @@ def test_pins_without_a_wheel_are_refused(what: str, python: str, tmp_path: Path
         assert done.returncode != 0, what
 
 
-def test_a_hash_that_is_another_is_refused(tmp_path: Path) -> None:
+def test_a_wrong_hash_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
     file.write_text(f"flatbuffers==25.12.19 --hash=sha256:{'0' * 64}\n")
     assert download(file, TRITON_PYTHON, TRITON_GLIBC, tmp_path).returncode != 0
@@ -100,8 +100,8 @@ def test_the_dockerfile_installs_only_what_is_locked() -> None:
     assert pips and all(re.search(r"--require-hashes .*-r \S+", command) and "==" not in command for command in pips), pips
 
 
-def test_debian_has_what_the_images_install() -> None:
-    """On the Debian that the gateway's images are made of, apt finds all of it."""
+def test_debian_has_the_packages_that_the_images_install() -> None:
+    """On Debian 12, the base of the gateway's images, apt finds every package."""
     assert "ARG DEBIAN=bookworm" in DOCKERFILE
     if "VERSION_CODENAME=bookworm" not in Path("/etc/os-release").read_text():
         pytest.skip("this is not Debian 12")
@@ -112,23 +112,23 @@ def test_debian_has_what_the_images_install() -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_the_copier_of_object_stores_is_a_release() -> None:
-    """What Docker's registry has cannot be asked here; the Go module of that version can."""
+def test_the_rclone_tag_is_a_release() -> None:
+    """Docker's registry cannot be reached here, so this looks for the Go module of that version."""
     tag = yaml.safe_load((DEPLOY / "chart/values.yaml").read_text())["models"]["objectStore"]["image"]["tag"]
     done = run("go", "list", "-m", f"github.com/rclone/rclone@v{tag}")
     assert done.returncode == 0, done.stderr
 
 
-def test_what_the_dockerfile_copies_is_in_its_context() -> None:
-    """Each source of a COPY has files of the checkout that the .dockerignore lets through."""
-    files = context()
+def test_sources_of_copy_are_in_the_build_context() -> None:
+    """Each source of a COPY matches files that .dockerignore lets through."""
+    files = build_context()
     sources = [word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]]
     assert "scripts/deploy/triton-requirements.txt" in sources
     for source in sources:
-        assert any(file == source or file.startswith(f"{source}/") for file in files), f"{source} is kept out of the build"
+        assert any(file == source or file.startswith(f"{source}/") for file in files), f"{source} is not in the build context"
 
 
-def context() -> list[str]:
+def build_context() -> list[str]:
     """The committed files that Dockerfile.dockerignore lets through; the last rule that matches a file or a folder above it counts."""
     rules = [(rule.removeprefix("!"), rule.startswith("!")) for rule in (DEPLOY / "Dockerfile.dockerignore").read_text().split()]
     files = []
@@ -139,9 +139,9 @@ def context() -> list[str]:
     return files
 
 
-def test_the_context_has_all_that_the_gateway_is_built_of(tmp_path: Path) -> None:
-    """Packages and embedded files, as Go itself looks for them; the image's Go may not fetch a newer one (GOTOOLCHAIN=local)."""
-    for file in context():
+def test_the_build_context_has_everything_the_gateway_needs(tmp_path: Path) -> None:
+    """go list finds all packages and embedded files, without fetching a newer toolchain (GOTOOLCHAIN=local)."""
+    for file in build_context():
         if not file.startswith("model_repository/"):
             target = tmp_path / file
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -153,15 +153,15 @@ def test_the_context_has_all_that_the_gateway_is_built_of(tmp_path: Path) -> Non
     assert f"ARG GO={wanted}-bookworm\n" in DOCKERFILE
 
 
-def composed(*files: str) -> dict:
-    """The composition as the Compose Specification's own parser reads it, files merged, without variables."""
+def load_compose(*files: str) -> dict:
+    """The services of the merged Compose files, as the Compose Specification's parser reads them without environment variables."""
     done = run(COMPOSE, "-format", "json", *files, folder=DEPLOY)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["services"]
 
 
-def test_the_composition_is_valid_and_builds_what_it_runs() -> None:
-    services = composed("compose.yaml")
+def test_compose_is_valid_and_builds_the_images_that_it_runs() -> None:
+    services = load_compose("compose.yaml")
     assert services.keys() == {"triton", "retort"}
     for name, service in services.items():
         assert service["read_only"] and service["cap_drop"] == ["ALL"], name
@@ -169,17 +169,17 @@ def test_the_composition_is_valid_and_builds_what_it_runs() -> None:
         assert f" AS {service['build']['target']}\n" in DOCKERFILE, name
         mounts = [volume["source"] for volume in service["volumes"] if volume["type"] == "bind"]
         assert mounts == [str(ROOT / "model_repository")], name
-    # The image with the packages of molecule_reader, else the chat API has no model.
+    # Without the packages of molecule_reader the chat API has no model.
     assert services["triton"]["build"]["target"] == "triton"
-    # No key is asked for, so only this machine reaches it by default.
+    # No key is required, so only this machine may reach it by default.
     for name, service in services.items():
         assert {port["host_ip"] for port in service["ports"]} == {"127.0.0.1"}, name
-    over = composed("compose.yaml", "compose.gpu.yaml")
+    over = load_compose("compose.yaml", "compose.gpu.yaml")
     assert over.keys() == services.keys()
     assert over["triton"]["deploy"]["resources"]["reservations"]["devices"][0]["driver"] == "nvidia"
 
 
-def test_a_wrong_composition_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_compose_file_is_refused(tmp_path: Path) -> None:
     wrong = tmp_path / "compose.yaml"
     wrong.write_text((DEPLOY / "compose.yaml").read_text().replace("cap_drop: [ALL]", "cap_drop: ALL", 1))
     done = run(COMPOSE, wrong)

@@ -13,7 +13,7 @@ UNBOUNDED = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_le
 
 
 class Recorder(grpc.GenericRpcHandler):
-    """Calls by the names of their methods, and the requests of inferences, for the length of a `with` block."""
+    """Records the names of called methods and the inference requests during a `with` block."""
 
     def __init__(self, triton: str) -> None:
         self.channel = grpc.insecure_channel(triton, UNBOUNDED)

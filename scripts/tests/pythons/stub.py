@@ -1,7 +1,7 @@
-"""Runs the code of model entries as the stub of Triton's Python backend does, without Triton: for other Pythons and NumPys.
+"""Runs the code of model entries like the stub of Triton's Python backend, but without Triton: under other Pythons and NumPys.
 
 Reads tasks from standard input and prints their answers, in JSON: see test_pythons.py. A tensor is {"type", "shape", "values"}.
-Arguments are folders of packages to be taken before all others.
+The arguments are folders of packages to search before all others.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Request:
 
 
 def utils() -> types.ModuleType:
-    """What models import as triton_python_backend_utils."""
+    """The module that models import as triton_python_backend_utils."""
     module = types.ModuleType("triton_python_backend_utils")
     module.Tensor, module.InferenceResponse, module.TritonError, module.TritonModelException = Tensor, Response, TritonError, TritonError
     module.TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
@@ -128,7 +128,7 @@ def run(task: dict) -> list[list[dict]]:
 
 
 def foreign_libraries() -> list[str]:
-    """Shared libraries in use that come neither with the packages nor with Python, by name without version."""
+    """The loaded shared libraries, without version, that belong neither to the packages nor to Python."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     paths = {Path(line.split()[-1]) for line in lines if ".so" in line.split()[-1]}
     packages = tuple(folder for folder in [*sys.path, sys.prefix, sys.base_prefix] if folder and folder != "/usr")

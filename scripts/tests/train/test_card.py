@@ -1,4 +1,4 @@
-"""Cards say what their run did: tiny runs of the latent and the masked model, trained, measured and exported. Run by `make test-train`."""
+"""Cards describe their run: tiny latent and masked models are trained, measured and exported. Run by `make test-train`."""
 
 import gzip
 import hashlib
@@ -26,8 +26,8 @@ MOLECULES = [Chem.CanonSmiles(smiles) for smiles in (
     "O=C(Nc1ccccc1)C1CCNCC1", "CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "CC(=O)Nc1ccc(O)cc1",
     "CN1CCC(CC1)NC(=O)c1ccccc1", "COc1ccccc1OCC(O)CN", "CCOC(=O)c1ccc(N)cc1", "CCN(CC)CC(=O)Nc1c(C)cccc1C", "CC(C)NCC(O)COc1cccc2ccccc12",
     "O=C(O)c1ccccc1Nc1ccccc1", "CCCC(=O)Nc1ccc(OC)cc1", "Clc1ccc(cc1)C1CCNCC1", "COc1ccc(CCN)cc1OC", "CC(=O)N1CCN(CC1)c1ccccc1", "O=S(=O)(Nc1ccccc1)c1ccccc1")]
-FALSE = ("ChEMBL", "PubChem", "shared CPU", "one thread", "retort/latent-v4", "retort/masked-v2", "Licence of these weights")
-"""What the cards of the shipped models say, and a stranger's run cannot know."""
+SHIPPED_FACTS = ("ChEMBL", "PubChem", "shared CPU", "one thread", "retort/latent-v4", "retort/masked-v2", "Licence of these weights")
+"""Facts of the shipped models, which the card of another run must not claim."""
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def masked_run(data, tmp_path, monkeypatch):
 
 
 def check(text, run, data, model_id, files):
-    """A card says what the run did, and nothing of another."""
+    """A card describes its run, and claims nothing about another."""
     state = checkpoint.load(run / "checkpoint.pt")
     assert f"# {model_id}\n" in text
     assert f"32 samples in {state['step']} steps of 8" in text and "seed 5, fp32" in text and ", 1 thread; " in text
@@ -72,12 +72,12 @@ def check(text, run, data, model_id, files):
         held = (data / name).read_bytes()
         assert f"| `{name}` | {len(MOLECULES)} | `{hashlib.sha256(held).hexdigest()}` |" in text
     assert text.count("SHA-256") == 1 and sum(line.startswith("| `") for line in text.splitlines()) == len(files)
-    assert not [words for words in FALSE if words in text]
+    assert not [words for words in SHIPPED_FACTS if words in text]
     assert "## Licence of the weights\nNot stated." in text and "Sources and licences of these files: not stated." in text
 
 
-def again(export, run, repository, page, monkeypatch):
-    """Another export writes the facts anew and leaves the author's words."""
+def export_again(export, run, repository, page, monkeypatch):
+    """A second export rewrites the generated sections and leaves the author's text."""
     page.write_text(page.read_text().replace("Not stated.", "By the author.").replace("not stated", "my own molecules, CC0"))
     state = json.loads((run / "figures.json").read_text())
     (run / "figures.json").write_text(json.dumps({**state, "training": {**state["training"], "samples": 4096}}))
@@ -86,7 +86,7 @@ def again(export, run, repository, page, monkeypatch):
     text = page.read_text()
     assert text.count("By the author.") == 2 and "my own molecules, CC0" in text
     assert "# house/second-v2" in text and "house/first" not in text and "4,096 samples" in text
-    assert "On a machine that was not recorded." in text and "Which files the run read was not recorded." in text
+    assert "On a machine that was not recorded." in text and "The data files of the run were not recorded." in text
 
 
 def test_the_latent_card(latent_run, data, tmp_path, monkeypatch):
@@ -95,7 +95,7 @@ def test_the_latent_card(latent_run, data, tmp_path, monkeypatch):
     assert {e["id"] for e in manifest.read_entries(repository).values()} == {"house/first-v1"} and len(manifest.read_entries(repository)) == 3
     page = repository / "latent_encoder" / "CARD.md"
     check(page.read_text(), latent_run, data, "house/first-v1", corpus.SHARES)
-    again(latent_export.main, latent_run, repository, page, monkeypatch)
+    export_again(latent_export.main, latent_run, repository, page, monkeypatch)
 
 
 def test_the_masked_card(masked_run, data, tmp_path, monkeypatch):
@@ -103,7 +103,7 @@ def test_the_masked_card(masked_run, data, tmp_path, monkeypatch):
     masked_export.main(["--run", str(masked_run), "--repository", str(repository), "--id", "house/first-v1"])
     page = repository / "masked" / "CARD.md"
     check(page.read_text(), masked_run, data, "house/first-v1", ["zinc250k_train.smi.gz"])
-    again(masked_export.main, masked_run, repository, page, monkeypatch)
+    export_again(masked_export.main, masked_run, repository, page, monkeypatch)
 
 
 @pytest.mark.parametrize("export", [latent_export, masked_export], ids=["latent", "masked"])

@@ -43,7 +43,7 @@ def test_held_out_phrases_are_held_out():
 
 @pytest.fixture
 def data(tmp_path):
-    """A data folder with thirty questions in each set, and lines that are none, under the names that the published files have; one passage."""
+    """A data folder named like the published files, with thirty questions in each set, lines that are none, and one passage."""
     (tmp_path / "retrieval").mkdir()
     for name in examples.QUESTION_FILES.values():
         key = "text" if name == "banking77" else "query"
@@ -62,8 +62,8 @@ def write(data, name, rows):
         file.write("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_open_sets_alone_are_learnt_from_and_the_others_measure_whole(data):
-    train, held, outside = (examples.out_of_scope(data, part) for part in examples.PARTS_OF_SETS)
+def test_only_open_sets_are_trained_on_and_the_others_measure_whole(data):
+    train, held, outside = (examples.out_of_scope(data, part) for part in examples.SPLITS)
     assert set(train) == set(held) == set(corpora.OPEN_SETS) & set(examples.QUESTION_FILES)
     assert set(outside) == set(examples.QUESTION_FILES) - set(corpora.OPEN_SETS) == {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}
     for name, file in examples.QUESTION_FILES.items():
@@ -75,15 +75,15 @@ def test_open_sets_alone_are_learnt_from_and_the_others_measure_whole(data):
 
 
 def test_no_training_of_the_text_models_reads_another_set():
-    """What embedding, ranking and phrases name is in the one list."""
+    """All sets that embedding, ranking and phrases name are in OPEN_SETS."""
     for names in (CPU_QUERIES, NEARER, short.ANSWERED, [examples.PASSAGES], set(SHARES) - {"dictionary", "sentences", "selqa"}):
         assert set(names) <= set(corpora.OPEN_SETS)
     assert not set(corpora.OPEN_SETS) & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}
 
 
-def test_examples_of_a_set_that_may_not_be_fitted_are_refused(tmp_path):
+def test_examples_of_a_set_that_is_not_open_are_refused(tmp_path):
     checkpoint.save({"name": "xquad"}, tmp_path / "xquad.pt")
-    with pytest.raises(ValueError, match="xquad may not be fitted on"):
+    with pytest.raises(ValueError, match="xquad must not be trained on"):
         load_sets(tmp_path)
 
 
@@ -109,7 +109,7 @@ def test_questions_of_every_open_set_and_pieces_of_sentences_are_learnt_from(dat
     assert any("high mountains" in text for text in made)
 
 
-def test_what_is_read_is_named(data):
+def test_files_names_what_is_read(data):
     for name in examples.files():
         assert (data / name).exists(), name
 

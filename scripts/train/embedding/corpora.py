@@ -16,12 +16,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The one list of the sets that weights of this repository may be fitted on: the licence of their texts is stated and allows it.
+# The sets that models of this repository may be trained on: the licence of their texts is stated and allows it.
 OPEN_SETS = ("medquad", "nq_gold", "pubmedqa", "chebi20", "banking77")
-# Passages are Wikipedia's (CC BY-SA), but the repository of the questions has no licence file: no longer fitted on. The embedding and
-# the ranker that ship were, and their cards say so: for these two it is a set of known texts.
+# Not trained on any more: the passages are Wikipedia's (CC BY-SA), but the repository of the questions has no licence file. The shipped
+# embedding and ranker were trained on it, as their cards say, so for these two it is no test of unseen texts.
 UNCLEAR_SETS = ("squadshifts_new_wiki",)
-# Measure only, and no network that ships learnt from them: two without a licence file, and XQuAD (CC BY-SA 4.0), an outside test.
+# For evaluation only; no shipped model was trained on them. Two have no licence file; XQuAD (CC BY-SA 4.0) is an outside test.
 MEASURE_SETS = ("squadshifts_amazon", "squadshifts_reddit", "xquad")
 # Titles that only number the document tell nothing.
 IDLE_TITLES = ("squadshifts_amazon", "squadshifts_reddit")

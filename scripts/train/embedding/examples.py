@@ -179,12 +179,12 @@ def main() -> None:
 
 
 def load_sets(folder: Path) -> list[Mined]:
-    """The sets that lie in a folder of examples, in the order of their names. ValueError: one may not be fitted on."""
+    """The sets that lie in a folder of examples, in the order of their names. ValueError: models may not be trained on one of them."""
     stored = [checkpoint.load(file) for file in sorted(folder.glob("*.pt"))]
     if not stored:
         raise FileNotFoundError(f"examples: none in {folder}")
-    if closed := {s["name"] for s in stored} & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}:
-        raise ValueError(f"examples: {', '.join(sorted(closed))} may not be fitted on (corpora.OPEN_SETS): remove it from {folder}")
+    if forbidden := {s["name"] for s in stored} & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}:
+        raise ValueError(f"examples: {', '.join(sorted(forbidden))} must not be trained on (corpora.OPEN_SETS): remove it from {folder}")
     return [Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items()}) for s in stored]
 
 

@@ -9,8 +9,8 @@ latent_decoder_beam   hiddens float [B, 1, 512], beam_size int64 [B, 1]      -> 
 
 Each decoder graph holds the whole loop with its key/value cache and ends when every row has ended. The linear maps inside the
 loop are computed in integers (scripts.train.quantise), with ranges observed on training molecules; --float keeps them in fp32. The
-hiddens of the entries are the model's numbers divided by the report's --unit. The encoder's CARD.md, for all three, gets the sections that
-scripts.train.card says.
+hiddens of the entries are the model's numbers divided by the report's --unit. The sections of scripts.train.card go into the encoder's CARD.md,
+which is for all three.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ ROW = "| {name} | {molecules:,} | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.
 AROUND = "| {name} | {radius} | {validity:.1%} | {uniqueness:.1%} | {non_identical:.1%} |"
 
 
-def facts(run: Path, model_id: str, shape: Shape, parameters: int, vocabulary: Vocabulary) -> tuple[str, str]:
-    """What the card says of the model, and its figures, out of what the report wrote."""
+def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, vocabulary: Vocabulary) -> tuple[str, str]:
+    """The sections card-model and card-figures, from the files of the report."""
     figures = json.loads((run / "figures.json").read_text())
     sets = figures["sets"]
     simple = sum(len(split(token)) == 1 for token in vocabulary.tokens[len(SPECIALS) :])
@@ -128,8 +128,8 @@ def main(arguments: list[str] | None = None) -> None:
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
     head = similarity(given.run, model.shape)
     encoder, decoder, beam = entries(given.id, model.shape, entry.created(given.run), head is not None)
-    about, measured = facts(given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), words)
-    card.write(given.repository / encoder.name / "CARD.md", about, given.run, figures["training"], measured)
+    model_section, figures_section = card_sections(given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), words)
+    card.write(given.repository / encoder.name / "CARD.md", model_section, given.run, figures["training"], figures_section)
     space = {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}
     encoder_graph.write(model.encoder, encoder.write(given.repository, space), unit, head)
     decoder_graph.write(model.decoder, decoder.write(given.repository, vocabulary), ranges, unit)

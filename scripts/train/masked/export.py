@@ -7,8 +7,8 @@ masked   input_ids int64 [B, L], temperature, noise, gamma float [B, 1], step_si
 The graph holds the whole unmasking loop. Beside it: vocab.txt, and lengths.txt, the lengths of the training strings in the model's
 tokens and in those of the published tokenisation, with the number of strings and of those of quality, from which lengths of new
 molecules are drawn. Its linear maps are computed in integers
-(scripts.train.quantise), with ranges observed on the run's own strings; --float keeps them in fp32. CARD.md gets the
-sections that scripts.train.card says.
+(scripts.train.quantise), with ranges observed on the run's own strings; --float keeps them in fp32. The sections
+of scripts.train.card go into CARD.md.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ whole string (strict), uniqueness, quality (distinct with QED >= 0.6 and SA <= 4
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
 
 
-def facts(run: Path, model_id: str, shape: Shape, parameters: int, table: np.ndarray) -> tuple[str, str]:
-    """What the card says of the model, and its figures; table: of data.table."""
+def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, table: np.ndarray) -> tuple[str, str]:
+    """The sections card-model and card-figures; table: of data.table."""
     figures = json.loads((run / "figures.json").read_text())
     rows = [ROW.format(name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, quality {'asked for' if f['asked'] else 'not asked for'}", **f)
             for f in figures["de_novo"]]
@@ -55,7 +55,7 @@ def facts(run: Path, model_id: str, shape: Shape, parameters: int, table: np.nda
     return model, FIGURES.format(rows="\n".join(rows), count=figures["samples"])
 
 
-def described(model_id: str, shape: Shape, created: str, worth: float) -> Entry:
+def describe_entry(model_id: str, shape: Shape, created: str, worth: float) -> Entry:
     """worth: mask tokens of the published API that a token of the model stands for."""
     settings = tuple(Tensor(name, {1: "FP32", 7: "INT64"}[kind], (1,)) for name, kind in unmask_graph.SETTINGS)
     return Entry(
@@ -77,11 +77,11 @@ def main(arguments: list[str] | None = None) -> None:
     ranges = {} if given.float else observed(model, given.run)
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
     worth = broad.worth(read(given.run / "strings.npz").ids, vocabulary)
-    made = described(given.id, model.shape, entry.created(given.run), worth)
-    about, measured = facts(given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), table)
+    masked_entry = describe_entry(given.id, model.shape, entry.created(given.run), worth)
+    model_section, figures_section = card_sections(given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), table)
     training = json.loads((given.run / "figures.json").read_text())["training"]
-    card.write(given.repository / made.name / "CARD.md", about, given.run, training, measured)
-    unmask_graph.write(model, made.write(given.repository, files), ranges, structure.table(vocabulary.tokens))
+    card.write(given.repository / masked_entry.name / "CARD.md", model_section, given.run, training, figures_section)
+    unmask_graph.write(model, masked_entry.write(given.repository, files), ranges, structure.table(vocabulary.tokens))
 
 
 if __name__ == "__main__":

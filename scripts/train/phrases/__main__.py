@@ -2,7 +2,7 @@
 
     python -m scripts.train.phrases --data DATA
 
-reads questions of the open sets of DATA/retrieval (as what is out of scope) and writes runs/phrases/. The texts about molecules are made
+reads the open sets of DATA/retrieval, for questions out of scope, and writes runs/phrases/. The texts about molecules are made
 on the fly from templates.py. Export with python -m scripts.train.phrases.export --data DATA.
 """
 

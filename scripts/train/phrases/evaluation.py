@@ -42,8 +42,8 @@ def predict(model: Model, words: list[str]) -> list[tuple]:
 
 
 def brief(model: Model, unseen: dict[str, dict[str, list[str]]], count: int = 400) -> dict[str, float]:
-    """Shares of right answers: family of held-out phrases as written, all of new texts from known templates, refusal of the
-    questions of each part of the sets."""
+    """Shares of right answers: the family of held-out phrases, everything in new texts from known templates, and the refusal of
+    questions out of scope, by part."""
     phrases = [(family, line) for family in NAMES for line in HELD[family]]
     right = sum([a[0] for a in predict(model, serving.words(line))[:1]] == [family] for family, line in phrases)
     draw, maker = random.Random(12345), Maker(unseen["held out"])

@@ -22,19 +22,19 @@ WEIGHTS = {"beyond": 10, "again": 3, "count_element": 3, "has_element": 3, "coun
 QUESTION_FILES = {"nq_gold": "nq_gold.queries", "banking77": "banking77", "medquad": "medquad.queries", "pubmedqa": "pubmedqa.queries",
                   "xquad": "xquad.queries", "squadshifts_reddit": "squadshifts_reddit.queries",
                   "squadshifts_amazon": "squadshifts_amazon.queries", "squadshifts_new_wiki": "squadshifts_new_wiki.queries"}
-"""The retrieval sets that have questions, and their files. The questions are about anything but drawings: the family beyond.
-corpora.OPEN_SETS says which of the sets may be learnt from."""
+"""The retrieval sets with questions, and their files. None is about a drawing: they are examples of the family beyond.
+corpora.OPEN_SETS says which sets may be trained on."""
 
 PASSAGES = "nq_gold"
-"""The open set whose passages lend their words: questions about anything are made of pieces of their sentences."""
+"""The open set from whose passages more questions are made, each of an opener and a piece of a sentence."""
 
 OPENERS = ("what is", "what was the", "what did", "which", "who", "who was", "where did", "where is the", "when did", "when was", "why did", "why is the",
            "how did", "how does", "how many", "how much", "how long did", "is", "was", "does", "did the", "can", "are there", "tell me about", "according to",
            "", "", "")
-"""How a question about a piece of a sentence begins."""
+"""The beginnings of questions made of a piece of a sentence."""
 
-PARTS_OF_SETS = ("train", "held out", "outside")
-"""train: nine of ten questions of each open set; held out: every tenth; outside: all questions of the other sets."""
+SPLITS = ("train", "held out", "outside")
+"""train: nine in ten questions of each open set; held out: the tenth; outside: all questions of the other sets."""
 
 TEXT_FIELDS = ("query", "text")
 """What a row of those files calls its question: Banking77 `text`, the others `query`."""
@@ -42,7 +42,7 @@ TEXT_FIELDS = ("query", "text")
 LONGEST_QUESTION = 300
 """Letters; a longer text of those files is a story and not a question."""
 
-CORPUS_SHARE = 0.6
+SETS_SHARE = 0.6
 """The share of the family beyond that comes from the open sets; the rest is made from templates."""
 
 
@@ -70,13 +70,13 @@ class Example:
 
 
 def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
-    """English questions about anything but drawings, by set; no question is in two parts or in two sets.
+    """English questions of a part of SPLITS, by set; no question is in two parts or in two sets.
 
     ValueError names a file in which no question was found.
     """
-    if part not in PARTS_OF_SETS:
+    if part not in SPLITS:
         raise ValueError(f"no such part: {part}")
-    names = sorted(QUESTION_FILES, key=lambda name: name not in OPEN_SETS)  # open sets first: what two sets ask stays with the first
+    names = sorted(QUESTION_FILES, key=lambda name: name not in OPEN_SETS)  # open sets first: a question of two sets stays with the first
     found: dict[str, list[str]] = {}
     seen: set[str] = set()
     for name in names:
@@ -95,7 +95,7 @@ def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
 
 
 def sentences(data: Path) -> list[str]:
-    """Sentences of the passages of PASSAGES, without the passages that a held-out question is about."""
+    """Sentences of the passages of PASSAGES, except passages that answer a held-out question."""
     folder = data / "retrieval"
     held_out = set(out_of_scope(data, "held out")[PASSAGES])
     excluded = {pid for row in rows(folder / f"{QUESTION_FILES[PASSAGES]}.jsonl.gz") if row.get("query") in held_out for pid in row["pos"]}
@@ -104,7 +104,7 @@ def sentences(data: Path) -> list[str]:
 
 
 def files() -> list[str]:
-    """The files of the data folder that are learnt from."""
+    """The files of the data folder that training reads."""
     names = [f"{file}.jsonl.gz" for name, file in QUESTION_FILES.items() if name in OPEN_SETS]
     return [f"retrieval/{name}" for name in (*names, f"{PASSAGES}.passages.jsonl.gz")]
 
@@ -126,8 +126,8 @@ class Maker:
     """Makes examples; the same random numbers make the same ones."""
 
     def __init__(self, other: dict[str, list[str]], sentences: Sequence[str] = ()) -> None:
-        """other: questions out of scope by set, each set drawn from equally often; without any, templates alone. sentences: what
-        questions are made of pieces of, as often as those of one set are drawn."""
+        """other: questions out of scope by set, drawn from each set equally often; if empty, only templates are used. sentences: for
+        questions made of pieces of them, drawn as often as a set."""
         self.other = list(other.values())
         self.sentences = sentences
         self.weights = [WEIGHTS.get(name, 1) for name in NAMES]
@@ -145,7 +145,7 @@ class Maker:
 
     def _question(self, example: Example, draw: random.Random, number: int) -> None:
         family = draw.choices(NAMES, self.weights)[0]
-        if family == "beyond" and self.other and draw.random() < CORPUS_SHARE:
+        if family == "beyond" and self.other and draw.random() < SETS_SHARE:
             pieces = [Piece(self._out_of_scope(draw))]
         else:
             pieces = sample(parse(draw.choice(TRAIN[family])), draw) + sample(parse(PARTS["END"]), draw)
@@ -156,7 +156,7 @@ class Maker:
             example.add([*bare(sample(parse(PARTS[lead]), draw)), *pieces], family)
 
     def _out_of_scope(self, draw: random.Random) -> str:
-        """A question of the sets, or an opener and a piece of a sentence, 3 to 12 words long."""
+        """A question of a set, or an opener and a piece of a sentence, 3 to 12 words long."""
         number = draw.randrange(len(self.other) + bool(self.sentences))
         if number < len(self.other):
             return draw.choice(self.other[number])

@@ -22,7 +22,7 @@ from scripts.train.phrases.model import Model, graph
 
 
 def understood(network: serving.Phrases, data: Path, count: int) -> dict[str, float]:
-    """The share of new texts from the templates that are understood with every argument."""
+    """The share of new texts from the templates that the network understands with every argument."""
     draw, maker = random.Random(999), Maker(out_of_scope(data, "held out"))
     examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= serving.MOST_WORDS]
     right = 0
@@ -37,8 +37,8 @@ def main() -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/phrases"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--texts", type=int, default=2000, help="new texts to measure on")
-    parser.add_argument("--id", help="public id of the entry with this network; it must be new")
-    parser.add_argument("--to", type=Path, default=serving.ENTRY, help="folder of the two files")
+    parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
+    parser.add_argument("--to", type=Path, default=serving.ENTRY, help="folder to write the two files into")
     given = parser.parse_args()
     shipped = given.to.resolve() == serving.ENTRY.resolve()
     if shipped:
@@ -51,7 +51,7 @@ def main() -> None:
     file = given.to / "phrases.json"
     file.write_text(json.dumps(labels, indent=1) + "\n")
     network = serving.Phrases(given.to)
-    measured = measure.figures(network, Path(given.data)) | understood(network, Path(given.data), given.texts)
+    measured = measure.measure(network, Path(given.data)) | understood(network, Path(given.data), given.texts)
     state = checkpoint.load(given.run / "checkpoint.pt")
     origin = provenance.read(given.run)
     training = {"samples": state["samples"], "seed": state["options"]["seed"], "machines": origin["machines"], "data": origin["data"]}

@@ -1,8 +1,8 @@
-"""What the network that is served makes of the held-out wordings, and with a data folder of questions of other sets, as JSON:
+"""Measures an exported network on the held-out wordings and, with --data, on questions out of scope; prints JSON:
 
     python -m scripts.train.phrases.measure [--folder model_repository/molecule_reader/1] [--data DATA]
 
-It needs onnxruntime and numpy alone, and not what trains.
+It needs only onnxruntime and numpy.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from scripts.train.phrases.templates import HELD
 
 
 def list_misread(network: serving.Phrases) -> tuple[list[str], int]:
-    """The held-out wordings that are not taken for their family and nothing else, and the number of all."""
+    """The held-out wordings that are not read as exactly their family, and the number of all held-out wordings."""
     phrases = [(family, line) for family in NAMES for line in HELD[family]]
     answers = [[question.family for question in network.understand(line).asked] for _, line in phrases]
     return [f"{line} ({family}, not {', '.join(answer)})" for (family, line), answer in zip(phrases, answers) if answer != [family]], len(phrases)
 
 
 def count_refused(network: serving.Phrases, sets: dict[str, list[str]]) -> dict[str, list[int]]:
-    """By set how many questions are declined, and how many there are."""
+    """By set: the number of refused questions, and of all."""
     return {name: [sum(all(q.family == "beyond" for q in network.understand(text).asked) for text in texts), len(texts)] for name, texts in sets.items()}
 
 
-def figures(network: serving.Phrases, data: Path | None) -> dict[str, object]:
-    """The share of the held-out wordings that are understood, and what of other questions is declined."""
+def measure(network: serving.Phrases, data: Path | None) -> dict[str, object]:
+    """The share of held-out wordings that are understood and, with data, the refused questions of each set."""
     wrong, phrases = list_misread(network)
     found: dict[str, object] = {"held_out_phrases": round(1 - len(wrong) / phrases, 4), "phrases": phrases}
     if data:
@@ -40,9 +40,9 @@ def figures(network: serving.Phrases, data: Path | None) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.train.phrases.measure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=serving.ENTRY, help="folder of phrases.onnx and phrases.json")
-    parser.add_argument("--data", type=Path, help="data folder, for the questions of other sets")
+    parser.add_argument("--data", type=Path, help="data folder, for questions out of scope")
     given = parser.parse_args()
-    print(json.dumps(figures(serving.Phrases(given.folder), given.data)))
+    print(json.dumps(measure(serving.Phrases(given.folder), given.data)))
 
 
 if __name__ == "__main__":

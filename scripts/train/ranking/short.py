@@ -24,7 +24,7 @@ from scripts.train.ranking.pairs import Asked
 
 WORDNET = Path("/usr/share/wordnet")
 ANSWERED = ("nq_gold",)
-"""Open sets (corpora.OPEN_SETS) whose questions say which words answer them."""
+"""Open sets (corpora.OPEN_SETS) whose queries carry the words of their answer."""
 USED = re.compile(r"(?:the |an? |any )?((?:[\w-]+ ){0,2}?[\w-]+) "
                   r"((?:used|made|given|found|caused|obtained|worn|designed|intended|formed|composed) .+)")
 DOES = re.compile(r"(?:the |an? |any |someone |a person )?((?:[\w-]+ ){0,2}?[\w-]+)? ?(?:that|which|who) ([a-z]+s .+)")

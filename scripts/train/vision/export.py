@@ -3,7 +3,7 @@
     python -m scripts.train.vision.export --run runs/vision --data DATA --id retort/molecule-reader-vN
 
 seer.onnx and liner.onnx (weights in fp16), and calibration.json, fitted on drawings of the molecules that evaluation.tuning
-gives, which nothing measures. The id goes into config.pbtxt. With --to FOLDER all is written there, and no id is needed.
+gives, which nothing measures. The id goes into config.pbtxt. With --to FOLDER everything is written there, and no id is needed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--to", type=Path, default=reader_path.FOLDER, help="folder of the version in the model repository")
     parser.add_argument("--count", type=int, default=600, help="drawings a style for the calibration")
-    parser.add_argument("--id", help="public id of the entry with these networks, where they go into the repository; it must be new")
+    parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
     given = parser.parse_args()
     shipped = given.to.resolve() == reader_path.FOLDER.resolve()
     if shipped:

@@ -126,7 +126,7 @@ CC(C)=CCC/C(C)=C/CO geraniol
 CC(C)=CCC/C(C)=C/C=O citral
 C=CC(=O)Nc1cc(Nc2nccc(n2)-c2cn(C)c3ccccc23)c(OC)cc1N(C)CCN(C)C osimertinib
 """
-"""Molecules that the package lacks or has wrong, with structures as published (INN), whose formula and stereo descriptors fit the names."""
+"""Molecules that the package lacks or has wrong, with structures as published (INN); formula and stereo descriptors were checked."""
 
 
 def spoken(path: Path) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Published holes of the local Triton, release 24.10, tried through the gateway: orchestrator/SECURITY.md has them in a table.
+"""Attacks on the published vulnerabilities of the local Triton, release 24.10, through the gateway: the table of orchestrator/SECURITY.md.
 
-What ends that Triton at its own port is sent to every port of the gateway. Triton has to be the same process afterwards,
-the answer has to be a documented one, and nothing that a client chose may have reached Triton but tensors.
+What crashes that Triton at its own port is sent to every port of the gateway. Triton has to stay the same process, the
+answer has to be a documented one, and no input of a client may reach Triton except as tensors.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def program(triton: Triton) -> int:
 
 
 @pytest.fixture(autouse=True)
-def the_same_triton_goes_on(request, triton, gateway):
-    """After each test: nothing ended Triton, and every API has its model."""
+def triton_survives(request, triton, gateway):
+    """After each test: Triton is the same process, and every API has its model."""
     before = program(triton)
     yield
     gateway.wait_ready(*APIS)
@@ -75,13 +75,13 @@ def ports(gateway: Gateway) -> list[str]:
 
 
 def chunks(path: str, count: int = 600_000) -> bytes:
-    """A body of chunks of one byte each: Triton 24.10 takes memory of its stack for every chunk (CVE-2025-23310, -23311)."""
+    """A body of chunks of one byte each: Triton 24.10 allocates stack memory for every chunk (CVE-2025-23310, -23311)."""
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     return head.encode() + b"1\r\nA\r\n" * count + b"0\r\n\r\n"
 
 
 def nested(depth: int = 1_000_000) -> bytes:
-    """Lists in lists: Triton 24.10 reads them by recursion (CVE-2025-23325)."""
+    """Nested lists: Triton 24.10 parses them recursively (CVE-2025-23325)."""
     return b"[" * depth + b"]" * depth
 
 
@@ -107,8 +107,8 @@ INFER = "/v2/models/lookup/infer"
 
 
 @pytest.mark.parametrize("request_bytes", [pytest.param(chunks(INFER), id="chunks"), pytest.param(whole(INFER, nested()), id="nested")])
-def test_what_is_tried_ends_the_local_triton_itself(tmp_path, request_bytes: bytes) -> None:
-    """Else the trials below would prove nothing. The launcher starts it again."""
+def test_bodies_crash_a_triton_that_they_reach(tmp_path, request_bytes: bytes) -> None:
+    """Otherwise the tests below would prove nothing. The launcher restarts Triton."""
     graphs.place(tmp_path, "lookup", graphs.lookup(), graphs.LOOKUP % "")
     with Triton(tmp_path, control="explicit") as server:
         assert exchange(f"http://{server.http}", request_bytes) == b""
@@ -134,14 +134,14 @@ def test_nested_bodies(gateway, api: str, path: str, body: dict) -> None:
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
-def test_packed_bodies(gateway, api: str, path: str, body: dict) -> None:
-    """CVE-2026-24158, -24264: a small body that is large when it is unpacked."""
+def test_compressed_bodies(gateway, api: str, path: str, body: dict) -> None:
+    """CVE-2026-24158, -24264: a small body that is large when unpacked."""
     packed = gzip.compress(b" " * (256 << 20) + b"{}", 1)
     got = requests.post(gateway.urls[api] + path, data=packed, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"}, timeout=PATIENCE)
     assert got.status_code in REFUSED, got.text
 
 
-def test_triton_s_own_paths_lead_nowhere(gateway) -> None:
+def test_triton_paths_are_refused(gateway) -> None:
     body = json.dumps({"parameters": {"config": "{}", "file:1/model.py": "cGFzcw=="}, "key": "/retort", "offset": 0, "byte_size": 2**40})
     for url in ports(gateway):
         for path in TRITON_PATHS:
@@ -151,8 +151,8 @@ def test_triton_s_own_paths_lead_nowhere(gateway) -> None:
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
-def test_shared_memory_is_not_named(gateway, api: str, path: str, body: dict) -> None:
-    """Members and headers by which Triton's own clients name shared memory and parameters of a request."""
+def test_shared_memory_cannot_be_named(gateway, api: str, path: str, body: dict) -> None:
+    """Members and headers by which Triton's clients name shared memory and parameters of a request."""
     region = {"shared_memory_region": "retort-triton-", "shared_memory_byte_size": 2**63 - 1, "shared_memory_offset": 2**63 - 1}
     tensor = {"name": "a", "datatype": "BYTES", "shape": [2**62, 2**62], "parameters": region}
     more = {**region, "parameters": {**region, "priority": 2**64 - 1, "timeout": -1, "binary_data_output": True}, "inputs": [tensor], "outputs": [tensor],
@@ -165,8 +165,8 @@ def test_shared_memory_is_not_named(gateway, api: str, path: str, body: dict) ->
 
 
 @pytest.mark.parametrize("api, path, body", [route for route in ROUTES if "model" in route[2]])
-def test_model_names_are_those_of_the_catalog(gateway, api: str, path: str, body: dict) -> None:
-    """CVE-2025-23316: names that Triton's model control takes for paths and hands to a shell. Names of folders are none either."""
+def test_model_names_must_be_in_the_catalog(gateway, api: str, path: str, body: dict) -> None:
+    """CVE-2025-23316: names that Triton's model control takes for paths and passes to a shell. Folders of the repository are no public names either."""
     for name in NAMES:
         got = requests.post(gateway.urls[api] + path, json={**body, "model": name}, timeout=PATIENCE)
         assert got.status_code in REFUSED, (name, got.text)
@@ -180,7 +180,7 @@ def test_model_names_are_those_of_the_catalog(gateway, api: str, path: str, body
     ("latent", {"smi": "CCO", "num_molecules": 1, "particles": 2, "iterations": 1}),
     ("masked", {"num_molecules": 1, "rounds": 1}),
 ])
-def test_oracle_names_are_those_of_the_catalog(gateway, api: str, base: dict) -> None:
+def test_oracle_names_must_be_in_the_catalog(gateway, api: str, base: dict) -> None:
     assert requests.post(gateway.urls[api] + "/generate", json={**base, "objective": "QED"}, timeout=PATIENCE).status_code == 200
     for name in NAMES:
         for objective in (name, {"combine": "sum", "terms": [name]}, {"terms": [{"name": name, "output": name}]}):
@@ -189,7 +189,7 @@ def test_oracle_names_are_those_of_the_catalog(gateway, api: str, base: dict) ->
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
-def test_numbers_beyond_their_types(gateway, api: str, path: str, body: dict) -> None:
+def test_overflowing_numbers(gateway, api: str, path: str, body: dict) -> None:
     """CVE-2025-23323 to -23331, CVE-2026-24173 and others: sizes and shapes that overflow."""
     more = {"embedding": ["dimensions"], "ranking": ["top_n"], "chat": ["max_tokens", "n", "seed", "top_k"]}.get(api, [])
     for key in [*more, *(key for key, value in body.items() if isinstance(value, (int, float)) and not isinstance(value, bool))]:
