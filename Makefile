@@ -24,9 +24,9 @@ PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
 # Clients that need other versions of packages than the tests themselves or each other, by the requirements-NAME.txt in scripts/tests.
 CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-aiperf/stamp
 JAVASCRIPT := .venv-javascript/stamp
-# Other Pythons and NumPys that our own Python in Triton has to run under: test_pythons.py.
+# Other Pythons and NumPys under which our Python code in Triton has to run: test_pythons.py.
 PYTHONS := .venv-numpy2/stamp .venv-python312/stamp
-# The Python of the image for Triton, where this machine has it.
+# The Python version of the image retort-triton, if this machine has it.
 PYTHON312 = $(shell for p in python3.12 /usr/bin/python3.12 $$HOME/.pyenv/versions/3.12.*/bin/python3.12; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null && echo $$p && break; done)
 
@@ -90,7 +90,7 @@ DEPLOY_PACKAGES := prometheus mmdebstrap bubblewrap
 DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose
 
 .PHONY: test-chart
-test-chart: tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## chart, Dockerfile, composition and locked packages: what of test-deploy needs no server (a minute, and two to build its tools once)
+test-chart: tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the parts of test-deploy that need no server: chart, Dockerfile, compose file, locked packages (a minute; two more to build its tools once)
 	@$(PYTEST) -q scripts/tests/deploy/test_chart.py scripts/tests/deploy/test_images.py
 
 .PHONY: test-deploy
@@ -107,7 +107,7 @@ deb: bin/retort ## make build/retort_VERSION_ARCHITECTURE.deb
 	@GOBIN=$(CURDIR)/.cache/deploy $(GO) install -trimpath -ldflags='-s -w' github.com/zegl/kube-score/cmd/kube-score@v1.20.0
 
 .cache/deploy/compose: | tools
-	@echo "building the Compose Specification's parser (once)"
+	@echo "building the parser of the Compose Specification (once)"
 	@GOBIN=$(CURDIR)/.cache/deploy $(GO) install -trimpath -ldflags='-s -w' github.com/compose-spec/compose-go/v2/cmd@v2.16.2
 	@mv .cache/deploy/cmd $@
 
@@ -136,7 +136,7 @@ eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA na
 	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(if $(UPDATE),--write) $(ARGS)
 
 .PHONY: test-memory
-test-memory: deps ## the C++ around RDKit under AddressSanitizer, with damaged molecules (some minutes); no part of `make test`
+test-memory: deps ## the C++ around RDKit under AddressSanitizer, on mutated molecules (some minutes); not in `make test`
 	@sh chem/rdkit/memcheck/run.sh address 2000
 
 .PHONY: soak
@@ -211,13 +211,13 @@ $(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | deps
 	@.venv-tests/bin/$(PIP_INTO_FOLDER) .venv-numpy2 -r $<
 	@touch $@
 
-# pip as the Dockerfile calls it, and the line by which Python finds the folder there.
+# pip with the options of the Dockerfile, and the line of the .pth file there.
 PTH_LINE = import sys; sys.path.insert(0, "$(CURDIR)/.venv-python312/image")
 PIP_INTO_FOLDER := pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target
 
 .venv-python312/stamp: scripts/deploy/triton-requirements.txt scripts/tests/requirements-numpy2.txt | deps
-	@if [ -z "$(PYTHON312)" ]; then echo 'LEFT OUT: nothing is run under Python 3.12, which the image for Triton has and this machine has not'; exit 0; fi; \
-	echo 'installing the Python packages of the image for Triton into .venv-python312/ (once)'; \
+	@if [ -z "$(PYTHON312)" ]; then echo 'SKIPPED: this machine has no Python 3.12, the version of the image retort-triton, so nothing is tested under it'; exit 0; fi; \
+	echo 'installing the Python packages of the image retort-triton into .venv-python312/ (once)'; \
 	rm -rf .venv-python312 && $(PYTHON312) -m venv .venv-python312; \
 	.venv-python312/bin/$(PIP_INTO_FOLDER) .venv-python312/image -r scripts/deploy/triton-requirements.txt; \
 	.venv-python312/bin/$(PIP_INTO_FOLDER) .venv-python312/numpy2 -r scripts/tests/requirements-numpy2.txt; \
