@@ -94,8 +94,8 @@ func (m *matcher) next(b []byte, i int) (at int, id int32, n int) {
 	return 0, noToken, 0
 }
 
-// extent is what a token found at [start, stop) takes out of the text, which is taken up to done already; ok is false if it must stand alone
-// and does not.
+// extent returns the range that a token found at [start, stop) consumes, with the white space around it; the text before done is already
+// consumed. ok is false if the token must be a word of its own and is not.
 func (t *addedToken) extent(b []byte, done, start, stop int) (int, int, bool) {
 	u := codepoints()
 	if t.SingleWord {

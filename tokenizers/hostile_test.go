@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMarksAreOrderedWithoutQuadraticWork has one character with two million marks, in the wrong order: moving each mark past all of the
-// others would need hours.
+// TestMarksAreOrderedWithoutQuadraticWork has one character with two million marks in the wrong order, which insertion sort would need hours
+// for.
 func TestMarksAreOrderedWithoutQuadraticWork(t *testing.T) {
 	const n = 1 << 20
 	p := &pass{}
@@ -21,7 +21,7 @@ func TestMarksAreOrderedWithoutQuadraticWork(t *testing.T) {
 	}
 }
 
-// TestAddedTokenTakesSpacesOnce has tokens that take the white space on both sides, with white space between them.
+// TestAddedTokenTakesSpacesOnce has adjacent tokens that both strip the white space between them.
 func TestAddedTokenTakesSpacesOnce(t *testing.T) {
 	token := &addedToken{ID: 7, Content: "<m>", LStrip: true, RStrip: true}
 	m, err := newMatcher([]*addedToken{token}, map[int32]string{7: "<m>"})
@@ -41,7 +41,7 @@ func TestAddedTokenTakesSpacesOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkHostile tokenises texts that are bad for some stage, at a size and at four times the size: the time per byte must not grow.
+// BenchmarkHostile tokenises texts that are the worst case of some stage, at one size and at four times that: the time per byte must not grow.
 func BenchmarkHostile(b *testing.B) {
 	units := map[string]string{
 		"letters": "a", "digits": "1", "spaces": " ", "tabs": "\t", "newlines": "\n", "spaces and newlines": " \n ", "brackets": "[",

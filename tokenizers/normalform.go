@@ -117,7 +117,7 @@ func (u *unicodeData) decomposeAll(dst []change, cs []char, compatible bool) []c
 	return dst
 }
 
-// sortMarks puts marks into canonical order. A text may be a million of them.
+// sortMarks puts combining marks into canonical order, in less than quadratic time: a text may have a million in a row.
 func sortMarks(marks []change) {
 	if len(marks) > 1 {
 		slices.SortStableFunc(marks, func(a, b change) int { return cmp.Compare(a.class, b.class) })

@@ -9,29 +9,29 @@ import (
 
 func arithmetic(e eval, op string, a, b any) any {
 	if op == "~" {
-		return concatenatedText(e, str(e, a), str(e, b))
+		return concatText(e, str(e, a), str(e, b))
 	}
 	if format, ok := a.(string); ok && op == "%" {
-		return formattedOperand(e, format, b)
+		return formatOperand(e, format, b)
 	}
-	defined(e, a, b)
+	requireDefined(e, a, b)
 	n1, f1, whole1, ok1 := numeric(a)
 	n2, f2, whole2, ok2 := numeric(b)
 	switch {
 	case ok1 && ok2 && whole1 && whole2:
-		return integers(e, op, n1, n2)
+		return integerOperation(e, op, n1, n2)
 	case ok1 && ok2:
-		return floats(e, op, f1, f2)
+		return floatOperation(e, op, f1, f2)
 	case op == "+":
-		if sum, ok := concatenated(e, a, b); ok {
+		if sum, ok := concat(e, a, b); ok {
 			return sum
 		}
 	case op == "*" && ok2 && whole2:
-		if product, ok := repeated(e, a, n2); ok {
+		if product, ok := repeat(e, a, n2); ok {
 			return product
 		}
 	case op == "*" && ok1 && whole1:
-		if product, ok := repeated(e, b, n1); ok {
+		if product, ok := repeat(e, b, n1); ok {
 			return product
 		}
 	}
@@ -39,15 +39,15 @@ func arithmetic(e eval, op string, a, b any) any {
 	return nil
 }
 
-// signed is +v or -v.
-func signed(e eval, sign string, v any) any {
-	defined(e, v)
+// applySign returns +v or -v.
+func applySign(e eval, sign string, v any) any {
+	requireDefined(e, v)
 	n, f, whole, ok := numeric(v)
 	switch {
 	case !ok:
 		e.fail("bad operand type for unary %s: '%s'", sign, typeName(v))
 	case whole && sign == "-":
-		return integers(e, "-", 0, n)
+		return integerOperation(e, "-", 0, n)
 	case whole:
 		return n
 	case sign == "-":
@@ -56,16 +56,16 @@ func signed(e eval, sign string, v any) any {
 	return f
 }
 
-func concatenatedText(e eval, a, b string) string {
+func concatText(e eval, a, b string) string {
 	e.chargeText(len(a) + len(b))
 	return a + b
 }
 
-func concatenated(e eval, a, b any) (any, bool) {
+func concat(e eval, a, b any) (any, bool) {
 	switch a := a.(type) {
 	case string:
 		if s, ok := b.(string); ok {
-			return concatenatedText(e, a, s), true
+			return concatText(e, a, s), true
 		}
 	case []any:
 		if more, ok := b.([]any); ok {
@@ -81,7 +81,7 @@ func concatenated(e eval, a, b any) (any, bool) {
 	return nil, false
 }
 
-func repeated(e eval, v any, n int) (any, bool) {
+func repeat(e eval, v any, n int) (any, bool) {
 	const most = 1 << 24
 	n = max(n, 0)
 	switch v := v.(type) {
@@ -106,7 +106,7 @@ func repeated(e eval, v any, n int) (any, bool) {
 	return nil, false
 }
 
-func integers(e eval, op string, a, b int) any {
+func integerOperation(e eval, op string, a, b int) any {
 	inRange := true
 	result := 0
 	switch op {
@@ -120,7 +120,7 @@ func integers(e eval, op string, a, b int) any {
 		result, inRange = product(a, b)
 	case "**":
 		if b < 0 {
-			return floats(e, op, float64(a), float64(b))
+			return floatOperation(e, op, float64(a), float64(b))
 		}
 		result, inRange = power(a, b)
 	default:
@@ -132,7 +132,7 @@ func integers(e eval, op string, a, b int) any {
 	return result
 }
 
-// overflow refuses an integer that Python would have and int has not.
+// overflow fails for an integer that Python can represent and int cannot.
 func (e eval) overflow(format string, args ...any) {
 	e.fail("integer overflow: "+format+" is beyond 64 bits", args...)
 }
@@ -147,7 +147,7 @@ func product(a, b int) (result int, inRange bool) {
 
 func power(a, b int) (result int, inRange bool) {
 	if a == 0 || a == 1 || a == -1 {
-		b = min(b, 2-b%2) // the sign is all that changes
+		b = min(b, 2-b%2) // only the parity of the exponent matters
 	}
 	result = 1
 	for range b { // at most 63 times
@@ -165,7 +165,7 @@ func quotient(e eval, op string, a, b int) any {
 	case b == 0:
 		e.fail("integer division or modulo by zero")
 	case op == "/":
-		// One rounding, as in Python: the operands themselves may have no float64.
+		// Round once, as Python does: the operands may not be exact as float64.
 		f, _ := big.NewRat(int64(a), int64(b)).Float64()
 		if a == 0 && b < 0 {
 			f = math.Copysign(0, -1)
@@ -186,7 +186,7 @@ func quotient(e eval, op string, a, b int) any {
 	return floor
 }
 
-func floats(e eval, op string, a, b float64) any {
+func floatOperation(e eval, op string, a, b float64) any {
 	switch op {
 	case "+":
 		return a + b
@@ -210,7 +210,7 @@ func floats(e eval, op string, a, b float64) any {
 	return floor
 }
 
-// floatPower fails where Python does, and where Python has a complex number.
+// floatPower computes a ** b. It fails where Python fails or returns a complex number.
 func floatPower(e eval, a, b float64) float64 {
 	if math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsNaN(a) || math.IsNaN(b) {
 		return math.Pow(a, b)
@@ -237,10 +237,10 @@ func floatPower(e eval, a, b float64) float64 {
 	return result
 }
 
-// mostExactPower is the largest exponent that exactPower takes.
+// mostExactPower is the largest size of an exponent for exactPower.
 const mostExactPower = 1 << 16
 
-// exactPower is a^b with one rounding, at the end: math.Pow loses digits that C's pow keeps.
+// exactPower computes a^b and rounds once, at the end: math.Pow is less accurate than C's pow.
 func exactPower(a float64, b int) float64 {
 	const precision = 256
 	result := big.NewFloat(1).SetPrec(precision)

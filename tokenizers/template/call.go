@@ -40,7 +40,7 @@ type Call struct {
 func (a arguments) call(line int, s *state) *Call {
 	e := s.step(line)
 	e.charge(len(a.names))
-	c := &Call{eval: e, Args: all(e, a.values, s), names: a.names}
+	c := &Call{eval: e, Args: evaluateAll(e, a.values, s), names: a.names}
 	for i, name := range a.names {
 		if c.Named == nil {
 			c.Named = map[string]any{}
@@ -72,7 +72,7 @@ func (p *parser) call(of expression) expression {
 		function, ok := callee.(Function)
 		if !ok {
 			e := s.step(line)
-			defined(e, callee)
+			requireDefined(e, callee)
 			e.fail("'%s' object is not callable", typeName(callee))
 		}
 		c := args.call(line, s)

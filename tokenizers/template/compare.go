@@ -20,7 +20,8 @@ func numeric(v any) (n int, f float64, whole, ok bool) {
 	return 0, 0, false, false
 }
 
-// compareNumbers compares exactly, as Python does: no integer is rounded to a float. NaN equals everything here.
+// compareNumbers compares exactly, as Python does, without rounding an integer to a float. NaN compares equal to every number: callers
+// check for it.
 func compareNumbers(a, b any) (order int, ok bool) {
 	n1, f1, whole1, ok1 := numeric(a)
 	n2, f2, whole2, ok2 := numeric(b)
@@ -40,7 +41,7 @@ func compareNumbers(a, b any) (order int, ok bool) {
 }
 
 func compareWithFloat(n int, f float64) int {
-	switch { // floats outside the range of int
+	switch { // f is outside the range of int
 	case f >= -math.MinInt:
 		return -1
 	case f < math.MinInt:
@@ -104,7 +105,7 @@ func equalAt(e eval, a, b any, depth int) bool {
 
 // order compares two values as <=> would.
 func order(e eval, op string, a, b any) int {
-	defined(e, a, b)
+	requireDefined(e, a, b)
 	e.charge(1)
 	if order, ok := compareNumbers(a, b); ok {
 		return order
@@ -120,7 +121,7 @@ func order(e eval, op string, a, b any) int {
 	if ok1 && ok2 && typeName(a) == typeName(b) {
 		for i := range min(len(l1), len(l2)) {
 			e.charge(1)
-			if !equal(e, l1[i], l2[i]) { // which bounds the depth
+			if !equal(e, l1[i], l2[i]) { // equal bounds the depth
 				return order(e, op, l1[i], l2[i])
 			}
 		}
@@ -171,7 +172,7 @@ func contains(e eval, of, item any) bool {
 	case string:
 		s, ok := item.(string)
 		if !ok {
-			defined(e, item)
+			requireDefined(e, item)
 			e.fail("'in <string>' requires string as left operand, not %s", typeName(item))
 		}
 		e.chargeText(len(of))

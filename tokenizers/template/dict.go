@@ -9,10 +9,10 @@ import (
 // Dict is a mapping in the order in which its keys came.
 type Dict struct {
 	keys, values []any
-	places       map[any]int // by hashable key: where the key is in keys, and its value in values
+	index        map[any]int // by hashKey: the position of the key in keys, and of its value in values
 }
 
-// NewDict returns a dict of keys, which are texts, and values in turn.
+// NewDict returns a dict of alternating keys and values; keys are strings.
 func NewDict(pairs ...any) *Dict {
 	d := &Dict{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -21,17 +21,17 @@ func NewDict(pairs ...any) *Dict {
 	return d
 }
 
-func (d *Dict) set(e eval, key, value any) { d.put(hashable(e, key), key, value) }
+func (d *Dict) set(e eval, key, value any) { d.put(hashKey(e, key), key, value) }
 
 func (d *Dict) put(hashed, key, value any) {
-	if i, known := d.places[hashed]; known {
+	if i, known := d.index[hashed]; known {
 		d.values[i] = value
 		return
 	}
-	if d.places == nil {
-		d.places = map[any]int{}
+	if d.index == nil {
+		d.index = map[any]int{}
 	}
-	d.places[hashed] = len(d.keys)
+	d.index[hashed] = len(d.keys)
 	d.keys = append(d.keys, key)
 	d.values = append(d.values, value)
 }
@@ -42,16 +42,16 @@ func (d *Dict) get(e eval, key any) (any, bool) {
 	default:
 		return nil, false
 	}
-	if i, ok := d.places[hashable(e, key)]; ok {
+	if i, ok := d.index[hashKey(e, key)]; ok {
 		return d.values[i], true
 	}
 	return nil, false
 }
 
-// hashable returns the form of a key that a Go map can have: numbers that are equal are one key.
-func hashable(e eval, key any) any { return hashableAt(e, key, 0) }
+// hashKey returns a comparable form of a key, for Go maps; equal numbers have the same.
+func hashKey(e eval, key any) any { return hashKeyAt(e, key, 0) }
 
-func hashableAt(e eval, key any, depth int) any {
+func hashKeyAt(e eval, key any, depth int) any {
 	switch k := key.(type) {
 	case nil, int:
 		return k
@@ -69,19 +69,19 @@ func hashableAt(e eval, key any, depth int) any {
 		return Undefined{}
 	case Tuple:
 		e.checkDepth(depth)
-		return hashableTuple(e, k, depth)
+		return hashTuple(e, k, depth)
 	}
 	e.fail("unhashable type: '%s'", typeName(key))
 	return nil
 }
 
-// tupleKey is a tuple as a key: equal tuples, and no others, have equal texts.
+// tupleKey is the hashKey of a tuple; only equal tuples have the same.
 type tupleKey string
 
-func hashableTuple(e eval, items Tuple, depth int) tupleKey {
+func hashTuple(e eval, items Tuple, depth int) tupleKey {
 	var b strings.Builder
 	for _, item := range list(e, items) {
-		element := hashableAt(e, item, depth+1)
+		element := hashKeyAt(e, item, depth+1)
 		text := fmt.Sprint(element)
 		e.chargeText(len(text))
 		fmt.Fprintf(&b, "%T %d %s,", element, len(text), text)

@@ -10,13 +10,12 @@
 // Values are those of Python as far as templates see them: nil is None, bool, int, float64, string, []any is a list,
 // [Tuple], [*Dict], [*Namespace], [Function] and [Undefined].
 //
-// Numbers are computed as Python computes them, with two differences. Integers have 64 bits: an operation, literal or conversion whose
-// result lies beyond them fails with an "integer overflow", where Python goes on. A power with a fractional exponent may differ in its last
-// digits. Where Python has a complex number, ours fails. testdata/numbers.txt holds ten thousand results of Jinja2, which
-// scripts/golden/template_numbers.py computes.
+// Numbers behave as in Python, with three differences. Integers have 64 bits: an operation, literal or conversion whose result needs more
+// fails with "integer overflow". A power with a fractional exponent may differ in its last digits. A power that is a complex number in
+// Python fails. testdata/numbers.txt holds ten thousand results of Jinja2 (scripts/golden/template_numbers.py).
 //
-// A rendering has a budget of steps. Work that grows with the size of a value is charged in proportion to the size and before it is done
-// (see eval in template.go), so that no text of a client and no template holds a request, or the process's memory, for long.
+// A rendering has a budget of steps (see eval). Work that grows with the size of a value is charged in proportion, before it is done, so
+// that neither a template nor a client's text can hold a request or much memory for long.
 //
 // Where to read: [Parse] cuts the source into tokens (lexer.go, token.go) and makes a tree of functions of it
 // (parser.go, statements.go, expressions.go); [Template.Render] runs them with a state (template.go). Filters, tests,

@@ -42,10 +42,10 @@ func (p *parser) tupleOf(one func() expression) expression {
 		items = append(items, one())
 	}
 	line := p.peek().line
-	return func(s *state) any { return Tuple(all(s.step(line), items, s)) }
+	return func(s *state) any { return Tuple(evaluateAll(s.step(line), items, s)) }
 }
 
-func all(e eval, items []expression, s *state) []any {
+func evaluateAll(e eval, items []expression, s *state) []any {
 	e.charge(len(items))
 	values := make([]any, len(items))
 	for i, item := range items {
@@ -132,10 +132,10 @@ func (p *parser) unary(filtered bool) expression {
 	switch {
 	case p.skip(operator, "-"):
 		v := p.unary(false)
-		value = func(s *state) any { e := s.step(t.line); return signed(e, "-", v(s)) }
+		value = func(s *state) any { e := s.step(t.line); return applySign(e, "-", v(s)) }
 	case p.skip(operator, "+"):
 		v := p.unary(false)
-		value = func(s *state) any { e := s.step(t.line); return signed(e, "+", v(s)) }
+		value = func(s *state) any { e := s.step(t.line); return applySign(e, "+", v(s)) }
 	default:
 		value = p.primary()
 	}

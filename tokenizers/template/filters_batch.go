@@ -7,7 +7,7 @@ import (
 func filterSum(c *Call, v any) any {
 	total := c.argument(1, "start", 0)
 	by := c.argument(0, "attribute", nil)
-	var lists []any // a total that is a list grows in place
+	var lists []any // the total, if it is a list: it grows in place
 	_, isList := total.([]any)
 	if isList {
 		lists = slices.Clone(list(c.eval, total))

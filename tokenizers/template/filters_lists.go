@@ -20,7 +20,7 @@ func end(c *Call, v any, at int) any {
 	return Undefined{"No first item, sequence was empty."}
 }
 
-// path follows a dotted attribute as map, sort and selectattr take it.
+// path evaluates a dotted attribute, as in map, sort and selectattr.
 func path(e eval, v, attribute any) any {
 	if n, ok := attribute.(int); ok {
 		return item(e, v, n)
@@ -62,8 +62,8 @@ func filterMap(c *Call, v any) any {
 	return out
 }
 
-// selected keeps the items, or the items with an attribute, that pass a test; without a test those that are true.
-func selected(c *Call, v any, byAttribute, keep bool) any {
+// selectItems keeps the items, or the items with an attribute, that pass a test; without a test those that are true.
+func selectItems(c *Call, v any, byAttribute, keep bool) any {
 	args := c.Args
 	value := func(item any) any { return item }
 	if byAttribute {
@@ -100,10 +100,10 @@ func filterJoin(c *Call, v any) any {
 		}
 		texts = append(texts, str(c.eval, item))
 	}
-	return joined(c.eval, texts, str(c.eval, c.argument(0, "d", "")))
+	return join(c.eval, texts, str(c.eval, c.argument(0, "d", "")))
 }
 
-func joined(e eval, texts []string, separator string) string {
+func join(e eval, texts []string, separator string) string {
 	size := len(separator) * max(0, len(texts)-1)
 	for _, text := range texts {
 		size += len(text)
@@ -114,7 +114,7 @@ func joined(e eval, texts []string, separator string) string {
 
 func filterReverse(c *Call, v any) any {
 	if text, ok := v.(string); ok {
-		return section(c.eval, text, nil, nil, -1)
+		return sliceValue(c.eval, text, nil, nil, -1)
 	}
 	items := slices.Clone(list(c.eval, v))
 	slices.Reverse(items)

@@ -15,7 +15,7 @@ func filterAbs(c *Call, v any) any {
 	case !ok:
 		c.fail("bad operand type for abs(): '%s'", typeName(v))
 	case whole && n < 0:
-		return integers(c.eval, "-", 0, n)
+		return integerOperation(c.eval, "-", 0, n)
 	case whole:
 		return n
 	}
@@ -23,7 +23,7 @@ func filterAbs(c *Call, v any) any {
 }
 
 func filterFloat(c *Call, v any) any {
-	defined(c.eval, v)
+	requireDefined(c.eval, v)
 	if _, f, _, ok := numeric(v); ok {
 		return f
 	}
@@ -37,7 +37,7 @@ func filterFloat(c *Call, v any) any {
 }
 
 func filterInt(c *Call, v any) any {
-	defined(c.eval, v)
+	requireDefined(c.eval, v)
 	n, f, whole, isNumber := numeric(v)
 	text, isText := v.(string)
 	isFloat := isNumber && !whole
@@ -61,18 +61,18 @@ func filterInt(c *Call, v any) any {
 	if !isFloat || math.IsNaN(f) || math.IsInf(f, 0) {
 		return c.argument(0, "default", 0)
 	}
-	return wholePart(c.eval, f)
+	return floatToInt(c.eval, f)
 }
 
-// wholePart is int(f).
-func wholePart(e eval, f float64) int {
+// floatToInt returns int(f).
+func floatToInt(e eval, f float64) int {
 	if f >= -math.MinInt || f < math.MinInt {
 		e.overflow("%v", floating(f))
 	}
 	return int(f)
 }
 
-// integerDigits makes text that strconv.ParseInt accepts of what Python's int(text, base) accepts, and no digits of what it does not.
+// integerDigits rewrites a text for Python's int(text, base) into one for strconv.ParseInt; "" if Python refuses it.
 func integerDigits(text string, base int) (digits string, parseBase int) {
 	text = strings.TrimFunc(text, unicode.IsSpace)
 	sign := ""
@@ -94,50 +94,50 @@ func integerDigits(text string, base int) (digits string, parseBase int) {
 	if base == 1 || strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
 		return "", 10
 	}
-	text, ok := withoutUnderscores(text)
+	text, ok := stripUnderscores(text)
 	if !ok {
 		return "", 10
 	}
 	return sign + text, base
 }
 
-// withoutUnderscores takes out the underscores of a number, each of which must stand between two digits.
-func withoutUnderscores(text string) (digits string, ok bool) {
+// stripUnderscores removes the underscores of a number; ok is false if one is not between two digits.
+func stripUnderscores(text string) (digits string, ok bool) {
 	for i := range len(text) {
-		if text[i] == '_' && (i == 0 || i == len(text)-1 || !isHexadecimal(text[i-1]) || !isHexadecimal(text[i+1])) {
+		if text[i] == '_' && (i == 0 || i == len(text)-1 || !isLetterOrDigit(text[i-1]) || !isLetterOrDigit(text[i+1])) {
 			return "", false
 		}
 	}
 	return strings.ReplaceAll(text, "_", ""), true
 }
 
-// isHexadecimal tells whether a byte is a digit or a letter, as the digits of some base are.
-func isHexadecimal(b byte) bool {
+// isLetterOrDigit reports whether a byte is a digit in some base up to 36.
+func isLetterOrDigit(b byte) bool {
 	return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
 }
 
-// parseFloat is Python's float(text).
+// parseFloat returns Python's float(text).
 func parseFloat(text string) (f float64, ok bool) {
-	text, ok = withoutUnderscores(strings.TrimFunc(text, unicode.IsSpace))
+	text, ok = stripUnderscores(strings.TrimFunc(text, unicode.IsSpace))
 	if !ok || strings.ContainsAny(text, "xXpP") { // Go's hexadecimal floats
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil || errors.Is(err, strconv.ErrRange) // too large a number is infinite
+	return f, err == nil || errors.Is(err, strconv.ErrRange) // a number that is too large becomes infinite
 }
 
 func filterRound(c *Call, v any) any {
 	n, f, whole, ok := numeric(v)
 	if !ok {
-		defined(c.eval, v)
+		requireDefined(c.eval, v)
 		c.fail("type %s doesn't define __round__ method", typeName(v))
 	}
 	precision := c.whole(0, "precision", 0)
 	switch method := c.argument(1, "method", "common"); {
 	case method == "common" && whole:
-		return roundedInteger(c.eval, n, precision)
+		return roundInteger(c.eval, n, precision)
 	case method == "common":
-		return roundedFloat(c.eval, f, precision)
+		return roundFloat(c.eval, f, precision)
 	case method != "ceil" && method != "floor":
 		c.fail("method must be common, ceil or floor")
 	case whole && precision >= 0:
@@ -153,29 +153,29 @@ func filterRound(c *Call, v any) any {
 		if c.argument(1, "method", "") == "floor" {
 			scaled = math.Floor(f)
 		}
-		scaled = scaled.(float64) + 0 // an integer has no negative zero
+		scaled = scaled.(float64) + 0 // no negative zero, as Python rounds to an integer
 	}
 	return arithmetic(c.eval, "/", scaled, scale)
 }
 
-// The powers of ten beyond which rounding changes nothing, or leaves nothing.
+// Beyond these precisions a float is unchanged by rounding, or becomes zero.
 const (
 	mostPrecision  = 323
 	leastPrecision = -308
 )
 
-func roundedInteger(e eval, n, precision int) int {
+func roundInteger(e eval, n, precision int) int {
 	if precision >= 0 {
 		return n
 	}
-	rounded := roundedRational(new(big.Rat).SetInt64(int64(n)), max(precision, leastPrecision))
+	rounded := roundRational(new(big.Rat).SetInt64(int64(n)), max(precision, leastPrecision))
 	if !rounded.IsInt64() {
 		e.overflow("%d rounded to %d digits", n, precision)
 	}
 	return int(rounded.Int64())
 }
 
-func roundedFloat(e eval, f float64, precision int) float64 {
+func roundFloat(e eval, f float64, precision int) float64 {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0) || precision > mostPrecision:
 		return f
@@ -185,15 +185,15 @@ func roundedFloat(e eval, f float64, precision int) float64 {
 		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'f', precision, 64), 64)
 		return rounded
 	}
-	rounded, _ := new(big.Float).SetInt(roundedRational(new(big.Rat).SetFloat64(f), precision)).Float64()
+	rounded, _ := new(big.Float).SetInt(roundRational(new(big.Rat).SetFloat64(f), precision)).Float64()
 	if math.IsInf(rounded, 0) {
 		e.fail("rounded value too large to represent")
 	}
 	return math.Copysign(rounded, f)
 }
 
-// roundedRational rounds to a multiple of 10^-precision, precision negative, and from halfway to the even one.
-func roundedRational(x *big.Rat, precision int) *big.Int {
+// roundRational rounds to a multiple of 10^-precision, half to even; precision is negative.
+func roundRational(x *big.Rat, precision int) *big.Int {
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-precision)), nil)
 	denominator := new(big.Int).Mul(x.Denom(), unit)
 	floor, rest := new(big.Int).DivMod(x.Num(), denominator, new(big.Int))

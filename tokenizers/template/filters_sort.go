@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sortKey is what sort, unique and groupby compare: text without its case.
+// sortKey returns the value that sort, unique and groupby compare; strings in lower case unless caseSensitive.
 func sortKey(e eval, v, by any, caseSensitive bool) any {
 	if by != nil {
 		v = path(e, v, by)
@@ -17,33 +17,33 @@ func sortKey(e eval, v, by any, caseSensitive bool) any {
 	return v
 }
 
-// keyed is an item with what it is compared by.
-type keyed struct{ key, item any }
+// keyedItem is an item with its sortKey.
+type keyedItem struct{ key, item any }
 
-func withKeys(e eval, items []any, by any, caseSensitive bool) []keyed {
+func addKeys(e eval, items []any, by any, caseSensitive bool) []keyedItem {
 	e.charge(len(items))
-	with := make([]keyed, len(items))
+	pairs := make([]keyedItem, len(items))
 	for i, item := range items {
-		with[i] = keyed{sortKey(e, item, by, caseSensitive), item}
+		pairs[i] = keyedItem{sortKey(e, item, by, caseSensitive), item}
 	}
-	return with
+	return pairs
 }
 
-func sorted(e eval, items []any, by any, caseSensitive, reverse bool) []keyed {
-	with := withKeys(e, items, by, caseSensitive)
-	slices.SortStableFunc(with, func(a, b keyed) int {
+func sortItems(e eval, items []any, by any, caseSensitive, reverse bool) []keyedItem {
+	pairs := addKeys(e, items, by, caseSensitive)
+	slices.SortStableFunc(pairs, func(a, b keyedItem) int {
 		n := order(e, "<", a.key, b.key)
 		if reverse {
 			return -n
 		}
 		return n
 	})
-	return with
+	return pairs
 }
 
-func itemsOf(with []keyed) []any {
-	items := make([]any, len(with))
-	for i, k := range with {
+func itemsOf(pairs []keyedItem) []any {
+	items := make([]any, len(pairs))
+	for i, k := range pairs {
 		items[i] = k.item
 	}
 	return items
@@ -51,7 +51,7 @@ func itemsOf(with []keyed) []any {
 
 func filterSort(c *Call, v any) any {
 	caseSensitive := truth(c.argument(1, "case_sensitive", false))
-	return itemsOf(sorted(c.eval, list(c.eval, v), c.argument(2, "attribute", nil), caseSensitive, truth(c.argument(0, "reverse", false))))
+	return itemsOf(sortItems(c.eval, list(c.eval, v), c.argument(2, "attribute", nil), caseSensitive, truth(c.argument(0, "reverse", false))))
 }
 
 func filterDictSort(c *Call, v any) any {
@@ -63,7 +63,7 @@ func filterDictSort(c *Call, v any) any {
 	if c.argument(1, "by", "key") == "value" {
 		by = 1
 	}
-	return itemsOf(sorted(c.eval, d.items(c.eval), by, truth(c.argument(0, "case_sensitive", false)), truth(c.argument(2, "reverse", false))))
+	return itemsOf(sortItems(c.eval, d.items(c.eval), by, truth(c.argument(0, "case_sensitive", false)), truth(c.argument(2, "reverse", false))))
 }
 
 func filterGroupBy(c *Call, v any) any {
@@ -77,7 +77,7 @@ func filterGroupBy(c *Call, v any) any {
 		}
 		members = nil
 	}
-	for _, k := range sorted(c.eval, list(c.eval, v), by, truth(c.argument(2, "case_sensitive", false)), false) {
+	for _, k := range sortItems(c.eval, list(c.eval, v), by, truth(c.argument(2, "case_sensitive", false)), false) {
 		if len(members) > 0 && !equal(c.eval, last, k.key) {
 			flush()
 		}
@@ -92,8 +92,8 @@ func filterUnique(c *Call, v any) any {
 	out := []any{}
 	seen := map[any]bool{}
 	caseSensitive := truth(c.argument(0, "case_sensitive", false))
-	for _, k := range withKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), caseSensitive) {
-		hashed := hashable(c.eval, k.key)
+	for _, k := range addKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), caseSensitive) {
+		hashed := hashKey(c.eval, k.key)
 		if !seen[hashed] {
 			seen[hashed] = true
 			out = append(out, k.item)
@@ -103,12 +103,12 @@ func filterUnique(c *Call, v any) any {
 }
 
 func extreme(c *Call, v any, sign int) any {
-	with := withKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), truth(c.argument(0, "case_sensitive", false)))
-	if len(with) == 0 {
+	pairs := addKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), truth(c.argument(0, "case_sensitive", false)))
+	if len(pairs) == 0 {
 		return Undefined{"No aggregated item, sequence was empty."}
 	}
-	best := with[0]
-	for _, k := range with[1:] {
+	best := pairs[0]
+	for _, k := range pairs[1:] {
 		if sign*order(c.eval, "<", k.key, best.key) > 0 {
 			best = k
 		}

@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// scanned is str(v) of a value whose whole text is about to be read.
-func (c *Call) scanned(v any) string {
+// readText returns str(v) and charges for reading all of it.
+func (c *Call) readText(v any) string {
 	text := str(c.eval, v)
 	c.chargeText(len(text))
 	return text
 }
 
 func onText(f func(string) string) filter {
-	return func(c *Call, v any) any { return f(c.scanned(v)) }
+	return func(c *Call, v any) any { return f(c.readText(v)) }
 }
 
 // titleWords is Jinja's title: words begin after space, hyphen or bracket.
@@ -41,7 +41,7 @@ func filterCenter(c *Call, v any) any {
 	return c.padding(" ", left) + s + c.padding(" ", room-left)
 }
 
-// padding repeats a character.
+// padding repeats a character n times.
 func (c *Call) padding(with string, n int) string {
 	n = max(0, n)
 	c.chargeText(n)
@@ -64,7 +64,7 @@ func filterIndent(c *Call, v any) any {
 	first := truth(c.argument(1, "first", false))
 	blank := truth(c.argument(2, "blank", false))
 	var b strings.Builder
-	for i, line := range lines(c.eval, c.scanned(v)+"\n", false) {
+	for i, line := range lines(c.eval, c.readText(v)+"\n", false) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -82,10 +82,10 @@ func filterReplace(c *Call, v any) any {
 	if c.argument(2, "count", nil) != nil {
 		most = c.whole(2, "count", -1)
 	}
-	return replaced(c.eval, str(c.eval, v), str(c.eval, c.argument(0, "old", "")), str(c.eval, c.argument(1, "new", "")), most)
+	return replace(c.eval, str(c.eval, v), str(c.eval, c.argument(0, "old", "")), str(c.eval, c.argument(1, "new", "")), most)
 }
 
-func replaced(e eval, s, old, new string, most int) string {
+func replace(e eval, s, old, new string, most int) string {
 	e.chargeText(len(s))
 	n := strings.Count(s, old)
 	if most >= 0 {
@@ -109,14 +109,14 @@ func filterTruncate(c *Call, v any) any {
 			cut = cut[:space]
 		}
 	}
-	return concatenatedText(c.eval, cut, ending)
+	return concatText(c.eval, cut, ending)
 }
 
-// filterWordCount counts the runs of letters, digits and underscores.
+// filterWordCount counts words: runs of letters, digits and underscores.
 func filterWordCount(c *Call, v any) any {
 	words := 0
 	within := false
-	for _, r := range c.scanned(v) {
+	for _, r := range c.readText(v) {
 		was := within
 		within = r == '_' || isAlnum(r)
 		if within && !was {
@@ -127,5 +127,5 @@ func filterWordCount(c *Call, v any) any {
 }
 
 func filterTrim(c *Call, v any) any {
-	return c.trimmed(str(c.eval, v), strings.TrimFunc)
+	return c.trim(str(c.eval, v), strings.TrimFunc)
 }

@@ -41,7 +41,7 @@ func rangeOf(c *Call) any {
 	if step == 0 {
 		c.fail("range() arg 3 must not be zero")
 	}
-	count := 0 // start and stop may be too far apart for an int, but not for a uint
+	count := 0 // the distance of start and stop may overflow an int, but not a uint
 	if step > 0 && stop > start {
 		count = rangeLength(uint(stop)-uint(start), uint(step))
 	}

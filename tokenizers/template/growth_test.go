@@ -13,7 +13,7 @@ import (
 // An operation is an expression that is measured at two sizes of its values.
 type operation struct {
 	expression string
-	// constant is set where the work does not depend on the size.
+	// constant: the work does not depend on the size.
 	constant bool
 }
 
@@ -153,8 +153,8 @@ var (
 	}
 )
 
-// sized are the values of the expressions at a size.
-func sized(n int) map[string]any {
+// valuesOfSize returns the values that expressions name, for size n.
+func valuesOfSize(n int) map[string]any {
 	list := make([]any, n)
 	numbers := make([]any, n)
 	pairs := make([]any, n)
@@ -195,7 +195,7 @@ func (d *Dict) clone() *Dict {
 	return copied
 }
 
-// The sources of all operations, by a name for the subtest.
+// operations returns all operations by the name of their subtest.
 func operations() map[string]operation {
 	sources := map[string]operation{}
 	for _, of := range []map[string][]operation{filterOperations, methodOperations, testOperations} {
@@ -214,8 +214,8 @@ func operations() map[string]operation {
 	return sources
 }
 
-// measured is what one rendering cost: the steps charged and the bytes allocated.
-func measured(source string, values map[string]any, budget int) (steps, allocated int, err error) {
+// measure renders once and returns the steps charged and the bytes allocated.
+func measure(source string, values map[string]any, budget int) (steps, allocated int, err error) {
 	parsed, err := Parse(source)
 	if err != nil {
 		return 0, 0, err
@@ -223,7 +223,7 @@ func measured(source string, values map[string]any, budget int) (steps, allocate
 	var start, converted, end runtime.MemStats
 	r := newRun(budget)
 	runtime.ReadMemStats(&start)
-	if _, err := (&Template{}).render(newRun(0), values); err != nil { // what the values themselves cost
+	if _, err := (&Template{}).render(newRun(0), values); err != nil { // the cost of the values themselves
 		return 0, 0, err
 	}
 	runtime.ReadMemStats(&converted)
@@ -233,24 +233,24 @@ func measured(source string, values map[string]any, budget int) (steps, allocate
 	return r.steps, int(end.TotalAlloc-converted.TotalAlloc) - int(conversion), err
 }
 
-// TestWorkGrowsAsItIsCharged measures every operation at two sizes: the steps must grow about linearly with the size, and so must the
-// memory that is allocated, which shows work that is not charged.
-func TestWorkGrowsAsItIsCharged(t *testing.T) {
+// TestStepsGrowLinearly measures every operation at two sizes: steps must grow about linearly with the size, and so must allocated memory,
+// which reveals work that is not charged.
+func TestStepsGrowLinearly(t *testing.T) {
 	const (
 		n            = 2000
 		fixed        = 100     // steps of any template
 		fixedBytes   = 1 << 15 // allocated by any template
 		bytesPerStep = 1 << 10
 	)
-	small := sized(n)
-	large := sized(4 * n)
+	small := valuesOfSize(n)
+	large := valuesOfSize(4 * n)
 	for name, o := range operations() {
 		t.Run(name, func(t *testing.T) {
-			first, _, err := measured(o.expression, small, mostSteps)
+			first, _, err := measure(o.expression, small, mostSteps)
 			if err != nil {
 				t.Fatal(err)
 			}
-			second, allocated, err := measured(o.expression, large, mostSteps)
+			second, allocated, err := measure(o.expression, large, mostSteps)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,19 +269,19 @@ func TestWorkGrowsAsItIsCharged(t *testing.T) {
 	}
 }
 
-// TestWorkBeyondTheBudgetIsRefused renders with a small budget: the refusal comes before the work is done.
+// TestWorkBeyondTheBudgetIsRefused renders with a small budget: the work is refused before it is done.
 func TestWorkBeyondTheBudgetIsRefused(t *testing.T) {
 	const (
 		n      = 8000
 		budget = 20
 	)
-	values := sized(n)
+	values := valuesOfSize(n)
 	for name, o := range operations() {
 		if o.constant {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			_, allocated, err := measured(o.expression, values, budget)
+			_, allocated, err := measure(o.expression, values, budget)
 			var failed *Error
 			if !errors.As(err, &failed) || !strings.Contains(failed.Message, "runs too long") {
 				t.Fatalf("got %v", err)
@@ -293,7 +293,7 @@ func TestWorkBeyondTheBudgetIsRefused(t *testing.T) {
 	}
 }
 
-// TestEveryOperationIsMeasured holds the tables above to the names that templates can use.
+// TestEveryOperationIsMeasured checks that the tables above have every name that templates can use.
 func TestEveryOperationIsMeasured(t *testing.T) {
 	check := func(kind string, names []string, table map[string][]operation) {
 		t.Helper()
@@ -315,8 +315,8 @@ func TestEveryOperationIsMeasured(t *testing.T) {
 	check("test", names, testOperations)
 }
 
-// TestValuesInValues builds values that are small in memory and large, or deep, when they are followed.
-func TestValuesInValues(t *testing.T) {
+// TestNestedValues builds values that are small in memory but large, or deep, to traverse.
+func TestNestedValues(t *testing.T) {
 	const (
 		deep     = "{% set ns = namespace(a=[1], b=[1]) %}{% for i in range(50000) %}{% set ns.a = [ns.a] %}{% set ns.b = [ns.b] %}{% endfor %}"
 		deepPair = "{% set ns = namespace(a=(1,)) %}{% for i in range(50000) %}{% set ns.a = (ns.a,) %}{% endfor %}"
@@ -340,7 +340,7 @@ func TestValuesInValues(t *testing.T) {
 		{wide + "{{ ns.a <= ns.b }}", tooLong},
 		{long, tooLong},
 	} {
-		_, _, err := measured(c.template, nil, 2_000_000)
+		_, _, err := measure(c.template, nil, 2_000_000)
 		if err == nil || !strings.Contains(err.Error(), c.refusal) {
 			t.Errorf("%s: got %v, want %q", c.template, err, c.refusal)
 		}

@@ -57,7 +57,7 @@ func (w *jsonWriter) value(v any, depth int) {
 	}
 }
 
-// jsonScalar writes None, a truth value or a number, as a value and as a key.
+// jsonScalar returns None, a bool or a number as JSON; values and keys look the same.
 func jsonScalar(v any) string {
 	switch v := v.(type) {
 	case bool:
@@ -79,10 +79,10 @@ func jsonScalar(v any) string {
 }
 
 func (w *jsonWriter) dict(d *Dict, depth int) {
-	var places []int // of the members in the order in which they are written
+	var places []int // of the members, in the order of writing
 	if w.sort {
-		for _, k := range sorted(w.eval, d.keys, nil, true, false) {
-			places = append(places, d.places[hashable(w.eval, k.key)])
+		for _, k := range sortItems(w.eval, d.keys, nil, true, false) {
+			places = append(places, d.index[hashKey(w.eval, k.key)])
 		}
 	}
 	w.group('{', '}', len(d.keys), depth, func(i int) {
@@ -126,7 +126,7 @@ func (w *jsonWriter) line(depth int) {
 	}
 }
 
-// jsonEscapes are the characters that json.dumps escapes by a letter.
+// jsonEscapes are the characters that json.dumps escapes with a backslash and a letter.
 var jsonEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 
 func (w *jsonWriter) text(s string) {

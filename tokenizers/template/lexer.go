@@ -69,7 +69,7 @@ func (l *lexer) data() {
 	}
 }
 
-// nextTag is where the next tag begins, or the length of s. It reads no further.
+// nextTag returns the start of the next tag, or the length of s. It reads no further than that.
 func nextTag(s string) int {
 	for at := 0; ; at++ {
 		brace := strings.IndexByte(s[at:], '{')

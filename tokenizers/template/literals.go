@@ -92,7 +92,7 @@ func (p *parser) listLiteral(line int) expression {
 		items = append(items, p.expression())
 	}
 	p.next()
-	return func(s *state) any { return all(s.step(line), items, s) }
+	return func(s *state) any { return evaluateAll(s.step(line), items, s) }
 }
 
 func (p *parser) dictLiteral(line int) expression {

@@ -49,8 +49,8 @@ func (f *loopStatement) run(s *state, over any, depth int) {
 	around := &Loop{items: items, depth: depth}
 	if f.recursive {
 		around.again = func(over any) string {
-			e.deeper()
-			defer e.shallower()
+			e.enter()
+			defer e.leave()
 			return captured([]statement{func(s *state) signal { f.run(s, over, depth+1); return done }}, s)
 		}
 	}
@@ -124,10 +124,10 @@ func (l *Loop) attribute(name string) any {
 }
 
 // deeper bounds the depth of calls.
-func (e eval) deeper() {
+func (e eval) enter() {
 	if e.run.depth++; e.run.depth > mostDepth {
 		e.fail("calls are nested too deeply")
 	}
 }
 
-func (e eval) shallower() { e.run.depth-- }
+func (e eval) leave() { e.run.depth-- }

@@ -41,8 +41,8 @@ func (p *parser) macro() statement {
 // function is a macro: what its body writes, with the arguments as names.
 func (ps parameters) function(called string, body []statement, s *state) Function {
 	return func(c *Call) any {
-		c.deeper()
-		defer c.shallower()
+		c.enter()
+		defer c.leave()
 		var out strings.Builder
 		inner := s.inner(&out)
 		names := inner.vars.names

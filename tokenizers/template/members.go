@@ -6,7 +6,7 @@ import "unicode/utf8"
 func attribute(e eval, of any, name string) any {
 	switch v := of.(type) {
 	case Undefined:
-		defined(e, v)
+		requireDefined(e, v)
 	case *Dict:
 		if method := dictMethod(v, name); method != nil {
 			return method
@@ -35,7 +35,7 @@ func attribute(e eval, of any, name string) any {
 
 // item is of[key]: a member, else an attribute.
 func item(e eval, of, key any) any {
-	defined(e, of)
+	requireDefined(e, of)
 	switch v := of.(type) {
 	case *Dict:
 		if member, ok := v.get(e, key); ok {
@@ -54,7 +54,7 @@ func item(e eval, of, key any) any {
 	return missing(of, str(e, key))
 }
 
-// element is the n-th element of a list or tuple, or character of a text.
+// element returns the n-th element of a list or tuple, or character of a text; from the end if n is negative.
 func element(e eval, of any, n int) any {
 	items, _ := sequence(of)
 	text, isText := of.(string)
@@ -106,7 +106,7 @@ func sequenceMethod(items []any, name string) any {
 					return i
 				}
 			}
-			c.fail("%s is not in list", python(c.eval, c.argument(0, "value", nil)))
+			c.fail("%s is not in list", reprValue(c.eval, c.argument(0, "value", nil)))
 			return nil
 		})
 	case "count":

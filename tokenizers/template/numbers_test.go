@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fractionalPower is where Go's pow and C's may differ in the last digits.
+// fractionalPower matches powers of which Go's and C's pow may differ in the last digits.
 var fractionalPower = regexp.MustCompile(` \*\* -?[0-9]*\.[1-9]`)
 
 func nearly(a, b string) bool {
@@ -19,7 +19,7 @@ func nearly(a, b string) bool {
 	return err == nil && otherErr == nil && math.Abs(x-y) <= 1e-13*math.Abs(y)
 }
 
-// TestNumbers computes what scripts/golden/template_numbers.py had Jinja2 compute.
+// TestNumbers compares expressions with the results of Jinja2 that scripts/golden/template_numbers.py recorded.
 func TestNumbers(t *testing.T) {
 	data, err := os.ReadFile("testdata/numbers.txt")
 	if err != nil {

@@ -63,7 +63,7 @@ func (p *parser) subscript(of expression, line int) expression {
 				at[i] = bound(s)
 			}
 		}
-		return section(e, value, at[0], at[1], at[2])
+		return sliceValue(e, value, at[0], at[1], at[2])
 	}
 }
 

@@ -14,11 +14,11 @@ func str(e eval, v any) string {
 	case Undefined:
 		return ""
 	}
-	return python(e, v)
+	return reprValue(e, v)
 }
 
-// python is repr(v): how a value prints inside another.
-func python(e eval, v any) string {
+// reprValue is repr(v): how a value prints inside another.
+func reprValue(e eval, v any) string {
 	p := printer{eval: e}
 	p.value(v, 0)
 	return p.out.String()

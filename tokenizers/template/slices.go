@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// section is of[start:stop:step]; nil is a bound left out.
-func section(e eval, of, start, stop, step any) any {
-	defined(e, of, start, stop, step)
+// sliceValue returns of[start:stop:step]; an omitted bound is nil.
+func sliceValue(e eval, of, start, stop, step any) any {
+	requireDefined(e, of, start, stop, step)
 	text, isText := of.(string)
 	items, isList := sequence(of)
 	if !isText && !isList {
@@ -34,9 +34,10 @@ func section(e eval, of, start, stop, step any) any {
 	return picked
 }
 
-// slice is a Python slice of a sequence: count indices from start on, step apart. The bounds of newSlice are integers or nil.
+// slice is a Python slice of a sequence: count indices from start, step apart.
 type slice struct{ start, step, count int }
 
+// newSlice returns the slice of a sequence of n elements. Bounds are integers, or nil if omitted.
 func newSlice(e eval, n int, start, stop, step any) slice {
 	s := slice{step: 1}
 	if step != nil {
@@ -46,7 +47,7 @@ func newSlice(e eval, n int, start, stop, step any) slice {
 	if s.step == 0 {
 		e.fail("slice step cannot be zero")
 	}
-	// Bounds that lie outside are moved to low and high; those left out are first and last.
+	// Bounds are clamped to low and high; omitted ones are first and last.
 	low := 0
 	high := n
 	first := 0
@@ -80,7 +81,7 @@ func newSlice(e eval, n int, start, stop, step any) slice {
 
 func (s slice) at(i int) int { return s.start + i*s.step }
 
-// text is the slice of a text of n characters.
+// text returns the slice of a text of n characters.
 func (s slice) text(e eval, text string, n int) string {
 	if s.count == 0 {
 		return ""
@@ -98,7 +99,7 @@ func (s slice) text(e eval, text string, n int) string {
 	return picked.String()
 }
 
-// byteOffset is where the i-th character of a text of n characters begins.
+// byteOffset returns the byte offset of the i-th character of a text of n characters.
 func byteOffset(text string, i, n int) int {
 	if len(text) == n { // ASCII
 		return i

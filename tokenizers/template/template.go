@@ -24,11 +24,11 @@ func (e *Error) Error() string {
 const (
 	mostSteps  = 20_000_000 // see eval
 	mostOutput = 256 << 20  // bytes written
-	mostRange  = 100_000    // as Jinja's sandbox
-	mostDepth  = 200        // of macro calls, and of values inside values
+	mostRange  = 100_000    // as in Jinja's sandbox
+	mostDepth  = 200        // of macro calls, and of nested values
 )
 
-// bytesPerStep is how much text one step reads or writes: mostSteps bound a rendering to 640 MB of text.
+// bytesPerStep is how much text one step pays for: mostSteps limit a rendering to 640 MB of text.
 const bytesPerStep = 32
 
 // Template is a parsed template. It is safe for use by many goroutines.
@@ -71,17 +71,17 @@ func catch(err *error) {
 
 // run is what all scopes of one rendering share.
 type run struct {
-	steps int // charged
+	steps int // charged so far
 	limit int // of steps
 	depth int
 }
 
 func newRun(limit int) *run { return &run{limit: limit} }
 
-// eval is one evaluation: the rendering whose budget pays for it, and the line that errors name.
+// eval is one evaluation: the rendering that pays for it, and the line for errors.
 //
-// Every statement and expression costs a step. Work that grows with the size of a value is charged in proportion, before it is done: a step
-// for each element of a list or dict, and one for bytesPerStep bytes of text, that are visited or made.
+// A statement or expression costs one step. Work that grows with the size of a value costs more, charged before it is done: one step for
+// each element of a list or dict, and one for bytesPerStep bytes of text, that it reads or creates.
 type eval struct {
 	run  *run
 	line int
@@ -98,7 +98,7 @@ func (e eval) chargeText(bytes int) { e.charge(bytes / bytesPerStep) }
 
 func (e eval) fail(format string, args ...any) { fail(e.line, format, args...) }
 
-// checkDepth bounds how deep values inside values are followed.
+// checkDepth limits the depth of nested values.
 func (e eval) checkDepth(depth int) {
 	if depth > mostDepth {
 		e.fail("value is nested too deeply")
@@ -132,7 +132,7 @@ func (s *state) inner(out *strings.Builder) *state {
 	return &state{out: out, run: s.run, vars: &frame{names: map[string]any{}, parent: s.vars}}
 }
 
-// step charges for a statement or expression and returns its evaluation.
+// step charges for a statement or expression and returns its eval.
 func (s *state) step(line int) eval {
 	e := eval{s.run, line}
 	e.charge(1)

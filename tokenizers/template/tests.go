@@ -16,8 +16,8 @@ var tests = map[string]func(c *Call, v any) bool{
 	"callable":  func(_ *Call, v any) bool { _, ok := v.(Function); return ok },
 	"sequence":  isSequence,
 	"iterable":  isSequence,
-	"lower":     func(c *Call, v any) bool { return isLower(c.scanned(v)) },
-	"upper":     func(c *Call, v any) bool { return isUpper(c.scanned(v)) },
+	"lower":     func(c *Call, v any) bool { return isLower(c.readText(v)) },
+	"upper":     func(c *Call, v any) bool { return isUpper(c.readText(v)) },
 	"even":      func(c *Call, v any) bool { return equal(c.eval, arithmetic(c.eval, "%", v, 2), 0) },
 	"odd":       func(c *Call, v any) bool { return equal(c.eval, arithmetic(c.eval, "%", v, 2), 1) },
 	"divisibleby": func(c *Call, v any) bool {

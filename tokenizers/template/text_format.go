@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// formattedOperand is format % v. As in Python, a list, dict or undefined value need not be used.
-func formattedOperand(e eval, format string, v any) string {
+// formatOperand returns format % v. As in Python, a format without conversions may ignore a list, dict or undefined value.
+func formatOperand(e eval, format string, v any) string {
 	values, isTuple := v.(Tuple)
 	if !isTuple {
 		values = Tuple{v}
@@ -19,11 +19,11 @@ func formattedOperand(e eval, format string, v any) string {
 			values = nil
 		}
 	}
-	return formatted(e, format, values)
+	return formatValues(e, format, values)
 }
 
-// formatted replaces the conversions of a format: s, r, d, i, f, e, g, x and o.
-func formatted(e eval, format string, values []any) string {
+// formatValues fills in the conversions of a format: s, r, d, i, f, e, g, x and o.
+func formatValues(e eval, format string, values []any) string {
 	e.chargeText(len(format))
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -42,7 +42,7 @@ func formatted(e eval, format string, values []any) string {
 			e.fail("not enough arguments for format string")
 		}
 		e.charge(1)
-		b.WriteString(c.of(values[0]))
+		b.WriteString(c.convert(values[0]))
 		values = values[1:]
 	}
 	if len(values) > 0 {
@@ -51,15 +51,15 @@ func formatted(e eval, format string, values []any) string {
 	return b.String()
 }
 
-// conversion is what follows a % in a format.
+// conversion is one conversion specifier of a format, what follows the %.
 type conversion struct {
 	eval
 	flags, width string
-	precision    string // with its dot; "" for none
+	precision    string // with its dot; "" if none
 	verb         byte
 }
 
-// read reads a conversion from the start of a format and returns the rest.
+// read parses a conversion at the start of a format and returns the rest of the format.
 func (c *conversion) read(format string) (rest string) {
 	take := func(characters string) string {
 		rest := strings.TrimLeft(format, characters)
@@ -80,16 +80,16 @@ func (c *conversion) read(format string) (rest string) {
 	return format[1:]
 }
 
-// mostWidth is the largest width and precision, a limit of package fmt.
+// mostWidth is the largest width or precision that package fmt accepts.
 const mostWidth = 1_000_000
 
-// of converts a value.
-func (c conversion) of(v any) string {
+// convert formats a value.
+func (c conversion) convert(v any) string {
 	flags := c.flags
 	for _, width := range []string{c.width, strings.TrimPrefix(c.precision, ".")} {
 		n, _ := strconv.Atoi(width)
 		if len(width) > 7 || n > mostWidth {
-			c.fail("the width of a conversion is above %d", mostWidth)
+			c.fail("width or precision above %d", mostWidth)
 		}
 		c.chargeText(n)
 	}
@@ -99,7 +99,7 @@ func (c conversion) of(v any) string {
 	case c.verb == 's' || c.verb == 'r':
 		text := str(c.eval, v)
 		if c.verb == 'r' {
-			text = python(c.eval, v)
+			text = reprValue(c.eval, v)
 		}
 		c.chargeText(len(text))
 		if strings.Contains(flags, "-") {
@@ -107,14 +107,14 @@ func (c conversion) of(v any) string {
 		}
 		return fmt.Sprintf("%"+layout+"s", text)
 	case !ok:
-		defined(c.eval, v)
+		requireDefined(c.eval, v)
 		c.fail("%%%c format: a real number is required, not %s", c.verb, typeName(v))
 	case c.verb == 'd' || c.verb == 'i':
 		if !whole {
 			if math.IsNaN(f) {
 				c.fail("cannot convert float NaN to integer")
 			}
-			n = wholePart(c.eval, f)
+			n = floatToInt(c.eval, f)
 		}
 		return fmt.Sprintf("%"+flags+layout+"d", n)
 	case c.verb == 'x' || c.verb == 'X' || c.verb == 'o':
@@ -130,7 +130,7 @@ func (c conversion) of(v any) string {
 			layout += ".6"
 		}
 		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return c.notFinite(f, flags, c.width)
+			return c.formatNonFinite(f, flags, c.width)
 		}
 		return fmt.Sprintf("%"+flags+layout+string(c.verb), f)
 	}
@@ -138,8 +138,8 @@ func (c conversion) of(v any) string {
 	return ""
 }
 
-// notFinite writes an infinity or NaN.
-func (c conversion) notFinite(f float64, flags, width string) string {
+// formatNonFinite formats an infinity or NaN.
+func (c conversion) formatNonFinite(f float64, flags, width string) string {
 	text := floating(math.Abs(f))
 	if strings.IndexByte("EG", c.verb) >= 0 {
 		text = strings.ToUpper(text)
@@ -194,7 +194,7 @@ func braces(c *Call, s string) string {
 			at = len(c.Args)
 		}
 		v := c.argument(at, field, Undefined{"no value for the field '" + field + "'"})
-		defined(c.eval, v)
-		b.WriteString(c.scanned(v))
+		requireDefined(c.eval, v)
+		b.WriteString(c.readText(v))
 	}
 }

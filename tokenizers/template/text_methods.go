@@ -10,34 +10,34 @@ import (
 
 // stringMethods are those of Python's str that templates use.
 var stringMethods = map[string]func(*Call, string) any{
-	"upper":      func(c *Call, s string) any { return upper(c.scanned(s)) },
-	"lower":      func(c *Call, s string) any { return lower(c.scanned(s)) },
-	"casefold":   func(c *Call, s string) any { return cases.Fold().String(c.scanned(s)) },
-	"title":      func(c *Call, s string) any { return title(c.scanned(s)) },
-	"capitalize": func(c *Call, s string) any { return capitalized(c.scanned(s)) },
-	"strip":      func(c *Call, s string) any { return c.trimmed(s, strings.TrimFunc) },
-	"lstrip":     func(c *Call, s string) any { return c.trimmed(s, strings.TrimLeftFunc) },
-	"rstrip":     func(c *Call, s string) any { return c.trimmed(s, strings.TrimRightFunc) },
+	"upper":      func(c *Call, s string) any { return upper(c.readText(s)) },
+	"lower":      func(c *Call, s string) any { return lower(c.readText(s)) },
+	"casefold":   func(c *Call, s string) any { return cases.Fold().String(c.readText(s)) },
+	"title":      func(c *Call, s string) any { return title(c.readText(s)) },
+	"capitalize": func(c *Call, s string) any { return capitalized(c.readText(s)) },
+	"strip":      func(c *Call, s string) any { return c.trim(s, strings.TrimFunc) },
+	"lstrip":     func(c *Call, s string) any { return c.trim(s, strings.TrimLeftFunc) },
+	"rstrip":     func(c *Call, s string) any { return c.trim(s, strings.TrimRightFunc) },
 	"split":      func(c *Call, s string) any { return split(c, s, false) },
 	"rsplit":     func(c *Call, s string) any { return split(c, s, true) },
 	"splitlines": func(c *Call, s string) any {
-		return lines(c.eval, c.scanned(s), truth(c.argument(0, "keepends", false)))
+		return lines(c.eval, c.readText(s), truth(c.argument(0, "keepends", false)))
 	},
 	"startswith":   func(c *Call, s string) any { return affixed(c, s, strings.HasPrefix) },
 	"endswith":     func(c *Call, s string) any { return affixed(c, s, strings.HasSuffix) },
 	"removeprefix": func(c *Call, s string) any { return strings.TrimPrefix(s, c.affix()) },
 	"removesuffix": func(c *Call, s string) any { return strings.TrimSuffix(s, c.affix()) },
 	"replace": func(c *Call, s string) any {
-		return replaced(c.eval, s, c.text(0), c.text(1), c.whole(2, "count", -1))
+		return replace(c.eval, s, c.text(0), c.text(1), c.whole(2, "count", -1))
 	},
-	"find":  func(c *Call, s string) any { return runeIndex(s, strings.Index(c.scanned(s), c.text(0))) },
-	"rfind": func(c *Call, s string) any { return runeIndex(s, strings.LastIndex(c.scanned(s), c.text(0))) },
-	"count": func(c *Call, s string) any { return strings.Count(c.scanned(s), c.text(0)) },
+	"find":  func(c *Call, s string) any { return runeIndex(s, strings.Index(c.readText(s), c.text(0))) },
+	"rfind": func(c *Call, s string) any { return runeIndex(s, strings.LastIndex(c.readText(s), c.text(0))) },
+	"count": func(c *Call, s string) any { return strings.Count(c.readText(s), c.text(0)) },
 	"partition": func(c *Call, s string) any {
-		return partition(c, s, strings.Index(c.scanned(s), c.text(0)), Tuple{s, "", ""})
+		return partition(c, s, strings.Index(c.readText(s), c.text(0)), Tuple{s, "", ""})
 	},
 	"rpartition": func(c *Call, s string) any {
-		return partition(c, s, strings.LastIndex(c.scanned(s), c.text(0)), Tuple{"", "", s})
+		return partition(c, s, strings.LastIndex(c.readText(s), c.text(0)), Tuple{"", "", s})
 	},
 	"join": func(c *Call, s string) any {
 		texts := []string{}
@@ -48,17 +48,17 @@ var stringMethods = map[string]func(*Call, string) any{
 			}
 			texts = append(texts, text)
 		}
-		return joined(c.eval, texts, s)
+		return join(c.eval, texts, s)
 	},
-	"isdigit":   func(c *Call, s string) any { return every(c.scanned(s), unicode.IsDigit) },
-	"isnumeric": func(c *Call, s string) any { return every(c.scanned(s), unicode.IsNumber) },
-	"isalpha":   func(c *Call, s string) any { return every(c.scanned(s), unicode.IsLetter) },
-	"isalnum":   func(c *Call, s string) any { return every(c.scanned(s), isAlnum) },
-	"isspace":   func(c *Call, s string) any { return every(c.scanned(s), unicode.IsSpace) },
-	"isupper":   func(c *Call, s string) any { return isUpper(c.scanned(s)) },
-	"islower":   func(c *Call, s string) any { return isLower(c.scanned(s)) },
-	"ljust":     func(c *Call, s string) any { return c.scanned(s) + c.fill(s) },
-	"rjust":     func(c *Call, s string) any { return c.fill(s) + c.scanned(s) },
+	"isdigit":   func(c *Call, s string) any { return every(c.readText(s), unicode.IsDigit) },
+	"isnumeric": func(c *Call, s string) any { return every(c.readText(s), unicode.IsNumber) },
+	"isalpha":   func(c *Call, s string) any { return every(c.readText(s), unicode.IsLetter) },
+	"isalnum":   func(c *Call, s string) any { return every(c.readText(s), isAlnum) },
+	"isspace":   func(c *Call, s string) any { return every(c.readText(s), unicode.IsSpace) },
+	"isupper":   func(c *Call, s string) any { return isUpper(c.readText(s)) },
+	"islower":   func(c *Call, s string) any { return isLower(c.readText(s)) },
+	"ljust":     func(c *Call, s string) any { return c.readText(s) + c.fill(s) },
+	"rjust":     func(c *Call, s string) any { return c.fill(s) + c.readText(s) },
 	"zfill":     zeros,
 	"format":    func(c *Call, s string) any { return braces(c, s) },
 }
@@ -95,11 +95,11 @@ func zeros(c *Call, s string) any {
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		sign, s = s[:1], s[1:]
 	}
-	return sign + c.padding("0", c.whole(0, "width", 0)-len(sign)-length(c.eval, s)) + c.scanned(s)
+	return sign + c.padding("0", c.whole(0, "width", 0)-len(sign)-length(c.eval, s)) + c.readText(s)
 }
 
-// trimmed takes the characters of the argument chars, or white space, off the ends. What it takes off is all that it reads.
-func (c *Call) trimmed(s string, trim func(string, func(rune) bool) string) string {
+// trim removes the characters of the argument chars, or white space, from the ends. It reads no more than it removes.
+func (c *Call) trim(s string, trim func(string, func(rune) bool) string) string {
 	trims := unicode.IsSpace
 	if chars, ok := c.argument(0, "chars", nil).(string); ok {
 		c.chargeText(len(chars))
@@ -114,7 +114,7 @@ func (c *Call) trimmed(s string, trim func(string, func(rune) bool) string) stri
 	return result
 }
 
-// affix is the argument that a text may begin or end with.
+// affix returns the argument of startswith or endswith.
 func (c *Call) affix() string {
 	affix := c.text(0)
 	c.chargeText(len(affix))
@@ -127,7 +127,7 @@ func affixed(c *Call, s string, has func(string, string) bool) bool {
 		return has(s, c.affix())
 	}
 	for _, affix := range list(c.eval, affixes) {
-		if has(s, c.scanned(affix)) {
+		if has(s, c.readText(affix)) {
 			return true
 		}
 	}

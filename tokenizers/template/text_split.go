@@ -76,7 +76,7 @@ func split(c *Call, s string, fromRight bool) any {
 	return pieces
 }
 
-// lines is str.splitlines.
+// lines implements str.splitlines.
 func lines(e eval, s string, keepEnds bool) []any {
 	lines := []any{}
 	for s != "" {

@@ -80,8 +80,8 @@ func missing(of any, name string) Undefined {
 	return Undefined{"'" + typeName(of) + " object' has no attribute '" + name + "'"}
 }
 
-// defined fails for an undefined value.
-func defined(e eval, values ...any) {
+// requireDefined fails for an undefined value.
+func requireDefined(e eval, values ...any) {
 	for _, v := range values {
 		if u, ok := v.(Undefined); ok {
 			e.fail("%s", u.Reason)
@@ -112,7 +112,7 @@ func truth(v any) bool {
 	return true
 }
 
-// list is list(v): the elements that a for statement visits. It charges for the visit.
+// list returns list(v), the elements that a for statement visits, and charges for visiting them.
 func list(e eval, v any) []any {
 	switch v := v.(type) {
 	case []any:
