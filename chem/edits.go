@@ -68,7 +68,7 @@ func (p Parents) texts() ([]string, error) {
 	return texts, nil
 }
 
-// wanted is how many molecules are made at most.
+// wanted returns the largest number of molecules to make.
 func (p Parents) wanted() int { return min(p.Count, MaxOffspring) }
 
 // barrenRounds is after how many requests in a row without a new molecule no more are made.

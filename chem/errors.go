@@ -72,8 +72,8 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// Explain turns what package rdkit reported about a text into an error of this package, with the place of the text or atom that is wrong.
-// The text may still have white space around it, which package rdkit does not see.
+// Explain turns an error of package rdkit about a text into one of this package, with the position of the fault. The text may have white
+// space around it, which rdkit does not see.
 func Explain(text string, err error) error {
 	trimmed, start := trim(text)
 	atomAt := func(index int) (symbol string, position int) {

@@ -47,7 +47,7 @@ type Result struct {
 // error; the rows not worked on have it as theirs.
 func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error) {
 	results := make([]Result, len(smiles))
-	err := o.inChunks(ctx, len(smiles), alike, func(from, to int) {
+	err := o.inChunks(ctx, len(smiles), oneEach, func(from, to int) {
 		evaluate(smiles[from:to], results[from:to], o)
 	}, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -83,15 +83,15 @@ var slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 const fewTexts = 16
 
-// maxChunk is the most that a chunk of several items weighs. It bounds how long a batch goes on after its context has
+// maxChunk is the largest weight of a chunk of several items. It bounds how long a batch runs on after its context has
 // ended.
 const maxChunk = 64
 
-// alike is the weight of items that mean one molecule each.
-func alike(int) int { return 1 }
+// oneEach is the weight of items of one molecule each.
+func oneEach(int) int { return 1 }
 
-// inChunks cuts the items 0 to n-1 into chunks and hands them to the workers: to work while ctx is alive, to skip
-// afterwards. weight is how many molecules an item may mean. The error is that of ctx, or a panic of work.
+// inChunks cuts the items 0 to n-1 into chunks for the workers: they call work while ctx is alive, skip afterwards. weight
+// returns the largest number of molecules of an item. The error is ctx's, or a panic of work.
 func (o Options) inChunks(ctx context.Context, n int, weight func(i int) int, work, skip func(from, to int)) error {
 	total := 0
 	for i := range n {
@@ -144,8 +144,8 @@ func (o Options) inChunks(ctx context.Context, n int, weight func(i int) int, wo
 	return cmp.Or(errors.Join(errs...), ctx.Err())
 }
 
-// cut gives the ends of chunks of the items 0 to n-1, after a first 0. A chunk weighs at most what is said, or has one
-// item.
+// cut divides the items 0 to n-1 into chunks and returns their boundaries, 0 and n included. A chunk weighs at most most,
+// or has one item.
 func cut(n int, weight func(i int) int, most int) []int {
 	cuts := []int{0}
 	chunk := 0
@@ -160,7 +160,7 @@ func cut(n int, weight func(i int) int, most int) []int {
 	return append(cuts, n)
 }
 
-// contain turns a panic of work into an error: in a goroutine of a batch it would end the process.
+// contain returns a panic of work as an error: in a goroutine it would end the process.
 func contain(work func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

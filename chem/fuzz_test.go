@@ -14,10 +14,8 @@ import (
 	"retort/chem/safe"
 )
 
-// maxAllocations is how often a call may allocate memory in C++, whatever the input: RDKit's algorithms keep their state in
-// containers, so that input which is slow allocates much. The inputs of worst_test.go need up to 701,730, for a drawing
-// that takes 30 ms, and 600,000 of TestStress up to 440,232; none of the former's calls takes more than 0.9 µs for each
-// allocation.
+// maxAllocations is the upper bound of allocations in C++ per call, for any input (see rdkittest). The inputs of worst_test.go
+// need up to 701,730, for a drawing that takes 30 ms, at most 0.9 µs each; 600,000 inputs of TestStress need up to 440,232.
 const maxAllocations = 1_000_000
 
 // calls is everything that reads a text, one call each.
@@ -75,7 +73,7 @@ func search(q *chem.Query, err error) {
 	}
 }
 
-// allocations makes one call and returns how often it allocates memory.
+// allocations makes one call and counts its allocations.
 func allocations(call int, text string) int {
 	return rdkittest.Allocations(func() { calls[call].do(text) })
 }

@@ -64,7 +64,7 @@ func (l Limits) Check(text string) (string, error) {
 	return trimmed, nil
 }
 
-// trim takes the white space off the ends of a text. The rest begins at byte start.
+// trim removes the white space around a text. What remains begins at byte start.
 func trim(text string) (trimmed string, start int) {
 	const space = " \t\r\n"
 	left := strings.TrimLeft(text, space)

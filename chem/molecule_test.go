@@ -101,8 +101,8 @@ func TestErrorsNameAtoms(t *testing.T) {
 	}
 }
 
-// TestErrorsNameAtomsAsWritten has explicit hydrogens, which are removed, before the atom that is wrong: for RDKit, and for the valences that
-// only newer versions refuse.
+// TestErrorsNameAtomsAsWritten has explicit hydrogens, which RDKit removes, before the faulty atom; the fault is found by RDKit or by our
+// check of valences that only newer versions refuse.
 func TestErrorsNameAtomsAsWritten(t *testing.T) {
 	for text, want := range map[string]chem.ValenceError{
 		" [H]OCC[N](C)(C)(C)C":        {Atom: 4, Position: 7, Symbol: "[N]"},

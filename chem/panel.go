@@ -90,7 +90,7 @@ func (p *Panel) add(m Measure) error {
 func (p *Panel) Measure(ctx context.Context, molecules []*Molecule) ([][]float64, error) {
 	rows := make([][]float64, len(molecules))
 	width := p.native.Width()
-	err := Options{}.inChunks(ctx, len(molecules), alike, func(from, to int) {
+	err := Options{}.inChunks(ctx, len(molecules), oneEach, func(from, to int) {
 		texts := make([]string, to-from)
 		for i := range texts {
 			texts[i] = molecules[from+i].text

@@ -54,7 +54,7 @@ func matchError(found rdkit.Match) error {
 // search was given up, does not contain it.
 func (q *Query) Filter(ctx context.Context, molecules []*Molecule) ([]bool, error) {
 	keep := make([]bool, len(molecules))
-	err := Options{}.inChunks(ctx, len(molecules), alike, func(from, to int) {
+	err := Options{}.inChunks(ctx, len(molecules), oneEach, func(from, to int) {
 		var texts []string
 		var rows []int
 		for i := from; i < to; i++ {

@@ -48,10 +48,10 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestLeavesOfPatterns has a pattern for each kind of leaf that the compiler of patterns knows, and one for each that it does not: a version of
-// RDKit that describes its leaves in another way fails here.
+// TestLeavesOfPatterns has a pattern for each kind of leaf that the pattern compiler knows, and for each that it refuses. It fails with a
+// version of RDKit that describes leaves differently.
 func TestLeavesOfPatterns(t *testing.T) {
-	for pattern, molecules := range map[string][2]string{ // one that has it, one that has not
+	for pattern, molecules := range map[string][2]string{ // one that matches, one that does not
 		"C": {"CC", "NN"}, "[#6]": {"c1ccccc1", "NN"}, "[a]": {"c1ccccc1", "CC"}, "[A]": {"CC", "c1ccccc1"}, "[H3]": {"CC", "C=C"},
 		"[h2]": {"CCC", "CC"}, "[X4]": {"CC", "C=C"}, "[D3]": {"CC(C)C", "CCC"}, "[+]": {"C[NH3+]", "CN"}, "[-2]": {"[O-2]", "[OH-]"},
 		"[R2]": {"C1CC2CC12", "C1CC1"}, "[R]": {"C1CC1", "CCC"}, "[!R]": {"CCC", "C1CC1"}, "[13C]": {"[13CH4]", "C"}, "[v3]": {"CN", "CC"},
@@ -75,7 +75,7 @@ func TestLeavesOfPatterns(t *testing.T) {
 	}
 	for _, unknown := range []string{"[r5]", "[x2]", "[^2]", "[z1]", "[D{2-3}]", "[D{2-}]", "[D{-2}]", "C->N"} {
 		if _, err := chem.NewQuery(unknown); err == nil {
-			t.Errorf("%s is compiled, though the compiler knows no such leaf", unknown)
+			t.Errorf("%s compiles, but the compiler should refuse such a leaf", unknown)
 		}
 	}
 }

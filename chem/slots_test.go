@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// withSlots runs a test whose batches have slots of its own.
+// withSlots runs a test with its own slots for batches.
 func withSlots(t *testing.T, count int, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -19,7 +19,7 @@ func withSlots(t *testing.T, count int, test func(t *testing.T)) {
 	})
 }
 
-// A batch waits for a slot when it may mean many molecules, however few its items are.
+// A batch of few items waits for a slot if they may mean many molecules.
 func TestFewParentsOfManyMoleculesWaitForASlot(t *testing.T) {
 	for name, c := range map[string]struct {
 		parents []Parents
@@ -89,7 +89,7 @@ func TestChunksAreCutByWeight(t *testing.T) {
 func TestAPanicOfABatchIsAnError(t *testing.T) {
 	for _, count := range []int{1, fewTexts, 10 * maxChunk} {
 		withSlots(t, 2, func(t *testing.T) {
-			err := Options{}.inChunks(t.Context(), count, alike, func(from, _ int) {
+			err := Options{}.inChunks(t.Context(), count, oneEach, func(from, _ int) {
 				if from == 0 {
 					panic("no such atom")
 				}

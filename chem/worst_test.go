@@ -114,7 +114,7 @@ func TestWorstCases(t *testing.T) {
 	}
 }
 
-// The count is that of the work: it grows with the input, and is the same each time.
+// The number of allocations measures work: it grows with the input and is the same each time.
 func TestAllocationsCountWork(t *testing.T) {
 	count := func(atoms int) int { return allocations(0, strings.Repeat("C", atoms)) }
 	count(1) // reads the reference data

@@ -13,8 +13,8 @@ namespace {
 
 using BondQuery = RDKit::QueryBond::QUERYBOND_QUERY;
 
-// RDKit tells apart the leaves of a query tree only by a text in each, getDescription(). A leaf is recognised by
-// comparing its text with those of leaves that RDKit's own functions make, so no text is written here.
+// The leaves of a query tree differ only in a text, getDescription(). A leaf is recognised by comparing its text with
+// that of a leaf made by RDKit's own functions, so that no text of RDKit's is repeated here.
 template <class Query>
 std::string description_of(Query *made) {
   const std::unique_ptr<Query> owned(made);
@@ -81,7 +81,7 @@ std::vector<BondMask> bond_masks(const RDKit::ROMol &query) {
   return masks;
 }
 
-// The field that an atom's leaf asks about; false for one that the engine does not know.
+// Finds the field that an atom's leaf tests; false if the engine does not know it.
 bool field_of(const std::string &description, Field &field) {
   using namespace RDKit;
   static const std::pair<std::string, Field> known[] = {

@@ -23,7 +23,7 @@ void silence() {
   });
 }
 
-// What RDKit found wrong, with the index of the atom in the molecule that it looked at.
+// The Refusal for an error of RDKit's; its atom is an index into the molecule that RDKit sanitised.
 Refusal refusal_of(const RDKit::MolSanitizeException &e) {
   Refusal r(RETORT_FAILED, e.what());
   if (dynamic_cast<const RDKit::AtomValenceException *>(&e)) {
@@ -70,9 +70,9 @@ void refuse_valences(const RDKit::ROMol &mol) {
   }
 }
 
-// Sanitises the molecule as written, before hydrogens are removed, so that what it throws names
-// atoms in the order written.
-void complain_as_written(const std::string &smiles, RDKit::SmilesParserParams params) {
+// Sanitises the molecule with all its hydrogens, so that what it throws names atoms in the order
+// written.
+void sanitize_as_written(const std::string &smiles, RDKit::SmilesParserParams params) {
   params.sanitize = params.removeHs = false;
   const std::unique_ptr<RDKit::RWMol> mol(RDKit::SmilesToMol(smiles, params));
   if (!mol) return;
@@ -100,7 +100,7 @@ std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs) {
     mol = read(smiles, params);
   } catch (const RDKit::MolSanitizeException &e) {
     try {
-      complain_as_written(smiles, params);
+      sanitize_as_written(smiles, params);
     } catch (const RDKit::MolSanitizeException &as_written) {
       throw refusal_of(as_written);
     }
@@ -124,7 +124,7 @@ bool guarded(Failure &failure, const std::function<void()> &work) {
     return true;
   } catch (const Refusal &e) {
     failure = Failure{e.status, e.atom, e.what()};
-  } catch (const RDKit::MolSanitizeException &e) {  // of a molecule made from the one given
+  } catch (const RDKit::MolSanitizeException &e) {  // about a molecule made from the given one
     failure = Failure{refusal_of(e).status, -1, e.what()};
   } catch (const std::exception &e) {
     failure = Failure{RETORT_FAILED, -1, e.what()};

@@ -28,11 +28,11 @@ struct Refusal : std::runtime_error {
   Refusal(int s, const std::string &why, int a = -1) : std::runtime_error(why), status(s), atom(a) {}
 };
 
-// Reads plain SMILES: no name, no CXSMILES extension. Never returns null. Throws a Refusal, which names an atom by its
-// index in the order written.
+// Parses plain SMILES: no name, no CXSMILES extension. Never returns null. Throws a Refusal, whose atom is an index in
+// the order written.
 std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs = true);
 
-// The same of a SMILES that is not the one the call is about: a Refusal names no atom.
+// Parses a SMILES other than the caller's, such as an intermediate one: a Refusal names no atom.
 std::unique_ptr<RDKit::RWMol> parse_other(const std::string &smiles, bool remove_hs = true);
 
 // Runs work and describes what it threw. True when it threw nothing.

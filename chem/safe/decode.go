@@ -32,7 +32,7 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 		return "", err
 	}
 	start := strings.Index(safe, checked)
-	text, err := plain(safe[:start+len(checked)]) // with the white space in front, for the places in errors
+	text, err := plain(safe[:start+len(checked)]) // with leading white space, for the positions in errors
 	if err != nil {
 		return "", err
 	}

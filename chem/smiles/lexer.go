@@ -50,7 +50,8 @@ func Tokens(text string) iter.Seq[Token] {
 // Next returns the token that begins at byte at, which must lie inside the text.
 func Next(text string, at int) Token { return next(text, at, len(text)) }
 
-// next looks for the end of a bracket atom only if it begins before lastClose, the place of the text's last closing bracket or a later one.
+// next returns the token at a position. It looks for the end of a bracket atom only before lastClose, which is at least the position of the
+// text's last closing bracket.
 func next(text string, at, lastClose int) Token {
 	rest := text[at:]
 	token := func(kind Kind, length int) Token { return Token{Kind: kind, Start: at, End: at + length} }
@@ -131,7 +132,7 @@ func closed(text string, end byte, before int) (number, length int) {
 	return number, before + n + 1
 }
 
-// digits counts the digits at the start of a text, up to one more than maxDigits.
+// digits counts the digits at the start of a text, up to maxDigits+1.
 func digits(text string) int {
 	n := 0
 	for n < min(len(text), maxDigits+1) && text[n] >= '0' && text[n] <= '9' {

@@ -198,8 +198,7 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// TestHostileTextIsReadInOnePass has texts of which each token could make the reader look through all the rest: such a reader would need
-// hours for them.
+// TestHostileTextIsReadInOnePass has texts in which every token could make the lexer scan all the rest, which would take hours.
 func TestHostileTextIsReadInOnePass(t *testing.T) {
 	const n = 1 << 20
 	for _, text := range []string{

@@ -16,7 +16,7 @@ case $how in
 esac
 # shellcheck disable=SC2086
 printf '%s\n' ../*.cc main.cc | xargs -P "$(nproc)" -I{} sh -c 'g++ $0 -c "$1" -o "$2/$(basename "$1" .cc).o"' "$flags" {} "$build"
-# The libraries of the Go build, but for its malloc, which the checkers replace.
+# The libraries of the Go build, except its malloc, which the checkers replace.
 libraries=$(sed -n 's/^#cgo LDFLAGS: //p' ../rdkit.go | tr ' ' '\n' | grep -v tcmalloc)
 # shellcheck disable=SC2086
 g++ $flags "$build"/*.o -o "$build/memcheck" $libraries

@@ -1,5 +1,5 @@
-// Package rdkittest counts the work of RDKit, for tests that bound it: a count is the same on every machine, and under
-// any load.
+// Package rdkittest measures the work of RDKit by its allocations, for tests that bound it: the count is the same on
+// every machine and under any load.
 package rdkittest
 
 /*
@@ -24,8 +24,8 @@ import "C"
 
 import "runtime"
 
-// Allocations is how often C and C++ allocate memory in the calls of f that are made in its goroutine. RDKit's
-// algorithms keep their state in containers, so that the number grows with the steps that they take.
+// Allocations runs f and counts the allocations of C and C++ in its goroutine. RDKit's algorithms have their state in
+// containers, so the count grows with their steps.
 func Allocations(f func()) int {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
