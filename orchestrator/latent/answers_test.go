@@ -15,8 +15,8 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// changed is a model whose answers are changed.
-func changed(model tritontest.Model, change func([]triton.Tensor)) tritontest.Model {
+// withAnswers wraps a model so that change edits its answers.
+func withAnswers(model tritontest.Model, change func([]triton.Tensor)) tritontest.Model {
 	infer := model.Infer
 	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
 		response, err := infer(ctx, r)
@@ -28,7 +28,7 @@ func changed(model tritontest.Model, change func([]triton.Tensor)) tritontest.Mo
 	return model
 }
 
-// firstID changes the first token id of each answer.
+// firstID sets the first token id of each answer.
 func firstID(id int64) func([]triton.Tensor) {
 	return func(outputs []triton.Tensor) {
 		values, _ := outputs[0].Int64s()
@@ -38,7 +38,7 @@ func firstID(id int64) func([]triton.Tensor) {
 	}
 }
 
-// number changes the last number of an output.
+// number sets the last number of an output.
 func number(output int, name string, value float64) func([]triton.Tensor) {
 	return func(outputs []triton.Tensor) {
 		values, _ := outputs[output].Floats()
@@ -48,8 +48,8 @@ func number(output int, name string, value float64) func([]triton.Tensor) {
 	}
 }
 
-// exchanged exchanges the first and the last dimension of an output.
-func exchanged(output int) func([]triton.Tensor) {
+// swapDimensions swaps the first and the last dimension of an output.
+func swapDimensions(output int) func([]triton.Tensor) {
 	return func(outputs []triton.Tensor) {
 		shape := slices.Clone(outputs[output].Shape)
 		shape[0], shape[len(shape)-1] = shape[len(shape)-1], shape[0]
@@ -57,9 +57,8 @@ func exchanged(output int) func([]triton.Tensor) {
 	}
 }
 
-// A model that answers what its entry does not describe fails the request, and names itself in the log only. The gateway
-// serves on.
-func TestAnswersThatNoModelShouldGive(t *testing.T) {
+// Answers that contradict the model's entry fail the request; only the log names the model. The gateway goes on serving.
+func TestInvalidAnswersOfAModel(t *testing.T) {
 	const encoder, decoder, beams = 0, 1, 2
 	decode, _ := json.Marshal(body{"hiddens": [][][]float32{{toy.Encode(plain)}, {toy.Encode(plain)}}, "mask": [][]bool{{true}, {true}}})
 	const hidden = `{"sequences": ["` + plain + `", "` + plain + `"]}` // of one length, so that they share a call
@@ -76,19 +75,19 @@ func TestAnswersThatNoModelShouldGive(t *testing.T) {
 		"a negative id":                        {decoder, firstID(-1), "/decode", string(decode)},
 		"an id of more than 32 bits":           {decoder, firstID(1<<32 + 7), "/decode", string(decode)},
 		"the same within a search":             {decoder, firstID(1<<32 + 7), "/generate", generate},
-		"ids with their dimensions exchanged":  {decoder, exchanged(0), "/decode", string(decode)},
+		"ids with their dimensions exchanged":  {decoder, swapDimensions(0), "/decode", string(decode)},
 		"an id of a beam":                      {beams, firstID(1<<32 + 7), "/sampling", sampling},
 		"a score of a beam that is no number":  {beams, number(1, tensorScore, none), "/sampling", sampling},
 		"an infinite score of a beam":          {beams, number(1, tensorScore, math.Inf(1)), "/sampling", sampling},
 		"a hidden state that is no number":     {encoder, number(0, tensorHiddens, none), "/hidden", hidden},
 		"an embedding that is no number":       {encoder, number(0, tensorHiddens, none), "/embedding", hidden},
 		"an infinite hidden state":             {encoder, number(0, tensorHiddens, math.Inf(-1)), "/hidden", hidden},
-		"hiddens with dimensions exchanged":    {encoder, exchanged(0), "/hidden", hidden},
+		"hiddens with dimensions exchanged":    {encoder, swapDimensions(0), "/hidden", hidden},
 		"a seed of a search that is no number": {encoder, number(0, tensorHiddens, none), "/generate", generate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			models := toyModels(t, 0)
-			models[c.model] = changed(models[c.model], c.change)
+			models[c.model] = withAnswers(models[c.model], c.change)
 			r := start(t, standard, models...)
 			if status, text := r.post(c.path, c.body); status != http.StatusInternalServerError || text != `{"detail":"Internal server error"}` {
 				t.Errorf("%d %s", status, text)
@@ -99,7 +98,7 @@ func TestAnswersThatNoModelShouldGive(t *testing.T) {
 		})
 	}
 	models := toyModels(t, 0)
-	models[encoder] = changed(models[encoder], number(0, tensorHiddens, none))
+	models[encoder] = withAnswers(models[encoder], number(0, tensorHiddens, none))
 	r := start(t, standard, models...)
 	_, err := r.service.Hidden(t.Context(), Sequences{Sequences: []string{plain}})
 	if err == nil || !strings.Contains(err.Error(), "model latent_encoder") {

@@ -72,7 +72,8 @@ func hiddenStates[Row any](rows []Row, size int, hidden func(Row) []float32) tri
 	return triton.Float32s(tensorHiddens, []int64{int64(len(rows)), 1, int64(size)}, values)
 }
 
-// texts gives the SMILES of each row of ids, up to the end token. An id outside the vocabulary before that is Internal.
+// texts returns the SMILES of each row of ids, up to its end token. An id outside the vocabulary before that is an Internal
+// error.
 func (n *network) texts(model string, rows [][]int64) ([]string, error) {
 	texts := make([]string, len(rows))
 	for i, row := range rows {

@@ -242,7 +242,7 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 	models := toyModels(t, 0)
 	encoderRows := make(chan int64, 10000)    // rows of each call of the encoder
 	decoderCalls := make(chan struct{}, 1000) // calls of the decoder
-	var gate atomic.Pointer[chan struct{}]    // what calls of the decoder wait for; nil: nothing
+	var gate atomic.Pointer[chan struct{}]    // blocks calls of the decoder until closed; nil: does not block
 	encode := models[0].Infer
 	models[0].Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
 		encoderRows <- r.Inputs[0].Shape[0]
@@ -272,7 +272,7 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 		return n, largest
 	}
 	ask[strings_](r, "/generate", request)
-	one, alone := calls() // those of every request, since each has the same seed
+	one, alone := calls() // every request makes as many, since each has the same seed
 	if one != generations {
 		t.Errorf("%d calls for %d generations", one, generations)
 	}
@@ -288,9 +288,9 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 	for range requests {
 		asked.Go(func() { ask[strings_](r, "/generate", request) })
 	}
-	<-decoderCalls // while this call lasts, the requests that come to the decoder wait for it
+	<-decoderCalls // while this call lasts, other requests to the decoder wait for it
 	for seeds := int64(0); seeds < requests; {
-		seeds += <-encoderRows // each request has one, and no other molecule before it has had an answer of the decoder
+		seeds += <-encoderRows // one per request: it encodes nothing else before the decoder has answered
 	}
 	close(open)
 	asked.Wait()

@@ -116,7 +116,7 @@ func TestStreamThatFails(t *testing.T) {
 	}
 }
 
-// A client that leaves, of a stream or of a plain request, ends the call to the model that is under way, and the work.
+// When a client leaves, of a stream or a plain request, the current call to the model and all further work are cancelled.
 func TestALeavingClientEndsTheWork(t *testing.T) {
 	const answered = 4 // calls of the decoder before one hangs
 	for _, stream := range []string{"true", "false"} {

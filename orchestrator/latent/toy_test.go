@@ -178,7 +178,7 @@ type room struct {
 	config  Config
 	service *Service
 	stop    func() // tells the gateway that work has to end with what it has
-	drain   func() // takes no more requests and waits until all have ended
+	drain   func() // accepts no more requests and waits until all have ended
 }
 
 var standard = Config{MaxSequences: 100, MaxHiddens: 100, MaxSeeds: 20, Generated: "strings"}

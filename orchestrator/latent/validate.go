@@ -158,9 +158,9 @@ const (
 // Heavy says that there are many molecules to encode.
 func (r *Sequences) Heavy() bool { return len(r.Sequences) > maxLightRows }
 
-// textsPerPoint is how many texts a point of /decode may cost: the first, and those that are tried where it is no molecule. A
-// point on the line between two molecules costs three rows of the models, and 0.2 s on a processor where no other point
-// of the request lies on that line (decision 0020).
+// textsPerPoint is the largest number of texts decoded for a point of /decode: the first, and the attempts if that is no
+// molecule. A point on the line between two molecules costs three rows of the models and, once for each line, 0.2 s of a
+// processor (decision 0020).
 const textsPerPoint = 1 + rescueBeams + rescueDraws
 
 // Heavy says that there are many points to decode.

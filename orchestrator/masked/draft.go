@@ -39,11 +39,11 @@ type drafter struct {
 	minAddLen int          // in published tokens
 	quality   bool         // whether molecules of quality are asked for
 	ends      sync.Map     // the []safe.End of given fragments, by their SMILES with open positions; at most maxEnds
-	cuts      atomic.Int64 // cuts made so far
+	cuts      atomic.Int64 // fragments cut so far
 }
 
-// maxEnds bounds the memory of a request. The rows of its own template share a few ways to open it; those of remasking,
-// up to 50,000, hardly ever share any.
+// maxEnds limits the fragments whose ends a request caches. Rows of the request's template share a few fragments; the rows
+// of remasking, up to 50,000, hardly ever share one.
 const maxEnds = 1024
 
 // drafts draws a row for each template. Row i depends on the seed, the turn and i alone, so that the answer does not
@@ -172,7 +172,7 @@ func standIn(token string) string {
 	return ""
 }
 
-// endsOf cuts given fragments, the first maxEnds of them once for each request.
+// endsOf cuts given fragments. It caches the ends of the first maxEnds of a request.
 func (d *drafter) endsOf(fragments string) ([]safe.End, error) {
 	if known, ok := d.ends.Load(fragments); ok {
 		return known.([]safe.End), nil

@@ -2,8 +2,8 @@ package masked
 
 import "testing"
 
-// The cut fragments that a request remembers are bounded: in remasking, hardly two rows have the same.
-func TestFewFragmentsAreRemembered(t *testing.T) {
+// A request caches at most maxEnds fragments: in remasking, hardly two rows have the same.
+func TestFewFragmentsAreCached(t *testing.T) {
 	d := &drafter{}
 	for number := range 2 * maxEnds {
 		fragments := "[*]C"
@@ -21,6 +21,6 @@ func TestFewFragmentsAreRemembered(t *testing.T) {
 	count := 0
 	d.ends.Range(func(any, any) bool { count++; return true })
 	if count != maxEnds {
-		t.Errorf("%d fragments are remembered, the bound is %d", count, maxEnds)
+		t.Errorf("%d fragments are cached, the bound is %d", count, maxEnds)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// answering is the toy whose answers a function changes: the ids of all rows, and the shape of the tensor.
-func answering(t *testing.T, change func(ids, shape []int64) ([]int64, []int64)) tritontest.Model {
+// withAnswers returns the toy model with a function that edits its answers: the ids of all rows, and the shape of the tensor.
+func withAnswers(t *testing.T, change func(ids, shape []int64) ([]int64, []int64)) tritontest.Model {
 	model := toy(t)
 	infer := model.Infer
 	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
@@ -30,8 +30,7 @@ func answering(t *testing.T, change func(ids, shape []int64) ([]int64, []int64))
 	return model
 }
 
-// A model that answers what is no token of its vocabulary fails the request, and names itself in the log only. The
-// gateway serves on.
+// An id outside the model's vocabulary fails the request; only the log names the model. The gateway goes on serving.
 func TestAnswersOutsideTheVocabulary(t *testing.T) {
 	last := func(id int64) func(ids, shape []int64) ([]int64, []int64) {
 		return func(ids, shape []int64) ([]int64, []int64) {
@@ -50,7 +49,7 @@ func TestAnswersOutsideTheVocabulary(t *testing.T) {
 		"rows and columns exchanged":    func(ids, shape []int64) ([]int64, []int64) { return ids, []int64{shape[1], shape[0]} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := tritontest.Start(t, answering(t, change))
+			server := tritontest.Start(t, withAnswers(t, change))
 			h := serve(t, Config{}, server, server.Client(), "testdata")
 			if status, text := h.post(`{"smiles":"[*{20-20}]","num_molecules":3,"seed":1}`); status != 500 ||
 				text != `{"status":"failed","error":"Internal server error"}` {

@@ -201,8 +201,8 @@ func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
 	}
 }
 
-// unmasked takes a row's tokens out of the padded answer. A model that changes given tokens, leaves masks or answers
-// what is no token of its vocabulary is not one of this kind.
+// unmasked returns a row's tokens from the padded answer. It fails if the model changed given tokens, left masks or answered
+// an id outside its vocabulary.
 func (m *tritonModel) unmasked(row Row, answer []int64) ([]int32, error) {
 	ids := make([]int32, len(row.IDs))
 	for i, before := range row.IDs {

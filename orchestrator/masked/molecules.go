@@ -169,7 +169,7 @@ func (g *generation) answer(found []*candidate) []Molecule {
 	return molecules
 }
 
-// factsOfScores are what scores reads of each molecule; the weight comes with the formula.
+// factsOfScores are the facts of a molecule that scores reads; its weight comes with the formula.
 const factsOfScores = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactTPSA | chem.FactFormula
 
 func (c *candidate) scores() *Scores {

@@ -28,7 +28,7 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 		}
 		m.lengths.worth = m.maskWorth
 		m.published = published(m.SAFE)
-		options := batching // of this model: others are opened with the same, and at the same time
+		options := batching // a copy: other models are opened with batching too, concurrently
 		if entry.Config.MaxBatch > 0 {
 			options.MaxRows = entry.Config.MaxBatch
 		}

@@ -7,7 +7,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// The bound on a batch is that of each model: one without a bound has not that of the model that was opened before it.
+// Each model has its own batch size: one without a limit does not inherit that of the model opened before it.
 func TestEachModelHasItsOwnBatchSize(t *testing.T) {
 	small := toy(t)
 	small.Config.Name = "small"
@@ -25,7 +25,7 @@ func TestEachModelHasItsOwnBatchSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "large" {
-			config.MaxBatch = 0 // as of a model whose batches its backend bounds
+			config.MaxBatch = 0 // no limit: the backend bounds the batches
 		}
 		if models[name], err = open(&triton.Model{Name: name, Config: config, Versions: []string{"1"}, Dir: "testdata/toy"}); err != nil {
 			t.Fatal(err)

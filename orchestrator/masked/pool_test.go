@@ -12,8 +12,8 @@ import (
 	"retort/chem"
 )
 
-// chains are candidates of random chains, scored by their QED.
-func chains(t testing.TB, count int, seed uint64) (found []*candidate) {
+// randomChains returns candidates that are random chains, scored by their QED.
+func randomChains(t testing.TB, count int, seed uint64) (found []*candidate) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range count {
@@ -37,11 +37,11 @@ func texts(fragments []*pooled) (all []string) {
 	return all
 }
 
-// The best fragments are those of highest mean score, in the order that sorting all of them gives.
+// best returns the fragments that come first when all are sorted by mean score.
 func TestTheBestFragments(t *testing.T) {
 	p := newPool(maxFragments)
 	for round := range uint64(3) {
-		if err := p.add(t.Context(), chains(t, 60, round), round); err != nil {
+		if err := p.add(t.Context(), randomChains(t, 60, round), round); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,13 +58,13 @@ func TestTheBestFragments(t *testing.T) {
 	}
 }
 
-// A pool never holds more fragments than its limit, and its best are about as good as without one.
+// A pool never has more fragments than its limit, and its best are about as good as without a limit.
 func TestAPoolIsBounded(t *testing.T) {
-	const limit = 20 * poolDrawn // less, beside the number that is drawn, than the limit of the program
+	const limit = 20 * poolDrawn // a stricter limit than maxFragments, relative to poolDrawn
 	bounded := newPool(limit)
 	all := newPool(maxFragments)
 	for round := range uint64(10) {
-		found := chains(t, 200, round)
+		found := randomChains(t, 200, round)
 		for _, p := range []*pool{bounded, all} {
 			if err := p.add(t.Context(), found, round); err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestAPoolIsBounded(t *testing.T) {
 	if len(all.fragments) < 3*limit {
 		t.Fatalf("%d fragments are too few for the limit to matter", len(all.fragments))
 	}
-	// A fragment that is given up and comes back begins anew, so that others are the best, but hardly worse ones.
+	// A dropped fragment that returns starts anew, so other fragments may be the best, but hardly worse ones.
 	mean := func(best []*pooled) (sum float64) {
 		for _, f := range best {
 			sum += all.fragments[f.smiles].mean() / float64(len(best))
@@ -92,7 +92,7 @@ func TestAPoolIsBounded(t *testing.T) {
 func TestAPoolEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := newPool(maxFragments).add(ctx, chains(t, 100, 1), 1); !errors.Is(err, context.Canceled) {
+	if err := newPool(maxFragments).add(ctx, randomChains(t, 100, 1), 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -54,7 +54,7 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	defer s.mu.Unlock()
 	for i, score := range scores {
 		if err != nil && math.IsNaN(score) {
-			continue // not scored yet
+			continue // the oracle failed before this molecule
 		}
 		smiles := unknown[i].SMILES()
 		if _, twice := s.known[smiles]; !twice {

@@ -10,8 +10,8 @@ import (
 	"retort/orchestrator/objective"
 )
 
-// A request with scores has computed beforehand what the scores read, and nothing else: a fact that is missing costs
-// another reading of each molecule, and the flat SMILES is a second canonical one that nobody reads.
+// A request with scores computes exactly the facts that scores read: a missing fact costs another parse of each molecule,
+// and the flat SMILES would be canonicalised for nothing.
 func TestFactsOfScores(t *testing.T) {
 	spec := objective.One("QED")
 	opened, err := spec.Open(nil)
@@ -24,7 +24,7 @@ func TestFactsOfScores(t *testing.T) {
 	}
 }
 
-// halfway is an oracle that scores some molecules and fails.
+// halfway is an oracle that scores some molecules, then fails.
 type halfway struct {
 	scored int // before it fails
 	calls  int
@@ -47,7 +47,7 @@ func (h *halfway) Score(_ context.Context, molecules []*chem.Molecule) ([][]floa
 	return rows, nil
 }
 
-// A molecule that had no score when an oracle failed is scored when it comes again.
+// Molecules that an oracle had not scored when it failed are scored when they come again.
 func TestMoleculesWithoutAScoreAreScoredAgain(t *testing.T) {
 	oracle := &halfway{scored: 1}
 	spec := objective.One("halfway")

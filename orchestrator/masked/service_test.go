@@ -321,7 +321,7 @@ func TestRemasking(t *testing.T) {
 	}
 }
 
-// A client that leaves ends the calls to the model that are under way, and the work.
+// When a client leaves, the calls to the model in flight and all further work are cancelled.
 func TestALeavingClientEndsTheWork(t *testing.T) {
 	const answered = 3 // calls before all hang
 	begun := make(chan struct{}, 1)

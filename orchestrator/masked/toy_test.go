@@ -29,7 +29,7 @@ type harness struct {
 	service *Service
 	url     string
 	stop    func() // tells the gateway that work has to end with what it has
-	drain   func() // takes no more requests and waits until all have ended
+	drain   func() // accepts no more requests and waits until all have ended
 }
 
 func start(t *testing.T, config Config) *harness {

@@ -10,8 +10,8 @@ import (
 // Gate admits background work beside the requests of clients, which pass it without waiting and are only counted. While
 // no client asks, all of the places are free. While clients do, so much background work is admitted as leaves the mean
 // time of their requests where it is without any: the level goes up a little at a time, and down by a third as soon as
-// they take longer. A level below one is the share of time in which one place is taken. While it is not known how long
-// requests of some kind take alone, the level stays below a quarter, which leaves gaps for them to show it.
+// they take longer. A level below one is the share of time in which one place is taken. Until it is known how long requests
+// of a kind take alone, the level goes down to a quarter, which leaves gaps in which they are alone.
 type Gate struct {
 	most int
 	now  func() time.Time
@@ -20,7 +20,7 @@ type Gate struct {
 	level   float64
 	busy    float64 // the level at the end of the last busy spell
 	active  int     // background work under way
-	placed  uint64  // pieces of background work that have had a place so far
+	started uint64  // pieces of background work started so far
 	rest    time.Time
 	asking  int       // requests of clients under way
 	last    time.Time // when the last of them began or ended
@@ -55,7 +55,7 @@ const (
 	tick      = 100 * time.Millisecond // between two looks
 	slower    = 1.15                   // how much longer requests may take on average
 	least     = 1.0 / 32               // of the level
-	cautious  = 1.0 / 4                // the level where nothing is known yet
+	cautious  = 1.0 / 4                // upper bound of the level while a kind is unknown
 	enough    = 5                      // requests that tell something
 	rise      = 1.05                   // per tick
 	fall      = 0.7
@@ -83,7 +83,7 @@ func (g *Gate) Request(of string) (ended func(ok bool)) {
 	k := g.known(of)
 	k.asking++
 	active := g.active
-	placed := g.placed
+	started := g.started
 	return func(ok bool) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -95,7 +95,7 @@ func (g *Gate) Request(of string) (ended func(ok bool)) {
 			return
 		}
 		took := g.last.Sub(began).Seconds()
-		if active == 0 && g.placed == placed { // no background work beside it at any time
+		if active == 0 && g.started == started { // no background work ran beside it
 			k.alone.add(took)
 		}
 		k.recent.add(took)
@@ -142,7 +142,7 @@ func (g *Gate) Place(ctx context.Context) (release func(), err error) {
 		g.look(now)
 		if g.active < max(1, int(g.level)) && !now.Before(g.rest) {
 			g.active++
-			g.placed++
+			g.started++
 			g.mu.Unlock()
 			return func() { g.leave(now) }, nil
 		}
@@ -183,7 +183,7 @@ func (g *Gate) look(now time.Time) {
 		return
 	}
 	most := float64(g.most)
-	if g.isUnknown(now) {
+	if g.hasUnknownKind(now) {
 		most = min(most, cautious)
 	}
 	switch {
@@ -201,23 +201,23 @@ func (g *Gate) look(now time.Time) {
 func (g *Gate) hurts(now time.Time) bool {
 	for _, k := range g.kinds {
 		known := k.alone.count >= enough && k.recent.count >= enough
-		if known && k.isAsked(now) && k.recent.value > slower*k.alone.value {
+		if known && k.isCurrent(now) && k.recent.value > slower*k.alone.value {
 			return true
 		}
 	}
 	return false
 }
 
-// isUnknown reports whether clients ask now for requests of some kind of which it is not known how long they take alone,
-// since background work ran beside them.
-func (g *Gate) isUnknown(now time.Time) bool {
+// hasUnknownKind reports whether clients now make requests of a kind whose time alone is unknown, because background work ran
+// beside nearly all of them.
+func (g *Gate) hasUnknownKind(now time.Time) bool {
 	for _, k := range g.kinds {
-		if k.alone.count < enough && k.recent.count > k.alone.count && k.isAsked(now) {
+		if k.alone.count < enough && k.recent.count > k.alone.count && k.isCurrent(now) {
 			return true
 		}
 	}
 	return false
 }
 
-// isAsked reports whether clients ask for requests of the kind now, or did a moment ago.
-func (k *kind) isAsked(now time.Time) bool { return k.asking > 0 || now.Sub(k.last) <= current }
+// isCurrent reports whether clients make requests of the kind now, or did a moment ago.
+func (k *kind) isCurrent(now time.Time) bool { return k.asking > 0 || now.Sub(k.last) <= current }

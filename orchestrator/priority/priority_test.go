@@ -176,8 +176,8 @@ func TestLongRequestsAreHeeded(t *testing.T) {
 	})
 }
 
-// While no request of a kind has had the machine alone, since pieces of background work come more often than requests last,
-// little of it is admitted.
+// Until some requests of a kind have had the machine alone, little background work is admitted. Here pieces start too often
+// for that.
 func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 16
@@ -200,8 +200,8 @@ func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
 	})
 }
 
-// A request is no reference for the time of its kind if background work ran beside it, even where that began after the
-// request and ended before it.
+// A request is no measure of its kind's time alone if background work ran beside it, even if the work both started and ended
+// during the request.
 func TestWorkWithinARequestIsNoReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := priority.NewGate(8)

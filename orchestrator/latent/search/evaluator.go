@@ -31,9 +31,8 @@ func newEvaluator(goal Goal, seeds []Seed, told func(*Molecule)) *evaluator {
 	return &evaluator{goal: goal, seeds: seeds, told: told, known: map[string]*Molecule{}, scored: map[string]*Molecule{}}
 }
 
-// evaluate returns a molecule per text, nil where the text is no molecule or has no score, and whether the text is
-// there for the first time. Beside an error come the molecules that were scored before; the texts of the others are
-// evaluated again when they come again.
+// evaluate returns a molecule for each text, nil if the text is no molecule or has no score, and whether the text is new.
+// With an error it still returns the molecules scored so far; the other texts count as new when they come again.
 func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)
@@ -61,8 +60,8 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 	return molecules, fresh, err
 }
 
-// score makes those of the texts known that are molecules with a score. It has each molecule scored once. Of an
-// objective that fails, the molecules count that it had scored before; texts that it has not come to are forgotten.
+// score adds texts and their molecules to known; each molecule is scored once. If the objective fails, the molecules that
+// it has scored stay and the texts of the others are removed.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
 	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: e.goal.Objective.Facts() | chem.FactFingerprint})
 	if err != nil {

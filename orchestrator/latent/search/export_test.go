@@ -13,5 +13,5 @@ func (s Search) OptimizeUncached(ctx context.Context) error {
 	return err
 }
 
-// Computing is how many processors are taken.
+// Computing returns the number of processors in use.
 func Computing() int { return len(processors) }

@@ -39,8 +39,8 @@ const (
 	sizePenalty = 0.03
 )
 
-// NewPath makes the path between two molecules, on one of the processors that searches share: it must not be called within
-// a search. The path is the same for the same two, in either direction. The error is that of the context.
+// NewPath computes the path between two molecules, the same in either direction. It takes one of the processors that
+// searches share, so a search must not call it. The error is the context's.
 func NewPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
 	return compute(ctx, func(ctx context.Context) (*Path, error) { return newPath(ctx, model, first, last) })
 }

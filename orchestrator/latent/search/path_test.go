@@ -85,7 +85,7 @@ func TestAPathFromAMoleculeToItself(t *testing.T) {
 	}
 }
 
-// counter counts the molecules that are read while no processor is held.
+// counter counts the calls of Tokens, and those made while no processor is held.
 type counter struct {
 	reader
 	read, free int
@@ -99,7 +99,7 @@ func (c *counter) Tokens(string) ([]int32, error) {
 	return nil, nil
 }
 
-// A path is made on one of the processors that searches share, and gives it back.
+// NewPath takes one of the processors that searches share, and releases it.
 func TestAPathTakesAProcessor(t *testing.T) {
 	c := &counter{reader: reader{toy.New()}}
 	if _, err := search.NewPath(t.Context(), c, end(t, gefitinib), end(t, erlotinib)); err != nil {

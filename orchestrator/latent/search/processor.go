@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// processors bounds how many searches and paths compute at the same time, over all requests, to the number of cores.
-// Without it hundreds of them would be runnable at once, and a short request would wait for its turn among them.
+// processors limits the searches and paths that compute at the same time, over all requests, to the number of cores.
+// Without it a short request would compete with hundreds of them.
 var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // processor is a search's place among those that compute. It is for the goroutine of that search.

@@ -70,8 +70,8 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	evaluator := newEvaluator(s.Goal, s.Seeds, s.Evaluated)
 	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
 	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
-	evaluated := 0  // of what was found
-	failed := false // the objective has, for no end of a context
+	evaluated := 0  // of draws.found
+	failed := false // whether the objective failed, not because the context ended
 	assess := func(ctx context.Context) error {
 		molecules, _, err := evaluator.evaluate(ctx, draws.found[evaluated:])
 		for _, m := range molecules {

@@ -270,8 +270,7 @@ var algorithms = map[string]func(search.Search, context.Context) ([]*search.Mole
 	"guided": search.Search.Optimize, "unguided": search.Search.Around,
 }
 
-// When the context of an unguided search ends while molecules are scored, those that have no score yet get it in Last,
-// and no molecule is scored twice.
+// When the context of an unguided search ends during scoring, molecules without a score are scored in Last, and none twice.
 func TestWhatWasDrawnIsScoredAfterTheEnd(t *testing.T) {
 	for name, before := range map[string]int{"none were scored": 0, "three were scored": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -307,15 +306,15 @@ func TestWhatWasDrawnIsScoredAfterTheEnd(t *testing.T) {
 			}
 			for _, m := range found {
 				if scored[m.SMILES] != 1 || told[m.SMILES] != 1 {
-					t.Errorf("%s was scored %d times and told of %d times", m.SMILES, scored[m.SMILES], told[m.SMILES])
+					t.Errorf("%s was scored %d times and reported %d times", m.SMILES, scored[m.SMILES], told[m.SMILES])
 				}
 			}
 		})
 	}
 }
 
-// An objective that fails is not asked again for the same molecules.
-func TestAnObjectiveThatFailsIsNotAskedAgain(t *testing.T) {
+// An objective that fails is not called again for the same molecules.
+func TestAFailedObjectiveIsNotCalledAgain(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.Last = t.Context()
 	calls := 0
