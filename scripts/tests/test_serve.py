@@ -39,7 +39,7 @@ def delay(client, model: str) -> int:
 
 
 def largest_batch(client, model: str, requests: int = 24) -> int:
-    """The largest batch Triton ever made of requests, after sending some at once; 0 if it has counted none yet: Triton counts after it answers."""
+    """Sends some requests at once and returns the largest batch that Triton has made of any; 0 if none is counted yet: Triton counts after it answers."""
     at_once(*[lambda: ask(client, model, 1)] * requests)
     return max((batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats), default=0)
 

@@ -63,7 +63,8 @@ func filterDictSort(c *Call, v any) any {
 	if c.argument(1, "by", "key") == "value" {
 		by = 1
 	}
-	return itemsOf(sortItems(c.eval, d.items(c.eval), by, truth(c.argument(0, "case_sensitive", false)), truth(c.argument(2, "reverse", false))))
+	caseSensitive := truth(c.argument(0, "case_sensitive", false))
+	return itemsOf(sortItems(c.eval, d.items(c.eval), by, caseSensitive, truth(c.argument(2, "reverse", false))))
 }
 
 func filterGroupBy(c *Call, v any) any {

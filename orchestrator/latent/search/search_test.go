@@ -298,15 +298,15 @@ func TestWhatWasDrawnIsScoredAfterTheEnd(t *testing.T) {
 				}
 				return scores, ctx.Err()
 			})
-			told := map[string]int{}
-			s.Evaluated = func(m *search.Molecule) { told[m.SMILES]++ }
+			reported := map[string]int{}
+			s.Evaluated = func(m *search.Molecule) { reported[m.SMILES]++ }
 			found, err := s.Around(ctx)
 			if !errors.Is(err, context.Canceled) || len(found) <= before {
 				t.Errorf("%d molecules, %v", len(found), err)
 			}
 			for _, m := range found {
-				if scored[m.SMILES] != 1 || told[m.SMILES] != 1 {
-					t.Errorf("%s was scored %d times and reported %d times", m.SMILES, scored[m.SMILES], told[m.SMILES])
+				if scored[m.SMILES] != 1 || reported[m.SMILES] != 1 {
+					t.Errorf("%s was scored %d times and reported %d times", m.SMILES, scored[m.SMILES], reported[m.SMILES])
 				}
 			}
 		})
@@ -365,8 +365,8 @@ func TestSearchesFromSeveralMoleculesAndFromNone(t *testing.T) {
 		s.KeepSeeds = true
 		s.Goal.MinSimilarity = 0
 		s.Iterations = 40
-		told := map[string]int{}
-		s.Evaluated = func(m *search.Molecule) { told[m.SMILES]++ }
+		reported := map[string]int{}
+		s.Evaluated = func(m *search.Molecule) { reported[m.SMILES]++ }
 		found, err := s.Optimize(t.Context())
 		if err != nil || len(found) != 10 {
 			t.Fatalf("%d seeds: %d molecules, %v", seeds, len(found), err)
@@ -375,13 +375,13 @@ func TestSearchesFromSeveralMoleculesAndFromNone(t *testing.T) {
 			t.Errorf("%d seeds: the best has %v of %v", seeds, found[0].Score, best)
 		}
 		for _, m := range found {
-			if told[m.SMILES] == 0 {
-				t.Errorf("%d seeds: nothing was told of %s", seeds, m.SMILES)
+			if reported[m.SMILES] == 0 {
+				t.Errorf("%d seeds: %s was not reported", seeds, m.SMILES)
 			}
 		}
 		for _, seed := range s.Seeds {
-			if told[seed.SMILES] == 0 {
-				t.Errorf("%d seeds: nothing was told of the seed %s", seeds, seed.SMILES)
+			if reported[seed.SMILES] == 0 {
+				t.Errorf("%d seeds: the seed %s was not reported", seeds, seed.SMILES)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-"""The dashboard and the alerts: right about known series, and alive over the real service."""
+"""The dashboard and the alerts: correct on known series, and with data from the real service."""
 
 from __future__ import annotations
 

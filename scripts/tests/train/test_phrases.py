@@ -99,7 +99,7 @@ def test_passages_of_held_out_questions_lend_no_words(data):
     assert examples.sentences(data) == ["The long river rises in the high mountains of the north."]
 
 
-def test_questions_of_every_open_set_and_pieces_of_sentences_are_learnt_from(data):
+def test_training_has_questions_of_every_open_set_and_pieces_of_sentences(data):
     train = examples.out_of_scope(data, "train")
     maker, draw = examples.Maker(train, examples.sentences(data)), random.Random(3)
     made = [" ".join(maker.make(draw).words).lower() for _ in range(4000)]
