@@ -94,7 +94,7 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 	if err := st.batches.Create(ctx, r.key(), r); err != nil {
 		return Batch{}, trouble(err)
 	}
-	if err := st.steps.Push(ctx, r.key()+stepCheck, nil); err != nil { // the next sweep does it
+	if err := st.pushStep(ctx, r.key(), stepCheck); err != nil { // the next sweep does it
 		s.outside.Logger.Warn().Err(err).Str("batch", r.ID).Msg("a batch waits for the next sweep")
 	}
 	return r.Batch, nil
@@ -196,5 +196,5 @@ func (s *Service) end(ctx context.Context, st *stores, r record) error {
 	if err := st.lines[r.Ask.API].Drop(ctx, r.key()+".*"); err != nil {
 		return err
 	}
-	return st.steps.Push(ctx, r.key()+stepFinish, nil)
+	return st.pushStep(ctx, r.key(), stepFinish)
 }

@@ -121,7 +121,7 @@ func (s *Service) enqueue(ctx context.Context, st *stores, r record) error {
 		if err != nil {
 			return err
 		}
-		return st.lines[r.Ask.API].Push(ctx, r.key()+"."+strconv.Itoa(c.Number), text)
+		return st.lines[r.Ask.API].Push(ctx, queue.Work, r.key()+"."+strconv.Itoa(c.Number), text)
 	}
 	for {
 		l, err := reader.next()

@@ -17,6 +17,15 @@ const (
 	stepFinish = ".finish"
 )
 
+// pushStep queues a step of a batch. The last one makes room, however little of it there is.
+func (st *stores) pushStep(ctx context.Context, key, step string) error {
+	use := queue.Work
+	if step == stepFinish {
+		use = queue.Outcome
+	}
+	return st.steps.Push(ctx, use, key+step, nil)
+}
+
 // step takes a batch one step further.
 func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
 	r, err := st.batches.Get(ctx, strings.TrimSuffix(strings.TrimSuffix(t.ID, stepCheck), stepFinish))

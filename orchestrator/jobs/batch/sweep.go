@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -28,8 +29,8 @@ const lingering = 5 * time.Minute
 func (s *Service) sweepOften(ctx context.Context, st *stores) {
 	for n := 0; ; n++ {
 		err := s.sweep(ctx, st)
-		if err == nil && n%orphanEvery == 0 {
-			err = s.dropOrphans(ctx, st)
+		if n%orphanEvery == 0 {
+			err = errors.Join(err, s.dropOrphans(ctx, st))
 		}
 		if err != nil && ctx.Err() == nil {
 			s.outside.Logger.Warn().Err(err).Msg("sweep of files and batches")
@@ -50,19 +51,18 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	}
 	states := map[string]int{}
 	batches := map[string]outline{} // by key
+	var failed error                // the last; one batch does not keep the others, nor files whose deletion makes room
 	err = st.outlines.Each(ctx, "", func(key string, o outline) error {
 		states[o.status]++
 		batches[key] = o
-		return s.sweepBatch(ctx, st, o, waiting[o.api])
+		failed = cmp.Or(s.sweepBatch(ctx, st, o, waiting[o.api]), failed)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
 	s.outside.Meter.Batches(states)
-	if err := s.dropOldest(ctx, st, batches); err != nil {
-		return err
-	}
-	return s.sweepFiles(ctx, st, batches)
+	return errors.Join(failed, s.dropOldest(ctx, st, batches), s.sweepFiles(ctx, st, batches))
 }
 
 // outline is what an index holds of a batch, whose record may be large.
@@ -224,7 +224,7 @@ func (s *Service) sweepBatch(ctx context.Context, st *stores, o outline, waiting
 	if o.status == validating || o.status == inProgress {
 		step = stepCheck
 	}
-	return st.steps.Push(ctx, o.key()+step, nil) // without effect while it is there
+	return st.pushStep(ctx, o.key(), step) // without effect while it is there
 }
 
 // dropOrphans removes content whose upload broke off with its gateway.

@@ -202,6 +202,41 @@ func TestInputOfABatchStays(t *testing.T) {
 	}
 }
 
+// A batch that a full storage holds up keeps nothing from being deleted, which makes room; it can end at once.
+func TestSweepOfAFullStorage(t *testing.T) {
+	const bound = 4 * queue.PartSize
+	b := setUpOn(t, queue.Config{Folder: t.TempDir(), MaxBytes: bound}, echo)
+	expiring := b.answered(t, 12, 5)
+	b.batchOf(t, 12) // stands still
+	write := func(size int64) (r fileRecord) {
+		r = fileRecord{Owner: owner("another"), File: File{ID: newID("file-"), Bytes: size, ExpiresAt: pointer(now())}}
+		if _, err := b.st.content.Write(t.Context(), queue.Outcome, r.ID, bytes.NewReader(make([]byte, size))); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.st.files.Create(t.Context(), r.key(), r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	old := write(3 * bound / 2)
+	if err := b.st.steps.Push(t.Context(), queue.Work, "more-work", nil); !errors.Is(err, queue.ErrFull) {
+		t.Fatal(err)
+	}
+	if _, err := b.cancel(t.Context(), "", expiring.ID); err != nil {
+		t.Errorf("a batch cannot be cancelled: %v", err)
+	}
+	wait(t, 2*time.Minute)
+	if err := b.sweep(t.Context(), b.st); !errors.Is(err, queue.ErrFull) {
+		t.Errorf("a batch stands still, of which nothing is said: %v", err)
+	}
+	if _, err := b.st.content.Slice(t.Context(), old.ID, 0, 1); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("a file that has expired is there: %v", err)
+	}
+	if err := b.sweep(t.Context(), b.st); err != nil {
+		t.Errorf("when there was room: %v", err)
+	}
+}
+
 func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
 	b := setUp(t, echo)
 	var all []record

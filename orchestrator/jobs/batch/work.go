@@ -110,7 +110,7 @@ func (s *Service) putBack(ctx context.Context, st *stores, r record, c chunk) er
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), leave) // this gateway may be ending
 	defer stop()
-	return st.lines[r.Ask.API].Push(ctx, r.key()+"."+strconv.Itoa(c.Number)+"-"+strconv.Itoa(c.Round), text)
+	return st.lines[r.Ask.API].Push(ctx, queue.Work, r.key()+"."+strconv.Itoa(c.Number)+"-"+strconv.Itoa(c.Round), text)
 }
 
 // proceed has a batch put together whose lines are all answered.
@@ -118,7 +118,7 @@ func (s *Service) proceed(ctx context.Context, st *stores, r record) error {
 	if r.Status != finalizing {
 		return nil
 	}
-	return st.steps.Push(ctx, r.key()+stepFinish, nil)
+	return st.pushStep(ctx, r.key(), stepFinish)
 }
 
 // watch ends ctx, the work on a batch, by stop when the batch is not in progress any more: it was cancelled, by

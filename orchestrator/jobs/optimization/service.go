@@ -146,7 +146,7 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 		}
 		return job, nil, trouble(err)
 	}
-	if err := st.tasks.Push(ctx, r.key(), nil); err != nil {
+	if err := st.tasks.Push(ctx, queue.Work, r.key(), nil); err != nil {
 		s.logger.Warn().Err(err).Str("job", r.ID).Msg("task of a job waits for the next sweep")
 	}
 	return r.Job, nil, nil

@@ -41,8 +41,8 @@ func (s *Service) sweepOften(ctx context.Context, st *stores) {
 	n := 0
 	queue.Every(ctx, sweepInterval, func() {
 		err := s.sweep(ctx, st, now())
-		if n++; err == nil && n%orphanInterval == 1 {
-			err = s.dropOrphans(ctx, st, time.Now())
+		if n++; n%orphanInterval == 1 {
+			err = errors.Join(err, s.dropOrphans(ctx, st, time.Now()))
 		}
 		if err != nil && ctx.Err() == nil {
 			s.logger.Warn().Err(err).Msg("sweep of searches failed")
@@ -56,7 +56,7 @@ func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
 	err := st.index.Each(ctx, "", func(key string, job summary) error {
 		switch {
 		case !job.ended: // its task may be lost; a second one is not added
-			failure = cmp.Or(st.tasks.Push(ctx, key, nil), failure)
+			failure = cmp.Or(st.tasks.Push(ctx, queue.Work, key, nil), failure)
 		case job.expiresAt > 0 && job.expiresAt < before:
 			failure = cmp.Or(errors.Join(st.texts.DeleteAll(ctx, key), st.jobs.Delete(ctx, key)), failure)
 		}

@@ -32,7 +32,7 @@ func TestClusterLosesANode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range numbers {
-		if err := first.tasks.Push(ctx, "job."+strconv.Itoa(n), []byte(strconv.Itoa(n))); err != nil {
+		if err := first.tasks.Push(ctx, queue.Work, "job."+strconv.Itoa(n), []byte(strconv.Itoa(n))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestCopiesFollowTheSetting(t *testing.T) {
 	for _, setting := range []struct{ asked, copies int }{{1, 1}, {0, 3}, {1, 1}, {3, 3}} {
 		config.Cluster.Replicas = setting.asked
 		g := sharing(ctx, t, config)
-		for g.tasks.Push(ctx, "job", nil) != nil { // it may choose a leader now
+		for g.tasks.Push(ctx, queue.Work, "job", nil) != nil { // it may choose a leader now
 			if ctx.Err() != nil {
 				t.Fatal("the tasks take no more")
 			}

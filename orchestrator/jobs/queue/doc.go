@@ -22,7 +22,7 @@
 //	})
 //
 //	err = jobs.Create(ctx, id, job)                                 // for each job: first its record,
-//	err = tasks.Push(ctx, id, nil)                                  // then its task; pushed twice, it is there once
+//	err = tasks.Push(ctx, queue.Work, id, nil)                      // then its task; pushed twice, it is there once
 //
 // Names of parts are letters, digits, - and _; keys and ids may have dots in them too, at which filters can select.
 package queue

@@ -169,11 +169,11 @@ func TestTasksAreDoneAgainUntilTheyAreDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 { // it is there once
-		if err := tasks.Push(t.Context(), "a.1", []byte("text")); err != nil {
+		if err := tasks.Push(t.Context(), queue.Work, "a.1", []byte("text")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := tasks.Push(t.Context(), "b.1", nil); err != nil {
+	if err := tasks.Push(t.Context(), queue.Work, "b.1", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := tasks.Drop(t.Context(), "b.>"); err != nil {

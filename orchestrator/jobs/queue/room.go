@@ -15,7 +15,7 @@ const (
 	Input Use = iota
 	// Work is what accepted work writes: tasks and answers.
 	Work
-	// Outcome is what ends work, so that its input can be deleted: results and records.
+	// Outcome is what ends work, so that its input can be deleted: results, records and the tasks that write them.
 	Outcome
 )
 

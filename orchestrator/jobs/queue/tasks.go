@@ -61,8 +61,8 @@ func NewTasks(ctx context.Context, e *Engine, name string) (*Tasks, error) {
 }
 
 // Push adds a task. While one of that id waits or is worked on, it is there already and nothing is added.
-func (t *Tasks) Push(ctx context.Context, id string, data []byte) error {
-	err := t.engine.publish(ctx, Work, message(t.subject+id, data))
+func (t *Tasks) Push(ctx context.Context, use Use, id string, data []byte) error {
+	err := t.engine.publish(ctx, use, message(t.subject+id, data))
 	if errors.Is(err, ErrExists) {
 		return nil
 	}
