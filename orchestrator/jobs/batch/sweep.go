@@ -51,7 +51,8 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	}
 	states := map[string]int{}
 	batches := map[string]outline{} // by key
-	var failed error                // the last; one batch does not keep the others, nor files whose deletion makes room
+	// The last failure: one batch does not keep the others, nor files whose deletion makes room.
+	var failed error
 	err = st.outlines.Each(ctx, "", func(key string, o outline) error {
 		states[o.status]++
 		batches[key] = o

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,7 +15,7 @@ type Index[Record, Summary any] struct {
 	table     *Table[Record]
 	summarize func(Record) Summary
 
-	mu       sync.Mutex
+	lock     chan struct{}                 // holds the goroutine that reads, which others wait for no longer than they can
 	owners   map[string]map[string]Summary // by owner, then key
 	revision uint64                        // of the newest change that is known
 	updated  time.Time                     // start of the last update
@@ -28,7 +27,7 @@ const reloadInterval = time.Hour
 
 // NewIndex returns an index, which is empty until it is first read.
 func NewIndex[Record, Summary any](t *Table[Record], summarize func(Record) Summary) *Index[Record, Summary] {
-	return &Index[Record, Summary]{table: t, summarize: summarize}
+	return &Index[Record, Summary]{table: t, summarize: summarize, lock: make(chan struct{}, 1)}
 }
 
 // Each brings the index up to date and calls do for each record of an owner, until do returns an error. The owner is the
@@ -63,8 +62,12 @@ type indexEntry[Summary any] struct {
 }
 
 func (x *Index[Record, Summary]) snapshot(ctx context.Context, owner string) (entries []indexEntry[Summary], err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	select {
+	case x.lock <- struct{}{}:
+		defer func() { <-x.lock }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if err := x.update(ctx); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"testing"
@@ -86,6 +87,37 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 	stop()
 	if err := index.Each(ended, "", func(string, int) error { return nil }); err == nil {
 		t.Error("no error after the end of the context")
+	}
+}
+
+// silentBucket is a bucket whose watches do not begin until it is released.
+type silentBucket struct {
+	jetstream.KeyValue
+	asked, release chan struct{}
+}
+
+func (b silentBucket) Watch(context.Context, string, ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	b.asked <- struct{}{}
+	<-b.release
+	return nil, errSilent
+}
+
+// A caller that has left does not wait for another one, whom the storage does not answer.
+func TestIndexIsNotAwaitedBeyondAContext(t *testing.T) {
+	bucket := silentBucket{asked: make(chan struct{}), release: make(chan struct{})}
+	index := NewIndex(&Table[number]{bucket: bucket}, func(n number) int { return n.N })
+	nothing := func(string, int) error { return nil }
+	first := make(chan error)
+	go func() { first <- index.Each(t.Context(), "", nothing) }()
+	<-bucket.asked
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if err := index.Each(ended, "", nothing); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(bucket.release)
+	if err := <-first; !errors.Is(err, errSilent) {
+		t.Error(err)
 	}
 }
 
