@@ -156,11 +156,16 @@ func (e *Engine) stream(ctx context.Context, config jetstream.StreamConfig) (jet
 	found, err := e.js.Stream(ctx, config.Name)
 	if err == nil {
 		config.Replicas = found.CachedInfo().Config.Replicas
-		found, err = e.js.UpdateStream(ctx, config) // settings may have changed
+		updated, err := e.js.UpdateStream(ctx, config) // settings may have changed
+		if errors.Is(meaning(err), ErrFull) {          // a cluster reserves what streams may take, and has so much no more
+			e.logger.Warn().Err(err).Str("stream", config.Name).Msg("the bound of a stream stays as it is")
+			updated = found
+			err = nil
+		}
 		if err == nil {
 			e.spread(ctx, config.Name)
 		}
-		return found, err
+		return updated, err
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, err
@@ -234,6 +239,7 @@ func tooFewNodes(err error) bool {
 const (
 	noPeers             = 10005 // fewer nodes than replicas
 	replicasUnsupported = 10074 // a server that is in no cluster
+	accountExceeded     = 10002
 	storeFailed         = 10077
 	resourcesExceeded   = 10023
 	storageExceeded     = 10047
@@ -256,7 +262,7 @@ func meaning(err error) error {
 	case refusal.ErrorCode == storeFailed && strings.Contains(refusal.Description, "per subject"):
 		return fmt.Errorf("%w: %w", ErrExists, err)
 	case refusal.ErrorCode == storeFailed && strings.Contains(refusal.Description, "maximum bytes"),
-		refusal.ErrorCode == resourcesExceeded, refusal.ErrorCode == storageExceeded,
+		refusal.ErrorCode == accountExceeded, refusal.ErrorCode == resourcesExceeded, refusal.ErrorCode == storageExceeded,
 		strings.Contains(refusal.Description, "no space left"):
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}

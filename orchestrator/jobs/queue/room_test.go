@@ -3,9 +3,11 @@ package queue
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/jobs/queue/natstest"
@@ -119,5 +121,34 @@ func TestBytesInAClusterAreCounted(t *testing.T) {
 	}
 	if _, err := files[1].Write(t.Context(), Input, "b", bytes.NewReader(make([]byte, 3*PartSize))); !errors.Is(err, ErrFull) {
 		t.Errorf("beyond the bound: %v", err)
+	}
+}
+
+// Streams of an earlier release, which bounded each of them by half as much, serve where the cluster cannot reserve more.
+func TestBoundsThatAClusterCannotReserve(t *testing.T) {
+	const bound = 400 << 20 // of 1 GiB
+	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: bound}
+	e, err := Open(t.Context(), config, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	names := []string{"bodies", "texts"}
+	for _, name := range names {
+		if _, err := e.js.CreateStream(t.Context(), jetstream.StreamConfig{
+			Name: prefix + "_files_" + name, Subjects: []string{prefix + ".files." + name + ".>"}, MaxMsgsPerSubject: 1,
+			MaxBytes: bound, Discard: jetstream.DiscardNew, AllowDirect: true,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		files, err := NewFiles(t.Context(), e, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := files.Write(t.Context(), Input, "a", strings.NewReader("text")); err != nil {
+			t.Error(err)
+		}
 	}
 }
