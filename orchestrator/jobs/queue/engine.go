@@ -31,7 +31,8 @@ type Engine struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	embedded *embedded    // nil: an outside cluster
-	usage    atomic.Int64 // bytes in the cluster when last counted, and those written since
+	usage    atomic.Int64 // bytes in the cluster by the last count, and those written since
+	counted  atomic.Int64 // bytes in the cluster by the last count
 	stop     context.CancelFunc
 }
 

@@ -73,16 +73,22 @@ func (e *Engine) reserve(use Use, n int) error {
 
 // countOften counts the bytes in a cluster, to which other gateways write as well, until ctx ends.
 func (e *Engine) countOften(ctx context.Context) {
+	failed := false
 	count := func() {
-		if err := e.count(ctx); err != nil && ctx.Err() == nil {
-			e.logger.Debug().Err(err).Msg("the bytes in the cluster cannot be counted")
+		err := e.count(ctx)
+		if err != nil && !failed && ctx.Err() == nil {
+			e.logger.Warn().Err(err).Msg("the bytes in the cluster cannot be counted: what was counted last stands")
 		}
+		failed = err != nil
 	}
 	count()
 	Every(ctx, usageInterval, count)
 }
 
+// count counts the bytes in the cluster. After an error those of the last count stand, without what was written since: it
+// may have been deleted.
 func (e *Engine) count(ctx context.Context) error {
+	defer func() { e.usage.Store(e.counted.Load()) }()
 	ctx, stop := context.WithTimeout(ctx, usageInterval)
 	defer stop()
 	var sum uint64
@@ -95,7 +101,7 @@ func (e *Engine) count(ctx context.Context) error {
 	if err := streams.Err(); err != nil {
 		return err
 	}
-	e.usage.Store(int64(sum))
+	e.counted.Store(int64(sum))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -121,6 +122,34 @@ func TestBytesInAClusterAreCounted(t *testing.T) {
 	}
 	if _, err := files[1].Write(t.Context(), Input, "b", bytes.NewReader(make([]byte, 3*PartSize))); !errors.Is(err, ErrFull) {
 		t.Errorf("beyond the bound: %v", err)
+	}
+}
+
+// What was written while the bytes in a cluster cannot be counted does not add up: it may have been deleted.
+func TestBytesThatCannotBeCounted(t *testing.T) {
+	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: 4 * PartSize}
+	e, err := Open(t.Context(), config, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	e.stop() // its own counts
+	files, err := NewFiles(t.Context(), e, "texts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	for range 3 {
+		if _, err := files.Write(t.Context(), Input, "a", bytes.NewReader(make([]byte, 3*PartSize))); err != nil {
+			t.Fatal(err)
+		}
+		if err := files.Delete(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.count(ended); err == nil {
+			t.Fatal("it was counted")
+		}
 	}
 }
 
