@@ -234,13 +234,14 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	err = st.fileIndex.Each(ctx, "", func(_ string, r fileRecord) error {
-		known[r.ID] = true
-		return nil
-	})
+	files, err := st.files.Keys(ctx)
 	if err != nil {
 		return err
+	}
+	known := map[string]bool{}
+	for _, key := range files {
+		_, id, _ := strings.Cut(key, ".")
+		known[id] = true
 	}
 	for _, name := range names {
 		if known[name] || clock().Sub(made(name)) < lingering {

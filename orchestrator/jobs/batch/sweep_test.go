@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,6 +235,29 @@ func TestSweepOfAFullStorage(t *testing.T) {
 	}
 	if err := b.sweep(t.Context(), b.st); err != nil {
 		t.Errorf("when there was room: %v", err)
+	}
+}
+
+// The content of a file stays whose record cannot be read, such as one of a later release.
+func TestContentOfAnUnreadableFileStays(t *testing.T) {
+	b := setUp(t, echo)
+	later, err := queue.NewTable[string](t.Context(), b.engine, "files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := newID("file-")
+	if err := later.Create(t.Context(), "everyone."+id, "of another form"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.st.content.Write(t.Context(), queue.Input, id, strings.NewReader("text")); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, 2*time.Hour)
+	if err := b.dropOrphans(t.Context(), b.st); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := b.st.content.Names(t.Context()); err != nil || len(names) != 1 {
+		t.Errorf("what is left: %v, %v", names, err)
 	}
 }
 

@@ -457,6 +457,26 @@ func TestTextsWithoutAJobAreRemoved(t *testing.T) {
 	}
 }
 
+// Texts of a job stay whose record cannot be read, such as one of a later release.
+func TestTextsOfAnUnreadableJobStay(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, idle)
+	st := b.stores.Load()
+	later, err := queue.NewTable[string](t.Context(), st.engine, "optimizations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := "everyone." + newID()
+	if err := later.Create(t.Context(), key, "of another form"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.texts.Write(t.Context(), queue.Input, key+".body", strings.NewReader("text")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.dropOrphans(t.Context(), st, time.Now().Add(orphanGrace+time.Minute)); err != nil || len(b.texts()) != 1 {
+		t.Errorf("what is left: %v, %v", b.texts(), err)
+	}
+}
+
 // The jobs of one key leave room for those of others.
 func TestJobsOfAKeyAreBounded(t *testing.T) {
 	b := beginOn(t, queue.Config{Folder: t.TempDir(), OwnerBytes: 1000}, Config{}, zerolog.Nop(), idle)

@@ -71,12 +71,13 @@ func (s *Service) dropOrphans(ctx context.Context, st *stores, at time.Time) err
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	if err := st.index.Each(ctx, "", func(key string, _ summary) error {
-		known[key] = true
-		return nil
-	}); err != nil {
+	jobs, err := st.jobs.Keys(ctx)
+	if err != nil {
 		return err
+	}
+	known := map[string]bool{}
+	for _, key := range jobs {
+		known[key] = true
 	}
 	for _, name := range names {
 		key := name[:max(0, strings.LastIndexByte(name, '.'))]

@@ -153,6 +153,22 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 	return meaning(t.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerLife)))
 }
 
+// Keys returns the keys of all records, also of those that cannot be read, such as a later release may have written.
+func (t *Table[Record]) Keys(ctx context.Context) (keys []string, err error) {
+	watch, err := t.bucket.Watch(ctx, ">", jetstream.MetaOnly(), jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, meaning(err)
+	}
+	defer func() { _ = watch.Stop() }()
+	for {
+		entry, err := next(ctx, watch)
+		if err != nil || entry == nil { // nil: the end of what was there
+			return keys, err
+		}
+		keys = append(keys, entry.Key())
+	}
+}
+
 // errSilent is a storage that does not answer in time.
 var errSilent = errors.New("the storage of jobs does not answer")
 
