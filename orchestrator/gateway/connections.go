@@ -191,14 +191,19 @@ const piece = 256 << 10
 // Write gives each piece a deadline of its own: a client that reads slowly gets all of a large answer, one that has
 // stopped reading is left.
 func (c *connection) Write(p []byte) (written int, err error) {
+	busy := c.awaited.Load() == 0 // not while more of a request has to come, for which 100 Continue asks
 	for len(p) > 0 {
 		next := p[:min(len(p), piece)]
 		if err := c.SetWriteDeadline(time.Now().Add(c.owner.writeTimeout)); err != nil {
 			return written, err
 		}
-		c.await(writeGrace)
+		if busy {
+			c.await(writeGrace)
+		}
 		n, err := c.Conn.Write(next)
-		c.awaited.Store(0)
+		if busy {
+			c.awaited.Store(0)
+		}
 		written += n
 		if err != nil {
 			return written, err

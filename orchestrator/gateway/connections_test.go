@@ -150,6 +150,22 @@ func TestAConnectionThatBecomesIdleMakesRoom(t *testing.T) {
 	}
 }
 
+// A connection is awaited from the moment its client may send the body that it asked to send (100 Continue).
+func TestAConnectionThatMaySendItsBodyMakesRoom(t *testing.T) {
+	_, _, address := openBlocking(t, 1)
+	first := ask(t, address, "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue")
+	if line, err := first.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
+		t.Fatal(line, err)
+	}
+	second := ask(t, address, "GET /v1/health/live HTTP/1.1\r\nHost: x")
+	if response, err := http.ReadResponse(second, nil); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%v %v", response, err)
+	}
+	if rest, err := io.ReadAll(first); len(rest) > len("\r\n") {
+		t.Errorf("the first connection kept its place until it was answered %q: %v", rest, err)
+	}
+}
+
 // At the limit, a client that reads its answer within writeGrace keeps its connection; a slower one loses it.
 func TestWriteGrace(t *testing.T) {
 	for name, c := range map[string]struct {
