@@ -32,6 +32,9 @@ type health struct {
 	proven   bool                  // the model has answered the probe
 	noProbes bool                  // the model cannot or must not be probed
 	probing  bool
+
+	pause     time.Duration // before the next probe, after one that came too late; 0 after any other
+	nextProbe time.Time     // the end of the pause
 }
 
 const (
@@ -45,6 +48,9 @@ const (
 	sickProbed = 30 * time.Second
 	// healthProbeTimeout is how long a probe may wait behind other work.
 	healthProbeTimeout = 10 * time.Second
+	// maxProbePause is the longest pause after a probe that came too late. The model may be slow or busy, and goes on with
+	// a request that is no longer waited for.
+	maxProbePause = 10 * time.Minute
 )
 
 // deadProcess reports whether an error says that the process of a model of the Python backend is gone.

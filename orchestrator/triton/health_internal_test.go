@@ -165,6 +165,43 @@ func TestWhenProbesAreDue(t *testing.T) {
 	})
 }
 
+// A model that is too slow for its probe is probed less and less often, whether it has calls or not.
+func TestProbesOfASlowModel(t *testing.T) {
+	for name, busy := range map[string]bool{"busy": true, "idle": false} {
+		for _, late := range []error{errLate, status.FromContextError(context.Canceled).Err()} {
+			synctest.Test(t, func(t *testing.T) {
+				r := &replica{}
+				r.learn("m", false, nil)
+				h := r.health("m")
+				probes := 0
+				for until := time.Now().Add(time.Hour); time.Now().Before(until); {
+					time.Sleep(time.Second)
+					if busy {
+						r.learn("m", false, nil)
+					}
+					if h.claimProbe() {
+						probes++
+						time.Sleep(healthProbeTimeout)
+						h.endProbe(late)
+					}
+				}
+				if probes < 6 || probes > 12 {
+					t.Errorf("%d probes of a slow, %s model in an hour, after %v", probes, name, late)
+				}
+				time.Sleep(maxProbePause)
+				if !h.claimProbe() {
+					t.Fatal("no probe is due")
+				}
+				h.endProbe(nil)
+				time.Sleep(idleProbe)
+				if !h.claimProbe() {
+					t.Error("a model that was slow is not probed as others are")
+				}
+			})
+		}
+	}
+}
+
 // What was learnt of a model that has changed is forgotten.
 func TestForgetting(t *testing.T) {
 	r := &replica{}

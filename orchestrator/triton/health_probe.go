@@ -15,7 +15,7 @@ import (
 func (h *health) claimProbe() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.probing || h.noProbes {
+	if h.probing || h.noProbes || time.Now().Before(h.nextProbe) {
 		return false
 	}
 	first := !h.tried && time.Since(h.firstCall) >= idleProbe
@@ -32,7 +32,14 @@ func (h *health) endProbe(err error) (changed bool) {
 	defer h.mu.Unlock()
 	h.probing = false
 	before := h.sick
-	switch verdictOf(err) {
+	verdict := verdictOf(err)
+	if verdict == probeLate {
+		h.pause = min(max(2*h.pause, idleProbe), maxProbePause)
+	} else {
+		h.pause = 0
+	}
+	h.nextProbe = time.Now().Add(h.pause)
+	switch verdict {
 	case probeAnswered:
 		h.proven = true
 		h.well()
@@ -57,7 +64,7 @@ func (h *health) endProbe(err error) (changed bool) {
 			h.noProbes = true
 		}
 		h.doubtful = false
-	case probeSilent:
+	case probeLate, probeSilent:
 		return false
 	}
 	h.tried = true
@@ -72,7 +79,8 @@ const (
 	probeDead             // the model's process has ended
 	probeFailed           // the model has failed, so its process lives
 	probeRefused          // the server takes no such request
-	probeSilent           // it came too late, or the server is away
+	probeLate             // no answer in time
+	probeSilent           // no answer: the server is away
 )
 
 func verdictOf(err error) verdict {
@@ -82,6 +90,8 @@ func verdictOf(err error) verdict {
 		return probeAnswered
 	case deadProcess(message):
 		return probeDead
+	case code == codes.DeadlineExceeded, code == codes.Canceled: // by outlive
+		return probeLate
 	case code == codes.InvalidArgument, code == codes.NotFound, code == codes.Unimplemented:
 		return probeRefused
 	case code == codes.Internal, code == codes.Unknown:
