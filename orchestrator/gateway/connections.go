@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -66,7 +67,7 @@ func (c *connections) add(conn *connection) {
 			wake.Stop()
 		case slowest.awaited.CompareAndSwap(since, 0): // fails if its request has just arrived
 			delete(c.open, slowest)
-			_ = slowest.Conn.Close()
+			slowest.cut()
 		}
 	}
 	c.open[conn] = struct{}{}
@@ -171,6 +172,15 @@ func (c *connection) await(grace time.Duration) {
 	if c.owner.full.Load() {
 		c.owner.wake()
 	}
+}
+
+// cut ends the connection at once. The end that TLS gives it would wait for a client that takes nothing.
+func (c *connection) cut() {
+	conn := c.Conn
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	_ = conn.Close()
 }
 
 // NetConn is the connection below, as tls.Conn has it.

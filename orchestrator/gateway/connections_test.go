@@ -3,9 +3,12 @@ package gateway
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -201,4 +204,32 @@ func TestWriteGrace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection with TLS whose client takes nothing any more makes room at once: nobody waits until it has taken the farewell.
+func TestATLSConnectionMakesRoomAtOnce(t *testing.T) {
+	model := httptest.NewTLSServer(nil)
+	defer model.Close()
+	synctest.Test(t, func(t *testing.T) {
+		port := newConnections(1, time.Hour)
+		ours, theirs := net.Pipe()
+		secured := tls.Server(ours, model.TLS)
+		client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		shaken := make(chan error)
+		go func() { shaken <- client.HandshakeContext(t.Context()) }()
+		if err := errors.Join(secured.HandshakeContext(t.Context()), <-shaken); err != nil {
+			t.Fatal(err)
+		}
+		idle := &connection{Conn: secured, owner: port}
+		port.add(idle)
+		idle.await(0)
+		began := time.Now()
+		port.add(&connection{Conn: ours, owner: port})
+		if took := time.Since(began); took != 0 {
+			t.Errorf("there is room after %v", took)
+		}
+		if _, err := secured.Read(make([]byte, 1)); err == nil {
+			t.Error("the connection is not closed")
+		}
+	})
 }
