@@ -46,7 +46,7 @@ type Config struct {
 	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Memory for the bodies and pictures of all requests together, in bytes; more wait, then are refused. 0: an eighth of the machine's or the container's, between 256 MiB and 2 GiB."`
 	MaxConnections int           `default:"4096" help:"Open connections of one port; for the next one, a connection whose client is waited for is closed."`
 	MaxWatches     int           `default:"256" help:"Event streams of jobs (…/jobs/{id}/events) open at once, for each API; more are refused with 429 and Retry-After. 0: no bound."`
-	ClientWatches  int           `default:"32" help:"Event streams that one client may have open at once, for each API; a client is a key or, without keys, an address. 0: no bound."`
+	ClientWatches  int           `default:"32" help:"Event streams that one client may have open at once, for each API; a client is a key or, without keys, an address, which all clients of a reverse proxy share. 0: no bound."`
 	ConnectionAge  time.Duration `default:"0s" help:"After how long a connection ends with its next answer, so that clients who keep theirs come to replicas that were added since, behind a balancer of connections; 0: never."`
 	WriteTimeout   time.Duration `default:"30s" help:"How long a client may take to read each 256 KiB of an answer."`
 

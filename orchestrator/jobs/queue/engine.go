@@ -79,6 +79,8 @@ func Open(ctx context.Context, config Config, logger zerolog.Logger) (*Engine, e
 		var life context.Context
 		life, e.stop = context.WithCancel(context.Background())
 		go e.countOften(life)
+	} else {
+		e.reportFull()
 	}
 	return e, nil
 }

@@ -71,6 +71,14 @@ func (e *Engine) reserve(use Use, n int) error {
 	return nil
 }
 
+// reportFull logs a warning if new work will be refused from the start: the data is from before the bound was set.
+func (e *Engine) reportFull() {
+	if used, limit := e.used(), e.InputLimit(); used > limit {
+		e.logger.Warn().Int64("bytes", used).Int64("limit", limit).
+			Msg("jobs take more than jobs-max-bytes: new ones are refused until it is raised or files are deleted")
+	}
+}
+
 // countOften counts the bytes in a cluster, to which other gateways write as well, until ctx ends.
 func (e *Engine) countOften(ctx context.Context) {
 	failed := false
@@ -82,6 +90,7 @@ func (e *Engine) countOften(ctx context.Context) {
 		failed = err != nil
 	}
 	count()
+	e.reportFull()
 	Every(ctx, usageInterval, count)
 }
 

@@ -99,6 +99,34 @@ func TestStorageIsBoundedByDefault(t *testing.T) {
 	}
 }
 
+// A folder that holds more than the bound, as one of an earlier release may, is a line of the log.
+func TestStorageThatIsFullFromTheStart(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct {
+		bound    int64
+		reported bool
+	}{{8 * PartSize, false}, {PartSize, true}} {
+		var log bytes.Buffer
+		e, err := Open(t.Context(), Config{Folder: folder, MaxBytes: test.bound}, zerolog.New(zerolog.SyncWriter(&log)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := NewFiles(t.Context(), e, "texts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !test.reported {
+			if _, err := files.Write(t.Context(), Outcome, "a", bytes.NewReader(make([]byte, 2*PartSize))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Close()
+		if reported := strings.Contains(log.String(), "jobs-max-bytes"); reported != test.reported {
+			t.Errorf("with a bound of %d: %s", test.bound, log.String())
+		}
+	}
+}
+
 // What other gateways have written counts.
 func TestBytesInAClusterAreCounted(t *testing.T) {
 	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: 8 * PartSize}
