@@ -110,7 +110,9 @@ func (s *Server) Leave() { s.leaving.Store(true) }
 func (s *Server) ending(handler fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		s.guard(ctx, handler)
-		if s.leaving.Load() || s.old(ctx) {
+		// fasthttp writes the end of a chunked body even where only its head was asked for.
+		headOfStream := ctx.IsHead() && ctx.Response.IsBodyStream()
+		if s.leaving.Load() || s.old(ctx) || headOfStream {
 			ctx.SetConnectionClose()
 		}
 	}

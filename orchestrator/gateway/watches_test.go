@@ -105,6 +105,22 @@ func TestWatchesAreBounded(t *testing.T) {
 	}
 }
 
+// The head of a stream is the end of its connection: fasthttp writes the end of a chunked body behind it, which the next
+// answer would begin with.
+func TestHeadOfAStream(t *testing.T) {
+	url, _ := openAPI(t, gallery{&kitchen{}}, nil, ServerConfig{})
+	for path, closes := range map[string]bool{"/ovens/7/events": true, "/v1/health/live": false} {
+		response, err := http.Head(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK || response.Close != closes {
+			t.Errorf("%s: %s, closed %t", path, response.Status, response.Close)
+		}
+	}
+}
+
 // total is the sum of a counter or a gauge over all its labels.
 func total(t *testing.T, registry *prometheus.Registry, name string) (sum float64) {
 	t.Helper()
