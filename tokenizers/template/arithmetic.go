@@ -225,6 +225,7 @@ func floatPower(e eval, a, b float64) float64 {
 	var result float64
 	switch {
 	case !fractional && a != 0 && math.Abs(b) <= mostExactPower:
+		e.charge(decimalSteps)
 		result = exactPower(a, int(b))
 	case a != 0 && math.Abs(a) < 0x1p-1022: // math.Pow is wrong for subnormal numbers
 		result = math.Pow(a*0x1p52, b) * math.Exp2(-52*b)

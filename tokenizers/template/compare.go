@@ -175,7 +175,7 @@ func contains(e eval, of, item any) bool {
 			requireDefined(e, item)
 			e.fail("'in <string>' requires string as left operand, not %s", typeName(item))
 		}
-		e.chargeText(len(of))
+		e.chargeSearch(of, s)
 		return strings.Contains(of, s)
 	case *Dict:
 		_, found := of.get(e, item)

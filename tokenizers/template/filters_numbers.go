@@ -29,7 +29,7 @@ func filterFloat(c *Call, v any) any {
 	}
 	if text, ok := v.(string); ok {
 		c.chargeText(len(text))
-		if f, ok := parseFloat(text); ok {
+		if f, ok := parseFloat(c.eval, text); ok {
 			return f
 		}
 	}
@@ -56,7 +56,7 @@ func filterInt(c *Call, v any) any {
 		if errors.Is(err, strconv.ErrRange) {
 			c.overflow("a text of %d digits", len(digits))
 		}
-		f, isFloat = parseFloat(text)
+		f, isFloat = parseFloat(c.eval, text)
 	}
 	if !isFloat || math.IsNaN(f) || math.IsInf(f, 0) {
 		return c.argument(0, "default", 0)
@@ -117,7 +117,8 @@ func isLetterOrDigit(b byte) bool {
 }
 
 // parseFloat returns Python's float(text).
-func parseFloat(text string) (f float64, ok bool) {
+func parseFloat(e eval, text string) (f float64, ok bool) {
+	e.charge(decimalSteps)
 	text, ok = stripUnderscores(strings.TrimFunc(text, unicode.IsSpace))
 	if !ok || strings.ContainsAny(text, "xXpP") { // Go's hexadecimal floats
 		return 0, false
@@ -182,9 +183,11 @@ func roundFloat(e eval, f float64, precision int) float64 {
 	case precision < leastPrecision:
 		return math.Copysign(0, f)
 	case precision >= 0:
+		e.charge(decimalSteps)
 		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'f', precision, 64), 64)
 		return rounded
 	}
+	e.charge(decimalSteps)
 	rounded, _ := new(big.Float).SetInt(roundRational(new(big.Rat).SetFloat64(f), precision)).Float64()
 	if math.IsInf(rounded, 0) {
 		e.fail("rounded value too large to represent")

@@ -86,7 +86,7 @@ func filterReplace(c *Call, v any) any {
 }
 
 func replace(e eval, s, old, new string, most int) string {
-	e.chargeText(len(s))
+	e.chargeSearch(s, old)
 	n := strings.Count(s, old)
 	if most >= 0 {
 		n = min(n, most)

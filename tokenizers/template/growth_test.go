@@ -346,3 +346,44 @@ func TestNestedValues(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchesForLongTexts looks for half of a text in the other: package strings may compare all of it at every place.
+func TestSearchesForLongTexts(t *testing.T) {
+	values := map[string]any{"text": strings.Repeat("b", 1<<20), "half": strings.Repeat("b", 1<<19-1) + "c", "part": strings.Repeat("b", 1<<10) + "c"}
+	for _, expression := range []string{
+		"text.find(part)", "text.rfind(part)", "text.count(part)", "text.partition(part)", "text.rpartition(part)", "text.split(part)",
+		"text.rsplit(part)", "text.replace(part, '')", "text | replace(part, '')", "part in text", "part not in text", "part is in text",
+	} {
+		if _, _, err := measure("{% set x = "+expression+" %}", values, mostSteps); err != nil {
+			t.Errorf("%s: %v", expression, err)
+		}
+		expression = strings.ReplaceAll(expression, "part)", "half)")
+		expression = strings.ReplaceAll(expression, "part,", "half,")
+		expression = strings.Replace(expression, "part ", "half ", 1)
+		_, _, err := measure("{% set x = "+expression+" %}", values, mostSteps)
+		if err == nil || !strings.Contains(err.Error(), "runs too long") {
+			t.Errorf("%s: got %v", expression, err)
+		}
+	}
+}
+
+// TestDearOperations holds the charge of operations that cost much more than their size tells.
+func TestDearOperations(t *testing.T) {
+	values := map[string]any{"marks": strings.Repeat("\x01", 1000), "faces": strings.Repeat("\U0001f600", 1000), "odd": strings.Repeat("\ue000", 1000)}
+	for expression, least := range map[string]int{
+		"'1e-320' | float": 50, "'1e-320' | int": 50, "1e308 | round(2)": 50, "1.7e308 | round(-300)": 50, "1.0000001 ** 65535": 50, "'%f' % 1e308": 50,
+		"marks | tojson": 1000, "faces | tojson(ensure_ascii=true)": 1000, "[marks] | string": 1000, "[odd] | string": 1000,
+	} {
+		steps, _, err := measure("{% set x = "+expression+" %}", values, mostSteps)
+		if err != nil || steps < least {
+			t.Errorf("%s: %d steps, %v, want %d", expression, steps, err, least)
+		}
+	}
+}
+
+func TestSourceIsBounded(t *testing.T) {
+	_, err := Parse(strings.Repeat("{% if a %}", 1<<17) + strings.Repeat("{% endif %}", 1<<17))
+	if err == nil || !strings.Contains(err.Error(), "at most 1048576 are allowed") {
+		t.Errorf("got %v", err)
+	}
+}

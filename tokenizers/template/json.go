@@ -138,6 +138,7 @@ func (w *jsonWriter) text(s string) {
 		case escaped:
 			w.WriteString(short)
 		case r < ' ' || w.ascii && r > '~':
+			w.charge(1)
 			for _, unit := range utf16.Encode([]rune{r}) {
 				w.WriteString(`\u` + hex(rune(unit), 4))
 			}

@@ -46,7 +46,9 @@ func (p *printer) value(v any, depth int) {
 		p.out.WriteString(floating(v))
 	case string:
 		p.chargeText(len(v))
-		p.out.WriteString(repr(v))
+		text := repr(v)
+		p.charge(max(0, len(text)-len(v)) / 3) // a step for each character that was written by its number
+		p.out.WriteString(text)
 	case []any:
 		p.out.WriteByte('[')
 		p.items(v, depth)

@@ -26,10 +26,17 @@ const (
 	mostOutput = 256 << 20  // bytes written
 	mostRange  = 100_000    // as in Jinja's sandbox
 	mostDepth  = 200        // of macro calls, and of nested values
+	mostSource = 1 << 20    // bytes of a template, which also limit how deep statements and expressions nest
 )
 
 // bytesPerStep is how much text one step pays for: mostSteps limit a rendering to 640 MB of text.
 const bytesPerStep = 32
+
+const (
+	longPart        = 63      // bytes; package strings finds shorter parts in linear time
+	comparedPerStep = 4 << 10 // bytes compared by one step, which are faster than bytes read
+	decimalSteps    = 50      // of an operation that computes with all digits of a number, some microseconds
+)
 
 // Template is a parsed template. It is safe for use by many goroutines.
 type Template struct{ body []statement }
@@ -37,6 +44,9 @@ type Template struct{ body []statement }
 // Parse parses the text of a template. The error is an *Error.
 func Parse(source string) (t *Template, err error) {
 	defer catch(&err)
+	if len(source) > mostSource {
+		fail(1, "the template has %d bytes, and at most %d are allowed", len(source), mostSource)
+	}
 	p := &parser{tokens: lex(source)}
 	return &Template{body: p.template()}, nil
 }
@@ -95,6 +105,15 @@ func (e eval) charge(steps int) {
 }
 
 func (e eval) chargeText(bytes int) { e.charge(bytes / bytesPerStep) }
+
+// chargeSearch charges for looking for a part in a text. Package strings reads the text once for a short part, but may compare most of a
+// long one at every place.
+func (e eval) chargeSearch(text, part string) {
+	e.chargeText(len(text))
+	if places := len(text) - len(part) + 1; len(part) > longPart && places > 0 {
+		e.charge(places * len(part) / comparedPerStep)
+	}
+}
 
 func (e eval) fail(format string, args ...any) { fail(e.line, format, args...) }
 

@@ -126,6 +126,7 @@ func (c conversion) convert(v any) string {
 		}
 		return fmt.Sprintf("%"+flags+layout+string(c.verb), n)
 	case strings.IndexByte("feEgG", c.verb) >= 0:
+		c.charge(decimalSteps)
 		if c.precision == "" {
 			layout += ".6"
 		}

@@ -30,14 +30,14 @@ var stringMethods = map[string]func(*Call, string) any{
 	"replace": func(c *Call, s string) any {
 		return replace(c.eval, s, c.text(0), c.text(1), c.whole(2, "count", -1))
 	},
-	"find":  func(c *Call, s string) any { return runeIndex(s, strings.Index(c.readText(s), c.text(0))) },
-	"rfind": func(c *Call, s string) any { return runeIndex(s, strings.LastIndex(c.readText(s), c.text(0))) },
-	"count": func(c *Call, s string) any { return strings.Count(c.readText(s), c.text(0)) },
+	"find":  func(c *Call, s string) any { return runeIndex(s, strings.Index(s, c.part(s))) },
+	"rfind": func(c *Call, s string) any { return runeIndex(s, strings.LastIndex(s, c.part(s))) },
+	"count": func(c *Call, s string) any { return strings.Count(s, c.part(s)) },
 	"partition": func(c *Call, s string) any {
-		return partition(c, s, strings.Index(c.readText(s), c.text(0)), Tuple{s, "", ""})
+		return partition(c, s, strings.Index(s, c.part(s)), Tuple{s, "", ""})
 	},
 	"rpartition": func(c *Call, s string) any {
-		return partition(c, s, strings.LastIndex(c.readText(s), c.text(0)), Tuple{"", "", s})
+		return partition(c, s, strings.LastIndex(s, c.part(s)), Tuple{"", "", s})
 	},
 	"join": func(c *Call, s string) any {
 		texts := []string{}
@@ -70,6 +70,13 @@ func (c *Call) text(i int) string {
 		c.fail("argument %d must be str, not %s", i+1, typeName(c.argument(i, "", nil)))
 	}
 	return s
+}
+
+// part is the first argument, which is about to be looked for in a text.
+func (c *Call) part(text string) string {
+	part := c.text(0)
+	c.chargeSearch(text, part)
+	return part
 }
 
 // whole is an integer argument.

@@ -17,7 +17,8 @@ func partition(c *Call, s string, at int, otherwise Tuple) any {
 func split(c *Call, s string, fromRight bool) any {
 	separator := c.argument(0, "sep", nil)
 	most := c.whole(1, "maxsplit", -1)
-	c.chargeText(len(s))
+	part, _ := separator.(string)
+	c.chargeSearch(s, part)
 	var cut func() (part, rest string, found bool) // the next part
 	rest := s
 	text, given := separator.(string)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,5 +85,27 @@ func TestReference(t *testing.T) {
 				t.Errorf("prompt differs (-reference +ours):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLongConversations renders 200,000 characters with every template: the budget of a rendering leaves room for them.
+func TestLongConversations(t *testing.T) {
+	const characters = 200_000
+	templates := map[string]bool{}
+	for _, e := range read[golden](t, "testdata/golden.json").Entries {
+		templates[e.Template] = true
+	}
+	for name := range templates {
+		for _, length := range []int{10, 500, characters} {
+			var messages []Message
+			for i := range max(1, characters/length-1) | 1 { // the last is the user's
+				message := Message{Role: []string{"user", "assistant"}[i%2]}
+				message.Parts = []Part{{Text: strings.Repeat("word ", length/5)}}
+				messages = append(messages, message)
+			}
+			if _, err := chatTemplate(t, name, Options{}).Render(messages, true); err != nil {
+				t.Errorf("%s, messages of %d characters: %v", name, length, err)
+			}
+		}
 	}
 }
