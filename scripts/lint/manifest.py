@@ -5,8 +5,8 @@
     python -m scripts.lint.manifest --write masked --same-outputs REASON     record changed files under the old id
 
 An id names outputs (decision 0029): entries with different outputs have different ids. Any file of an entry except its pages (*.md)
-may affect the outputs. So a changed file needs either a new model_id in config.pbtxt or, if the outputs are the same (a refactoring,
-another number of instances), a reason. A retired id stays in the manifest and is never reused.
+and hidden files may affect the outputs. So a changed file needs either a new model_id in config.pbtxt or, if the outputs are the same
+(a refactoring, another number of instances), a reason. A retired id stays in the manifest and is never reused.
 
 manifest.json:
 entries     by entry: its current id, and the SHA-256 of each file
@@ -39,8 +39,13 @@ class Refused(Exception):
 
 def hashes(entry: Path) -> dict[str, str]:
     """SHA-256 by path, of the files of an entry that may affect its outputs."""
-    files = (f for f in entry.rglob("*") if f.is_file() and f.suffix not in (".md", ".pyc"))
+    files = (f for f in entry.rglob("*") if f.is_file() and f.suffix not in (".md", ".pyc") and not is_hidden(f.relative_to(entry)))
     return {path: hashlib.sha256((entry / path).read_bytes()).hexdigest() for path in sorted(f.relative_to(entry).as_posix() for f in files)}
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether a file is what desktops and editors leave beside others: .DS_Store, ._model.onnx, .model.py.swp, Thumbs.db."""
+    return any(part.startswith(".") for part in path.parts) or path.name == "Thumbs.db"
 
 
 def digest(files: dict[str, str]) -> str:

@@ -51,6 +51,22 @@ def test_a_file_that_is_not_in_the_manifest_fails(repository: Path, path: str, p
     assert len(lines) == 1 and problem in lines[0]
 
 
+@pytest.mark.parametrize("path", [
+    ".DS_Store", "1/._model.onnx", "1/.model.py.swp", "Thumbs.db", ".ipynb_checkpoints/model.py", "1/__pycache__/model.cpython-311.pyc"])
+def test_what_desktops_and_editors_leave_is_no_file_of_an_entry(repository: Path, path: str) -> None:
+    (repository / "reader" / path).parent.mkdir(exist_ok=True)
+    (repository / "reader" / path).write_text("x")
+    assert manifest.problems(repository) == []
+
+
+def test_git_keeps_the_bytes_of_entries_on_every_system() -> None:
+    """A checkout with core.autocrlf would have other digests."""
+    files = [f"model_repository/{name}/{path}" for name, entry in manifest.load(manifest.REPOSITORY)["entries"].items() for path in entry["files"]]
+    command = ["git", "check-attr", "--stdin", "text"]
+    answer = subprocess.run(command, cwd=manifest.REPOSITORY.parent, input="\n".join(files), capture_output=True, text=True, check=True).stdout
+    assert [line for line in answer.splitlines() if not line.endswith(": text: unset")] == []
+
+
 def test_a_missing_file_and_a_missing_entry_fail(repository: Path) -> None:
     (repository / "reader" / "1" / "model.onnx").unlink()
     (repository / "encoder" / "config.pbtxt").unlink()
