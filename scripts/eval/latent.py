@@ -236,8 +236,9 @@ def main(arguments: list[str] | None = None) -> None:
     if unknown := set(given.tasks.split(",")) - set(TASKS):
         parser.error(f"no such task: {', '.join(sorted(unknown))}")
     if given.write:
-        if given.limit or given.split != "dev" or given.starts < 100 or given.molecules < 300:
-            parser.error("--write needs --split dev, at least --starts 100 and --molecules 300, and no --limit")
+        changed = [option for option in ("floors", "budgets") if getattr(given, option) != parser.get_default(option)]
+        if given.limit or given.split != "dev" or given.starts < 100 or given.molecules < 300 or changed:
+            parser.error("--write needs --split dev, at least --starts 100 and --molecules 300, the default --floors and --budgets, and no --limit")
         sections.check(given.page, *(name for task in given.tasks.split(",") for name in SECTIONS[task]))
     given.data = Path(given.data)
     given.out.mkdir(parents=True, exist_ok=True)

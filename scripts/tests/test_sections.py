@@ -62,7 +62,8 @@ def test_a_new_page_has_the_section_alone(tmp_path: Path) -> None:
     (chat, ["--molecules", "3"]), (chat, ["--styles", "default", "--molecules", "500", "--questions", "30"]), (chat, ["--questions", "3"]),
     (drawings, ["--count", "3", "--drawings", ".", "--scanned", "."]), (drawings, ["--count", "200"]),
     (osra, ["--count", "3", "--drawings", ".", "--scanned", "."]), (osra, ["--programs", "pikachu", "--drawings", ".", "--scanned", "."]),
-    (latent, ["--limit", "3"]), (latent, ["--split", "tune"]), (pmo, ["--tasks", "qed"]), (pmo, ["--seeds", "1"])],
+    (latent, ["--limit", "3"]), (latent, ["--split", "tune"]), (latent, ["--floors", "0.4"]), (latent, ["--budgets", "1500"]),
+    (pmo, ["--tasks", "qed"]), (pmo, ["--seeds", "1"])],
     ids=lambda value: value.__name__ if hasattr(value, "__name__") else " ".join(value))
 def test_a_part_of_an_evaluation_is_not_written(program, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     data = [] if program in (osra, pmo) else ["--data", str(tmp_path)]
