@@ -9,20 +9,29 @@ import (
 // breaker breaks up marks in the texts of messages. An engine tokenizes the whole prompt at once, so a mark that a user
 // has typed would otherwise become the special token itself: an image that is not there, or the end of the user's turn
 // and words put into the mouth of the system.
-type breaker struct {
-	marks []string // longer ones first
-	first [256]bool
+type breaker struct{ marks markNode }
+
+// markNode is a place in the tree of all marks, by their bytes.
+type markNode struct {
+	next map[byte]*markNode
+	cut  int // where a mark that ends here is cut: the bytes of its first character; 0 where none ends
 }
 
 func newBreaker(marks []string) *breaker {
 	b := &breaker{}
 	for _, m := range marks {
-		if m != "" && !slices.Contains(b.marks, m) {
-			b.marks = append(b.marks, m)
-			b.first[m[0]] = true
+		node := &b.marks
+		for i := range len(m) {
+			if node.next == nil {
+				node.next = map[byte]*markNode{}
+			}
+			if node.next[m[i]] == nil {
+				node.next[m[i]] = &markNode{}
+			}
+			node = node.next[m[i]]
 		}
+		_, node.cut = utf8.DecodeRuneInString(m)
 	}
-	slices.SortFunc(b.marks, func(x, y string) int { return len(y) - len(x) })
 	return b
 }
 
@@ -77,16 +86,17 @@ func spread(text string, start int, cuts []int) string {
 // cuts returns where text must be cut: behind the first character of every mark, overlapping ones included. A mark of
 // one character is cut before it: nothing can keep a tokenizer from reading it, but it is kept apart.
 func (b *breaker) cuts(text string) (cuts []int) {
-	for i := 0; i < len(text); i++ {
-		if !b.first[text[i]] {
-			continue
-		}
-		for _, m := range b.marks {
-			if strings.HasPrefix(text[i:], m) {
-				_, size := utf8.DecodeRuneInString(m)
-				cuts = append(cuts, i+size)
+	for i := range len(text) {
+		node := b.marks.next[text[i]]
+		for at := i + 1; node != nil; at++ {
+			if node.cut > 0 { // of all marks that begin here, which have the same first character
+				cuts = append(cuts, i+node.cut)
 				break
 			}
+			if at == len(text) {
+				break
+			}
+			node = node.next[text[at]]
 		}
 	}
 	return cuts

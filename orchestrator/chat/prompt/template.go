@@ -68,6 +68,9 @@ func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	return t.render(list, generate)
 }
 
+// longestEnd is how many bytes a template may write after the final message. Farther from the end the same text is another message's.
+const longestEnd = 4 << 10
+
 // Continue returns the prompt for a conversation whose last message the model is to go on with.
 func (t *Template) Continue(messages []Message) (string, error) {
 	if len(messages) == 0 || len(messages[len(messages)-1].Parts) == 0 {
@@ -79,11 +82,12 @@ func (t *Template) Continue(messages []Message) (string, error) {
 	}
 	last := t.breaker.parts(t.ordered(messages[len(messages)-1].Parts))
 	text := strings.TrimSpace(last[len(last)-1].Text)
-	at := strings.LastIndex(prompt, text)
+	tail := max(0, len(prompt)-len(text)-longestEnd)
+	at := strings.LastIndex(prompt[tail:], text)
 	if text == "" || at < 0 {
 		return "", &Refusal{Message: "the final message does not appear in the prompt, so it cannot be continued"}
 	}
-	return prompt[:at+len(text)], nil
+	return prompt[:tail+at+len(text)], nil
 }
 
 func (t *Template) render(messages []any, generate bool) (string, error) {

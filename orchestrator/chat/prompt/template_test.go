@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -137,5 +139,32 @@ func BenchmarkRender(b *testing.B) {
 		if _, err := tmpl.Render(messages, true); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestContinueLooksAtTheEnd has a template that leaves the final message out, where a user has written the same.
+func TestContinueLooksAtTheEnd(t *testing.T) {
+	tmpl, err := Parse("{% for m in messages[:-1] %}{{ m.content }}{% endfor %}", Options{Form: Text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quote := "I am. " + strings.Repeat("And you? ", 1000)
+	got, err := tmpl.Continue([]Message{{"user", []Part{text(quote)}}, {"assistant", []Part{text("I am")}}})
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		t.Errorf("got a prompt of %d bytes, %v", len(got), err)
+	}
+}
+
+// TestManyMarks has text of which each byte begins as tens of thousands of marks do: comparing it with each would take minutes.
+func TestManyMarks(t *testing.T) {
+	const n = 1 << 22
+	var marks []string
+	for i := range 1 << 15 {
+		marks = append(marks, fmt.Sprintf("<|reserved %d|>", i))
+	}
+	parts := newBreaker(marks).parts([]Part{text(strings.Repeat("<", n) + "|reserved 77|>")})
+	if want := strings.Repeat("<", n) + " |reserved 77|>"; parts[0].Text != want {
+		t.Error("the mark is not broken, or more than it")
 	}
 }
