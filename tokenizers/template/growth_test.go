@@ -387,3 +387,18 @@ func TestSourceIsBounded(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestMemoryIsBounded has the templates that hold most memory for their steps: about 50 bytes for a step, and twice the output.
+func TestMemoryIsBounded(t *testing.T) {
+	for source, refusal := range map[string]string{
+		"{% set x = ('a' * 10000000) | list %}":                                         "runs too long",
+		"{% set x = ([0] * 5000000) | batch(1) %}":                                      "runs too long",
+		"{% for i in range(9) %}{{ 'a' * 8000000 }}{% endfor %}":                        "writes too much",
+		"{% set x %}{% for i in range(9) %}{{ 'a' * 8000000 }}{% endfor %}{% endset %}": "writes too much",
+	} {
+		_, _, err := measure(source, nil, mostSteps)
+		if err == nil || !strings.Contains(err.Error(), refusal) {
+			t.Errorf("%s: got %v, want %q", source, err, refusal)
+		}
+	}
+}

@@ -22,14 +22,14 @@ func (e *Error) Error() string {
 
 // Limits of one rendering, so that a template cannot hold a request without end.
 const (
-	mostSteps  = 20_000_000 // see eval
-	mostOutput = 256 << 20  // bytes written
+	mostSteps  = 10_000_000 // see eval
+	mostOutput = 64 << 20   // bytes written
 	mostRange  = 100_000    // as in Jinja's sandbox
 	mostDepth  = 200        // of macro calls, and of nested values
 	mostSource = 1 << 20    // bytes of a template, which also limit how deep statements and expressions nest
 )
 
-// bytesPerStep is how much text one step pays for: mostSteps limit a rendering to 640 MB of text.
+// bytesPerStep is how much text one step pays for: mostSteps limit a rendering to 320 MB of text.
 const bytesPerStep = 32
 
 const (
