@@ -56,7 +56,8 @@ func (g *Group) check() error {
 }
 
 // minFactor and maxFactor bound the absolute values of a score's factors and divisors: beyond them, differences of scores in
-// three nested groups could underflow to 0, or scores overflow.
+// three nested groups could underflow to 0, or scores overflow. A weight has no upper bound of its own: Open refuses an
+// objective whose unit is not finite.
 const (
 	minFactor = 1e-50
 	maxFactor = 1e50

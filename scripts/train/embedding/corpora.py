@@ -16,7 +16,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The sets that models of this repository may be trained on: the licence of their texts is stated and allows it.
+# The sets that models of this repository may be trained on: the repository that publishes each states a licence that allows it.
 OPEN_SETS = ("medquad", "nq_gold", "pubmedqa", "chebi20", "banking77")
 # Not trained on any more: the passages are Wikipedia's (CC BY-SA), but the repository of the questions has no licence file. The shipped
 # embedding and ranker were trained on it, as their cards say, so for these two it is no test of unseen texts.
