@@ -56,7 +56,7 @@ def test_a_file_that_is_not_in_the_manifest_fails(repository: Path, path: str, p
 def test_what_desktops_and_editors_leave_is_no_file_of_an_entry(repository: Path, path: str) -> None:
     (repository / "reader" / path).parent.mkdir(exist_ok=True)
     (repository / "reader" / path).write_text("x")
-    assert manifest.problems(repository) == []
+    assert manifest.find_problems(repository) == []
 
 
 def test_git_keeps_the_bytes_of_entries_on_every_system() -> None:
