@@ -1,7 +1,6 @@
 package triton
 
 import (
-	"runtime/debug"
 	"time"
 
 	"retort/orchestrator/fault"
@@ -58,12 +57,10 @@ func (b *Batcher[Row, Result]) observed(batch *batch[Row, Result]) ([]Result, er
 
 // contained turns a panic of run, which has no caller to contain it, and a wrong number of results into errors.
 func (b *Batcher[Row, Result]) contained(batch *batch[Row, Result]) (results []Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fault.New(fault.Internal, "a batch panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
-	results, err = b.run(batch.ctx, batch.values())
+	err = fault.Guard(func() (err error) {
+		results, err = b.run(batch.ctx, batch.values())
+		return err
+	})()
 	if err == nil && len(results) != len(batch.rows) {
 		err = fault.New(fault.Internal, "%d results for %d rows", len(results), len(batch.rows))
 	}
