@@ -21,7 +21,9 @@ def check(page: Path, *names: str) -> None:
     for name in names:
         start, end = marks(name)
         if (text.count(start), text.count(end)) != (1, 1) or text.index(start) > text.index(end):
-            raise LookupError(f"{page}: the lines {start.strip()} and {end.strip()} must stand there once each, in this order")
+            raise LookupError(
+                f"{page}: the lines {start.strip()} and {end.strip()} must stand there once each, in this order"
+            )
 
 
 def write(page: Path, name: str, text: str) -> None:

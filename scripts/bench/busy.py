@@ -29,7 +29,9 @@ class Busy:
             except OSError:  # It has ended.
                 continue
             parents[int(stat.parent.name)] = int(fields[1])
-            times[int(stat.parent.name)] = sum(int(field) for field in fields[11:15])  # With the children that have ended.
+            times[int(stat.parent.name)] = sum(
+                int(field) for field in fields[11:15]
+            )  # With the children that have ended.
         return sum(ticks for pid, ticks in times.items() if self._measured(pid, parents))
 
     def _measured(self, pid: int, parents: dict[int, int]) -> bool:

@@ -10,6 +10,7 @@ machine shows less. Wall time counts where it is the point: two goroutines again
 Exits with 1 if a target is missed; a wall time target missed on a machine that is not idle is only
 reported.
 """
+
 import argparse
 import gzip
 import json
@@ -26,13 +27,50 @@ from rdkit.Chem import QED, Crippen, rdMolDescriptors
 sys.path.append(os.path.join(RDConfig.RDContribDir, "SA_Score"))
 import sascorer  # noqa: E402
 
-CORES = ("c1ccc({})cc1{}", "c1cnc({})nc1{}", "C1CN({})CCN1{}", "c1cc2c(cc1{})CCN2{}", "C1CCC({})C1{}",
-         "c1sc({})nc1{}", "C1CC({})CN1{}", "c1ccc2c(c1{})nc({})[nH]2", "[C@@H]1({})CCCN1{}", "c1oc({})cc1{}")
-LEFT = ("C(=O)NCc2ccncc2", "S(=O)(=O)N2CCOCC2", "C(=O)N(C)C2CC2", "CNC(=O)c2ccc(F)cc2", "C(=O)OCC(C)C",
-        "Cc2ccc(Cl)c(Cl)c2", "C(=O)c2cnn(C)c2", "CC[NH+](C)C", "C(C)c2ccccc2OC", "C(=O)/C=C/c2ccco2",
-        "CC(=O)Nc2ccc(C#N)cc2", "C(=O)CSc2nnc(C)o2", "C[C@H](O)c2ccc(O)cc2", "Cc2nc(C3CC3)no2")
-RIGHT = ("", "C", "C(F)(F)F", "C(=O)NC3CCCC3", "c3ccc([N+](=O)[O-])cc3", "CC(C)C", "C(=O)c3cccs3",
-         "CC(N)=O", "S(C)(=O)=O", "C[C@@H](C)CC", "c3ncccc3Br", "CCOC", "CCN3CCCC3", "C(=O)[O-]")
+CORES = (
+    "c1ccc({})cc1{}",
+    "c1cnc({})nc1{}",
+    "C1CN({})CCN1{}",
+    "c1cc2c(cc1{})CCN2{}",
+    "C1CCC({})C1{}",
+    "c1sc({})nc1{}",
+    "C1CC({})CN1{}",
+    "c1ccc2c(c1{})nc({})[nH]2",
+    "[C@@H]1({})CCCN1{}",
+    "c1oc({})cc1{}",
+)
+LEFT = (
+    "C(=O)NCc2ccncc2",
+    "S(=O)(=O)N2CCOCC2",
+    "C(=O)N(C)C2CC2",
+    "CNC(=O)c2ccc(F)cc2",
+    "C(=O)OCC(C)C",
+    "Cc2ccc(Cl)c(Cl)c2",
+    "C(=O)c2cnn(C)c2",
+    "CC[NH+](C)C",
+    "C(C)c2ccccc2OC",
+    "C(=O)/C=C/c2ccco2",
+    "CC(=O)Nc2ccc(C#N)cc2",
+    "C(=O)CSc2nnc(C)o2",
+    "C[C@H](O)c2ccc(O)cc2",
+    "Cc2nc(C3CC3)no2",
+)
+RIGHT = (
+    "",
+    "C",
+    "C(F)(F)F",
+    "C(=O)NC3CCCC3",
+    "c3ccc([N+](=O)[O-])cc3",
+    "CC(C)C",
+    "C(=O)c3cccs3",
+    "CC(N)=O",
+    "S(C)(=O)=O",
+    "C[C@@H](C)CC",
+    "c3ncccc3Br",
+    "CCOC",
+    "CCN3CCCC3",
+    "C(=O)[O-]",
+)
 
 
 def made():
@@ -46,7 +84,7 @@ def made():
 
 
 def read(path):
-    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as f:
+    with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as f:
         return [line.split()[0] for line in f if line.strip()]
 
 

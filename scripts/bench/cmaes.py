@@ -15,6 +15,7 @@ Speed: seconds of ask + tell of one generation, without the evaluations, alterna
 what counts, since a lazy decomposition falls into few generations. Threads: OPENBLAS_NUM_THREADS for cma's numpy,
 GOMAXPROCS for Go; once with one thread for both, once with the defaults of both.
 """
+
 import argparse
 import json
 import math
@@ -77,14 +78,24 @@ def both(binary, task, environment=None):
 
 
 def evaluations(binary, match):
-    print("| function | n | covariance | lambda | target | seeds | Go median | cma median | Go / cma "
-          "| restarts Go, cma | failed Go, cma |\n" + "|---" * 11 + "|")
+    print(
+        "| function | n | covariance | lambda | target | seeds | Go median | cma median | Go / cma "
+        "| restarts Go, cma | failed Go, cma |\n" + "|---" * 11 + "|"
+    )
     records = []
     for function, n, separable, population, sigma, target, budget, restarts, seeds in CASES:
         if not f"{function} {n}".startswith(match):
             continue
-        task = {"function": function, "n": n, "separable": separable, "lambda": population, "sigma": sigma,
-                "target": target, "budget": budget, "restarts": restarts}
+        task = {
+            "function": function,
+            "n": n,
+            "separable": separable,
+            "lambda": population,
+            "sigma": sigma,
+            "target": target,
+            "budget": budget,
+            "restarts": restarts,
+        }
         one = {"OPENBLAS_NUM_THREADS": "1"}  # counts do not depend on it, and small matrices go faster
         runs = [both(binary, {**task, "seed": seed}, one) for seed in range(1, seeds + 1)]
         records += [{**task, "seed": seed + 1, **pair} for seed, pair in enumerate(runs)]
@@ -99,27 +110,35 @@ def print_row(task, population, seeds, runs):
         median[half] = statistics.median(r["evaluations"] if r["reached"] else math.inf for r in results)
         restarts[half] = sum(r["restarts"] for r in results)
         failed[half] = sum(not r["reached"] for r in results)
-    print(f"| {task['function']} | {task['n']} | {'separable' if task['separable'] else 'full'} "
-          f"| {population or 'default'} | {task['target']:g} | {seeds} | {median['go']:.0f} | {median['cma']:.0f} "
-          f"| {median['go'] / median['cma']:.2f} | {restarts['go']}, {restarts['cma']} "
-          f"| {failed['go']}, {failed['cma']} |", flush=True)
+    print(
+        f"| {task['function']} | {task['n']} | {'separable' if task['separable'] else 'full'} "
+        f"| {population or 'default'} | {task['target']:g} | {seeds} | {median['go']:.0f} | {median['cma']:.0f} "
+        f"| {median['go'] / median['cma']:.2f} | {restarts['go']}, {restarts['cma']} "
+        f"| {failed['go']}, {failed['cma']} |",
+        flush=True,
+    )
 
 
 def speed(binary, rounds=5):
-    print("\n| n | covariance | threads | Go mean ms | cma mean ms | cma / Go | Go median ms | cma median ms |\n"
-          + "|---" * 8 + "|")
+    print(
+        "\n| n | covariance | threads | Go mean ms | cma mean ms | cma / Go | Go median ms | cma median ms |\n"
+        + "|---" * 8
+        + "|"
+    )
     records = []
     for n, separable, generations in SPEED:
         for threads in ("1", "default"):
             environment = {} if threads == "default" else {"OPENBLAS_NUM_THREADS": "1", "GOMAXPROCS": "1"}
-            task = {"function": "ellipsoid", "n": n, "separable": separable, "target": -1.0,
-                    "generations": generations}
+            task = {"function": "ellipsoid", "n": n, "separable": separable, "target": -1.0, "generations": generations}
             runs = [both(binary, {**task, "seed": seed}, environment) for seed in range(1, rounds + 1)]
             records += [{**task, "threads": threads, "seed": seed + 1, **pair} for seed, pair in enumerate(runs)]
             mean = {half: 1e3 * statistics.median(r[half]["mean"] for r in runs) for half in ("go", "cma")}
             middle = {half: 1e3 * statistics.median(r[half]["seconds"] for r in runs) for half in ("go", "cma")}
-            print(f"| {n} | {'separable' if separable else 'full'} | {threads} | {mean['go']:.3f} | {mean['cma']:.3f} "
-                  f"| {mean['cma'] / mean['go']:.1f} | {middle['go']:.3f} | {middle['cma']:.3f} |", flush=True)
+            print(
+                f"| {n} | {'separable' if separable else 'full'} | {threads} | {mean['go']:.3f} | {mean['cma']:.3f} "
+                f"| {mean['cma'] / mean['go']:.1f} | {middle['go']:.3f} | {middle['cma']:.3f} |",
+                flush=True,
+            )
     return records
 
 
@@ -159,8 +178,14 @@ def run(function, n, separable, target, seed, sigma=1.0, budget=10**6, restarts=
                 break
         if reached or evaluations >= budget or generations:
             break
-    return {"evaluations": evaluations, "reached": reached, "restarts": attempt, "best": best,
-            "seconds": statistics.median(times), "mean": statistics.fmean(times)}
+    return {
+        "evaluations": evaluations,
+        "reached": reached,
+        "restarts": attempt,
+        "best": best,
+        "seconds": statistics.median(times),
+        "mean": statistics.fmean(times),
+    }
 
 
 if __name__ == "__main__":

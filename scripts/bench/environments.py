@@ -20,7 +20,23 @@ def environment(name: str, lock: Path) -> Path:
         return python
     print(f"bench | installing {lock.relative_to(ROOT)} into {name}/ (once)", file=sys.stderr, flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-    subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--require-hashes",
-                    "--only-binary", ":all:", "-r", lock], check=True, stdout=sys.stderr)
+    subprocess.run(
+        [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "-r",
+            lock,
+        ],
+        check=True,
+        stdout=sys.stderr,
+    )
     stamp.write_text(wanted)
     return python

@@ -37,8 +37,10 @@ MODEL = "retort/minilm-embedqa-v2"
 RANKER = "retort/rankqa-minilm-v2"
 CLIENTS = 32
 PARTS = ("whole", "throughput", "interactive", "upload")
-WORDS = ("aspirin caffeine binds inhibits the a of receptor kinase soluble in water ester amide ring at high dose which drug eases pain and fever "
-         "crystal melts slowly solvent yields product under light heat acid base salt").split()
+WORDS = (
+    "aspirin caffeine binds inhibits the a of receptor kinase soluble in water ester amide ring at high dose which drug eases pain and fever "
+    "crystal melts slowly solvent yields product under light heat acid base salt"
+).split()
 
 
 def texts(count: int, seed: int) -> list[str]:
@@ -67,14 +69,22 @@ class Gateway:
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")) / 1000
 
     def upload(self, wanted: list[str]) -> str:
-        lines = (json.dumps({"custom_id": f"line-{i}", "method": "POST", "url": "/v1/embeddings", "body": body(text)}) for i, text in enumerate(wanted))
+        lines = (
+            json.dumps({"custom_id": f"line-{i}", "method": "POST", "url": "/v1/embeddings", "body": body(text)})
+            for i, text in enumerate(wanted)
+        )
         return self.openai.files.create(file=("texts.jsonl", "\n".join(lines).encode()), purpose="batch").id
 
     def begin(self, file: str) -> str:
         return self.openai.batches.create(input_file_id=file, endpoint="/v1/embeddings", completion_window="24h").id
 
     def ended(self, batch: str):
-        while (found := self.openai.batches.retrieve(batch)).status not in ("completed", "failed", "expired", "cancelled"):
+        while (found := self.openai.batches.retrieve(batch)).status not in (
+            "completed",
+            "failed",
+            "expired",
+            "cancelled",
+        ):
             time.sleep(0.1)
         return found
 
@@ -139,12 +149,22 @@ def whole(gateway: Gateway, options: argparse.Namespace) -> int:
                 answers.update(json.loads(line)["custom_id"] for line in content.iter_lines())
         read = time.perf_counter()
     counts = batch.request_counts
-    once = len(answers) == options.lines and set(answers.values()) == {1} and answers.keys() == {f"line-{i}" for i in range(options.lines)}
+    once = (
+        len(answers) == options.lines
+        and set(answers.values()) == {1}
+        and answers.keys() == {f"line-{i}" for i in range(options.lines)}
+    )
     right = (counts.total, counts.completed, counts.failed) == (options.lines, options.lines, 0)
-    row(f"{options.lines:,} lines: every custom_id exactly once; counts {counts.completed:,} of {counts.total:,}, {counts.failed} failed; {batch.status}",
-        "yes" if once and right else "NO", "yes")
-    row("upload; from creation to completed; reading the answers",
-        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s ({options.lines / (done - uploaded):.0f} lines/s); {read - done:.1f} s", "")
+    row(
+        f"{options.lines:,} lines: every custom_id exactly once; counts {counts.completed:,} of {counts.total:,}, {counts.failed} failed; {batch.status}",
+        "yes" if once and right else "NO",
+        "yes",
+    )
+    row(
+        "upload; from creation to completed; reading the answers",
+        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s ({options.lines / (done - uploaded):.0f} lines/s); {read - done:.1f} s",
+        "",
+    )
     row("memory of the gateway", str(memory), "bounded")
     return 0 if once and right else 1
 
@@ -182,8 +202,12 @@ def throughput(gateway: Gateway, options: argparse.Namespace) -> int:
         ratios.append(took[single] / took[batch])
         rates.append(len(wanted) / took[batch])
         say(f"throughput {turn + 1}: 32 clients {len(wanted) / took[single]:.0f}/s, batch {rates[-1]:.0f}/s")
-    row(f"a batch of {len(wanted):,} lines against the same texts of 32 clients, {options.rounds} turns",
-        f"{spread(ratios)} times; {statistics.median(rates):.0f} lines/s", "at least 0.95", statistics.median(ratios) < 0.95)
+    row(
+        f"a batch of {len(wanted):,} lines against the same texts of 32 clients, {options.rounds} turns",
+        f"{spread(ratios)} times; {statistics.median(rates):.0f} lines/s",
+        "at least 0.95",
+        statistics.median(ratios) < 0.95,
+    )
     return 0
 
 
@@ -195,8 +219,14 @@ def seconds(work: Callable[[], object]) -> float:
 
 KINDS = {
     "a short text": ("/v1/embeddings", lambda text: {"model": MODEL, "input": text, "input_type": "query"}),
-    "two passages to rank": ("/v1/ranking", lambda text: {
-        "model": RANKER, "query": {"text": "which drug eases pain"}, "passages": [{"text": text}, {"text": "Aspirin is an analgesic."}]}),
+    "two passages to rank": (
+        "/v1/ranking",
+        lambda text: {
+            "model": RANKER,
+            "query": {"text": "which drug eases pain"},
+            "passages": [{"text": text}, {"text": "Aspirin is an analgesic."}],
+        },
+    ),
     "a hidden state": ("/latent/hidden", lambda _: {"sequences": ["CC(=O)Nc1ccc(O)cc1"]}),
 }
 
@@ -216,16 +246,28 @@ def interactive(gateway: Gateway, options: argparse.Namespace) -> int:
             shares.append(share)
             if turn % 2 == 1:
                 quiet.append(measured(gateway, path, bodies, options.seconds))
-            say(f"{kind} {turn + 1}: alone {told(quiet[-1])}, beside a batch {told(took)}, {share:.0f} lines/s meanwhile")
-        row(f"{kind}, one after the other: alone; beside a batch",
-            f"{told(sum(quiet, []))}; {told(sum(busy, []))}; {statistics.median(shares):.0f} lines/s meanwhile", "")
+            say(
+                f"{kind} {turn + 1}: alone {told(quiet[-1])}, beside a batch {told(took)}, {share:.0f} lines/s meanwhile"
+            )
+        row(
+            f"{kind}, one after the other: alone; beside a batch",
+            f"{told(sum(quiet, []))}; {told(sum(busy, []))}; {statistics.median(shares):.0f} lines/s meanwhile",
+            "",
+        )
         for p, most in ((50, 1.3), (99, 2)):
             ratios = [quantile(b, p) / quantile(q, p) for b, q in zip(busy, quiet)]
-            row(f"the same: p{p}, {options.rounds} turns", f"{spread(ratios)} times", f"at most {most}", statistics.median(ratios) > most)
+            row(
+                f"the same: p{p}, {options.rounds} turns",
+                f"{spread(ratios)} times",
+                f"at most {most}",
+                statistics.median(ratios) > most,
+            )
     return 0
 
 
-def beside(gateway: Gateway, file: str, path: str, bodies: list[bytes], options: argparse.Namespace) -> tuple[list[float], float]:
+def beside(
+    gateway: Gateway, file: str, path: str, bodies: list[bytes], options: argparse.Namespace
+) -> tuple[list[float], float]:
     """The times of requests while a batch of a file is at work, and its lines per second meanwhile."""
     batch = gateway.begin(file)
     gateway.at_work(batch)
@@ -274,8 +316,11 @@ def upload(gateway: Gateway, options: argparse.Namespace) -> int:
             read = sum(len(piece) for piece in content.iter_bytes(1 << 20))
         done = time.perf_counter()
         gateway.openai.files.delete(file.id)
-    row(f"a file of {file.bytes / 2**20:.0f} MiB uploaded; read again",
-        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s, {'whole' if read == file.bytes else 'NOT WHOLE'}", "")
+    row(
+        f"a file of {file.bytes / 2**20:.0f} MiB uploaded; read again",
+        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s, {'whole' if read == file.bytes else 'NOT WHOLE'}",
+        "",
+    )
     row("memory of the gateway", str(memory), "bounded")
     return 0 if read == file.bytes else 1
 
@@ -293,7 +338,9 @@ def main() -> int:
     parser.add_argument("--url", required=True, help="main port of the gateway")
     parser.add_argument("--gateway-pid", type=int, default=0, help="its process, whose memory is measured")
     parser.add_argument("--part", nargs="*", choices=PARTS, default=PARTS, help="all by default")
-    parser.add_argument("--lines", type=int, default=50_000, help="of the whole batch, and of those that run beside clients")
+    parser.add_argument(
+        "--lines", type=int, default=50_000, help="of the whole batch, and of those that run beside clients"
+    )
     parser.add_argument("--round-lines", type=int, default=5_000, help="lines of a turn of throughput")
     parser.add_argument("--rounds", type=int, default=5, help="turns")
     parser.add_argument("--seconds", type=float, default=15, help="length of a turn of interactive requests")
@@ -303,7 +350,12 @@ def main() -> int:
     for path, make in KINDS.values():  # what is loaded at the first request
         post(gateway.connection(), path, json.dumps(make("warm")).encode())
     print("| measured | result | wanted |\n| --- | --- | --- |", flush=True)
-    parts: dict[str, Callable[[Gateway, argparse.Namespace], int]] = {"whole": whole, "throughput": throughput, "interactive": interactive, "upload": upload}
+    parts: dict[str, Callable[[Gateway, argparse.Namespace], int]] = {
+        "whole": whole,
+        "throughput": throughput,
+        "interactive": interactive,
+        "upload": upload,
+    }
     return max(parts[name](gateway, options) for name in options.part)
 
 

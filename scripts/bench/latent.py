@@ -40,8 +40,18 @@ from scripts.train.latent import decoding, start
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = ROOT / "model_repository" / "latent_decoder" / "1" / "model.onnx"
 
-STARTS = ["CC(=O)Nc1ccc(cc1)C(=O)NC", "Cc1ccc(S(=O)(=O)NCc2ccco2)cc1", "O=C(NCc1ccccc1)c1ccncc1", "COc1ccc(CN2CCOCC2)cc1", "CC(C)NC(=O)c1ccc(F)cc1",
-          "Cc1noc(C)c1CN1CCCC1", "O=C(Nc1ccccc1)N1CCCCC1", "CCOC(=O)c1ccc(N)cc1", "Clc1ccc(CNc2ncccn2)cc1", "CN(C)C(=O)c1ccc2[nH]ccc2c1"]
+STARTS = [
+    "CC(=O)Nc1ccc(cc1)C(=O)NC",
+    "Cc1ccc(S(=O)(=O)NCc2ccco2)cc1",
+    "O=C(NCc1ccccc1)c1ccncc1",
+    "COc1ccc(CN2CCOCC2)cc1",
+    "CC(C)NC(=O)c1ccc(F)cc1",
+    "Cc1noc(C)c1CN1CCCC1",
+    "O=C(Nc1ccccc1)N1CCCCC1",
+    "CCOC(=O)c1ccc(N)cc1",
+    "Clc1ccc(CNc2ncccn2)cc1",
+    "CN(C)C(=O)c1ccc2[nH]ccc2c1",
+]
 
 
 class API:
@@ -49,12 +59,17 @@ class API:
         self.url = url
 
     def post(self, path: str, body: dict) -> dict:
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         with urllib.request.urlopen(request, timeout=1200) as answer:
             return json.load(answer)
 
     def generate(self, smiles: str, particles: int, iterations: int) -> dict:
-        return self.post("/generate", {"smi": smiles, "particles": particles, "iterations": iterations, "min_similarity": 0.4, "seed": 1})
+        return self.post(
+            "/generate",
+            {"smi": smiles, "particles": particles, "iterations": iterations, "min_similarity": 0.4, "seed": 1},
+        )
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -65,12 +80,18 @@ def seconds(work: Callable[[], object]) -> float:
 
 def decode(api: API, rows: int, rounds: int) -> None:
     states = torch.tensor([s[0] for s in api.post("/hidden", {"sequences": STARTS})["hiddens"]])
-    states = states.repeat(rows // len(STARTS), 1) + torch.randn(rows, states.shape[1], generator=torch.Generator().manual_seed(1)) * 1.5
+    states = (
+        states.repeat(rows // len(STARTS), 1)
+        + torch.randn(rows, states.shape[1], generator=torch.Generator().manual_seed(1)) * 1.5
+    )
     model, _ = start.model(ROOT / "model_repository")
     body = {"hiddens": states[:, None].tolist(), "mask": [[True]] * rows}
-    ways = {"/decode": lambda: api.post("/decode", body), "ONNX Runtime alone": alone(states),
-            "PyTorch fp32 with cache": lambda: decoding.cached(model.decoder, states),
-            "PyTorch fp32 without cache": lambda: decoding.plain(model.decoder, states)}
+    ways = {
+        "/decode": lambda: api.post("/decode", body),
+        "ONNX Runtime alone": alone(states),
+        "PyTorch fp32 with cache": lambda: decoding.cached(model.decoder, states),
+        "PyTorch fp32 without cache": lambda: decoding.plain(model.decoder, states),
+    }
     times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
         for name, way in ways.items():
@@ -80,21 +101,30 @@ def decode(api: API, rows: int, rounds: int) -> None:
     print(f"decode    {rows} hidden states, /decode {1000 * own:.0f} ms; its graph: {arithmetic(GRAPH)}", flush=True)
     for name, spent in list(times.items())[1:]:
         wanted = " (target 3)" if name.endswith("without cache") else ""
-        print(f"          {name} {1000 * statistics.median(spent):.0f} ms: {statistics.median(spent) / own:.1f} times{wanted}", flush=True)
+        print(
+            f"          {name} {1000 * statistics.median(spent):.0f} ms: {statistics.median(spent) / own:.1f} times{wanted}",
+            flush=True,
+        )
 
 
 @functools.cache
 def session_of_graph() -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
-    options.add_session_config_entry("session.intra_op.spin_duration_us", "50")  # as scripts/triton/backends/onnxruntime does
+    options.add_session_config_entry(
+        "session.intra_op.spin_duration_us", "50"
+    )  # as scripts/triton/backends/onnxruntime does
     return onnxruntime.InferenceSession(str(GRAPH), options, providers=["CPUExecutionProvider"])
 
 
 def alone(states: torch.Tensor) -> Callable[[], object]:
     """Greedy decoding by ONNX Runtime in this process: no gateway, no Triton."""
     session = session_of_graph()
-    feed = {"hiddens": states[:, None].numpy(), "temperature": np.zeros((len(states), 1), np.float32), "seed": np.zeros((len(states), 1), np.int64)}
+    feed = {
+        "hiddens": states[:, None].numpy(),
+        "temperature": np.zeros((len(states), 1), np.float32),
+        "seed": np.zeros((len(states), 1), np.int64),
+    }
     return lambda: session.run(["token_ids"], feed)
 
 
@@ -107,10 +137,13 @@ def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
     count = PARTICLES * ITERATIONS
     states = around.repeat(-(-count // len(around)), 1)[:count]
     states = states + torch.randn(states.shape, generator=torch.Generator().manual_seed(2))
-    trials = {size: [alone(states[at:at + size]) for at in range(0, 4 * size, size)] for size in BATCHES}
-    speeds = {size: 4 * size / min(seconds(lambda calls=calls: [call() for call in calls]) for _ in range(2)) for size, calls in trials.items()}
+    trials = {size: [alone(states[at : at + size]) for at in range(0, 4 * size, size)] for size in BATCHES}
+    speeds = {
+        size: 4 * size / min(seconds(lambda calls=calls: [call() for call in calls]) for _ in range(2))
+        for size, calls in trials.items()
+    }
     size = max(speeds, key=speeds.get)
-    calls = [alone(states[at:at + size]) for at in range(0, count, size)]
+    calls = [alone(states[at : at + size]) for at in range(0, count, size)]
     busy = Busy(*processes.values())
     bare: list[float] = []
     found: dict[int, list[tuple[float, float]]] = {1: [], 8: []}
@@ -119,39 +152,59 @@ def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
             bare.append(count / seconds(lambda: [call() for call in calls]))
             for searches, figures in found.items():
                 before = decoded()
-                spent = seconds(lambda n=searches: list(pool.map(lambda s: api.generate(s, PARTICLES, ITERATIONS), STARTS[:n])))
+                spent = seconds(
+                    lambda n=searches: list(pool.map(lambda s: api.generate(s, PARTICLES, ITERATIONS), STARTS[:n]))
+                )
                 figures.append((searches * count / spent, (decoded() - before) / spent))
     others = busy.others()
-    print(f"evaluations  ONNX Runtime alone decodes {statistics.median(bare):.0f} states/s in batches of {size} (best of {BATCHES})", flush=True)
+    print(
+        f"evaluations  ONNX Runtime alone decodes {statistics.median(bare):.0f} states/s in batches of {size} (best of {BATCHES})",
+        flush=True,
+    )
     for searches, least in ((1, 0.7), (8, 0.85)):
         ratio = statistics.median(f / b for (f, _), b in zip(found[searches], bare))
         share = statistics.median(d / b for (_, d), b in zip(found[searches], bare))
-        print(f"          {searches} at once: {statistics.median(f for f, _ in found[searches]):.0f} evaluations/s, {ratio:.2f} times that; "
-              f"{verdict(ratio, others, least=least)}; Triton decodes {share:.2f} times as many states/s as that", flush=True)
+        print(
+            f"          {searches} at once: {statistics.median(f for f, _ in found[searches]):.0f} evaluations/s, {ratio:.2f} times that; "
+            f"{verdict(ratio, others, least=least)}; Triton decodes {share:.2f} times as many states/s as that",
+            flush=True,
+        )
 
 
 def decoded() -> float:
     """States that Triton has decoded so far."""
     with urllib.request.urlopen(f"http://{os.environ['RETORT_TEST_TRITON_METRICS']}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
-    return sum(float(line.split()[-1]) for line in lines if line.startswith("nv_inference_count{") and 'model="latent_decoder' in line)
+    return sum(
+        float(line.split()[-1])
+        for line in lines
+        if line.startswith("nv_inference_count{") and 'model="latent_decoder' in line
+    )
 
 
 def share(api: API, log: Path) -> None:
     for smiles in STARTS[:4]:
         api.generate(smiles, 30, 50)
-    lines = [json.loads(line) for line in log.read_text().splitlines() if '"/generate"' in line and line.startswith("{")]
+    lines = [
+        json.loads(line) for line in log.read_text().splitlines() if '"/generate"' in line and line.startswith("{")
+    ]
     shares = [1 - (line["triton_ms"] + line["queued_ms"]) / line["ms"] for line in lines]
     each = statistics.median(line["ms"] for line in lines)
-    print(f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {each:.0f} ms each, the gateway's own part is "
-          f"{statistics.median(shares):.1%} (target: under 15 %)", flush=True)
+    print(
+        f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {each:.0f} ms each, the gateway's own part is "
+        f"{statistics.median(shares):.1%} (target: under 15 %)",
+        flush=True,
+    )
 
 
 def memory(api: API, processes: dict[str, int]) -> None:
     api.generate(STARTS[0], 1000, 1)
     peaks = {name: peak(pid) for name, pid in processes.items()}
-    print(f"memory    after 1,000 particles in one iteration, peak resident: {', '.join(f'{n} {v:.0f} MiB' for n, v in peaks.items())}; "
-          f"together {sum(peaks.values()):.0f} MiB (target: 4,096)", flush=True)
+    print(
+        f"memory    after 1,000 particles in one iteration, peak resident: {', '.join(f'{n} {v:.0f} MiB' for n, v in peaks.items())}; "
+        f"together {sum(peaks.values()):.0f} MiB (target: 4,096)",
+        flush=True,
+    )
 
 
 def peak(pid: int) -> float:
@@ -163,7 +216,9 @@ def peak(pid: int) -> float:
         except OSError:
             continue
         family += [int(status.parent.name)] if int(fields[1]) == pid else []
-    lines = [line for p in family for line in Path(f"/proc/{p}/status").read_text().splitlines() if line.startswith("VmHWM")]
+    lines = [
+        line for p in family for line in Path(f"/proc/{p}/status").read_text().splitlines() if line.startswith("VmHWM")
+    ]
     return sum(int(line.split()[1]) for line in lines) / 1024
 
 
@@ -173,8 +228,11 @@ def together(api: API, rounds: int) -> None:
         for _ in range(rounds):
             one.append(statistics.mean(seconds(lambda s=s: api.generate(s, 30, 20)) for s in STARTS[:3]))
             ten.append(seconds(lambda: list(pool.map(lambda start: api.generate(start, 30, 20), STARTS))))
-    print(f"together  one /generate {1000 * statistics.median(one):.0f} ms, ten at once {1000 * statistics.median(ten):.0f} ms: "
-          f"{statistics.median(ten) / statistics.median(one):.1f} times one (target: clearly less than 10)", flush=True)
+    print(
+        f"together  one /generate {1000 * statistics.median(one):.0f} ms, ten at once {1000 * statistics.median(ten):.0f} ms: "
+        f"{statistics.median(ten) / statistics.median(one):.1f} times one (target: clearly less than 10)",
+        flush=True,
+    )
 
 
 def main() -> None:

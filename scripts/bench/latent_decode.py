@@ -47,8 +47,14 @@ def graph_decoder(model: Model, threads: int, ranges: Ranges) -> Callable[[torch
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)
-    return lambda z: session.run(["token_ids"], {
-        "hiddens": z[:, None].numpy(), "temperature": np.zeros((len(z), 1), np.float32), "seed": np.zeros((len(z), 1), np.int64)})[0]
+    return lambda z: session.run(
+        ["token_ids"],
+        {
+            "hiddens": z[:, None].numpy(),
+            "temperature": np.zeros((len(z), 1), np.float32),
+            "seed": np.zeros((len(z), 1), np.int64),
+        },
+    )[0]
 
 
 def main() -> None:
@@ -63,7 +69,9 @@ def main() -> None:
     limit = model.shape.positions
     text = decoding.cached(model.decoder, z, limit)
     start = torch.full((len(z), 1), BOS)
-    ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(torch.cat([start, text[:, :-1]], 1), z))
+    ranges = quantise.observe(
+        decoder_graph.integer_layers(model.decoder), lambda: model.decoder(torch.cat([start, text[:, :-1]], 1), z)
+    )
     integers, floats = graph_decoder(model, given.threads, ranges), graph_decoder(model, given.threads, {})
     ways: dict[str, Callable[[], np.ndarray]] = {
         "ONNX graph, integers": lambda: integers(z),
@@ -82,7 +90,9 @@ def main() -> None:
     print(f"{given.rows} rows, {want.shape[1]} tokens, {given.threads} threads")
     for name, values in times.items():
         middle, same = statistics.median(values), np.mean([rows_equal(a, b) for a, b in zip(ids[name], want)])
-        print(f"{name:22} {1000 * middle:8.0f} ms {given.rows / middle:7.0f} molecules/s {middle / fastest:6.1f} x the graph's time, {same:.0%} of rows equal")
+        print(
+            f"{name:22} {1000 * middle:8.0f} ms {given.rows / middle:7.0f} molecules/s {middle / fastest:6.1f} x the graph's time, {same:.0%} of rows equal"
+        )
 
 
 def rows_equal(a: np.ndarray, b: np.ndarray) -> bool:

@@ -43,7 +43,9 @@ class API:
         """Molecules of one request; no two requests are the same."""
         self.seed += 1
         body = json.dumps({"num_molecules": count, "seed": self.seed, **SETTINGS}).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.url + "/generate", body, {"Content-Type": "application/json"}), timeout=600) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(self.url + "/generate", body, {"Content-Type": "application/json"}), timeout=600
+        ) as answer:
             return len(json.load(answer)["molecules"])
 
     def at_once(self) -> None:
@@ -54,7 +56,11 @@ class API:
         """The sum of a histogram of /generate."""
         with urllib.request.urlopen(self.url + "/metrics", timeout=60) as answer:
             text = answer.read().decode()
-        return sum(float(value) for labels, value in re.findall(rf"^{name}_sum\{{(.*?)\}} (\S+)$", text, re.M) if "/generate" in labels)
+        return sum(
+            float(value)
+            for labels, value in re.findall(rf"^{name}_sum\{{(.*?)\}} (\S+)$", text, re.M)
+            if "/generate" in labels
+        )
 
 
 def templates(entry: Path, count: int = COUNT) -> sampler.Rows:
@@ -78,8 +84,14 @@ def lengths_of(entry: Path, count: int) -> np.ndarray:
 
 def rows_of(lengths: np.ndarray, seeds: np.ndarray) -> sampler.Rows:
     count = len(lengths)
-    return sampler.Rows(evaluation.blank(lengths), np.full(count, SETTINGS["temperature"], np.float32), np.full(count, SETTINGS["noise"], np.float32),
-                        np.full(count, 1, np.int64), np.full(count, 0, np.float32), seeds)
+    return sampler.Rows(
+        evaluation.blank(lengths),
+        np.full(count, SETTINGS["temperature"], np.float32),
+        np.full(count, SETTINGS["noise"], np.float32),
+        np.full(count, 1, np.int64),
+        np.full(count, 0, np.float32),
+        seeds,
+    )
 
 
 def plain(entry: Path) -> Callable[[], object]:
@@ -96,7 +108,10 @@ def session_of(entry: Path) -> onnxruntime.InferenceSession:
 
 
 def unmasking(session: onnxruntime.InferenceSession, rows: sampler.Rows) -> Callable[[], object]:
-    feed = {"input_ids": rows.ids, **{name: getattr(rows, name)[:, None] for name in ("temperature", "noise", "step_size", "gamma", "seed")}}
+    feed = {
+        "input_ids": rows.ids,
+        **{name: getattr(rows, name)[:, None] for name in ("temperature", "noise", "step_size", "gamma", "seed")},
+    }
     return lambda: session.run(["token_ids"], feed)
 
 
@@ -113,7 +128,13 @@ def thousand(api: API, entry: Path, turns: int, processes: list[int]) -> None:
     """One request for 1,000 molecules against ONNX Runtime alone on as many rows, sorted by length, in the batch that is fastest."""
     session = session_of(entry)
     lengths = np.sort(lengths_of(entry, MANY))
-    cut = {size: [unmasking(session, rows_of(lengths[at:at + size], np.arange(at, min(at + size, MANY)))) for at in range(0, MANY, size)] for size in BATCHES}
+    cut = {
+        size: [
+            unmasking(session, rows_of(lengths[at : at + size], np.arange(at, min(at + size, MANY))))
+            for at in range(0, MANY, size)
+        ]
+        for size in BATCHES
+    }
     middle = {size: calls[len(calls) // 2] for size, calls in cut.items()}
     speeds = {size: size / min(seconds(middle[size]) for _ in range(2)) for size in BATCHES}
     size = max(speeds, key=speeds.get)
@@ -122,8 +143,12 @@ def thousand(api: API, entry: Path, turns: int, processes: list[int]) -> None:
         bare.append(seconds(lambda: [call() for call in cut[size]]))
         found.append(seconds(lambda: api.generate(MANY)))
     ratio = statistics.median(b / f for f, b in zip(found, bare))
-    print(f"\none request for {MANY} molecules: {statistics.median(found):.1f} s ({min(found):.1f} to {max(found):.1f})")
-    print(f"ONNX Runtime alone on {MANY} rows sorted by length, {size} a call (best of {BATCHES}): {statistics.median(bare):.1f} s")
+    print(
+        f"\none request for {MANY} molecules: {statistics.median(found):.1f} s ({min(found):.1f} to {max(found):.1f})"
+    )
+    print(
+        f"ONNX Runtime alone on {MANY} rows sorted by length, {size} a call (best of {BATCHES}): {statistics.median(bare):.1f} s"
+    )
     print(f"the request is {ratio:.2f} times as fast; {verdict(ratio, busy.others(), least=0.85)}", flush=True)
 
 
@@ -143,8 +168,11 @@ def main() -> None:
     api = API(given.url)
     own = ["retort_http_own_seconds", "retort_http_request_duration_seconds"]
     ways: dict[str, Callable[[], object]] = {
-        f"one request for {COUNT}": lambda: api.generate(COUNT), f"{CLIENTS} at once of {COUNT // CLIENTS}": api.at_once,
-        "ONNX Runtime alone": alone(given.entry), "PyTorch fp32": plain(given.entry)}
+        f"one request for {COUNT}": lambda: api.generate(COUNT),
+        f"{CLIENTS} at once of {COUNT // CLIENTS}": api.at_once,
+        "ONNX Runtime alone": alone(given.entry),
+        "PyTorch fp32": plain(given.entry),
+    }
     times: dict[str, list[float]] = {name: [] for name in ways}
     shares, busy = [], Busy(*given.pids)
     for turn in range(given.turns + 1):
@@ -162,11 +190,19 @@ def main() -> None:
     print(f"the graph: {arithmetic(given.entry / '1' / 'model.onnx')}\n")
     print("| way | seconds | range | molecules/s |\n|---|---|---|---|")
     for name, values in times.items():
-        print(f"| {name} | {statistics.median(values):.3f} | {min(values):.3f} to {max(values):.3f} | {COUNT / statistics.median(values):.0f} |")
-    print(f"\none request against PyTorch in fp32: {torch / one:.2f} times as fast; {verdict(torch / one, others, least=2)}; ONNX Runtime alone: "
-          f"{torch / bare:.2f} times")
-    print(f"{CLIENTS} at once against one request: {many / one:.2f} times its time; {verdict(many / one, others, most=1.5)}")
-    print(f"the gateway's own part, SAFE and scoring: {own_part:.1%}; {verdict(own_part, others, most=0.15)}", flush=True)
+        print(
+            f"| {name} | {statistics.median(values):.3f} | {min(values):.3f} to {max(values):.3f} | {COUNT / statistics.median(values):.0f} |"
+        )
+    print(
+        f"\none request against PyTorch in fp32: {torch / one:.2f} times as fast; {verdict(torch / one, others, least=2)}; ONNX Runtime alone: "
+        f"{torch / bare:.2f} times"
+    )
+    print(
+        f"{CLIENTS} at once against one request: {many / one:.2f} times its time; {verdict(many / one, others, most=1.5)}"
+    )
+    print(
+        f"the gateway's own part, SAFE and scoring: {own_part:.1%}; {verdict(own_part, others, most=0.15)}", flush=True
+    )
     thousand(api, given.entry, max(1, given.turns // 2), given.pids)
 
 

@@ -22,7 +22,12 @@ FLAT, MOST = 1.05, 150.0
 """How much larger the last tenth may be than the third; MB that there may be at any time."""
 SAMPLES = 200
 WORDS = "aspirin blocks the enzyme cyclooxygenase so that less prostaglandin is made and pain eases while the river flows past the old town".split()
-SEEDS = ["CC(=O)Nc1ccc(cc1)C(=O)NC", "Cc1ccc(S(=O)(=O)NCc2ccco2)cc1", "O=C(NCc1ccccc1)c1ccncc1", "COc1ccc(CN2CCOCC2)cc1"]
+SEEDS = [
+    "CC(=O)Nc1ccc(cc1)C(=O)NC",
+    "Cc1ccc(S(=O)(=O)NCc2ccco2)cc1",
+    "O=C(NCc1ccccc1)c1ccncc1",
+    "COc1ccc(CN2CCOCC2)cc1",
+]
 
 
 def text(words: int, number: int) -> str:
@@ -33,21 +38,53 @@ def text(words: int, number: int) -> str:
 def loads(models: dict[str, str]) -> dict[str, tuple[int, str, object]]:
     """Clients, path and the body of a request's number."""
     return {
-        "single short texts": (16, "/embedding/v1/embeddings", lambda n: {"model": models["embedding"], "input": text(12, n)}),
-        "32 short texts": (2, "/embedding/v1/embeddings", lambda n: {"model": models["embedding"], "input": [text(12, 32 * n + i) for i in range(32)]}),
-        "128 texts of 10 to 120 words": (1, "/embedding/v1/embeddings", lambda n: {
-            "model": models["embedding"], "input": [text(10 + (37 * i) % 110, 128 * n + i) for i in range(128)]}),
-        "a query and 100 passages": (1, "/ranking/v1/ranking", lambda n: {
-            "model": models["ranking"], "query": {"text": "What eases pain?"}, "passages": [{"text": text(40, 100 * n + i)} for i in range(100)]}),
-        "a search, 30 particles, 10 iterations": (2, "/latent/generate", lambda n: {
-            "smi": SEEDS[n % len(SEEDS)], "particles": 30, "iterations": 10, "min_similarity": 0.4, "seed": n}),
+        "single short texts": (
+            16,
+            "/embedding/v1/embeddings",
+            lambda n: {"model": models["embedding"], "input": text(12, n)},
+        ),
+        "32 short texts": (
+            2,
+            "/embedding/v1/embeddings",
+            lambda n: {"model": models["embedding"], "input": [text(12, 32 * n + i) for i in range(32)]},
+        ),
+        "128 texts of 10 to 120 words": (
+            1,
+            "/embedding/v1/embeddings",
+            lambda n: {
+                "model": models["embedding"],
+                "input": [text(10 + (37 * i) % 110, 128 * n + i) for i in range(128)],
+            },
+        ),
+        "a query and 100 passages": (
+            1,
+            "/ranking/v1/ranking",
+            lambda n: {
+                "model": models["ranking"],
+                "query": {"text": "What eases pain?"},
+                "passages": [{"text": text(40, 100 * n + i)} for i in range(100)],
+            },
+        ),
+        "a search, 30 particles, 10 iterations": (
+            2,
+            "/latent/generate",
+            lambda n: {
+                "smi": SEEDS[n % len(SEEDS)],
+                "particles": 30,
+                "iterations": 10,
+                "min_similarity": 0.4,
+                "seed": n,
+            },
+        ),
         "30 masked molecules": (1, "/masked/generate", lambda n: {"num_molecules": 30, "seed": n}),
     }
 
 
 def ask(url: str, body: dict | None = None) -> dict:
     data = json.dumps(body).encode() if body else None
-    with urllib.request.urlopen(urllib.request.Request(url, data, {"Content-Type": "application/json"}), timeout=600) as answer:
+    with urllib.request.urlopen(
+        urllib.request.Request(url, data, {"Content-Type": "application/json"}), timeout=600
+    ) as answer:
         return json.load(answer)
 
 
@@ -63,7 +100,10 @@ def main() -> int:
     parser.add_argument("--gateway-pid", type=int, required=True)
     parser.add_argument("--minutes", type=float, default=5)
     given = parser.parse_args()
-    models = {"embedding": "sentence-transformers/all-MiniLM-L6-v2", "ranking": ask(f"{given.url}/ranking/v1/models")["data"][0]["id"]}
+    models = {
+        "embedding": "sentence-transformers/all-MiniLM-L6-v2",
+        "ranking": ask(f"{given.url}/ranking/v1/models")["data"][0]["id"],
+    }
     stop, failed, served = threading.Event(), [], dict.fromkeys(loads(models), 0)
 
     def client(name: str, path: str, body, first: int, step: int) -> None:
@@ -77,8 +117,11 @@ def main() -> int:
                 failed.append(f"{name}: {error}")
                 stop.set()
 
-    clients = [threading.Thread(target=client, args=(name, path, body, first, count))
-               for name, (count, path, body) in loads(models).items() for first in range(count)]
+    clients = [
+        threading.Thread(target=client, args=(name, path, body, first, count))
+        for name, (count, path, body) in loads(models).items()
+        for first in range(count)
+    ]
     for thread in clients:
         thread.start()
     memory = []
@@ -96,12 +139,15 @@ def main() -> int:
 
 def report(memory: list[float], served: dict[str, int], minutes: float) -> int:
     tenth = len(memory) // 10
-    third, last = statistics.median(memory[2 * tenth:3 * tenth]), statistics.median(memory[-tenth:])
+    third, last = statistics.median(memory[2 * tenth : 3 * tenth]), statistics.median(memory[-tenth:])
     good = last <= FLAT * third and max(memory) < MOST
     print(f"answered in {minutes:g} minutes: " + ", ".join(f"{count} of {name}" for name, count in served.items()))
-    print(f"\nthe gateway's resident memory: {statistics.median(memory[:tenth]):.0f} MB in the first tenth of the time, {third:.0f} in the third, "
-          f"{statistics.median(memory[5 * tenth:6 * tenth]):.0f} in the sixth, {last:.0f} in the last, at most {max(memory):.0f}; last to third "
-          f"{last / third:.2f} (at most {FLAT} wanted, and below {MOST:.0f} MB): {'met' if good else 'missed'}", flush=True)
+    print(
+        f"\nthe gateway's resident memory: {statistics.median(memory[:tenth]):.0f} MB in the first tenth of the time, {third:.0f} in the third, "
+        f"{statistics.median(memory[5 * tenth : 6 * tenth]):.0f} in the sixth, {last:.0f} in the last, at most {max(memory):.0f}; last to third "
+        f"{last / third:.2f} (at most {FLAT} wanted, and below {MOST:.0f} MB): {'met' if good else 'missed'}",
+        flush=True,
+    )
     return 0
 
 

@@ -125,15 +125,27 @@ def machine() -> str:
     model, extensions = processor()
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
     load = ", ".join(f"{n:.1f}" for n in os.getloadavg())
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
     cores = len(os.sched_getaffinity(0))
-    return (f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {platform.platform(terse=True)}; {cores} threads for each model "
-            f"and for PyTorch, one for tokenizers and chem; load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}")
+    return (
+        f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {platform.platform(terse=True)}; {cores} threads for each model "
+        f"and for PyTorch, one for tokenizers and chem; load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}"
+    )
 
 
 # Vector extensions that decide how fast a processor multiplies matrices, as Linux names them and as their makers do.
-EXTENSIONS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX-512 VNNI", "avx512_bf16": "AVX-512 BF16",
-              "amx_int8": "AMX INT8", "asimd": "NEON", "sve": "SVE"}
+EXTENSIONS = {
+    "avx2": "AVX2",
+    "avx_vnni": "AVX-VNNI",
+    "avx512f": "AVX-512",
+    "avx512_vnni": "AVX-512 VNNI",
+    "avx512_bf16": "AVX-512 BF16",
+    "amx_int8": "AMX INT8",
+    "asimd": "NEON",
+    "sve": "SVE",
+}
 
 
 def processor() -> tuple[str, str]:
@@ -202,14 +214,23 @@ def ranker() -> tuple[Path, dict[str, str]]:
 
 def ranking_behind(triton: str, extra: list[str]) -> int:
     entry, told = ranker()
-    command = [*program("ranking", triton, told["model_id"]), "-entry", entry, "-max-length", told.get("max_model_len", "512")]
+    command = [
+        *program("ranking", triton, told["model_id"]),
+        "-entry",
+        entry,
+        "-max-length",
+        told.get("max_model_len", "512"),
+    ]
     with servers.gateway(triton, "ranking") as gateway:
         command += ["-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
         if os.environ.get("RETORT_BENCH_PEER") == "0":
             return follow([*command, *extra])
         with servers.infinity_ranker(entry) as peer:
             apart = servers.check_same_ranker(gateway.url, peer.url, told["model_id"])
-            print(f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; logits differ by at most {apart:.5f}", flush=True)
+            print(
+                f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; logits differ by at most {apart:.5f}",
+                flush=True,
+            )
             command += ["-peer", peer.url, "-peer-model", servers.PEER_RANKER, "-peer-pid", str(peer.process.pid)]
             return follow([*command, *extra])
 
@@ -227,8 +248,11 @@ def embedding_behind(triton: str, extra: list[str]) -> int:
             return follow([*command, *extra])
         with servers.infinity() as peer:
             cosine = servers.check_same(gateway.url, peer.url, MODEL, servers.PEER_MODEL)
-            print(f"peer: infinity-emb 0.0.78, its ONNX engine, weights in fp32, defaults; the gateway's graph stores the same weights in int8 "
-                  f"and computes in fp32 too; cosine to the gateway's vector {cosine:.5f}", flush=True)
+            print(
+                f"peer: infinity-emb 0.0.78, its ONNX engine, weights in fp32, defaults; the gateway's graph stores the same weights in int8 "
+                f"and computes in fp32 too; cosine to the gateway's vector {cosine:.5f}",
+                flush=True,
+            )
             command += ["-peer", peer.url, "-peer-model", servers.PEER_MODEL, "-peer-pid", str(peer.process.pid)]
             return follow([*command, *extra])
 
@@ -238,8 +262,22 @@ def latent_behind(triton: str, extra: list[str]) -> int:
     if not interpreter.exists():
         raise RuntimeError("latent: torch is missing: make .venv-train/stamp")
     with servers.gateway(triton, "latent") as gateway:
-        return follow([interpreter, "-m", "scripts.bench.latent", "--url", gateway.url, "--log", str(gateway.log), "--gateway-pid", str(gateway.process.pid),
-                       "--triton-pid", Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(), *extra])
+        return follow(
+            [
+                interpreter,
+                "-m",
+                "scripts.bench.latent",
+                "--url",
+                gateway.url,
+                "--log",
+                str(gateway.log),
+                "--gateway-pid",
+                str(gateway.process.pid),
+                "--triton-pid",
+                Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(),
+                *extra,
+            ]
+        )
 
 
 def masked_behind(triton: str, extra: list[str]) -> int:
@@ -247,22 +285,47 @@ def masked_behind(triton: str, extra: list[str]) -> int:
     if not interpreter.exists():
         raise RuntimeError("masked: torch is missing: make .venv-train/stamp")
     with servers.gateway(triton, "masked") as gateway:
-        return follow([interpreter, "-m", "scripts.bench.masked", "--url", gateway.url, "--pids", str(gateway.process.pid),
-                       Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(), *extra])
+        return follow(
+            [
+                interpreter,
+                "-m",
+                "scripts.bench.masked",
+                "--url",
+                gateway.url,
+                "--pids",
+                str(gateway.process.pid),
+                Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(),
+                *extra,
+            ]
+        )
 
 
 def int8(extra: list[str]) -> int:
     """A repository of the model and its twin, around the rest of the part."""
     with tempfile.TemporaryDirectory(prefix="retort-bench-int8-") as folder:
         shutil.copytree(ROOT / "model_repository" / "minilm_embed", Path(folder, "minilm_embed"))
-        subprocess.run([ROOT / "bin" / "retort", "model", "quantize", "minilm_embed", "--id", TWIN, "--repository", folder],
-                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [ROOT / "bin" / "retort", "model", "quantize", "minilm_embed", "--id", TWIN, "--repository", folder],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         return around("int8", extra, folder)
 
 
 def int8_behind(triton: str, extra: list[str]) -> int:
     with servers.gateway(triton, repository=Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])) as gateway:
-        return follow([*program("embedding", triton, MODEL), "-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid), "-twin", TWIN, *extra])
+        return follow(
+            [
+                *program("embedding", triton, MODEL),
+                "-gateway",
+                gateway.url,
+                "-gateway-pid",
+                str(gateway.process.pid),
+                "-twin",
+                TWIN,
+                *extra,
+            ]
+        )
 
 
 def memory(extra: list[str]) -> int:
@@ -270,10 +333,15 @@ def memory(extra: list[str]) -> int:
 
 
 def memory_behind(triton: str, extra: list[str]) -> int:
-    with tempfile.TemporaryDirectory(prefix="retort-bench-memory-") as folder, servers.gateway(triton, jobs=folder) as gateway:
+    with (
+        tempfile.TemporaryDirectory(prefix="retort-bench-memory-") as folder,
+        servers.gateway(triton, jobs=folder) as gateway,
+    ):
         for api in ("ranking", "latent", "masked"):
             gateway.wait(f"{gateway.url}/{api}/v1/health/ready", 60)
-        return follow([python(), HERE / "memory.py", "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra])
+        return follow(
+            [python(), HERE / "memory.py", "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra]
+        )
 
 
 def jobs(extra: list[str]) -> int:
@@ -284,10 +352,15 @@ def jobs_behind(triton: str, extra: list[str]) -> int:
     interpreter = ROOT / ".venv-openai" / "bin" / "python"
     if not interpreter.exists():
         raise RuntimeError("jobs: OpenAI's client is missing: make .venv-openai/stamp")
-    with tempfile.TemporaryDirectory(prefix="retort-bench-jobs-") as folder, servers.gateway(triton, jobs=folder) as gateway:
+    with (
+        tempfile.TemporaryDirectory(prefix="retort-bench-jobs-") as folder,
+        servers.gateway(triton, jobs=folder) as gateway,
+    ):
         for api in ("ranking", "latent"):
             gateway.wait(f"{gateway.url}/{api}/v1/health/ready", 60)
-        return follow([interpreter, HERE / "jobs.py", "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra])
+        return follow(
+            [interpreter, HERE / "jobs.py", "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra]
+        )
 
 
 def tokenizers(extra: list[str]) -> int:
@@ -333,10 +406,30 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {"embedding": embedding, "ranking": ranking, "latent": latent, "masked": masked, "chat": chat, "int8": int8, "memory": memory, "jobs": jobs,
-         "tokenizers": tokenizers, "chem": chem, "cmaes": cmaes, "discovery": discovery}
-BEHIND = {"embedding": embedding_behind, "ranking": ranking_behind, "latent": latent_behind, "masked": masked_behind, "chat": chat_behind,
-          "int8": int8_behind, "memory": memory_behind, "jobs": jobs_behind}
+PARTS = {
+    "embedding": embedding,
+    "ranking": ranking,
+    "latent": latent,
+    "masked": masked,
+    "chat": chat,
+    "int8": int8,
+    "memory": memory,
+    "jobs": jobs,
+    "tokenizers": tokenizers,
+    "chem": chem,
+    "cmaes": cmaes,
+    "discovery": discovery,
+}
+BEHIND = {
+    "embedding": embedding_behind,
+    "ranking": ranking_behind,
+    "latent": latent_behind,
+    "masked": masked_behind,
+    "chat": chat_behind,
+    "int8": int8_behind,
+    "memory": memory_behind,
+    "jobs": jobs_behind,
+}
 
 
 if __name__ == "__main__":

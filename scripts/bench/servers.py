@@ -23,14 +23,29 @@ PEER_MODEL, PEER_RANKER = "all-MiniLM-L6-v2", "ranker"
 class Server:
     """A process that listens on `url`; its lines go to a file, which is shown should it fail."""
 
-    def __init__(self, name: str, command: list[str], variables: dict[str, str], url: str, ready: str,
-                 seconds: float, folder: Path = ROOT) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        variables: dict[str, str],
+        url: str,
+        ready: str,
+        seconds: float,
+        folder: Path = ROOT,
+    ) -> None:
         self.name, self.url = name, url
         CACHE.mkdir(parents=True, exist_ok=True)
         self.log = CACHE / f"{name}.log"
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=folder, env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+            self.process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
             self.wait(url + ready, seconds)
         except BaseException:
@@ -66,15 +81,33 @@ class Server:
         self.stop()
 
 
-def gateway(triton: str, api: str = "embedding", jobs: str = "", repository: Path = ROOT / "model_repository") -> Server:
+def gateway(
+    triton: str, api: str = "embedding", jobs: str = "", repository: Path = ROOT / "model_repository"
+) -> Server:
     """bin/retort in front of a running Triton; `url` is that of the API, or the main port's with jobs, which are kept in that folder."""
     main, *own = free_ports(1 + len(APIS))
     ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
     kept = {"RETORT_JOBS": "true", "RETORT_JOBS_DATA": jobs} if jobs else {"RETORT_JOBS": "false"}
-    url, ready = (f"http://127.0.0.1:{main}", f"/{api}/v1/health/ready") if jobs else (f"http://127.0.0.1:{own[APIS.index(api)]}", "/v1/health/ready")
-    return Server("gateway", [str(ROOT / "bin" / "retort"), "serve"], {
-        "RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, **kept, "RETORT_TRITON_URL": triton,
-        "RETORT_MODEL_REPOSITORY": str(repository)}, url, ready, 60)
+    url, ready = (
+        (f"http://127.0.0.1:{main}", f"/{api}/v1/health/ready")
+        if jobs
+        else (f"http://127.0.0.1:{own[APIS.index(api)]}", "/v1/health/ready")
+    )
+    return Server(
+        "gateway",
+        [str(ROOT / "bin" / "retort"), "serve"],
+        {
+            "RETORT_HOST": "127.0.0.1",
+            "RETORT_PORT": str(main),
+            **ports,
+            **kept,
+            "RETORT_TRITON_URL": triton,
+            "RETORT_MODEL_REPOSITORY": str(repository),
+        },
+        url,
+        ready,
+        60,
+    )
 
 
 def infinity() -> Server:
@@ -93,7 +126,12 @@ def infinity_ranker(entry: Path) -> Server:
     return infinity_on(folder, PEER_RANKER)
 
 
-OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1", "INFINITY_ANONYMOUS_USAGE_STATS": "0"}
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "DO_NOT_TRACK": "1",
+    "INFINITY_ANONYMOUS_USAGE_STATS": "0",
+}
 
 # How long infinity may take to start, in seconds: it imports PyTorch, which a busy machine reads for minutes.
 PEER_STARTS = 900
@@ -109,15 +147,43 @@ def peer_python() -> Path:
 
 
 def in_peer(script: str, *arguments: Path) -> None:
-    subprocess.run([peer_python(), ROOT / "scripts" / "bench" / "peer" / script, *arguments], env={**os.environ, **OFFLINE}, check=True)
+    subprocess.run(
+        [peer_python(), ROOT / "scripts" / "bench" / "peer" / script, *arguments],
+        env={**os.environ, **OFFLINE},
+        check=True,
+    )
 
 
 def infinity_on(folder: Path, name: str, *more: str) -> Server:
     [port] = free_ports(1)
     # It looks the graph up by the path it finds, optimum by a bare name: the two agree in the folder itself.
-    command = [str(peer_python().parent / "infinity_emb"), "v2", "--model-id", ".", "--served-model-name", name,
-               "--engine", "optimum", "--device", "cpu", "--no-bettertransformer", *more, "--host", "127.0.0.1", "--port", str(port)]
-    return Server("infinity", command, {**OFFLINE, "HF_HOME": str(kept(name))}, f"http://127.0.0.1:{port}", "/health", PEER_STARTS, folder)
+    command = [
+        str(peer_python().parent / "infinity_emb"),
+        "v2",
+        "--model-id",
+        ".",
+        "--served-model-name",
+        name,
+        "--engine",
+        "optimum",
+        "--device",
+        "cpu",
+        "--no-bettertransformer",
+        *more,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    return Server(
+        "infinity",
+        command,
+        {**OFFLINE, "HF_HOME": str(kept(name))},
+        f"http://127.0.0.1:{port}",
+        "/health",
+        PEER_STARTS,
+        folder,
+    )
 
 
 def check_same(ours: str, theirs: str, model: str, peer_model: str) -> float:
@@ -137,7 +203,11 @@ def vector(url: str, model: str, text: str) -> list[float]:
 def check_same_ranker(ours: str, theirs: str, model: str) -> float:
     """The largest difference of the logits that both give passages."""
     query = "Which drug eases pain?"
-    passages = ["Aspirin is an analgesic.", "The Rhine flows north past the old town, and further on through the plain.", "Pain"]
+    passages = [
+        "Aspirin is an analgesic.",
+        "The Rhine flows north past the old town, and further on through the plain.",
+        "Pain",
+    ]
     body = {"model": model, "query": {"text": query}, "passages": [{"text": p} for p in passages]}
     logits = {r["index"]: r["logit"] for r in ask(f"{ours}/v1/ranking", body)["rankings"]}
     body = {"model": PEER_RANKER, "query": query, "documents": passages, "raw_scores": True}

@@ -7,6 +7,7 @@ Rounds alternate, so that a busy machine is busy for both. Times are processor s
 encode(), one text at a time, and encode_batch_fast(), its quickest (a whole list, no offsets). Both must give as many tokens
 as Go does. The ratio printed is the median over the rounds, with the lowest and the highest.
 """
+
 import argparse
 import gzip
 import json
@@ -54,8 +55,11 @@ def compare(binary, path, texts, rounds, tmp):
         go.stdin.write("\n")
         go.stdin.flush()
         tokens, seconds = map(float, go.stdout.readline().split())
-        results = {"go": (tokens, seconds), "encode": timed(lambda: one_by_one(tok, texts)),
-                   "batch": timed(lambda: whole_list(tok, texts))}
+        results = {
+            "go": (tokens, seconds),
+            "encode": timed(lambda: one_by_one(tok, texts)),
+            "batch": timed(lambda: whole_list(tok, texts)),
+        }
         if len({t for t, _ in results.values()}) > 1:
             sys.exit(f"{path}: token counts differ: {results}")
         if n:  # the first round warms up
@@ -68,20 +72,29 @@ def compare(binary, path, texts, rounds, tmp):
 
 def report(name, speeds):
     print(f"{name}: Go {statistics.median(speeds['go']) / 1e6:.2f} M tokens/s")
-    for call, what in (("encode", "encode(), one text a call"), ("batch", "encode_batch_fast(), all texts in one call")):
+    for call, what in (
+        ("encode", "encode(), one text a call"),
+        ("batch", "encode_batch_fast(), all texts in one call"),
+    ):
         ratios = [g / r for g, r in zip(speeds["go"], speeds[call])]
-        print(f"  against {what}: {statistics.median(speeds[call]) / 1e6:.2f} M tokens/s; Go is {statistics.median(ratios):.1f} times as fast "
-              f"({min(ratios):.1f} to {max(ratios):.1f} over {len(ratios)} rounds)")
+        print(
+            f"  against {what}: {statistics.median(speeds[call]) / 1e6:.2f} M tokens/s; Go is {statistics.median(ratios):.1f} times as fast "
+            f"({min(ratios):.1f} to {max(ratios):.1f} over {len(ratios)} rounds)"
+        )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokenizer", type=pathlib.Path, nargs="*", default=sorted(tokenizers_golden.DATA.glob("*/tokenizer.json.gz")))
+    parser.add_argument(
+        "--tokenizer", type=pathlib.Path, nargs="*", default=sorted(tokenizers_golden.DATA.glob("*/tokenizer.json.gz"))
+    )
     parser.add_argument("--text", type=pathlib.Path, nargs="*", default=[])
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
     texts = (list(tokenizers_golden.read_texts(args.text)) or tokenizers_texts.prose())[:12000]
-    print(f"{len(texts)} texts, tokenizers {tokenizers.__version__}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(
+        f"{len(texts)} texts, tokenizers {tokenizers.__version__}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    )
     with tempfile.TemporaryDirectory() as tmp:
         binary = pathlib.Path(tmp) / "bench"
         subprocess.run(["go", "build", "-o", binary, "./scripts/bench/tokenizers"], cwd=ROOT, check=True)

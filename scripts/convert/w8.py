@@ -79,10 +79,10 @@ def _store_graph(graph: onnx.GraphProto, smallest: int) -> None:
         stored, scale = quantise(numpy_helper.to_array(initializer), axis)
         kept.append(numpy_helper.from_array(stored, f"{name}_int8"))
         kept.append(numpy_helper.from_array(scale, f"{name}_scale"))
-        restored.append(helper.make_node(
-            "Cast", [f"{name}_int8"], [f"{name}_cast"], f"{name}_Cast", to=onnx.TensorProto.FLOAT))
-        restored.append(helper.make_node(
-            "Mul", [f"{name}_cast", f"{name}_scale"], [name], f"{name}_Mul"))
+        restored.append(
+            helper.make_node("Cast", [f"{name}_int8"], [f"{name}_cast"], f"{name}_Cast", to=onnx.TensorProto.FLOAT)
+        )
+        restored.append(helper.make_node("Mul", [f"{name}_cast", f"{name}_scale"], [name], f"{name}_Mul"))
     nodes = restored + list(graph.node)
     del graph.initializer[:], graph.node[:]
     graph.initializer.extend(kept)

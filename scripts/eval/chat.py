@@ -60,7 +60,9 @@ class API:
         return answer
 
     def post(self, body: dict) -> str:
-        request = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         for attempt in range(10):
             try:
                 with urllib.request.urlopen(request, timeout=120) as answer:
@@ -86,31 +88,48 @@ morgan = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
 
 def tanimoto(a: str, b: str) -> float:
     """Of Morgan fingerprints, radius 2, 2048 bits; 0 where nothing was read."""
-    return DataStructs.TanimotoSimilarity(*(morgan.GetFingerprint(Chem.MolFromSmiles(s)) for s in (a, b))) if a and b else 0.0
+    return (
+        DataStructs.TanimotoSimilarity(*(morgan.GetFingerprint(Chem.MolFromSmiles(s)) for s in (a, b)))
+        if a and b
+        else 0.0
+    )
 
 
 def reading(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
     """A row per drawing."""
+
     def one(item: tuple[int, tuple[str, str]]) -> dict:
         number, (truth, url) = item
         answer = api.talk((SMILES[number % len(SMILES)], [url]))
         got = smiles(answer)
-        return {"truth": truth, "got": got, "exact": got == truth, "flat": bool(got) and flat(got) == flat(truth),
-                "tanimoto": tanimoto(got, truth), "sure": bool(got) and "not sure" not in answer}
+        return {
+            "truth": truth,
+            "got": got,
+            "exact": got == truth,
+            "flat": bool(got) and flat(got) == flat(truth),
+            "tanimoto": tanimoto(got, truth),
+            "sure": bool(got) and "not sure" not in answer,
+        }
 
     return api.each(one, enumerate(drawn))
 
 
 def questions(api: API, drawn: list[tuple[str, str]], rows: list[dict], seed: int) -> list[dict]:
     """A row per question: right by the molecule that was drawn, and by the one that was read."""
+
     def one(item) -> dict:
         (truth, url), row, question = item
         text = wording(question, f"{seed} {truth}")
         answer = api.talk((text, [url]))
         wanted = question.truth(Chem.MolFromSmiles(truth))
         read = Chem.MolFromSmiles(row["got"]) if row["got"] else None
-        return {"kind": question.kind, "asked": text, "answer": answer, "right": right(answer, wanted),
-                "follows": read is not None and right(answer, question.truth(read))}
+        return {
+            "kind": question.kind,
+            "asked": text,
+            "answer": answer,
+            "right": right(answer, wanted),
+            "follows": read is not None and right(answer, question.truth(read)),
+        }
 
     return api.each(one, [(d, r, q) for d, r in zip(drawn, rows) for q in QUESTIONS])
 
@@ -124,17 +143,26 @@ def follow_ups(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
     def other(item) -> dict:
         (_, before), (truth, url) = item
         answer = api.talk((SECOND[0], [before]), (SECOND[1], [url]))
-        return {"kind": "another drawing", "answer": answer, "right": right(answer, QUESTIONS[0].truth(Chem.MolFromSmiles(truth)))}
+        return {
+            "kind": "another drawing",
+            "answer": answer,
+            "right": right(answer, QUESTIONS[0].truth(Chem.MolFromSmiles(truth))),
+        }
 
     return api.each(same, [(d, f) for d in drawn for f in FOLLOWING]) + api.each(other, list(zip(drawn, drawn[1:])))
 
 
 def pairs(api: API, drawn: list[tuple[str, str]], style: str, seed: int) -> list[dict]:
     """Each drawing beside another one of the same molecule, and beside the next molecule."""
+
     def one(item) -> dict:
         (_, url), other, wanted = item
         answer = api.talk(("Do these two pictures show the same molecule?", [url, other]))
-        return {"kind": "the same molecule" if wanted else "different molecules", "answer": answer, "right": right(answer, wanted)}
+        return {
+            "kind": "the same molecule" if wanted else "different molecules",
+            "answer": answer,
+            "right": right(answer, wanted),
+        }
 
     again = [(d, chat_pictures.drawing(d[0], style, seed + 1), True) for d in drawn]
     return api.each(one, again + [(a, b[1], False) for a, b in zip(drawn, drawn[1:])])
@@ -148,14 +176,21 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
     def question(item: tuple[str, str]) -> dict:
         kind, text = item
         answer = api.talk((text, [url]))
-        return {"kind": f"questions beyond a drawing, {kind}", "asked": text, "answer": answer, "right": BEYOND in answer}
+        return {
+            "kind": f"questions beyond a drawing, {kind}",
+            "asked": text,
+            "answer": answer,
+            "right": BEYOND in answer,
+        }
 
     asked = [(kind, text) for kind, texts in out_of_scope().items() for text in texts]
     return api.each(picture, chat_pictures.others(count, seed)) + api.each(question, asked)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.eval.chat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.eval.chat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--url", default="http://127.0.0.1:8005", help="base address of the API")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--out", type=Path, default=Path("runs/eval-chat"), help="folder of the results")
@@ -171,20 +206,34 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("--data or RETORT_DATA is needed")
     if given.write:
         if given.styles != STYLES or given.molecules < MIN_MOLECULES or given.questions < MIN_QUESTIONS:
-            parser.error(f"--write needs --styles {STYLES} and at least --molecules {MIN_MOLECULES} and --questions {MIN_QUESTIONS}")
+            parser.error(
+                f"--write needs --styles {STYLES} and at least --molecules {MIN_MOLECULES} and --questions {MIN_QUESTIONS}"
+            )
         sections.check(given.page, SECTION)
     RDLogger.DisableLog("rdApp.*")
     api = API(given.url, given.concurrency)
-    results = {"model": MODEL, "day": f"{datetime.now(UTC):%Y-%m-%d}", "molecules": given.molecules, "questions": given.questions,
-               "seed": given.seed, "styles": {}}
+    results = {
+        "model": MODEL,
+        "day": f"{datetime.now(UTC):%Y-%m-%d}",
+        "molecules": given.molecules,
+        "questions": given.questions,
+        "seed": given.seed,
+        "styles": {},
+    }
     chosen = chat_pictures.molecules(Path(given.data), given.molecules, given.seed)
     given.out.mkdir(parents=True, exist_ok=True)
     for style in given.styles.split(","):
         drawn = [(s, chat_pictures.drawing(s, style, given.seed)) for s in chosen]
-        rows, few = reading(api, drawn), drawn[:given.questions]
-        results["styles"][style] = {"reading": rows, "questions": questions(api, few, rows, given.seed), "follow-ups": follow_ups(api, few[:50]),
-                                    "pairs": pairs(api, few[:50], style, given.seed)}
-        results["refusals"] = results.get("refusals") or refusals(api, max(60, given.questions), drawn[0][1], given.seed)
+        rows, few = reading(api, drawn), drawn[: given.questions]
+        results["styles"][style] = {
+            "reading": rows,
+            "questions": questions(api, few, rows, given.seed),
+            "follow-ups": follow_ups(api, few[:50]),
+            "pairs": pairs(api, few[:50], style, given.seed),
+        }
+        results["refusals"] = results.get("refusals") or refusals(
+            api, max(60, given.questions), drawn[0][1], given.seed
+        )
         (given.out / "results.json").write_text(json.dumps(results, indent=1))
         print(chat_report.text(results), flush=True)
     if given.write:

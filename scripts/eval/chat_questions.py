@@ -38,30 +38,116 @@ def atoms(symbol: str) -> Truth:
 
 
 QUESTIONS = (
-    Question("rings", ("What's the ring count here?", "How many rings has this got in all?", "Tell me how many rings I drew.",
-                       "i need the number of rings", "Rings: how many?"), rdMolDescriptors.CalcNumRings),
-    Question("aromatic rings", ("How many of the rings in it are aromatic?", "Give me the aromatic ring count, please.",
-                                "Number of aromatic rings in the drawn compound?"), rdMolDescriptors.CalcNumAromaticRings),
-    Question("yes/no", ("Is a halogen attached anywhere?", "Are there halogen atoms in my molecule?", "Do you see any halogens?"), has("[F,Cl,Br,I]")),
-    Question("yes/no", ("Has it got sulfur in it?", "Is there sulphur anywhere in this structure?", "does this one contain any S atoms?"), has("[#16]")),
-    Question("yes/no", ("Does chlorine occur in the compound?", "any chlorine?", "Can you see a chlorine atom in the picture?"), has("Cl")),
-    Question("yes/no", ("Is the drawn compound cyclic?", "Does it possess a ring?", "Are there any rings at all in it?"), has("[R]")),
-    Question("yes/no", ("Is there something aromatic in it?", "Is this an aromatic molecule?", "Does it have at least one aromatic ring?"), has("a")),
-    Question("yes/no", ("Do I have an amide in there?", "Is an amide group part of this molecule?", "Would you find an amide bond in it?"),
-             has("[CX3;H1,$(C[#6])](=[OX1])[NX3]")),
-    Question("yes/no", ("Does the structure contain a nitrile?", "Is there a cyano group?", "any nitrile groups in this?"), has("[CX2]#[NX1]")),
-    Question("yes/no", ("Does this molecule carry a net charge?", "Is what I drew an ion?", "Is it charged or not?"), lambda m: Chem.GetFormalCharge(m) != 0),
-    Question("formula", ("What is the sum formula of this?", "Please give its molecular formula.", "Formula of the drawn molecule?"),
-             rdMolDescriptors.CalcMolFormula),
-    Question("heavy atoms", ("How many heavy atoms does it consist of?", "Heavy atoms: how many are there?"), Chem.Mol.GetNumHeavyAtoms),
-    Question("nitrogens", ("How many nitrogens are in this one?", "Count the N atoms, please.", "what is the number of nitrogen atoms"), atoms("N")),
-    Question("oxygens", ("Tell me the number of oxygen atoms.", "how many O atoms can you count?", "How many oxygens?"), atoms("O")),
-    Question("charge", ("Which net charge does it have?", "What is the formal charge of the whole molecule?"), Chem.GetFormalCharge),
-    Question("stereocentres", ("How many stereocenters does this have?", "Count the chiral centers."), rdMolDescriptors.CalcNumAtomStereoCenters),
+    Question(
+        "rings",
+        (
+            "What's the ring count here?",
+            "How many rings has this got in all?",
+            "Tell me how many rings I drew.",
+            "i need the number of rings",
+            "Rings: how many?",
+        ),
+        rdMolDescriptors.CalcNumRings,
+    ),
+    Question(
+        "aromatic rings",
+        (
+            "How many of the rings in it are aromatic?",
+            "Give me the aromatic ring count, please.",
+            "Number of aromatic rings in the drawn compound?",
+        ),
+        rdMolDescriptors.CalcNumAromaticRings,
+    ),
+    Question(
+        "yes/no",
+        ("Is a halogen attached anywhere?", "Are there halogen atoms in my molecule?", "Do you see any halogens?"),
+        has("[F,Cl,Br,I]"),
+    ),
+    Question(
+        "yes/no",
+        (
+            "Has it got sulfur in it?",
+            "Is there sulphur anywhere in this structure?",
+            "does this one contain any S atoms?",
+        ),
+        has("[#16]"),
+    ),
+    Question(
+        "yes/no",
+        ("Does chlorine occur in the compound?", "any chlorine?", "Can you see a chlorine atom in the picture?"),
+        has("Cl"),
+    ),
+    Question(
+        "yes/no",
+        ("Is the drawn compound cyclic?", "Does it possess a ring?", "Are there any rings at all in it?"),
+        has("[R]"),
+    ),
+    Question(
+        "yes/no",
+        (
+            "Is there something aromatic in it?",
+            "Is this an aromatic molecule?",
+            "Does it have at least one aromatic ring?",
+        ),
+        has("a"),
+    ),
+    Question(
+        "yes/no",
+        (
+            "Do I have an amide in there?",
+            "Is an amide group part of this molecule?",
+            "Would you find an amide bond in it?",
+        ),
+        has("[CX3;H1,$(C[#6])](=[OX1])[NX3]"),
+    ),
+    Question(
+        "yes/no",
+        ("Does the structure contain a nitrile?", "Is there a cyano group?", "any nitrile groups in this?"),
+        has("[CX2]#[NX1]"),
+    ),
+    Question(
+        "yes/no",
+        ("Does this molecule carry a net charge?", "Is what I drew an ion?", "Is it charged or not?"),
+        lambda m: Chem.GetFormalCharge(m) != 0,
+    ),
+    Question(
+        "formula",
+        ("What is the sum formula of this?", "Please give its molecular formula.", "Formula of the drawn molecule?"),
+        rdMolDescriptors.CalcMolFormula,
+    ),
+    Question(
+        "heavy atoms",
+        ("How many heavy atoms does it consist of?", "Heavy atoms: how many are there?"),
+        Chem.Mol.GetNumHeavyAtoms,
+    ),
+    Question(
+        "nitrogens",
+        ("How many nitrogens are in this one?", "Count the N atoms, please.", "what is the number of nitrogen atoms"),
+        atoms("N"),
+    ),
+    Question(
+        "oxygens",
+        ("Tell me the number of oxygen atoms.", "how many O atoms can you count?", "How many oxygens?"),
+        atoms("O"),
+    ),
+    Question(
+        "charge",
+        ("Which net charge does it have?", "What is the formal charge of the whole molecule?"),
+        Chem.GetFormalCharge,
+    ),
+    Question(
+        "stereocentres",
+        ("How many stereocenters does this have?", "Count the chiral centers."),
+        rdMolDescriptors.CalcNumAtomStereoCenters,
+    ),
 )
 
 FOLLOWING = (
-    (("How many rings are there?", "And how many of those are aromatic?"), rdMolDescriptors.CalcNumAromaticRings, "rings, then aromatic"),
+    (
+        ("How many rings are there?", "And how many of those are aromatic?"),
+        rdMolDescriptors.CalcNumAromaticRings,
+        "rings, then aromatic",
+    ),
     (("How many nitrogen atoms does it have?", "and oxygen?"), atoms("O"), "nitrogen, then oxygen"),
     (("What is this?", "What's its formula?"), rdMolDescriptors.CalcMolFormula, "SMILES, then formula"),
     (("Does it contain fluorine?", "What about sulfur?"), has("[#16]"), "fluorine, then sulfur"),
@@ -70,6 +156,7 @@ FOLLOWING = (
 
 SECOND = ("How many rings does this molecule have?", "And this one?")
 """The second turn brings another drawing."""
+
 
 def out_of_scope() -> dict[str, list[str]]:
     """Questions that a drawing does not answer, by set: out_of_scope.txt."""
@@ -82,8 +169,14 @@ def out_of_scope() -> dict[str, list[str]]:
     return sets
 
 
-SMILES = ("What is the SMILES of this molecule?", "Which molecule do you see in this picture?", "Please write this structure as SMILES.", "What is this?",
-          "Give me the SMILES for the drawing.", "can you transcribe this structure to smiles")
+SMILES = (
+    "What is the SMILES of this molecule?",
+    "Which molecule do you see in this picture?",
+    "Please write this structure as SMILES.",
+    "What is this?",
+    "Give me the SMILES for the drawing.",
+    "can you transcribe this structure to smiles",
+)
 
 
 def smiles(answer: str) -> str:

@@ -20,8 +20,14 @@ def table(head: list[str], lines: list[list[object]]) -> str:
 def kinds(parts: dict[str, dict], part: str, row: Callable[[list[dict]], list[object]]) -> list[list[object]]:
     """A line per kind of question, styles side by side."""
     names = list(dict.fromkeys(r["kind"] for s in parts.values() for r in s[part]))
-    return [[name, len([r for s in parts.values() for r in s[part] if r["kind"] == name]),
-             *(cell for s in parts.values() for cell in row([r for r in s[part] if r["kind"] == name]))] for name in names]
+    return [
+        [
+            name,
+            len([r for s in parts.values() for r in s[part] if r["kind"] == name]),
+            *(cell for s in parts.values() for cell in row([r for r in s[part] if r["kind"] == name])),
+        ]
+        for name in names
+    ]
 
 
 def text(results: dict) -> str:
@@ -31,19 +37,56 @@ def text(results: dict) -> str:
     for style, part in styles.items():
         rows = part["reading"]
         sure, unsure = [r for r in rows if r["sure"]], [r for r in rows if not r["sure"]]
-        lines.append([style, len(rows), share(rows, "exact"), share(rows, "flat"), mean(rows, "tanimoto"),
-                      f"{share(sure, 'exact')} of {len(sure)}", f"{share(unsure, 'exact')} of {len(unsure)}"])
-    command = (f'make eval-chat UPDATE=1 ARGS="--molecules {results["molecules"]} --questions {results["questions"]} --styles {",".join(styles)} '
-               f'--seed {results["seed"]}"')
-    return "\n\n".join([
-        f"`{results['model']}`, {results['day']}, `{command}`:",
-        "## Reading",
-        table(["style", "drawings", "exact SMILES", "exact without stereo", "Tanimoto", "exact where it is sure", "exact where it says that it is not"], lines),
-        "## Questions",
-        "Right by the molecule that was drawn; in brackets: by the molecule that was read, that is, understood and answered rightly.",
-        table(["question", "asked", *styles], kinds(styles, "questions", lambda rows: [f"{share(rows)} ({share(rows, 'follows')})"])),
-        "## Several turns and several drawings",
-        table(["", "asked", *styles], kinds(styles, "follow-ups", lambda rows: [share(rows)]) + kinds(styles, "pairs", lambda rows: [share(rows)])),
-        "## Refusals",
-        table(["", "asked", "refused"], kinds({"": {"refusals": results["refusals"]}}, "refusals", lambda rows: [share(rows)])),
-    ]) + "\n"
+        lines.append(
+            [
+                style,
+                len(rows),
+                share(rows, "exact"),
+                share(rows, "flat"),
+                mean(rows, "tanimoto"),
+                f"{share(sure, 'exact')} of {len(sure)}",
+                f"{share(unsure, 'exact')} of {len(unsure)}",
+            ]
+        )
+    command = (
+        f'make eval-chat UPDATE=1 ARGS="--molecules {results["molecules"]} --questions {results["questions"]} --styles {",".join(styles)} '
+        f'--seed {results["seed"]}"'
+    )
+    return (
+        "\n\n".join(
+            [
+                f"`{results['model']}`, {results['day']}, `{command}`:",
+                "## Reading",
+                table(
+                    [
+                        "style",
+                        "drawings",
+                        "exact SMILES",
+                        "exact without stereo",
+                        "Tanimoto",
+                        "exact where it is sure",
+                        "exact where it says that it is not",
+                    ],
+                    lines,
+                ),
+                "## Questions",
+                "Right by the molecule that was drawn; in brackets: by the molecule that was read, that is, understood and answered rightly.",
+                table(
+                    ["question", "asked", *styles],
+                    kinds(styles, "questions", lambda rows: [f"{share(rows)} ({share(rows, 'follows')})"]),
+                ),
+                "## Several turns and several drawings",
+                table(
+                    ["", "asked", *styles],
+                    kinds(styles, "follow-ups", lambda rows: [share(rows)])
+                    + kinds(styles, "pairs", lambda rows: [share(rows)]),
+                ),
+                "## Refusals",
+                table(
+                    ["", "asked", "refused"],
+                    kinds({"": {"refusals": results["refusals"]}}, "refusals", lambda rows: [share(rows)]),
+                ),
+            ]
+        )
+        + "\n"
+    )

@@ -39,81 +39,197 @@ WRITTEN = 2
 """Drawings of each way of writing each group."""
 
 HARD = {
-    "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5", "codeine": "COc1ccc2C[C@H]3N(C)CC[C@@]45[C@@H](Oc1c24)[C@@H](O)C=C[C@@H]35",
-    "naloxone": "C=CCN1CC[C@]23c4c5ccc(O)c4O[C@H]2C(=O)CC[C@@]3(O)[C@H]1C5", "quinine": "COc1ccc2nccc([C@@H](O)[C@@H]3C[C@@H]4CCN3C[C@@H]4C=C)c2c1",
-    "camphor": "CC1(C)C2CCC1(C)C(=O)C2", "artemisinin": "C[C@@H]1CC[C@H]2[C@@H](C)C(=O)O[C@@H]3O[C@@]4(C)CC[C@@H]1[C@@]23OO4",
-    "cocaine": "COC(=O)[C@H]1[C@@H](OC(=O)c2ccccc2)C[C@@H]2CC[C@H]1N2C", "adamantane": "C1C2CC3CC1CC(C2)C3", "amantadine": "NC12CC3CC(CC(C3)C1)C2",
-    "cubane": "C12C3C4C1C5C4C3C25", "norbornane": "C1CC2CCC1C2", "bicyclooctane": "C1CC2CCC1CC2", "tropine": "CN1C2CCC1CC(O)C2",
-    "strychnine": "O=C1C[C@@H]2OCC=C3CN4CC[C@]56c7ccccc7N1[C@H]5[C@H]2[C@H]3C[C@H]46", "water": "O", "ethanol": "CCO", "acetylene": "C#C", "methane": "C",
+    "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5",
+    "codeine": "COc1ccc2C[C@H]3N(C)CC[C@@]45[C@@H](Oc1c24)[C@@H](O)C=C[C@@H]35",
+    "naloxone": "C=CCN1CC[C@]23c4c5ccc(O)c4O[C@H]2C(=O)CC[C@@]3(O)[C@H]1C5",
+    "quinine": "COc1ccc2nccc([C@@H](O)[C@@H]3C[C@@H]4CCN3C[C@@H]4C=C)c2c1",
+    "camphor": "CC1(C)C2CCC1(C)C(=O)C2",
+    "artemisinin": "C[C@@H]1CC[C@H]2[C@@H](C)C(=O)O[C@@H]3O[C@@]4(C)CC[C@@H]1[C@@]23OO4",
+    "cocaine": "COC(=O)[C@H]1[C@@H](OC(=O)c2ccccc2)C[C@@H]2CC[C@H]1N2C",
+    "adamantane": "C1C2CC3CC1CC(C2)C3",
+    "amantadine": "NC12CC3CC(CC(C3)C1)C2",
+    "cubane": "C12C3C4C1C5C4C3C25",
+    "norbornane": "C1CC2CCC1C2",
+    "bicyclooctane": "C1CC2CCC1CC2",
+    "tropine": "CN1C2CCC1CC(O)C2",
+    "strychnine": "O=C1C[C@@H]2OCC=C3CN4CC[C@]56c7ccccc7N1[C@H]5[C@H]2[C@H]3C[C@H]46",
+    "water": "O",
+    "ethanol": "CCO",
+    "acetylene": "C#C",
+    "methane": "C",
     "acetone": "CC(C)=O",
-    "benzene": "c1ccccc1", "ammonia": "N", "carbon dioxide": "O=C=O", "formaldehyde": "C=O", "18-crown-6": "C1COCCOCCOCCOCCOCCO1",
+    "benzene": "c1ccccc1",
+    "ammonia": "N",
+    "carbon dioxide": "O=C=O",
+    "formaldehyde": "C=O",
+    "18-crown-6": "C1COCCOCCOCCOCCOCCO1",
     "erythromycin": "CC[C@H]1OC(=O)[C@H](C)[C@@H](O[C@H]2C[C@@](C)(OC)[C@@H](O)[C@H](C)O2)[C@H](C)[C@@H](O[C@@H]2O[C@H](C)C[C@@H]([C@H]2O)N(C)C)"
-    "[C@](C)(O)C[C@@H](C)C(=O)[C@H](C)[C@@H](O)[C@]1(C)O", "cyclosporin-like ring": "CC1NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC1=O",
+    "[C@](C)(O)C[C@@H](C)C(=O)[C@H](C)[C@@H](O)[C@]1(C)O",
+    "cyclosporin-like ring": "CC1NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC1=O",
     "muscone": "CC1CCCCCCCCCCCCC(=O)C1",
-    "phenylboronic acid": "OB(O)c1ccccc1", "tetramethylsilane": "C[Si](C)(C)C", "sodium benzoate": "[Na+].[O-]C(=O)c1ccccc1", "trimethylphosphine": "CP(C)C",
-    "selenomethionine": "C[Se]CC[C@H](N)C(=O)O", "iodobenzene": "Ic1ccccc1", "spiropentane": "C1CC12CC2", "triphenylphosphine": "c1ccc(cc1)P(c1ccccc1)c1ccccc1",
-    "quinuclidine": "C1CN2CCC1CC2", "hexamine": "C1N2CN3CN1CN(C2)C3", "barrelene": "C1=CC2C=CC1C=C2",
+    "phenylboronic acid": "OB(O)c1ccccc1",
+    "tetramethylsilane": "C[Si](C)(C)C",
+    "sodium benzoate": "[Na+].[O-]C(=O)c1ccccc1",
+    "trimethylphosphine": "CP(C)C",
+    "selenomethionine": "C[Se]CC[C@H](N)C(=O)O",
+    "iodobenzene": "Ic1ccccc1",
+    "spiropentane": "C1CC12CC2",
+    "triphenylphosphine": "c1ccc(cc1)P(c1ccccc1)c1ccccc1",
+    "quinuclidine": "C1CN2CCC1CC2",
+    "hexamine": "C1N2CN3CN1CN(C2)C3",
+    "barrelene": "C1=CC2C=CC1C=C2",
 }
 """Bridged, caged, tiny, large rings, unusual elements; names for reading."""
 REAGENTS = {
-    "Dess-Martin periodinane": "CC(=O)OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21", "IBX": "O=I1(O)OC(=O)c2ccccc21", "PIDA": "CC(=O)OI(OC(C)=O)c1ccccc1",
-    "PIFA": "O=C(OI(OC(=O)C(F)(F)F)c1ccccc1)C(F)(F)F", "Koser's reagent": "Cc1ccc(S(=O)(=O)OI(O)c2ccccc2)cc1",
-    "Togni's reagent II": "FC(F)(F)I1OC(=O)c2ccccc21", "iodosylbenzene": "O=Ic1ccccc1", "diphenyliodonium chloride": "[Cl-].c1ccc([I+]c2ccccc2)cc1",
-    "tributyl(vinyl)tin": "C=C[Sn](CCCC)(CCCC)CCCC", "tributyltin chloride": "CCCC[Sn](Cl)(CCCC)CCCC",
-    "2-(tributylstannyl)pyridine": "CCCC[Sn](CCCC)(CCCC)c1ccccn1", "hexamethylditin": "C[Sn](C)(C)[Sn](C)(C)C",
-    "bis(pinacolato)diboron": "CC1(C)OB(B2OC(C)(C)C(C)(C)O2)OC1(C)C", "phenylboronic acid pinacol ester": "CC1(C)OB(c2ccccc2)OC1(C)C",
-    "potassium phenyltrifluoroborate": "[K+].F[B-](F)(F)c1ccccc1", "Burgess reagent": "CC[N+](CC)(CC)S(=O)(=O)[N-]C(=O)OC",
-    "Lawesson's reagent": "COc1ccc(P2(=S)SP(=S)(c3ccc(OC)cc3)S2)cc1", "DAST": "CCN(CC)S(F)(F)F", "TBSCl": "CC(C)(C)[Si](C)(C)Cl",
-    "HMDS": "C[Si](C)(C)N[Si](C)(C)C", "TIPS triflate": "CC(C)[Si](OS(=O)(=O)C(F)(F)F)(C(C)C)C(C)C", "DPPA": "[N-]=[N+]=NP(=O)(Oc1ccccc1)Oc1ccccc1",
-    "HATU": "F[P-](F)(F)(F)(F)F.CN(C)C(=[N+](C)C)On1nnc2cccnc21", "NFSI": "O=S(=O)(c1ccccc1)N(F)S(=O)(=O)c1ccccc1",
-    "Diazald": "Cc1ccc(S(=O)(=O)N(C)N=O)cc1", "methylenetriphenylphosphorane": "C=P(c1ccccc1)(c1ccccc1)c1ccccc1",
-    "methyltriphenylphosphonium bromide": "[Br-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1", "TMS diazomethane": "C[Si](C)(C)C=[N+]=[N-]",
-    "benzeneselenenyl chloride": "Cl[Se]c1ccccc1", "mCPBA": "O=C(OO)c1cccc(Cl)c1", "oxalyl chloride": "O=C(Cl)C(=O)Cl",
-    "tosyl chloride": "Cc1ccc(S(=O)(=O)Cl)cc1", "DCC": "C(=NC1CCCCC1)=NC1CCCCC1", "DIAD": "CC(C)OC(=O)/N=N/C(=O)OC(C)C",
-    "trimethylsulfoxonium iodide": "[I-].C[S+](C)(C)=O", "Vilsmeier's salt": "[Cl-].C[N+](C)=CCl",
-    "PyBOP": "F[P-](F)(F)(F)(F)F.c1ccc2c(c1)nnn2O[P+](N1CCCC1)(N1CCCC1)N1CCCC1", "Selectfluor's cation": "F[N+]12CC[N+](CCl)(CC1)CC2",
-    "Mukaiyama's reagent": "[I-].C[n+]1ccccc1Cl", "TEMPO": "CC1(C)CCCC(C)(C)N1[O]",
+    "Dess-Martin periodinane": "CC(=O)OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21",
+    "IBX": "O=I1(O)OC(=O)c2ccccc21",
+    "PIDA": "CC(=O)OI(OC(C)=O)c1ccccc1",
+    "PIFA": "O=C(OI(OC(=O)C(F)(F)F)c1ccccc1)C(F)(F)F",
+    "Koser's reagent": "Cc1ccc(S(=O)(=O)OI(O)c2ccccc2)cc1",
+    "Togni's reagent II": "FC(F)(F)I1OC(=O)c2ccccc21",
+    "iodosylbenzene": "O=Ic1ccccc1",
+    "diphenyliodonium chloride": "[Cl-].c1ccc([I+]c2ccccc2)cc1",
+    "tributyl(vinyl)tin": "C=C[Sn](CCCC)(CCCC)CCCC",
+    "tributyltin chloride": "CCCC[Sn](Cl)(CCCC)CCCC",
+    "2-(tributylstannyl)pyridine": "CCCC[Sn](CCCC)(CCCC)c1ccccn1",
+    "hexamethylditin": "C[Sn](C)(C)[Sn](C)(C)C",
+    "bis(pinacolato)diboron": "CC1(C)OB(B2OC(C)(C)C(C)(C)O2)OC1(C)C",
+    "phenylboronic acid pinacol ester": "CC1(C)OB(c2ccccc2)OC1(C)C",
+    "potassium phenyltrifluoroborate": "[K+].F[B-](F)(F)c1ccccc1",
+    "Burgess reagent": "CC[N+](CC)(CC)S(=O)(=O)[N-]C(=O)OC",
+    "Lawesson's reagent": "COc1ccc(P2(=S)SP(=S)(c3ccc(OC)cc3)S2)cc1",
+    "DAST": "CCN(CC)S(F)(F)F",
+    "TBSCl": "CC(C)(C)[Si](C)(C)Cl",
+    "HMDS": "C[Si](C)(C)N[Si](C)(C)C",
+    "TIPS triflate": "CC(C)[Si](OS(=O)(=O)C(F)(F)F)(C(C)C)C(C)C",
+    "DPPA": "[N-]=[N+]=NP(=O)(Oc1ccccc1)Oc1ccccc1",
+    "HATU": "F[P-](F)(F)(F)(F)F.CN(C)C(=[N+](C)C)On1nnc2cccnc21",
+    "NFSI": "O=S(=O)(c1ccccc1)N(F)S(=O)(=O)c1ccccc1",
+    "Diazald": "Cc1ccc(S(=O)(=O)N(C)N=O)cc1",
+    "methylenetriphenylphosphorane": "C=P(c1ccccc1)(c1ccccc1)c1ccccc1",
+    "methyltriphenylphosphonium bromide": "[Br-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1",
+    "TMS diazomethane": "C[Si](C)(C)C=[N+]=[N-]",
+    "benzeneselenenyl chloride": "Cl[Se]c1ccccc1",
+    "mCPBA": "O=C(OO)c1cccc(Cl)c1",
+    "oxalyl chloride": "O=C(Cl)C(=O)Cl",
+    "tosyl chloride": "Cc1ccc(S(=O)(=O)Cl)cc1",
+    "DCC": "C(=NC1CCCCC1)=NC1CCCCC1",
+    "DIAD": "CC(C)OC(=O)/N=N/C(=O)OC(C)C",
+    "trimethylsulfoxonium iodide": "[I-].C[S+](C)(C)=O",
+    "Vilsmeier's salt": "[Cl-].C[N+](C)=CCl",
+    "PyBOP": "F[P-](F)(F)(F)(F)F.c1ccc2c(c1)nnn2O[P+](N1CCCC1)(N1CCCC1)N1CCCC1",
+    "Selectfluor's cation": "F[N+]12CC[N+](CCl)(CC1)CC2",
+    "Mukaiyama's reagent": "[I-].C[n+]1ccccc1Cl",
+    "TEMPO": "CC1(C)CCCC(C)(C)N1[O]",
 }
 """What organic chemists draw beside drugs, written before the reader learnt from such groups (corpus.REAGENTS); names for reading."""
 SALTS = {
-    "diclofenac sodium": "[Na+].[O-]C(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl", "naproxen sodium": "[Na+].COc1ccc2cc([C@H](C)C(=O)[O-])ccc2c1",
-    "potassium clavulanate": "[K+].O=C([O-])[C@H]1N2C(=O)C[C@H]2O/C1=C\\CO", "sodium valproate": "[Na+].CCCC(CCC)C(=O)[O-]",
-    "acetylcholine chloride": "[Cl-].CC(=O)OCC[N+](C)(C)C", "neostigmine bromide": "[Br-].CN(C)C(=O)Oc1cccc([N+](C)(C)C)c1",
-    "pyridostigmine bromide": "[Br-].CN(C)C(=O)Oc1ccc[n+](C)c1", "tetrabutylammonium bromide": "[Br-].CCCC[N+](CCCC)(CCCC)CCCC",
-    "benzyltriethylammonium chloride": "[Cl-].CC[N+](CC)(CC)Cc1ccccc1", "cetrimonium bromide": "[Br-].CCCCCCCCCCCCCCCC[N+](C)(C)C",
-    "edrophonium chloride": "[Cl-].CC[N+](C)(C)c1cccc(O)c1", "propantheline bromide": "[Br-].CC(C)[N+](C)(CCOC(=O)C1c2ccccc2Oc2ccccc21)C(C)C",
-    "methylene blue": "[Cl-].CN(C)c1ccc2nc3ccc(=[N+](C)C)cc-3sc2c1", "crystal violet": "[Cl-].CN(C)c1ccc(C(c2ccc(N(C)C)cc2)=C2C=CC(=[N+](C)C)C=C2)cc1",
-    "thiamine chloride": "[Cl-].Cc1ncc(C[n+]2csc(CCO)c2C)c(N)n1", "paraquat dichloride": "[Cl-].[Cl-].C[n+]1ccc(-c2cc[n+](C)cc2)cc1",
-    "metformin hydrochloride": "Cl.CN(C)C(=N)NC(=N)N", "fluoxetine hydrochloride": "Cl.CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1",
-    "benserazide hydrochloride": "Cl.NC(CO)C(=O)NNCc1ccc(O)c(O)c1O", "ethambutol dihydrochloride": "Cl.Cl.CC[C@@H](CO)NCCN[C@@H](CC)CO",
+    "diclofenac sodium": "[Na+].[O-]C(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl",
+    "naproxen sodium": "[Na+].COc1ccc2cc([C@H](C)C(=O)[O-])ccc2c1",
+    "potassium clavulanate": "[K+].O=C([O-])[C@H]1N2C(=O)C[C@H]2O/C1=C\\CO",
+    "sodium valproate": "[Na+].CCCC(CCC)C(=O)[O-]",
+    "acetylcholine chloride": "[Cl-].CC(=O)OCC[N+](C)(C)C",
+    "neostigmine bromide": "[Br-].CN(C)C(=O)Oc1cccc([N+](C)(C)C)c1",
+    "pyridostigmine bromide": "[Br-].CN(C)C(=O)Oc1ccc[n+](C)c1",
+    "tetrabutylammonium bromide": "[Br-].CCCC[N+](CCCC)(CCCC)CCCC",
+    "benzyltriethylammonium chloride": "[Cl-].CC[N+](CC)(CC)Cc1ccccc1",
+    "cetrimonium bromide": "[Br-].CCCCCCCCCCCCCCCC[N+](C)(C)C",
+    "edrophonium chloride": "[Cl-].CC[N+](C)(C)c1cccc(O)c1",
+    "propantheline bromide": "[Br-].CC(C)[N+](C)(CCOC(=O)C1c2ccccc2Oc2ccccc21)C(C)C",
+    "methylene blue": "[Cl-].CN(C)c1ccc2nc3ccc(=[N+](C)C)cc-3sc2c1",
+    "crystal violet": "[Cl-].CN(C)c1ccc(C(c2ccc(N(C)C)cc2)=C2C=CC(=[N+](C)C)C=C2)cc1",
+    "thiamine chloride": "[Cl-].Cc1ncc(C[n+]2csc(CCO)c2C)c(N)n1",
+    "paraquat dichloride": "[Cl-].[Cl-].C[n+]1ccc(-c2cc[n+](C)cc2)cc1",
+    "metformin hydrochloride": "Cl.CN(C)C(=N)NC(=N)N",
+    "fluoxetine hydrochloride": "Cl.CNCCC(Oc1ccc(C(F)(F)F)cc1)c1ccccc1",
+    "benserazide hydrochloride": "Cl.NC(CO)C(=O)NNCc1ccc(O)c(O)c1O",
+    "ethambutol dihydrochloride": "Cl.Cl.CC[C@@H](CO)NCCN[C@@H](CC)CO",
     "imatinib mesylate": "CS(=O)(=O)O.Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1",
     "chlorphenamine maleate": "O=C(O)/C=C\\C(=O)O.CN(C)CCC(c1ccc(Cl)cc1)c1ccccn1",
     "sumatriptan succinate": "O=C(O)CCC(=O)O.CNS(=O)(=O)Cc1ccc2[nH]cc(CCN(C)C)c2c1",
     "bisoprolol fumarate": "O=C(O)/C=C/C(=O)O.CC(C)NCC(O)COc1ccc(COCCOC(C)C)cc1",
     "dextromethorphan hydrobromide": "Br.COc1ccc2c(c1)[C@]13CCCC[C@@H]1[C@H](C2)N(C)CC3",
-    "methyltriphenylphosphonium iodide": "[I-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1", "BMIM tetrafluoroborate": "F[B-](F)(F)F.CCCCn1cc[n+](C)c1",
-    "EMIM hexafluorophosphate": "F[P-](F)(F)(F)(F)F.CCn1cc[n+](C)c1", "BMIM triflimide": "O=S(=O)([N-]S(=O)(=O)C(F)(F)F)C(F)(F)F.CCCCn1cc[n+](C)c1",
-    "tetraethylammonium tosylate": "Cc1ccc(S(=O)(=O)[O-])cc1.CC[N+](CC)(CC)CC", "pyridinium p-toluenesulfonate": "Cc1ccc(S(=O)(=O)[O-])cc1.c1cc[nH+]cc1",
-    "trimethylsulfonium iodide": "[I-].C[S+](C)C", "lithium diisopropylamide": "[Li+].CC(C)[N-]C(C)C", "potassium tert-butoxide": "[K+].CC(C)(C)[O-]",
-    "sodium ethoxide": "[Na+].CC[O-]", "sodium benzenesulfinate": "[Na+].O=S([O-])c1ccccc1", "monosodium glutamate": "[Na+].N[C@@H](CCC(=O)O)C(=O)[O-]",
-    "disodium EDTA": "[Na+].[Na+].O=C([O-])CN(CCN(CC(=O)O)CC(=O)[O-])CC(=O)O", "calcium acetate": "[Ca+2].CC(=O)[O-].CC(=O)[O-]",
+    "methyltriphenylphosphonium iodide": "[I-].C[P+](c1ccccc1)(c1ccccc1)c1ccccc1",
+    "BMIM tetrafluoroborate": "F[B-](F)(F)F.CCCCn1cc[n+](C)c1",
+    "EMIM hexafluorophosphate": "F[P-](F)(F)(F)(F)F.CCn1cc[n+](C)c1",
+    "BMIM triflimide": "O=S(=O)([N-]S(=O)(=O)C(F)(F)F)C(F)(F)F.CCCCn1cc[n+](C)c1",
+    "tetraethylammonium tosylate": "Cc1ccc(S(=O)(=O)[O-])cc1.CC[N+](CC)(CC)CC",
+    "pyridinium p-toluenesulfonate": "Cc1ccc(S(=O)(=O)[O-])cc1.c1cc[nH+]cc1",
+    "trimethylsulfonium iodide": "[I-].C[S+](C)C",
+    "lithium diisopropylamide": "[Li+].CC(C)[N-]C(C)C",
+    "potassium tert-butoxide": "[K+].CC(C)(C)[O-]",
+    "sodium ethoxide": "[Na+].CC[O-]",
+    "sodium benzenesulfinate": "[Na+].O=S([O-])c1ccccc1",
+    "monosodium glutamate": "[Na+].N[C@@H](CCC(=O)O)C(=O)[O-]",
+    "disodium EDTA": "[Na+].[Na+].O=C([O-])CN(CCN(CC(=O)O)CC(=O)[O-])CC(=O)O",
+    "calcium acetate": "[Ca+2].CC(=O)[O-].CC(=O)[O-]",
     "ciprofloxacin hydrochloride hydrate": "Cl.O.O=C(O)c1cn(C2CC2)c2cc(N3CCNCC3)c(F)cc2c1=O",
 }
 """Salts and solvates as chemists draw them, most of them drugs, written before the reader weighed what stands apart; names for reading."""
-STRANGE = ["*c1ccccc1", "[Pt](Cl)(Cl)(N)N", "[Fe]c1ccccc1", "C[Hg]C", "*CC(=O)O", "*N1CCOCC1", "[Cu]Oc1ccccc1", "C[Pb](C)(C)C", "[13CH3]C(=O)O",
-           "*OC(=O)c1ccccc1"]
+STRANGE = [
+    "*c1ccccc1",
+    "[Pt](Cl)(Cl)(N)N",
+    "[Fe]c1ccccc1",
+    "C[Hg]C",
+    "*CC(=O)O",
+    "*N1CCOCC1",
+    "[Cu]Oc1ccccc1",
+    "C[Pb](C)(C)C",
+    "[13CH3]C(=O)O",
+    "*OC(=O)c1ccccc1",
+]
 """What the reader does not know: R, metals, isotopes; a wrong reading must at least come with a warning. Looked at before the
 training of the third weights, which learnt from random letters, metals and isotopes."""
 STRANGE_HELD_OUT = [
-    "C[Hg]Cl", "CC[Hg]Sc1ccccc1C(=O)O", "CC[Pb](CC)(CC)CC", "CC[Zn]CC", "Br[Mg]c1ccccc1", "C[Mg]I", "CCCC[Li]", "C[Al](C)C",
-    "O=[Os](=O)(=O)=O", "Cl[Pt](Cl)(N)N", "O=C1O[Pt]OC(=O)C12CCC2", "CC[P](CC)(CC)[Au]SC1OC(COC(C)=O)C(OC(C)=O)C(OC(C)=O)C1OC(C)=O", "O=C1O[Bi](O)Oc2ccccc12",
-    "C[Sb](C)C", "CC(=O)O[Pb](OC(C)=O)(OC(C)=O)OC(C)=O", "c1ccc(cc1)[Bi](c1ccccc1)c1ccccc1", "CC(=O)O[Pd]OC(C)=O", "Cl[Ti](Cl)(C1C=CC=C1)C1C=CC=C1",
-    "CC(C)O[Ti](OC(C)C)(OC(C)C)OC(C)C", "CO[Zr](OC)(OC)OC", "C[Cd]C", "CC(C)C[Al]CC(C)C", "C[Tl](C)Cl", "CC[Ga](CC)CC", "[11CH3]Oc1ccc(C(=O)O)cc1",
-    "CC(=O)O[14CH2]CC", "NCC([18OH])=O", "O[C@H]1C(O)OC(CO)C(O)C1[18F]", "[125I]c1ccc(CC(N)C(=O)O)cc1", "C[15NH]C(C)=O", "O=[13C](O)c1ccccc1", "CC[35S]CC",
-    "[3H]C([3H])([3H])Oc1ccccc1", "CC1CC([82Br])C1", "*c1ccc(C(=O)O)cc1 |$Linker;;;;;;;;;$|", "*OC(=O)CCN |$Alloc;;;;;;$|", "*N1CCCC1C(=O)O |$Fmoc;;;;;;;;$|",
-    "*SC1CCCCC1 |$Trt;;;;;;;$|", "*c1ncccc1* |$Ra;;;;;;;Rb$|", "*C(=O)Nc1ccccc1 |$Q;;;;;;;;;$|", "*CC(N)C(=O)O |$Dye;;;;;;$|", "*OCC1CO1 |$Si*;;;;;$|",
-    "*Cc1ccccc1 |$PEG;;;;;;;$|", "*Nc1ccncn1 |$Gly;;;;;;;$|", "*c1cccs1 |$E;;;;;$|", "*OC1CCCCO1 |$MEM;;;;;;;$|", "*C#Cc1ccccc1 |$J;;;;;;;;$|",
-    "*CCO |$Biotin;;;$|", "*c1cc(*)ccn1 |$R4;;;;R5;;;$|",
+    "C[Hg]Cl",
+    "CC[Hg]Sc1ccccc1C(=O)O",
+    "CC[Pb](CC)(CC)CC",
+    "CC[Zn]CC",
+    "Br[Mg]c1ccccc1",
+    "C[Mg]I",
+    "CCCC[Li]",
+    "C[Al](C)C",
+    "O=[Os](=O)(=O)=O",
+    "Cl[Pt](Cl)(N)N",
+    "O=C1O[Pt]OC(=O)C12CCC2",
+    "CC[P](CC)(CC)[Au]SC1OC(COC(C)=O)C(OC(C)=O)C(OC(C)=O)C1OC(C)=O",
+    "O=C1O[Bi](O)Oc2ccccc12",
+    "C[Sb](C)C",
+    "CC(=O)O[Pb](OC(C)=O)(OC(C)=O)OC(C)=O",
+    "c1ccc(cc1)[Bi](c1ccccc1)c1ccccc1",
+    "CC(=O)O[Pd]OC(C)=O",
+    "Cl[Ti](Cl)(C1C=CC=C1)C1C=CC=C1",
+    "CC(C)O[Ti](OC(C)C)(OC(C)C)OC(C)C",
+    "CO[Zr](OC)(OC)OC",
+    "C[Cd]C",
+    "CC(C)C[Al]CC(C)C",
+    "C[Tl](C)Cl",
+    "CC[Ga](CC)CC",
+    "[11CH3]Oc1ccc(C(=O)O)cc1",
+    "CC(=O)O[14CH2]CC",
+    "NCC([18OH])=O",
+    "O[C@H]1C(O)OC(CO)C(O)C1[18F]",
+    "[125I]c1ccc(CC(N)C(=O)O)cc1",
+    "C[15NH]C(C)=O",
+    "O=[13C](O)c1ccccc1",
+    "CC[35S]CC",
+    "[3H]C([3H])([3H])Oc1ccccc1",
+    "CC1CC([82Br])C1",
+    "*c1ccc(C(=O)O)cc1 |$Linker;;;;;;;;;$|",
+    "*OC(=O)CCN |$Alloc;;;;;;$|",
+    "*N1CCCC1C(=O)O |$Fmoc;;;;;;;;$|",
+    "*SC1CCCCC1 |$Trt;;;;;;;$|",
+    "*c1ncccc1* |$Ra;;;;;;;Rb$|",
+    "*C(=O)Nc1ccccc1 |$Q;;;;;;;;;$|",
+    "*CC(N)C(=O)O |$Dye;;;;;;$|",
+    "*OCC1CO1 |$Si*;;;;;$|",
+    "*Cc1ccccc1 |$PEG;;;;;;;$|",
+    "*Nc1ccncn1 |$Gly;;;;;;;$|",
+    "*c1cccs1 |$E;;;;;$|",
+    "*OC1CCCCO1 |$MEM;;;;;;;$|",
+    "*C#Cc1ccccc1 |$J;;;;;;;;$|",
+    "*CCO |$Biotin;;;$|",
+    "*c1cc(*)ccn1 |$R4;;;;R5;;;$|",
 ]
 """The same, written before that training: other compounds, and letters of which Fmoc, Q and Gly alone are among those drawn there."""
 
@@ -147,7 +263,9 @@ def default(smiles: str, random: Random) -> Image.Image:
     return drawn(Chem.MolFromSmiles(smiles), random)
 
 
-def drawn(molecule: Chem.Mol, random: Random, change: Callable[[rdMolDraw2D.MolDrawOptions], None] = lambda _: None) -> Image.Image:
+def drawn(
+    molecule: Chem.Mol, random: Random, change: Callable[[rdMolDraw2D.MolDrawOptions], None] = lambda _: None
+) -> Image.Image:
     size = random.choice([(300, 300), (400, 300), (400, 400), (500, 400)])
     drawer = rdMolDraw2D.MolDraw2DCairo(*size)
     drawer.drawOptions().includeMetadata = False
@@ -192,15 +310,22 @@ def abbreviated(smiles: str, random: Random) -> Image.Image | None:
     """RDKit's own abbreviations; None where they say another molecule."""
     molecule = Chem.MolFromSmiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
-    condensed = rdAbbreviations.CondenseMolAbbreviations(molecule, rdAbbreviations.GetDefaultAbbreviations(), maxCoverage=0.8)
+    condensed = rdAbbreviations.CondenseMolAbbreviations(
+        molecule, rdAbbreviations.GetDefaultAbbreviations(), maxCoverage=0.8
+    )
     return drawn(condensed, random) if spelled_out(condensed) == Chem.MolToSmiles(molecule) else None
 
 
 def spelled_out(condensed: Chem.Mol) -> str:
     """Canonical SMILES of what a drawing with RDKit's abbreviations says. RDKit writes iBu for sec-butyl and iPent for 2-pentyl, leaves
     out the charge of an ammonium in NMe, and which stereocentre sec-butyl was."""
-    groups = {one.label: Chem.MolToSmiles(one.mol) for one in rdAbbreviations.GetDefaultAbbreviations()} | {"iBu": "*CC(C)C", "iPent": "*CCC(C)C"}
-    return expanded(condensed, {a.GetIdx(): groups[a.GetProp("atomLabel")] for a in condensed.GetAtoms() if a.HasProp("atomLabel")})
+    groups = {one.label: Chem.MolToSmiles(one.mol) for one in rdAbbreviations.GetDefaultAbbreviations()} | {
+        "iBu": "*CC(C)C",
+        "iPent": "*CCC(C)C",
+    }
+    return expanded(
+        condensed, {a.GetIdx(): groups[a.GetProp("atomLabel")] for a in condensed.GetAtoms() if a.HasProp("atomLabel")}
+    )
 
 
 def each_group(smiles: list[str], seed: int) -> Pictures:
@@ -213,7 +338,13 @@ def each_link(smiles: list[str], seed: int) -> Pictures:
     return _each(smiles, seed, LINKS | {"NMe": GROUPS["NMe"]}, short.link_ways, _link)
 
 
-def _each(smiles: list[str], seed: int, groups: dict[str, str], ways: Callable[[str], list[tuple[str, str]]], place: Callable[[str], int | None]) -> Pictures:
+def _each(
+    smiles: list[str],
+    seed: int,
+    groups: dict[str, str],
+    ways: Callable[[str], list[tuple[str, str]]],
+    place: Callable[[str], int | None],
+) -> Pictures:
     """Drawings of molecules with groups, as each is written, in the place of the atom that place names of a molecule."""
     places = [(s, at) for s in smiles if (at := place(s)) is not None]
     out: Pictures = []
@@ -223,19 +354,30 @@ def _each(smiles: list[str], seed: int, groups: dict[str, str], ways: Callable[[
                 one, at = places[len(out) % len(places)]
                 molecule = Chem.RWMol(Chem.MolFromSmiles(one))
                 short.stand_in(molecule, at, name, right, left)
-                out.append((spelled_at(molecule, at, text), file(drawn(molecule, Random(f"{seed} {name} {right} {one}")))))
+                out.append(
+                    (spelled_at(molecule, at, text), file(drawn(molecule, Random(f"{seed} {name} {right} {one}"))))
+                )
     return out
 
 
 def _end(smiles: str) -> int | None:
     """The first carbon, nitrogen, oxygen or halogen that has one neighbour, a carbon, by a single bond."""
-    return next((a.GetIdx() for a in Chem.MolFromSmiles(smiles).GetAtoms()
-                 if short.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"), None)
+    return next(
+        (
+            a.GetIdx()
+            for a in Chem.MolFromSmiles(smiles).GetAtoms()
+            if short.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"
+        ),
+        None,
+    )
 
 
 def _link(smiles: str) -> int | None:
     """The first atom without a charge that joins two others by single bonds."""
-    return next((a.GetIdx() for a in Chem.MolFromSmiles(smiles).GetAtoms() if short.is_link(a) and not a.GetFormalCharge()), None)
+    return next(
+        (a.GetIdx() for a in Chem.MolFromSmiles(smiles).GetAtoms() if short.is_link(a) and not a.GetFormalCharge()),
+        None,
+    )
 
 
 def spelled_at(molecule: Chem.Mol, at: int, text: str) -> str:
@@ -280,12 +422,21 @@ def uneven(smiles: str, random: Random) -> Image.Image | None:
     rdDepictor.Compute2DCoords(molecule)
     sketched(molecule, random)
     shown = Chem.MolFromMolBlock(Chem.MolToMolBlock(molecule))
-    return drawn(molecule, random) if shown is not None and Chem.MolToSmiles(shown) == Chem.MolToSmiles(molecule) else None
+    return (
+        drawn(molecule, random) if shown is not None and Chem.MolToSmiles(shown) == Chem.MolToSmiles(molecule) else None
+    )
 
 
 KINDS: dict[str, Callable[[str, Random], Image.Image | None]] = {
-    "RDKit": default, "framed": framed, "turned by quarters": turned, "transparent": transparent, "grey levels": grey, "abbreviations": abbreviated,
-    "atom numbers": numbered, "uneven bonds": uneven, "mild photographs": photographed,
+    "RDKit": default,
+    "framed": framed,
+    "turned by quarters": turned,
+    "transparent": transparent,
+    "grey levels": grey,
+    "abbreviations": abbreviated,
+    "atom numbers": numbered,
+    "uneven bonds": uneven,
+    "mild photographs": photographed,
 }
 
 
@@ -306,7 +457,10 @@ def scanned(folder: Path, count: int) -> dict[str, Pictures]:
         files = {path.stem: path for path in truths.iterdir()}
         images = sorted((folder / name).glob("*.png"))
         Random(0).shuffle(images)
-        of_molecules, of_others = out.setdefault(f"{name}{HELD_OUT}", []), out.setdefault(f"{name}, with R or X{HELD_OUT}", [])
+        of_molecules, of_others = (
+            out.setdefault(f"{name}{HELD_OUT}", []),
+            out.setdefault(f"{name}, with R or X{HELD_OUT}", []),
+        )
         for path in images[LOOKED_AT:]:
             molecule = Chem.MolFromMolFile(str(files[path.stem]))
             if molecule is not None:
@@ -332,11 +486,19 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["each abbreviation that it knows"] = each_group(chosen, seed)
     out["each that joins two lines"] = each_link(chosen, seed)
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
-    out["hard structures"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()]
-    out["reagents"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} reagent {s}")))) for s in REAGENTS.values()]
+    out["hard structures"] = [
+        (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()
+    ]
+    out["reagents"] = [
+        (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} reagent {s}")))) for s in REAGENTS.values()
+    ]
     out["salts"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} salt {s}")))) for s in SALTS.values()]
-    out["beyond what it knows"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE]
-    out["beyond what it knows, second set"] = [(Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT]
+    out["beyond what it knows"] = [
+        (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE
+    ]
+    out["beyond what it knows, second set"] = [
+        (Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT
+    ]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         kind = path.stem.replace("-plain", PLAIN)
         records, out[kind] = drawn_by(path, count)

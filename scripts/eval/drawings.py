@@ -42,6 +42,7 @@ def judged(answer: str, truth: str) -> str:
 
 def asked(api: API, pictures: drawing_sets.Pictures) -> dict[str, float]:
     """Parts of the answers of each sort."""
+
     def one(item: tuple[str, bytes]) -> str:
         truth, file = item
         kind = "jpeg" if file[:2] == b"\xff\xd8" else "png"
@@ -58,12 +59,18 @@ def table(rows: dict[str, tuple[int, dict[str, float]]]) -> str:
         program = kind.split(",")[0]
         return "" if program not in drawing_sets.PROGRAMS else " (trained on)" if program in TRAINED else " (held out)"
 
-    return head + "".join(f"| {kind}{known(kind)} | {count} | "
-                          + " | ".join(f"{100 * part:.1f}%" for part in parts.values()) + " |\n" for kind, (count, parts) in rows.items())
+    return head + "".join(
+        f"| {kind}{known(kind)} | {count} | " + " | ".join(f"{100 * part:.1f}%" for part in parts.values()) + " |\n"
+        for kind, (count, parts) in rows.items()
+    )
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.eval.drawings", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.eval.drawings",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--url", default="http://127.0.0.1:8005", help="base address of the API")
     parser.add_argument("--count", type=int, default=100, help="drawings of each kind")
@@ -71,7 +78,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--drawings", type=Path, help="folder of what other programs drew")
     parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
     parser.add_argument("--concurrency", type=int, default=2, help="requests at once")
-    parser.add_argument("--list", type=Path, help="write the molecules into a file, for scripts.train.vision.foreign, and end")
+    parser.add_argument(
+        "--list", type=Path, help="write the molecules into a file, for scripts.train.vision.foreign, and end"
+    )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=ENTRY / "DRAWINGS.md", help="the page of --write")
     given = parser.parse_args(arguments)

@@ -58,7 +58,9 @@ class API:
 
     def open(self, path: str, body: dict) -> http.client.HTTPResponse:
         """An answer to read; a refusal of an overloaded service is tried again, any other is an error with its text."""
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         for attempt in range(10):
             try:
                 return urllib.request.urlopen(request, timeout=self.timeout)
@@ -70,12 +72,24 @@ class API:
                 time.sleep(float(error.headers.get("Retry-After", 1)))
         raise AssertionError("unreachable")
 
-    def optimise(self, smiles: str, budget: tuple[int, int], similarity: float, name: str, seed: int, enough: float = math.inf) -> tuple[list[dict], int]:
+    def optimise(
+        self, smiles: str, budget: tuple[int, int], similarity: float, name: str, seed: int, enough: float = math.inf
+    ) -> tuple[list[dict], int]:
         """The best molecule of a /generate request, with score and similarity, in a list that is empty if there is none, and
         the evaluations that it took: a stream is left, and the search with it, once the score is `enough`."""
         particles, iterations = budget
-        body = {"smi": smiles, "algorithm": "CMA-ES", "property_name": name, "min_similarity": similarity, "particles": particles,
-                "iterations": iterations, "num_molecules": 1, "include_scores": True, "seed": seed, "stream": True}
+        body = {
+            "smi": smiles,
+            "algorithm": "CMA-ES",
+            "property_name": name,
+            "min_similarity": similarity,
+            "particles": particles,
+            "iterations": iterations,
+            "num_molecules": 1,
+            "include_scores": True,
+            "seed": seed,
+            "stream": True,
+        }
         evaluations, best = 0, None
         for event in self.events("/generate", body):
             if "iteration" not in event:
@@ -117,13 +131,24 @@ def each(log: Log, label: str, starts: list[str], concurrency: int, work: Callab
     missing = [s for s in dict.fromkeys(starts) if f"{label} {s}" not in log.done]
     began = time.monotonic()
     with ThreadPoolExecutor(concurrency) as pool:
+
         def timed(start: str) -> dict:
             at = time.monotonic()
-            return {"key": f"{label} {start}", "start": start, **work(start), "seconds": round(time.monotonic() - at, 3)}
+            return {
+                "key": f"{label} {start}",
+                "start": start,
+                **work(start),
+                "seconds": round(time.monotonic() - at, 3),
+            }
+
         try:
             for count, future in enumerate(as_completed([pool.submit(timed, s) for s in missing]), 1):
                 log.add(future.result())
-                print(f"\r{label}: {len(starts) - len(missing) + count} of {len(starts)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
+                print(
+                    f"\r{label}: {len(starts) - len(missing) + count} of {len(starts)}, {time.monotonic() - began:.0f} s",
+                    end="",
+                    file=sys.stderr,
+                )
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)  # else all that is left would run, and be lost
             raise
@@ -150,8 +175,13 @@ def qed(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
 
         rows = each(log, f"qed {evaluations}", chosen, given.concurrency, work)
         success = [r for r in rows if r["found"] and r["score"] >= 0.9 and 0.4 <= r["similarity"] < 1]
-        yield {"evaluations": evaluations, "starts": len(rows), "success": len(success) / len(rows),
-               "evaluations_median": statistics.median(r["evaluations"] for r in rows), **summary(rows)}
+        yield {
+            "evaluations": evaluations,
+            "starts": len(rows),
+            "success": len(success) / len(rows),
+            "evaluations_median": statistics.median(r["evaluations"] for r in rows),
+            **summary(rows),
+        }
 
 
 def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
@@ -159,6 +189,7 @@ def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
     rows = (given.data / f"plogp_opt_{given.split}.tsv").read_text().splitlines()[1:]
     chosen = drawn([row.split("\t")[0] for row in rows], given.limit or given.starts, given.seed)
     for floor in map(float, given.floors.split(",")):
+
         def work(start: str, floor: float = floor) -> dict:
             found, evaluations = api.optimise(start, PLOGP_BUDGET, floor, "plogP", given.seed)
             return {**molecules.compared(start, found, molecules.penalized_logp), "evaluations": evaluations}
@@ -166,16 +197,26 @@ def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
         rows = each(log, f"plogp {floor}", chosen, given.concurrency, work)
         kept = [r for r in rows if r["found"] and floor <= r["similarity"] < 1]
         gains = [max(0.0, r["score"] - r["start_score"]) for r in kept] + [0.0] * (len(rows) - len(kept))
-        yield {"similarity": floor, "evaluations": PLOGP_BUDGET[0] * PLOGP_BUDGET[1], "starts": len(rows), **latent_report.spread(gains),
-               "gains_2": sum(g >= 2 for g in gains) / len(gains), "gains": [round(g, 4) for g in gains], **summary(rows)}
+        yield {
+            "similarity": floor,
+            "evaluations": PLOGP_BUDGET[0] * PLOGP_BUDGET[1],
+            "starts": len(rows),
+            **latent_report.spread(gains),
+            "gains_2": sum(g >= 2 for g in gains) / len(gains),
+            "gains": [round(g, 4) for g in gains],
+            **summary(rows),
+        }
 
 
 def summary(rows: list[dict]) -> dict:
     """What every table shows beside its figures."""
     found = [r for r in rows if r["found"]]
-    return {"seconds_mean": sum(r["seconds"] for r in rows) / len(rows), "without_result": len(rows) - len(found),
-            "largest_disagreement": max((r["disagreement"] for r in found), default=0.0),
-            "scores": [round(r["score"], 4) for r in found]}
+    return {
+        "seconds_mean": sum(r["seconds"] for r in rows) / len(rows),
+        "without_result": len(rows) - len(found),
+        "largest_disagreement": max((r["disagreement"] for r in found), default=0.0),
+        "scores": [round(r["score"], 4) for r in found],
+    }
 
 
 def lines(file: Path) -> list[str]:
@@ -191,20 +232,28 @@ def space(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
 
 def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
     """One row: a list of figures by what was measured."""
-    sets = {name: lines(given.data / name) for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi")}
+    sets = {
+        name: lines(given.data / name) for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi")
+    }
     broad, everyday = (latent_drugs.drug_like(sets[name]) for name in ("broad_valid.smi.gz", "everyday_valid.smi"))
     count = given.limit or 100
     seeds = [*drawn(everyday, count // 2, given.seed), *drawn(broad, count - count // 2, given.seed)]
     named = list(latent_drugs.NAMED.values())
     yield {
-        "round_trip": [{"set": name, **latent_drugs.round_trip(api.post, drawn(rows, given.limit or given.molecules, given.seed))}
-                       for name, rows in sets.items()],
+        "round_trip": [
+            {"set": name, **latent_drugs.round_trip(api.post, drawn(rows, given.limit or given.molecules, given.seed))}
+            for name, rows in sets.items()
+        ],
         "defaults": [latent_drugs.defaults(api.post, seeds)],
         "unguided": [latent_drugs.unguided(api.post, seeds[: min(count, 20)])],
         "sampled": [latent_drugs.sampled(api.post, seeds, radius) for radius in (0.1, 0.7)],
-        "scale": [latent_drugs.scale(api.post, latent_drugs.IMATINIB, deviation, given.seed) for deviation in (0.75, 1.0, 1.5)],
+        "scale": [
+            latent_drugs.scale(api.post, latent_drugs.IMATINIB, deviation, given.seed) for deviation in (0.75, 1.0, 1.5)
+        ],
         "interpolated": [latent_drugs.interpolated(api.post, list(zip(named, named[1:])))],
-        "embedding": [latent_drugs.embedding(api.post, drawn([*everyday, *broad[: len(everyday)]], 2 * count, given.seed))],
+        "embedding": [
+            latent_drugs.embedding(api.post, drawn([*everyday, *broad[: len(everyday)]], 2 * count, given.seed))
+        ],
     }
 
 
@@ -214,7 +263,9 @@ SECTIONS = {"qed": ["qed"], "plogp": ["plogp"], "space": ["space"], "drugs": lis
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.eval.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.eval.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--url", default="http://127.0.0.1:8001", help="base address of the API")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--out", type=Path, default=Path("runs/eval-latent"), help="folder of the results")
@@ -238,7 +289,9 @@ def main(arguments: list[str] | None = None) -> None:
     if given.write:
         changed = [option for option in ("floors", "budgets") if getattr(given, option) != parser.get_default(option)]
         if given.limit or given.split != "dev" or given.starts < 100 or given.molecules < 300 or changed:
-            parser.error("--write needs --split dev, at least --starts 100 and --molecules 300, the default --floors and --budgets, and no --limit")
+            parser.error(
+                "--write needs --split dev, at least --starts 100 and --molecules 300, the default --floors and --budgets, and no --limit"
+            )
         sections.check(given.page, *(name for task in given.tasks.split(",") for name in SECTIONS[task]))
     given.data = Path(given.data)
     given.out.mkdir(parents=True, exist_ok=True)

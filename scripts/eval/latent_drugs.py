@@ -96,9 +96,18 @@ def answer(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int
         molecule = Chem.MolFromSmiles(text) if text else None
         bad += worse(text, seed)
         # The service's similarity is a double as this one; equal sums may differ in the last digit.
-        if molecule is not None and Chem.MolToSmiles(molecule) != start and molecules.similar(molecule, origin) >= floor - 1e-9:
+        if (
+            molecule is not None
+            and Chem.MolToSmiles(molecule) != start
+            and molecules.similar(molecule, origin) >= floor - 1e-9
+        ):
             good.add(Chem.MolToSmiles(molecule))
-    return {"returned": len(texts), "good": len(good), "faults": bad, "mixtures": sum(text.count(".") > seed.count(".") for text in texts)}
+    return {
+        "returned": len(texts),
+        "good": len(good),
+        "faults": bad,
+        "mixtures": sum(text.count(".") > seed.count(".") for text in texts),
+    }
 
 
 def defaults(post: Post, seeds: list[str]) -> dict[str, float]:
@@ -109,15 +118,23 @@ def defaults(post: Post, seeds: list[str]) -> dict[str, float]:
 
 def unguided(post: Post, seeds: list[str], wanted: int = 100) -> dict[str, float]:
     """`none` asked for more molecules than it has particles."""
-    rows = [answer(s, post("/generate", {"smi": s, "algorithm": "none", "num_molecules": wanted, "particles": 30})["generated"]) for s in seeds]
+    rows = [
+        answer(
+            s, post("/generate", {"smi": s, "algorithm": "none", "num_molecules": wanted, "particles": 30})["generated"]
+        )
+        for s in seeds
+    ]
     return {"seeds": len(seeds), "asked": wanted, **_shares(rows, wanted)}
 
 
 def _shares(rows: list[dict[str, int]], asked: int) -> dict[str, float]:
     returned = sum(row["returned"] for row in rows)
-    return {"returned": returned / asked / len(rows), "good": sum(row["good"] for row in rows) / asked / len(rows),
-            "full_answers": sum(row["good"] == asked for row in rows) / len(rows),
-            **{name: sum(row[name] for row in rows) / max(1, returned) for name in ("faults", "mixtures")}}
+    return {
+        "returned": returned / asked / len(rows),
+        "good": sum(row["good"] for row in rows) / asked / len(rows),
+        "full_answers": sum(row["good"] == asked for row in rows) / len(rows),
+        **{name: sum(row[name] for row in rows) / max(1, returned) for name in ("faults", "mixtures")},
+    }
 
 
 def sampled(post: Post, seeds: list[str], radius: float) -> dict[str, float]:
@@ -128,8 +145,13 @@ def sampled(post: Post, seeds: list[str], radius: float) -> dict[str, float]:
     read = _rows(post, "/embedding", "embeddings", [text for _, text in flat])
     pairs = [(Chem.MolFromSmiles(seed), Chem.MolFromSmiles(text)) for seed, text in flat]
     near = [molecules.similar(a, b) for a, b in pairs if b is not None]
-    return {"scaled_radius": radius, "seeds": len(seeds), **_shares(rows, EACH), "read": sum(row is not None for row in read) / len(read),
-            "similarity_median": statistics.median(near)}
+    return {
+        "scaled_radius": radius,
+        "seeds": len(seeds),
+        **_shares(rows, EACH),
+        "read": sum(row is not None for row in read) / len(read),
+        "similarity_median": statistics.median(near),
+    }
 
 
 def scale(post: Post, seed: str, deviation: float, noise: int) -> dict[str, float]:
@@ -147,11 +169,19 @@ def interpolated(post: Post, pairs: list[tuple[str, str]]) -> dict[str, float]:
     for first, last in pairs:
         a, b = latent_space.hidden(post, [first, last])
         points = [[(1 - t) * x + t * y for x, y in zip(a, b)] for t in (step / (STEPS - 1) for step in range(STEPS))]
-        found = [(step, Chem.MolFromSmiles(text)) for step, text in enumerate(latent_space.decode(post, points)) if molecules.canonical(text)]
+        found = [
+            (step, Chem.MolFromSmiles(text))
+            for step, text in enumerate(latent_space.decode(post, points))
+            if molecules.canonical(text)
+        ]
         ends = [[molecules.similar(m, Chem.MolFromSmiles(end)) for _, m in found] for end in (first, last)]
         steps = [step for step, _ in found]
         rows.append((len({Chem.MolToSmiles(m) for _, m in found}), *(spearman(steps, end) for end in ends)))
-    return {"pairs": len(pairs), "steps": STEPS, **dict(zip(("distinct", "to_first", "to_last"), map(statistics.fmean, zip(*rows))))}
+    return {
+        "pairs": len(pairs),
+        "steps": STEPS,
+        **dict(zip(("distinct", "to_first", "to_last"), map(statistics.fmean, zip(*rows)))),
+    }
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:
@@ -185,8 +215,11 @@ def embedding(post: Post, drugs: list[str]) -> dict[str, float]:
             apart = {molecules.canonical(s, False) for text in pair for s in text.split(".")}
             others = [u for u, (s, _) in zip(units, known) if molecules.canonical(s, False) not in apart]
             near.append(all(_dot(a, b) >= _dot(own, u) for own in (a, b) for u in others))
-    return {"drugs": len(known), "rank_correlation": spearman(cosines, [DataStructs.TanimotoSimilarity(prints[i], prints[j]) for i, j in pairs]),
-            "variants_nearest": sum(near) / len(VARIANTS)}
+    return {
+        "drugs": len(known),
+        "rank_correlation": spearman(cosines, [DataStructs.TanimotoSimilarity(prints[i], prints[j]) for i, j in pairs]),
+        "variants_nearest": sum(near) / len(VARIANTS),
+    }
 
 
 def _unit(vector: Sequence[float]) -> list[float]:

@@ -14,7 +14,11 @@ from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
 
 def spread(values: list[float]) -> dict[str, float]:
     """Mean, standard deviation and median."""
-    return {"mean": statistics.fmean(values), "deviation": statistics.pstdev(values), "median": statistics.median(values)}
+    return {
+        "mean": statistics.fmean(values),
+        "deviation": statistics.pstdev(values),
+        "median": statistics.median(values),
+    }
 
 
 def load(out: Path) -> dict:
@@ -49,42 +53,74 @@ def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
     found: dict[str, tuple[str, list[str]]] = {}
     if "qed" in results:
         task = results["qed"]
-        found["qed"] = (f"QED >= 0.9 at similarity 0.4 to 1 (qed_opt_{task['split']}, seed {task['seed']})", [
-            "| evaluations | starts | success | no result | s / start | largest disagreement with Python RDKit |", "| --- | --- | --- | --- | --- | --- |",
-            *(f"| {r['evaluations']:,} | {r['starts']} | {r['success']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
-              f"| {r['largest_disagreement']:.1e} |" for r in task["rows"])])
+        found["qed"] = (
+            f"QED >= 0.9 at similarity 0.4 to 1 (qed_opt_{task['split']}, seed {task['seed']})",
+            [
+                "| evaluations | starts | success | no result | s / start | largest disagreement with Python RDKit |",
+                "| --- | --- | --- | --- | --- | --- |",
+                *(
+                    f"| {r['evaluations']:,} | {r['starts']} | {r['success']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
+                    f"| {r['largest_disagreement']:.1e} |"
+                    for r in task["rows"]
+                ),
+            ],
+        )
     if "plogp" in results:
         task = results["plogp"]
-        found["plogp"] = (f"Gain in normalised penalised logP (plogp_opt_{task['split']}, seed {task['seed']})", [
-            "| similarity | evaluations | starts | mean ± sd | median | gain >= 2 | no result | s / start | largest disagreement |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-            *(f"| {r['similarity']} | {r['evaluations']:,} | {r['starts']} | {r['mean']:.2f} ± {r['deviation']:.2f} "
-              f"| {r['median']:.2f} | {r['gains_2']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
-              f"| {r['largest_disagreement']:.1e} |" for r in task["rows"])])
+        found["plogp"] = (
+            f"Gain in normalised penalised logP (plogp_opt_{task['split']}, seed {task['seed']})",
+            [
+                "| similarity | evaluations | starts | mean ± sd | median | gain >= 2 | no result | s / start | largest disagreement |",
+                "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+                *(
+                    f"| {r['similarity']} | {r['evaluations']:,} | {r['starts']} | {r['mean']:.2f} ± {r['deviation']:.2f} "
+                    f"| {r['median']:.2f} | {r['gains_2']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
+                    f"| {r['largest_disagreement']:.1e} |"
+                    for r in task["rows"]
+                ),
+            ],
+        )
     for row in results.get("space", {}).get("rows", []):
-        found["space"] = (f"The space, on {row['molecules']:,} molecules of zinc250k_valid", [
-            f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, valid {row['valid']:.2%}.", "",
-            "| radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |", *(f"| {r['radius']} | {shares(r)} |" for r in row["radii"]), "",
-            "As `/sampling` serves them, which draws again where a draw is no molecule, the seed or a repeat:", "",
-            "| scaled_radius | validity | uniqueness | non-identical |", "| --- | --- | --- | --- |",
-            *(f"| {r['scaled_radius']} | {shares(r)} |" for r in row["served"])])
+        found["space"] = (
+            f"The space, on {row['molecules']:,} molecules of zinc250k_valid",
+            [
+                f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, valid {row['valid']:.2%}.",
+                "",
+                "| radius | validity | uniqueness | non-identical |",
+                "| --- | --- | --- | --- |",
+                *(f"| {r['radius']} | {shares(r)} |" for r in row["radii"]),
+                "",
+                "As `/sampling` serves them, which draws again where a draw is no molecule, the seed or a repeat:",
+                "",
+                "| scaled_radius | validity | uniqueness | non-identical |",
+                "| --- | --- | --- | --- |",
+                *(f"| {r['scaled_radius']} | {shares(r)} |" for r in row["served"]),
+            ],
+        )
     for row in results.get("drugs", {}).get("rows", []):
         found |= {name: (DRUGS[name], table(rows)) for name, rows in row.items()}
     return found
 
 
 DRUGS = {
-    "round_trip": "Round trip through /hidden and /decode", "defaults": "/generate with nothing but smi",
-    "unguided": "/generate with the algorithm none, 30 particles", "sampled": "/sampling, ten molecules a seed",
-    "scale": "Points around imatinib, normal noise on its hidden state", "interpolated": "Points between two drugs",
-    "embedding": "/embedding: cosine beside Tanimoto similarity"}
+    "round_trip": "Round trip through /hidden and /decode",
+    "defaults": "/generate with nothing but smi",
+    "unguided": "/generate with the algorithm none, 30 particles",
+    "sampled": "/sampling, ten molecules a seed",
+    "scale": "Points around imatinib, normal noise on its hidden state",
+    "interpolated": "Points between two drugs",
+    "embedding": "/embedding: cosine beside Tanimoto similarity",
+}
 """Headings of the tables of scripts.eval.latent_drugs."""
 
 
 def table(rows: list[dict]) -> list[str]:
     """Rows of figures with the same names as one table, a column a name."""
     cells = [[f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
-    return ["| " + " | ".join(line) + " |" for line in ([name.replace("_", " ") for name in rows[0]], ["---"] * len(rows[0]), *cells)]
+    return [
+        "| " + " | ".join(line) + " |"
+        for line in ([name.replace("_", " ") for name in rows[0]], ["---"] * len(rows[0]), *cells)
+    ]
 
 
 def shares(row: dict[str, float]) -> str:
@@ -96,7 +132,11 @@ def scores(axes: pyplot.Axes, rows: list[dict]) -> None:
     """Best QED found, cumulated."""
     for row in rows:
         values = sorted(row["scores"])
-        axes.step(values, [(i + 1) / row["starts"] for i in range(len(values))], label=f"{row['evaluations']:,} evaluations: {row['success']:.1%}")
+        axes.step(
+            values,
+            [(i + 1) / row["starts"] for i in range(len(values))],
+            label=f"{row['evaluations']:,} evaluations: {row['success']:.1%}",
+        )
     axes.axvline(0.9, color="grey", lw=0.8)
     axes.set(xlabel="best QED found", ylabel="share of starts at or below")
     axes.legend()
@@ -105,7 +145,12 @@ def scores(axes: pyplot.Axes, rows: list[dict]) -> None:
 def gains(axes: pyplot.Axes, rows: list[dict]) -> None:
     """Gains in penalised logP."""
     for row in rows:
-        axes.hist(row["gains"], bins=30, alpha=0.6, label=f"similarity {row['similarity']}: mean {row['mean']:.2f}, median {row['median']:.2f}")
+        axes.hist(
+            row["gains"],
+            bins=30,
+            alpha=0.6,
+            label=f"similarity {row['similarity']}: mean {row['mean']:.2f}, median {row['median']:.2f}",
+        )
     axes.set(xlabel="gain in normalised penalised logP", ylabel="starts")
     axes.legend()
 
@@ -113,6 +158,11 @@ def gains(axes: pyplot.Axes, rows: list[dict]) -> None:
 def radii(axes: pyplot.Axes, rows: list[dict]) -> None:
     """Sampling quality by radius."""
     for name in ("validity", "uniqueness", "non_identical"):
-        axes.plot([r["radius"] for r in rows[0]["radii"]], [r[name] for r in rows[0]["radii"]], marker="o", label=name.replace("_", "-"))
+        axes.plot(
+            [r["radius"] for r in rows[0]["radii"]],
+            [r[name] for r in rows[0]["radii"]],
+            marker="o",
+            label=name.replace("_", "-"),
+        )
     axes.set(xlabel="radius", ylabel="share", ylim=(0, 1.02))
     axes.legend()

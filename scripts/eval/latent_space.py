@@ -59,21 +59,30 @@ def around(post: Post, smiles: list[str], states: list[list[float]], radius: flo
 def served(post: Post, smiles: list[str], scaled_radius: float, seed: int) -> dict[str, float]:
     """EACH molecules around each molecule as /sampling gives them: it draws again where a draw is none, or not new."""
     body = {"sequences": smiles, "num_molecules": EACH, "scaled_radius": scaled_radius, "seed": seed}
-    return {"scaled_radius": scaled_radius, **quality(smiles, [text for texts in post("/sampling", body)["generated"] for text in texts])}
+    return {
+        "scaled_radius": scaled_radius,
+        **quality(smiles, [text for texts in post("/sampling", body)["generated"] for text in texts]),
+    }
 
 
 def quality(smiles: list[str], texts: list[str]) -> dict[str, float]:
     """Validity, uniqueness and non-identical share of EACH texts around each molecule."""
     found, starts = [canonical(text) for text in texts], [canonical(s) for s in smiles for _ in range(EACH)]
     valid = [(m, s) for m, s in zip(found, starts, strict=True) if m is not None]
-    return {"validity": len(valid) / len(found), "uniqueness": len({m for m, _ in valid}) / max(1, len(valid)),
-            "non_identical": sum(m != s for m, s in valid) / max(1, len(valid))}
+    return {
+        "validity": len(valid) / len(found),
+        "uniqueness": len({m for m, _ in valid}) / max(1, len(valid)),
+        "non_identical": sum(m != s for m, s in valid) / max(1, len(valid)),
+    }
 
 
 def measure(post: Post, smiles: list[str], seed: int) -> dict:
     """All figures."""
     states = hidden(post, smiles)
     seeds = slice(0, SEEDS)
-    return {"molecules": len(smiles), **reconstruction(smiles, decode(post, states)),
-            "radii": [around(post, smiles[seeds], states[seeds], radius, seed) for radius in RADII],
-            "served": [served(post, smiles[seeds], radius, seed) for radius in SCALED_RADII]}
+    return {
+        "molecules": len(smiles),
+        **reconstruction(smiles, decode(post, states)),
+        "radii": [around(post, smiles[seeds], states[seeds], radius, seed) for radius in RADII],
+        "served": [served(post, smiles[seeds], radius, seed) for radius in SCALED_RADII],
+    }

@@ -61,11 +61,18 @@ SETTINGS = {
 """Settings of the shipped model, found with a few molecules and seeds other than those reported. GenMol's own masks have 17 or 18
 tokens in all fragment tasks."""
 
-COLUMNS = {"motif_extension": "motif_extension", "scaffold_decoration": "scaffold_decoration",
-           "superstructure": "superstructure_generation", "linker_one_step": "linker_design"}
+COLUMNS = {
+    "motif_extension": "motif_extension",
+    "scaffold_decoration": "scaffold_decoration",
+    "superstructure": "superstructure_generation",
+    "linker_one_step": "linker_design",
+}
 
-WAYS = {"drawn once": {"attempts": 1}, "as served": {"unique": True},
-        "drawn once of any quality": {"attempts": 1, "quality": False}}
+WAYS = {
+    "drawn once": {"attempts": 1},
+    "as served": {"unique": True},
+    "drawn once of any quality": {"attempts": 1, "quality": False},
+}
 """How each task is asked for."""
 
 FREE = ("de_novo", "documented_defaults")
@@ -74,16 +81,32 @@ FREE = ("de_novo", "documented_defaults")
 FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance", "draws")
 
 PUBLISHED = {
-    "de_novo": {"SAFE-GPT": (94.0, None, 100.0, 54.7, .879, None), "GenMol": (100.0, None, 99.7, 84.6, .818, None),
-                "GenMol V2": (100.0, None, 97.8, 89.7, .830, None), "SoftBD": (100.0, None, 99.4, 92.8, .851, None)},
-    "motif_extension": {"SAFE-GPT": (96.1, None, 66.8, 18.6, .56, None), "GenMol": (82.9, None, 77.5, 30.1, .617, .682),
-                        "GenMol V2": (99.4, None, 84.5, 49.0, .626, .659)},
-    "scaffold_decoration": {"SAFE-GPT": (97.7, None, 74.7, 10.0, .57, None), "GenMol": (96.6, None, 82.7, 31.8, .591, .651),
-                            "GenMol V2": (99.2, None, 90.5, 39.7, .571, .604)},
-    "superstructure": {"SAFE-GPT": (95.7, None, 83.0, 14.3, .57, None), "GenMol": (97.5, None, 83.6, 34.8, .599, .762),
-                       "GenMol V2": (99.7, None, 89.8, 39.0, .551, .769)},
-    "linker_one_step": {"SAFE-GPT, linker design": (76.6, None, 82.5, 21.7, .55, None), "GenMol": (16.7, None, 93.9, 4.3, .529, .573),
-                        "GenMol V2": (81.8, None, 87.1, 28.6, .566, .545)},
+    "de_novo": {
+        "SAFE-GPT": (94.0, None, 100.0, 54.7, 0.879, None),
+        "GenMol": (100.0, None, 99.7, 84.6, 0.818, None),
+        "GenMol V2": (100.0, None, 97.8, 89.7, 0.830, None),
+        "SoftBD": (100.0, None, 99.4, 92.8, 0.851, None),
+    },
+    "motif_extension": {
+        "SAFE-GPT": (96.1, None, 66.8, 18.6, 0.56, None),
+        "GenMol": (82.9, None, 77.5, 30.1, 0.617, 0.682),
+        "GenMol V2": (99.4, None, 84.5, 49.0, 0.626, 0.659),
+    },
+    "scaffold_decoration": {
+        "SAFE-GPT": (97.7, None, 74.7, 10.0, 0.57, None),
+        "GenMol": (96.6, None, 82.7, 31.8, 0.591, 0.651),
+        "GenMol V2": (99.2, None, 90.5, 39.7, 0.571, 0.604),
+    },
+    "superstructure": {
+        "SAFE-GPT": (95.7, None, 83.0, 14.3, 0.57, None),
+        "GenMol": (97.5, None, 83.6, 34.8, 0.599, 0.762),
+        "GenMol V2": (99.7, None, 89.8, 39.0, 0.551, 0.769),
+    },
+    "linker_one_step": {
+        "SAFE-GPT, linker design": (76.6, None, 82.5, 21.7, 0.55, None),
+        "GenMol": (16.7, None, 93.9, 4.3, 0.529, 0.573),
+        "GenMol V2": (81.8, None, 87.1, 28.6, 0.566, 0.545),
+    },
 }
 """Figures in the order of FIGURES, percent where they are shares. GenMol: arXiv 2501.06158; SoftBD: block diffusion, as cited
 there. The fragment rows are means over ten drugs."""
@@ -106,7 +129,9 @@ class API:
 
     def post(self, body: dict) -> dict:
         """The answer to one /generate request; a refusal of an overloaded service is tried again."""
-        request = urllib.request.Request(self.url + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            self.url + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         for attempt in range(10):
             try:
                 with urllib.request.urlopen(request, timeout=self.timeout) as answer:
@@ -120,8 +145,16 @@ class API:
 
     def generate(self, count: int, seed: int, settings: dict, smiles: str | None) -> tuple[list[dict], int]:
         """`count` molecules, in requests of a batch each, whose seeds follow from `seed`, and how many rows were drawn."""
-        bodies = [{"smiles": smiles, "num_molecules": min(self.batch, count - at), "seed": 1_000_000 * seed + at, "scores": True, **settings}
-                  for at in range(0, count, self.batch)]
+        bodies = [
+            {
+                "smiles": smiles,
+                "num_molecules": min(self.batch, count - at),
+                "seed": 1_000_000 * seed + at,
+                "scores": True,
+                **settings,
+            }
+            for at in range(0, count, self.batch)
+        ]
         with ThreadPoolExecutor(self.workers) as pool:
             answers = list(pool.map(self.post, bodies))
         return [m for answer in answers for m in answer["molecules"]], sum(answer["drawn"] for answer in answers)
@@ -140,7 +173,9 @@ def diversity(prints: list) -> float:
     return 1 - similar / (len(prints) * (len(prints) - 1) / 2)
 
 
-def figures(found: list[dict], drawn: int, requested: int, drug: str | None = None, fragments: str | None = None) -> dict[str, float | None]:
+def figures(
+    found: list[dict], drawn: int, requested: int, drug: str | None = None, fragments: str | None = None
+) -> dict[str, float | None]:
     """The figures of the module's comment, shares in percent. RuntimeError: a returned molecule is none, or has lost a fragment."""
     for pattern in kept(fragments):
         for m in found:
@@ -150,9 +185,14 @@ def figures(found: list[dict], drawn: int, requested: int, drug: str | None = No
     molecules = [Chem.MolFromSmiles(s) for s in distinct]
     prints = [MORGAN.GetFingerprint(m) for m in molecules]
     row: dict[str, float | None] = {
-        "validity": 100 * len(found) / requested, "strict": 100 * sum(m["scores"]["decoded_as_written"] for m in found) / requested,
-        "uniqueness": 100 * len(distinct) / max(1, len(found)), "quality": 100 * sum(map(good, molecules)) / requested,
-        "diversity": diversity(prints), "distance": None, "draws": drawn / requested}
+        "validity": 100 * len(found) / requested,
+        "strict": 100 * sum(m["scores"]["decoded_as_written"] for m in found) / requested,
+        "uniqueness": 100 * len(distinct) / max(1, len(found)),
+        "quality": 100 * sum(map(good, molecules)) / requested,
+        "diversity": diversity(prints),
+        "distance": None,
+        "draws": drawn / requested,
+    }
     if drug and prints:
         origin = MORGAN.GetFingerprint(Chem.MolFromSmiles(drug))
         row["distance"] = 1 - float(np.mean(DataStructs.BulkTanimotoSimilarity(origin, prints)))
@@ -175,7 +215,9 @@ def mean(rows: list[dict]) -> dict[str, float | None]:
     """Mean of each figure over the drugs; diversity and distance over those that gave molecules."""
     out: dict[str, float | None] = {}
     for name in FIGURES:
-        values = [r[name] for r in rows if r[name] is not None and (name not in ("diversity", "distance") or r["validity"])]
+        values = [
+            r[name] for r in rows if r[name] is not None and (name not in ("diversity", "distance") or r["validity"])
+        ]
         out[name] = statistics.fmean(values) if values else None
     return out
 
@@ -191,7 +233,9 @@ def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namesp
     rows = []
     for number, drug in enumerate(drugs):
         fragments = drug[COLUMNS[task]]
-        rows.append(figures(*api.generate(count, 100 * seed + number, settings, fragments), count, drug["smiles"], fragments))
+        rows.append(
+            figures(*api.generate(count, 100 * seed + number, settings, fragments), count, drug["smiles"], fragments)
+        )
     return mean(rows)
 
 
@@ -203,18 +247,29 @@ def zinc(data: Path, seed: int, count: int) -> dict[str, float | None]:
     return figures([{"smiles": s, "scores": {"decoded_as_written": True}} for s in sample], len(sample), len(sample))
 
 
-def table(results: dict[str, dict[str, list[dict]]], zinc250k: list[dict], settings: dict[str, dict], seeds: list[int]) -> str:
+def table(
+    results: dict[str, dict[str, list[dict]]], zinc250k: list[dict], settings: dict[str, dict], seeds: list[int]
+) -> str:
     """Markdown: for each task its settings, its figures with their deviations, and the published ones."""
     lines = []
     for task, ways in results.items():
         given = ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) or "nothing but how many molecules"
-        lines += ["", f"### {task.replace('_', ' ')}", "", f"{given}; seeds {', '.join(map(str, seeds))}",
-                  "", "| | " + " | ".join(FIGURES) + " |", "|---" * (len(FIGURES) + 1) + "|"]
+        lines += [
+            "",
+            f"### {task.replace('_', ' ')}",
+            "",
+            f"{given}; seeds {', '.join(map(str, seeds))}",
+            "",
+            "| | " + " | ".join(FIGURES) + " |",
+            "|---" * (len(FIGURES) + 1) + "|",
+        ]
         lines += [line(f"**Retort, {way}**", rows) for way, rows in ways.items()]
         if task == "de_novo":
             lines.append(line("ZINC250k's own molecules", zinc250k))
-        lines += [f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |"
-                  for name, values in PUBLISHED.get(task, {}).items()]
+        lines += [
+            f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |"
+            for name, values in PUBLISHED.get(task, {}).items()
+        ]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -239,14 +294,20 @@ def changed(changes: list[str]) -> dict[str, dict]:
         place, _, value = change.partition("=")
         task, _, name = place.partition(".")
         if task not in settings or name not in (*settings[task], "step_size"):
-            raise SystemExit(f"--set {change}: the tasks are {', '.join(SETTINGS)}, the settings {', '.join(SETTINGS['de_novo'])} and step_size")
+            raise SystemExit(
+                f"--set {change}: the tasks are {', '.join(SETTINGS)}, the settings {', '.join(SETTINGS['de_novo'])} and step_size"
+            )
         settings[task][name] = type(settings[task].get(name, 1))(float(value))
     return settings
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m scripts.eval.masked", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="folder of the data; RETORT_DATA")
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.eval.masked", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RETORT_DATA"), help="folder of the data; RETORT_DATA"
+    )
     parser.add_argument("--url", default="http://127.0.0.1:8002", help="base address of the API")
     parser.add_argument("--tasks", default=",".join(SETTINGS), help="tasks, separated by commas")
     parser.add_argument("--seeds", default="1,2,3")
@@ -262,8 +323,14 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
     options = parser.parse_args(given)
     if options.data is None or not Path(options.data).is_dir():
-        parser.error("--data, or RETORT_DATA, must name the folder with genmol_fragments_dev.csv and zinc250k_train.smi.gz")
-    options.data, options.tasks, options.seeds = Path(options.data), options.tasks.split(","), [int(s) for s in options.seeds.split(",")]
+        parser.error(
+            "--data, or RETORT_DATA, must name the folder with genmol_fragments_dev.csv and zinc250k_train.smi.gz"
+        )
+    options.data, options.tasks, options.seeds = (
+        Path(options.data),
+        options.tasks.split(","),
+        [int(s) for s in options.seeds.split(",")],
+    )
     options.ways = options.ways.split(",")
     if unknown := {*options.tasks, *options.ways} - {*SETTINGS, *WAYS}:
         parser.error(f"no such task or way: {', '.join(unknown)}")
@@ -276,9 +343,18 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
 
 def differing_options(options: argparse.Namespace) -> list[str]:
     """The options that make this evaluation smaller than the page's, or another."""
-    return [flag for flag, differs in (
-        ("--limit", options.limit is not None), ("--tasks", set(options.tasks) != set(SETTINGS)), ("--ways", set(options.ways) != set(WAYS)),
-        ("--set", bool(options.set)), ("--count", options.count < 1000), ("--seeds", len(options.seeds) < 3)) if differs]
+    return [
+        flag
+        for flag, differs in (
+            ("--limit", options.limit is not None),
+            ("--tasks", set(options.tasks) != set(SETTINGS)),
+            ("--ways", set(options.ways) != set(WAYS)),
+            ("--set", bool(options.set)),
+            ("--count", options.count < 1000),
+            ("--seeds", len(options.seeds) < 3),
+        )
+        if differs
+    ]
 
 
 def main(given: list[str] | None = None) -> None:
@@ -287,19 +363,37 @@ def main(given: list[str] | None = None) -> None:
     api = API(options.url, options.timeout, options.batch, options.workers)
     results: dict[str, dict[str, list[dict]]] = {}
     options.out.mkdir(parents=True, exist_ok=True)
-    own = [zinc(options.data, seed, options.limit or options.count) for seed in options.seeds] if "de_novo" in options.tasks else []
+    own = (
+        [zinc(options.data, seed, options.limit or options.count) for seed in options.seeds]
+        if "de_novo" in options.tasks
+        else []
+    )
     for task, way, seed in itertools.product(options.tasks, options.ways, options.seeds):
         began = time.monotonic()
         row = run(api, task, seed, settings[task] | WAYS[way], options)
         results.setdefault(task, {}).setdefault(way, []).append({**row, "seconds": time.monotonic() - began})
         figures = ", ".join(f"{k} {v:.3f}" for k, v in results[task][way][-1].items() if v is not None)
         print(f"{task}, {way}, seed {seed}: {figures}", file=sys.stderr, flush=True)
-        (options.out / "masked.json").write_text(json.dumps(
-            {"settings": settings, "seeds": options.seeds, "limit": options.limit, "results": results, "zinc250k": own}, indent=1))
+        (options.out / "masked.json").write_text(
+            json.dumps(
+                {
+                    "settings": settings,
+                    "seeds": options.seeds,
+                    "limit": options.limit,
+                    "results": results,
+                    "zinc250k": own,
+                },
+                indent=1,
+            )
+        )
     text = table(results, own, settings, options.seeds)
     (options.out / "masked.md").write_text(text)
     if options.write:
-        sections.write(options.page, SECTION, f"`{api.model()}`, {datetime.now(UTC):%Y-%m-%d}, de novo {options.count:,} molecules a seed:\n\n{text}")
+        sections.write(
+            options.page,
+            SECTION,
+            f"`{api.model()}`, {datetime.now(UTC):%Y-%m-%d}, de novo {options.count:,} molecules a seed:\n\n{text}",
+        )
     print(text)
 
 

@@ -20,7 +20,12 @@ from rdkit import Chem
 from scripts.train.masked import safe
 
 ASKED = (5, 8, 10, 15, 20, 30, 40, 50, 60)
-FRAGMENTS = {"alone": "", "beside benzene": "[*]c1ccccc1", "beside a piperazine": "[*]N1CCN(C)CC1", "between two": "[*]c1ccncc1.[*]C(=O)NC1CC1"}
+FRAGMENTS = {
+    "alone": "",
+    "beside benzene": "[*]c1ccccc1",
+    "beside a piperazine": "[*]N1CCN(C)CC1",
+    "between two": "[*]c1ccncc1.[*]C(=O)NC1CC1",
+}
 
 BOND = "[13CH3]"
 """A methyl that stands for the number of a bond to a given fragment."""
@@ -43,13 +48,17 @@ def _numbered(piece: str) -> str:
     return Chem.MolToSmiles(molecule, canonical=False) + "*" * (piece.count("*") + len(bonds))
 
 
-def places(molecule: Chem.Mol, fragments: list[str], taken: frozenset[int] = frozenset()) -> list[frozenset[int]] | None:
+def places(
+    molecule: Chem.Mol, fragments: list[str], taken: frozenset[int] = frozenset()
+) -> list[frozenset[int]] | None:
     """The atoms of each given fragment in a molecule: disjoint, and bonded to the rest by as many bonds as it has open positions."""
     if not fragments:
         return []
     query = Chem.MolFromSmiles(fragments[0].replace("[*]", ""))
     for match in map(frozenset, molecule.GetSubstructMatches(query, uniquify=True, maxMatches=1000)):
-        out = [bond for bond in molecule.GetBonds() if (bond.GetBeginAtomIdx() in match) != (bond.GetEndAtomIdx() in match)]
+        out = [
+            bond for bond in molecule.GetBonds() if (bond.GetBeginAtomIdx() in match) != (bond.GetEndAtomIdx() in match)
+        ]
         if not match & taken and len(out) == fragments[0].count("[*]"):
             others = places(molecule, fragments[1:], taken | match)
             if others is not None:
@@ -81,7 +90,9 @@ def filled(url: str, fragments: str, masks: int, count: int, seed: int, quality:
     """The lengths of what was filled in, of the molecules in which that can be told."""
     template = ".".join(part for part in (fragments, f"[*{{{masks}-{masks}}}]") if part)
     body = {"smiles": template, "num_molecules": count, "seed": seed, "quality": quality}
-    request = urllib.request.Request(url.rstrip("/") + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    request = urllib.request.Request(
+        url.rstrip("/") + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request, timeout=600) as answer:
         molecules = json.load(answer)["molecules"]
     lengths = [added(m["smiles"], fragments) for m in molecules]
@@ -89,7 +100,11 @@ def filled(url: str, fragments: str, masks: int, count: int, seed: int, quality:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.eval.masked_lengths", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.eval.masked_lengths",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--url", default="http://127.0.0.1:8002", help="base address of the API")
     parser.add_argument("--count", type=int, default=100, help="molecules of a template")
     parser.add_argument("--seed", type=int, default=1)
@@ -101,7 +116,11 @@ def main() -> None:
         cells = []
         for fragments in FRAGMENTS.values():
             lengths = filled(options.url, fragments, masks, options.count, options.seed, not options.plain)
-            cells.append(f"{statistics.fmean(lengths):.1f} ± {statistics.pstdev(lengths):.1f} ({len(lengths)})" if lengths else "none")
+            cells.append(
+                f"{statistics.fmean(lengths):.1f} ± {statistics.pstdev(lengths):.1f} ({len(lengths)})"
+                if lengths
+                else "none"
+            )
         print(f"| {masks} | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -30,9 +30,11 @@ def qed(molecule: Chem.Mol) -> float:
 def penalized_logp(molecule: Chem.Mol) -> float:
     """logP - SA - ring, each standardised on ZINC250k as published with GCPN; ring = atoms of the largest ring above 6."""
     ring = max((len(r) for r in molecule.GetRingInfo().AtomRings()), default=0)
-    return ((Crippen.MolLogP(molecule) - 2.4570953396190123) / 1.434324401111988
-            + (3.0525811293166134 - sascorer.calculateScore(molecule)) / 0.8335207024513095
-            + (0.0485696876403053 - max(0, ring - 6)) / 0.2860212110245455)
+    return (
+        (Crippen.MolLogP(molecule) - 2.4570953396190123) / 1.434324401111988
+        + (3.0525811293166134 - sascorer.calculateScore(molecule)) / 0.8335207024513095
+        + (0.0485696876403053 - max(0, ring - 6)) / 0.2860212110245455
+    )
 
 
 def compared(start: str, found: list[dict], score: Callable[[Chem.Mol], float]) -> dict:
@@ -45,8 +47,14 @@ def compared(start: str, found: list[dict], score: Callable[[Chem.Mol], float]) 
     best = found[0]
     molecule = Chem.MolFromSmiles(best["smiles"])
     value, similarity = score(molecule), similar(molecule, origin)
-    return {**row, "found": True, "smiles": best["smiles"], "score": value, "similarity": similarity,
-            "disagreement": max(abs(value - best["score"]), abs(similarity - best["similarity"]))}
+    return {
+        **row,
+        "found": True,
+        "smiles": best["smiles"],
+        "score": value,
+        "similarity": similarity,
+        "disagreement": max(abs(value - best["score"]), abs(similarity - best["similarity"])),
+    }
 
 
 def similar(a: Chem.Mol, b: Chem.Mol) -> float:

@@ -32,7 +32,9 @@ def judged(item: tuple[str, bytes]) -> str:
     with tempfile.NamedTemporaryFile(suffix=".png") as image:
         image.write(file)
         image.flush()
-        found = subprocess.run(["osra", "-f", "can", image.name], capture_output=True, text=True, check=False).stdout.split()
+        found = subprocess.run(
+            ["osra", "-f", "can", image.name], capture_output=True, text=True, check=False
+        ).stdout.split()
     molecule = Chem.MolFromSmiles(".".join(found)) if found else None
     if molecule is None:
         return "unreadable"
@@ -40,7 +42,9 @@ def judged(item: tuple[str, bytes]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.eval.osra", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.eval.osra", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scanned", type=Path, required=True, help="folder of scanned drawings and their mol files")
     parser.add_argument("--drawings", type=Path, required=True, help="folder of what other programs drew")
     parser.add_argument("--programs", default=PROGRAMS, help="whose drawings, of " + ", ".join(drawing_sets.PROGRAMS))
@@ -54,7 +58,10 @@ def main(arguments: list[str] | None = None) -> None:
             parser.error(f"--write needs --programs {PROGRAMS} and at least --count {MIN_COUNT}")
         sections.check(given.page, SECTION)
     RDLogger.DisableLog("rdApp.*")
-    kinds = {f"{name}{drawing_sets.PLAIN}": drawing_sets.drawn_by(given.drawings / f"{name}-plain.jsonl", given.count)[1] for name in given.programs.split(",")}
+    kinds = {
+        f"{name}{drawing_sets.PLAIN}": drawing_sets.drawn_by(given.drawings / f"{name}-plain.jsonl", given.count)[1]
+        for name in given.programs.split(",")
+    }
     lines = ["| drawings | number | exact SMILES | no SMILES | wrong |", "| --- | --- | --- | --- | --- |"]
     for kind, pictures in (drawing_sets.scanned(given.scanned, given.count) | kinds).items():
         with ThreadPoolExecutor(given.threads) as pool:
@@ -65,7 +72,9 @@ def main(arguments: list[str] | None = None) -> None:
     if given.write:
         version = subprocess.run(["osra", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
         command = f"python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER --count {given.count} --write"
-        sections.write(given.page, SECTION, f"`{command}` (OSRA {version}), {datetime.now(UTC):%Y-%m-%d}:\n\n" + "\n".join(lines))
+        sections.write(
+            given.page, SECTION, f"`{command}` (OSRA {version}), {datetime.now(UTC):%Y-%m-%d}:\n\n" + "\n".join(lines)
+        )
 
 
 if __name__ == "__main__":

@@ -99,12 +99,16 @@ def write(file: Path, rows: Iterator[dict]) -> int:
     return len(lines)
 
 
-def write_collection(to: Path, name: str, passages: dict[str, str], queries: dict[str, str], judged: list[Judged]) -> None:
+def write_collection(
+    to: Path, name: str, passages: dict[str, str], queries: dict[str, str], judged: list[Judged]
+) -> None:
     right: dict[str, list[str]] = {}
     for query, passage in dict.fromkeys(judged):
         if passage in passages:
             right.setdefault(query, []).append(passage)
-    asked = [{"qid": q, "query": queries[q], "pos": found, "split": "test"} for q, found in right.items() if q in queries]
+    asked = [
+        {"qid": q, "query": queries[q], "pos": found, "split": "test"} for q, found in right.items() if q in queries
+    ]
     held = write(to / f"{name}.passages.jsonl.gz", ({"pid": p, "text": text} for p, text in passages.items()))
     write(to / f"{name}.queries.jsonl.gz", iter(asked))
     print(f"{name}: {len(asked)} queries, {held} passages, {sum(len(q['pos']) for q in asked)} judged right")
@@ -112,10 +116,17 @@ def write_collection(to: Path, name: str, passages: dict[str, str], queries: dic
 
 def write_lists(to: Path, name: str, splits: dict[str, dict[str, list[tuple[str, bool]]]]) -> None:
     """Those with one sentence that answers, or more, and one that does not."""
-    rows = [{"qid": f"{split}{place}", "query": question, "split": split,
-             "cands": [{"text": text, "score": RIGHT if right else WRONG} for text, right in sentences]}
-            for split, lists in splits.items() for place, (question, sentences) in enumerate(lists.items())
-            if len({right for _, right in sentences}) > 1]
+    rows = [
+        {
+            "qid": f"{split}{place}",
+            "query": question,
+            "split": split,
+            "cands": [{"text": text, "score": RIGHT if right else WRONG} for text, right in sentences],
+        }
+        for split, lists in splits.items()
+        for place, (question, sentences) in enumerate(lists.items())
+        if len({right for _, right in sentences}) > 1
+    ]
     write(to / lists_file(name), iter(rows))
     print(f"{name}: {len(rows)} lists, {sum(len(row['cands']) for row in rows)} sentences")
 

@@ -36,7 +36,9 @@ def short_pairs(file: Path = SHORT_PAIRS) -> list[tuple[str, Triple]]:
     return [(query, (right, near, other)) for query, right, near, other in rows]
 
 
-def whole(collection: corpora.Collection, embedding: models.Embedder, chance: random.Random, args: argparse.Namespace) -> list[tuple[str, Triple]]:
+def whole(
+    collection: corpora.Collection, embedding: models.Embedder, chance: random.Random, args: argparse.Namespace
+) -> list[tuple[str, Triple]]:
     """At most --queries queries of a set with whole passages."""
     queries = chance.sample(collection.queries, min(args.queries, len(collection.queries)))
     pids = retrieval.passages_of(collection, queries, args)
@@ -45,7 +47,11 @@ def whole(collection: corpora.Collection, embedding: models.Embedder, chance: ra
     asked = embedding.vectors([q.text for q in queries], "query")
     found = []
     for query, row in zip(queries, asked @ passages.T):
-        wrong = [pids[i] for i in np.argsort(-row, kind="stable") if pids[i] not in query.positives and not corpora.holds(texts[pids[i]], query.answer)]
+        wrong = [
+            pids[i]
+            for i in np.argsort(-row, kind="stable")
+            if pids[i] not in query.positives and not corpora.holds(texts[pids[i]], query.answer)
+        ]
         if len(wrong) > 1:
             found.append((query.text, (texts[min(query.positives)], texts[wrong[0]], texts[chance.choice(wrong[1:])])))
     return found
@@ -63,7 +69,9 @@ def sentences(collection: corpora.Collection, most: int, chance: random.Random) 
     return found
 
 
-def listed(lists: list[corpora.GradedList], embedding: models.Embedder, chance: random.Random, most: int) -> list[tuple[str, Triple]]:
+def listed(
+    lists: list[corpora.GradedList], embedding: models.Embedder, chance: random.Random, most: int
+) -> list[tuple[str, Triple]]:
     """At most `most` candidate lists: the nearest right one and the nearest wrong one of each, and one of another list."""
     found = []
     for number in chance.sample(range(len(lists)), min(most, len(lists))):
@@ -89,7 +97,9 @@ def table(rows: dict[str, list[float]]) -> str:
     """The figures in Markdown."""
     lines = ["| set | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
     for name, (queries, right, near, other, best, there) in rows.items():
-        lines.append(f"| {name} | {queries} | {right:.0f} % | {near:.0f} % | {other:.0f} % | {best:+.1f} | {there:.0f} % |")
+        lines.append(
+            f"| {name} | {queries} | {right:.0f} % | {near:.0f} % | {other:.0f} % | {best:+.1f} | {there:.0f} % |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -102,7 +112,9 @@ def main() -> None:
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     parser.add_argument("--sets", nargs="*", default=[*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS])
     parser.add_argument("--queries", type=int, default=40, help="most queries a set")
-    parser.add_argument("--distractors", type=int, default=300, help="passages beside the right ones, among which the near ones are")
+    parser.add_argument(
+        "--distractors", type=int, default=300, help="passages beside the right ones, among which the near ones are"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="of a local source")
     args = parser.parse_args()

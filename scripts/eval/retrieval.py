@@ -30,13 +30,19 @@ from scripts.train.embedding import corpora
 SETS = (*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS)
 GRADED = "mediqa_graded"
 SECTION = "eval-retrieval"
-MINILM, EMBEDDING, RANKER = "sentence-transformers/all-MiniLM-L6-v2", "retort/minilm-embedqa-v2", "retort/rankqa-minilm-v2"
+MINILM, EMBEDDING, RANKER = (
+    "sentence-transformers/all-MiniLM-L6-v2",
+    "retort/minilm-embedqa-v2",
+    "retort/rankqa-minilm-v2",
+)
 
 
 def ndcg(gains: list[float], best: list[float], depth: int = 10) -> float:
     """Normalised discounted cumulative gain: gains in the order found, best = all gains there are."""
+
     def total(row):
         return sum(g / math.log2(place + 2) for place, g in enumerate(row[:depth]))
+
     ideal = total(sorted(best, reverse=True))
     return total(gains) / ideal if ideal else 0.0
 
@@ -59,8 +65,11 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
 
     passages, queries = embedding.vectors(texts, "passage"), embedding.vectors(asked, "query")
     scores = queries @ passages.T
-    values = {"embedding": measure(scores), "wrong_mode": measure(embedding.vectors(asked, "passage") @ passages.T),
-              "short": measure(cut(queries, args.short) @ cut(passages, args.short).T)}
+    values = {
+        "embedding": measure(scores),
+        "wrong_mode": measure(embedding.vectors(asked, "passage") @ passages.T),
+        "short": measure(cut(queries, args.short) @ cut(passages, args.short).T),
+    }
     if baseline:
         values["baseline"] = measure(baseline.vectors(asked, "query") @ baseline.vectors(texts, "passage").T)
     if ranker:
@@ -92,8 +101,11 @@ def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, arg
         return measure([passages[a:b] @ q for q, a, b in zip(queries, starts, starts[1:])])
 
     passages, queries = embedding.vectors(texts, "passage"), embedding.vectors(asked, "query")
-    values = {"embedding": by(queries, passages), "short": by(cut(queries, args.short), cut(passages, args.short)),
-              "wrong_mode": by(embedding.vectors(asked, "passage"), passages)}
+    values = {
+        "embedding": by(queries, passages),
+        "short": by(cut(queries, args.short), cut(passages, args.short)),
+        "wrong_mode": by(embedding.vectors(asked, "passage"), passages),
+    }
     if baseline:
         values["baseline"] = by(baseline.vectors(asked, "query"), baseline.vectors(texts, "passage"))
     if ranker:
@@ -134,17 +146,33 @@ def reranked(scores: np.ndarray, asked: list[str], texts: list[str], ranker, top
 
 
 GAINS = ("over_baseline", "gain")
-COLUMNS = {"baseline": "plain MiniLM", "embedding": "embedding", "over_baseline": "gain over MiniLM", "wrong_mode": "query in passage mode",
-           "short": "{short} numbers", "kept": "{short} keep", "ranked_queries": "queries ranked", "before": "before", "ranked": "after",
-           "gain": "gain of ranking"}
+COLUMNS = {
+    "baseline": "plain MiniLM",
+    "embedding": "embedding",
+    "over_baseline": "gain over MiniLM",
+    "wrong_mode": "query in passage mode",
+    "short": "{short} numbers",
+    "kept": "{short} keep",
+    "ranked_queries": "queries ranked",
+    "before": "before",
+    "ranked": "after",
+    "gain": "gain of ranking",
+}
 
 
 def table(figures: dict[str, dict[str, float]], short: int) -> str:
     """The figures in Markdown, in points (nDCG@10 times 100); short: how many numbers the short vectors have."""
     names = [k for k in COLUMNS if any(k in r for r in figures.values())]
-    mean = {k: float(np.mean([r[k] for r in figures.values()])) for k in names if k != "ranked_queries" and all(k in r for r in figures.values())}
+    mean = {
+        k: float(np.mean([r[k] for r in figures.values()]))
+        for k in names
+        if k != "ranked_queries" and all(k in r for r in figures.values())
+    }
     mean |= {"kept": mean["short"] / mean["embedding"]}
-    lines = ["| set | queries | passages | " + " | ".join(COLUMNS[k].format(short=short) for k in names) + " |", "|---|---:|---:|" + "---:|" * len(names)]
+    lines = [
+        "| set | queries | passages | " + " | ".join(COLUMNS[k].format(short=short) for k in names) + " |",
+        "|---|---:|---:|" + "---:|" * len(names),
+    ]
     for name, row in {**figures, "mean": mean}.items():
         cells = [cell(k, row) for k in names]
         lines.append(f"| {name} | {row.get('queries', '')} | {row.get('passages', '')} | " + " | ".join(cells) + " |")
@@ -170,8 +198,10 @@ def measured(file: Path, settings: dict[str, str]) -> dict[str, dict[str, float]
 
 def report(figures: dict[str, dict[str, float]], args: argparse.Namespace) -> str:
     """The table and how it was measured."""
+
     def count(n, all_of):
         return "all" if n == all_of else f"at most {n}"
+
     return f"""# How well the retrieval models find
 
 nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its queries, over the
@@ -191,8 +221,15 @@ queries a set, the embedding's order and that of the ranker over the embedding's
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("RETORT_DATA", ".")) / "retrieval", help="folder with the retrieval sets")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="the gateway's main address, for sources that are not given")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(os.environ.get("RETORT_DATA", ".")) / "retrieval",
+        help="folder with the retrieval sets",
+    )
+    parser.add_argument(
+        "--url", default="http://127.0.0.1:8000", help="the gateway's main address, for sources that are not given"
+    )
     parser.add_argument("--baseline", help="source of the plain embedding to compare with (none: without)")
     parser.add_argument("--embedding", help="source of the embedding")
     parser.add_argument("--ranker", help="source of the ranker (none: without)")
@@ -218,7 +255,9 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = arguments()
-    baseline = None if args.baseline == "none" else models.embedder(args.baseline, args.weights, args.threads, modes=False)
+    baseline = (
+        None if args.baseline == "none" else models.embedder(args.baseline, args.weights, args.threads, modes=False)
+    )
     embedding = models.embedder(args.embedding, args.weights, args.threads)
     ranker = None if args.ranker == "none" else models.scorer(args.ranker, args.weights, args.threads, args.pair_tokens)
     sections.check(args.out.with_suffix(".md"), SECTION)
@@ -231,9 +270,13 @@ def main() -> None:
         begun = time.monotonic()
         if name == GRADED:
             # The file calls what is not for development "train"; nothing of it is trained on.
-            figures[name] = graded_set(corpora.graded(args.data, "dev" if args.split == "dev" else "train"), baseline, embedding, ranker, args)
+            figures[name] = graded_set(
+                corpora.graded(args.data, "dev" if args.split == "dev" else "train"), baseline, embedding, ranker, args
+            )
         elif (args.data / corpora.lists_file(name)).exists():
-            figures[name] = graded_set(corpora.graded(args.data, args.split, corpora.lists_file(name)), baseline, embedding, ranker, args)
+            figures[name] = graded_set(
+                corpora.graded(args.data, args.split, corpora.lists_file(name)), baseline, embedding, ranker, args
+            )
         else:
             collection = corpora.load(args.data, name, args.split)
             if not collection.queries:
@@ -241,7 +284,9 @@ def main() -> None:
             figures[name] = retrieval_set(collection, baseline, embedding, ranker, args)
         told = "  ".join(f"{k} {v:.4g}" for k, v in figures[name].items())
         print(f"{name}: {told}  ({time.monotonic() - begun:.0f} s)", flush=True)
-        args.out.with_suffix(".json").write_text(json.dumps({"settings": settings, "figures": figures}, indent=1) + "\n")
+        args.out.with_suffix(".json").write_text(
+            json.dumps({"settings": settings, "figures": figures}, indent=1) + "\n"
+        )
         sections.write(args.out.with_suffix(".md"), SECTION, report(figures, args))
     print(table(figures, args.short))
 

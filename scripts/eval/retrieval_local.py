@@ -40,7 +40,14 @@ class LocalScorer:
         rows = []
         for query, passages in asked:
             first, *rest = vectors.token_ids(self.tokenizer, [query, *passages], self.longest)
-            rows += [pairs.paired(first[: self.longest // 2 - 1] + first[-1:] if len(first) > self.longest // 2 else first, r, self.longest) for r in rest]
+            rows += [
+                pairs.paired(
+                    first[: self.longest // 2 - 1] + first[-1:] if len(first) > self.longest // 2 else first,
+                    r,
+                    self.longest,
+                )
+                for r in rest
+            ]
         found = pairs.logits_of(self.score, rows, RUN_TOKENS)
         return np.split(found, np.cumsum([len(p) for _, p in asked])[:-1])
 
@@ -70,7 +77,9 @@ def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
         folder, alpha = rest.split("@")
         model = export.two_mode(weights, Path(folder), float(alpha)).to(device)
         prefixes = {"query": QUERY_PREFIX, "passage": PASSAGE_PREFIX}
-        return LocalEmbedder(vectors.module_embed(model, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256)
+        return LocalEmbedder(
+            vectors.module_embed(model, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256
+        )
     told, run = parameters(Path(rest)), session(Path(rest), threads)
     prefixes = {m: told.get(f"{m}_prefix", "") for m in ("query", "passage")}
 
@@ -78,7 +87,9 @@ def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
         feed = dict(zip(export.INPUTS, (ids.numpy(), mask.numpy(), np.zeros_like(ids.numpy()))))
         return torch.from_numpy(run.run(None, feed)[0])
 
-    return LocalEmbedder(embed, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), prefixes, int(told["max_model_len"]))
+    return LocalEmbedder(
+        embed, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), prefixes, int(told["max_model_len"])
+    )
 
 
 def scorer(source: str, weights: Path | None, threads: int, longest: int) -> LocalScorer:
@@ -100,4 +111,6 @@ def scorer(source: str, weights: Path | None, threads: int, longest: int) -> Loc
     def by_onnx(*rows):
         return run.run(None, dict(zip(export.INPUTS, (r.numpy() for r in rows))))[0]
 
-    return LocalScorer(by_onnx, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), min(longest, int(told["max_model_len"])))
+    return LocalScorer(
+        by_onnx, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), min(longest, int(told["max_model_len"]))
+    )

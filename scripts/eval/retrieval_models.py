@@ -58,7 +58,12 @@ class HttpScorer:
         return [self.one(query, passages) for query, passages in asked]
 
     def one(self, query: str, passages: Sequence[str]) -> np.ndarray:
-        body = {"model": self.model, "query": {"text": query}, "passages": [{"text": p} for p in passages], "truncate": "END"}
+        body = {
+            "model": self.model,
+            "query": {"text": query},
+            "passages": [{"text": p} for p in passages],
+            "truncate": "END",
+        }
         found = np.empty(len(passages), np.float32)
         for entry in post(self.url, body)["rankings"]:
             found[entry["index"]] = entry["logit"]

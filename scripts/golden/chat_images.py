@@ -63,7 +63,10 @@ def taken() -> dict[str, bytes]:
         "lossy.webp": encoded(picture("RGB"), format="WEBP", quality=95),
         "lossless.webp": encoded(picture("RGB"), format="WEBP", lossless=True),
         "lossless-alpha.webp": encoded(picture("RGBA"), format="WEBP", lossless=True, exact=True),
-        **{f"turned-{n}.jpg": encoded(picture("RGB"), format="JPEG", quality=95, subsampling=0, exif=turned(n)) for n in range(2, 9)},
+        **{
+            f"turned-{n}.jpg": encoded(picture("RGB"), format="JPEG", quality=95, subsampling=0, exif=turned(n))
+            for n in range(2, 9)
+        },
     }
 
 

@@ -39,7 +39,8 @@ class Frozen(datetime.datetime):
 def render(source: str, messages: list[dict], generate: bool) -> dict[str, str]:
     try:
         prompts, _ = chat_template_utils.render_jinja_template(
-            conversations=[messages], chat_template=source, add_generation_prompt=generate, one=messages[:1], **TOKENS)
+            conversations=[messages], chat_template=source, add_generation_prompt=generate, one=messages[:1], **TOKENS
+        )
     except Exception as error:
         if type(error) is jinja2.exceptions.TemplateError:  # raise_exception
             return {"error": str(error)}
@@ -66,8 +67,13 @@ def main() -> None:
 
 
 def write(path: Path, entries: list[dict], **more) -> None:
-    made = {"made_by": "scripts/golden/chat_templates.py", "transformers": transformers.__version__,
-            "jinja2": jinja2.__version__, **more, "entries": entries}
+    made = {
+        "made_by": "scripts/golden/chat_templates.py",
+        "transformers": transformers.__version__,
+        "jinja2": jinja2.__version__,
+        **more,
+        "entries": entries,
+    }
     path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n")
     print(f"{path.name}: {len(entries)} entries")
 

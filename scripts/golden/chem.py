@@ -8,6 +8,7 @@ Input: one SMILES per line (first column), '#' starts a comment, .gz is understo
 object per line. A molecule RDKit refuses has "error": its kind, and "atom" where RDKit names one.
 Needs python3-rdkit and rdkit-data (Debian 12). "tanimoto" compares with the molecule before.
 """
+
 import argparse
 import gzip
 import json

@@ -11,6 +11,7 @@ is a list of [score, id, id, ...]. The packed form is a zlib stream of
     n x u8, n x u8                    low and high byte of each id's index into the scores
 Nothing is rounded: the script reads its own output back and compares.
 """
+
 import gzip
 import os
 import pickle
@@ -66,7 +67,7 @@ def unpack(data):
                 break
         last += value
         ids.append(last)
-    low, high = raw[at:at + n], raw[at + n:at + 2 * n]
+    low, high = raw[at : at + n], raw[at + n : at + 2 * n]
     return {i: distinct[lo | hi << 8] for i, lo, hi in zip(ids, low, high)}
 
 

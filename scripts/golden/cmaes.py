@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Default strategy parameters of PyPI cma, as the oracle for retort/orchestrator/cmaes.
 
-    pip install numpy cma==4.5.0
-    python scripts/golden/cmaes.py > orchestrator/cmaes/testdata/parameters.json
+pip install numpy cma==4.5.0
+python scripts/golden/cmaes.py > orchestrator/cmaes/testdata/parameters.json
 """
+
 import json
 import warnings
 
 import cma
 
-CASES = [(n, population, separable) for separable in (False, True)
-         for n, population in ((2, 6), (10, 0), (10, 100), (40, 0), (40, 400), (512, 0), (512, 50))]
+CASES = [
+    (n, population, separable)
+    for separable in (False, True)
+    for n, population in ((2, 6), (10, 0), (10, 100), (40, 0), (40, 400), (512, 0), (512, 50))
+]
 
 
 def parameters(n, population, separable):
@@ -22,8 +26,13 @@ def parameters(n, population, separable):
     csa = cma.sigma_adaptation.CMAAdaptSigmaCSA()
     csa.initialize(es)
     return {
-        "n": n, "lambda": es.popsize, "separable": separable, "weights": list(es.sp.weights),
-        "mueff": es.sp.weights.mueff, "cs": csa.cs, "damps": csa.damps,
+        "n": n,
+        "lambda": es.popsize,
+        "separable": separable,
+        "weights": list(es.sp.weights),
+        "mueff": es.sp.weights.mueff,
+        "cs": csa.cs,
+        "damps": csa.damps,
         "cc": es.sp.cc_sep if separable else es.sp.cc,
         "c1": es.sp.c1_sep if separable else full["c1"],
         "cmu": es.sp.cmu_sep if separable else full["cmu"],
@@ -33,5 +42,13 @@ def parameters(n, population, separable):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print(json.dumps({"command": "python scripts/golden/cmaes.py", "cma": cma.__version__.split()[0],
-                      "cases": [parameters(*case) for case in CASES]}, indent=1))
+    print(
+        json.dumps(
+            {
+                "command": "python scripts/golden/cmaes.py",
+                "cma": cma.__version__.split()[0],
+                "cases": [parameters(*case) for case in CASES],
+            },
+            indent=1,
+        )
+    )

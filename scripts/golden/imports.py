@@ -35,7 +35,10 @@ def encoder(folder: Path, api: str):
 
 
 def inputs(encoded, segments: int) -> dict[str, torch.Tensor]:
-    found = {"input_ids": torch.tensor([encoded.ids]), "attention_mask": torch.ones(1, len(encoded.ids), dtype=torch.int64)}
+    found = {
+        "input_ids": torch.tensor([encoded.ids]),
+        "attention_mask": torch.ones(1, len(encoded.ids), dtype=torch.int64),
+    }
     return found | ({"token_type_ids": torch.tensor([encoded.type_ids])} if segments > 1 else {})
 
 
@@ -57,12 +60,21 @@ def logits(folder: Path, family: str) -> list[float]:
     answers = []
     for text in folders.TEXTS:
         with torch.no_grad():
-            answers.append(round(float(model(**inputs(tokenizer.encode(folders.QUERY, text), folders.FAMILIES[family][3])).logits[0, 0]), 7))
+            answers.append(
+                round(
+                    float(
+                        model(**inputs(tokenizer.encode(folders.QUERY, text), folders.FAMILIES[family][3])).logits[0, 0]
+                    ),
+                    7,
+                )
+            )
     return answers
 
 
 def main() -> None:
-    golden = {"made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, torch {torch.__version__}, fp32"}
+    golden = {
+        "made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, torch {torch.__version__}, fp32"
+    }
     with tempfile.TemporaryDirectory() as temporary:
         for family in folders.FAMILIES:
             prompts = folders.RECIPES[family]["prompts"]
@@ -70,7 +82,8 @@ def main() -> None:
             modes = ["query", "passage"] if any(prompts.values()) else [""]
             golden[family] = {
                 "vectors": {mode: vectors(folder, family, prompts.get(mode, "")) for mode in modes},
-                "logits": logits(folders.make(Path(temporary, family, "ranking"), family, "ranking"), family)}
+                "logits": logits(folders.make(Path(temporary, family, "ranking"), family, "ranking"), family),
+            }
     Path(sys.argv[1]).write_text(json.dumps(golden) + "\n")
 
 

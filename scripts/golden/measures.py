@@ -6,6 +6,7 @@
 The first line names the measures, as [kind, what it is about]; each other one is a molecule with its values in that order, null where
 RDKit gives none. Molecules that RDKit refuses are left out. Needs python3-rdkit (Debian 12).
 """
+
 import json
 import sys
 
@@ -18,7 +19,14 @@ REFERENCES = [
     "CC(C)(C(=O)O)c1ccc(cc1)C(O)CCCN2CCC(CC2)C(O)(c3ccccc3)c4ccccc4",  # fexofenadine
     "CC(=O)Oc1ccccc1C(=O)O",  # aspirin
 ]
-PATTERNS = ["[#7]-c1n[c;h1]nc2[c;h1]c(-[#8])[c;h0][c;h1]c12", "CS([#6])(=O)=O", "[CX3](=O)[OX2H1]", "c1ccccc1", "[#7;R]~[#6]=O", "[NX3;H2,H1;!$(NC=O)]"]
+PATTERNS = [
+    "[#7]-c1n[c;h1]nc2[c;h1]c(-[#8])[c;h0][c;h1]c12",
+    "CS([#6])(=O)=O",
+    "[CX3](=O)[OX2H1]",
+    "c1ccccc1",
+    "[#7;R]~[#6]=O",
+    "[NX3;H2,H1;!$(NC=O)]",
+]
 ELEMENTS = ["C", "H", "F", "N", "Cl"]
 
 
@@ -65,7 +73,11 @@ def measures():
         pattern = Chem.MolFromSmarts(smarts)
         yield "Contains", smarts, lambda mol, own, p=pattern: float(mol.HasSubstructMatch(p))
     for symbol in ELEMENTS:
-        yield "ElementCount", symbol, lambda mol, own, s=symbol: float(sum(a.GetSymbol() == s for a in Chem.AddHs(mol).GetAtoms()))
+        yield (
+            "ElementCount",
+            symbol,
+            lambda mol, own, s=symbol: float(sum(a.GetSymbol() == s for a in Chem.AddHs(mol).GetAtoms())),
+        )
     for kind, function in COUNTS.items():
         yield kind, "", lambda mol, own, f=function: float(f(mol))
 
@@ -83,7 +95,9 @@ def main():
             if mol is None or mol.GetNumAtoms() == 0:
                 continue
             own = prints(mol)
-            out.write(json.dumps({"smiles": smiles, "values": [function(mol, own) for _, _, function in everything]}) + "\n")
+            out.write(
+                json.dumps({"smiles": smiles, "values": [function(mol, own) for _, _, function in everything]}) + "\n"
+            )
             count += 1
     print(f"{target}: {count} molecules, {len(everything)} measures")
 

@@ -24,7 +24,11 @@ def weighted(pairs, geometric=False):
     total = sum(weight for weight, _ in pairs)
     if not geometric:
         return sum(weight * value for weight, value in pairs) / total
-    return math.exp(sum(weight * math.log(value) for weight, value in pairs) / total) if min(v for _, v in pairs) > 0 else 0.0
+    return (
+        math.exp(sum(weight * math.log(value) for weight, value in pairs) / total)
+        if min(v for _, v in pairs) > 0
+        else 0.0
+    )
 
 
 def window(x, low, high, unit):
@@ -40,27 +44,78 @@ SIMILAR = oracles.similarity(ASPIRIN, "ECFP4")
 AP = oracles.similarity(ASPIRIN, "AP")
 
 OTHERS = {
-    "a sum with a window": (["QED", {"name": "MW", "max": 400}, {"name": "SA", "weight": -0.1, "min": 1, "max": 2}],
-                            lambda m: QED.qed(m) + window(Descriptors.MolWt(m), -math.inf, 400, 50) - 0.1 * window(sa(m), 1, 2, 1)),
-    "an arithmetic mean": ({"combine": "arithmetic_mean", "terms": [
-        {"name": "fraction_sp3", "weight": 2}, {"name": "donors", "modifier": {"type": "threshold", "threshold": 3}},
-        {"name": "acceptors", "modifier": {"type": "linear", "slope": -0.1, "intercept": 1}},
-        {"name": "rotatable_bonds", "modifier": {"type": "window", "min": 2, "max": 5, "unit": 2}},
-        {"name": "heavy_atoms", "modifier": {"type": "clipped", "upper": 10, "lower": 40, "low": 0.1, "high": 0.9}}]},
-        lambda m: weighted([(2, rdMolDescriptors.CalcFractionCSP3(m)), (1, min(rdMolDescriptors.CalcNumHBD(m), 3) / 3),
-                            (1, 1 - 0.1 * rdMolDescriptors.CalcNumHBA(m)),
-                            (1, window(rdMolDescriptors.CalcNumRotatableBonds(m), 2, 5, 2)),
-                            (1, min(max(0.1 + 0.8 * (40 - m.GetNumHeavyAtoms()) / 30, 0.1), 0.9))])),
-    "a group within a group": ({"combine": "geometric_mean", "terms": [
-        {"name": "similarity", "smiles": ASPIRIN, "weight": 0.5},
-        {"combine": "arithmetic_mean", "weight": 1.5, "modifier": {"type": "threshold", "threshold": 0.8}, "terms": [
-            {"name": "substructure", "smarts": "[CX3](=O)[OX2H1]"}, {"name": "substructure", "smarts": "c1ccccc1", "not": True},
-            {"name": "scaffold", "smiles": ASPIRIN, "weight": 3}, {"name": "scaffold", "smiles": ASPIRIN, "not": True}]}]},
-        lambda m: weighted([(0.5, SIMILAR(m)), (1.5, min(weighted([
-            (1, oracles.contains("[CX3](=O)[OX2H1]")(m)), (1, oracles.contains("c1ccccc1", False)(m)),
-            (3, float(scaffold(m) == CORE)), (1, float(scaffold(m) != CORE))]), 0.8) / 0.8)], geometric=True)),
-    "what is below 0 in a geometric mean": ({"combine": "geometric_mean", "terms": ["LogP", "QED"]},
-                                            lambda m: weighted([(1, Crippen.MolLogP(m)), (1, QED.qed(m))], geometric=True)),
+    "a sum with a window": (
+        ["QED", {"name": "MW", "max": 400}, {"name": "SA", "weight": -0.1, "min": 1, "max": 2}],
+        lambda m: QED.qed(m) + window(Descriptors.MolWt(m), -math.inf, 400, 50) - 0.1 * window(sa(m), 1, 2, 1),
+    ),
+    "an arithmetic mean": (
+        {
+            "combine": "arithmetic_mean",
+            "terms": [
+                {"name": "fraction_sp3", "weight": 2},
+                {"name": "donors", "modifier": {"type": "threshold", "threshold": 3}},
+                {"name": "acceptors", "modifier": {"type": "linear", "slope": -0.1, "intercept": 1}},
+                {"name": "rotatable_bonds", "modifier": {"type": "window", "min": 2, "max": 5, "unit": 2}},
+                {
+                    "name": "heavy_atoms",
+                    "modifier": {"type": "clipped", "upper": 10, "lower": 40, "low": 0.1, "high": 0.9},
+                },
+            ],
+        },
+        lambda m: weighted(
+            [
+                (2, rdMolDescriptors.CalcFractionCSP3(m)),
+                (1, min(rdMolDescriptors.CalcNumHBD(m), 3) / 3),
+                (1, 1 - 0.1 * rdMolDescriptors.CalcNumHBA(m)),
+                (1, window(rdMolDescriptors.CalcNumRotatableBonds(m), 2, 5, 2)),
+                (1, min(max(0.1 + 0.8 * (40 - m.GetNumHeavyAtoms()) / 30, 0.1), 0.9)),
+            ]
+        ),
+    ),
+    "a group within a group": (
+        {
+            "combine": "geometric_mean",
+            "terms": [
+                {"name": "similarity", "smiles": ASPIRIN, "weight": 0.5},
+                {
+                    "combine": "arithmetic_mean",
+                    "weight": 1.5,
+                    "modifier": {"type": "threshold", "threshold": 0.8},
+                    "terms": [
+                        {"name": "substructure", "smarts": "[CX3](=O)[OX2H1]"},
+                        {"name": "substructure", "smarts": "c1ccccc1", "not": True},
+                        {"name": "scaffold", "smiles": ASPIRIN, "weight": 3},
+                        {"name": "scaffold", "smiles": ASPIRIN, "not": True},
+                    ],
+                },
+            ],
+        },
+        lambda m: weighted(
+            [
+                (0.5, SIMILAR(m)),
+                (
+                    1.5,
+                    min(
+                        weighted(
+                            [
+                                (1, oracles.contains("[CX3](=O)[OX2H1]")(m)),
+                                (1, oracles.contains("c1ccccc1", False)(m)),
+                                (3, float(scaffold(m) == CORE)),
+                                (1, float(scaffold(m) != CORE)),
+                            ]
+                        ),
+                        0.8,
+                    )
+                    / 0.8,
+                ),
+            ],
+            geometric=True,
+        ),
+    ),
+    "what is below 0 in a geometric mean": (
+        {"combine": "geometric_mean", "terms": ["LogP", "QED"]},
+        lambda m: weighted([(1, Crippen.MolLogP(m)), (1, QED.qed(m))], geometric=True),
+    ),
     "atom pairs": ({"name": "similarity", "smiles": ASPIRIN, "fingerprint": "atom_pairs"}, AP),
 }
 
@@ -80,9 +135,20 @@ def main():
     source, target = sys.argv[1:]
     with open(source) as lines:
         texts = [line.split("\t")[0].strip() for line in lines]
-    own = [value for name, value in vars(oracles).items() if name.isupper() and isinstance(value, str) and Chem.MolFromSmiles(value)]
-    smiles = [t for t in own + texts[::3] if t and not t.startswith("#") and (m := Chem.MolFromSmiles(t)) and 5 < m.GetNumHeavyAtoms() < 60]
-    cases = [{"name": task, "objective": spec, "values": oracles.scores(task, smiles)} for task, spec in tasks.COMPOSED.items()]
+    own = [
+        value
+        for name, value in vars(oracles).items()
+        if name.isupper() and isinstance(value, str) and Chem.MolFromSmiles(value)
+    ]
+    smiles = [
+        t
+        for t in own + texts[::3]
+        if t and not t.startswith("#") and (m := Chem.MolFromSmiles(t)) and 5 < m.GetNumHeavyAtoms() < 60
+    ]
+    cases = [
+        {"name": task, "objective": spec, "values": oracles.scores(task, smiles)}
+        for task, spec in tasks.COMPOSED.items()
+    ]
     for name, (spec, value) in OTHERS.items():
         cases.append({"name": name, "objective": spec, "values": [value(Chem.MolFromSmiles(text)) for text in smiles]})
     with open(target, "w") as out:

@@ -6,6 +6,7 @@
 writes tokenizers/molecules/testdata/safe/vocab.txt and pieces.tsv (a piece, its ids), and chem/safe/testdata/ends.tsv (a
 molecule without stereo, its pieces from every end, sorted).
 """
+
 import gzip
 import random
 import sys

@@ -16,7 +16,11 @@ from scripts.train.latent.tokens import Vocabulary, read_molecules
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.golden.smiles_tokens", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.golden.smiles_tokens",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--molecules", type=int, default=400, help="validation molecules to write")
     given = parser.parse_args()

@@ -7,6 +7,7 @@
 The reference's "truncation" and "padding" are switched off: the Go package reads past them. FILE holds one text per line, or
 JSON lines with "text" or "query"; without it the real half of the trial is the Python library's own source.
 """
+
 import argparse
 import gzip
 import hashlib
@@ -49,8 +50,12 @@ def single(tok, text):
 def cut(tok, rng, texts):
     """A pair or a single text with every kind of truncation; a row without ids is one the library refuses."""
     a, b = rng.choice(texts), rng.choice(texts)
-    row = {"text": a, "max": rng.randint(2, 40), "strategy": rng.choice(["longest_first", "only_first", "only_second"]),
-           "direction": rng.choice(["left", "right"])}
+    row = {
+        "text": a,
+        "max": rng.randint(2, 40),
+        "strategy": rng.choice(["longest_first", "only_first", "only_second"]),
+        "direction": rng.choice(["left", "right"]),
+    }
     if rng.random() < 0.8:
         row["pair"] = b
     spare = row["max"] - tok.num_special_tokens_to_add("pair" in row)
@@ -72,7 +77,15 @@ def bare(tok, rng, texts):
     """Without the tokens that the post-processor adds."""
     a, b = rng.choice(texts), rng.choice(texts)
     e = tok.encode(a, b, add_special_tokens=False)
-    return {"text": a, "pair": b, "bare": True, "length": len(e.ids), "ids": e.ids, "types": e.type_ids, "offsets": e.offsets}
+    return {
+        "text": a,
+        "pair": b,
+        "bare": True,
+        "length": len(e.ids),
+        "ids": e.ids,
+        "types": e.type_ids,
+        "offsets": e.offsets,
+    }
 
 
 def code_points(tok):
@@ -91,12 +104,28 @@ def scores():
     """Numbers as a file may have them, and as the library understands them: it does not round to the nearest."""
     rng = random.Random(24)
     texts = [repr(-rng.random() * 10 ** rng.randint(-3, 3)) for _ in range(180)]
-    texts += ["-0.0", "0.0", "-5", "7", "1e-5", "-2.5E+3", "-12345678901234567890.5", "-123456789012345678901234.5", "-0.00000000000000000000012345",
-              "-1.2345678901234567890123456789", "18446744073709551615", "18446744073709551616", "-3.4e-300", "9.87654321e30"]
+    texts += [
+        "-0.0",
+        "0.0",
+        "-5",
+        "7",
+        "1e-5",
+        "-2.5E+3",
+        "-12345678901234567890.5",
+        "-123456789012345678901234.5",
+        "-0.00000000000000000000012345",
+        "-1.2345678901234567890123456789",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-3.4e-300",
+        "9.87654321e30",
+    ]
     vocab = ",".join(f'["t{i}",{t}]' for i, t in enumerate(texts))
-    tok = tokenizers.Tokenizer.from_str('{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,'
-                                        '"pre_tokenizer":null,"post_processor":null,"decoder":null,'
-                                        '"model":{"type":"Unigram","unk_id":0,"vocab":[' + vocab + "]}}")
+    tok = tokenizers.Tokenizer.from_str(
+        '{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,'
+        '"pre_tokenizer":null,"post_processor":null,"decoder":null,'
+        '"model":{"type":"Unigram","unk_id":0,"vocab":[' + vocab + "]}}"
+    )
     read = [score for _, score in json.loads(tok.to_str())["model"]["vocab"]]
     return [{"text": t, "value": float(v)} for t, v in zip(texts, read)]
 
@@ -158,7 +187,9 @@ def main():
     g.set_defaults(run=golden)
     t = commands.add_parser("trial")
     t.add_argument("--lines", type=int, default=20000)
-    t.add_argument("--vocabulary", type=int, default=12000, help="tokens of the tokenisers that are trained for the trial")
+    t.add_argument(
+        "--vocabulary", type=int, default=12000, help="tokens of the tokenisers that are trained for the trial"
+    )
     t.add_argument("--only", nargs="*", choices=["wordpiece", *tokenizers_families.FAMILIES])
     t.add_argument("--text", type=pathlib.Path, nargs="*", default=[])
     t.set_defaults(run=trial)

@@ -10,6 +10,7 @@ when Go moves to another Unicode version.
     python scripts/golden/tokenizers_unicode.py            # writes the table, prints the differences from Python's Unicode
     python scripts/golden/tokenizers_unicode.py --check    # exits 1 if the table on disk is not what the library says
 """
+
 import argparse
 import pathlib
 import sys
@@ -101,13 +102,16 @@ def ranges(points):
 
 
 def lines(name, words, per_line=16):
-    return [" ".join([name, *words[i:i + per_line]]) for i in range(0, len(words), per_line)]
+    return [" ".join([name, *words[i : i + per_line]]) for i in range(0, len(words), per_line)]
 
 
 def report(name, reference, here):
     extra, missing = set(reference) - set(here), set(here) - set(reference)
-    print(f"{name}: {len(set(reference))} code points; {len(extra)} not so in Unicode "
-          f"{unicodedata.unidata_version}, {len(missing)} only there", file=sys.stderr)
+    print(
+        f"{name}: {len(set(reference))} code points; {len(extra)} not so in Unicode "
+        f"{unicodedata.unidata_version}, {len(missing)} only there",
+        file=sys.stderr,
+    )
 
 
 def category(*wanted):
@@ -128,7 +132,9 @@ def build():
         "space": regex_class(r"\s"),
         "word": word_characters(),
         "combining": where(lambda s: normalizers.StripAccents().normalize_str(s) == ""),
-        "digit": where(lambda s: len(pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str("a" + s + "a")) == 3),
+        "digit": where(
+            lambda s: len(pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str("a" + s + "a")) == 3
+        ),
     }
     report("control", classes["control"], category("Cc", "Cf", "Co"))
     report("mark", classes["mark"], [c for c in category("Mn") if c not in nfd])
@@ -137,17 +143,25 @@ def build():
     report("punctuation", classes["punctuation"], category("Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"))
     ccc = combining_classes(nfd)
     report("combining class", ccc, where(lambda s: unicodedata.combining(s)))
-    report("decomposition", nfd, [c for c in POINTS if c not in HANGUL and unicodedata.normalize("NFD", chr(c)) != chr(c)])
+    report(
+        "decomposition", nfd, [c for c in POINTS if c not in HANGUL and unicodedata.normalize("NFD", chr(c)) != chr(c)]
+    )
     lower = changed(normalizers.Lowercase())
     report("lower", lower, where(lambda s: s.lower() != s))
-    out = [f"# Code point properties as tokenizers {tokenizers.__version__} has them (hexadecimal).",
-           "# Made by scripts/golden/tokenizers_unicode.py; not to be edited."]
+    out = [
+        f"# Code point properties as tokenizers {tokenizers.__version__} has them (hexadecimal).",
+        "# Made by scripts/golden/tokenizers_unicode.py; not to be edited.",
+    ]
     for name, points in classes.items():
         out += lines(name, ranges(points))
     for k in sorted(set(ccc.values())):
         out += lines(f"class {k}", ranges([c for c, v in ccc.items() if v == k]))
-    mappings = {"nfd": nfd, "nfkd": {c: d for c, d in nfkd.items() if d != nfd.get(c)},
-                "compose": compositions(nfd), "lower": lower}
+    mappings = {
+        "nfd": nfd,
+        "nfkd": {c: d for c, d in nfkd.items() if d != nfd.get(c)},
+        "compose": compositions(nfd),
+        "lower": lower,
+    }
     for name, mapping in mappings.items():
         out += lines(name, [f"{c:x}=" + "+".join(f"{x:x}" for x in image) for c, image in sorted(mapping.items())], 10)
     return "\n".join(out) + "\n"

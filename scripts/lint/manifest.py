@@ -39,8 +39,15 @@ class Refused(Exception):
 
 def hashes(entry: Path) -> dict[str, str]:
     """SHA-256 by path, of the files of an entry that may affect its outputs."""
-    files = (f for f in entry.rglob("*") if f.is_file() and f.suffix not in (".md", ".pyc") and not is_hidden(f.relative_to(entry)))
-    return {path: hashlib.sha256((entry / path).read_bytes()).hexdigest() for path in sorted(f.relative_to(entry).as_posix() for f in files)}
+    files = (
+        f
+        for f in entry.rglob("*")
+        if f.is_file() and f.suffix not in (".md", ".pyc") and not is_hidden(f.relative_to(entry))
+    )
+    return {
+        path: hashlib.sha256((entry / path).read_bytes()).hexdigest()
+        for path in sorted(f.relative_to(entry).as_posix() for f in files)
+    }
 
 
 def is_hidden(path: Path) -> bool:
@@ -109,8 +116,11 @@ def find_problems(repository: Path) -> list[str]:
 
 def describe_changes(before: dict[str, str], now: dict[str, str]) -> str:
     """The files that changed, are new or are missing, in one line; "" if none."""
-    words = {"changed": [p for p in now if p in before and before[p] != now[p]], "new": [p for p in now if p not in before],
-             "missing": [p for p in before if p not in now]}
+    words = {
+        "changed": [p for p in now if p in before and before[p] != now[p]],
+        "new": [p for p in now if p not in before],
+        "missing": [p for p in before if p not in now],
+    }
     return "; ".join(f"{word}: {', '.join(paths)}" for word, paths in words.items() if paths)
 
 
@@ -139,7 +149,9 @@ def record(repository: Path, names: list[str], same_outputs: str = "") -> list[s
             if now["id"] not in current:
                 raise Refused(f"{name}: {now['id']} stands for other files and is retired: choose a new id")
             if not same_outputs:
-                raise Refused(f"{name}: {now['id']} stands for other files: choose a new id, or say with --same-outputs why the outputs are the same")
+                raise Refused(
+                    f"{name}: {now['id']} stands for other files: choose a new id, or say with --same-outputs why the outputs are the same"
+                )
             history.append(new | {"same_outputs": same_outputs})
         manifest["entries"][name] = now
         updated.append(name)
@@ -155,10 +167,16 @@ def record(repository: Path, names: list[str], same_outputs: str = "") -> list[s
 
 
 def main(given: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m scripts.lint.manifest", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.lint.manifest",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("entries", nargs="*", help="entries to record (default: all)")
     parser.add_argument("--write", action="store_true", help="record instead of checking")
-    parser.add_argument("--same-outputs", default="", metavar="REASON", help="why the outputs of the changed files are the same")
+    parser.add_argument(
+        "--same-outputs", default="", metavar="REASON", help="why the outputs of the changed files are the same"
+    )
     parser.add_argument("--repository", type=Path, default=REPOSITORY)
     options = parser.parse_args(given)
     if not options.write:

@@ -15,6 +15,7 @@ from servers import APIS, ROOT, Gateway, Triton
 def triton():
     """Starts servers, which end with the test: triton(repository, control=..., VARIABLE=...)."""
     with contextlib.ExitStack() as servers:
+
         def start(repository: Path, **options: str) -> Triton:
             return servers.enter_context(Triton(repository, **options))
 

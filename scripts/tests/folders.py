@@ -24,13 +24,22 @@ CLASSES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}
 
 # What the rest of the folder says: pooling, normalisation, prompts, the activation.
 RECIPES = {
-    "bert": {"pooling": "mean", "normalize": True, "prompts": {"query": "query: ", "passage": 'say "this": '}, "act": "gelu"},
+    "bert": {
+        "pooling": "mean",
+        "normalize": True,
+        "prompts": {"query": "query: ", "passage": 'say "this": '},
+        "act": "gelu",
+    },
     "roberta": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu_new"},
     "xlmr": {"pooling": "mean", "normalize": False, "prompts": {"query": "", "document": ""}, "act": "relu"},
 }
 
-TEXTS = ["A retort is a vessel in which substances are distilled.", "benzene",
-         "Wie löst man Natriumchlorid in Wasser? 塩は水に溶ける。", "one two three four five six seven eight nine ten eleven twelve"]
+TEXTS = [
+    "A retort is a vessel in which substances are distilled.",
+    "benzene",
+    "Wie löst man Natriumchlorid in Wasser? 塩は水に溶ける。",
+    "one two three four five six seven eight nine ten eleven twelve",
+]
 QUERY = "How are substances distilled?"
 
 
@@ -40,22 +49,50 @@ def make(folder: Path, family: str, api: str) -> Path:
     recipe = RECIPES[family]
     folder.mkdir(parents=True)
     head = "Model" if api == "embedding" else "ForSequenceClassification"
-    write(folder / "config.json", {
-        "model_type": kind, "architectures": [CLASSES[kind] + head], "vocab_size": vocabulary, "hidden_size": HIDDEN,
-        "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": INNER, "hidden_act": recipe["act"],
-        "layer_norm_eps": 1e-5, "max_position_embeddings": POSITIONS, "type_vocab_size": segments, "pad_token_id": padding,
-        **({} if api == "embedding" else {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}})})
+    write(
+        folder / "config.json",
+        {
+            "model_type": kind,
+            "architectures": [CLASSES[kind] + head],
+            "vocab_size": vocabulary,
+            "hidden_size": HIDDEN,
+            "num_hidden_layers": LAYERS,
+            "num_attention_heads": HEADS,
+            "intermediate_size": INNER,
+            "hidden_act": recipe["act"],
+            "layer_norm_eps": 1e-5,
+            "max_position_embeddings": POSITIONS,
+            "type_vocab_size": segments,
+            "pad_token_id": padding,
+            **({} if api == "embedding" else {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}),
+        },
+    )
     with gzip.open(TOKENIZERS / tokenizer / "tokenizer.json.gz", "rt") as file:
         described = json.load(file)
-    described["truncation"] = {"max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}  # not to be followed
+    described["truncation"] = {
+        "max_length": 5,
+        "strategy": "LongestFirst",
+        "stride": 0,
+        "direction": "Right",
+    }  # not to be followed
     write(folder / "tokenizer.json", described)
     write(folder / "tokenizer_config.json", {"model_max_length": 120})
     if api == "embedding":
         modules = ["Transformer", "Pooling"] + ["Normalize"] * recipe["normalize"]
-        write(folder / "modules.json", [{"idx": i, "name": str(i), "path": f"{i}_{m}" if i else "", "type": f"sentence_transformers.models.{m}"}
-                                        for i, m in enumerate(modules)])
-        write(folder / "1_Pooling/config.json", {f"pooling_mode_{mode}": mode.startswith(recipe["pooling"])
-                                                 for mode in ("cls_token", "mean_tokens", "max_tokens")})
+        write(
+            folder / "modules.json",
+            [
+                {"idx": i, "name": str(i), "path": f"{i}_{m}" if i else "", "type": f"sentence_transformers.models.{m}"}
+                for i, m in enumerate(modules)
+            ],
+        )
+        write(
+            folder / "1_Pooling/config.json",
+            {
+                f"pooling_mode_{mode}": mode.startswith(recipe["pooling"])
+                for mode in ("cls_token", "mean_tokens", "max_tokens")
+            },
+        )
         write(folder / "sentence_bert_config.json", {"max_seq_length": 100, "do_lower_case": False})
         write(folder / "config_sentence_transformers.json", {"prompts": recipe["prompts"], "default_prompt_name": None})
     save(folder / "model.safetensors", weights(family, api))
@@ -65,18 +102,28 @@ def make(folder: Path, family: str, api: str) -> Path:
 def weights(family: str, api: str) -> dict[str, np.ndarray]:
     """fp32 tensors under the names that transformers gives them; those of a layer's norm are near 1."""
     _, vocabulary, kind, segments, _ = FAMILIES[family]
-    shapes = {"embeddings.word_embeddings.weight": (vocabulary, HIDDEN), "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
-              "embeddings.token_type_embeddings.weight": (segments, HIDDEN), **norm("embeddings.LayerNorm")}
+    shapes = {
+        "embeddings.word_embeddings.weight": (vocabulary, HIDDEN),
+        "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
+        "embeddings.token_type_embeddings.weight": (segments, HIDDEN),
+        **norm("embeddings.LayerNorm"),
+    }
     for i in range(LAYERS):
         at = f"encoder.layer.{i}."
         for name in ("query", "key", "value"):
             shapes |= linear(f"{at}attention.self.{name}", HIDDEN, HIDDEN)
         shapes |= linear(f"{at}attention.output.dense", HIDDEN, HIDDEN) | norm(f"{at}attention.output.LayerNorm")
-        shapes |= linear(f"{at}intermediate.dense", HIDDEN, INNER) | linear(f"{at}output.dense", INNER, HIDDEN) | norm(f"{at}output.LayerNorm")
+        shapes |= (
+            linear(f"{at}intermediate.dense", HIDDEN, INNER)
+            | linear(f"{at}output.dense", INNER, HIDDEN)
+            | norm(f"{at}output.LayerNorm")
+        )
     if api == "ranking":
         prefix = "bert." if kind == "bert" else "roberta."
         shapes = {prefix + name: shape for name, shape in shapes.items()}
-        dense, last = ("bert.pooler.dense", "classifier") if kind == "bert" else ("classifier.dense", "classifier.out_proj")
+        dense, last = (
+            ("bert.pooler.dense", "classifier") if kind == "bert" else ("classifier.dense", "classifier.out_proj")
+        )
         shapes |= linear(dense, HIDDEN, HIDDEN) | linear(last, HIDDEN, 1)
     return {name: tensor(name, shape) for name, shape in shapes.items()}
 

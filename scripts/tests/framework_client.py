@@ -36,17 +36,34 @@ TEXTS = ["Caffeine is a stimulant.", "Aspirin is an analgesic."]
 QUERY = "Which drug eases pain?"
 URL, IMAGE = sys.argv[1:]
 KEY = "not-needed"
-ASKED = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": IMAGE}}, {"type": "text", "text": "Which molecule is this?"}]}]
+ASKED = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "image_url", "image_url": {"url": IMAGE}},
+            {"type": "text", "text": "Which molecule is this?"},
+        ],
+    }
+]
 
 
 def with_litellm() -> list:
     base = {"api_base": f"{URL}/v1", "api_key": KEY}
-    vectors = [len(litellm.embedding(model=f"openai/{model}", input=TEXTS, **base).data) for model in (ONE_MODE, TWO_MODES)]
-    answers = [litellm.completion(model=f"{provider}/{CHAT}", messages=ASKED, **base).choices[0].message.content
-               for provider in ("openai", "nvidia_nim", "hosted_vllm")]
-    streamed = "".join(c.choices[0].delta.content or "" for c in litellm.completion(model=f"openai/{CHAT}", messages=ASKED, stream=True, **base))
+    vectors = [
+        len(litellm.embedding(model=f"openai/{model}", input=TEXTS, **base).data) for model in (ONE_MODE, TWO_MODES)
+    ]
+    answers = [
+        litellm.completion(model=f"{provider}/{CHAT}", messages=ASKED, **base).choices[0].message.content
+        for provider in ("openai", "nvidia_nim", "hosted_vllm")
+    ]
+    streamed = "".join(
+        c.choices[0].delta.content or ""
+        for c in litellm.completion(model=f"openai/{CHAT}", messages=ASKED, stream=True, **base)
+    )
     response = litellm.responses(model=f"openai/{CHAT}", input="What can you read?", **base)
-    text = litellm.text_completion(model=f"text-completion-openai/{CHAT}", prompt="What can you read?", max_tokens=64, **base)
+    text = litellm.text_completion(
+        model=f"text-completion-openai/{CHAT}", prompt="What can you read?", max_tokens=64, **base
+    )
     return [vectors, answers, streamed, response.output[0].content[0].text, text.choices[0].text]
 
 
@@ -58,8 +75,15 @@ def with_llama_index() -> list:
         llm = NVIDIA(model=CHAT, base_url=base, api_key=KEY)
         reranker = NVIDIARerank(model=RANKER, base_url=base, api_key=KEY, top_n=1)
         best = reranker.postprocess_nodes([NodeWithScore(node=TextNode(text=t)) for t in TEXTS], query_str=QUERY)
-        got.append([len(embedder.get_text_embedding(TEXTS[0])), len(one.get_query_embedding(QUERY)), best[0].node.get_content(),
-                    llm.chat([ChatMessage(role="user", content="What can you read?")]).message.content, llm.complete("What can you read?").text])
+        got.append(
+            [
+                len(embedder.get_text_embedding(TEXTS[0])),
+                len(one.get_query_embedding(QUERY)),
+                best[0].node.get_content(),
+                llm.chat([ChatMessage(role="user", content="What can you read?")]).message.content,
+                llm.complete("What can you read?").text,
+            ]
+        )
     return got
 
 
@@ -73,8 +97,13 @@ def with_haystack() -> list:
         for part in (embedder, one, *rankers):
             part.warm_up()
         documents = [Document(content=text) for text in TEXTS]
-        got.append([len(embedder.run(QUERY)["embedding"]), len(one.run(QUERY)["embedding"]),
-                    *(ranker.run(query=QUERY, documents=documents)["documents"][0].content for ranker in rankers)])
+        got.append(
+            [
+                len(embedder.run(QUERY)["embedding"]),
+                len(one.run(QUERY)["embedding"]),
+                *(ranker.run(query=QUERY, documents=documents)["documents"][0].content for ranker in rankers),
+            ]
+        )
     return got
 
 

@@ -11,20 +11,30 @@ from onnx import TensorProto, helper, numpy_helper
 # name in config.pbtxt -> ONNX element type and the name on the wire
 DATATYPES = {
     "TYPE_BOOL": (TensorProto.BOOL, "BOOL"),
-    "TYPE_UINT8": (TensorProto.UINT8, "UINT8"), "TYPE_UINT16": (TensorProto.UINT16, "UINT16"),
-    "TYPE_UINT32": (TensorProto.UINT32, "UINT32"), "TYPE_UINT64": (TensorProto.UINT64, "UINT64"),
-    "TYPE_INT8": (TensorProto.INT8, "INT8"), "TYPE_INT16": (TensorProto.INT16, "INT16"),
-    "TYPE_INT32": (TensorProto.INT32, "INT32"), "TYPE_INT64": (TensorProto.INT64, "INT64"),
-    "TYPE_FP16": (TensorProto.FLOAT16, "FP16"), "TYPE_FP32": (TensorProto.FLOAT, "FP32"),
-    "TYPE_FP64": (TensorProto.DOUBLE, "FP64"), "TYPE_STRING": (TensorProto.STRING, "BYTES"),
+    "TYPE_UINT8": (TensorProto.UINT8, "UINT8"),
+    "TYPE_UINT16": (TensorProto.UINT16, "UINT16"),
+    "TYPE_UINT32": (TensorProto.UINT32, "UINT32"),
+    "TYPE_UINT64": (TensorProto.UINT64, "UINT64"),
+    "TYPE_INT8": (TensorProto.INT8, "INT8"),
+    "TYPE_INT16": (TensorProto.INT16, "INT16"),
+    "TYPE_INT32": (TensorProto.INT32, "INT32"),
+    "TYPE_INT64": (TensorProto.INT64, "INT64"),
+    "TYPE_FP16": (TensorProto.FLOAT16, "FP16"),
+    "TYPE_FP32": (TensorProto.FLOAT, "FP32"),
+    "TYPE_FP64": (TensorProto.DOUBLE, "FP64"),
+    "TYPE_STRING": (TensorProto.STRING, "BYTES"),
 }
 
 
 def model(nodes, inputs, outputs, initializers=()) -> onnx.ModelProto:
     """A checked model of opset 17; inputs and outputs are (name, element type, shape)."""
     graph = helper.make_graph(
-        nodes, "test", [helper.make_tensor_value_info(*i) for i in inputs],
-        [helper.make_tensor_value_info(*o) for o in outputs], list(initializers))
+        nodes,
+        "test",
+        [helper.make_tensor_value_info(*i) for i in inputs],
+        [helper.make_tensor_value_info(*o) for o in outputs],
+        list(initializers),
+    )
     built = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(built)
     return built
@@ -47,37 +57,54 @@ def lookup() -> onnx.ModelProto:
     table = numpy_helper.from_array(np.arange(10, dtype=np.float32) * 10, "table")
     two = numpy_helper.from_array(np.float32(2), "two")
     return model(
-        [helper.make_node("Gather", ["table", "index"], ["value"]), helper.make_node("Mul", ["value", "two"], ["double"])],
+        [
+            helper.make_node("Gather", ["table", "index"], ["value"]),
+            helper.make_node("Mul", ["value", "two"], ["double"]),
+        ],
         [("index", TensorProto.INT64, ["batch", "length"])],
         [("value", TensorProto.FLOAT, ["batch", "length"]), ("double", TensorProto.FLOAT, ["batch", "length"])],
-        [table, two])
+        [table, two],
+    )
 
 
-LOOKUP = '''backend: "onnxruntime"
+LOOKUP = """backend: "onnxruntime"
 max_batch_size: 64
 input { name: "index" data_type: TYPE_INT64 dims: [ -1 ] %s }
 output { name: "value" data_type: TYPE_FP32 dims: [ -1 ] }
 output { name: "double" data_type: TYPE_FP32 dims: [ -1 ] }
 dynamic_batching { max_queue_delay_microseconds: 200000 }
 instance_group [ { count: 1 } ]
-'''
+"""
 
 
 def counting(width: int = 256) -> onnx.ModelProto:
     """A Loop that multiplies matrices as often as it is told: work of any length."""
     matrix = helper.make_tensor_value_info("matrix", TensorProto.FLOAT, [width, width])
     body = helper.make_graph(
-        [helper.make_node("MatMul", ["before", "weight"], ["matrix"]), helper.make_node("Identity", ["go_on"], ["again"])],
+        [
+            helper.make_node("MatMul", ["before", "weight"], ["matrix"]),
+            helper.make_node("Identity", ["go_on"], ["again"]),
+        ],
         "body",
-        [helper.make_tensor_value_info("turn", TensorProto.INT64, []), helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
-         helper.make_tensor_value_info("before", TensorProto.FLOAT, [width, width])],
-        [helper.make_tensor_value_info("again", TensorProto.BOOL, []), matrix])
+        [
+            helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("before", TensorProto.FLOAT, [width, width]),
+        ],
+        [helper.make_tensor_value_info("again", TensorProto.BOOL, []), matrix],
+    )
     weight = numpy_helper.from_array(np.eye(width, dtype=np.float32), "weight")
     true = numpy_helper.from_array(np.array(True), "true")
     return model(
-        [helper.make_node("Squeeze", ["turns"], ["scalar"]), helper.make_node("Loop", ["scalar", "true", "weight"], ["last"], body=body),
-         helper.make_node("ReduceSum", ["last"], ["sum"], keepdims=0)],
-        [("turns", TensorProto.INT64, [1])], [("sum", TensorProto.FLOAT, [])], [weight, true])
+        [
+            helper.make_node("Squeeze", ["turns"], ["scalar"]),
+            helper.make_node("Loop", ["scalar", "true", "weight"], ["last"], body=body),
+            helper.make_node("ReduceSum", ["last"], ["sum"], keepdims=0),
+        ],
+        [("turns", TensorProto.INT64, [1])],
+        [("sum", TensorProto.FLOAT, [])],
+        [weight, true],
+    )
 
 
 def place(repository: Path, name: str, graph: onnx.ModelProto, config: str, version: int = 1) -> Path:

@@ -19,10 +19,14 @@ async def main(url: str) -> None:
     async with Client(url) as client:
         listed = await client.list_tools()
         answers = [await client.call_tool(tool, arguments) for tool, arguments in calls]
-    print(json.dumps({
-        "tools": {tool.name: tool.model_dump(mode="json") for tool in listed.tools},
-        "answers": [answer.model_dump(mode="json") for answer in answers],
-    }))
+    print(
+        json.dumps(
+            {
+                "tools": {tool.name: tool.model_dump(mode="json") for tool in listed.tools},
+                "answers": [answer.model_dump(mode="json") for answer in answers],
+            }
+        )
+    )
 
 
 asyncio.run(main(sys.argv[1]))

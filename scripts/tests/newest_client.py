@@ -19,7 +19,15 @@ CHAT = "retort/molecule-reader-v3"
 RANKER = "retort/rankqa-minilm-v2"
 MAIN, RANKING, IMAGE = sys.argv[1:]
 STACK = LlamaStackClient(base_url=MAIN, max_retries=0)
-ASKED = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": IMAGE}}, {"type": "text", "text": "Which molecule is this?"}]}]
+ASKED = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "image_url", "image_url": {"url": IMAGE}},
+            {"type": "text", "text": "Which molecule is this?"},
+        ],
+    }
+]
 DOCUMENTS = ["Paris is in France.", "Aspirin is an analgesic."]
 
 
@@ -48,9 +56,16 @@ def stack_errors() -> list:
 
 
 def cohere_rerank() -> list:
-    first = cohere.Client("not-needed", base_url=RANKING).rerank(model=RANKER, query="Which drug eases pain?", documents=DOCUMENTS, top_n=1)
-    second = cohere.ClientV2("not-needed", base_url=RANKING).rerank(model=RANKER, query="Which drug eases pain?", documents=DOCUMENTS)
-    return [[[result.index for result in answer.results] for answer in (first, second)], first.results[0].relevance_score == second.results[0].relevance_score]
+    first = cohere.Client("not-needed", base_url=RANKING).rerank(
+        model=RANKER, query="Which drug eases pain?", documents=DOCUMENTS, top_n=1
+    )
+    second = cohere.ClientV2("not-needed", base_url=RANKING).rerank(
+        model=RANKER, query="Which drug eases pain?", documents=DOCUMENTS
+    )
+    return [
+        [[result.index for result in answer.results] for answer in (first, second)],
+        first.results[0].relevance_score == second.results[0].relevance_score,
+    ]
 
 
 CASES: list[Callable[[], object]] = [stack_models, stack_chat, stack_embeddings, stack_errors, cohere_rerank]

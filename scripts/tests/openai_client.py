@@ -42,10 +42,23 @@ class Molecule(BaseModel):
 
 
 def asked(question: str = QUESTION) -> list[dict]:
-    return [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": IMAGE}}, {"type": "text", "text": question}]}]
+    return [
+        {
+            "role": "user",
+            "content": [{"type": "image_url", "image_url": {"url": IMAGE}}, {"type": "text", "text": question}],
+        }
+    ]
 
 
-ITEMS = [{"role": "user", "content": [{"type": "input_image", "image_url": IMAGE, "detail": "auto"}, {"type": "input_text", "text": QUESTION}]}]
+ITEMS = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "input_image", "image_url": IMAGE, "detail": "auto"},
+            {"type": "input_text", "text": QUESTION},
+        ],
+    }
+]
 CLIENT = openai.OpenAI(base_url=f"{URL}/v1", api_key=KEY, max_retries=0)
 SCHEMA = {"name": "Molecule", "schema": Molecule.model_json_schema()}
 
@@ -58,7 +71,13 @@ def models() -> list:
 def embeddings() -> list:
     texts = CLIENT.embeddings.create(model=ONE_MODE, input=["Aspirin is an analgesic."]).data[0].embedding
     # The same text in OpenAI's encoding cl100k_base.
-    tokens = CLIENT.embeddings.create(model=ONE_MODE, input=[[2170, 5682, 258, 374, 459, 3260, 4282, 292, 13]], encoding_format="float").data[0].embedding
+    tokens = (
+        CLIENT.embeddings.create(
+            model=ONE_MODE, input=[[2170, 5682, 258, 374, 459, 3260, 4282, 292, 13]], encoding_format="float"
+        )
+        .data[0]
+        .embedding
+    )
     default = CLIENT.embeddings.create(model=TWO_MODES, input="a").data[0].embedding
     passage = CLIENT.embeddings.create(model=f"{TWO_MODES}-passage", input="a").data[0].embedding
     return [len(texts), near(texts, tokens), near(default, passage)]
@@ -70,8 +89,12 @@ def near(a: list[float], b: list[float]) -> bool:
 
 def errors() -> list:
     told = []
-    for ask in (lambda: CLIENT.embeddings.create(model="nobody/nothing", input="a"), lambda: CLIENT.models.retrieve("nobody/nothing"),
-                lambda: CLIENT.embeddings.create(model=ONE_MODE, input="long " * 1000), lambda: CLIENT.responses.create(model=CHAT, input="")):
+    for ask in (
+        lambda: CLIENT.embeddings.create(model="nobody/nothing", input="a"),
+        lambda: CLIENT.models.retrieve("nobody/nothing"),
+        lambda: CLIENT.embeddings.create(model=ONE_MODE, input="long " * 1000),
+        lambda: CLIENT.responses.create(model=CHAT, input=""),
+    ):
         try:
             ask()
         except openai.APIStatusError as error:
@@ -86,13 +109,27 @@ def completions() -> list:
 
 
 def chat_forms() -> list:
-    form = CLIENT.chat.completions.parse(model=CHAT, messages=asked(), response_format=Molecule).choices[0].message.parsed
+    form = (
+        CLIENT.chat.completions.parse(model=CHAT, messages=asked(), response_format=Molecule).choices[0].message.parsed
+    )
     tool = {"type": "function", "function": {"name": "keep", "parameters": Molecule.model_json_schema()}}
-    called = CLIENT.chat.completions.create(model=CHAT, messages=asked(), tools=[tool], tool_choice="required").choices[0]
-    whatever = CLIENT.chat.completions.create(model=CHAT, messages=asked(), response_format={"type": "json_object"}).choices[0].message.content
+    called = CLIENT.chat.completions.create(model=CHAT, messages=asked(), tools=[tool], tool_choice="required").choices[
+        0
+    ]
+    whatever = (
+        CLIENT.chat.completions.create(model=CHAT, messages=asked(), response_format={"type": "json_object"})
+        .choices[0]
+        .message.content
+    )
     words = CLIENT.chat.completions.create(model=CHAT, messages=asked(), tools=[tool]).choices[0].message.content
-    return [form.model_dump(), called.finish_reason, called.message.tool_calls[0].function.name, json.loads(called.message.tool_calls[0].function.arguments),
-            json.loads(whatever)["formula"], words]
+    return [
+        form.model_dump(),
+        called.finish_reason,
+        called.message.tool_calls[0].function.name,
+        json.loads(called.message.tool_calls[0].function.arguments),
+        json.loads(whatever)["formula"],
+        words,
+    ]
 
 
 def responses() -> list:
@@ -102,8 +139,15 @@ def responses() -> list:
     with CLIENT.responses.stream(model=CHAT, input=ITEMS) as stream:
         kinds = [event.type for event in stream]
         final = stream.get_final_response()
-    return [text.output_text, text.status, image.output_text, image.usage.total_tokens > 5, parsed.output_parsed.model_dump(),
-            [k for i, k in enumerate(kinds) if k not in kinds[:i]], final.output_text]
+    return [
+        text.output_text,
+        text.status,
+        image.output_text,
+        image.usage.total_tokens > 5,
+        parsed.output_parsed.model_dump(),
+        [k for i, k in enumerate(kinds) if k not in kinds[:i]],
+        final.output_text,
+    ]
 
 
 def langchain() -> list:
@@ -111,7 +155,10 @@ def langchain() -> list:
     vector = embedder.embed_query("Aspirin is an analgesic.")
     same = CLIENT.embeddings.create(model=ONE_MODE, input="Aspirin is an analgesic.").data[0].embedding
     chat = ChatOpenAI(base_url=f"{URL}/v1", api_key=KEY, model=CHAT, temperature=0)
-    forms = [chat.with_structured_output(Molecule, method=method).invoke(asked()).model_dump() for method in ("json_schema", "function_calling")]
+    forms = [
+        chat.with_structured_output(Molecule, method=method).invoke(asked()).model_dump()
+        for method in ("json_schema", "function_calling")
+    ]
     over = ChatOpenAI(base_url=f"{URL}/v1", api_key=KEY, model=CHAT, use_responses_api=True)
     return [near(vector, same), chat.invoke(asked()).content, *forms, over.invoke(asked()).text]
 
@@ -120,7 +167,11 @@ def instructor_modes() -> list:
     got = []
     for mode in (instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA, instructor.Mode.JSON):
         client = instructor.from_openai(CLIENT, mode=mode)
-        got.append(client.chat.completions.create(model=CHAT, messages=asked(), response_model=Molecule, max_retries=0).model_dump())
+        got.append(
+            client.chat.completions.create(
+                model=CHAT, messages=asked(), response_model=Molecule, max_retries=0
+            ).model_dump()
+        )
     return got
 
 
@@ -128,10 +179,12 @@ def pydantic_ai() -> list:
     provider = OpenAIProvider(base_url=f"{URL}/v1", api_key=KEY)
     chat, responses = OpenAIChatModel(CHAT, provider=provider), PydanticResponsesModel(CHAT, provider=provider)
     question = [ImageUrl(IMAGE), QUESTION]
-    return [PydanticAgent(chat).run_sync(question).output,
-            PydanticAgent(chat, output_type=Molecule).run_sync(question).output.model_dump(),
-            PydanticAgent(chat, output_type=NativeOutput(Molecule)).run_sync(question).output.model_dump(),
-            PydanticAgent(responses, output_type=Molecule).run_sync(question).output.model_dump()]
+    return [
+        PydanticAgent(chat).run_sync(question).output,
+        PydanticAgent(chat, output_type=Molecule).run_sync(question).output.model_dump(),
+        PydanticAgent(chat, output_type=NativeOutput(Molecule)).run_sync(question).output.model_dump(),
+        PydanticAgent(responses, output_type=Molecule).run_sync(question).output.model_dump(),
+    ]
 
 
 def agents() -> list:
@@ -140,14 +193,29 @@ def agents() -> list:
 
     async def run() -> list:
         spoken = await Runner.run(Agent(name="reader", model=OpenAIResponsesModel(CHAT, client)), ITEMS)
-        filled = await Runner.run(Agent(name="reader", model=OpenAIResponsesModel(CHAT, client), output_type=Molecule), ITEMS)
-        older = await Runner.run(Agent(name="reader", model=OpenAIChatCompletionsModel(CHAT, client), output_type=Molecule), ITEMS)
+        filled = await Runner.run(
+            Agent(name="reader", model=OpenAIResponsesModel(CHAT, client), output_type=Molecule), ITEMS
+        )
+        older = await Runner.run(
+            Agent(name="reader", model=OpenAIChatCompletionsModel(CHAT, client), output_type=Molecule), ITEMS
+        )
         return [spoken.final_output, filled.final_output.model_dump(), older.final_output.model_dump()]
 
     return asyncio.run(run())
 
 
-CASES: list[Callable[[], list]] = [models, embeddings, errors, completions, chat_forms, responses, langchain, instructor_modes, pydantic_ai, agents]
+CASES: list[Callable[[], list]] = [
+    models,
+    embeddings,
+    errors,
+    completions,
+    chat_forms,
+    responses,
+    langchain,
+    instructor_modes,
+    pydantic_ai,
+    agents,
+]
 
 
 if __name__ == "__main__":

@@ -9,13 +9,19 @@ import zlib
 
 def png(width: int = 32, height: int = 24, **texts: object) -> bytes:
     """A white PNG with texts beside its pixels."""
+
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     rows = b"".join(b"\0" + b"\xff" * width for _ in range(height))
     said = b"".join(chunk(b"tEXt", f"{name}\0{value}".encode("latin-1")) for name, value in texts.items())
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) + said
-            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+        + said
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
 def data_url(file: bytes, kind: str = "png") -> str:

@@ -18,14 +18,20 @@ from collections.abc import Callable
 Ranked = list[tuple[int, float]]
 """Index and score of each passage, best first."""
 
-os.environ |= {"COHERE_API_KEY": "none", "CO_API_KEY": "none", "JINA_API_KEY": "none", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+os.environ |= {
+    "COHERE_API_KEY": "none",
+    "CO_API_KEY": "none",
+    "JINA_API_KEY": "none",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
 
 
 def cohere_v1(url: str, model: str, query: str, passages: list[str]) -> Ranked:
     import cohere
 
     answer = cohere.Client(api_key="none", base_url=url).rerank(
-        model=model, query=query, documents=[{"text": p} for p in passages], top_n=len(passages), return_documents=True)
+        model=model, query=query, documents=[{"text": p} for p in passages], top_n=len(passages), return_documents=True
+    )
     assert [result.document.text for result in answer.results] == [passages[result.index] for result in answer.results]
     return [(result.index, result.relevance_score) for result in answer.results]
 
@@ -33,7 +39,9 @@ def cohere_v1(url: str, model: str, query: str, passages: list[str]) -> Ranked:
 def cohere_v2(url: str, model: str, query: str, passages: list[str]) -> Ranked:
     import cohere
 
-    answer = cohere.ClientV2(api_key="none", base_url=url).rerank(model=model, query=query, documents=passages, max_tokens_per_doc=64)
+    answer = cohere.ClientV2(api_key="none", base_url=url).rerank(
+        model=model, query=query, documents=passages, max_tokens_per_doc=64
+    )
     assert answer.meta.billed_units.search_units == 1
     return [(result.index, result.relevance_score) for result in answer.results]
 
@@ -103,15 +111,29 @@ def litellm(provider: str) -> Callable[..., Ranked]:
         from litellm import rerank
 
         # Its part for Infinity reads documents as texts, the others as objects, from the same request.
-        answer = rerank(model=f"{provider}/{model}", query=query, documents=passages, api_base=url, api_key="none", top_n=len(passages),
-                        return_documents=provider != "infinity")
+        answer = rerank(
+            model=f"{provider}/{model}",
+            query=query,
+            documents=passages,
+            api_base=url,
+            api_key="none",
+            top_n=len(passages),
+            return_documents=provider != "infinity",
+        )
         return [(result["index"], result["relevance_score"]) for result in answer.results]
+
     return rank
 
 
 CLIENTS: dict[str, Callable[..., Ranked]] = {
-    "cohere v1": cohere_v1, "cohere v2": cohere_v2, "cohere error": cohere_error, "langchain-cohere": langchain_cohere,
-    "llama-index cohere": llama_index_cohere, "llama-index tei": llama_index_tei, "haystack nvidia": haystack_nvidia, "llama-index embeds": llama_index_embeds,
+    "cohere v1": cohere_v1,
+    "cohere v2": cohere_v2,
+    "cohere error": cohere_error,
+    "langchain-cohere": langchain_cohere,
+    "llama-index cohere": llama_index_cohere,
+    "llama-index tei": llama_index_tei,
+    "haystack nvidia": haystack_nvidia,
+    "llama-index embeds": llama_index_embeds,
     **{f"litellm {name}": litellm(name) for name in ("cohere", "jina_ai", "infinity", "hosted_vllm", "nvidia_nim")},
 }
 

@@ -35,8 +35,15 @@ class Process:
     def __init__(self, command: list[str], variables: dict[str, str]) -> None:
         self.lines: deque[str] = deque(maxlen=MOST_LINES)
         leash = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
-        self.process = subprocess.Popen([*leash, *command], env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        self.process = subprocess.Popen(
+            [*leash, *command],
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -88,11 +95,24 @@ class Triton(Process):
         self.repository = repository
         self.started = threading.Event()
         if address:
-            variables |= {"RETORT_TRITON_GRPC_PORT": address.rpartition(":")[2],
-                          "RETORT_TRITON_HTTP_PORT": "0", "RETORT_TRITON_METRICS_PORT": "0"}
-        super().__init__([sys.executable, str(ROOT / "scripts/triton/serve.py"), "--ports", "set" if address else "free",
-                          "--repository", str(repository), "--control", control],
-                         {"RETORT_TRITON_READY_SECONDS": str(PATIENCE), **variables})
+            variables |= {
+                "RETORT_TRITON_GRPC_PORT": address.rpartition(":")[2],
+                "RETORT_TRITON_HTTP_PORT": "0",
+                "RETORT_TRITON_METRICS_PORT": "0",
+            }
+        super().__init__(
+            [
+                sys.executable,
+                str(ROOT / "scripts/triton/serve.py"),
+                "--ports",
+                "set" if address else "free",
+                "--repository",
+                str(repository),
+                "--control",
+                control,
+            ],
+            {"RETORT_TRITON_READY_SECONDS": str(PATIENCE), **variables},
+        )
         try:
             assert self.started.wait(2 * PATIENCE) and self.url, f"the launcher did not start Triton:\n{self.output()}"
         except BaseException:
@@ -161,11 +181,22 @@ class Gateway(Process):
         self.url = f"http://127.0.0.1:{main}"
         self.urls = {api: f"http://127.0.0.1:{port}" for api, port in zip(APIS, own)}
         ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
-        super().__init__([*self.before, str(ROOT / "bin/retort"), "serve"],
-                         {"RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, "RETORT_TRITON_URL": triton,
-                          "RETORT_MODEL_REPOSITORY": str(repository), "RETORT_JOBS": "false", **variables})
+        super().__init__(
+            [*self.before, str(ROOT / "bin/retort"), "serve"],
+            {
+                "RETORT_HOST": "127.0.0.1",
+                "RETORT_PORT": str(main),
+                **ports,
+                "RETORT_TRITON_URL": triton,
+                "RETORT_MODEL_REPOSITORY": str(repository),
+                "RETORT_JOBS": "false",
+                **variables,
+            },
+        )
         try:
-            wait_for("the gateway answers, or has ended", lambda: self.process.poll() is not None or self.live(), self.output)
+            wait_for(
+                "the gateway answers, or has ended", lambda: self.process.poll() is not None or self.live(), self.output
+            )
             assert self.process.poll() is None, f"the gateway did not start:\n{self.output()}"
         except BaseException:
             self.stop()

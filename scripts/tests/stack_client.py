@@ -20,8 +20,15 @@ def arguments(model: str, image: str, question: str) -> dict:
     if NEWER:
         return {
             "model_id": model,
-            "messages": [{"role": "user", "content": [
-                {"type": "image", "image": {"url": {"uri": image}}}, {"type": "text", "text": question}]}],
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "image", "image": {"url": {"uri": image}}},
+                        {"type": "text", "text": question},
+                    ],
+                }
+            ],
             "sampling_params": {"strategy": {"type": "greedy"}, "max_tokens": 64},
         }
     return {
@@ -49,17 +56,36 @@ def main() -> None:
     extra = {}
     if NEWER:
         extra["listed"] = [listed(m) for m in client.models.list()]
-        extra["openai"] = client.chat.completions.create(model=model, messages=[{"role": "user", "content": [
-            {"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": question}]}]).choices[0].message.content
+        extra["openai"] = (
+            client.chat.completions.create(
+                model=model,
+                messages=[
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "image_url", "image_url": {"url": image}},
+                            {"type": "text", "text": question},
+                        ],
+                    }
+                ],
+            )
+            .choices[0]
+            .message.content
+        )
     else:
         extra["listed"] = [client.models.list().identifier]
-    print(json.dumps(extra | {
-        "whole": whole.completion_message.content,
-        "stop_reason": whole.completion_message.stop_reason,
-        "types": [event.event_type for event in events],
-        "streamed": "".join(text(event.delta) for event in events),
-        "last_stop_reason": events[-1].stop_reason,
-    }))
+    print(
+        json.dumps(
+            extra
+            | {
+                "whole": whole.completion_message.content,
+                "stop_reason": whole.completion_message.stop_reason,
+                "types": [event.event_type for event in events],
+                "streamed": "".join(text(event.delta) for event in events),
+                "last_stop_reason": events[-1].stop_reason,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

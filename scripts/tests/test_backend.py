@@ -49,6 +49,7 @@ def together(client, model: str, requests: list[list[grpc.InferInput]]) -> list:
         def callback(result, error):
             answers[i] = error or result
             done.release()
+
         return callback
 
     for i, inputs in enumerate(requests):
@@ -65,8 +66,11 @@ def executions(client, model: str) -> int:
 
 def test_every_tensor_type_passes_unchanged(served):
     values = {
-        "BOOL": [True, False, True], "BYTES": ["plain", "", "naïve 分子 \U0001f9ea"],
-        "FP16": [0.5, -2.0, 65504.0], "FP32": [0.1, -1e30, np.inf], "FP64": [0.1, -1e300, 5e-324],
+        "BOOL": [True, False, True],
+        "BYTES": ["plain", "", "naïve 分子 \U0001f9ea"],
+        "FP16": [0.5, -2.0, 65504.0],
+        "FP32": [0.1, -1e30, np.inf],
+        "FP64": [0.1, -1e300, 5e-324],
     }
     inputs, sent = [], {}
     for _, wire in graphs.DATATYPES.values():
@@ -76,7 +80,9 @@ def test_every_tensor_type_passes_unchanged(served):
         elif wire == "BYTES":
             array = np.array([[text.encode() for text in values[wire]]], object)
         else:
-            array = np.array([values[wire]], {"BOOL": bool, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64}[wire])
+            array = np.array(
+                [values[wire]], {"BOOL": bool, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64}[wire]
+            )
         sent[wire] = array
         inputs.append(tensor(f"in_{wire}", array, wire))
     result = served.infer("every_type", inputs)
@@ -132,12 +138,15 @@ def test_a_configuration_without_tensors_is_completed_from_the_graph(served):
     assert served.infer("bare", index([3])).as_numpy("value").tolist() == [[30]]
 
 
-@pytest.mark.parametrize("model, message", [
-    ("wrong_name", "config.pbtxt names input 'indices'; the graph has ['index']"),
-    ("wrong_type", "input 'index': config.pbtxt says TYPE_INT32, the graph TYPE_INT64"),
-    ("wrong_shape", "input 'index': config.pbtxt gives shape [-1, -1, 2], the graph [-1, -1]"),
-    ("empty_version", "holds no model.onnx"),
-])
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        ("wrong_name", "config.pbtxt names input 'indices'; the graph has ['index']"),
+        ("wrong_type", "input 'index': config.pbtxt says TYPE_INT32, the graph TYPE_INT64"),
+        ("wrong_shape", "input 'index': config.pbtxt gives shape [-1, -1, 2], the graph [-1, -1]"),
+        ("empty_version", "holds no model.onnx"),
+    ],
+)
 def test_a_model_that_does_not_fit_its_configuration_says_why(served, model, message):
     reasons = {m.name: m.reason for m in served.get_model_repository_index().models}
     assert message in reasons[model]

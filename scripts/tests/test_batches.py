@@ -33,7 +33,11 @@ def kept(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
     """A gateway that keeps jobs, and asks for keys."""
     folder = tmp_path_factory.mktemp("jobs")
     (folder / "keys").write_text("first\nsecond\nnode\n")
-    with Gateway(stack.triton, stack.repository, **jobs(folder / "data", RETORT_KEYS_FILE=str(folder / "keys"), RETORT_JOBS_FILE_BYTES=str(LIMIT))) as gateway:
+    with Gateway(
+        stack.triton,
+        stack.repository,
+        **jobs(folder / "data", RETORT_KEYS_FILE=str(folder / "keys"), RETORT_JOBS_FILE_BYTES=str(LIMIT)),
+    ) as gateway:
         gateway.wait_ready("latent", "masked", "embedding", "ranking", "chat")
         yield gateway
 
@@ -43,16 +47,27 @@ def told(kept: Gateway) -> dict:
     python = ROOT / ".venv-openai/bin/python"
     if not python.exists():
         pytest.fail(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
-    run = subprocess.run([str(python), str(Path(__file__).with_name("batch_client.py")), kept.url, kept.urls["embedding"]],
-                         capture_output=True, text=True, timeout=4 * PATIENCE)
+    run = subprocess.run(
+        [str(python), str(Path(__file__).with_name("batch_client.py")), kept.url, kept.urls["embedding"]],
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE,
+    )
     assert run.returncode == 0, run.stderr[-4000:]
     return json.loads(run.stdout.splitlines()[-1])
 
 
 def test_lines_are_answered_in_order_with_counts_and_errors(told: dict) -> None:
     assert told["embeddings"] == [
-        "completed", {"completed": 3, "failed": 2, "total": 5}, {"name": "first"}, ["line-0", "line-1", "line-2"],
-        ["custom_id", "error", "id", "response"], True, [["line-3", 404, "model_not_found"], ["line-4", 400, "invalid_value"]], "batch_output"]
+        "completed",
+        {"completed": 3, "failed": 2, "total": 5},
+        {"name": "first"},
+        ["line-0", "line-1", "line-2"],
+        ["custom_id", "error", "id", "response"],
+        True,
+        [["line-3", 404, "model_not_found"], ["line-4", 400, "invalid_value"]],
+        "batch_output",
+    ]
 
 
 def test_all_apis_answer_lines(told: dict) -> None:
@@ -64,15 +79,35 @@ def test_all_apis_answer_lines(told: dict) -> None:
 def test_wrong_files_fail_the_batch_and_name_their_lines(told: dict) -> None:
     status, errors, empty, *refused = told["wrong_files"]
     assert status == "failed" and empty == ["empty_file"]
-    assert errors == [["invalid_json_line", 2, None], ["duplicate_custom_id", 3, "custom_id"], ["url_mismatch", 4, "url"],
-                      ["invalid_method", 6, "method"], ["missing_required_parameter", 7, "custom_id"], ["invalid_json_line", 8, None]]
-    assert refused == [["BadRequestError", "invalid_value", "endpoint"], ["NotFoundError", None, "input_file_id"],
-                       ["BadRequestError", "invalid_value", "purpose"], ["NotFoundError", None, "id"]]
+    assert errors == [
+        ["invalid_json_line", 2, None],
+        ["duplicate_custom_id", 3, "custom_id"],
+        ["url_mismatch", 4, "url"],
+        ["invalid_method", 6, "method"],
+        ["missing_required_parameter", 7, "custom_id"],
+        ["invalid_json_line", 8, None],
+    ]
+    assert refused == [
+        ["BadRequestError", "invalid_value", "endpoint"],
+        ["NotFoundError", None, "input_file_id"],
+        ["BadRequestError", "invalid_value", "purpose"],
+        ["NotFoundError", None, "id"],
+    ]
 
 
 def test_lists_have_pages(told: dict) -> None:
-    assert told["lists"] == [True, True, "content 3", True, ["NotFoundError", None, "id"], True, True, 3600,
-                             ["BadRequestError", "invalid_value", "limit"], ["NotFoundError", None, "after"]]
+    assert told["lists"] == [
+        True,
+        True,
+        "content 3",
+        True,
+        ["NotFoundError", None, "id"],
+        True,
+        True,
+        3600,
+        ["BadRequestError", "invalid_value", "limit"],
+        ["NotFoundError", None, "after"],
+    ]
 
 
 def test_keys_do_not_see_each_other(told: dict) -> None:
@@ -85,19 +120,39 @@ def test_a_cancelled_batch_keeps_what_was_answered(told: dict) -> None:
 
 def test_openai_for_node(kept: Gateway, tmp_path: Path) -> None:
     assert run_node("batches.mjs", tmp_path, kept.url, "node") == {
-        "batch": ["completed", {"completed": 2, "failed": 1, "total": 3}, {"of": "node"}], "output": ["text-0", "text-1"],
-        "errors": [["wrong", 404]], "vector": True, "lists": [0, 1, True, "texts.jsonl"],
+        "batch": ["completed", {"completed": 2, "failed": 1, "total": 3}, {"of": "node"}],
+        "output": ["text-0", "text-1"],
+        "errors": [["wrong", 404]],
+        "vector": True,
+        "lists": [0, 1, True, "texts.jsonl"],
         "refused": [["BadRequestError", 400, None], ["BadRequestError", 400, "endpoint"], ["NotFoundError", 404, "id"]],
-        "deleted": [True, ["NotFoundError", 404, "id"]]}
+        "deleted": [True, ["NotFoundError", 404, "id"]],
+    }
 
 
 def upload(url: str, content: bytes, **headers: str) -> requests.Response:
-    return requests.post(f"{url}/v1/files", files={"file": ("x.jsonl", content)}, data={"purpose": "batch"}, headers=headers, timeout=PATIENCE)
+    return requests.post(
+        f"{url}/v1/files",
+        files={"file": ("x.jsonl", content)},
+        data={"purpose": "batch"},
+        headers=headers,
+        timeout=PATIENCE,
+    )
 
 
 def texts(count: int) -> bytes:
-    return "".join(json.dumps({"custom_id": str(i), "method": "POST", "url": "/v1/embeddings", "body": {"model": MODEL, "input": f"text {i}"}}) + "\n"
-                   for i in range(count)).encode()
+    return "".join(
+        json.dumps(
+            {
+                "custom_id": str(i),
+                "method": "POST",
+                "url": "/v1/embeddings",
+                "body": {"model": MODEL, "input": f"text {i}"},
+            }
+        )
+        + "\n"
+        for i in range(count)
+    ).encode()
 
 
 def begin(url: str, content: bytes) -> str:
@@ -112,7 +167,11 @@ def batch(url: str, batch_id: str) -> dict:
 
 def each_once(url: str, batch_id: str, count: int) -> None:
     """Waits for a batch, and checks that every line of it has one answer, in order."""
-    wait_for("the batch is completed", lambda: batch(url, batch_id).get("status") == "completed", lambda: batch(url, batch_id))
+    wait_for(
+        "the batch is completed",
+        lambda: batch(url, batch_id).get("status") == "completed",
+        lambda: batch(url, batch_id),
+    )
     done = batch(url, batch_id)
     assert done["request_counts"] == {"total": count, "completed": count, "failed": 0} and done["error_file_id"] is None
     content = requests.get(f"{url}/v1/files/{done['output_file_id']}/content", timeout=PATIENCE).text
@@ -125,8 +184,14 @@ def test_files_that_are_too_large_or_no_form(kept: Gateway) -> None:
     for size in (LIMIT + 1, 3 * LIMIT // 2):
         answer = upload(kept.url, b"x" * size, **key)
         assert answer.status_code == 413 and "limit" in answer.json()["error"]["message"], answer.text
-    for body, kind in ((b"x", "application/json"), (b"x", "multipart/form-data; boundary=b"), (b"--b\r\nno header", "multipart/form-data; boundary=b")):
-        answer = requests.post(f"{kept.url}/v1/files", data=body, headers={**key, "Content-Type": kind}, timeout=PATIENCE)
+    for body, kind in (
+        (b"x", "application/json"),
+        (b"x", "multipart/form-data; boundary=b"),
+        (b"--b\r\nno header", "multipart/form-data; boundary=b"),
+    ):
+        answer = requests.post(
+            f"{kept.url}/v1/files", data=body, headers={**key, "Content-Type": kind}, timeout=PATIENCE
+        )
         assert answer.status_code == 400 and answer.json()["error"]["type"] == "invalid_request_error", answer.text
     missing = requests.post(f"{kept.url}/v1/files", files={"purpose": (None, "batch")}, headers=key, timeout=PATIENCE)
     assert missing.status_code == 400 and missing.json()["error"]["param"] == "file", missing.text
@@ -136,7 +201,11 @@ def test_a_killed_gateway_leaves_every_line_with_one_answer(stack: Gateway, tmp_
     with Gateway(stack.triton, stack.repository, **jobs(tmp_path)) as first:
         first.wait_ready("embedding")
         number = begin(first.url, texts(LINES))
-        wait_for("some lines are answered", lambda: 0 < batch(first.url, number)["request_counts"]["completed"], lambda: batch(first.url, number))
+        wait_for(
+            "some lines are answered",
+            lambda: 0 < batch(first.url, number)["request_counts"]["completed"],
+            lambda: batch(first.url, number),
+        )
         first.stop(signal.SIGKILL)
     with Gateway(stack.triton, stack.repository, **jobs(tmp_path)) as second:
         assert batch(second.url, number)["request_counts"]["completed"] < LINES
@@ -147,7 +216,11 @@ def test_a_gateway_that_is_stopped_gives_its_work_back(stack: Gateway, tmp_path:
     with Gateway(stack.triton, stack.repository, **jobs(tmp_path)) as first:
         first.wait_ready("embedding")
         number = begin(first.url, texts(LINES))
-        wait_for("some lines are answered", lambda: 0 < batch(first.url, number)["request_counts"]["completed"], lambda: batch(first.url, number))
+        wait_for(
+            "some lines are answered",
+            lambda: 0 < batch(first.url, number)["request_counts"]["completed"],
+            lambda: batch(first.url, number),
+        )
         assert first.stop() == 0, first.output()
     began = time.monotonic()
     with Gateway(stack.triton, stack.repository, **jobs(tmp_path)) as second:
@@ -161,7 +234,11 @@ def test_a_killed_triton_leaves_every_line_with_one_answer(tmp_path: Path) -> No
     with Triton(repository) as triton, Gateway(triton.url, repository, **jobs(tmp_path / "jobs")) as gateway:
         gateway.wait_ready("embedding")
         number = begin(gateway.url, texts(LINES))
-        wait_for("some lines are answered", lambda: 0 < batch(gateway.url, number)["request_counts"]["completed"], lambda: batch(gateway.url, number))
+        wait_for(
+            "some lines are answered",
+            lambda: 0 < batch(gateway.url, number)["request_counts"]["completed"],
+            lambda: batch(gateway.url, number),
+        )
         killed = [pid for pid in triton.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == "tritonserver"]
         assert killed, triton.output()
         for pid in killed:
@@ -178,8 +255,19 @@ class Cramped(Gateway):
     that the system lets grow to 3 MiB."""
 
     FOLDER = "/mnt"
-    mounted = ("unshare", "--map-root-user", "--mount", "sh", "-c", f'mount -t tmpfs -o size=24m none {FOLDER} && exec "$0" "$@"')
-    before = mounted if subprocess.run([*mounted, "true"], capture_output=True).returncode == 0 else ("prlimit", f"--fsize={3 << 20}")
+    mounted = (
+        "unshare",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        f'mount -t tmpfs -o size=24m none {FOLDER} && exec "$0" "$@"',
+    )
+    before = (
+        mounted
+        if subprocess.run([*mounted, "true"], capture_output=True).returncode == 0
+        else ("prlimit", f"--fsize={3 << 20}")
+    )
 
 
 def test_a_full_disk_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -> None:
@@ -190,7 +278,9 @@ def test_a_full_disk_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -
         kept = upload(gateway.url, texts(8)).json()["id"]
         for _ in range(2):
             large = upload(gateway.url, b"x" * (32 << 20))
-            assert large.status_code == 503 and large.json()["error"]["message"] and large.headers["Retry-After"], large.text
+            assert large.status_code == 503 and large.json()["error"]["message"] and large.headers["Retry-After"], (
+                large.text
+            )
         alone = requests.post(f"{gateway.url}/v1/embeddings", json={"model": MODEL, "input": "x"}, timeout=PATIENCE)
         assert alone.status_code == 200, alone.text
         wait_for("there is room again", lambda: upload(gateway.url, texts(8)).status_code == 200, gateway.output)
@@ -203,7 +293,9 @@ def test_full_storage_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) 
         gateway.wait_ready("embedding")
         kept = upload(gateway.url, texts(8)).json()["id"]
         large = upload(gateway.url, b"x" * (6 * LIMIT))
-        assert large.status_code == 503 and "full" in large.json()["error"]["message"] and large.headers["Retry-After"], large.text
+        assert (
+            large.status_code == 503 and "full" in large.json()["error"]["message"] and large.headers["Retry-After"]
+        ), large.text
         number = begin(gateway.url, texts(8))
         each_once(gateway.url, number, 8)
         assert requests.get(f"{gateway.url}/v1/files/{kept}/content", timeout=PATIENCE).content == texts(8)
@@ -211,11 +303,15 @@ def test_full_storage_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) 
 
 def test_jobs_can_be_switched_off(stack: Gateway) -> None:
     for url in (stack.url, stack.urls["embedding"]):
-        for answer in (requests.get(f"{url}/v1/files", timeout=PATIENCE), requests.post(f"{url}/v1/batches", json={}, timeout=PATIENCE)):
+        for answer in (
+            requests.get(f"{url}/v1/files", timeout=PATIENCE),
+            requests.post(f"{url}/v1/batches", json={}, timeout=PATIENCE),
+        ):
             assert answer.status_code == 404 and answer.json()["error"]["type"] == "invalid_request_error", answer.text
 
 
 def test_metrics_count_lines(kept: Gateway, told: dict) -> None:
     metrics = requests.get(f"{kept.url}/metrics", timeout=PATIENCE).text
-    assert 'retort_batch_lines_total{api="embedding",outcome="ok"}' in metrics and "retort_background_level" in metrics, os.linesep.join(
-        line for line in metrics.splitlines() if "batch" in line)
+    assert (
+        'retort_batch_lines_total{api="embedding",outcome="ok"}' in metrics and "retort_background_level" in metrics
+    ), os.linesep.join(line for line in metrics.splitlines() if "batch" in line)

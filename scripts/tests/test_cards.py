@@ -33,8 +33,15 @@ def test_a_card_names_data_and_licences(entry: str) -> None:
 
 def test_documented_exports_give_a_new_id() -> None:
     """An export into the repository refuses an id that the manifest has, and to do without one."""
-    pages = [page for page in ROOT.rglob("*.md") if not any(part.startswith(".") for part in page.relative_to(ROOT).parts)]
-    exports = [line for page in pages for line in page.read_text().splitlines() if re.search(r"-m scripts\.train\.\w+\.export ", line)]
+    pages = [
+        page for page in ROOT.rglob("*.md") if not any(part.startswith(".") for part in page.relative_to(ROOT).parts)
+    ]
+    exports = [
+        line
+        for page in pages
+        for line in page.read_text().splitlines()
+        if re.search(r"-m scripts\.train\.\w+\.export ", line)
+    ]
     assert exports
     for line in exports:
         given = re.search(r" --id (\S+)", line)

@@ -53,19 +53,33 @@ def user(content: object) -> list[dict]:
 
 
 def test_openai_plain(client: OpenAI) -> None:
-    answer = client.chat.completions.create(model=SCRIPTED, messages=user(say("Hel", "lo")), temperature=0, max_tokens=9)
+    answer = client.chat.completions.create(
+        model=SCRIPTED, messages=user(say("Hel", "lo")), temperature=0, max_tokens=9
+    )
     choice = answer.choices[0]
     assert (choice.message.role, choice.message.content, choice.finish_reason) == ("assistant", "Hello", "stop")
     assert answer.id.startswith("chatcmpl-") and answer.object == "chat.completion" and answer.model == SCRIPTED
     assert answer.usage.completion_tokens == 2
     assert answer.usage.total_tokens == answer.usage.prompt_tokens + 2
-    short = client.chat.completions.create(model=SCRIPTED, messages=user(say("a", "b", "c")), max_completion_tokens=2, n=2)
-    assert [(c.index, c.message.content, c.finish_reason) for c in short.choices] == [(0, "ab", "length"), (1, "ab", "length")]
+    short = client.chat.completions.create(
+        model=SCRIPTED, messages=user(say("a", "b", "c")), max_completion_tokens=2, n=2
+    )
+    assert [(c.index, c.message.content, c.finish_reason) for c in short.choices] == [
+        (0, "ab", "length"),
+        (1, "ab", "length"),
+    ]
 
 
 def test_openai_streamed(client: OpenAI) -> None:
-    chunks = list(client.chat.completions.create(
-        model=SCRIPTED, messages=user(say("Hel", "lo", " EN", "D", "x")), stream=True, stop=["END"], stream_options={"include_usage": True}))
+    chunks = list(
+        client.chat.completions.create(
+            model=SCRIPTED,
+            messages=user(say("Hel", "lo", " EN", "D", "x")),
+            stream=True,
+            stop=["END"],
+            stream_options={"include_usage": True},
+        )
+    )
     *body, last = chunks
     assert body[0].choices[0].delta.role == "assistant"
     assert "".join(c.choices[0].delta.content or "" for c in body) == "Hello "
@@ -83,22 +97,42 @@ def test_openai_logprobs(client: OpenAI) -> None:
 
 
 def test_openai_vision(client: OpenAI) -> None:
-    content = [{"type": "text", "text": "What is it?"},
-               {"type": "image_url", "image_url": {"url": drawing(), "detail": "auto"}}]
+    content = [
+        {"type": "text", "text": "What is it?"},
+        {"type": "image_url", "image_url": {"url": drawing(), "detail": "auto"}},
+    ]
     got = json.loads(client.chat.completions.create(model=SCRIPTED, messages=user(content)).choices[0].message.content)
     assert got["text_input"] == ["<user><image>What is it?<end><assistant>"]
     assert got["image"] == [[32, 24]]
 
 
-@pytest.mark.parametrize(("kind", "says", "request_"), [
-    (NotFoundError, "does not exist", {"model": "nobody/nothing", "messages": user("a")}),
-    (BadRequestError, "max_tokens must be at least 1, got 0.", {"model": SCRIPTED, "messages": user("a"), "max_tokens": 0}),
-    (BadRequestError, "at least 1 item", {"model": SCRIPTED, "messages": []}),
-    (BadRequestError, "At most 2 image(s)", {"model": SCRIPTED, "messages": user(
-        [{"type": "image_url", "image_url": {"url": drawing()}}] * 3)}),
-    (BadRequestError, "maximum context length is 512 tokens", {"model": SCRIPTED, "messages": user(
-        say(fail="The decoder prompt (length 900) is longer than the maximum model length of 512."))}),
-])
+@pytest.mark.parametrize(
+    ("kind", "says", "request_"),
+    [
+        (NotFoundError, "does not exist", {"model": "nobody/nothing", "messages": user("a")}),
+        (
+            BadRequestError,
+            "max_tokens must be at least 1, got 0.",
+            {"model": SCRIPTED, "messages": user("a"), "max_tokens": 0},
+        ),
+        (BadRequestError, "at least 1 item", {"model": SCRIPTED, "messages": []}),
+        (
+            BadRequestError,
+            "At most 2 image(s)",
+            {"model": SCRIPTED, "messages": user([{"type": "image_url", "image_url": {"url": drawing()}}] * 3)},
+        ),
+        (
+            BadRequestError,
+            "maximum context length is 512 tokens",
+            {
+                "model": SCRIPTED,
+                "messages": user(
+                    say(fail="The decoder prompt (length 900) is longer than the maximum model length of 512.")
+                ),
+            },
+        ),
+    ],
+)
 def test_openai_sees_the_documented_errors(client: OpenAI, kind: type, says: str, request_: dict) -> None:
     with pytest.raises(kind) as caught:
         client.chat.completions.create(**request_)
@@ -108,7 +142,9 @@ def test_openai_sees_the_documented_errors(client: OpenAI, kind: type, says: str
 
 
 def test_openai_sees_a_stream_fail(client: OpenAI) -> None:
-    stream = client.chat.completions.create(model=SCRIPTED, messages=user(say("a", "b", fail="melted", fail_at=1)), stream=True)
+    stream = client.chat.completions.create(
+        model=SCRIPTED, messages=user(say("a", "b", fail="melted", fail_at=1)), stream=True
+    )
     with pytest.raises(openai.APIError, match="Internal server error"):
         list(stream)
 
@@ -128,7 +164,9 @@ def test_langchain_plain_and_streamed(langchain: ChatNVIDIA) -> None:
 
 
 def test_langchain_vision(langchain: ChatNVIDIA) -> None:
-    message = HumanMessage(content=[{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": drawing()}}])
+    message = HumanMessage(
+        content=[{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": drawing()}}]
+    )
     got = json.loads(langchain.invoke([message]).content)
     assert got["image"] == [[32, 24]] and got["sampling_parameters"]["max_tokens"] == 512  # its 1024, cut to what fits
 
@@ -143,8 +181,13 @@ def test_stack_clients(scripted_url: str, version: str) -> None:
     got = stack_client(version, scripted_url, SCRIPTED, say("Hel", "lo"), drawing())
     assert got.pop("listed") == [SCRIPTED]
     assert got.pop("openai", "Hello") == "Hello"
-    assert got == {"whole": "Hello", "stop_reason": "end_of_turn", "types": ["start", "progress", "progress", "complete"],
-                   "streamed": "Hello", "last_stop_reason": "end_of_turn"}
+    assert got == {
+        "whole": "Hello",
+        "stop_reason": "end_of_turn",
+        "types": ["start", "progress", "progress", "complete"],
+        "streamed": "Hello",
+        "last_stop_reason": "end_of_turn",
+    }
 
 
 def stack_client(version: str, url: str, model: str, question: str, picture: str) -> dict:
@@ -152,13 +195,18 @@ def stack_client(version: str, url: str, model: str, question: str, picture: str
     python = STACK_CLIENTS[version]
     if not python.exists():
         pytest.skip(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
-    run = subprocess.run([str(python), str(Path(__file__).with_name("stack_client.py")), url, model, picture, question],
-                         capture_output=True, text=True, timeout=PATIENCE)
+    run = subprocess.run(
+        [str(python), str(Path(__file__).with_name("stack_client.py")), url, model, picture, question],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
 
 # The model of the repository.
+
 
 @pytest.fixture(scope="module")
 def model(chat_url: str) -> str:
@@ -194,9 +242,18 @@ def test_a_conversation_with_two_drawings(chat_url: str, model: str) -> None:
     messages: list[dict] = []
 
     def say(text: str, *pictures: str) -> str:
-        messages.append({"role": "user", "content": [
-            *({"type": "image_url", "image_url": {"url": url}} for url in pictures), {"type": "text", "text": text}]})
-        answer = client.chat.completions.create(model=model, messages=messages, temperature=0).choices[0].message.content
+        messages.append(
+            {
+                "role": "user",
+                "content": [
+                    *({"type": "image_url", "image_url": {"url": url}} for url in pictures),
+                    {"type": "text", "text": text},
+                ],
+            }
+        )
+        answer = (
+            client.chat.completions.create(model=model, messages=messages, temperature=0).choices[0].message.content
+        )
         messages.append({"role": "assistant", "content": answer})
         return answer
 
@@ -205,7 +262,9 @@ def test_a_conversation_with_two_drawings(chat_url: str, model: str) -> None:
     assert say("Does it have an ester?") == "Yes, it has 1 ester."
     assert say("Do both pictures show the same molecule?").startswith("No, they are different")
     assert say("Is it poisonous?").startswith("That is beyond me.")
-    assert say("Which molecule is this?", drawing(300, 200)).startswith("This picture does not look like a drawing of a molecule")
+    assert say("Which molecule is this?", drawing(300, 200)).startswith(
+        "This picture does not look like a drawing of a molecule"
+    )
 
 
 @pytest.mark.parametrize("version", STACK_CLIENTS)

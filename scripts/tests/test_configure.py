@@ -20,8 +20,14 @@ KEY = {"RETORT_TRITON_CONTROL_KEY": "what an operator chose"}
 
 
 def configure(*words: str, **variables: str) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/triton/configure.py"), *words], env={**os.environ, **KEY, **variables},
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts/triton/configure.py"), *words],
+        env={**os.environ, **KEY, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE,
+    )
     return done.returncode, done.stdout
 
 
@@ -45,7 +51,9 @@ def test_delay_and_overrides_reach_a_running_triton(triton, tmp_path: Path) -> N
 
     overrides = tmp_path / "overrides"
     overrides.mkdir()
-    (overrides / "backend-onnxruntime.json").write_text('{"max_batch_size": 32, "dynamic_batching": {"max_queue_delay_microseconds": 300}}')
+    (overrides / "backend-onnxruntime.json").write_text(
+        '{"max_batch_size": 32, "dynamic_batching": {"max_queue_delay_microseconds": 300}}'
+    )
     (overrides / "minilm_embed.json").write_text('{"max_batch_size": 16}')
     assert configure(server.http, "--overrides", str(overrides))[0] == 0
     assert configure(server.http, "--overrides", str(overrides)) == (0, ""), "nothing is left to change"
@@ -70,7 +78,14 @@ def test_who_cannot_be_reached_is_said() -> None:
 
 
 def test_overrides_for_a_gpu_fit_the_models() -> None:
-    backends = {line.split('"')[1] for path in (ROOT / "model_repository").glob("*/config.pbtxt")
-                for line in path.read_text().splitlines() if line.startswith("backend:")}
-    files = {path.stem.removeprefix("backend-"): json.loads(path.read_text()) for path in (ROOT / "scripts/deploy/gpu").glob("*.json")}
+    backends = {
+        line.split('"')[1]
+        for path in (ROOT / "model_repository").glob("*/config.pbtxt")
+        for line in path.read_text().splitlines()
+        if line.startswith("backend:")
+    }
+    files = {
+        path.stem.removeprefix("backend-"): json.loads(path.read_text())
+        for path in (ROOT / "scripts/deploy/gpu").glob("*.json")
+    }
     assert files.keys() == backends

@@ -28,7 +28,11 @@ def test_settings_of_chart_image_and_package_exist() -> None:
         if path.is_file() and path.suffix in ("", ".yaml", ".tpl", ".service", ".md"):
             used[path.name] = set(re.findall(r"\bRETORT_[A-Z_]+[A-Z](?!\w)", path.read_text()))
     assert used["_gateway.tpl"] and used["Dockerfile"]
-    beyond = {"RETORT_URL", "RETORT_API_KEY", "RETORT_TRITON_CONTROL_KEY"}  # of the command line: COMMANDS.md; of the local Triton
+    beyond = {
+        "RETORT_URL",
+        "RETORT_API_KEY",
+        "RETORT_TRITON_CONTROL_KEY",
+    }  # of the command line: COMMANDS.md; of the local Triton
     for name, variables in used.items():
         assert not {v for v in variables if f"`{v}`" not in SETTINGS} - beyond, name
     for key in yaml.safe_load((DEPLOY / "package/retort.yaml").read_text()):
@@ -49,7 +53,9 @@ def test_image_installs_what_the_makefile_does() -> None:
     missing = [package for package in wanted if "python" not in package and package not in text.split()]
     assert not missing
     # One repository serves both Tritons, so both read drawings with the same versions.
-    assert pins("scripts/deploy/triton-requirements.txt") == pins("scripts/triton/requirements.txt") - {"nvidia-pytriton==0.7.0"}
+    assert pins("scripts/deploy/triton-requirements.txt") == pins("scripts/triton/requirements.txt") - {
+        "nvidia-pytriton==0.7.0"
+    }
 
 
 def pins(path: str) -> set[str]:
@@ -63,7 +69,13 @@ OLDEST_TRITON = (26, 6)
 
 def test_no_default_triton_has_published_vulnerabilities() -> None:
     """Every tag of the vendor's image in the tree is new enough. The local Triton is no image and has no newer release."""
-    tracked = subprocess.run(["git", "grep", "-IhoE", r"\b[0-9]{2}\.[0-9]{2}(-[a-z-]+)?-py3\b"], cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = subprocess.run(
+        ["git", "grep", "-IhoE", r"\b[0-9]{2}\.[0-9]{2}(-[a-z-]+)?-py3\b"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = {tuple(map(int, tag.split("-")[0].split("."))) for tag in tracked.stdout.split()}
     assert found and min(found) >= OLDEST_TRITON, found
     assert re.search(r"^ARG TRITON=\d\d\.\d\d-py3$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
@@ -79,16 +91,29 @@ def test_values_are_those_of_the_schema() -> None:
         for key, value in values.items():
             same(value, schema["properties"][key], f"{path}.{key}")
 
-    same(yaml.safe_load((DEPLOY / "chart/values.yaml").read_text()), json.loads((DEPLOY / "chart/values.schema.json").read_text()), "")
+    same(
+        yaml.safe_load((DEPLOY / "chart/values.yaml").read_text()),
+        json.loads((DEPLOY / "chart/values.schema.json").read_text()),
+        "",
+    )
 
 
 def test_helm_test_asks_what_the_program_answers(stack) -> None:
     """The program answers each command of the chart's test pod, as its template has them."""
     template = (DEPLOY / "chart/templates/tests/ask.yaml").read_text()
-    commands = {api: re.findall(r'"([^"]*)"', words) for api, words in re.findall(r'^  "(\w+)" \(list ((?:"[^"]*" ?)+)\)', template, re.MULTILINE)}
+    commands = {
+        api: re.findall(r'"([^"]*)"', words)
+        for api, words in re.findall(r'^  "(\w+)" \(list ((?:"[^"]*" ?)+)\)', template, re.MULTILINE)
+    }
     assert commands.keys() == set(APIS)
     for api, words in commands.items():
-        done = subprocess.run([ROOT / "bin/retort", *words], env={"RETORT_URL": stack.url}, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            [ROOT / "bin/retort", *words],
+            env={"RETORT_URL": stack.url},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
         assert done.returncode == 0 and done.stdout.strip(), f"{api}: {done.stderr}"
 
 

@@ -50,7 +50,9 @@ def test_every_request_example_is_answered_as_described(stack, api: str) -> None
         bodies = examples(operation["requestBody"]["content"]["application/json"])
         assert bodies, f"{path} has no example"
         for name, body in bodies.items():
-            answer = requests.post(f"{stack.url}/{api}{path.replace('{model}', 'any/model')}", json=body, timeout=PATIENCE)
+            answer = requests.post(
+                f"{stack.url}/{api}{path.replace('{model}', 'any/model')}", json=body, timeout=PATIENCE
+            )
             assert answer.status_code == 200, f"{path} {name}: {answer.text}"
             media = answer.headers["Content-Type"].partition(";")[0]
             described = operation["responses"]["200"]["content"][media]

@@ -43,11 +43,18 @@ def test_openai_names_the_mode_in_the_model(client: OpenAI) -> None:
     assert cosine(suffixed.data[0].embedding, named.data[0].embedding) > 0.99999
 
 
-@pytest.mark.parametrize(("kind", "says", "request_"), [
-    (BadRequestError, "input_type", {"model": TWO_MODES, "input": "a"}),
-    (BadRequestError, "exceeds maximum allowed token size", {"model": ONE_MODE, "input": ["short", "long " * 1000]}),
-    (NotFoundError, "does not exist", {"model": "nobody/nothing", "input": "a"}),
-])
+@pytest.mark.parametrize(
+    ("kind", "says", "request_"),
+    [
+        (BadRequestError, "input_type", {"model": TWO_MODES, "input": "a"}),
+        (
+            BadRequestError,
+            "exceeds maximum allowed token size",
+            {"model": ONE_MODE, "input": ["short", "long " * 1000]},
+        ),
+        (NotFoundError, "does not exist", {"model": "nobody/nothing", "input": "a"}),
+    ],
+)
 def test_openai_sees_the_documented_errors(client: OpenAI, kind: type, says: str, request_: dict) -> None:
     with pytest.raises(kind) as caught:
         client.embeddings.create(**request_)
@@ -80,8 +87,11 @@ def test_truncation_keeps_the_end_asked_for(embedding_url: str) -> None:
     words = " ".join(f"word{i}" for i in range(600))
 
     def embed(text: str, truncate: str) -> list[float]:
-        answer = requests.post(f"{embedding_url}/v1/embeddings", timeout=PATIENCE,
-                               json={"model": ONE_MODE, "input": text, "truncate": truncate})
+        answer = requests.post(
+            f"{embedding_url}/v1/embeddings",
+            timeout=PATIENCE,
+            json={"model": ONE_MODE, "input": text, "truncate": truncate},
+        )
         assert answer.status_code == 200, answer.text
         assert answer.json()["usage"]["total_tokens"] == 256
         return answer.json()["data"][0]["embedding"]
@@ -91,6 +101,9 @@ def test_truncation_keeps_the_end_asked_for(embedding_url: str) -> None:
 
 
 def test_base64_is_little_endian_float32(embedding_url: str) -> None:
-    answer = requests.post(f"{embedding_url}/v1/embeddings", timeout=PATIENCE,
-                           json={"model": ONE_MODE, "input": "a", "encoding_format": "base64"}).json()
+    answer = requests.post(
+        f"{embedding_url}/v1/embeddings",
+        timeout=PATIENCE,
+        json={"model": ONE_MODE, "input": "a", "encoding_format": "base64"},
+    ).json()
     assert len(np.frombuffer(base64.b64decode(answer["data"][0]["embedding"]), "<f4")) == 384

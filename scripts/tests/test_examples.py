@@ -28,7 +28,14 @@ def examples(language: str) -> list[str]:
 
 def run(command: list[str], script: str, server: Triton) -> str:
     script = script.replace("127.0.0.1:8701", server.url).replace("127.0.0.1:8700", server.http)
-    ended = subprocess.run([*command, script], cwd=ROOT, env={**os.environ, "RETORT_TRITON_CONTROL_KEY": KEY}, capture_output=True, text=True, timeout=PATIENCE)
+    ended = subprocess.run(
+        [*command, script],
+        cwd=ROOT,
+        env={**os.environ, "RETORT_TRITON_CONTROL_KEY": KEY},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

@@ -16,7 +16,9 @@ from waiting import PATIENCE
 def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What the clients make of the answers, by case; a text is a failure."""
     program = tmp_path_factory.mktemp("go") / "clients"
-    subprocess.run(["go", "build", "-trimpath", "-o", str(program), "."], cwd=ROOT / "scripts/tests/go_clients", check=True)
+    subprocess.run(
+        ["go", "build", "-trimpath", "-o", str(program), "."], cwd=ROOT / "scripts/tests/go_clients", check=True
+    )
     run = subprocess.run([str(program), gateway_url, CAFFEINE], capture_output=True, text=True, timeout=4 * PATIENCE)
     assert run.returncode == 0, run.stderr[-4000:]
     return json.loads(run.stdout.splitlines()[-1])

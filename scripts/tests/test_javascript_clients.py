@@ -35,14 +35,20 @@ def run_node(name: str, folder: Path, *arguments: str) -> dict:
 
 
 def test_openai_models_and_embeddings(told: dict) -> None:
-    assert told["models"] == [["retort/minilm-embedqa-v2", "retort/molecule-reader-v3"], "retort/minilm-embedqa-v2", "retort"]
+    assert told["models"] == [
+        ["retort/minilm-embedqa-v2", "retort/molecule-reader-v3"],
+        "retort/minilm-embedqa-v2",
+        "retort",
+    ]
     assert told["embeddings"] == [384, True, True]
 
 
 def test_openai_reads_errors(told: dict) -> None:
     assert told["errors"] == [
-        ["NotFoundError", 404, "model_not_found", "model"], ["NotFoundError", 404, "model_not_found", "model"],
-        ["BadRequestError", 400, "invalid_value", "input[0].content"]]
+        ["NotFoundError", 404, "model_not_found", "model"],
+        ["NotFoundError", 404, "model_not_found", "model"],
+        ["BadRequestError", 400, "invalid_value", "input[0].content"],
+    ]
 
 
 def test_openai_completes_talks_and_responds(told: dict) -> None:

@@ -75,16 +75,31 @@ def test_a_hidden_state_does_not_depend_on_its_neighbours(url: str) -> None:
 def test_sampling(url: str, beam: int) -> None:
     lists = generated(url, "/sampling", sequences=[IBUPROFEN, CAFFEINE], num_molecules=3, beam_size=beam, seed=1)
     assert [len(row) for row in lists] == [3, 3]
-    assert lists == generated(url, "/sampling", sequences=[IBUPROFEN, CAFFEINE], num_molecules=3, beam_size=beam, seed=1)
+    assert lists == generated(
+        url, "/sampling", sequences=[IBUPROFEN, CAFFEINE], num_molecules=3, beam_size=beam, seed=1
+    )
 
 
 def test_generate_with_all_nine_fields_as_the_sample_client_sends_them(url: str) -> None:
     for algorithm in ("CMA-ES", "none"):
-        found = generated(url, "/generate", smi=IBUPROFEN, algorithm=algorithm, num_molecules=5, property_name="QED", minimize=False,
-                          min_similarity=0.2, particles=20, iterations=3, scaled_radius=1.0)
+        found = generated(
+            url,
+            "/generate",
+            smi=IBUPROFEN,
+            algorithm=algorithm,
+            num_molecules=5,
+            property_name="QED",
+            minimize=False,
+            min_similarity=0.2,
+            particles=20,
+            iterations=3,
+            scaled_radius=1.0,
+        )
         molecules = {Chem.CanonSmiles(s) for s in found}
         assert len(found) == len(molecules) == 5 and Chem.CanonSmiles(IBUPROFEN) not in molecules
-        assert algorithm == "none" or all(similar(Chem.MolFromSmiles(s), Chem.MolFromSmiles(IBUPROFEN)) >= 0.2 for s in found)
+        assert algorithm == "none" or all(
+            similar(Chem.MolFromSmiles(s), Chem.MolFromSmiles(IBUPROFEN)) >= 0.2 for s in found
+        )
 
 
 def test_a_stream_ends_with_the_answer(url: str) -> None:
@@ -108,11 +123,20 @@ def test_ten_optimisations_at_once_share_the_decoder(stack, url: str) -> None:
     triton = grpc.InferenceServerClient(stack.triton)
 
     def executions() -> int:
-        entry, = triton.get_inference_statistics("latent_decoder").model_stats
+        (entry,) = triton.get_inference_statistics("latent_decoder").model_stats
         return entry.execution_count
 
     def run(number: int) -> None:
-        generated(url, "/generate", smi=IBUPROFEN, iterations=4, particles=30, min_similarity=0.1, num_molecules=1, seed=number)
+        generated(
+            url,
+            "/generate",
+            smi=IBUPROFEN,
+            iterations=4,
+            particles=30,
+            min_similarity=0.1,
+            num_molecules=1,
+            seed=number,
+        )
 
     before = executions()
     for number in range(3):

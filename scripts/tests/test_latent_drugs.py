@@ -16,10 +16,20 @@ def test_an_answer_counts_new_molecules_at_or_above_the_floor() -> None:
     assert latent_drugs.answer(SEED, texts)["good"] == 3
 
 
-@pytest.mark.parametrize("found, seed, is_worse", [
-    ("C[CH]C", SEED, True), ("C[CH]C", "[CH2]C", False), ("CN(C)(C)(C)C", SEED, True), ("CCC", SEED, False),
-    ("CC[N+](=O)[O-]", SEED, False), ("C1CC", SEED, True)])
-def test_radicals_and_impossible_valences_are_faults_unless_the_seed_has_them(found: str, seed: str, is_worse: bool) -> None:
+@pytest.mark.parametrize(
+    "found, seed, is_worse",
+    [
+        ("C[CH]C", SEED, True),
+        ("C[CH]C", "[CH2]C", False),
+        ("CN(C)(C)(C)C", SEED, True),
+        ("CCC", SEED, False),
+        ("CC[N+](=O)[O-]", SEED, False),
+        ("C1CC", SEED, True),
+    ],
+)
+def test_radicals_and_impossible_valences_are_faults_unless_the_seed_has_them(
+    found: str, seed: str, is_worse: bool
+) -> None:
     assert latent_drugs.worse(found, seed) is is_worse
 
 
@@ -37,7 +47,9 @@ def test_a_molecule_that_is_not_read_is_none_that_comes_back() -> None:
 
 def test_figures_of_the_defaults_are_shares_of_what_was_asked_for() -> None:
     found = ["CCCOc1ccccc1", "CCOc1ccccc1C", SEED, "CCCOc1ccccc1"]
-    figures = latent_drugs.defaults(lambda path, body: {"generated": found if body == {"smi": SEED} else []}, [SEED, "CCN"])
+    figures = latent_drugs.defaults(
+        lambda path, body: {"generated": found if body == {"smi": SEED} else []}, [SEED, "CCN"]
+    )
     assert figures["returned"] == 0.2 and figures["full_answers"] == 0 and figures["faults"] == 0
     near = latent_drugs.answer(SEED, found, latent_drugs.FLOOR)["good"]
     assert figures["good"] == pytest.approx(near / 20)
@@ -67,7 +79,9 @@ def test_points_around_a_state_have_the_deviation_asked_for() -> None:
     figures = latent_drugs.scale(post, SEED, 1.5, 3)
     assert figures == {"deviation": 1.5, "points": 50, "valid": 0.84, "distinct": 6}
     spread = [v - 5 for row in asked for v in row]
-    assert (sum(v * v for v in spread) / len(spread)) ** 0.5 == pytest.approx(1.5, rel=0.05)  # 5000 numbers: 5 standard deviations
+    assert (sum(v * v for v in spread) / len(spread)) ** 0.5 == pytest.approx(
+        1.5, rel=0.05
+    )  # 5000 numbers: 5 standard deviations
 
 
 def test_interpolation_goes_from_end_to_end() -> None:
@@ -93,7 +107,12 @@ def test_embeddings_that_follow_the_fingerprints_correlate() -> None:
     from scripts.eval import molecules
 
     def post(path: str, body: dict) -> dict:
-        return {"embeddings": [[float(b) for b in molecules.MORGAN.GetFingerprint(latent_drugs.Chem.MolFromSmiles(s))] for s in body["sequences"]]}
+        return {
+            "embeddings": [
+                [float(b) for b in molecules.MORGAN.GetFingerprint(latent_drugs.Chem.MolFromSmiles(s))]
+                for s in body["sequences"]
+            ]
+        }
 
     figures = latent_drugs.embedding(post, list(latent_drugs.NAMED.values()))
     assert figures["drugs"] == len(latent_drugs.NAMED) and figures["rank_correlation"] > 0.9

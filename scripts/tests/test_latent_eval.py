@@ -23,7 +23,10 @@ class Service(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Service.asked.append(body)
         found = [{"smiles": BETTER, "score": 0.5, "similarity": 0.5}] if body["smi"] == STARTS[0] else []
-        events = [{"seed": 0, "iteration": i + 1, "evaluations": 30 * (i + 1), "best": found[0] if found else None} for i in range(3)]
+        events = [
+            {"seed": 0, "iteration": i + 1, "evaluations": 30 * (i + 1), "best": found[0] if found else None}
+            for i in range(3)
+        ]
         answer = "".join(f"data: {json.dumps(e)}\n\n" for e in [*events, {"generated": found}]).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
@@ -38,8 +41,19 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
     (tmp_path / "qed_opt_dev.smi").write_text("\n".join(STARTS) + "\n")
     (tmp_path / "plogp_opt_dev.tsv").write_text("smiles\tplogp\n" + "".join(f"{s}\t0\n" for s in STARTS))
     with serving(Service) as url:
-        command = [sys.executable, "-m", "scripts.eval.latent", "--url", url, "--data", str(tmp_path), "--out", str(tmp_path / "out"),
-                   "--tasks", "qed,plogp"]
+        command = [
+            sys.executable,
+            "-m",
+            "scripts.eval.latent",
+            "--url",
+            url,
+            "--data",
+            str(tmp_path),
+            "--out",
+            str(tmp_path / "out"),
+            "--tasks",
+            "qed,plogp",
+        ]
         for _ in range(2):  # the second run finds everything done
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2 * PATIENCE)
             assert done.returncode == 0, done.stderr
@@ -48,7 +62,12 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
     assert budgets == {("QED", 0.4, 1500), ("QED", 0.4, 10000), ("plogP", 0.4, 8080), ("plogP", 0.6, 8080)}
     results = json.loads((tmp_path / "out/results.json").read_text())
     for row in results["qed"]["rows"]:
-        assert row["starts"] == 2 and row["without_result"] == 1 and row["success"] == 0 and row["largest_disagreement"] > 0.01
+        assert (
+            row["starts"] == 2
+            and row["without_result"] == 1
+            and row["success"] == 0
+            and row["largest_disagreement"] > 0.01
+        )
     # Of the two starts one gained, by what Python RDKit says, and that at similarity 0.6 does not count.
     at_04, at_06 = results["plogp"]["rows"]
     assert at_04["gains"][1] == 0 and at_06["mean"] <= at_04["mean"]
@@ -65,6 +84,13 @@ def test_what_sampling_serves_is_counted_by_seed() -> None:
         return {"generated": [["OCC", "CCN", "CCN", "C1CC", "CCCl"], [STARTS[0], "CO", "CN", "CF", "CBr"]]}
 
     row = latent_space.served(post, ["CCO", STARTS[0]], 1.5, 7)
-    assert asked == [("/sampling", {"sequences": ["CCO", STARTS[0]], "num_molecules": 5, "scaled_radius": 1.5, "seed": 7})]
+    assert asked == [
+        ("/sampling", {"sequences": ["CCO", STARTS[0]], "num_molecules": 5, "scaled_radius": 1.5, "seed": 7})
+    ]
     # Nine are molecules; two of those are their seeds, one in another spelling, and one is there twice.
-    assert row == {"scaled_radius": 1.5, "validity": 0.9, "uniqueness": pytest.approx(8 / 9), "non_identical": pytest.approx(7 / 9)}
+    assert row == {
+        "scaled_radius": 1.5,
+        "validity": 0.9,
+        "uniqueness": pytest.approx(8 / 9),
+        "non_identical": pytest.approx(7 / 9),
+    }

@@ -14,7 +14,9 @@ from scripts.lint import manifest
 def entry(repository: Path, name: str, model_id: str, weights: bytes = b"weights") -> Path:
     folder = repository / name
     (folder / "1").mkdir(parents=True, exist_ok=True)
-    (folder / "config.pbtxt").write_text(f'name: "{name}"\nparameters {{ key: "model_id"  value {{ string_value: "{model_id}" }} }}\n')
+    (folder / "config.pbtxt").write_text(
+        f'name: "{name}"\nparameters {{ key: "model_id"  value {{ string_value: "{model_id}" }} }}\n'
+    )
     (folder / "1" / "model.onnx").write_bytes(weights)
     return folder
 
@@ -22,7 +24,11 @@ def entry(repository: Path, name: str, model_id: str, weights: bytes = b"weights
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """Two entries of one model and one of another, recorded."""
-    for name, model_id in (("encoder", "house/latent-v1"), ("decoder", "house/latent-v1"), ("reader", "house/reader-v1")):
+    for name, model_id in (
+        ("encoder", "house/latent-v1"),
+        ("decoder", "house/latent-v1"),
+        ("reader", "house/reader-v1"),
+    ):
         entry(tmp_path, name, model_id)
     assert manifest.record(tmp_path, []) == ["decoder", "encoder", "reader"]
     assert manifest.find_problems(tmp_path) == []
@@ -42,8 +48,14 @@ def test_changed_bytes_with_the_old_id_fail(repository: Path, capsys: pytest.Cap
         manifest.record(repository, [])
 
 
-@pytest.mark.parametrize(("path", "problem"), [
-    ("reader/1/model.py", "new: 1/model.py"), ("reader/vocab.txt", "new: vocab.txt"), ("other/config.pbtxt", "other: config.pbtxt has no parameter model_id")])
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("reader/1/model.py", "new: 1/model.py"),
+        ("reader/vocab.txt", "new: vocab.txt"),
+        ("other/config.pbtxt", "other: config.pbtxt has no parameter model_id"),
+    ],
+)
 def test_a_file_that_is_not_in_the_manifest_fails(repository: Path, path: str, problem: str) -> None:
     (repository / path).parent.mkdir(exist_ok=True)
     (repository / path).write_text("x")
@@ -51,8 +63,17 @@ def test_a_file_that_is_not_in_the_manifest_fails(repository: Path, path: str, p
     assert len(lines) == 1 and problem in lines[0]
 
 
-@pytest.mark.parametrize("path", [
-    ".DS_Store", "1/._model.onnx", "1/.model.py.swp", "Thumbs.db", ".ipynb_checkpoints/model.py", "1/__pycache__/model.cpython-311.pyc"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".DS_Store",
+        "1/._model.onnx",
+        "1/.model.py.swp",
+        "Thumbs.db",
+        ".ipynb_checkpoints/model.py",
+        "1/__pycache__/model.cpython-311.pyc",
+    ],
+)
 def test_what_desktops_and_editors_leave_is_no_file_of_an_entry(repository: Path, path: str) -> None:
     (repository / "reader" / path).parent.mkdir(exist_ok=True)
     (repository / "reader" / path).write_text("x")
@@ -61,17 +82,25 @@ def test_what_desktops_and_editors_leave_is_no_file_of_an_entry(repository: Path
 
 def test_git_keeps_the_bytes_of_entries_on_every_system() -> None:
     """A checkout with core.autocrlf would have other digests."""
-    files = [f"model_repository/{name}/{path}" for name, entry in manifest.load(manifest.REPOSITORY)["entries"].items() for path in entry["files"]]
+    files = [
+        f"model_repository/{name}/{path}"
+        for name, entry in manifest.load(manifest.REPOSITORY)["entries"].items()
+        for path in entry["files"]
+    ]
     command = ["git", "check-attr", "--stdin", "text"]
-    answer = subprocess.run(command, cwd=manifest.REPOSITORY.parent, input="\n".join(files), capture_output=True, text=True, check=True).stdout
+    answer = subprocess.run(
+        command, cwd=manifest.REPOSITORY.parent, input="\n".join(files), capture_output=True, text=True, check=True
+    ).stdout
     assert [line for line in answer.splitlines() if not line.endswith(": text: unset")] == []
 
 
 def test_a_missing_file_and_a_missing_entry_fail(repository: Path) -> None:
     (repository / "reader" / "1" / "model.onnx").unlink()
     (repository / "encoder" / "config.pbtxt").unlink()
-    assert manifest.find_problems(repository) == ["encoder: in the manifest, but not in the repository",
-                                             "reader: missing: 1/model.onnx; the id is still house/reader-v1"]
+    assert manifest.find_problems(repository) == [
+        "encoder: in the manifest, but not in the repository",
+        "reader: missing: 1/model.onnx; the id is still house/reader-v1",
+    ]
 
 
 def test_pages_and_caches_need_no_record(repository: Path) -> None:
@@ -83,8 +112,10 @@ def test_pages_and_caches_need_no_record(repository: Path) -> None:
 
 def test_a_new_id_is_recorded_and_the_old_one_is_never_reused(repository: Path) -> None:
     entry(repository, "reader", "house/reader-v2", b"other weights")
-    assert manifest.find_problems(repository) == ["reader: its id is house/reader-v2, in the manifest house/reader-v1",
-                                             "reader: these are not the files recorded for house/reader-v2"]
+    assert manifest.find_problems(repository) == [
+        "reader: its id is house/reader-v2, in the manifest house/reader-v1",
+        "reader: these are not the files recorded for house/reader-v2",
+    ]
     assert manifest.main(["--write", "--repository", str(repository)]) == 0
     assert manifest.find_problems(repository) == []
     entry(repository, "reader", "house/reader-v1", b"third weights")
@@ -106,7 +137,10 @@ def test_equal_outputs_keep_the_id_if_the_reason_is_recorded(repository: Path) -
     entry(repository, "reader", "house/reader-v1", b"the same numbers, stored otherwise")
     assert manifest.record(repository, ["reader"], "stored otherwise") == ["reader"]
     assert manifest.find_problems(repository) == []
-    assert [r.get("same_outputs") for r in manifest.load(repository)["ids"]["house/reader-v1"]["reader"]] == [None, "stored otherwise"]
+    assert [r.get("same_outputs") for r in manifest.load(repository)["ids"]["house/reader-v1"]["reader"]] == [
+        None,
+        "stored otherwise",
+    ]
 
 
 def test_a_manifest_edited_by_hand_fails(repository: Path) -> None:

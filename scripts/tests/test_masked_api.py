@@ -22,8 +22,15 @@ def generate(url: str, **body) -> list[dict]:
 
 
 def test_the_documented_example_with_every_value_as_text(url: str) -> None:
-    body = {"smiles": "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]", "num_molecules": 8, "temperature": 1.0, "noise": 1.0, "step_size": 1,
-            "scoring": "QED", "unique": True}
+    body = {
+        "smiles": "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]",
+        "num_molecules": 8,
+        "temperature": 1.0,
+        "noise": 1.0,
+        "step_size": 1,
+        "scoring": "QED",
+        "unique": True,
+    }
     molecules = generate(url, **{name: str(value) for name, value in body.items()})
     assert molecules and all(set(m) == {"smiles", "score"} for m in molecules)
     scores = [m["score"] for m in molecules]
@@ -39,7 +46,12 @@ def test_a_seed_gives_the_same_molecules_beside_other_requests(url: str) -> None
 
 
 def test_a_stream_tells_of_progress(url: str) -> None:
-    answer = requests.post(f"{url}/generate", json={"num_molecules": 4, "rounds": 1, "step_size": 4, "stream": True}, stream=True, timeout=PATIENCE)
+    answer = requests.post(
+        f"{url}/generate",
+        json={"num_molecules": 4, "rounds": 1, "step_size": 4, "stream": True},
+        stream=True,
+        timeout=PATIENCE,
+    )
     events = [json.loads(line[6:]) for line in answer.iter_lines() if line.startswith(b"data: ")]
     assert [e["status"] for e in events[:-1]] == ["running"] * (len(events) - 1) and events[-1]["status"] == "success"
     assert {e["round"] for e in events[:-1]} == {0, 1}

@@ -17,15 +17,28 @@ PYTHON = ROOT / ".venv-rerank" / "bin" / "python"
 CAFFEINE = Path(__file__).parent / "testdata/drawings/caffeine.png"
 IBUPROFEN, ASPIRIN = "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "CC(=O)Oc1ccccc1C(=O)O"
 CALLS: dict[str, dict] = {
-    "optimize_molecule": {"smi": IBUPROFEN, "num_molecules": 2, "min_similarity": 0.3, "iterations": 2, "particles": 8, "seed": 1},
+    "optimize_molecule": {
+        "smi": IBUPROFEN,
+        "num_molecules": 2,
+        "min_similarity": 0.3,
+        "iterations": 2,
+        "particles": 8,
+        "seed": 1,
+    },
     "sample_molecules": {"sequences": [IBUPROFEN], "num_molecules": 2, "seed": 1},
     "interpolate_molecules": {"from": IBUPROFEN, "to": ASPIRIN, "steps": 4},
     "fill_template": {"smiles": "c1ccccc1[*{5-5}]", "num_molecules": 2, "seed": 1},
     "describe_molecule": {"smiles": "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"},
     "draw_molecule": {"smiles": ASPIRIN},
     "embed_texts": {"inputs": ["What eases pain?"], "prompt_name": "query"},
-    "rank_passages": {"query": {"text": "Which drug eases pain?"}, "passages": [{"text": "The Rhine flows."}, {"text": "Aspirin is an analgesic."}]},
-    "read_drawing": {"image": base64.b64encode(CAFFEINE.read_bytes()).decode(), "question": "What is its molecular formula?"},
+    "rank_passages": {
+        "query": {"text": "Which drug eases pain?"},
+        "passages": [{"text": "The Rhine flows."}, {"text": "Aspirin is an analgesic."}],
+    },
+    "read_drawing": {
+        "image": base64.b64encode(CAFFEINE.read_bytes()).decode(),
+        "question": "What is its molecular formula?",
+    },
 }
 WRONG: list[tuple[str, dict, str]] = [
     ("optimize_molecule", {"smi": "not a molecule"}, "smi"),
@@ -38,8 +51,13 @@ WRONG: list[tuple[str, dict, str]] = [
 
 def run_client(url: str, calls: list) -> dict:
     assert PYTHON.exists(), "make .venv-rerank/stamp"
-    run = subprocess.run([PYTHON, Path(__file__).with_name("mcp_client.py"), f"{url}/mcp"], input=json.dumps(calls),
-                         capture_output=True, text=True, timeout=PATIENCE)
+    run = subprocess.run(
+        [PYTHON, Path(__file__).with_name("mcp_client.py"), f"{url}/mcp"],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     return json.loads(run.stdout)
 
@@ -60,7 +78,9 @@ def answers(got: dict) -> dict:
 
 def test_every_use_case_is_a_tool_with_its_schema(got: dict, gateway_url: str) -> None:
     assert set(got["tools"]) == set(CALLS)
-    described = requests.get(f"{gateway_url}/latent/openapi.json", timeout=PATIENCE).json()["components"]["schemas"]["Sampling"]
+    described = requests.get(f"{gateway_url}/latent/openapi.json", timeout=PATIENCE).json()["components"]["schemas"][
+        "Sampling"
+    ]
     schema = got["tools"]["sample_molecules"]["input_schema"]
     assert schema["required"] == described["required"]
     assert schema["properties"]["num_molecules"] == described["properties"]["num_molecules"]
@@ -71,7 +91,9 @@ def test_molecule_tools(answers: dict) -> None:
     for name in ("optimize_molecule", "sample_molecules"):
         generated = answers[name]["structured_content"]["generated"]
         assert generated, name
-    assert all(Chem.MolFromSmiles(smiles) for smiles in answers["interpolate_molecules"]["structured_content"]["molecules"])
+    assert all(
+        Chem.MolFromSmiles(smiles) for smiles in answers["interpolate_molecules"]["structured_content"]["molecules"]
+    )
     filled = answers["fill_template"]["structured_content"]["molecules"]
     assert all(Chem.MolFromSmiles(m["smiles"]).HasSubstructMatch(Chem.MolFromSmiles("c1ccccc1")) for m in filled)
     described = answers["describe_molecule"]["structured_content"]
@@ -94,7 +116,7 @@ def test_text_tools(answers: dict) -> None:
 
 
 def test_what_is_wrong_is_told_to_the_model(got: dict) -> None:
-    for (name, arguments, says), answer in zip(WRONG, got["answers"][len(CALLS):]):
+    for (name, arguments, says), answer in zip(WRONG, got["answers"][len(CALLS) :]):
         assert answer["is_error"], f"{name} {arguments}"
         assert says in answer["content"][0]["text"], f"{name} {arguments}: {answer}"
 
@@ -109,8 +131,15 @@ def test_keys_and_the_switch(stack, tmp_path: Path) -> None:
         assert refused.status_code == 401, refused.text
         assert refused.json()["error"]["code"] == -32600
         locked.wait_ready("embedding")
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "embed_texts", "arguments": {"inputs": "a"}}}
-        let_in = requests.post(f"{locked.url}/mcp", json=body, headers=headers | {"Authorization": "Bearer secret"}, timeout=PATIENCE)
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "embed_texts", "arguments": {"inputs": "a"}},
+        }
+        let_in = requests.post(
+            f"{locked.url}/mcp", json=body, headers=headers | {"Authorization": "Bearer secret"}, timeout=PATIENCE
+        )
         assert let_in.status_code == 200, let_in.text
         assert "result" in let_in.json()["result"]["structuredContent"], let_in.text
         # A request is logged once it is answered.

@@ -28,7 +28,9 @@ EXACT, HALF = 5e-5, 5e-3
 
 
 def retort(*arguments: object, command: str = "import") -> subprocess.CompletedProcess:
-    return subprocess.run([ROOT / "bin/retort", "model", command, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        [ROOT / "bin/retort", "model", command, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def token_states(folder: Path) -> Path:
@@ -37,9 +39,14 @@ def token_states(folder: Path) -> Path:
     (folder / "model.safetensors").unlink()
     table = folders.tensor("table", (18031, folders.HIDDEN))
     graph = graphs.model(
-        [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"]), helper.make_node("Identity", ["attention_mask"], ["unused"])],
+        [
+            helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"]),
+            helper.make_node("Identity", ["attention_mask"], ["unused"]),
+        ],
         [(name, TensorProto.INT64, ["batch", "tokens"]) for name in ("input_ids", "attention_mask")],
-        [("last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", folders.HIDDEN])], [numpy_helper.from_array(table, "table")])
+        [("last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", folders.HIDDEN])],
+        [numpy_helper.from_array(table, "table")],
+    )
     (folder / "onnx").mkdir()
     onnx.save(graph, str(folder / "onnx/model.onnx"))
     return folder
@@ -56,7 +63,11 @@ def imported(tmp_path_factory):
             answer = requests.get(f"{gateway.urls[api]}/v1/models", timeout=PATIENCE)
             return answer.ok and sorted(m["id"] for m in answer.json()["data"]) == sorted(wanted[api])
 
-        wait_for("the imported models are served", lambda: all(map(served, wanted)), lambda: gateway.output() + triton.output())
+        wait_for(
+            "the imported models are served",
+            lambda: all(map(served, wanted)),
+            lambda: gateway.output() + triton.output(),
+        )
         yield gateway
         assert gateway.stop() == 0, gateway.output()
 
@@ -67,14 +78,46 @@ def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
     made = [
         retort(minilm(), "--api", "embedding", "--id", "tests/minilm", "--repository", repository),
         retort("minilm", "--id", "tests/minilm-int8", "--repository", repository, command="quantize"),
-        retort(folders.make(source / "int8", "roberta", "ranking"), "--api", "ranking", "--id", "tests/int8", "--precision", "int8",
-               "--repository", repository),
+        retort(
+            folders.make(source / "int8", "roberta", "ranking"),
+            "--api",
+            "ranking",
+            "--id",
+            "tests/int8",
+            "--precision",
+            "int8",
+            "--repository",
+            repository,
+        ),
         retort(token_states(source / "onnx"), "--api", "embedding", "--id", "tests/onnx", "--repository", repository),
-        retort(folders.make(source / "half", "xlmr", "embedding"), "--api", "embedding", "--id", "tests/half", "--repository", repository)]
+        retort(
+            folders.make(source / "half", "xlmr", "embedding"),
+            "--api",
+            "embedding",
+            "--id",
+            "tests/half",
+            "--repository",
+            repository,
+        ),
+    ]
     for family in folders.FAMILIES:
         for api in wanted:
             folder = folders.make(source / api / family, family, api)
-            made.append(retort(folder, "--api", api, "--id", f"tests/{family}", "--name", f"{family}_{api}", "--precision", "fp32", "--repository", repository))
+            made.append(
+                retort(
+                    folder,
+                    "--api",
+                    api,
+                    "--id",
+                    f"tests/{family}",
+                    "--name",
+                    f"{family}_{api}",
+                    "--precision",
+                    "fp32",
+                    "--repository",
+                    repository,
+                )
+            )
             wanted[api].append(f"tests/{family}")
     assert [m.stderr for m in made if m.returncode] == []
     return wanted
@@ -87,7 +130,9 @@ def minilm() -> Path:
 
 
 def embed(gateway: Gateway, model: str, texts: list[str], **more: object) -> np.ndarray:
-    answer = requests.post(f"{gateway.urls['embedding']}/v1/embeddings", json={"model": model, "input": texts, **more}, timeout=PATIENCE)
+    answer = requests.post(
+        f"{gateway.urls['embedding']}/v1/embeddings", json={"model": model, "input": texts, **more}, timeout=PATIENCE
+    )
     assert answer.ok, answer.text
     return np.array([row["embedding"] for row in answer.json()["data"]])
 
@@ -138,7 +183,9 @@ def test_int8_is_near_and_does_not_depend_on_the_batch(imported):
         np.testing.assert_allclose(embed(imported, "tests/minilm-int8", [text])[0], vector, rtol=0, atol=1e-6)
     logits = rank(imported, "tests/int8", folders.TEXTS)
     np.testing.assert_allclose(logits, GOLDEN["roberta"]["logits"], rtol=0, atol=0.1)
-    np.testing.assert_allclose([rank(imported, "tests/int8", [text])[0] for text in folders.TEXTS], logits, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(
+        [rank(imported, "tests/int8", [text])[0] for text in folders.TEXTS], logits, rtol=0, atol=1e-5
+    )
 
 
 def test_a_graph_of_token_states_is_pooled(imported):
@@ -154,7 +201,17 @@ def test_a_graph_of_token_states_is_pooled(imported):
 
 def test_an_entry_is_not_replaced_unasked(imported, tmp_path):
     folder = folders.make(tmp_path / "source", "roberta", "embedding")
-    options = [folder, "--api", "embedding", "--id", "tests/roberta", "--name", "roberta_embedding", "--repository", tmp_path]
+    options = [
+        folder,
+        "--api",
+        "embedding",
+        "--id",
+        "tests/roberta",
+        "--name",
+        "roberta_embedding",
+        "--repository",
+        tmp_path,
+    ]
     assert retort(*options).returncode == 0
     again = retort(*options)
     assert again.returncode == 1 and "--force" in again.stderr

@@ -20,8 +20,12 @@ def told(gateway_url: str, ranking_url: str) -> dict:
     """What the clients make of the answers, by case; a text is a failure."""
     if not PYTHON.exists():
         pytest.fail(".venv-newest is not there: `make .venv-newest/stamp`")
-    run = subprocess.run([str(PYTHON), str(Path(__file__).with_name("newest_client.py")), gateway_url, ranking_url, CAFFEINE],
-                         capture_output=True, text=True, timeout=4 * PATIENCE)
+    run = subprocess.run(
+        [str(PYTHON), str(Path(__file__).with_name("newest_client.py")), gateway_url, ranking_url, CAFFEINE],
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE,
+    )
     assert run.returncode == 0, run.stderr[-4000:]
     return json.loads(run.stdout.splitlines()[-1])
 

@@ -11,7 +11,9 @@ from rdkit import Chem
 from servers import APIS, ROOT, Gateway
 from waiting import PATIENCE
 
-CELLS = re.findall(r"^## ([^\n]*)\n.*?^```python\n(.*?)^```", (ROOT / "orchestrator/NOTEBOOK.md").read_text(), re.DOTALL | re.MULTILINE)
+CELLS = re.findall(
+    r"^## ([^\n]*)\n.*?^```python\n(.*?)^```", (ROOT / "orchestrator/NOTEBOOK.md").read_text(), re.DOTALL | re.MULTILINE
+)
 
 
 def ran(stack: Gateway, about: str) -> list[str]:
@@ -27,7 +29,9 @@ def ran(stack: Gateway, about: str) -> list[str]:
 
 def test_requests(stack) -> None:
     rows = [line.split() for line in ran(stack, "`requests`")]
-    assert len(rows) == 10 and all(float(similarity) >= 0.3 and Chem.MolFromSmiles(smiles) for _, similarity, smiles in rows)
+    assert len(rows) == 10 and all(
+        float(similarity) >= 0.3 and Chem.MolFromSmiles(smiles) for _, similarity, smiles in rows
+    )
     assert [score for score, _, _ in rows] == sorted((score for score, _, _ in rows), reverse=True)
 
 
@@ -54,4 +58,6 @@ def test_cma(stack) -> None:
 
 @pytest.mark.parametrize("title", [title for title, _ in CELLS])
 def test_no_cell_is_left_out(title: str) -> None:
-    assert any(f"`{name}`" in title for name in ("requests", "openai", "langchain-nvidia-ai-endpoints", "tritonclient", "cma"))
+    assert any(
+        f"`{name}`" in title for name in ("requests", "openai", "langchain-nvidia-ai-endpoints", "tritonclient", "cma")
+    )

@@ -32,8 +32,13 @@ def ask(clients: str, script: str, url: str) -> dict:
         pytest.fail(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
     # langchain-openai counts with tiktoken, which would fetch its encoding; litellm brings the file along.
     encoding = next((ROOT / ".venv-rerank").glob("lib/python3*/site-packages/litellm/litellm_core_utils/tokenizers"))
-    run = subprocess.run([str(python), str(Path(__file__).with_name(script)), url, CAFFEINE], capture_output=True, text=True, timeout=4 * PATIENCE,
-                         env={**os.environ, "TIKTOKEN_CACHE_DIR": str(encoding)})
+    run = subprocess.run(
+        [str(python), str(Path(__file__).with_name(script)), url, CAFFEINE],
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE,
+        env={**os.environ, "TIKTOKEN_CACHE_DIR": str(encoding)},
+    )
     assert run.returncode == 0, run.stderr[-4000:]
     return json.loads(run.stdout.splitlines()[-1])
 
@@ -60,8 +65,11 @@ def test_openai_embeds_token_numbers_and_without_a_mode(openai_told: dict) -> No
 
 def test_openai_reads_errors(openai_told: dict) -> None:
     assert openai_told["errors"] == [
-        ["NotFoundError", "model_not_found", "model"], ["NotFoundError", "model_not_found", "model"],
-        ["BadRequestError", None, "input[0]"], ["BadRequestError", "invalid_value", "input[0].content"]]
+        ["NotFoundError", "model_not_found", "model"],
+        ["NotFoundError", "model_not_found", "model"],
+        ["BadRequestError", None, "input[0]"],
+        ["BadRequestError", "invalid_value", "input[0].content"],
+    ]
 
 
 def test_openai_completes_texts(openai_told: dict) -> None:
@@ -75,10 +83,27 @@ def test_openai_gets_chat_answers_in_a_form(openai_told: dict) -> None:
 
 def test_openai_responses(openai_told: dict) -> None:
     text, status, image, counted, form, kinds, streamed = openai_told["responses"]
-    assert text.startswith(ABLE) and (status, image, counted, form, streamed) == ("completed", READ, True, MOLECULE, READ)
-    assert kinds == ["response." + kind for kind in (
-        "created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "output_text.done", "content_part.done",
-        "output_item.done", "completed")]
+    assert text.startswith(ABLE) and (status, image, counted, form, streamed) == (
+        "completed",
+        READ,
+        True,
+        MOLECULE,
+        READ,
+    )
+    assert kinds == [
+        "response." + kind
+        for kind in (
+            "created",
+            "in_progress",
+            "output_item.added",
+            "content_part.added",
+            "output_text.delta",
+            "output_text.done",
+            "content_part.done",
+            "output_item.done",
+            "completed",
+        )
+    ]
 
 
 def test_langchain_openai(openai_told: dict) -> None:
@@ -99,7 +124,11 @@ def test_openai_agents(openai_told: dict) -> None:
 
 def test_litellm(frameworks_told: dict) -> None:
     vectors, answers, streamed, response, text = frameworks_told["with_litellm"]
-    assert (vectors, answers, streamed) == ([2, 2], [READ] * 3, READ) and response.startswith(ABLE) and text.startswith(ABLE)
+    assert (
+        (vectors, answers, streamed) == ([2, 2], [READ] * 3, READ)
+        and response.startswith(ABLE)
+        and text.startswith(ABLE)
+    )
 
 
 def test_llama_index_with_and_without_v1(frameworks_told: dict) -> None:

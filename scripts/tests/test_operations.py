@@ -17,6 +17,7 @@ CLIENTS = 2
 
 def asking(url: str, **body) -> Callable[[], int]:
     """A call of the embedding API that returns the status; an answer that is not as documented is an error."""
+
     def ask() -> int:
         answer = requests.post(f"{url}/v1/embeddings", json={"input": "What eases pain?", **body}, timeout=PATIENCE)
         if answer.status_code != 200:
@@ -33,7 +34,11 @@ def listed(url: str) -> list[str]:
 def answered(load, status: int, more: int) -> None:
     """Waits until so many more requests were answered with a status."""
     before = load.answers[status]
-    wait_for(f"{more} more answers with status {status}", lambda: load.answers[status] >= before + more, lambda: (load.answers, load.notes))
+    wait_for(
+        f"{more} more answers with status {status}",
+        lambda: load.answers[status] >= before + more,
+        lambda: (load.answers, load.notes),
+    )
 
 
 def test_the_repository_changes_under_load(tmp_path: Path) -> None:
@@ -42,7 +47,10 @@ def test_the_repository_changes_under_load(tmp_path: Path) -> None:
     with Triton(repository) as server, Gateway(server.url, repository) as gateway:
         url = gateway.urls["embedding"]
         wait_for("the model is listed", lambda: listed(url) == [STAYS], gateway.output)
-        with traffic(asking(url, model=STAYS), CLIENTS) as steady, traffic(asking(url, model=COMES, input_type="query"), CLIENTS) as second:
+        with (
+            traffic(asking(url, model=STAYS), CLIENTS) as steady,
+            traffic(asking(url, model=COMES, input_type="query"), CLIENTS) as second,
+        ):
             answered(second, 404, 6)
 
             shutil.copytree(ROOT / "model_repository/minilm_embed_qa", tmp_path / "new")

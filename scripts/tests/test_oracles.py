@@ -55,16 +55,38 @@ def served(tmp_path_factory):
 
 def test_the_example_of_the_page_is_optimised_by_both_apis(served: Served) -> None:
     served.add(EXAMPLE, "toy_docking")
-    both = {"combine": "geometric_mean", "terms": [
-        "toy-docking", "QED", {"name": "toy-docking", "output": "affinity", "modifier": {"type": "clipped", "lower": -4, "upper": -9}}]}
-    answer = served.post("latent", {"smi": [], "objective": both, "include_scores": True, "evaluated": True, "seed": 5, "iterations": 8, "particles": 20})
+    both = {
+        "combine": "geometric_mean",
+        "terms": [
+            "toy-docking",
+            "QED",
+            {"name": "toy-docking", "output": "affinity", "modifier": {"type": "clipped", "lower": -4, "upper": -9}},
+        ],
+    }
+    answer = served.post(
+        "latent",
+        {
+            "smi": [],
+            "objective": both,
+            "include_scores": True,
+            "evaluated": True,
+            "seed": 5,
+            "iterations": 8,
+            "particles": 20,
+        },
+    )
     assert answer.status_code == 200, answer.text
     found, evaluated = answer.json()["generated"], answer.json()["evaluated"]
     scores = sorted((m["score"] for m in evaluated), reverse=True)
-    assert found[0]["score"] == scores[0] > scores[len(scores) // 2] and len({m["smiles"] for m in evaluated}) == len(evaluated)
+    assert found[0]["score"] == scores[0] > scores[len(scores) // 2] and len({m["smiles"] for m in evaluated}) == len(
+        evaluated
+    )
     # What was found goes on in the other API, and the score of a molecule is the same there.
     starts = {m["smiles"]: m["score"] for m in found}
-    answer = served.post("masked", {"smi": list(starts), "rounds": 2, "num_molecules": 8, "objective": both, "evaluated": True, "seed": 5})
+    answer = served.post(
+        "masked",
+        {"smi": list(starts), "rounds": 2, "num_molecules": 8, "objective": both, "evaluated": True, "seed": 5},
+    )
     assert answer.status_code == 200, answer.text
     again = {m["smiles"]: m["score"] for m in answer.json()["evaluated"]}
     assert all(math.isclose(again[smiles], score, abs_tol=1e-9) for smiles, score in starts.items())
@@ -77,7 +99,9 @@ def test_an_oracle_that_fails_is_named_before_anything_is_computed(served: Serve
     folder = served.repository.parent / f"made_{api}"
     shutil.copytree(EXAMPLE, folder)
     model = folder / "1" / "model.py"
-    model.write_text(model.read_text().replace('"""Score and affinity of a molecule."""', 'raise ValueError("the pocket is closed")'))
+    model.write_text(
+        model.read_text().replace('"""Score and affinity of a molecule."""', 'raise ValueError("the pocket is closed")')
+    )
     served.add(folder, name, lambda text: text.replace("toy-docking", name))
     body = {"smi": "CCO"} if api == "latent" else {}
     answer = served.post(api, {**body, "objective": {"terms": ["QED", name]}})
@@ -98,7 +122,9 @@ def test_pmo_tasks_score_the_same_as_oracles_and_as_built_in_terms(served: Serve
             assert model.counted()
         shared = set(own) & set(scored)
         assert len(shared) >= 60 and all(math.isclose(own[s], scored[s], rel_tol=1e-5, abs_tol=1e-6) for s in shared)
-        assert all(math.isclose(own[s], value, abs_tol=1e-6) for s, value in zip(shared, oracles.scores(task, list(shared))))
+        assert all(
+            math.isclose(own[s], value, abs_tol=1e-6) for s, value in zip(shared, oracles.scores(task, list(shared)))
+        )
 
 
 def test_the_area_under_the_curve_is_that_of_the_benchmark() -> None:

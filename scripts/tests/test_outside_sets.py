@@ -76,18 +76,32 @@ def written(tmp_path: Path, monkeypatch) -> Path:
         (tmp_path / f"WikiQA-{split}.tsv.gz").write_bytes(gzip.compress(WIKIQA.encode()))
         (tmp_path / f"{split.upper()}.xml").write_text(TRECQA)
     to = tmp_path / "sets"
-    monkeypatch.setattr(sys, "argv", ["outside_sets", *(f"--{name}={tmp_path}" for name in ("classic", "wikiqa", "trecqa")), f"--to={to}"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["outside_sets", *(f"--{name}={tmp_path}" for name in ("classic", "wikiqa", "trecqa")), f"--to={to}"],
+    )
     outside_sets.main()
     return to
 
 
 def test_classic_collections_are_read_as_any_set(written):
     cranfield = corpora.load(written, "cranfield", "test")
-    assert cranfield.passages == {"1": "wings in slipstreams . an experimental study .", "2": "shear flow .", "3": "heat. slabs of two layers ."}
+    assert cranfield.passages == {
+        "1": "wings in slipstreams . an experimental study .",
+        "2": "shear flow .",
+        "3": "heat. slabs of two layers .",
+    }
     # Judgements count the queries, whose own numbers leave some out; grade -1 is of no use.
-    assert [(q.text, q.positives) for q in cranfield.queries] == [("what of wings ?", {"1"}), ("what of slabs ?", {"3"})]
+    assert [(q.text, q.positives) for q in cranfield.queries] == [
+        ("what of wings ?", {"1"}),
+        ("what of slabs ?", {"3"}),
+    ]
     found = {name: corpora.load(written, name, "test") for name in ("cisi", "medline", "npl")}
-    assert found["cisi"].passages == {"1": "Dewey. A history."} and found["cisi"].queries[0].text == "What is known of Dewey?"
+    assert (
+        found["cisi"].passages == {"1": "Dewey. A history."}
+        and found["cisi"].queries[0].text == "What is known of Dewey?"
+    )
     assert [(q.text, q.positives) for q in found["medline"].queries] == [("sugar in blood", {"1"})]
     assert found["npl"].passages["1"] == "compact memories have capacities"
     assert [(q.text, q.positives) for q in found["npl"].queries] == [("MEMORIES", {"1"}), ("COMPUTERS", {"1", "2"})]
@@ -95,6 +109,11 @@ def test_classic_collections_are_read_as_any_set(written):
 
 def test_lists_hold_sentences_that_answer_and_others(written):
     [wikiqa] = corpora.graded(written, "test", "wikiqa.lists.jsonl.gz")
-    assert (wikiqa.query, wikiqa.texts) == ("how is it joined", ['It is "joined.', "It is seen."]) and wikiqa.gains[0] > wikiqa.gains[1] == 0
+    assert (wikiqa.query, wikiqa.texts) == ("how is it joined", ['It is "joined.', "It is seen."]) and wikiqa.gains[
+        0
+    ] > wikiqa.gains[1] == 0
     [trecqa] = corpora.graded(written, "dev", "trecqa.lists.jsonl.gz")
-    assert (trecqa.query, trecqa.texts) == ("What do they worship?", ["They worship nature.", "Wicca is an Old English word."])
+    assert (trecqa.query, trecqa.texts) == (
+        "What do they worship?",
+        ["They worship nature.", "Wicca is an Old English word."],
+    )

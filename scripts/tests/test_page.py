@@ -39,7 +39,12 @@ def page(browser: Browser, gateway_url: str) -> Iterator[Page]:
     complaints: list[str] = []
     tab.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
     tab.on("pageerror", lambda e: complaints.append(str(e)))
-    tab.on("request", lambda r: complaints.append(r.url) if urlsplit(r.url).scheme == "http" and not r.url.startswith(gateway_url) else None)
+    tab.on(
+        "request",
+        lambda r: (
+            complaints.append(r.url) if urlsplit(r.url).scheme == "http" and not r.url.startswith(gateway_url) else None
+        ),
+    )
     tab.complaints = complaints  # type: ignore[attr-defined]  # tests of refusals take theirs out
     yield tab
     context.close()
@@ -221,7 +226,9 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, stack: Gateway
             if key == "wrong":
                 expect(tab.locator("#key .problem")).to_contain_text("not known")
         expect(tab.locator("#molecules .preview img").first).to_be_visible()
-        assert tab.evaluate("() => [JSON.stringify(sessionStorage), JSON.stringify(localStorage), document.cookie]") == ['{"retort-key":"right"}', "{}", ""]
+        assert tab.evaluate(
+            "() => [JSON.stringify(sessionStorage), JSON.stringify(localStorage), document.cookie]"
+        ) == ['{"retort-key":"right"}', "{}", ""]
         tab.locator("#m-budget").fill("60")
         tab.get_by_role("button", name="Start", exact=True).click()
         done(tab, "molecules")
@@ -239,8 +246,11 @@ def test_nothing_is_wider_than_the_window(browser: Browser, gateway_url: str, wi
     for view in VIEWS:
         started(tab, view)
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= width, view
-        unnamed = tab.evaluate("""v => [...document.querySelectorAll(`#${v} :is(button, input, select, textarea)`)]
-            .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label'))).map(e => e.outerHTML)""", view)
+        unnamed = tab.evaluate(
+            """v => [...document.querySelectorAll(`#${v} :is(button, input, select, textarea)`)]
+            .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label'))).map(e => e.outerHTML)""",
+            view,
+        )
         assert unnamed == [], "controls without a name"
     context.close()
 
@@ -256,7 +266,17 @@ def test_assets_are_few_and_their_own(gateway_url: str):
         assert again.status_code == 304
         if name == "/":
             folder = "/page/assets/"
-            names += [folder + n for n in ("main.js", "style.css", "views.css", "third_party/openchemlib.js", "third_party/uplot.js", "third_party/uplot.css")]
+            names += [
+                folder + n
+                for n in (
+                    "main.js",
+                    "style.css",
+                    "views.css",
+                    "third_party/openchemlib.js",
+                    "third_party/uplot.js",
+                    "third_party/uplot.css",
+                )
+            ]
     assert total < 1_500_000
     plain = requests.get(gateway_url + "/", headers={"Accept-Encoding": "identity"}, timeout=PATIENCE)
     assert plain.headers.get("Content-Encoding") is None

@@ -18,7 +18,10 @@ READER = ROOT / "model_repository/molecule_reader/1"
 def lower_bound(share: float, count: int) -> float:
     """The lower end of Wilson's 95 % interval: if the true share is the published one, a sample of this size seldom falls below it."""
     z = 1.96
-    centre, spread = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    centre, spread = (
+        share + z * z / (2 * count),
+        z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)),
+    )
     return (centre - spread) / (1 + z * z / count)
 
 
@@ -37,7 +40,9 @@ def test_the_held_out_wordings_are_understood_as_published() -> None:
     """With the served network and code, in Triton's environment; on another processor one wording may differ."""
     python = ROOT / ".venv-triton/bin/python3"
     assert python.exists(), "scripts/triton/serve.py --prepare makes Triton's environment"
-    run = subprocess.run([python, "-m", "scripts.train.phrases.measure"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    run = subprocess.run(
+        [python, "-m", "scripts.train.phrases.measure"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert run.returncode == 0, run.stderr
     found, published = json.loads(run.stdout), json.loads((READER / "phrases.json").read_text())["figures"]
     assert found["phrases"] == published["phrases"]

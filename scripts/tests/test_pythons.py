@@ -37,17 +37,47 @@ ENVIRONMENTS = {
 MISSING = "no Python 3.12 was found when the Makefile looked for one"
 
 SYSTEM = {
-    "ld-linux-x86-64", "libc", "libm", "libdl", "libpthread", "librt", "libutil", "libgcc_s", "libstdc++",
-    "libcrypto", "libssl", "libffi", "libsqlite3", "libz", "libexpat", "libbz2", "liblzma", "libuuid",
+    "ld-linux-x86-64",
+    "libc",
+    "libm",
+    "libdl",
+    "libpthread",
+    "librt",
+    "libutil",
+    "libgcc_s",
+    "libstdc++",
+    "libcrypto",
+    "libssl",
+    "libffi",
+    "libsqlite3",
+    "libz",
+    "libexpat",
+    "libbz2",
+    "liblzma",
+    "libuuid",
 }
 """Libraries that every Python brings or needs: glibc, GCC's, and those of the standard library."""
 
-MOLECULES = ("CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "C[C@H](N)C(=O)O", "OB(O)c1ccc(F)cc1", "O=[N+]([O-])c1ccccc1")
-QUESTIONS = ("Which molecule is this?", "How many rings does it have, and what does it weigh?", "Is it a carboxylic acid? Answer in JSON.")
+MOLECULES = (
+    "CC(=O)Oc1ccccc1C(=O)O",
+    "Cn1c(=O)c2c(ncn2C)n(C)c1=O",
+    "C[C@H](N)C(=O)O",
+    "OB(O)c1ccc(F)cc1",
+    "O=[N+]([O-])c1ccccc1",
+)
+QUESTIONS = (
+    "Which molecule is this?",
+    "How many rings does it have, and what does it weigh?",
+    "Is it a carboxylic acid? Answer in JSON.",
+)
 
 
 def text(*values: str) -> dict:
-    return {"type": "BYTES", "shape": [len(values)], "values": [base64.b64encode(value.encode()).decode() for value in values]}
+    return {
+        "type": "BYTES",
+        "shape": [len(values)],
+        "values": [base64.b64encode(value.encode()).decode() for value in values],
+    }
 
 
 def drawing(smiles: str) -> str:
@@ -60,18 +90,31 @@ def drawing(smiles: str) -> str:
 
 def reader() -> dict:
     """Every question about every drawing, one about two drawings, a JSON schema, randomly worded answers, and bytes that are no picture."""
+
     def ask_about(question: str, *pictures: str, **more: dict) -> dict:
         marks = "\n".join(["<|image|>"] * len(pictures))
-        return {"text_input": text(f"<|user|>{marks}\n{question}<|end|><|assistant|>"),
-                "image": text(*pictures), **more}
+        return {
+            "text_input": text(f"<|user|>{marks}\n{question}<|end|><|assistant|>"),
+            "image": text(*pictures),
+            **more,
+        }
 
     pictures = [drawing(smiles) for smiles in MOLECULES]
-    schema = {"type": "object", "properties": {"smiles": {"type": "string"}, "rings": {"type": "integer"}, "weight": {"type": "number"}}}
+    schema = {
+        "type": "object",
+        "properties": {"smiles": {"type": "string"}, "rings": {"type": "integer"}, "weight": {"type": "number"}},
+    }
     requests = [ask_about(question, picture) for picture in pictures for question in QUESTIONS]
-    requests += [ask_about("What do these two have in common?", *pictures[:2]),
-                 ask_about("Describe it.", pictures[0], sampling_parameters=text(json.dumps({"structured_outputs": {"json": schema}}))),
-                 ask_about("How many rings?", pictures[1], sampling_parameters=text(json.dumps({"temperature": 1.5, "seed": 7}))),
-                 ask_about("Which molecule is this?", base64.b64encode(b"no picture").decode())]
+    requests += [
+        ask_about("What do these two have in common?", *pictures[:2]),
+        ask_about(
+            "Describe it.", pictures[0], sampling_parameters=text(json.dumps({"structured_outputs": {"json": schema}}))
+        ),
+        ask_about(
+            "How many rings?", pictures[1], sampling_parameters=text(json.dumps({"temperature": 1.5, "seed": 7}))
+        ),
+        ask_about("Which molecule is this?", base64.b64encode(b"no picture").decode()),
+    ]
     config = {"parameters": {"max_model_len": {"string_value": "4096"}}, "output": [{"name": "text_output"}]}
     return {"code": str(READER / "1/model.py"), "folder": str(READER), "config": config, "requests": requests}
 
@@ -80,29 +123,49 @@ def backend(folder: Path) -> dict:
     """Every type of tensor through ONNX Runtime, two requests of equal shape and one of another."""
     graph, _ = graphs.every_type()
     graphs.place(folder, "every_type", graph, "")
-    types = {wire: ("BYTES" if wire == "BYTES" else "bool" if wire == "BOOL" else wire.lower().replace("fp", "float")) for _, wire in graphs.DATATYPES.values()}
+    types = {
+        wire: ("BYTES" if wire == "BYTES" else "bool" if wire == "BOOL" else wire.lower().replace("fp", "float"))
+        for _, wire in graphs.DATATYPES.values()
+    }
 
     def request(rows: int) -> dict:
         inputs = {}
         for wire, kind in types.items():
-            values = [base64.b64encode(f"naïve {n}".encode()).decode() if kind == "BYTES" else n % 2 for n in range(3 * rows)]
+            values = [
+                base64.b64encode(f"naïve {n}".encode()).decode() if kind == "BYTES" else n % 2 for n in range(3 * rows)
+            ]
             if wire.startswith(("INT", "UINT")):
                 limits = np.iinfo(kind)
                 values = [int(limits.min), int(limits.max), 1] * rows
             inputs[f"in_{wire}"] = {"type": kind, "shape": [rows, 3], "values": values}
         return inputs
 
-    config = {"max_batch_size": 8, "input": [{"name": f"in_{wire}", "data_type": name, "dims": ["3"]} for name, (_, wire) in graphs.DATATYPES.items()],
-              "output": [{"name": f"out_{wire}", "data_type": name, "dims": ["3"]} for name, (_, wire) in graphs.DATATYPES.items()]}
-    return {"code": str(ROOT / "scripts/triton/backends/onnxruntime/model.py"), "folder": str(folder / "every_type"), "config": config,
-            "requests": [request(1), request(1), request(2)]}
+    config = {
+        "max_batch_size": 8,
+        "input": [
+            {"name": f"in_{wire}", "data_type": name, "dims": ["3"]} for name, (_, wire) in graphs.DATATYPES.items()
+        ],
+        "output": [
+            {"name": f"out_{wire}", "data_type": name, "dims": ["3"]} for name, (_, wire) in graphs.DATATYPES.items()
+        ],
+    }
+    return {
+        "code": str(ROOT / "scripts/triton/backends/onnxruntime/model.py"),
+        "folder": str(folder / "every_type"),
+        "config": config,
+        "requests": [request(1), request(1), request(2)],
+    }
 
 
 def oracle() -> dict:
     folder = HERE / "testdata/oracles/toy_docking"
     texts = text(*MOLECULES, "C1CCCCCCCCCCCCC1")
-    return {"code": str(folder / "1/model.py"), "folder": str(folder), "config": {"output": [{"name": "score"}]},
-            "requests": [{"smiles": {**texts, "shape": [len(texts["values"]), 1]}}]}
+    return {
+        "code": str(folder / "1/model.py"),
+        "folder": str(folder),
+        "config": {"output": [{"name": "score"}]},
+        "requests": [{"smiles": {**texts, "shape": [len(texts["values"]), 1]}}],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +177,19 @@ def ask(tmp_path_factory):
     def run(environment: str) -> dict:
         python, folders = ENVIRONMENTS[environment]
         if python == LOCAL:
-            subprocess.run([sys.executable, ROOT / "scripts/triton/serve.py", "--prepare"], check=True, timeout=5 * PATIENCE)
+            subprocess.run(
+                [sys.executable, ROOT / "scripts/triton/serve.py", "--prepare"], check=True, timeout=5 * PATIENCE
+            )
         elif not python.exists():
             pytest.skip(MISSING)
-        done = subprocess.run([python, "-W", "error", HERE / "pythons/stub.py", *folders], input=tasks, env={"PATH": "/usr/bin:/bin"},
-                              capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            [python, "-W", "error", HERE / "pythons/stub.py", *folders],
+            input=tasks,
+            env={"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -133,7 +204,10 @@ def test_answers_do_not_depend_on_python_or_numpy(ask, environment: str) -> None
         assert got["python"] == "3.12"
     assert got["answers"] == local["answers"]
     answers, types, scores = got["answers"]
-    replies = ["".join(part["text_output"]["values"][0] for part in parts if part.get("text_output")) for parts in answers[:len(MOLECULES) * len(QUESTIONS)]]
+    replies = [
+        "".join(part["text_output"]["values"][0] for part in parts if part.get("text_output"))
+        for parts in answers[: len(MOLECULES) * len(QUESTIONS)]
+    ]
     for number, smiles in enumerate(MOLECULES):
         assert Chem.CanonSmiles(smiles) in replies[len(QUESTIONS) * number], replies
     assert types[2][0]["out_BYTES"]["values"] == [f"naïve {n}" for n in range(6)]
@@ -150,7 +224,10 @@ def test_python_finds_the_packages_as_in_the_image() -> None:
     if not IMAGE.exists():
         pytest.skip(MISSING)
     line = next((ROOT / ".venv-python312").glob("lib/python3.12/site-packages/retort.pth")).read_text().strip()
-    assert f"'{line.replace(str(ROOT / '.venv-python312/image'), '/opt/retort/python')}'" in (ROOT / "scripts/deploy/Dockerfile").read_text()
+    assert (
+        f"'{line.replace(str(ROOT / '.venv-python312/image'), '/opt/retort/python')}'"
+        in (ROOT / "scripts/deploy/Dockerfile").read_text()
+    )
 
 
 @pytest.fixture
@@ -174,7 +251,11 @@ def image_triton(monkeypatch, tmp_path):
 
         def variables(self) -> dict[str, str]:
             libraries = os.pathsep.join([str(local.site / "nvidia_pytriton.libs"), interpreter.library_folder])
-            variables = {**local.variables(), "LD_LIBRARY_PATH": libraries, "PATH": f"{IMAGE.parent}:{os.environ['PATH']}"}
+            variables = {
+                **local.variables(),
+                "LD_LIBRARY_PATH": libraries,
+                "PATH": f"{IMAGE.parent}:{os.environ['PATH']}",
+            }
             del variables["PYTHONPATH"]
             return variables
 
@@ -191,28 +272,44 @@ def image_triton(monkeypatch, tmp_path):
 
 
 def test_a_real_triton_serves_every_api_with_the_python_of_the_image(image_triton) -> None:
-    stubs = [Path("/proc", pid) for pid in os.listdir("/proc") if pid.isdigit() and is_stub(Path("/proc", pid), image_triton.shared_memory)]
+    stubs = [
+        Path("/proc", pid)
+        for pid in os.listdir("/proc")
+        if pid.isdigit() and is_stub(Path("/proc", pid), image_triton.shared_memory)
+    ]
     assert stubs and all("libpython3.12.so" in (stub / "maps").read_text() for stub in stubs)
     with Gateway(f"127.0.0.1:{image_triton.options.grpc}", ROOT / "model_repository") as gateway:
         gateway.wait_ready(*APIS)
         for api, path, body in (
             ("latent", "/embedding", {"sequences": ["CCO"]}),
             ("masked", "/generate", {"smiles": "[*{5-8}]", "num_molecules": 1}),
-            ("embedding", "/v1/embeddings", {"model": "retort/minilm-embedqa-v2", "input": ["pain"], "input_type": "query"}),
-            ("ranking", "/v1/ranking", {"model": "retort/rankqa-minilm-v2", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}]}),
+            (
+                "embedding",
+                "/v1/embeddings",
+                {"model": "retort/minilm-embedqa-v2", "input": ["pain"], "input_type": "query"},
+            ),
+            (
+                "ranking",
+                "/v1/ranking",
+                {"model": "retort/rankqa-minilm-v2", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}]},
+            ),
         ):
             answer = requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
             assert answer.status_code == 200, f"{api}: {answer.text}"
         picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{drawing(MOLECULES[0])}"}}
         model = requests.get(f"{gateway.urls['chat']}/v1/models", timeout=PATIENCE).json()["data"][0]["id"]
         question = [{"role": "user", "content": [picture, {"type": "text", "text": QUESTIONS[0]}]}]
-        answer = requests.post(f"{gateway.urls['chat']}/v1/chat/completions", json={"model": model, "messages": question}, timeout=PATIENCE)
+        answer = requests.post(
+            f"{gateway.urls['chat']}/v1/chat/completions", json={"model": model, "messages": question}, timeout=PATIENCE
+        )
         assert MOLECULES[0] in answer.json()["choices"][0]["message"]["content"], answer.text
 
 
 def is_stub(process: Path, shared_memory: str) -> bool:
     """Whether a process is a Python backend stub that uses that shared memory region."""
     try:
-        return (process / "comm").read_text().startswith("triton_python_b") and shared_memory in (process / "cmdline").read_text()
+        return (process / "comm").read_text().startswith("triton_python_b") and shared_memory in (
+            process / "cmdline"
+        ).read_text()
     except OSError:
         return False

@@ -11,8 +11,12 @@ from langchain_nvidia_ai_endpoints import NVIDIARerank
 from waiting import PATIENCE, at_once
 
 QUERY = "Which drug eases pain?"
-PASSAGES = ["The Rhine flows north.", "Caffeine is a stimulant.", "Aspirin is an analgesic: it eases pain and lowers fever.",
-            "A bank lends money."]
+PASSAGES = [
+    "The Rhine flows north.",
+    "Caffeine is a stimulant.",
+    "Aspirin is an analgesic: it eases pain and lowers fever.",
+    "A bank lends money.",
+]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +68,10 @@ def test_langchain_truncates_as_told(ranking_url: str, model: str, truncate: str
 
 
 def test_a_logit_does_not_depend_on_its_batch(ranking_url: str, model: str) -> None:
-    long = [("A sentence that is a good deal longer than the others, so that they are padded. " * n).strip() for n in (1, 3, 8, 20)]
+    long = [
+        ("A sentence that is a good deal longer than the others, so that they are padded. " * n).strip()
+        for n in (1, 3, 8, 20)
+    ]
     together = logits(ranking_url, model, long + PASSAGES * 3, truncate="END")
     for passage, logit in zip(long + PASSAGES, together):
         assert logits(ranking_url, model, [passage], truncate="END") == [pytest.approx(logit, abs=1e-4)], passage
@@ -94,22 +101,27 @@ def test_singles_among_lists(ranking_url: str, model: str) -> None:
     assert min(ended) - start > 0.5 * (max(ended) - start)
 
 
-@pytest.mark.parametrize(("body", "says"), [
-    ({"model": "M", "query": {"text": "q"}}, "passages: Field required"),
-    ({"model": "M", "passages": [{"text": "p"}]}, "query: Field required"),
-    ({"model": "M", "query": {"text": "q"}, "passages": []}, "passages: "),
-    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}] * 513}, "passages: "),
-    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": ""}]}, "passages[0].text: "),
-    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": 5}]}, "passages[0].text: "),
-    ({"model": "M", "query": {"text": "q", "image": "x"}, "passages": [{"text": "p"}]}, "query.image: "),
-    ({"model": "M", "query": {"text": None}, "passages": [{"text": "p"}]}, "query.text: "),
-    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}], "truncate": "START"}, "truncate: "),
-    ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}], "top_n": 1},
-     "top_n: unknown field, expected one of model, query, passages, truncate"),
-    ({"model": "M", "query": {"text": "q"}, "passages": "p"}, "passages: "),
-    ({"model": 5, "query": {"text": "q"}, "passages": [{"text": "p"}]}, "model: "),
-    ([], "valid dictionary"),
-])
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"model": "M", "query": {"text": "q"}}, "passages: Field required"),
+        ({"model": "M", "passages": [{"text": "p"}]}, "query: Field required"),
+        ({"model": "M", "query": {"text": "q"}, "passages": []}, "passages: "),
+        ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}] * 513}, "passages: "),
+        ({"model": "M", "query": {"text": "q"}, "passages": [{"text": ""}]}, "passages[0].text: "),
+        ({"model": "M", "query": {"text": "q"}, "passages": [{"text": 5}]}, "passages[0].text: "),
+        ({"model": "M", "query": {"text": "q", "image": "x"}, "passages": [{"text": "p"}]}, "query.image: "),
+        ({"model": "M", "query": {"text": None}, "passages": [{"text": "p"}]}, "query.text: "),
+        ({"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}], "truncate": "START"}, "truncate: "),
+        (
+            {"model": "M", "query": {"text": "q"}, "passages": [{"text": "p"}], "top_n": 1},
+            "top_n: unknown field, expected one of model, query, passages, truncate",
+        ),
+        ({"model": "M", "query": {"text": "q"}, "passages": "p"}, "passages: "),
+        ({"model": 5, "query": {"text": "q"}, "passages": [{"text": "p"}]}, "model: "),
+        ([], "valid dictionary"),
+    ],
+)
 def test_wrong_bodies_are_refused_in_the_documented_form(ranking_url: str, model: str, body: object, says: str) -> None:
     if isinstance(body, dict) and body.get("model") == "M":
         body = {**body, "model": model}

@@ -16,12 +16,25 @@ def test_figures_are_those_of_a_worked_example():
     queries, right, near, other, best, there = ranking_zero.figures(logits)
     assert (queries, right, near, other) == (4, 75, 25, 75)
     assert (best, there) == (2.5, 87.5)  # above it three of four right ones, and no near one
-    assert "| made | 4 | 75 % | 25 % | 75 % | +2.5 | 88 % |" in ranking_zero.table({"made": ranking_zero.figures(logits)})
+    assert "| made | 4 | 75 % | 25 % | 75 % | +2.5 | 88 % |" in ranking_zero.table(
+        {"made": ranking_zero.figures(logits)}
+    )
 
 
 def test_near_passages_are_the_best_that_neither_count_as_right_nor_hold_the_answer():
-    passages = {"right": "It was built in 1890.", "also": "Built: 1890.", "near": "It was built of stone.", "far": "Tea is hot."}
-    nearness = {"It was built in 1890.": 1.0, "Built: 1890.": 0.9, "It was built of stone.": 0.8, "Tea is hot.": 0.1, "When?": 1.0}
+    passages = {
+        "right": "It was built in 1890.",
+        "also": "Built: 1890.",
+        "near": "It was built of stone.",
+        "far": "Tea is hot.",
+    }
+    nearness = {
+        "It was built in 1890.": 1.0,
+        "Built: 1890.": 0.9,
+        "It was built of stone.": 0.8,
+        "Tea is hot.": 0.1,
+        "When?": 1.0,
+    }
     embedding = SimpleNamespace(vectors=lambda texts, mode: np.array([[nearness[t]] for t in texts]))
     made = Collection("made", passages, [Query("q", "When?", frozenset(["right"]), "1890")])
     args = SimpleNamespace(queries=40, distractors=-1, seed=1)
@@ -32,10 +45,16 @@ def test_near_passages_are_the_best_that_neither_count_as_right_nor_hold_the_ans
 def test_sentences_are_of_the_right_passage_and_one_of_another():
     right = "The tower was finished in the year 1890. Its walls are made of grey stone."
     passages = {"right": right, "far": "Tea is drunk hot in most countries of the world."}
-    made = Collection("made", passages, [Query("q", "When?", frozenset(["right"]), "1890"), Query("r", "Why?", frozenset(["far"]), "")])
+    made = Collection(
+        "made",
+        passages,
+        [Query("q", "When?", frozenset(["right"]), "1890"), Query("r", "Why?", frozenset(["far"]), "")],
+    )
     for seed in range(8):
         [(query, (holds, near, other))] = ranking_zero.sentences(made, 40, random.Random(seed))
-        assert query == "When?" and "1890" in holds and near == "Its walls are made of grey stone." and "1890" not in other
+        assert (
+            query == "When?" and "1890" in holds and near == "Its walls are made of grey stone." and "1890" not in other
+        )
 
 
 def test_of_a_list_the_nearest_right_and_the_nearest_wrong_one_are_taken():

@@ -13,7 +13,9 @@ from tritonclient.utils import InferenceServerException
 MODELS = ("minilm_embed", "minilm_embed_qa")
 TESTDATA = Path(__file__).parent / "testdata"
 # Vectors and logits of PyTorch in fp32, whose weights the models store as int8.
-REFERENCE = {m: json.loads((TESTDATA / f"{file}.json").read_text())["cases"] for m, file in zip(MODELS, ("minilm", "minilm_qa"))}
+REFERENCE = {
+    m: json.loads((TESTDATA / f"{file}.json").read_text())["cases"] for m, file in zip(MODELS, ("minilm", "minilm_qa"))
+}
 PAIRS = json.loads((TESTDATA / "minilm_rank_qa.json").read_text())["cases"]
 LOGIT_ERROR = 2e-4
 """Tolerance of a logit: 5e-5 for the reference's four decimals, and 1e-4 for another order of summation (export.py allows no more). int8
@@ -26,9 +28,9 @@ def inputs(rows: list[list[int]], firsts: list[int] | None = None) -> list[grpc.
     width = max(map(len, rows))
     ids, mask, segments = (np.zeros((len(rows), width), np.int64) for _ in range(3))
     for i, row in enumerate(rows):
-        ids[i, :len(row)] = row
-        mask[i, :len(row)] = 1
-        segments[i, (firsts[i] if firsts else width):len(row)] = 1
+        ids[i, : len(row)] = row
+        mask[i, : len(row)] = 1
+        segments[i, (firsts[i] if firsts else width) : len(row)] = 1
     tensors = []
     for name, array in (("input_ids", ids), ("attention_mask", mask), ("token_type_ids", segments)):
         tensors.append(grpc.InferInput(name, array.shape, "INT64"))
@@ -63,7 +65,9 @@ def test_a_logit_is_that_of_the_weights_and_of_its_pair_alone(shipped):
     assert np.argsort(together).tolist() == np.argsort(wanted).tolist()
     np.testing.assert_allclose(together, wanted, rtol=0, atol=LOGIT_ERROR)
     for row, first, logit in zip(rows, firsts, together):
-        assert shipped.infer("minilm_rank_qa", inputs([row], [first])).as_numpy("logits")[0, 0] == pytest.approx(logit, abs=1e-4)
+        assert shipped.infer("minilm_rank_qa", inputs([row], [first])).as_numpy("logits")[0, 0] == pytest.approx(
+            logit, abs=1e-4
+        )
 
 
 def test_the_models_say_what_the_gateway_must_know(shipped):

@@ -26,7 +26,9 @@ def run(command: list[str], script: str, gateway: Gateway) -> str:
 def test_curl_examples(stack: Gateway) -> None:
     script = next(block for block in blocks("") if block.startswith("curl "))
     calls = re.split(r"\n\n(?=curl )", script)
-    latent, masked, embedding, ranking, chat = [json.loads(run(["bash", "-euo", "pipefail", "-c"], call, stack)) for call in calls]
+    latent, masked, embedding, ranking, chat = [
+        json.loads(run(["bash", "-euo", "pipefail", "-c"], call, stack)) for call in calls
+    ]
     assert 1 <= len(latent["generated"]) <= 5
     assert masked["status"] == "success" and len(masked["molecules"]) == 5
     assert len(embedding["data"][0]["embedding"]) == 384

@@ -13,18 +13,35 @@ from waiting import PATIENCE
 
 PYTHON = ROOT / ".venv-rerank" / "bin" / "python"
 QUERY = "Which drug eases pain?"
-PASSAGES = ["The Rhine flows north.", "Caffeine is a stimulant.", "Aspirin is an analgesic: it eases pain and lowers fever.",
-            "A bank lends money."]
-CLIENTS = ["cohere v1", "cohere v2", "langchain-cohere", "llama-index cohere", "llama-index tei", "litellm cohere", "litellm jina_ai",
-           "litellm infinity", "litellm hosted_vllm"]
+PASSAGES = [
+    "The Rhine flows north.",
+    "Caffeine is a stimulant.",
+    "Aspirin is an analgesic: it eases pain and lowers fever.",
+    "A bank lends money.",
+]
+CLIENTS = [
+    "cohere v1",
+    "cohere v2",
+    "langchain-cohere",
+    "llama-index cohere",
+    "llama-index tei",
+    "litellm cohere",
+    "litellm jina_ai",
+    "litellm infinity",
+    "litellm hosted_vllm",
+]
 LOGITS = ["haystack nvidia", "litellm nvidia_nim"]
 """Clients of the documented interface, which give logits."""
 
 
 def run_clients(url: str, embedding: str, model: str) -> dict:
     assert PYTHON.exists(), "make .venv-rerank/stamp"
-    run = subprocess.run([PYTHON, Path(__file__).with_name("rerank_client.py"), url, embedding, model, QUERY, *PASSAGES],
-                         capture_output=True, text=True, timeout=PATIENCE)
+    run = subprocess.run(
+        [PYTHON, Path(__file__).with_name("rerank_client.py"), url, embedding, model, QUERY, *PASSAGES],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
 
@@ -79,26 +96,44 @@ def test_an_unknown_model_is_an_error_that_cohere_reads(found: dict) -> None:
 
 
 @pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank"])
-def test_the_bodies_of_all_interfaces_are_answered_at_every_path(ranking_url: str, logits: list[float], path: str) -> None:
-    best = requests.post(ranking_url + path, json={"query": QUERY, "documents": PASSAGES, "top_n": 1}, timeout=PATIENCE).json()
+def test_the_bodies_of_all_interfaces_are_answered_at_every_path(
+    ranking_url: str, logits: list[float], path: str
+) -> None:
+    best = requests.post(
+        ranking_url + path, json={"query": QUERY, "documents": PASSAGES, "top_n": 1}, timeout=PATIENCE
+    ).json()
     assert best["results"][0]["index"] == 2
     assert best["usage"]["total_tokens"] == best["meta"]["tokens"]["input_tokens"] > 40
-    ranks = requests.post(ranking_url + path, json={"query": QUERY, "texts": PASSAGES, "raw_scores": True}, timeout=PATIENCE).json()
-    assert {rank["index"]: rank["score"] for rank in ranks} == {i: pytest.approx(logit, abs=1e-4) for i, logit in enumerate(logits)}
+    ranks = requests.post(
+        ranking_url + path, json={"query": QUERY, "texts": PASSAGES, "raw_scores": True}, timeout=PATIENCE
+    ).json()
+    assert {rank["index"]: rank["score"] for rank in ranks} == {
+        i: pytest.approx(logit, abs=1e-4) for i, logit in enumerate(logits)
+    }
 
 
 def test_a_long_document_is_read_as_far_as_is_asked(ranking_url: str) -> None:
     """What stands behind the first tokens of a document does not count."""
+
     def score(document: str, **more: object) -> float:
-        answer = requests.post(f"{ranking_url}/v2/rerank", json={"query": QUERY, "documents": [document], **more}, timeout=PATIENCE)
+        answer = requests.post(
+            f"{ranking_url}/v2/rerank", json={"query": QUERY, "documents": [document], **more}, timeout=PATIENCE
+        )
         assert answer.status_code == 200, answer.text
         return answer.json()["results"][0]["relevance_score"]
 
     short = score("Aspirin is an analgesic")
-    assert score("Aspirin is an analgesic, not " + "a stimulant " * 2000, max_tokens_per_doc=6) != pytest.approx(short, abs=1e-6)
-    cut = [score(f"Aspirin is an analgesic. {end}", max_tokens_per_doc=5) for end in ("The Rhine flows north.", "It eases pain.")]
+    assert score("Aspirin is an analgesic, not " + "a stimulant " * 2000, max_tokens_per_doc=6) != pytest.approx(
+        short, abs=1e-6
+    )
+    cut = [
+        score(f"Aspirin is an analgesic. {end}", max_tokens_per_doc=5)
+        for end in ("The Rhine flows north.", "It eases pain.")
+    ]
     assert cut[0] == pytest.approx(cut[1], abs=1e-6)
-    refused = requests.post(f"{ranking_url}/rerank", json={"query": QUERY, "texts": ["long " * 10_000], "truncate": False}, timeout=PATIENCE)
+    refused = requests.post(
+        f"{ranking_url}/rerank", json={"query": QUERY, "texts": ["long " * 10_000], "truncate": False}, timeout=PATIENCE
+    )
     assert refused.status_code == 413
     assert refused.json()["error_type"] == "Validation"
     assert "texts" in refused.json()["error"] or "exceeds maximum allowed token size" in refused.json()["error"]

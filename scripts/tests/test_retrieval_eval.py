@@ -51,7 +51,9 @@ def test_ndcg_is_that_of_a_worked_example():
 
 def test_reranking_moves_only_the_best():
     scores = np.array([[0.9, 0.8, 0.7, 0.6]])
-    by_length = type("S", (), {"logits": lambda self, asked: [np.array([len(t) for t in ts], float) for _, ts in asked]})()
+    by_length = type(
+        "S", (), {"logits": lambda self, asked: [np.array([len(t) for t in ts], float) for _, ts in asked]}
+    )()
     moved = reranked(scores, ["q"], ["a", "bbb", "cc", "dddddd"], by_length, 3)
     assert np.argsort(-moved[0]).tolist() == [1, 2, 0, 3]
 
@@ -60,7 +62,9 @@ def test_vectors_come_in_the_order_of_the_texts(served):
     texts = ["x" * (i % 7 + 1) for i in range(150)]
     found = embedder(f"{served.url}/embedding#m", None, 1).vectors(texts, "query")
     assert found[:, 0].tolist() == [len(t) for t in texts]
-    assert {(path, body["input_type"], body["model"]) for path, body in served.asked} == {("/embedding/v1/embeddings", "query", "m")}
+    assert {(path, body["input_type"], body["model"]) for path, body in served.asked} == {
+        ("/embedding/v1/embeddings", "query", "m")
+    }
 
 
 def test_a_model_without_modes_is_told_none(served):
@@ -76,16 +80,25 @@ def test_logits_come_in_the_order_of_the_passages(served):
 def test_the_gain_is_that_of_the_ranked_queries_alone():
     passages = {"right": "a", "wrong": "bb"}
     queries = [Query(str(i), f"q{i}", frozenset(["right"])) for i in range(4)]
-    flat = SimpleNamespace(vectors=lambda texts, mode: np.array([[1.0, 0.0] if "b" in t or "q" in t else [0.6, 0.8] for t in texts]))
+    flat = SimpleNamespace(
+        vectors=lambda texts, mode: np.array([[1.0, 0.0] if "b" in t or "q" in t else [0.6, 0.8] for t in texts])
+    )
     short_first = SimpleNamespace(logits=lambda asked: [np.array([-len(p) for p in ps], float) for _, ps in asked])
     args = SimpleNamespace(seed=1, queries=0, ranked=2, top=50, distractors=-1, short=1)
     found = retrieval.retrieval_set(Collection("made", passages, queries), None, flat, short_first, args)
     assert (found["queries"], found["ranked_queries"], found["ranked"]) == (4, 2, 1.0)
     assert found["gain"] == pytest.approx(1 - 1 / math.log2(3)) and found["gain_error"] == 0
     told = retrieval.table({"made": found}, args.short)
-    assert "| made | 4 | 2 |" in told and "+36.9 ± 0.0" in told and "| 1 numbers | 1 keep |" in told and "over MiniLM" not in told
+    assert (
+        "| made | 4 | 2 |" in told
+        and "+36.9 ± 0.0" in told
+        and "| 1 numbers | 1 keep |" in told
+        and "over MiniLM" not in told
+    )
     beside = retrieval.retrieval_set(Collection("made", passages, queries), flat, flat, None, args)
-    assert (beside["over_baseline"], beside["over_baseline_error"]) == (0, 0) and "gain over MiniLM" in retrieval.table({"made": beside}, args.short)
+    assert (beside["over_baseline"], beside["over_baseline_error"]) == (0, 0) and "gain over MiniLM" in retrieval.table(
+        {"made": beside}, args.short
+    )
 
 
 def test_short_vectors_are_unit_vectors_of_the_first_numbers():
@@ -96,7 +109,9 @@ def test_passages_are_those_that_answer_and_so_many_others():
     passages = {f"p{i}": str(i) for i in range(50)}
     chosen = [Query("q", "q", frozenset(["p7", "p9"]))]
     made = Collection("made", passages, chosen)
+
     def of(distractors):
         return retrieval.passages_of(made, chosen, SimpleNamespace(seed=1, distractors=distractors))
+
     assert of(0) == ["p7", "p9"] and of(-1) == list(passages) == of(48)
     assert len(of(10)) == 12 and {"p7", "p9"} <= set(of(10)) and of(10) == of(10)

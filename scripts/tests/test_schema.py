@@ -26,11 +26,32 @@ def test_answers_are_documented(stack, api: str, tmp_path) -> None:
     examples = os.environ.get("RETORT_SCHEMA_EXAMPLES", EXAMPLES.get(api, "30"))
     folder = Path(__file__).parent
     run = subprocess.run(
-        [os.path.join(os.path.dirname(sys.executable), "schemathesis"), "run", f"{stack.url}/{api}/openapi.json",
-         "--url", f"{stack.url}/{api}", "--max-examples", examples, "--seed", "1", "--workers", "1", "--checks", CHECKS,
-         "--request-timeout", str(PATIENCE), "--phases", "examples,coverage,fuzzing", "--no-color",
-         # Ids with slashes are left out of the paths that are made up, which is most of them.
-         *(["--suppress-health-check", "filter_too_much"] if api == "ranking" else ["--exclude-path-regex", SHARED])],
-        cwd=tmp_path, capture_output=True, text=True, timeout=4 * PATIENCE,
-        env={**os.environ, "SCHEMATHESIS_HOOKS": "schema_hooks", "PYTHONPATH": str(folder)})
+        [
+            os.path.join(os.path.dirname(sys.executable), "schemathesis"),
+            "run",
+            f"{stack.url}/{api}/openapi.json",
+            "--url",
+            f"{stack.url}/{api}",
+            "--max-examples",
+            examples,
+            "--seed",
+            "1",
+            "--workers",
+            "1",
+            "--checks",
+            CHECKS,
+            "--request-timeout",
+            str(PATIENCE),
+            "--phases",
+            "examples,coverage,fuzzing",
+            "--no-color",
+            # Ids with slashes are left out of the paths that are made up, which is most of them.
+            *(["--suppress-health-check", "filter_too_much"] if api == "ranking" else ["--exclude-path-regex", SHARED]),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": "schema_hooks", "PYTHONPATH": str(folder)},
+    )
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]

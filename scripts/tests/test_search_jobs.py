@@ -22,7 +22,9 @@ MINE, OTHER = {"Authorization": "Bearer mine"}, {"Authorization": "Bearer other"
 
 def jobs(gateway: Gateway, api: str, path: str = "", key: dict = MINE, **arguments) -> requests.Response:
     method = "POST" if "json" in arguments or path.endswith("/cancel") else "GET"
-    return requests.request(method, f"{gateway.urls[api]}/generate/jobs{path}", headers=key, timeout=PATIENCE, **arguments)
+    return requests.request(
+        method, f"{gateway.urls[api]}/generate/jobs{path}", headers=key, timeout=PATIENCE, **arguments
+    )
 
 
 def job(gateway: Gateway, api: str, id: str) -> dict:
@@ -39,8 +41,13 @@ def submit(gateway: Gateway, api: str, body: dict) -> str:
 
 def run(gateway: Gateway, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line, for the jobs of a key."""
-    return subprocess.run([str(ROOT / "bin/retort"), "jobs", *arguments, "--url", gateway.url], text=True, capture_output=True, timeout=PATIENCE,
-                          env={**os.environ, "RETORT_API_KEY": "mine"})
+    return subprocess.run(
+        [str(ROOT / "bin/retort"), "jobs", *arguments, "--url", gateway.url],
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE,
+        env={**os.environ, "RETORT_API_KEY": "mine"},
+    )
 
 
 def test_searches_as_jobs(tmp_path: Path) -> None:
@@ -52,7 +59,9 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
         with Gateway(triton.url, repository, **settings) as gateway:
             gateway.wait_ready("latent", "masked")
             refused = jobs(gateway, "latent", json={"smi": SEED, "iterations": 0})
-            assert refused.status_code == 422 and refused.json()["detail"][0]["loc"] == ["body", "iterations"], refused.text
+            assert refused.status_code == 422 and refused.json()["detail"][0]["loc"] == ["body", "iterations"], (
+                refused.text
+            )
             short = submit(gateway, "masked", {"num_molecules": 10, "rounds": 2, "seed": 1})
             followed = jobs(gateway, "masked", f"/{short}/events", stream=True)
             seen = [json.loads(line[6:]) for line in followed.iter_lines() if line.startswith(b"data: ")]
@@ -74,15 +83,23 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             assert result["generated"] and result["unfinished"]["reason"] == "cancelled"
             # A third one is at work when the gateway is killed.
             killed = submit(gateway, "latent", {**ENDLESS, "iterations": LONG, "include_scores": True})
-            wait_for("it is at work", lambda: job(gateway, "latent", killed)["progress"]["iteration"] > 1, gateway.output)
+            wait_for(
+                "it is at work", lambda: job(gateway, "latent", killed)["progress"]["iteration"] > 1, gateway.output
+            )
             assert gateway.stop(signal.SIGKILL) == -signal.SIGKILL
         with Gateway(triton.url, repository, **settings) as gateway:
             gateway.wait_ready("latent")
             before = job(gateway, "latent", killed)
             assert before["progress"]["iteration"] > 1 and before["progress"]["best"][0], before
-            wait_for("it is done", lambda: job(gateway, "latent", killed)["status"] in ("completed", "failed"), gateway.output)
+            wait_for(
+                "it is done",
+                lambda: job(gateway, "latent", killed)["status"] in ("completed", "failed"),
+                gateway.output,
+            )
             after = job(gateway, "latent", killed)
-            assert after["status"] == "completed" and after["attempts"] == 2 and after["progress"]["iteration"] == LONG, after
+            assert (
+                after["status"] == "completed" and after["attempts"] == 2 and after["progress"]["iteration"] == LONG
+            ), after
             result = jobs(gateway, "latent", f"/{killed}/result").json()["generated"]
             assert len(result) == 10 and result[0]["score"] >= before["progress"]["best"][0]["score"], (result, before)
             listed = [json.loads(line) for line in run(gateway, "list").stdout.splitlines()]

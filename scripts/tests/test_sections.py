@@ -11,10 +11,27 @@ from scripts import sections
 from scripts.eval import chat, drawings, latent, latent_report, masked, osra, retrieval
 from scripts.eval.pmo import __main__ as pmo
 
-PAGES = {masked.PAGE: [masked.SECTION], latent.PAGE: [name for names in latent.SECTIONS.values() for name in names],
-         chat.ENTRY / "EVALUATION.md": [chat.SECTION], chat.ENTRY / "DRAWINGS.md": [drawings.SECTION], chat.ENTRY / "OSRA.md": [osra.SECTION],
-         pmo.PAGE: [pmo.SECTION],
-         ROOT / "scripts/bench/SPEED.md": ["embedding", "int8", "ranking", "latent", "masked", "chat", "memory", "jobs", "tokenizers", "chem", "cmaes"]}
+PAGES = {
+    masked.PAGE: [masked.SECTION],
+    latent.PAGE: [name for names in latent.SECTIONS.values() for name in names],
+    chat.ENTRY / "EVALUATION.md": [chat.SECTION],
+    chat.ENTRY / "DRAWINGS.md": [drawings.SECTION],
+    chat.ENTRY / "OSRA.md": [osra.SECTION],
+    pmo.PAGE: [pmo.SECTION],
+    ROOT / "scripts/bench/SPEED.md": [
+        "embedding",
+        "int8",
+        "ranking",
+        "latent",
+        "masked",
+        "chat",
+        "memory",
+        "jobs",
+        "tokenizers",
+        "chem",
+        "cmaes",
+    ],
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -39,10 +56,14 @@ def test_hand_written_text_survives(page: Path, tmp_path: Path) -> None:
         return lines
 
     assert by_hand(copy.read_text()) == by_hand(page.read_text())
-    assert all(f"<!-- {name} -->\nthe figures of {name}\n<!-- end of {name} -->\n" in copy.read_text() for name in PAGES[page])
+    assert all(
+        f"<!-- {name} -->\nthe figures of {name}\n<!-- end of {name} -->\n" in copy.read_text() for name in PAGES[page]
+    )
 
 
-@pytest.mark.parametrize("text", ["no section\n", "<!-- a -->\n", "<!-- end of a -->\n<!-- a -->\n", 2 * "<!-- a -->\n<!-- end of a -->\n"])
+@pytest.mark.parametrize(
+    "text", ["no section\n", "<!-- a -->\n", "<!-- end of a -->\n<!-- a -->\n", 2 * "<!-- a -->\n<!-- end of a -->\n"]
+)
 def test_a_page_without_the_section_is_left_alone(text: str, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(text)
@@ -58,14 +79,28 @@ def test_a_new_page_has_the_section_alone(tmp_path: Path) -> None:
     assert page.read_text() == "<!-- a -->\nsecond\n<!-- end of a -->\n"
 
 
-@pytest.mark.parametrize(("program", "options"), [
-    (chat, ["--molecules", "3"]), (chat, ["--styles", "default", "--molecules", "500", "--questions", "30"]), (chat, ["--questions", "3"]),
-    (drawings, ["--count", "3", "--drawings", ".", "--scanned", "."]), (drawings, ["--count", "200"]),
-    (osra, ["--count", "3", "--drawings", ".", "--scanned", "."]), (osra, ["--programs", "pikachu", "--drawings", ".", "--scanned", "."]),
-    (latent, ["--limit", "3"]), (latent, ["--split", "tune"]), (latent, ["--floors", "0.4"]), (latent, ["--budgets", "1500"]),
-    (pmo, ["--tasks", "qed"]), (pmo, ["--seeds", "1"])],
-    ids=lambda value: value.__name__ if hasattr(value, "__name__") else " ".join(value))
-def test_a_part_of_an_evaluation_is_not_written(program, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        (chat, ["--molecules", "3"]),
+        (chat, ["--styles", "default", "--molecules", "500", "--questions", "30"]),
+        (chat, ["--questions", "3"]),
+        (drawings, ["--count", "3", "--drawings", ".", "--scanned", "."]),
+        (drawings, ["--count", "200"]),
+        (osra, ["--count", "3", "--drawings", ".", "--scanned", "."]),
+        (osra, ["--programs", "pikachu", "--drawings", ".", "--scanned", "."]),
+        (latent, ["--limit", "3"]),
+        (latent, ["--split", "tune"]),
+        (latent, ["--floors", "0.4"]),
+        (latent, ["--budgets", "1500"]),
+        (pmo, ["--tasks", "qed"]),
+        (pmo, ["--seeds", "1"]),
+    ],
+    ids=lambda value: value.__name__ if hasattr(value, "__name__") else " ".join(value),
+)
+def test_a_part_of_an_evaluation_is_not_written(
+    program, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     data = [] if program in (osra, pmo) else ["--data", str(tmp_path)]
     with pytest.raises(SystemExit):
         program.main([*data, "--write", *options])
@@ -73,9 +108,20 @@ def test_a_part_of_an_evaluation_is_not_written(program, options: list[str], tmp
 
 
 def test_the_tables_of_the_latent_model_have_sections() -> None:
-    rows = {"qed": [{"evaluations": 1500, "starts": 1, "success": 1.0, "without_result": 0, "seconds_mean": 1.0, "largest_disagreement": 0.0}],
-            "space": [{"molecules": 1, "exact": 1.0, "exact_no_stereo": 1.0, "valid": 1.0, "radii": [], "served": []}],
-            "drugs": [{name: [{"molecules": 1}] for name in latent_report.DRUGS}]}
+    rows = {
+        "qed": [
+            {
+                "evaluations": 1500,
+                "starts": 1,
+                "success": 1.0,
+                "without_result": 0,
+                "seconds_mean": 1.0,
+                "largest_disagreement": 0.0,
+            }
+        ],
+        "space": [{"molecules": 1, "exact": 1.0, "exact_no_stereo": 1.0, "valid": 1.0, "radii": [], "served": []}],
+        "drugs": [{name: [{"molecules": 1}] for name in latent_report.DRUGS}],
+    }
     found = latent_report.tables({task: {"split": "dev", "seed": 1, "rows": rows[task]} for task in rows})
     assert list(found) == [name for task in rows for name in latent.SECTIONS[task]]
 
@@ -83,8 +129,22 @@ def test_the_tables_of_the_latent_model_have_sections() -> None:
 def test_the_retrieval_page_is_refused_without_its_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "RETRIEVAL.md"
     page.write_text("by hand\n")
-    monkeypatch.setattr("sys.argv", ["retrieval", "--data", str(tmp_path), "--baseline", "none", "--ranker", "none", "--sets", "xquad",
-                                     "--out", str(tmp_path / "RETRIEVAL.json")])
+    monkeypatch.setattr(
+        "sys.argv",
+        [
+            "retrieval",
+            "--data",
+            str(tmp_path),
+            "--baseline",
+            "none",
+            "--ranker",
+            "none",
+            "--sets",
+            "xquad",
+            "--out",
+            str(tmp_path / "RETRIEVAL.json"),
+        ],
+    )
     with pytest.raises(LookupError, match="eval-retrieval"):
         retrieval.main()
     assert page.read_text() == "by hand\n"

@@ -41,7 +41,9 @@ def delay(client, model: str) -> int:
 def largest_batch(client, model: str, requests: int = 24) -> int:
     """Sends some requests at once and returns the largest batch that Triton has made of any; 0 if none is counted yet: Triton counts after it answers."""
     at_once(*[lambda: ask(client, model, 1)] * requests)
-    return max((batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats), default=0)
+    return max(
+        (batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats), default=0
+    )
 
 
 @pytest.mark.parametrize("prefix", ["RETORT_", "NIM_"])
@@ -53,7 +55,10 @@ def test_the_queue_delay_of_the_environment_is_live(triton, tmp_path, prefix):
     wait_for("twelve requests are batched", lambda: largest_batch(client, "lookup") >= 12)
     assert (tmp_path / "lookup" / "config.pbtxt").read_text() == text
     graphs.place(tmp_path, "later", graphs.lookup(), CONFIG)
-    wait_for("the delay is in a model that came later", lambda: client.is_model_ready("later") and delay(client, "later") == 300000)
+    wait_for(
+        "the delay is in a model that came later",
+        lambda: client.is_model_ready("later") and delay(client, "later") == 300000,
+    )
 
 
 def test_without_a_setting_the_files_delay_is_live(shipped):
@@ -63,7 +68,11 @@ def test_without_a_setting_the_files_delay_is_live(shipped):
 def test_a_wrong_setting_is_named(tmp_path):
     ended = subprocess.run(
         [sys.executable, str(ROOT / "scripts/triton/serve.py"), "--empty", "--ports", "free"],
-        env={"PATH": "/usr/bin:/bin", "RETORT_" + DELAY: "soon"}, capture_output=True, text=True, timeout=PATIENCE)
+        env={"PATH": "/usr/bin:/bin", "RETORT_" + DELAY: "soon"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert ended.returncode == 1
     assert f"RETORT_{DELAY}=soon: a whole number" in ended.stderr
 
@@ -81,7 +90,9 @@ def listening_ports(pids: list[int]) -> dict[int, IPv4Address | IPv6Address]:
             fields = line.split()
             if fields[3] == "0A" and fields[9] in inodes:  # LISTEN
                 address, _, port = fields[1].partition(":")
-                words = [bytes.fromhex(address[i:i + 8])[::-1] for i in range(0, len(address), 8)]  # written as 32-bit numbers of this machine
+                words = [
+                    bytes.fromhex(address[i : i + 8])[::-1] for i in range(0, len(address), 8)
+                ]  # written as 32-bit numbers of this machine
                 ip = ip_address(b"".join(words))
                 found[int(port, 16)] = getattr(ip, "ipv4_mapped", None) or ip
     return found
@@ -109,8 +120,12 @@ def test_a_host_that_others_reach_gives_a_warning(triton, tmp_path):
 def test_clients_have_no_shared_memory_logs_or_traces(triton, tmp_path):
     """Over gRPC and HTTP: vulnerabilities of the Python backend need shared memory, which newer releases disable by default."""
     server = triton(tmp_path)
-    for call in (server.client.get_system_shared_memory_status, server.client.get_trace_settings, server.client.get_log_settings,
-                 lambda: server.client.register_system_shared_memory("region", "/retort-triton-region", 64)):
+    for call in (
+        server.client.get_system_shared_memory_status,
+        server.client.get_trace_settings,
+        server.client.get_log_settings,
+        lambda: server.client.register_system_shared_memory("region", "/retort-triton-region", 64),
+    ):
         with pytest.raises(InferenceServerException, match="This protocol is restricted"):
             call()
     for path in ("v2/systemsharedmemory/status", "v2/trace/setting", "v2/logging"):
@@ -131,8 +146,11 @@ def test_web_pages_cannot_load_models(triton, tmp_path):
     """A web page may post text to any port of its reader's machine, but it does not know the key."""
     (tmp_path / "models").mkdir()
     server = triton(tmp_path / "models", control="explicit", RETORT_TRITON_CONTROL_KEY="the operator's")
-    config = {"backend": "python", "input": [{"name": "a", "data_type": "TYPE_FP32", "dims": [1]}],
-              "output": [{"name": "b", "data_type": "TYPE_FP32", "dims": [1]}]}
+    config = {
+        "backend": "python",
+        "input": [{"name": "a", "data_type": "TYPE_FP32", "dims": [1]}],
+        "output": [{"name": "b", "data_type": "TYPE_FP32", "dims": [1]}],
+    }
     code = base64.b64encode(MODEL_CODE.format(path=str(tmp_path / "planted")).encode()).decode()
     body = json.dumps({"parameters": {"config": json.dumps(config), "file:1/model.py": code}})
     url = f"http://{server.http}/v2/repository/models/planted"
@@ -142,7 +160,12 @@ def test_web_pages_cannot_load_models(triton, tmp_path):
     assert requests.post(f"{url}/unload", headers=page, timeout=PATIENCE).status_code == 403
     assert not (tmp_path / "planted").exists()
     # The refused load was one that works: with the key, it runs.
-    assert requests.post(f"{url}/load", data=body, headers={"X-Retort-Control": "the operator's"}, timeout=PATIENCE).status_code == 200
+    assert (
+        requests.post(
+            f"{url}/load", data=body, headers={"X-Retort-Control": "the operator's"}, timeout=PATIENCE
+        ).status_code
+        == 200
+    )
     assert (tmp_path / "planted").exists()
 
 
@@ -186,7 +209,9 @@ def test_a_server_that_dies_is_started_again(triton, tmp_path):
     for deaths in (1, 2):  # right after it was ready
         for pid in named(server, "tritonserver"):
             kill(pid)
-        wait_for("Triton is ready again", lambda deaths=deaths: server.output().count("ready again") == deaths, server.output)
+        wait_for(
+            "Triton is ready again", lambda deaths=deaths: server.output().count("ready again") == deaths, server.output
+        )
         wait_for("the model answers again", lambda: ask(server.client, "lookup", 2) == 20)
 
 
@@ -208,7 +233,9 @@ def test_a_model_whose_stub_is_killed_is_loaded_again(triton, tmp_path, control)
 
 def stub_of(server, model: str) -> int:
     """The process of a model's only instance."""
-    stubs = [pid for pid in named(server, "triton_python_b") if f"/{model}/1/" in Path(f"/proc/{pid}/cmdline").read_text()]
+    stubs = [
+        pid for pid in named(server, "triton_python_b") if f"/{model}/1/" in Path(f"/proc/{pid}/cmdline").read_text()
+    ]
     assert len(stubs) == 1, stubs
     return stubs[0]
 
@@ -239,8 +266,12 @@ def test_killing_the_launcher_ends_the_server(triton, tmp_path):
 
 def test_a_command_gets_a_server_and_its_status_is_kept():
     script = 'curl -sf "http://$RETORT_TEST_TRITON_HTTP/v2/health/ready" && test -d "$RETORT_TEST_TRITON_REPOSITORY" && exit 7'
-    ended = subprocess.run([sys.executable, str(ROOT / "scripts/triton/serve.py"), "--empty", "--", "sh", "-c", script],
-                           capture_output=True, text=True, timeout=2 * PATIENCE)
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "scripts/triton/serve.py"), "--empty", "--", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
+    )
     assert ended.returncode == 7, ended.stderr
 
 
@@ -253,4 +284,6 @@ def test_a_gateway_sets_the_queue_delay_of_a_triton_it_did_not_start(triton, tmp
         assert ask(server.client, "lookup", 4) == 40
         graphs.place(tmp_path, "later", graphs.lookup(), CONFIG)
         server.client.load_model("later")
-        wait_for("the delay is in a model that came later", lambda: delay(server.client, "later") == 2500, gateway.output)
+        wait_for(
+            "the delay is in a model that came later", lambda: delay(server.client, "later") == 2500, gateway.output
+        )

@@ -22,6 +22,7 @@ def post(url: str, path: str, **body: object) -> dict:
 
 # Latent-space molecules.
 
+
 @pytest.fixture(scope="module")
 def latent(stack) -> str:
     return stack.urls["latent"]
@@ -30,17 +31,24 @@ def latent(stack) -> str:
 def test_everyday_molecules_come_back_from_their_hidden_states(latent: str) -> None:
     hidden = post(latent, "/hidden", sequences=list(MOLECULES.values()))
     decoded = post(latent, "/decode", **hidden)["generated"]
-    wrong = {name: back for (name, smiles), back in zip(MOLECULES.items(), decoded) if canonical(back) != canonical(smiles)}
+    wrong = {
+        name: back for (name, smiles), back in zip(MOLECULES.items(), decoded) if canonical(back) != canonical(smiles)
+    }
     assert len(wrong) <= 2, wrong
 
 
 def test_samples_are_molecules_like_their_seeds(latent: str) -> None:
     seeds = list(MOLECULES.values())[:10]
-    near, far = (post(latent, "/sampling", sequences=seeds, num_molecules=10, scaled_radius=radius, seed=1)["generated"] for radius in (0.7, 1.5))
+    near, far = (
+        post(latent, "/sampling", sequences=seeds, num_molecules=10, scaled_radius=radius, seed=1)["generated"]
+        for radius in (0.7, 1.5)
+    )
     rows = [text for row in near for text in row]
     valid = [text for text in rows if canonical(text)]
     assert len(valid) >= 0.95 * len(rows) and len(set(map(canonical, valid))) >= 0.7 * len(valid)
-    assert likeness(seeds, near) > 2 * likeness(seeds[::-1], near), "samples are no more like their own seed than like another"
+    assert likeness(seeds, near) > 2 * likeness(seeds[::-1], near), (
+        "samples are no more like their own seed than like another"
+    )
     assert likeness(seeds, near) > likeness(seeds, far), "a larger radius gives no other molecules"
 
 
@@ -61,13 +69,16 @@ def test_the_default_request_keeps_to_the_documented_similarity(latent: str) -> 
 @pytest.mark.parametrize("start", ["vanillin", "celecoxib", "haloperidol"])
 def test_an_optimisation_gains_qed(latent: str, start: str) -> None:
     smiles = MOLECULES[start]
-    found = post(latent, "/generate", smi=smiles, min_similarity=0.3, particles=30, iterations=20, num_molecules=5, seed=1)["generated"]
+    found = post(
+        latent, "/generate", smi=smiles, min_similarity=0.3, particles=30, iterations=20, num_molecules=5, seed=1
+    )["generated"]
     assert len(found) == 5
     assert all(similarity(smiles, text) >= 0.3 for text in found)
     assert qed(found[0]) > qed(smiles) + 0.1
 
 
 # Masked-template molecules.
+
 
 @pytest.fixture(scope="module")
 def masked(stack) -> str:
@@ -82,10 +93,13 @@ def test_molecules_from_nothing_are_different_and_drug_like(masked: str) -> None
     assert statistics.mean(map(qed, texts)) > 0.6
 
 
-@pytest.mark.parametrize(("template", "parts"), [
-    ("[1*]c1ccccc1.[2*]C1CCNCC1", ("c1ccccc1", "C1CCNCC1")),
-    ("[*]c1ccc(Cl)cc1.[*{8-15}]", ("c1ccc(Cl)cc1",)),
-])
+@pytest.mark.parametrize(
+    ("template", "parts"),
+    [
+        ("[1*]c1ccccc1.[2*]C1CCNCC1", ("c1ccccc1", "C1CCNCC1")),
+        ("[*]c1ccc(Cl)cc1.[*{8-15}]", ("c1ccc(Cl)cc1",)),
+    ],
+)
 def test_the_parts_of_a_template_are_kept(masked: str, template: str, parts: tuple[str, ...]) -> None:
     answer = post(masked, "/generate", smiles=template, num_molecules=10, seed=1)
     texts = [molecule["smiles"] for molecule in answer["molecules"]]
@@ -95,10 +109,17 @@ def test_the_parts_of_a_template_are_kept(masked: str, template: str, parts: tup
 
 # Drawings.
 
+
 @pytest.mark.parametrize("name", MOLECULES)
 def test_drawings_are_read(chat_url: str, name: str) -> None:
     question = content("What is the SMILES of this molecule?", data_url(drawn(MOLECULES[name])))
-    answer = post(chat_url, "/v1/chat/completions", model="retort/molecule-reader-v3", temperature=0, messages=[{"role": "user", "content": question}])
+    answer = post(
+        chat_url,
+        "/v1/chat/completions",
+        model="retort/molecule-reader-v3",
+        temperature=0,
+        messages=[{"role": "user", "content": question}],
+    )
     assert answer["choices"][0]["message"]["content"] == f"The SMILES is {canonical(MOLECULES[name])}."
 
 
@@ -119,12 +140,18 @@ ANSWERS = {
 """Questions and their answers; each answer is wrong for the nine other questions."""
 
 
-@pytest.mark.parametrize(("model", "modes"), [
-    ("retort/minilm-embedqa-v2", ("query", "passage")),
-    ("sentence-transformers/all-MiniLM-L6-v2", (None, None)),
-])
+@pytest.mark.parametrize(
+    ("model", "modes"),
+    [
+        ("retort/minilm-embedqa-v2", ("query", "passage")),
+        ("sentence-transformers/all-MiniLM-L6-v2", (None, None)),
+    ],
+)
 def test_the_nearest_passage_answers_the_question(embedding_url: str, model: str, modes: tuple) -> None:
-    queries, passages = vectors(embedding_url, model, list(ANSWERS), modes[0]), vectors(embedding_url, model, list(ANSWERS.values()), modes[1])
+    queries, passages = (
+        vectors(embedding_url, model, list(ANSWERS), modes[0]),
+        vectors(embedding_url, model, list(ANSWERS.values()), modes[1]),
+    )
     for number, query in enumerate(queries):
         scores = [sum(a * b for a, b in zip(query, passage)) for passage in passages]
         assert scores.index(max(scores)) == number, list(ANSWERS)[number]
@@ -138,6 +165,8 @@ def vectors(url: str, model: str, texts: list[str], mode: str | None) -> list[li
 @pytest.mark.parametrize("number", range(len(ANSWERS)))
 def test_the_first_ranked_passage_answers_the_question(ranking_url: str, number: int) -> None:
     query, passages = list(ANSWERS)[number], [{"text": text} for text in ANSWERS.values()]
-    ranked = post(ranking_url, "/v1/ranking", model="retort/rankqa-minilm-v2", query={"text": query}, passages=passages)["rankings"]
+    ranked = post(
+        ranking_url, "/v1/ranking", model="retort/rankqa-minilm-v2", query={"text": query}, passages=passages
+    )["rankings"]
     assert ranked[0]["index"] == number
     assert ranked[0]["logit"] > ranked[1]["logit"] + 1

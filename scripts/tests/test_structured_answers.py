@@ -19,15 +19,20 @@ TEXT, WHOLE, NUMBER, FLAG, NULL = ({"type": kind} for kind in ("string", "intege
 def fill():
     """fill(form, *SMILES) gives the answer, or the refusal as a text. The model's modules are loaded in a process of their own:
     their names are common ones."""
-    program = ("import json, sys; sys.path.insert(0, sys.argv[1])\n"
-               "from types import SimpleNamespace\nfrom rdkit import Chem\nfrom readings import Refused\nfrom structured import filled, written_out\n"
-               "for line in sys.stdin:\n"
-               "    form, molecules = json.loads(line)\n"
-               "    form = {'json': written_out([form['prompt']])} if 'prompt' in form else form\n"
-               "    read = [SimpleNamespace(smiles=s, molecule=Chem.MolFromSmiles(s), confidence=0.98) for s in molecules]\n"
-               "    try:\n        print(filled(form, read, lambda: 'in words'), flush=True)\n"
-               "    except Refused as error:\n        print(json.dumps(str(error)), flush=True)\n")
-    with subprocess.Popen([sys.executable, "-c", program, str(FOLDER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    program = (
+        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from types import SimpleNamespace\nfrom rdkit import Chem\nfrom readings import Refused\nfrom structured import filled, written_out\n"
+        "for line in sys.stdin:\n"
+        "    form, molecules = json.loads(line)\n"
+        "    form = {'json': written_out([form['prompt']])} if 'prompt' in form else form\n"
+        "    read = [SimpleNamespace(smiles=s, molecule=Chem.MolFromSmiles(s), confidence=0.98) for s in molecules]\n"
+        "    try:\n        print(filled(form, read, lambda: 'in words'), flush=True)\n"
+        "    except Refused as error:\n        print(json.dumps(str(error)), flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(FOLDER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+
         def ask(form: dict, *molecules: str) -> object:
             process.stdin.write(json.dumps([form, molecules]) + "\n")
             process.stdin.flush()
@@ -38,36 +43,75 @@ def fill():
 
 
 def form(properties: dict, required: list[str] | None = None, **more: object) -> dict:
-    return {"json": {"type": "object", "properties": properties, "required": list(properties) if required is None else required, **more}}
+    return {
+        "json": {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties) if required is None else required,
+            **more,
+        }
+    }
 
 
 def test_members_are_filled_by_what_they_mean(fill) -> None:
     wanted = {
-        "SMILES": (TEXT, ASPIRIN), "molecularFormula": (TEXT, "C9H8O4"), "InChIKey": (TEXT, "BSYNRYMUTXBXSQ-UHFFFAOYSA-N"),
-        "ring_count": (WHOLE, 1), "numRings": (WHOLE, 1), "number_of_rings": (WHOLE, 1), "num_aromatic_rings": (WHOLE, 1), "numHBondDonors": (WHOLE, 1),
-        "hbd": (WHOLE, 1), "heavy_atom_count": (WHOLE, 13), "carbons": (WHOLE, 9), "oxygen_atoms": (WHOLE, 4), "num_esters": (WHOLE, 1),
-        "molecular_weight": (NUMBER, 180.159), "LogP": (NUMBER, 1.3101), "TPSA": (NUMBER, 63.6), "charge": (WHOLE, 0), "confidence": (NUMBER, 0.98),
-        "is_aromatic": (FLAG, True), "hasEster": (FLAG, True), "contains_nitrogen": (FLAG, False), "is_chiral": (FLAG, False),
-        "elements": ({"type": "array", "items": TEXT}, ["C", "H", "O"]), "description": (TEXT, "in words"),
-        "functional_groups": ({"type": "array", "items": TEXT}, ["carboxylic acid", "ester", "benzene ring"]), "kind": ({"const": "drug"}, "drug"),
-        "name": ({"anyOf": [TEXT, NULL]}, None), "cas": ({"type": ["string", "null"]}, None),
+        "SMILES": (TEXT, ASPIRIN),
+        "molecularFormula": (TEXT, "C9H8O4"),
+        "InChIKey": (TEXT, "BSYNRYMUTXBXSQ-UHFFFAOYSA-N"),
+        "ring_count": (WHOLE, 1),
+        "numRings": (WHOLE, 1),
+        "number_of_rings": (WHOLE, 1),
+        "num_aromatic_rings": (WHOLE, 1),
+        "numHBondDonors": (WHOLE, 1),
+        "hbd": (WHOLE, 1),
+        "heavy_atom_count": (WHOLE, 13),
+        "carbons": (WHOLE, 9),
+        "oxygen_atoms": (WHOLE, 4),
+        "num_esters": (WHOLE, 1),
+        "molecular_weight": (NUMBER, 180.159),
+        "LogP": (NUMBER, 1.3101),
+        "TPSA": (NUMBER, 63.6),
+        "charge": (WHOLE, 0),
+        "confidence": (NUMBER, 0.98),
+        "is_aromatic": (FLAG, True),
+        "hasEster": (FLAG, True),
+        "contains_nitrogen": (FLAG, False),
+        "is_chiral": (FLAG, False),
+        "elements": ({"type": "array", "items": TEXT}, ["C", "H", "O"]),
+        "description": (TEXT, "in words"),
+        "functional_groups": ({"type": "array", "items": TEXT}, ["carboxylic acid", "ester", "benzene ring"]),
+        "kind": ({"const": "drug"}, "drug"),
+        "name": ({"anyOf": [TEXT, NULL]}, None),
+        "cas": ({"type": ["string", "null"]}, None),
     }
-    assert fill(form({name: schema for name, (schema, _) in wanted.items()}), ASPIRIN) == {name: value for name, (_, value) in wanted.items()}
+    assert fill(form({name: schema for name, (schema, _) in wanted.items()}), ASPIRIN) == {
+        name: value for name, (_, value) in wanted.items()
+    }
 
 
 def test_what_need_not_be_there_is_left_out(fill) -> None:
-    assert fill(form({"smiles": TEXT, "name": TEXT, "melting_point": NUMBER}, ["smiles"]), ASPIRIN) == {"smiles": ASPIRIN}
+    assert fill(form({"smiles": TEXT, "name": TEXT, "melting_point": NUMBER}, ["smiles"]), ASPIRIN) == {
+        "smiles": ASPIRIN
+    }
 
 
 def test_one_item_for_each_drawing(fill) -> None:
     molecule = {"type": "object", "properties": {"smiles": TEXT, "rings": WHOLE}, "required": ["smiles", "rings"]}
-    several = form({"molecules": {"type": "array", "items": {"$ref": "#/$defs/Molecule"}}}, **{"$defs": {"Molecule": molecule}})
-    assert fill(several, ASPIRIN, CAFFEINE) == {"molecules": [{"smiles": ASPIRIN, "rings": 1}, {"smiles": CAFFEINE, "rings": 2}]}
+    several = form(
+        {"molecules": {"type": "array", "items": {"$ref": "#/$defs/Molecule"}}}, **{"$defs": {"Molecule": molecule}}
+    )
+    assert fill(several, ASPIRIN, CAFFEINE) == {
+        "molecules": [{"smiles": ASPIRIN, "rings": 1}, {"smiles": CAFFEINE, "rings": 2}]
+    }
 
 
 def test_one_of_several_tools(fill) -> None:
     def tool(name: str, properties: dict) -> dict:
-        return {"type": "object", "properties": {"name": {"const": name}, "parameters": form(properties)["json"]}, "required": ["name", "parameters"]}
+        return {
+            "type": "object",
+            "properties": {"name": {"const": name}, "parameters": form(properties)["json"]},
+            "required": ["name", "parameters"],
+        }
 
     chosen = fill({"json": {"anyOf": [tool("weather", {"city": TEXT}), tool("keep", {"smiles": TEXT})]}}, ASPIRIN)
     assert chosen == {"name": "keep", "parameters": {"smiles": ASPIRIN}}
@@ -75,28 +119,42 @@ def test_one_of_several_tools(fill) -> None:
 
 def test_any_json(fill) -> None:
     one = fill({"json_object": True}, ASPIRIN)
-    assert (one["smiles"], one["formula"], one["rings"], one["elements"]) == (ASPIRIN, "C9H8O4", 1, {"C": 9, "H": 8, "O": 4})
+    assert (one["smiles"], one["formula"], one["rings"], one["elements"]) == (
+        ASPIRIN,
+        "C9H8O4",
+        1,
+        {"C": 9, "H": 8, "O": 4},
+    )
     assert [m["smiles"] for m in fill({"json_object": True}, ASPIRIN, CAFFEINE)["molecules"]] == [ASPIRIN, CAFFEINE]
 
 
 def test_a_schema_in_the_words_of_a_prompt(fill) -> None:
     schema = json.dumps(form({"smiles": TEXT, "name": {"anyOf": [TEXT, NULL]}})["json"])
-    assert fill({"prompt": f"Use {{braces}}. JSON schema: {schema} You must answer so."}, ASPIRIN) == {"smiles": ASPIRIN, "name": None}
+    assert fill({"prompt": f"Use {{braces}}. JSON schema: {schema} You must answer so."}, ASPIRIN) == {
+        "smiles": ASPIRIN,
+        "name": None,
+    }
 
 
-@pytest.mark.parametrize(("asked", "molecules", "says"), [
-    (form({"smiles": TEXT, "name": TEXT}), [ASPIRIN], "asks for name"),
-    (form({"it": {"type": "object", "properties": {"city": TEXT}, "required": ["city"]}}), [ASPIRIN], "asks for it.city"),
-    (form({"smiles": {"type": "string", "enum": ["C"]}}), [ASPIRIN], "asks for smiles"),
-    (form({"smiles": TEXT}), [], "A drawing of a molecule is needed"),
-    (form({"a": {"$ref": "#"}}), [ASPIRIN], "too large or too deep"),
-    (form({f"a{i}": NULL for i in range(300)}), [ASPIRIN], "too large or too deep"),
-    (form({"a": {"$ref": "#/$defs/Missing"}}), [ASPIRIN], "has no #/$defs/Missing"),
-    ({"json": "not an object"}, [ASPIRIN], "JSON schema"),
-    ({"json": {"type": "object", "properties": 5}}, [ASPIRIN], "cannot be followed"),
-    ({"regex": "a+"}, [ASPIRIN], "only json and json_object"),
-])
+@pytest.mark.parametrize(
+    ("asked", "molecules", "says"),
+    [
+        (form({"smiles": TEXT, "name": TEXT}), [ASPIRIN], "asks for name"),
+        (
+            form({"it": {"type": "object", "properties": {"city": TEXT}, "required": ["city"]}}),
+            [ASPIRIN],
+            "asks for it.city",
+        ),
+        (form({"smiles": {"type": "string", "enum": ["C"]}}), [ASPIRIN], "asks for smiles"),
+        (form({"smiles": TEXT}), [], "A drawing of a molecule is needed"),
+        (form({"a": {"$ref": "#"}}), [ASPIRIN], "too large or too deep"),
+        (form({f"a{i}": NULL for i in range(300)}), [ASPIRIN], "too large or too deep"),
+        (form({"a": {"$ref": "#/$defs/Missing"}}), [ASPIRIN], "has no #/$defs/Missing"),
+        ({"json": "not an object"}, [ASPIRIN], "JSON schema"),
+        ({"json": {"type": "object", "properties": 5}}, [ASPIRIN], "cannot be followed"),
+        ({"regex": "a+"}, [ASPIRIN], "only json and json_object"),
+    ],
+)
 def test_what_cannot_be_filled_is_refused(fill, asked: dict, molecules: list[str], says: str) -> None:
     got = fill(asked, *molecules)
     assert isinstance(got, str) and says in got
-

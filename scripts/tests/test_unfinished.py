@@ -14,8 +14,10 @@ from servers import ROOT, Gateway, Triton, kill
 from waiting import PATIENCE, at_once, wait_for
 
 EXAMPLE = ROOT / "scripts/tests/testdata/oracles/toy_docking"
-ENDLESS = {"latent": {"smi": "CC(C)Cc1ccc(C(C)C(=O)O)cc1", "iterations": 1000, "particles": 60, "min_similarity": 0.2},
-           "masked": {"num_molecules": 200, "rounds": 50}}
+ENDLESS = {
+    "latent": {"smi": "CC(C)Cc1ccc(C(C)C(=O)O)cc1", "iterations": 1000, "particles": 60, "min_similarity": 0.2},
+    "masked": {"num_molecules": 200, "rounds": 50},
+}
 """More work than the time of any test."""
 
 
@@ -41,7 +43,9 @@ def found(api: str, answer: dict) -> list:
 def watched(url: str, api: str, then) -> dict:
     """The last event of a stream, of which an event that has something to show calls then."""
     best = None
-    with requests.post(f"{url}/generate", json={**ENDLESS[api], "stream": True}, stream=True, timeout=PATIENCE) as stream:
+    with requests.post(
+        f"{url}/generate", json={**ENDLESS[api], "stream": True}, stream=True, timeout=PATIENCE
+    ) as stream:
         assert stream.status_code == 200, stream.text
         for line in stream.iter_lines():
             if line.startswith(b"data: "):
@@ -53,13 +57,26 @@ def watched(url: str, api: str, then) -> dict:
 
 
 def test_what_was_found_is_answered(repository: Path) -> None:
-    with Triton(repository) as triton, Gateway(triton.url, repository, RETORT_DRAIN_TIMEOUT="5s", RETORT_MASKED_TIMEOUT="10s") as gateway:
+    with (
+        Triton(repository) as triton,
+        Gateway(triton.url, repository, RETORT_DRAIN_TIMEOUT="5s", RETORT_MASKED_TIMEOUT="10s") as gateway,
+    ):
         gateway.wait_ready("latent", "masked")
-        body = {"smi": "CC(C)Cc1ccc(C(C)C(=O)O)cc1", "min_similarity": 0.1, "objective": "tiring", "evaluated": True, "particles": 10}
+        body = {
+            "smi": "CC(C)Cc1ccc(C(C)C(=O)O)cc1",
+            "min_similarity": 0.1,
+            "objective": "tiring",
+            "evaluated": True,
+            "particles": 10,
+        }
         answer = requests.post(f"{gateway.urls['latent']}/generate", json=body, timeout=PATIENCE)
         assert answer.status_code == 200, answer.text
         assert answer.headers["X-Retort-Unfinished"] == answer.json()["unfinished"]["reason"] == "oracle"
-        assert "tired" in answer.json()["unfinished"]["message"] and answer.json()["generated"] and len(answer.json()["evaluated"]) > 10
+        assert (
+            "tired" in answer.json()["unfinished"]["message"]
+            and answer.json()["generated"]
+            and len(answer.json()["evaluated"]) > 10
+        )
         # The time of a request is up.
         answer = requests.post(f"{gateway.urls['masked']}/generate", json=ENDLESS["masked"], timeout=PATIENCE)
         assert answer.status_code == 200 and answer.headers["X-Retort-Unfinished"] == "deadline", answer.text
@@ -67,7 +84,10 @@ def test_what_was_found_is_answered(repository: Path) -> None:
         # The gateway is stopped: streams and plain requests end with what they have.
         streams = at_once(
             lambda: watched(gateway.urls["latent"], "latent", lambda: gateway.process.send_signal(signal.SIGTERM)),
-            lambda: requests.post(f"{gateway.urls['masked']}/generate", json=ENDLESS["masked"], timeout=PATIENCE).json())
+            lambda: requests.post(
+                f"{gateway.urls['masked']}/generate", json=ENDLESS["masked"], timeout=PATIENCE
+            ).json(),
+        )
         assert gateway.process.wait(PATIENCE) == 0, gateway.output()
     for api, last in zip(("latent", "masked"), streams):
         assert last["unfinished"]["reason"] == "stopping" and found(api, last), last
@@ -83,5 +103,9 @@ def test_triton_is_killed(repository: Path) -> None:
 
         last = watched(gateway.urls["latent"], "latent", end)
         assert last["unfinished"]["reason"] == "model" and last["generated"], last
-        wait_for("the gateway says so", lambda: '"unfinished":"model"' in gateway.output() or "unfinished=model" in gateway.output(), gateway.output)
+        wait_for(
+            "the gateway says so",
+            lambda: '"unfinished":"model"' in gateway.output() or "unfinished=model" in gateway.output(),
+            gateway.output,
+        )
         triton.stop()

@@ -18,14 +18,22 @@ import w8  # noqa: E402
 def lookup_and_project(rng) -> onnx.ModelProto:
     """Gather of a table, then MatMul and a bias: the shapes of an embedding model."""
     weights = {
-        "table": rng.normal(size=(300, 64)), "project": rng.normal(size=(64, 256)) * np.logspace(-3, 1, 256),
-        "bias": rng.normal(size=256), "small": rng.normal(size=(64, 4))}
+        "table": rng.normal(size=(300, 64)),
+        "project": rng.normal(size=(64, 256)) * np.logspace(-3, 1, 256),
+        "bias": rng.normal(size=256),
+        "small": rng.normal(size=(64, 4)),
+    }
     return graphs.model(
-        [helper.make_node("Gather", ["table", "ids"], ["rows"]), helper.make_node("MatMul", ["rows", "project"], ["wide"]),
-         helper.make_node("Add", ["wide", "bias"], ["out"]), helper.make_node("MatMul", ["rows", "small"], ["scores"])],
+        [
+            helper.make_node("Gather", ["table", "ids"], ["rows"]),
+            helper.make_node("MatMul", ["rows", "project"], ["wide"]),
+            helper.make_node("Add", ["wide", "bias"], ["out"]),
+            helper.make_node("MatMul", ["rows", "small"], ["scores"]),
+        ],
         [("ids", TensorProto.INT64, ["n"])],
         [("out", TensorProto.FLOAT, ["n", 256]), ("scores", TensorProto.FLOAT, ["n", 4])],
-        [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()])
+        [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()],
+    )
 
 
 def test_large_weights_are_int8_and_answers_are_near():
@@ -53,7 +61,9 @@ def test_the_original_is_not_changed():
 
 def test_weights_inside_a_loop_are_stored_too():
     stored = w8.store_int8(graphs.counting())
-    assert "weight_int8" not in {i.name for i in stored.graph.initializer}, "it starts the loop's state as well: left alone"
+    assert "weight_int8" not in {i.name for i in stored.graph.initializer}, (
+        "it starts the loop's state as well: left alone"
+    )
     body = graphs.counting()
     loop = next(node for node in body.graph.node if node.op_type == "Loop")
     loop.input[2] = "start"

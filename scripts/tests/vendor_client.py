@@ -22,10 +22,16 @@ def triton(url: str, folder: str) -> dict[str, dict[str, list[int]]]:
 
     shapes = {}
     for model, inputs in json.load(sys.stdin).items():
-        arrays = {name: np.char.encode(np.array(values), "utf-8").astype(object) if datatype == "bytes" else np.array(values, datatype)
-                  for name, (values, datatype) in inputs.items()}
+        arrays = {
+            name: np.char.encode(np.array(values), "utf-8").astype(object)
+            if datatype == "bytes"
+            else np.array(values, datatype)
+            for name, (values, datatype) in inputs.items()
+        }
         streams = model == "molecule_reader"
-        with (DecoupledModelClient if streams else ModelClient)(f"grpc://{url}", model, init_timeout_s=60, inference_timeout_s=60) as client:
+        with (DecoupledModelClient if streams else ModelClient)(
+            f"grpc://{url}", model, init_timeout_s=60, inference_timeout_s=60
+        ) as client:
             # Its client for streams leaves out what comes with the mark of the end: here the last word.
             answer = list(client.infer_sample(**arrays))[-1] if streams else client.infer_batch(**arrays)
         shapes[model] = {name: list(array.shape) for name, array in answer.items()}

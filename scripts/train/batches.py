@@ -102,7 +102,11 @@ def _make(step: int) -> Any:
 def send(batch: Any, device: torch.device) -> Any:
     """The batch (a tensor, or a tuple, list or dict of batches) on the device."""
     if isinstance(batch, torch.Tensor):
-        return batch.pin_memory().to(device, non_blocking=True) if device.type == "cuda" and batch.device.type == "cpu" else batch.to(device)
+        return (
+            batch.pin_memory().to(device, non_blocking=True)
+            if device.type == "cuda" and batch.device.type == "cpu"
+            else batch.to(device)
+        )
     if isinstance(batch, dict):
         return {key: send(value, device) for key, value in batch.items()}
     return type(batch)(send(value, device) for value in batch) if isinstance(batch, (tuple, list)) else batch

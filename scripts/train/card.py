@@ -38,7 +38,9 @@ def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: 
         page.write_text(SKELETON.format(**empty))
     origin = provenance.read(run)
     sections.check(page, *SECTIONS)
-    for name, text in zip(SECTIONS, (model, data_table(origin), describe_training(origin, training), figures), strict=True):
+    for name, text in zip(
+        SECTIONS, (model, data_table(origin), describe_training(origin, training), figures), strict=True
+    ):
         sections.write(page, name, text)
 
 
@@ -53,10 +55,16 @@ def data_table(origin: dict[str, Any]) -> str:
 def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
     """Samples, steps, time, machines and commands of the training."""
     options = training["options"]
-    state = "its learning rate had fallen to the end" if training["falling"] else "an early state, before the learning rate fell"
+    state = (
+        "its learning rate had fallen to the end"
+        if training["falling"]
+        else "an early state, before the learning rate fell"
+    )
     machines = "; ".join(origin["machines"]) or "a machine that was not recorded"
-    text = (f"{training['samples']:,} samples in {training['step']:,} steps of {options['batch']}, {training['seconds'] / 60:.0f} minutes, "
-            f"seed {options['seed']}, {options['precision']}; {state}. On {machines}.")
+    text = (
+        f"{training['samples']:,} samples in {training['step']:,} steps of {options['batch']}, {training['seconds'] / 60:.0f} minutes, "
+        f"seed {options['seed']}, {options['precision']}; {state}. On {machines}."
+    )
     if origin["commands"]:
         text += "\n\n" + "\n".join(f"    {command}" for command in origin["commands"])
     return text

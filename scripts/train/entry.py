@@ -37,16 +37,29 @@ class Entry:
 
     def config(self) -> str:
         """The text of config.pbtxt."""
-        lines = [f"# {self.comment} Tensors and parameters: ../README.md; weights: CARD.md.", f'name: "{self.name}"', 'backend: "onnxruntime"',
-                 f"max_batch_size: {self.batch}", ""]
+        lines = [
+            f"# {self.comment} Tensors and parameters: ../README.md; weights: CARD.md.",
+            f'name: "{self.name}"',
+            'backend: "onnxruntime"',
+            f"max_batch_size: {self.batch}",
+            "",
+        ]
         for kind, tensors in (("input", self.inputs), ("output", self.outputs)):
             lines += [f"{kind} [", ",\n".join(t.text() for t in tensors), "]"]
-        lines += ["", "# RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS replaces the number in the live config.",
-                  "dynamic_batching { max_queue_delay_microseconds: 100 }", "",
-                  "# One copy of the weights per device; on a CPU its threads follow the cores. No kind, so Triton picks the device.",
-                  "instance_group [ { count: 1 } ]", ""]
+        lines += [
+            "",
+            "# RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS replaces the number in the live config.",
+            "dynamic_batching { max_queue_delay_microseconds: 100 }",
+            "",
+            "# One copy of the weights per device; on a CPU its threads follow the cores. No kind, so Triton picks the device.",
+            "instance_group [ { count: 1 } ]",
+            "",
+        ]
         width = max(map(len, self.parameters)) + 2
-        lines += [f'parameters {{ key: {quote(k):<{width}}  value {{ string_value: {quote(v)} }} }}' for k, v in self.parameters.items()]
+        lines += [
+            f"parameters {{ key: {quote(k):<{width}}  value {{ string_value: {quote(v)} }} }}"
+            for k, v in self.parameters.items()
+        ]
         return "\n".join(lines) + "\n"
 
     def write(self, repository: Path, files: dict[str, str]) -> Path:
@@ -65,7 +78,9 @@ def quote(text: str) -> str:
 
 def created(run: Path) -> str:
     """When the run's weights were written, in seconds since 1970, to the day."""
-    return str(int((run / "weights.pt").stat().st_mtime if (run / "weights.pt").exists() else time.time()) // 86400 * 86400)
+    return str(
+        int((run / "weights.pt").stat().st_mtime if (run / "weights.pt").exists() else time.time()) // 86400 * 86400
+    )
 
 
 def check_new(model_id: str | None, repository: Path) -> None:

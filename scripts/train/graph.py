@@ -56,7 +56,9 @@ class Graph:
     def op(self, kind: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
         """Adds a node; inputs are names, or numbers and arrays (constants). Returns its output's name, or a tuple of names."""
         names = [self.name(kind.lower()) for _ in range(outputs)]
-        self.nodes.append(helper.make_node(kind, [i if isinstance(i, str) else self.constant(i) for i in inputs], names, **attributes))
+        self.nodes.append(
+            helper.make_node(kind, [i if isinstance(i, str) else self.constant(i) for i in inputs], names, **attributes)
+        )
         return names[0] if outputs == 1 else tuple(names)
 
     def constant(self, value: Any, name: str = "") -> str:
@@ -72,7 +74,9 @@ class Graph:
         """A weight, stored in fp16 in the outermost graph, used in fp32. `of` is the parameter that it was computed from."""
         root = self.root()
         name = self.names.get(value if of is None else of, "")
-        return root.op("Cast", root.constant(value.detach().cpu().numpy().astype(np.float16), name), to=TensorProto.FLOAT)
+        return root.op(
+            "Cast", root.constant(value.detach().cpu().numpy().astype(np.float16), name), to=TensorProto.FLOAT
+        )
 
     def root(self) -> Graph:
         return self.parent.root() if self.parent else self
@@ -92,7 +96,9 @@ class Graph:
 
     def save(self, path: Path, name: str) -> None:
         """Checks the model and writes it."""
-        model = helper.make_model(self.proto(name), opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="retort")
+        model = helper.make_model(
+            self.proto(name), opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="retort"
+        )
         onnx.checker.check_model(model)
         path.parent.mkdir(parents=True, exist_ok=True)
         onnx.save(model, path)
@@ -115,7 +121,9 @@ class Graph:
         return self.linear(x, module.weight, module.bias, module)
 
     def norm(self, x: str, module: nn.LayerNorm) -> str:
-        return self.op("LayerNormalization", x, self.weight(module.weight), self.weight(module.bias), axis=-1, epsilon=module.eps)
+        return self.op(
+            "LayerNormalization", x, self.weight(module.weight), self.weight(module.bias), axis=-1, epsilon=module.eps
+        )
 
     def feed(self, x: str, module: nn.Sequential) -> str:
         """Linear, GELU, Linear."""
@@ -129,10 +137,16 @@ class Graph:
         """Attention of x [B, Lq, d] to memory [B, Lk, d], as many key heads as heads; bias broadcasts to [B, heads, Lq, Lk]."""
         heads, size = module.heads, module.size
         q = self.heads(self.linear(x, module.q.weight * size**-0.5, module.q.bias * size**-0.5, module.q), heads, size)
-        k = self.op("Transpose", self.op("Reshape", self.layer(memory, module.k), np.array([0, 0, heads, size])), perm=[0, 2, 3, 1])
+        k = self.op(
+            "Transpose",
+            self.op("Reshape", self.layer(memory, module.k), np.array([0, 0, heads, size])),
+            perm=[0, 2, 3, 1],
+        )
         v = self.heads(self.layer(memory, module.v), heads, size)
         mixed = self.op("MatMul", self.op("Softmax", self.op("Add", self.op("MatMul", q, k), bias), axis=-1), v)
-        return self.layer(self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), np.array([0, 0, heads * size])), module.o)
+        return self.layer(
+            self.op("Reshape", self.op("Transpose", mixed, perm=[0, 2, 1, 3]), np.array([0, 0, heads * size])), module.o
+        )
 
     def transformer(self, x: str, module: Layer, bias: str) -> str:
         """Layer.forward."""
@@ -183,7 +197,11 @@ class Graph:
 
     def uniform(self, key: str) -> str:
         """A float32 strictly between 0 and 1 for every key."""
-        return self.op("Mul", self.op("Add", self.op("Cast", self.op("Div", key, 2**8), to=TensorProto.FLOAT), 0.5), float(2.0**-23))
+        return self.op(
+            "Mul",
+            self.op("Add", self.op("Cast", self.op("Div", key, 2**8), to=TensorProto.FLOAT), 0.5),
+            float(2.0**-23),
+        )
 
 
 def stored(path: Path) -> dict[str, np.ndarray]:

@@ -22,7 +22,9 @@ class Attention(nn.Module):
     def forward(self, x: torch.Tensor, memory: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
         return self.attend(x, *self.keys(memory), bias)
 
-    def attend(self, x: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    def attend(
+        self, x: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Written out rather than torch's fused kernel: on a CPU the latter's backward pass is slower."""
         rows, length = x.shape[:2]
         q = self.q(x).view(rows, length, self.key_heads, -1, self.size).permute(0, 2, 3, 1, 4)
@@ -61,7 +63,9 @@ class Relative(nn.Module):
 
 class Feed(nn.Sequential):
     def __init__(self, width: int, times: int, dropout: float) -> None:
-        super().__init__(nn.Linear(width, times * width), nn.GELU(), nn.Linear(times * width, width), nn.Dropout(dropout))
+        super().__init__(
+            nn.Linear(width, times * width), nn.GELU(), nn.Linear(times * width, width), nn.Dropout(dropout)
+        )
 
 
 class Layer(nn.Module):

@@ -18,8 +18,11 @@ class Metrics:
 
     def write(self, **figures: float) -> None:
         """One line; `step` must be among the figures. A figure that is not finite is left out."""
-        line = {k: round(v, 6) if isinstance(v, float) else v for k, v in figures.items()
-                if not (isinstance(v, float) and not math.isfinite(v))}
+        line = {
+            k: round(v, 6) if isinstance(v, float) else v
+            for k, v in figures.items()
+            if not (isinstance(v, float) and not math.isfinite(v))
+        }
         with open(self.path, "a") as file:
             file.write(json.dumps(line) + "\n")
 
@@ -44,7 +47,7 @@ def plot(folder: Path, title: str) -> None:
     columns = 3
     height = math.ceil(len(names) / columns)
     figure, axes = pyplot.subplots(height, columns, figsize=(5 * columns, 3 * height), squeeze=False)
-    for axis in axes.flat[len(names):]:
+    for axis in axes.flat[len(names) :]:
         axis.remove()
     for name, axis in zip(names, axes.flat):
         points = [(line["samples"], line[name]) for line in lines if name in line]

@@ -34,7 +34,10 @@ def note(options: Options, files: Iterable[str], command: list[str] | None = Non
         found = describe_file(Path(options.data) / name)
         if record["data"].setdefault(name, found) != found:
             raise ValueError(f"{name} has changed since this run began: start another run (--name)")
-    for key, value in (("commands", format_command(command or sys.orig_argv[1:], options)), ("machines", machine(options))):
+    for key, value in (
+        ("commands", format_command(command or sys.orig_argv[1:], options)),
+        ("machines", machine(options)),
+    ):
         if value not in record[key]:
             record[key].append(value)
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -56,6 +59,7 @@ def describe_file(file: Path) -> dict[str, Any]:
 
 def format_command(command: list[str], options: Options) -> str:
     """A command line as a card shows it: DATA for the data folder, and only the last part of other absolute paths."""
+
     def shorten(word: str) -> str:
         flag, sign, value = word.rpartition("=")
         if value == options.data:
@@ -79,5 +83,9 @@ def machine(options: Options) -> str:
 def processor() -> str:
     """The processor's name, or its architecture if the system does not name it."""
     info = Path("/proc/cpuinfo")
-    names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+    names = (
+        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        if info.exists()
+        else []
+    )
     return names[0] if names else platform.processor() or platform.machine()

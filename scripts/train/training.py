@@ -53,23 +53,37 @@ class Options:
     seed: int = dataclasses.field(default=1, metadata={"help": "seed of everything"})
     batch: int = dataclasses.field(default=64, metadata={"help": "rows a step"})
     samples: int = dataclasses.field(default=0, metadata={"help": "budget in samples, all calls together (0: none)"})
-    minutes: float = dataclasses.field(default=0, metadata={"help": "budget in minutes of training, all calls together (0: none)"})
-    call_minutes: float = dataclasses.field(default=0, metadata={"help": "stop this call after so many minutes, to be resumed (0: never)"})
+    minutes: float = dataclasses.field(
+        default=0, metadata={"help": "budget in minutes of training, all calls together (0: none)"}
+    )
+    call_minutes: float = dataclasses.field(
+        default=0, metadata={"help": "stop this call after so many minutes, to be resumed (0: never)"}
+    )
     warmup: int = dataclasses.field(default=10_000, metadata={"help": "samples until the full learning rate"})
-    decay: float = dataclasses.field(default=0.2, metadata={"help": "part of the budget over which the rate falls to zero"})
-    finish: float = dataclasses.field(default=0, metadata={"help": "let the rate fall over the next so many minutes, then end (0: as --decay says)"})
+    decay: float = dataclasses.field(
+        default=0.2, metadata={"help": "part of the budget over which the rate falls to zero"}
+    )
+    finish: float = dataclasses.field(
+        default=0, metadata={"help": "let the rate fall over the next so many minutes, then end (0: as --decay says)"}
+    )
     lr: float = dataclasses.field(default=1e-3, metadata={"help": "full learning rate"})
     weight_decay: float = dataclasses.field(default=0.01, metadata={"help": "decoupled weight decay"})
-    optimiser: str = dataclasses.field(default="adamw", metadata={"help": "adamw, or muon for the matrices inside the layers"})
+    optimiser: str = dataclasses.field(
+        default="adamw", metadata={"help": "adamw, or muon for the matrices inside the layers"}
+    )
     clip: float = dataclasses.field(default=1.0, metadata={"help": "largest gradient norm"})
     ema: float = dataclasses.field(default=0.999, metadata={"help": "decay of the averaged weights"})
     precision: str = dataclasses.field(default="bf16", metadata={"help": "bf16 (autocast) or fp32"})
     compile: bool = dataclasses.field(default=False, metadata={"help": "torch.compile the model"})
     threads: int = dataclasses.field(default=0, metadata={"help": "CPU threads (0: torch's choice)"})
-    workers: int = dataclasses.field(default=0, metadata={"help": "processes that make batches ahead of the training (0: none)"})
+    workers: int = dataclasses.field(
+        default=0, metadata={"help": "processes that make batches ahead of the training (0: none)"}
+    )
     save_minutes: float = dataclasses.field(default=5, metadata={"help": "minutes between checkpoints"})
     eval_minutes: float = dataclasses.field(default=10, metadata={"help": "minutes between evaluations"})
-    export_parts: bool = dataclasses.field(default=False, metadata={"help": "also write the averaged weights as fp16 files of at most 15 MiB"})
+    export_parts: bool = dataclasses.field(
+        default=False, metadata={"help": "also write the averaged weights as fp16 files of at most 15 MiB"}
+    )
 
     @property
     def folder(self) -> Path:
@@ -124,7 +138,12 @@ def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer
     Muon gets the 2-D weights of modules whose parameter `hidden` is not set to False: embeddings and output heads
     are looked up, not multiplied through, and stay with AdamW, and so do vectors.
     """
-    outer = {p for m in model.modules() if isinstance(m, nn.Embedding) or not getattr(m, "hidden", True) for p in m.parameters()}
+    outer = {
+        p
+        for m in model.modules()
+        if isinstance(m, nn.Embedding) or not getattr(m, "hidden", True)
+        for p in m.parameters()
+    }
     parameters = [p for p in model.parameters() if p.requires_grad]
     matrices = [p for p in parameters if p.ndim == 2 and p not in outer] if options.optimiser == "muon" else []
     chosen = set(matrices)
@@ -133,7 +152,9 @@ def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer
     groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": plain, "weight_decay": 0.0}]
     out: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=options.lr, betas=(0.9, 0.98), eps=1e-8)]
     if matrices:
-        out.append(torch.optim.Muon(matrices, lr=options.lr, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw"))
+        out.append(
+            torch.optim.Muon(matrices, lr=options.lr, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw")
+        )
     return out
 
 
@@ -148,9 +169,16 @@ class Run:
         self.step, self.samples, self.seconds, self.falling = 0, 0, 0.0, False
 
     def state(self) -> dict[str, Any]:
-        return {"model": self.model.state_dict(), "average": self.average, "optimisers": [o.state_dict() for o in self.optimisers],
-                "step": self.step, "samples": self.samples, "seconds": self.seconds, "falling": self.falling,
-                "options": dataclasses.asdict(self.options)}
+        return {
+            "model": self.model.state_dict(),
+            "average": self.average,
+            "optimisers": [o.state_dict() for o in self.optimisers],
+            "step": self.step,
+            "samples": self.samples,
+            "seconds": self.seconds,
+            "falling": self.falling,
+            "options": dataclasses.asdict(self.options),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
@@ -158,7 +186,9 @@ class Run:
             self.average[key].copy_(value)
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
-        self.step, self.samples, self.seconds, self.falling = (state[k] for k in ("step", "samples", "seconds", "falling"))
+        self.step, self.samples, self.seconds, self.falling = (
+            state[k] for k in ("step", "samples", "seconds", "falling")
+        )
 
     def resume(self) -> None:
         """Goes on from checkpoint.pt; from stable.pt if the rate was falling under a smaller budget than today's."""
@@ -176,7 +206,9 @@ class Run:
     def _finish(self, state: dict[str, Any]) -> None:
         """Sets a budget whose fall begins now and takes --finish minutes; one that is falling keeps its own."""
         if self.falling:
-            self.options.minutes, self.options.samples, self.options.decay = (state["options"][k] for k in ("minutes", "samples", "decay"))
+            self.options.minutes, self.options.samples, self.options.decay = (
+                state["options"][k] for k in ("minutes", "samples", "decay")
+            )
             return
         spent = self.seconds / 60
         self.options.minutes, self.options.samples = spent + self.options.finish, 0
@@ -251,7 +283,9 @@ def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evalua
     return model.eval()
 
 
-def _loop(state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate, log: metrics.Metrics, stop: _Stop) -> None:
+def _loop(
+    state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate, log: metrics.Metrics, stop: _Stop
+) -> None:
     from tqdm import tqdm
 
     options = state.options
@@ -275,9 +309,14 @@ def _loop(state: Run, network: nn.Module, batches: Batches, loss: Loss, evaluate
         done = progress(options, state.samples, state.seconds) >= 1
         if now - reported > 15 or done:
             figures = {k: float(torch.stack([w[k].float() for w in window]).mean()) for k in window[0]}
-            log.write(step=state.step, samples=state.samples, seconds=state.seconds, **figures,
-                      lr=options.lr * rate(options, state.samples, state.seconds),
-                      rate=(state.samples - rows) / (now - reported))
+            log.write(
+                step=state.step,
+                samples=state.samples,
+                seconds=state.seconds,
+                **figures,
+                lr=options.lr * rate(options, state.samples, state.seconds),
+                rate=(state.samples - rows) / (now - reported),
+            )
             bar.set_postfix(loss=f"{figures['loss']:.3f}")
             window, rows, reported = [], state.samples, now
         if now - saved > 60 * options.save_minutes:
@@ -296,7 +335,10 @@ def _evaluate(state: Run, evaluate: Evaluate, log: metrics.Metrics) -> None:
     with state.averaged() as model, torch.no_grad():
         figures = evaluate(model, state.step)
     log.write(step=state.step, samples=state.samples, seconds=state.seconds, **figures)
-    print(f"step {state.step}  samples {state.samples}  " + "  ".join(f"{k} {v:.4g}" for k, v in figures.items()), flush=True)
+    print(
+        f"step {state.step}  samples {state.samples}  " + "  ".join(f"{k} {v:.4g}" for k, v in figures.items()),
+        flush=True,
+    )
 
 
 class _Stop:

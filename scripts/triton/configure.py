@@ -44,7 +44,11 @@ def main() -> int:
         parser.error(f"{args.overrides} is no folder")
     try:
         overrides = Overrides.from_environment(os.environ)
-        return configure(Options(Path(), host=host, http=int(port), control_key=os.environ.get("RETORT_TRITON_CONTROL_KEY", "")), args.overrides, overrides)
+        return configure(
+            Options(Path(), host=host, http=int(port), control_key=os.environ.get("RETORT_TRITON_CONTROL_KEY", "")),
+            args.overrides,
+            overrides,
+        )
     except ValueError as error:
         say(str(error))
         return 1
@@ -66,7 +70,9 @@ def configure(options: Options, folder: Path | None, overrides: Overrides) -> in
         changed = ", ".join(sorted(key for key in wanted if not holds(config.get(key), wanted[key])))
         if not changed:
             continue
-        code, answer = call(options, "POST", f"/v2/repository/models/{model}/load", {"parameters": {"config": json.dumps(wanted)}})
+        code, answer = call(
+            options, "POST", f"/v2/repository/models/{model}/load", {"parameters": {"config": json.dumps(wanted)}}
+        )
         failed += code != 200
         say(f"{model}: {changed} changed" if code == 200 else f"{model}: {changed} not changed: {reason(code, answer)}")
     return 1 if failed else 0
@@ -74,7 +80,11 @@ def configure(options: Options, folder: Path | None, overrides: Overrides) -> in
 
 def merged(config: dict, changes: dict) -> dict:
     """The configuration with the changes in it: objects member by member, anything else replaced."""
-    both = {key: merged(config[key], value) for key, value in changes.items() if isinstance(value, dict) and isinstance(config.get(key), dict)}
+    both = {
+        key: merged(config[key], value)
+        for key, value in changes.items()
+        if isinstance(value, dict) and isinstance(config.get(key), dict)
+    }
     return {**config, **changes, **both}
 
 

@@ -70,8 +70,10 @@ def find_interpreter() -> Interpreter:
             return python
     fitting = [python for python in found if python.version in VERSIONS]
     if not fitting:
-        raise Unusable(f"Triton needs Python {' or '.join(VERSIONS)}; "
-                       f"found {', '.join(p.version for p in found) or 'none'} (RETORT_PYTHON names another)")
+        raise Unusable(
+            f"Triton needs Python {' or '.join(VERSIONS)}; "
+            f"found {', '.join(p.version for p in found) or 'none'} (RETORT_PYTHON names another)"
+        )
     packages = fitting[0].missing()
     command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     if os.geteuid() != 0 or not shutil.which("apt-get"):
@@ -135,8 +137,19 @@ def install(environment: Environment) -> None:
     say(f"installing tritonserver, onnxruntime and rdkit into {VENV.name}/ (about 140 MB to fetch, once)")
     shutil.rmtree(VENV, ignore_errors=True)
     subprocess.run([environment.interpreter.path, "-m", "venv", str(VENV)], check=True)
-    pip = [str(VENV / "bin" / "python3"), "-m", "pip", "install", "--disable-pip-version-check", "--no-deps",
-           "--require-hashes", "--only-binary", ":all:", "-r", str(LOCK)]
+    pip = [
+        str(VENV / "bin" / "python3"),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "-r",
+        str(LOCK),
+    ]
     if subprocess.run(pip, stdout=sys.stderr).returncode:
         raise Unusable(f"pip could not install {LOCK.relative_to(ROOT)}: see its message above")
 
@@ -156,7 +169,11 @@ def assemble_backends(environment: Environment) -> None:
 
 def place(source: Path, target: Path, mode: int = 0o644) -> None:
     """Copy a file where it differs, whole or not at all: another Triton may be reading it."""
-    if target.exists() and target.stat().st_size == source.stat().st_size and target.read_bytes() == source.read_bytes():
+    if (
+        target.exists()
+        and target.stat().st_size == source.stat().st_size
+        and target.read_bytes() == source.read_bytes()
+    ):
         return
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     shutil.copyfile(source, fresh)

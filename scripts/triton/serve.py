@@ -86,7 +86,11 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     args = arguments()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # SIGINT too: a shell's background jobs start with it ignored
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+    ):  # SIGINT too: a shell's background jobs start with it ignored
         signal.signal(number, interrupt)
     try:
         environment = prepare()
@@ -121,11 +125,20 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
     ports = {name: port or next(free) for name, port in ports.items()}
     host = os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1"
     if not is_loopback(host):
-        say(f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which asks for no key. Release 24.10 has published vulnerabilities "
-            "through which whoever reaches it runs code: orchestrator/SECURITY.md#triton")
-    return Options(folder, host, ports["grpc"], ports["http"], ports["metrics"],
-                   control="poll" if control == "poll" else "explicit", verbose=args.verbose,
-                   control_key=os.environ.get("RETORT_TRITON_CONTROL_KEY") or secrets.token_hex(16))
+        say(
+            f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which asks for no key. Release 24.10 has published vulnerabilities "
+            "through which whoever reaches it runs code: orchestrator/SECURITY.md#triton"
+        )
+    return Options(
+        folder,
+        host,
+        ports["grpc"],
+        ports["http"],
+        ports["metrics"],
+        control="poll" if control == "poll" else "explicit",
+        verbose=args.verbose,
+        control_key=os.environ.get("RETORT_TRITON_CONTROL_KEY") or secrets.token_hex(16),
+    )
 
 
 def is_loopback(host: str) -> bool:
@@ -175,8 +188,10 @@ def report(options: Options, seconds: float) -> None:
     for model in index or []:
         if model.get("state") not in (None, "READY"):
             say(f"{model['name']} is not served: {model.get('reason', model['state'])}")
-    say(f"ready in {seconds:.1f} s on grpc {options.host}:{options.grpc}, http {options.host}:{options.http}, "
-        f"metrics {options.host}:{options.metrics}: {', '.join(ready) or 'no models'}")
+    say(
+        f"ready in {seconds:.1f} s on grpc {options.host}:{options.grpc}, http {options.host}:{options.http}, "
+        f"metrics {options.host}:{options.metrics}: {', '.join(ready) or 'no models'}"
+    )
 
 
 def run(supervisor: Supervisor, command: list[str]) -> int:
@@ -184,14 +199,18 @@ def run(supervisor: Supervisor, command: list[str]) -> int:
     options = supervisor.server.options
     # Where the launcher sets the queue delay itself, a gateway need not load every model again for it.
     known = QUEUE_DELAYS if supervisor.overrides is not None else ()
-    child = subprocess.Popen(command, env={
-        **{name: value for name, value in os.environ.items() if name not in known},
-        "RETORT_TRITON_URL": f"{options.host}:{options.grpc}",
-        "RETORT_TEST_TRITON_URL": f"{options.host}:{options.grpc}",
-        "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
-        "RETORT_TEST_TRITON_METRICS": f"{options.host}:{options.metrics}",
-        "RETORT_TEST_TRITON_REPOSITORY": str(options.repository),
-        "RETORT_TEST_TRITON_PIDFILE": str(supervisor.pidfile)})
+    child = subprocess.Popen(
+        command,
+        env={
+            **{name: value for name, value in os.environ.items() if name not in known},
+            "RETORT_TRITON_URL": f"{options.host}:{options.grpc}",
+            "RETORT_TEST_TRITON_URL": f"{options.host}:{options.grpc}",
+            "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
+            "RETORT_TEST_TRITON_METRICS": f"{options.host}:{options.metrics}",
+            "RETORT_TEST_TRITON_REPOSITORY": str(options.repository),
+            "RETORT_TEST_TRITON_PIDFILE": str(supervisor.pidfile),
+        },
+    )
     try:
         code = child.wait()
     except KeyboardInterrupt:

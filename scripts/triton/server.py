@@ -21,7 +21,9 @@ from typing import IO, Any
 from environment import BACKENDS, Environment, say
 
 # Lines about absent NVIDIA hardware, harmless on a CPU: not shown.
-NOISE = re.compile(r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda|Failed to get.*GPU|CUDA driver")
+NOISE = re.compile(
+    r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda|Failed to get.*GPU|CUDA driver"
+)
 
 # Looked up before any fork: a child of a process with threads must not load libraries.
 LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
@@ -73,14 +75,27 @@ class Server:
     def command(self) -> list[str]:
         o = self.options
         words = [
-            str(self.environment.server), f"--model-repository={o.repository}", f"--backend-directory={BACKENDS}",
-            f"--grpc-address={o.host}", f"--http-address={o.host}", f"--metrics-address={o.host}",
-            f"--grpc-port={o.grpc}", f"--http-port={o.http}", f"--metrics-port={o.metrics}",
+            str(self.environment.server),
+            f"--model-repository={o.repository}",
+            f"--backend-directory={BACKENDS}",
+            f"--grpc-address={o.host}",
+            f"--http-address={o.host}",
+            f"--metrics-address={o.host}",
+            f"--grpc-port={o.grpc}",
+            f"--http-port={o.http}",
+            f"--metrics-port={o.metrics}",
             f"--backend-config=python,shm-region-prefix-name={self.shared_memory}",
-            "--exit-on-error=false", "--strict-readiness=false", f"--exit-timeout-secs={GRACE - 5}",
-            *(f"--{option}={RESTRICTED}:retort={secrets.token_hex(16)}" for option in ("http-restricted-api", "grpc-restricted-protocol")),
+            "--exit-on-error=false",
+            "--strict-readiness=false",
+            f"--exit-timeout-secs={GRACE - 5}",
+            *(
+                f"--{option}={RESTRICTED}:retort={secrets.token_hex(16)}"
+                for option in ("http-restricted-api", "grpc-restricted-protocol")
+            ),
             f"--http-restricted-api=model-repository:{CONTROL_HEADER}={o.control_key}",
-            "--allow-gpu-metrics=false", f"--log-verbose={int(o.verbose)}", f"--model-control-mode={o.control}",
+            "--allow-gpu-metrics=false",
+            f"--log-verbose={int(o.verbose)}",
+            f"--model-control-mode={o.control}",
         ]
         if o.control == "explicit":
             words.append("--load-model=*")
@@ -93,8 +108,16 @@ class Server:
             refuse_taken(self.options.host, port)
         sweep_shared_memory()
         process = self.process = subprocess.Popen(
-            self.command(), env=self.environment.variables(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True, preexec_fn=die_with_parent)
+            self.command(),
+            env=self.environment.variables(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=die_with_parent,
+        )
         threading.Thread(target=self._pump, args=(process.stdout,), daemon=True).start()
 
     def _pump(self, lines: IO[str]) -> None:
@@ -157,7 +180,9 @@ def call(options: Options, method: str, path: str, body: object = None, timeout:
     """One call to Triton's HTTP API: status and decoded body; status 0 where nobody answers."""
     connection = http.client.HTTPConnection(options.host, options.http, timeout=timeout)
     try:
-        connection.request(method, path, body=None if body is None else json.dumps(body), headers={CONTROL_HEADER: options.control_key})
+        connection.request(
+            method, path, body=None if body is None else json.dumps(body), headers={CONTROL_HEADER: options.control_key}
+        )
         response = connection.getresponse()
         text = response.read()
         return response.status, json.loads(text) if text else None
@@ -197,5 +222,3 @@ def sweep_shared_memory() -> None:
         launcher = file.name.split("-")[2]
         if launcher.isdigit() and not Path("/proc", launcher).exists():
             file.unlink(missing_ok=True)
-
-

@@ -98,7 +98,9 @@ class StubWatch:
         if code == 200:
             body = {"parameters": {"config": json.dumps(config)}}
             call(self.server.options, "POST", f"/v2/repository/models/{model}/unload", {}, timeout=LOADS_WITHIN)
-            code, _ = call(self.server.options, "POST", f"/v2/repository/models/{model}/load", body, timeout=LOADS_WITHIN)
+            code, _ = call(
+                self.server.options, "POST", f"/v2/repository/models/{model}/load", body, timeout=LOADS_WITHIN
+            )
         if self.ended.is_set():
             return
         if code == 200:

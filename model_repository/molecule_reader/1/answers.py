@@ -30,9 +30,11 @@ UNDERSTOOD = 0.3
 Parts = list[str]
 Choose = Callable[[Sequence[str]], str]
 
-ABLE = ("I read drawings of single molecules. I can give the SMILES, InChI and molecular formula, the mass, charge and logP, count atoms, bonds, "
-        "rings, stereocentres and functional groups, say whether an element or group is there, and compare two drawings, "
-        "or one with a SMILES or a common name that you write.")
+ABLE = (
+    "I read drawings of single molecules. I can give the SMILES, InChI and molecular formula, the mass, charge and logP, count atoms, bonds, "
+    "rings, stereocentres and functional groups, say whether an element or group is there, and compare two drawings, "
+    "or one with a SMILES or a common name that you write."
+)
 BEYOND = "That is beyond me. "
 PICTURE = "Send me a drawing of a molecule as a picture, please."
 NOTHING = "This picture does not look like a drawing of a molecule, so I cannot answer that."
@@ -44,7 +46,10 @@ REFUSALS = (NOTHING, UNREAD, STRANGE, NOT_UNDERSTOOD, NO_DRAWING)
 """Said once, however many questions they answer."""
 
 TALK: dict[str, list[str]] = {
-    "greeting": ["Hello! Send me a drawing of a molecule and ask me about it.", "Hi! Show me a drawing of a molecule and ask away."],
+    "greeting": [
+        "Hello! Send me a drawing of a molecule and ask me about it.",
+        "Hi! Show me a drawing of a molecule and ask away.",
+    ],
     "thanks": ["You are welcome.", "Glad to help."],
     "help": [ABLE],
     "beyond": [BEYOND + ABLE],
@@ -82,11 +87,17 @@ class Answers:
             shown = self.wishes.shown
             return [str(shown) if self.wishes.brief else f"You have shown me {number(shown, 'picture', 'pictures')}."]
         if wish.missing:
-            return [f"There is no {wish.missing} drawing: you have shown me {number(self.wishes.shown, 'picture', 'pictures')}."]
+            return [
+                f"There is no {wish.missing} drawing: you have shown me {number(self.wishes.shown, 'picture', 'pictures')}."
+            ]
         if not wish.drawings:
             return [NO_DRAWING]
         if wish.asked.references:
-            told = [self.against(wish, drawing, reference) for drawing in wish.drawings for reference in wish.asked.references]
+            told = [
+                self.against(wish, drawing, reference)
+                for drawing in wish.drawings
+                for reference in wish.asked.references
+            ]
             return [part for i, parts in enumerate(told) for part in ([" "] if i else []) + parts]
         if family in PAIR or COMPARING & set(wish.asked.modes):
             return self.pair(wish)
@@ -104,7 +115,11 @@ class Answers:
             return [f"{where}{reading.size[0]} × {reading.size[1]} pixels."]
         is_drawing = reading.drawing >= DRAWING
         if family == "is_molecule":
-            yes = "Yes, it shows a drawing of a molecule." if is_drawing else "No, it does not look like a drawing of a molecule."
+            yes = (
+                "Yes, it shows a drawing of a molecule."
+                if is_drawing
+                else "No, it does not look like a drawing of a molecule."
+            )
             return [where + (yes.partition(",")[0] if self.wishes.brief else yes)]
         if not is_drawing:
             return [where + NOTHING]
@@ -133,9 +148,18 @@ class Answers:
         if family in ("count_element", "has_element", "count_group", "has_group"):
             return [self.contained(asked, molecule)]
         return {
-            "smiles": self.smiles, "name": self.name, "inchi": self.inchi, "formula": self.formula, "elements": self.elements,
-            "groups": self.groups, "describe": self.describe, "sure": self.sure, "has_ring": self.property, "is_aromatic": self.property,
-            "is_charged": self.property, "is_chiral": self.property,
+            "smiles": self.smiles,
+            "name": self.name,
+            "inchi": self.inchi,
+            "formula": self.formula,
+            "elements": self.elements,
+            "groups": self.groups,
+            "describe": self.describe,
+            "sure": self.sure,
+            "has_ring": self.property,
+            "is_aromatic": self.property,
+            "is_charged": self.property,
+            "is_chiral": self.property,
         }[family](asked, reading, brief)
 
     def count(self, asked: Asked, n: int, one: str, many: str) -> str:
@@ -146,7 +170,13 @@ class Answers:
         if self.wishes.brief:
             return str(n)
         verb = "is" if n == 1 else "are"
-        return self.choose([f"It has {number(n, one, many)}.", f"There {verb} {number(n, one, many)}.", f"I count {number(n, one, many)}."])
+        return self.choose(
+            [
+                f"It has {number(n, one, many)}.",
+                f"There {verb} {number(n, one, many)}.",
+                f"I count {number(n, one, many)}.",
+            ]
+        )
 
     def measure(self, asked: Asked, molecule) -> str:
         compute, name, _ = facts.MEASURES[asked.family]
@@ -187,7 +217,9 @@ class Answers:
             charge = facts.MEASURES["charge"][0](molecule)
             n, because = charge, f"its net charge is {facts.written('charge', charge)}"
         else:
-            source = {"has_ring": "count_rings", "is_aromatic": "count_aromatic", "is_chiral": "count_stereo"}[asked.family]
+            source = {"has_ring": "count_rings", "is_aromatic": "count_aromatic", "is_chiral": "count_stereo"}[
+                asked.family
+            ]
             count, one, many = facts.COUNTS[source]
             n = count(molecule)
             because = f"it has {number(n, one, many)}"
@@ -200,10 +232,18 @@ class Answers:
     def name(self, asked: Asked, reading, brief: bool) -> Parts:
         name, exact = references.called(reading.molecule)
         if not name:
-            return ["I know the names of a few hundred common molecules only, and this is none of them. Its SMILES is ", Smiles(reading.smiles), "."]
+            return [
+                "I know the names of a few hundred common molecules only, and this is none of them. Its SMILES is ",
+                Smiles(reading.smiles),
+                ".",
+            ]
         if brief:
             return [name]
-        return [f"It is known as {name}: " if exact else f"But for its stereochemistry it is {name}: ", Smiles(reading.smiles), "."]
+        return [
+            f"It is known as {name}: " if exact else f"But for its stereochemistry it is {name}: ",
+            Smiles(reading.smiles),
+            ".",
+        ]
 
     def inchi(self, asked: Asked, reading, brief: bool) -> Parts:
         text, key = facts.inchi(reading.molecule)
@@ -230,9 +270,16 @@ class Answers:
         molecule = reading.molecule
         rings = facts.COUNTS["count_rings"][0](molecule)
         aromatic = facts.COUNTS["count_aromatic"][0](molecule)
-        ring = f"It has {number(rings, 'ring', 'rings')}" + (f", of which {number(aromatic, 'is', 'are')} aromatic. " if rings else ". ")
-        return ["It is ", Smiles(reading.smiles), f", {facts.formula(molecule)}, {facts.MEASURES['mass'][0](molecule):.2f} g/mol. ",
-                ring.replace("no are", "none is"), *self.groups(asked, reading, False)]
+        ring = f"It has {number(rings, 'ring', 'rings')}" + (
+            f", of which {number(aromatic, 'is', 'are')} aromatic. " if rings else ". "
+        )
+        return [
+            "It is ",
+            Smiles(reading.smiles),
+            f", {facts.formula(molecule)}, {facts.MEASURES['mass'][0](molecule):.2f} g/mol. ",
+            ring.replace("no are", "none is"),
+            *self.groups(asked, reading, False),
+        ]
 
     def sure(self, asked: Asked, reading, brief: bool) -> Parts:
         if brief:
@@ -244,9 +291,19 @@ class Answers:
         """A comparison of a drawing with a molecule that the question names."""
         reading, name = self.read(drawing), self.wishes.names[drawing] if len(wish.drawings) > 1 else "the drawing"
         if not is_read(reading):
-            return [f"I cannot compare them: {name} " + ("could not be read." if reading.drawing >= DRAWING else "does not look like a drawing of a molecule.")]
+            return [
+                f"I cannot compare them: {name} "
+                + (
+                    "could not be read."
+                    if reading.drawing >= DRAWING
+                    else "does not look like a drawing of a molecule."
+                )
+            ]
         told = compare.with_named if wish.asked.family == "same" else compare.told
-        return [*self.warning(drawing, reading), *told(wish.asked, (name, reference.said), (reading, reference), self.wishes.brief)]
+        return [
+            *self.warning(drawing, reading),
+            *told(wish.asked, (name, reference.said), (reading, reference), self.wishes.brief),
+        ]
 
     def pair(self, wish: Wish) -> Parts:
         """A comparison of the first two drawings of a wish."""
@@ -256,7 +313,11 @@ class Answers:
         names, readings = [self.wishes.names[n] for n in (a, b)], [self.read(n) for n in (a, b)]
         for name, reading in zip(names, readings):
             if reading.drawing < DRAWING or unread(reading):
-                why = "could not be read." if reading.drawing >= DRAWING else "does not look like a drawing of a molecule."
+                why = (
+                    "could not be read."
+                    if reading.drawing >= DRAWING
+                    else "does not look like a drawing of a molecule."
+                )
                 return [f"I cannot compare them: {name} {why}"]
         unsure = [n for n, r in zip(names, readings) if r.confidence < UNSURE]
         warning = [f"I am not sure that I read {listed(unsure)} right. "] if unsure and not self.wishes.brief else []
@@ -273,6 +334,9 @@ def unread(reading) -> bool:
 
 
 BOUNDS: dict[str, Callable[[float, float], bool]] = {
-    "more_than": lambda n, k: n > k, "less_than": lambda n, k: n < k, "at_least": lambda n, k: n >= k, "at_most": lambda n, k: n <= k,
+    "more_than": lambda n, k: n > k,
+    "less_than": lambda n, k: n < k,
+    "at_least": lambda n, k: n >= k,
+    "at_most": lambda n, k: n <= k,
     "exactly": lambda n, k: n == k,
 }

@@ -49,7 +49,11 @@ def quantity(asked: Asked, molecules: Sequence) -> tuple[list[float], list[str],
         name = facts.NAMES[asked.elements[0]]
         values, one, many = [facts.elements(m)[asked.elements[0]] for m in molecules], f"{name} atom", f"{name} atoms"
     elif asked.groups:
-        values, one, many = [groups.count(m, asked.groups[0]) for m in molecules], groups.shown(asked.groups[0]), plural(groups.shown(asked.groups[0]))
+        values, one, many = (
+            [groups.count(m, asked.groups[0]) for m in molecules],
+            groups.shown(asked.groups[0]),
+            plural(groups.shown(asked.groups[0])),
+        )
     else:
         return None
     return values, [number(v, one, many) for v in values], f"number of {many}"
@@ -57,7 +61,13 @@ def quantity(asked: Asked, molecules: Sequence) -> tuple[list[float], list[str],
 
 def equal(names: Sequence[str], texts: Sequence[str], what: str, brief: bool) -> Parts:
     if texts[0] == texts[1]:
-        return ["Yes" if brief else f"Yes, both have {texts[0]}." if texts[0][0].isdigit() else f"Yes, both have the same {what}: {texts[0]}."]
+        return [
+            "Yes"
+            if brief
+            else f"Yes, both have {texts[0]}."
+            if texts[0][0].isdigit()
+            else f"Yes, both have the same {what}: {texts[0]}."
+        ]
     return ["No" if brief else f"No: {names[0]} has {texts[0]}, {names[1]} {texts[1]}."]
 
 
@@ -71,7 +81,14 @@ def same(asked: Asked, names: Sequence[str], readings: Sequence, brief: bool) ->
     word = "Yes" if yes else "No"
     if one:
         return [f"{word}, both show the same molecule: ", Smiles(facts.canonical(a)), "."]
-    return [f"{word}, they are different: {names[0]} is ", Smiles(facts.canonical(a)), f", {names[1]} ", Smiles(facts.canonical(b)), ".", *related(a, b)]
+    return [
+        f"{word}, they are different: {names[0]} is ",
+        Smiles(facts.canonical(a)),
+        f", {names[1]} ",
+        Smiles(facts.canonical(b)),
+        ".",
+        *related(a, b),
+    ]
 
 
 def with_named(asked: Asked, names: Sequence[str], readings: Sequence, brief: bool) -> Parts:
@@ -84,7 +101,14 @@ def with_named(asked: Asked, names: Sequence[str], readings: Sequence, brief: bo
         return [word]
     if one:
         return [f"{word}, {names[0]} is {names[1]}: ", Smiles(facts.canonical(a)), "."]
-    return [f"{word}, {names[0]} is ", Smiles(facts.canonical(a)), f", and {names[1]} is ", Smiles(facts.canonical(b)), ".", *related(a, b)]
+    return [
+        f"{word}, {names[0]} is ",
+        Smiles(facts.canonical(a)),
+        f", and {names[1]} is ",
+        Smiles(facts.canonical(b)),
+        ".",
+        *related(a, b),
+    ]
 
 
 def related(a, b) -> Parts:
@@ -102,7 +126,13 @@ def difference(names: Sequence[str], readings: Sequence) -> Parts:
     if facts.canonical(a) == facts.canonical(b):
         return ["There is none: both show the same molecule, ", Smiles(facts.canonical(a)), "."]
     if facts.canonical(a, stereo=False) == facts.canonical(b, stereo=False):
-        return ["They differ only in their stereochemistry: ", Smiles(facts.canonical(a)), " and ", Smiles(facts.canonical(b)), "."]
+        return [
+            "They differ only in their stereochemistry: ",
+            Smiles(facts.canonical(a)),
+            " and ",
+            Smiles(facts.canonical(b)),
+            ".",
+        ]
     out: Parts = [f"{capital(names[0])} is {facts.formula(a)}, {names[1]} {facts.formula(b)}."]
     count, one, many = facts.COUNTS["count_rings"]
     if count(a) != count(b):

@@ -153,7 +153,7 @@ class Memory:
             return (rest[-1:], "" if rest else name) if len(self.shown) > 1 else ([], name)
         place = ("first", "second", "third").index(name)
         among = self.topic if len(self.topic) > max(1, place) else self.shown
-        return (among[place:place + 1], "" if place < len(among) else name)
+        return (among[place : place + 1], "" if place < len(among) else name)
 
 
 def unlike(asked: list[Asked]) -> list[Asked]:

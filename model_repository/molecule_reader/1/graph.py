@@ -34,7 +34,11 @@ UNBALANCED, UNRELATED = 0.5, 0.25
 _ACID = Chem.MolFromSmarts("[$([F,Cl,Br,I;D0;H1]),$([OX2;H1][C,S,P,$([N+])]=O)]")
 _BASE = Chem.MolFromSmarts("[$([N;+0;!$(N#*);!$(N[C,S]=[O,S])]),$([nX2])]")
 _WATER = Chem.MolFromSmarts("[O;D0;H2]")
-_TYPES = [None, Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE] + 4 * [Chem.BondType.SINGLE] + [Chem.BondType.AROMATIC, Chem.BondType.SINGLE]
+_TYPES = (
+    [None, Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE]
+    + 4 * [Chem.BondType.SINGLE]
+    + [Chem.BondType.AROMATIC, Chem.BondType.SINGLE]
+)
 _HARD = 4.0
 """What a contradiction (hydrogens that do not fit the bonds, pieces that do not fit each other) costs, as a negative log probability."""
 
@@ -145,7 +149,9 @@ def _try(seen: Seen, changes: list[tuple[float, str, int, int]], cost: float) ->
     except ValueError:
         return None
     count = len(pieces) - len(left_out)
-    faults = _contradictions(molecule, atoms, kept) + min(len(left_out), 2) + (_ill_matched(molecule) if count > 1 else 0)
+    faults = (
+        _contradictions(molecule, atoms, kept) + min(len(left_out), 2) + (_ill_matched(molecule) if count > 1 else 0)
+    )
     unknown = sum(atoms[a] == STRANGE for a in kept)
     try:
         molecule = finish(molecule)
@@ -178,7 +184,11 @@ def _ill_matched(molecule: Chem.Mol) -> float:
     acid, base = molecule.HasSubstructMatch(_ACID), molecule.HasSubstructMatch(_BASE)
     unrelated = 0
     for piece in pieces:
-        related = (acid and piece.HasSubstructMatch(_BASE)) or (base and piece.HasSubstructMatch(_ACID)) or piece.HasSubstructMatch(_WATER)
+        related = (
+            (acid and piece.HasSubstructMatch(_BASE))
+            or (base and piece.HasSubstructMatch(_ACID))
+            or piece.HasSubstructMatch(_WATER)
+        )
         unrelated += not related and Chem.GetFormalCharge(piece) == 0
     return UNBALANCED * (Chem.GetFormalCharge(molecule) != 0) + UNRELATED * min(unrelated, 4)
 
@@ -202,7 +212,9 @@ def components(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[in
     return sorted(pieces.values(), key=len, reverse=True)
 
 
-def assemble(points: np.ndarray, atoms: np.ndarray, pairs: np.ndarray, kinds: np.ndarray, dropped: set[int]) -> tuple[Chem.RWMol, list[int]]:
+def assemble(
+    points: np.ndarray, atoms: np.ndarray, pairs: np.ndarray, kinds: np.ndarray, dropped: set[int]
+) -> tuple[Chem.RWMol, list[int]]:
     """The molecule as drawn, before any check: atoms with charges, bonds with wedges, a conformer (y up). And which were kept; the
     other atoms of groups come after these."""
     molecule, kept = Chem.RWMol(), [a for a in range(len(atoms)) if a not in dropped]

@@ -41,16 +41,52 @@ PATTERNS = {
 """The first atom is the one counted (a group whose first atom is counted already is not counted again); bonds and rings are
 counted as such. Acids and amines count with their ions. Aromatic bonds are neither double nor triple."""
 
-RINGS = {"three-membered ring": 3, "four-membered ring": 4, "five-membered ring": 5, "six-membered ring": 6, "seven-membered ring": 7}
+RINGS = {
+    "three-membered ring": 3,
+    "four-membered ring": 4,
+    "five-membered ring": 5,
+    "six-membered ring": 6,
+    "seven-membered ring": 7,
+}
 
 LISTED = [
-    "carboxylic acid", "ester", "amide", "urea", "carbamate", "sulfonamide", "sulfone", "ketone", "aldehyde", "alcohol", "phenol", "ether", "amine",
-    "nitro", "nitrile", "thiol", "thioether", "halogen", "alkene", "alkyne", "epoxide", "benzene ring", "heterocycle",
+    "carboxylic acid",
+    "ester",
+    "amide",
+    "urea",
+    "carbamate",
+    "sulfonamide",
+    "sulfone",
+    "ketone",
+    "aldehyde",
+    "alcohol",
+    "phenol",
+    "ether",
+    "amine",
+    "nitro",
+    "nitrile",
+    "thiol",
+    "thioether",
+    "halogen",
+    "alkene",
+    "alkyne",
+    "epoxide",
+    "benzene ring",
+    "heterocycle",
 ]
 """Those named when all groups are asked for: a sulfonamide is not named as a sulfone too."""
 
-SHOWN = {"hydroxyl": "hydroxyl group", "nitro": "nitro group", "carbonyl": "carbonyl group", "methyl": "methyl group", "methoxy": "methoxy group",
-         "trifluoromethyl": "trifluoromethyl group", "pyridine": "pyridine ring", "alkene": "C=C double bond", "alkyne": "C≡C triple bond"}
+SHOWN = {
+    "hydroxyl": "hydroxyl group",
+    "nitro": "nitro group",
+    "carbonyl": "carbonyl group",
+    "methyl": "methyl group",
+    "methoxy": "methoxy group",
+    "trifluoromethyl": "trifluoromethyl group",
+    "pyridine": "pyridine ring",
+    "alkene": "C=C double bond",
+    "alkyne": "C≡C triple bond",
+}
 """Names that sound better in a sentence."""
 
 NAMES = [*PATTERNS, *RINGS, "heterocycle"]
@@ -78,7 +114,7 @@ def shown(name: str) -> str:
 
 def spiro(rings: tuple[tuple[int, ...], ...]) -> int:
     """Atoms that are all that two rings share."""
-    shared = [set(a) & set(b) for i, a in enumerate(rings) for b in rings[i + 1:]]
+    shared = [set(a) & set(b) for i, a in enumerate(rings) for b in rings[i + 1 :]]
     return len({atom for both in shared if len(both) == 1 for atom in both})
 
 

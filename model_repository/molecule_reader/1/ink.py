@@ -51,9 +51,15 @@ def _on_uneven_paper(pixels: np.ndarray) -> np.ndarray:
     height, width, _ = pixels.shape
     rows, columns = -(-height // PIECE), -(-width // PIECE)
     padded = np.pad(pixels, ((0, rows * PIECE - height), (0, columns * PIECE - width), (0, 0)), mode="edge")
-    blocks = padded.reshape(rows, PIECE, columns, PIECE, 3).transpose(0, 2, 4, 1, 3).reshape(rows, columns, 3, PIECE * PIECE)
+    blocks = (
+        padded.reshape(rows, PIECE, columns, PIECE, 3).transpose(0, 2, 4, 1, 3).reshape(rows, columns, 3, PIECE * PIECE)
+    )
     bright = Image.fromarray(np.percentile(blocks, 75, axis=3).astype(np.uint8))
-    paper = bright.filter(ImageFilter.MedianFilter(5)).filter(ImageFilter.GaussianBlur(1.5)).resize((columns * PIECE, rows * PIECE), Image.Resampling.BILINEAR)
+    paper = (
+        bright.filter(ImageFilter.MedianFilter(5))
+        .filter(ImageFilter.GaussianBlur(1.5))
+        .resize((columns * PIECE, rows * PIECE), Image.Resampling.BILINEAR)
+    )
     light = np.asarray(paper)[:height, :width].astype(np.float32)
     darker = (255 * np.clip(1 - (pixels + 1) / (light + 1), 0, 1)).max(2)
     strongest = max(float(np.percentile(darker, 99.7)), 60.0)
@@ -107,5 +113,7 @@ def scaled(ink: np.ndarray, box: tuple[int, int, int, int], factor_x: float, fac
     small = np.asarray(Image.fromarray(ink).resize((width, height), Image.Resampling.BILINEAR, box))
     out = np.zeros((height + 2 * MARGIN, width + 2 * MARGIN), np.uint8)
     strongest = max(int(small.max()), 1)
-    out[MARGIN:-MARGIN, MARGIN:-MARGIN] = small if strongest > 250 else (small.astype(np.uint16) * 255 // strongest).astype(np.uint8)
+    out[MARGIN:-MARGIN, MARGIN:-MARGIN] = (
+        small if strongest > 250 else (small.astype(np.uint16) * 255 // strongest).astype(np.uint8)
+    )
     return out

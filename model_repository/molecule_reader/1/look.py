@@ -93,7 +93,9 @@ def _pairs(points: np.ndarray) -> np.ndarray:
     return np.argwhere(np.triu(distance < REACH * np.median(nearest), 1))
 
 
-def _blank(ink: np.ndarray, points: np.ndarray, pairs: np.ndarray, classes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+def _blank(
+    ink: np.ndarray, points: np.ndarray, pairs: np.ndarray, classes: np.ndarray, kinds: np.ndarray
+) -> np.ndarray:
     """The numbers of the pairs that seem to be joined while all between them is blank: two methyl groups side by side look like a
     ring. Only pairs with an atom that has no letters: two words may stand so close that no line is left between them."""
     chosen = np.flatnonzero((kinds.argmax(1) != NONE) & (classes.argmax(1)[pairs] == PLAIN).any(1))

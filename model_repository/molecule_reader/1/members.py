@@ -46,7 +46,9 @@ LISTS: dict[str, Fact] = {
 
 NUMBERS: dict[str, Fact] = {
     **{name: lambda r, count=count: count(r.molecule) for name, (count, *_) in facts.COUNTS.items()},
-    **{name: lambda r, measure=measure: round(measure(r.molecule), 4) for name, (measure, *_) in facts.MEASURES.items()},
+    **{
+        name: lambda r, measure=measure: round(measure(r.molecule), 4) for name, (measure, *_) in facts.MEASURES.items()
+    },
     "confidence": lambda r: round(r.confidence, 4),
 }
 
@@ -74,8 +76,16 @@ SPELLINGS = {
 }
 
 FLAGS: dict[str, str] = {
-    "aromatic": "count_aromatic", "chiral": "count_stereo", "charged": "charge", "cyclic": "count_rings", "ring": "count_rings", "rings": "count_rings",
-    "aromaticring": "count_aromatic", "aromaticrings": "count_aromatic", "stereocenters": "count_stereo", "stereocentres": "count_stereo",
+    "aromatic": "count_aromatic",
+    "chiral": "count_stereo",
+    "charged": "charge",
+    "cyclic": "count_rings",
+    "ring": "count_rings",
+    "rings": "count_rings",
+    "aromaticring": "count_aromatic",
+    "aromaticrings": "count_aromatic",
+    "stereocenters": "count_stereo",
+    "stereocentres": "count_stereo",
 }
 """What a yes or no is about: yes where the number is not 0."""
 

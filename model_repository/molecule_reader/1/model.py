@@ -79,12 +79,18 @@ class Answer:
         self.sampling = Sampling.parse(text(given["sampling_parameters"][0]) if "sampling_parameters" in given else "")
         self.stream = flag(given, "stream", False)
         self.echo = not flag(given, "exclude_input_in_output", self.stream)
-        self.wants = {name for name in ("finish_reason", "num_input_tokens", "num_output_tokens") if flag(given, "return_" + name, False)}
+        self.wants = {
+            name
+            for name in ("finish_reason", "num_input_tokens", "num_output_tokens")
+            if flag(given, "return_" + name, False)
+        }
         if self.echo and self.stream:
             raise Refused("exclude_input_in_output must be true when streaming")
         self.asked = len(tokens([self.prompt]))
         if self.asked >= model.longest:
-            raise Refused(f"This model's maximum context length is {model.longest} tokens. However, you requested {self.asked} tokens in the messages.")
+            raise Refused(
+                f"This model's maximum context length is {model.longest} tokens. However, you requested {self.asked} tokens in the messages."
+            )
 
     def write(self) -> None:
         """Computes the answer and sends it: a token a response, or all in one."""
@@ -113,7 +119,9 @@ class Answer:
         said = turns(self.prompt)
         begun = said[-1].text if said and said[-1].role == "assistant" and not said[-1].ended else ""
         if sum(len(turn.drawings) for turn in said) != len(self.images):
-            raise Refused(f"the prompt has {sum(len(turn.drawings) for turn in said)} marks for {len(self.images)} images")
+            raise Refused(
+                f"the prompt has {sum(len(turn.drawings) for turn in said)} marks for {len(self.images)} images"
+            )
         said = said or [Turn("user", self.prompt, [])]
         wishes = wanted(said, self.understand)
         readings = {n: self.model.readings.start(self.images[n]) for wish in wishes.wishes for n in wish.drawings}
@@ -124,7 +132,7 @@ class Answer:
         parts = self.spoken(wishes, readings)
         out = tokens(parts)
         if begun and "".join(parts).startswith(begun):  # the client began the answer itself
-            return tokens(["".join(parts)[len(begun):]])
+            return tokens(["".join(parts)[len(begun) :]])
         return out
 
     def understand(self, text: str):
@@ -153,7 +161,9 @@ class Answer:
         shown = [self.model.readings.start(self.images[n]).result() for n in last.drawings] if last else []
         read = [reading for reading in shown if is_read(reading)]
         if shown and not read:
-            raise Refused("The picture shows no molecule that could be read, so there is nothing to fill the schema with.")
+            raise Refused(
+                "The picture shows no molecule that could be read, so there is nothing to fill the schema with."
+            )
         form = self.sampling.form
         if form.get("json_object"):
             schema = written_out([turn.text for turn in said])
@@ -183,7 +193,7 @@ def until(words: list[str], cut: int) -> list[str]:
     for word in words:
         if at >= cut:
             break
-        out.append(word[:cut - at])
+        out.append(word[: cut - at])
         at += len(word)
     return out
 

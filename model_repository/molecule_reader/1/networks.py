@@ -29,8 +29,10 @@ class Onnx:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 3
-        self.seer, self.liner = (onnxruntime.InferenceSession(str(folder / f"{name}.onnx"), options, providers=["CPUExecutionProvider"])
-                                 for name in ("seer", "liner"))
+        self.seer, self.liner = (
+            onnxruntime.InferenceSession(str(folder / f"{name}.onnx"), options, providers=["CPUExecutionProvider"])
+            for name in ("seer", "liner")
+        )
 
     def see(self, found: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return tuple(self.seer.run(["features", "atoms", "molecule"], inputs(found)))

@@ -23,8 +23,28 @@ MOST_WORDS, MOST_LETTERS = 64, 18
 BUCKETS, WIDTH = 3072, 26
 """Hash buckets of word features, of which 0 is padding; features of a word at most: itself, its shape, its 3- and 4-grams."""
 
-NUMBERS = {"no": 0, "zero": 0, "one": 1, "a": 1, "an": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-           "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "dozen": 12, "twenty": 20, "thirty": 30}
+NUMBERS = {
+    "no": 0,
+    "zero": 0,
+    "one": 1,
+    "a": 1,
+    "an": 1,
+    "single": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "dozen": 12,
+    "twenty": 20,
+    "thirty": 30,
+}
 
 
 @dataclass
@@ -70,7 +90,7 @@ def features(word: str) -> tuple[int, ...]:
     else:
         shape = "1" if word[:1].isdigit() else "a" if word[:1].isalpha() else "."
     edged = f"<{low}>"
-    grams = [edged[i:i + n] for n in (3, 4) for i in range(len(edged) - n + 1)] if len(low) > 1 else []
+    grams = [edged[i : i + n] for n in (3, 4) for i in range(len(edged) - n + 1)] if len(low) > 1 else []
     texts = ["w:" + low, "s:" + shape, *grams][:WIDTH]
     ids = [1 + zlib.crc32(t.encode()) % (BUCKETS - 1) for t in texts]
     return tuple(ids + [0] * (WIDTH - len(ids)))
@@ -91,7 +111,9 @@ class Phrases:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
         self.labels = json.loads((folder / "phrases.json").read_text())
-        self.session = onnxruntime.InferenceSession(str(folder / "phrases.onnx"), options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(
+            str(folder / "phrases.onnx"), options, providers=["CPUExecutionProvider"]
+        )
         self.understand = functools.lru_cache(4096)(self._understand)
 
     def _understand(self, text: str) -> Understood:
@@ -102,7 +124,9 @@ class Phrases:
         return decode(found, begins, dict(zip(("family", "element", "group", "mode", "drawing"), heads)), self.labels)
 
 
-def decode(found: list[str], begins: np.ndarray, heads: dict[str, np.ndarray], labels: dict[str, list[str]]) -> Understood:
+def decode(
+    found: list[str], begins: np.ndarray, heads: dict[str, np.ndarray], labels: dict[str, list[str]]
+) -> Understood:
     """Questions from the labels of words: begins [words] are logits, heads log-probabilities [words, labels]."""
     starts = [0, *(i for i in range(1, len(found)) if begins[i] > 0), len(found)]
     names = {head: [labels[head][k] for k in values.argmax(1)] for head, values in heads.items() if head != "family"}
@@ -114,11 +138,22 @@ def decode(found: list[str], begins: np.ndarray, heads: dict[str, np.ndarray], l
         chances = np.exp(total - total.max())
         best = int(total.argmax())
 
-        named = {head: list(dict.fromkeys(n for n in values[start:end] if n != "none")) for head, values in names.items()}
+        named = {
+            head: list(dict.fromkeys(n for n in values[start:end] if n != "none")) for head, values in names.items()
+        }
         modes = [m for m in named["mode"] if m != "brief"]
         bound = any(m in ("more_than", "less_than", "at_least", "at_most", "exactly") for m in modes)
-        asked.append(Asked(labels["family"][best], float(chances[best] / chances.sum()), named["element"], named["group"],
-                           named["drawing"], modes, number(found[start:end]) if bound else None))
+        asked.append(
+            Asked(
+                labels["family"][best],
+                float(chances[best] / chances.sum()),
+                named["element"],
+                named["group"],
+                named["drawing"],
+                modes,
+                number(found[start:end]) if bound else None,
+            )
+        )
     return Understood(asked, "brief" in names["mode"])
 
 

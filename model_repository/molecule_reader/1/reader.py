@@ -130,7 +130,9 @@ def larger_part(ink: np.ndarray, box: tuple[int, int, int, int]) -> tuple[int, t
     if not bands:
         return 0, box
     gap, axis, last = max(bands)
-    before, after = ((inside[:, : last + 1], inside[:, last + 1 :]) if axis == 0 else (inside[: last + 1], inside[last + 1 :]))
+    before, after = (
+        (inside[:, : last + 1], inside[:, last + 1 :]) if axis == 0 else (inside[: last + 1], inside[last + 1 :])
+    )
     start = 0 if unbroken(before) >= unbroken(after) else last + 1
     kept = box_of((before if start == 0 else after) * np.uint8(255))
     x, y = (left + start, top) if axis == 0 else (left, top + start)
@@ -151,7 +153,9 @@ def logistic(weights: list[float], features: np.ndarray) -> float:
 class Reader:
     """Loaded networks; read may be called from several threads at once."""
 
-    def __init__(self, folder: Path, threads: int = 1, networks: Networks | None = None, calibration: Calibration | None = None) -> None:
+    def __init__(
+        self, folder: Path, threads: int = 1, networks: Networks | None = None, calibration: Calibration | None = None
+    ) -> None:
         """The folder holds seer.onnx, liner.onnx and calibration.json; networks and a calibration given replace them."""
         if networks is None:
             from networks import Onnx
@@ -181,7 +185,9 @@ class Reader:
         confidence = self.agreed(views, best)
         if Chem.GetFormalCharge(best.built.molecule) and unread(ink, best):
             confidence *= ION_LOST
-        return Reading(best.built.smiles, placed(best.built.molecule, best.points() / shrink), confidence, drawing, size)
+        return Reading(
+            best.built.smiles, placed(best.built.molecule, best.points() / shrink), confidence, drawing, size
+        )
 
     def views(self, ink: np.ndarray, box: tuple[int, int, int, int], looks: int = 5) -> list[View]:
         """Looks at the drawing until one is sure."""
@@ -201,7 +207,9 @@ class Reader:
             if self.calibration.confidence(out[-1]) > SURE:
                 break
         strange = np.mean([v.features[-1] for v in out])
-        for view in out:  # What one look takes for letters that it does not know, another may take for some that it knows.
+        for (
+            view
+        ) in out:  # What one look takes for letters that it does not know, another may take for some that it knows.
             view.features[-1] = strange
         if looks and self.calibration.confidence(out[-1]) <= SURE and not self.together(out):
             out += self.parts(ink, box, looks)
@@ -239,18 +247,35 @@ class Reader:
         built = build(seen)
         weakest = min([float(p) for rows in (seen.atoms, seen.kinds) if len(rows) for p in rows.max(1)] + [1.0])
         strange = float(seen.atoms[:, STRANGE].max(initial=0))
-        features = np.array([min(built.cost, 40.0) if built else 40.0, built.faults if built else 4, built.changes if built else 4,
-                             flag, math.log(max(weakest, 1e-3)), math.log(max(strange, 1e-4))], float)
+        features = np.array(
+            [
+                min(built.cost, 40.0) if built else 40.0,
+                built.faults if built else 4,
+                built.changes if built else 4,
+                flag,
+                math.log(max(weakest, 1e-3)),
+                math.log(max(strange, 1e-4)),
+            ],
+            float,
+        )
         distance = np.linalg.norm(seen.points[:, None] - seen.points[None], axis=2) + 1e9 * np.eye(len(seen.points))
         exact = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
-        return View(built, features, float(np.median(distance.min(1))) if len(seen.points) > 1 else 0.0, np.array(box[:2]), exact)
+        return View(
+            built,
+            features,
+            float(np.median(distance.min(1))) if len(seen.points) > 1 else 0.0,
+            np.array(box[:2]),
+            exact,
+        )
 
     def agreed(self, views: list[View], view: View) -> float:
         """The confidence in a view's SMILES after all of them: their confidences, summed where they agree, as a share. A view that looks
         like no molecule counts for less: at the wrong size two letters are a line."""
         if view.built is None:
             return 0.0
-        weighed = [(v.built.smiles, self.calibration.confidence(v) * self.calibration.molecule(v)) for v in views if v.built]
+        weighed = [
+            (v.built.smiles, self.calibration.confidence(v) * self.calibration.molecule(v)) for v in views if v.built
+        ]
         mine = [c for smiles, c in weighed if smiles == view.built.smiles]
         other = [c for smiles, c in weighed if smiles != view.built.smiles]
         sure = 1 - math.prod(1 - c for c in mine) ** (1 / len(mine) ** 0.5)

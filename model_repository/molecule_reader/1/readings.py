@@ -68,7 +68,9 @@ def opened(text: bytes) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(base64.b64decode(text, validate=True)), formats=("PNG", "JPEG", "WEBP", "GIF"))
         if image.width * image.height > MOST_PIXELS:
-            raise Refused(f"the picture has {image.width} × {image.height} pixels; at most {MOST_PIXELS} in all are taken")
+            raise Refused(
+                f"the picture has {image.width} × {image.height} pixels; at most {MOST_PIXELS} in all are taken"
+            )
         image = ImageOps.exif_transpose(image)
         if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
             image = image.convert("RGBA")

@@ -27,13 +27,20 @@ SPECIAL = re.compile(r"[=#\[\]()@0-9/\\]")
 CHAIN = re.compile(r"(?:Cl|Br|[BCNOPSFI]){3,}")
 IDENTITY = re.compile(
     r"^\W*(?:(?:so|and|but|then|ok|answer|say|tell|me|with|in|one|a|single|word|please|if|whether|only|yes|or|no|just)\b\W*)*"
-    r"(?:is|are|was|were|could|might|would|does|do|isn't|aren't)\b.*\b" + STAND_IN, re.IGNORECASE)
+    r"(?:is|are|was|were|could|might|would|does|do|isn't|aren't)\b.*\b" + STAND_IN,
+    re.IGNORECASE,
+)
 """A yes or no about what something is."""
 WHICH = re.compile(r"\bwhich\b.*\b(?:is|shows?|are)\b.*\b" + STAND_IN, re.IGNORECASE)
-NOT_IDENTITY = re.compile(r"\b(?:how|what|many|much|has|have|contains?|more|fewer|less|than|similar|equal|heavier|lighter|larger|smaller)\b", re.IGNORECASE)
+NOT_IDENTITY = re.compile(
+    r"\b(?:how|what|many|much|has|have|contains?|more|fewer|less|than|similar|equal|heavier|lighter|larger|smaller)\b",
+    re.IGNORECASE,
+)
 APART = re.compile(r"\b(?:different|differs?|other than|not|unlike)\b|n't\b", re.IGNORECASE)
 """Words that ask for the opposite."""
-THAN = re.compile(r"\b(more|larger|bigger|higher|greater|heavier)\b|\b(fewer|less|lower|smaller|lighter)\b", re.IGNORECASE)
+THAN = re.compile(
+    r"\b(more|larger|bigger|higher|greater|heavier)\b|\b(fewer|less|lower|smaller|lighter)\b", re.IGNORECASE
+)
 SEVERAL = re.compile(r"\b(?:they|these|those|them|both|which)\b", re.IGNORECASE)
 
 RDLogger.DisableLog("rdApp.*")
@@ -104,7 +111,11 @@ def find(text: str) -> tuple[str, list[Reference]]:
 def written(word: str) -> str:
     """The SMILES that a word of a text is, without the signs around it; "" for none."""
     word = word.strip("\"'`,;?!<>{}").removesuffix(".").strip("\"'`")
-    if not 2 <= len(word) <= LONGEST or not WRITTEN.fullmatch(word) or not (SPECIAL.search(word) or CHAIN.fullmatch(word)):
+    if (
+        not 2 <= len(word) <= LONGEST
+        or not WRITTEN.fullmatch(word)
+        or not (SPECIAL.search(word) or CHAIN.fullmatch(word))
+    ):
         return ""
     molecule = Chem.MolFromSmiles(word)
     return word if molecule is not None and molecule.GetNumAtoms() > 1 else ""
@@ -124,7 +135,16 @@ def referring(asked: Asked, text: str, found: list[Reference]) -> Asked:
     """The question with the molecules to compare with, if it compares."""
     kept = [d for d in asked.drawings if d not in ("other", "both")]
     if (IDENTITY.search(text) or WHICH.search(text)) and not NOT_IDENTITY.search(text):
-        return Asked("same", 1.0, [], [], kept or (["both"] if SEVERAL.search(text) else []), ["absent"] if APART.search(text) else [], None, list(found))
+        return Asked(
+            "same",
+            1.0,
+            [],
+            [],
+            kept or (["both"] if SEVERAL.search(text) else []),
+            ["absent"] if APART.search(text) else [],
+            None,
+            list(found),
+        )
     than = THAN.search(text)
     if than and not COMPARING & set(asked.modes) and re.search(r"\bthan\b", text):
         asked = replace(asked, modes=["more" if than.group(1) else "fewer"])

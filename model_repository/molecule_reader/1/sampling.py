@@ -40,9 +40,15 @@ class Sampling:
         stop = [stop] if isinstance(stop, str) else stop
         if not all(isinstance(s, str) for s in stop):
             raise Refused("stop must be a string or a list of strings")
-        out = cls(number(given, "max_tokens", None, int), tuple(s for s in stop if s), bool(given.get("include_stop_str_in_output")),
-                  number(given, "temperature", 0.0, (int, float)), number(given, "top_k", 0, int),
-                  number(given, "top_p", 1.0, (int, float)), number(given, "seed", None, int))
+        out = cls(
+            number(given, "max_tokens", None, int),
+            tuple(s for s in stop if s),
+            bool(given.get("include_stop_str_in_output")),
+            number(given, "temperature", 0.0, (int, float)),
+            number(given, "top_k", 0, int),
+            number(given, "top_p", 1.0, (int, float)),
+            number(given, "seed", None, int),
+        )
         form = given.get("structured_outputs", given.get("guided_decoding"))
         if form is not None:
             out.form = json_object(form)

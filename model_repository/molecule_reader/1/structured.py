@@ -24,11 +24,39 @@ MOST_TRIES = 64
 """Braces in a prompt at which a schema is looked for."""
 MOST_MEMBERS = 256
 """Members filled in one answer."""
-SPOKEN = {"answer", "description", "explanation", "summary", "reply", "response", "text", "content", "comment", "reasoning"}
+SPOKEN = {
+    "answer",
+    "description",
+    "explanation",
+    "summary",
+    "reply",
+    "response",
+    "text",
+    "content",
+    "comment",
+    "reasoning",
+}
 """Members that hold what would have been said in words."""
 GENERAL = (
-    "smiles", "formula", "inchi", "inchikey", "molecular_weight", "exact_mass", "logp", "tpsa", "charge", "heavy_atoms", "all_atoms", "bonds",
-    "rings", "aromatic_rings", "stereocentres", "hydrogen_bond_donors", "hydrogen_bond_acceptors", "rotatable_bonds", "confidence",
+    "smiles",
+    "formula",
+    "inchi",
+    "inchikey",
+    "molecular_weight",
+    "exact_mass",
+    "logp",
+    "tpsa",
+    "charge",
+    "heavy_atoms",
+    "all_atoms",
+    "bonds",
+    "rings",
+    "aromatic_rings",
+    "stereocentres",
+    "hydrogen_bond_donors",
+    "hydrogen_bond_acceptors",
+    "rotatable_bonds",
+    "confidence",
 )
 """What is told where no schema says what is wanted."""
 
@@ -40,8 +68,11 @@ class Unknown(Exception):
 def general(reading) -> dict:
     """All that is known, for a request that asks for JSON and gives no schema."""
     out = {name: (members.text(name) or members.number(name))(reading) for name in GENERAL}
-    return out | {"name": references.called(reading.molecule)[0] or None, "elements": dict(facts.elements(reading.molecule)),
-                  "functional_groups": dict(groups.listed(reading.molecule))}
+    return out | {
+        "name": references.called(reading.molecule)[0] or None,
+        "elements": dict(facts.elements(reading.molecule)),
+        "functional_groups": dict(groups.listed(reading.molecule)),
+    }
 
 
 def written_out(texts: Sequence[str]) -> dict | None:
@@ -61,19 +92,42 @@ def written_out(texts: Sequence[str]) -> dict | None:
     return None
 
 
-ASKED = re.compile(r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
-                   r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b(?:[ -](?:object|format|form|document|please|only))*",
-                   re.IGNORECASE)
+ASKED = re.compile(
+    r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
+    r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b(?:[ -](?:object|format|form|document|please|only))*",
+    re.IGNORECASE,
+)
 EVERYTHING = re.compile(r"\b(?:everything|all|anything|describe)\b", re.IGNORECASE)
 """Words that ask for JSON."""
 OF_FAMILY = {
-    "smiles": ("smiles",), "name": ("name",), "inchi": ("inchi", "inchikey"), "formula": ("formula",), "mass": ("molecular_weight",),
+    "smiles": ("smiles",),
+    "name": ("name",),
+    "inchi": ("inchi", "inchikey"),
+    "formula": ("formula",),
+    "mass": ("molecular_weight",),
     "exact_mass": ("exact_mass",),
-    "count_heavy": ("heavy_atoms",), "count_atoms": ("all_atoms",), "count_bonds": ("bonds",), "count_rings": ("rings",), "has_ring": ("rings",),
-    "count_aromatic": ("aromatic_rings",), "is_aromatic": ("aromatic_rings",), "count_stereo": ("stereocentres",), "is_chiral": ("stereocentres",),
-    "charge": ("charge",), "is_charged": ("charge",), "count_donors": ("hydrogen_bond_donors",), "count_acceptors": ("hydrogen_bond_acceptors",),
-    "count_rotatable": ("rotatable_bonds",), "logp": ("logp",), "tpsa": ("tpsa",), "elements": ("elements",), "count_element": ("elements",),
-    "has_element": ("elements",), "groups": ("functional_groups",), "count_group": ("functional_groups",), "has_group": ("functional_groups",),
+    "count_heavy": ("heavy_atoms",),
+    "count_atoms": ("all_atoms",),
+    "count_bonds": ("bonds",),
+    "count_rings": ("rings",),
+    "has_ring": ("rings",),
+    "count_aromatic": ("aromatic_rings",),
+    "is_aromatic": ("aromatic_rings",),
+    "count_stereo": ("stereocentres",),
+    "is_chiral": ("stereocentres",),
+    "charge": ("charge",),
+    "is_charged": ("charge",),
+    "count_donors": ("hydrogen_bond_donors",),
+    "count_acceptors": ("hydrogen_bond_acceptors",),
+    "count_rotatable": ("rotatable_bonds",),
+    "logp": ("logp",),
+    "tpsa": ("tpsa",),
+    "elements": ("elements",),
+    "count_element": ("elements",),
+    "has_element": ("elements",),
+    "groups": ("functional_groups",),
+    "count_group": ("functional_groups",),
+    "has_group": ("functional_groups",),
     "sure": ("confidence",),
 }
 """Members that answer a question; other questions are answered by all of them."""
@@ -103,7 +157,9 @@ def filled(wanted: dict, readings: Sequence, spoken: Callable[[], str]) -> str:
         try:
             value = Filler(schema, readings, spoken).fill(schema, "", readings[0], 0)
         except Unknown as error:
-            raise Refused(f"The schema asks for {error}, which this model cannot say of a molecule; let it be null or leave it out.") from error
+            raise Refused(
+                f"The schema asks for {error}, which this model cannot say of a molecule; let it be null or leave it out."
+            ) from error
         except (AttributeError, TypeError, ValueError) as error:  # such as properties that are no object
             raise Refused(f"The JSON schema cannot be followed: {error}") from error
     return json.dumps(value, ensure_ascii=False)
@@ -176,7 +232,9 @@ class Filler:
             return self.array(schema, name, reading, depth)
         if kind == "string":
             return self.text(name, reading)
-        fact = {"integer": members.number, "number": members.number, "boolean": members.flag}.get(kind, lambda _: None)(name)
+        fact = {"integer": members.number, "number": members.number, "boolean": members.flag}.get(kind, lambda _: None)(
+            name
+        )
         if fact is None:
             raise Unknown(name or "a value")
         value = fact(reading)

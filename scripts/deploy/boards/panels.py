@@ -51,58 +51,125 @@ def triton(numerator: str, denominator: str) -> str:
 ROWS = {
     "Requests": [
         Panel("Requests", "reqps", {EACH: rate("retort_http_requests_total")}),
-        Panel("Share that failed (5xx)", "percentunit", {
-            EACH: f"({rate('retort_http_requests_total', more=FAILED)} or {NOTHING}) / ({rate('retort_http_requests_total')} > 0)"},
-            "The service's own failures, refusals under load (503) among them."),
-        Panel("Share refused as wrong (4xx)", "percentunit", {
-            EACH: f"({rate('retort_http_requests_total', more=WRONG)} or {NOTHING}) / ({rate('retort_http_requests_total')} > 0)"}),
-        Panel("Latency, 95th percentile", "s", {EACH: quantile(.95, "retort_http_request_duration_seconds")}),
-        Panel("Latency, median", "s", {EACH: quantile(.5, "retort_http_request_duration_seconds")}),
-        Panel("Being served, and waiting", "short", {
-            "{{api}} being served": gauge("retort_http_in_flight"), "{{api}} waiting": gauge("retort_http_waiting")},
-            "What the gateway is scaled on."),
+        Panel(
+            "Share that failed (5xx)",
+            "percentunit",
+            {
+                EACH: f"({rate('retort_http_requests_total', more=FAILED)} or {NOTHING}) / ({rate('retort_http_requests_total')} > 0)"
+            },
+            "The service's own failures, refusals under load (503) among them.",
+        ),
+        Panel(
+            "Share refused as wrong (4xx)",
+            "percentunit",
+            {
+                EACH: f"({rate('retort_http_requests_total', more=WRONG)} or {NOTHING}) / ({rate('retort_http_requests_total')} > 0)"
+            },
+        ),
+        Panel("Latency, 95th percentile", "s", {EACH: quantile(0.95, "retort_http_request_duration_seconds")}),
+        Panel("Latency, median", "s", {EACH: quantile(0.5, "retort_http_request_duration_seconds")}),
+        Panel(
+            "Being served, and waiting",
+            "short",
+            {"{{api}} being served": gauge("retort_http_in_flight"), "{{api}} waiting": gauge("retort_http_waiting")},
+            "What the gateway is scaled on.",
+        ),
         Panel("Refused because of load", "reqps", {EACH: rate("retort_http_refused_total")}),
-        Panel("Where the time goes", "s", {
-            "{{api}} Triton": mean("retort_http_triton_seconds"), "{{api}} waiting for a turn": mean("retort_http_queued_seconds"),
-            "{{api}} gateway": mean("retort_http_own_seconds")}, "Means of a request."),
+        Panel(
+            "Where the time goes",
+            "s",
+            {
+                "{{api}} Triton": mean("retort_http_triton_seconds"),
+                "{{api}} waiting for a turn": mean("retort_http_queued_seconds"),
+                "{{api}} gateway": mean("retort_http_own_seconds"),
+            },
+            "Means of a request.",
+        ),
     ],
     "Chemists": [
-        Panel("Requests by route", "reqps", {"{{api}} {{route}}": rate("retort_http_requests_total", "api, route", more=MOLECULES)}),
-        Panel("Latency by route, 95th percentile", "s", {
-            "{{api}} {{route}}": quantile(.95, "retort_http_request_duration_seconds", "api, route", MOLECULES)}),
+        Panel(
+            "Requests by route",
+            "reqps",
+            {"{{api}} {{route}}": rate("retort_http_requests_total", "api, route", more=MOLECULES)},
+        ),
+        Panel(
+            "Latency by route, 95th percentile",
+            "s",
+            {"{{api}} {{route}}": quantile(0.95, "retort_http_request_duration_seconds", "api, route", MOLECULES)},
+        ),
         Panel("Molecules", "cps", {EACH: rate("retort_rows_total", more=MOLECULES)}),
-        Panel("Answers that ended early", "reqps", {"{{api}} {{reason}}": f"{rate('retort_http_unfinished_total', 'api, reason')} or {NOTHING}"},
-              "Searches that answered with what they had: their time was up, an oracle failed, or the gateway was stopped."),
-        Panel("Molecules scored by oracles", "cps", {"{{oracle}} {{outcome}}": f"{rate('retort_oracle_molecules_total', 'oracle, outcome')} or vector(0)"}),
+        Panel(
+            "Answers that ended early",
+            "reqps",
+            {"{{api}} {{reason}}": f"{rate('retort_http_unfinished_total', 'api, reason')} or {NOTHING}"},
+            "Searches that answered with what they had: their time was up, an oracle failed, or the gateway was stopped.",
+        ),
+        Panel(
+            "Molecules scored by oracles",
+            "cps",
+            {"{{oracle}} {{outcome}}": f"{rate('retort_oracle_molecules_total', 'oracle, outcome')} or vector(0)"},
+        ),
     ],
     "Retrieval": [
         Panel("Texts and passages", "cps", {EACH: rate("retort_rows_total", more=RETRIEVAL)}),
         Panel("Tokens", "cps", {EACH: rate("retort_tokens_total")}),
-        Panel("Latency, 99th percentile", "s", {EACH: quantile(.99, "retort_http_request_duration_seconds", more=RETRIEVAL)}),
-        Panel("Share of padding", "percentunit", {
-            EACH: f"1 - {rate('retort_tokens_total')} / ({rate('retort_batch_padded_tokens_sum')} > 0)"}),
+        Panel(
+            "Latency, 99th percentile",
+            "s",
+            {EACH: quantile(0.99, "retort_http_request_duration_seconds", more=RETRIEVAL)},
+        ),
+        Panel(
+            "Share of padding",
+            "percentunit",
+            {EACH: f"1 - {rate('retort_tokens_total')} / ({rate('retort_batch_padded_tokens_sum')} > 0)"},
+        ),
         Panel("Rows of a call to Triton", "short", {EACH: mean("retort_batch_rows")}),
     ],
     "Batches": [
-        Panel("Lines answered", "cps", {"{{api}} {{outcome}}": f"{rate('retort_batch_lines_total', 'api, outcome')} or {NOTHING}"}),
-        Panel("Tasks that wait or are worked on", "short", {EACH: f"{gauge('retort_batch_tasks_waiting').replace('sum', 'max')} or {NOTHING}"}),
-        Panel("Batches by state", "short", {"{{status}}": 'max by (status) (retort_batches{job=~"$job"}) or vector(0)'}),
+        Panel(
+            "Lines answered",
+            "cps",
+            {"{{api}} {{outcome}}": f"{rate('retort_batch_lines_total', 'api, outcome')} or {NOTHING}"},
+        ),
+        Panel(
+            "Tasks that wait or are worked on",
+            "short",
+            {EACH: f"{gauge('retort_batch_tasks_waiting').replace('sum', 'max')} or {NOTHING}"},
+        ),
+        Panel(
+            "Batches by state", "short", {"{{status}}": 'max by (status) (retort_batches{job=~"$job"}) or vector(0)'}
+        ),
     ],
     "Triton": [
         Panel("Requests", "reqps", {"{{model}}": rate("nv_inference_request_success", "model", "$triton")}),
         Panel("Failures", "reqps", {"{{model}}": rate("nv_inference_request_failure", "model", "$triton")}),
-        Panel("Time in queues, of a request", "s", {
-            "{{model}}": f"{triton('nv_inference_queue_duration_us', 'nv_inference_request_success')} / 1e6"}, "What Triton is scaled on."),
-        Panel("Time computing, of an execution", "s", {
-            "{{model}}": f"{triton('nv_inference_compute_infer_duration_us', 'nv_inference_exec_count')} / 1e6"}),
+        Panel(
+            "Time in queues, of a request",
+            "s",
+            {"{{model}}": f"{triton('nv_inference_queue_duration_us', 'nv_inference_request_success')} / 1e6"},
+            "What Triton is scaled on.",
+        ),
+        Panel(
+            "Time computing, of an execution",
+            "s",
+            {"{{model}}": f"{triton('nv_inference_compute_infer_duration_us', 'nv_inference_exec_count')} / 1e6"},
+        ),
         Panel("Rows of an execution", "short", {"{{model}}": triton("nv_inference_count", "nv_inference_exec_count")}),
-        Panel("Requests waiting in Triton", "short", {"{{model}}": 'sum by (model) (nv_inference_pending_request_count{job=~"$triton"})'}),
+        Panel(
+            "Requests waiting in Triton",
+            "short",
+            {"{{model}}": 'sum by (model) (nv_inference_pending_request_count{job=~"$triton"})'},
+        ),
     ],
     "Processes": [
         Panel("Models ready", "short", {EACH: 'min by (api) (retort_models_ready{job=~"$job"})'}),
         Panel("Gateways that reach Triton", "short", {"gateways": 'sum(retort_triton_up{job=~"$job"})'}),
         Panel("Memory of gateways", "bytes", {"{{instance}}": 'process_resident_memory_bytes{job=~"$job"}'}),
-        Panel("Processors of gateways", "short", {"{{instance}}": 'rate(process_cpu_seconds_total{job=~"$job"}[$__rate_interval])'}),
+        Panel(
+            "Processors of gateways",
+            "short",
+            {"{{instance}}": 'rate(process_cpu_seconds_total{job=~"$job"}[$__rate_interval])'},
+        ),
         Panel("Open files of gateways", "short", {"{{instance}}": 'process_open_fds{job=~"$job"}'}),
         Panel("Memory of Triton's machines", "bytes", {"{{instance}}": 'nv_cpu_memory_used_bytes{job=~"$triton"}'}),
     ],

@@ -22,8 +22,10 @@ LATENCY = "retort_http_request_duration_seconds"
 
 
 def groups() -> list[dict]:
-    return [{"name": "retort-objectives", "rules": [*ratios(), *burns("errors", 1 - AVAILABLE), *burns("slow", 1 - FAST)]},
-            {"name": "retort-service", "rules": service()}]
+    return [
+        {"name": "retort-objectives", "rules": [*ratios(), *burns("errors", 1 - AVAILABLE), *burns("slow", 1 - FAST)]},
+        {"name": "retort-service", "rules": service()},
+    ]
 
 
 def ratios() -> list[dict]:
@@ -32,9 +34,14 @@ def ratios() -> list[dict]:
     for window in dict.fromkeys(w for short, long, _, _ in BURNS for w in (short, long)):
         total = f"sum by (namespace, api) (rate({REQUESTS}[{window}]))"
         failed = f'sum by (namespace, api) (rate({REQUESTS}{{status=~"5.."}}[{window}]))'
-        rules.append({"record": f"retort:errors:ratio_rate{window}", "expr": f"({failed} or {total} * 0) / ({total} > 0)"})
-        slow = [f'1 - sum by (namespace, api) (rate({LATENCY}_bucket{{api=~"{apis}", le=~"{limit}(.0)?"}}[{window}]))'
-                f' / (sum by (namespace, api) (rate({LATENCY}_count{{api=~"{apis}"}}[{window}])) > 0)' for apis, limit in LIMITS.items()]
+        rules.append(
+            {"record": f"retort:errors:ratio_rate{window}", "expr": f"({failed} or {total} * 0) / ({total} > 0)"}
+        )
+        slow = [
+            f'1 - sum by (namespace, api) (rate({LATENCY}_bucket{{api=~"{apis}", le=~"{limit}(.0)?"}}[{window}]))'
+            f' / (sum by (namespace, api) (rate({LATENCY}_count{{api=~"{apis}"}}[{window}])) > 0)'
+            for apis, limit in LIMITS.items()
+        ]
         rules.append({"record": f"retort:slow:ratio_rate{window}", "expr": " or ".join(slow)})
     return rules
 
@@ -42,32 +49,67 @@ def ratios() -> list[dict]:
 def burns(kind: str, budget: float) -> list[dict]:
     what = {"errors": "fail (5xx)", "slow": "are slower than the objective"}[kind]
     name = {"errors": "RetortErrors", "slow": "RetortSlow"}[kind]
-    return [{
-        "alert": f"{name}Burn{long}",
-        "expr": f"retort:{kind}:ratio_rate{long} > {factor * budget:.6g} and retort:{kind}:ratio_rate{short} > {factor * budget:.6g}",
-        "labels": {"severity": severity},
-        "annotations": {
-            "summary": f"{{{{ $value | humanizePercentage }}}} of requests of the {{{{ $labels.api }}}} API {what}",
-            "description": f"Over the last {long} and {short}, {factor:g} times what the objective of 30 days allows.",
-        },
-    } for short, long, factor, severity in BURNS]
+    return [
+        {
+            "alert": f"{name}Burn{long}",
+            "expr": f"retort:{kind}:ratio_rate{long} > {factor * budget:.6g} and retort:{kind}:ratio_rate{short} > {factor * budget:.6g}",
+            "labels": {"severity": severity},
+            "annotations": {
+                "summary": f"{{{{ $value | humanizePercentage }}}} of requests of the {{{{ $labels.api }}}} API {what}",
+                "description": f"Over the last {long} and {short}, {factor:g} times what the objective of 30 days allows.",
+            },
+        }
+        for short, long, factor, severity in BURNS
+    ]
 
 
 def service() -> list[dict]:
     return [
-        alert("RetortTritonUnreachable", "retort_triton_up == 0", "1m", "page", "Gateway {{ $labels.instance }} reaches no Triton"),
-        alert("RetortAPIWithoutModel", "retort_models_ready == 0 and max_over_time(retort_models_ready[1h]) > 0", "2m", "page",
-              "Gateway {{ $labels.instance }} has no model for the {{ $labels.api }} API, which it had within the last hour"),
-        alert("RetortWaiting", "sum by (namespace, api) (min_over_time(retort_http_waiting[5m])) > 0", "10m", "ticket",
-              "Requests of the {{ $labels.api }} API have been waiting for 10 minutes: more gateways or Tritons are needed"),
-        alert("RetortRefusing", "sum by (namespace, api) (rate(retort_http_refused_total[5m])) > 0", "5m", "page",
-              "The {{ $labels.api }} API refuses {{ $value | humanize }} requests a second because of load"),
+        alert(
+            "RetortTritonUnreachable",
+            "retort_triton_up == 0",
+            "1m",
+            "page",
+            "Gateway {{ $labels.instance }} reaches no Triton",
+        ),
+        alert(
+            "RetortAPIWithoutModel",
+            "retort_models_ready == 0 and max_over_time(retort_models_ready[1h]) > 0",
+            "2m",
+            "page",
+            "Gateway {{ $labels.instance }} has no model for the {{ $labels.api }} API, which it had within the last hour",
+        ),
+        alert(
+            "RetortWaiting",
+            "sum by (namespace, api) (min_over_time(retort_http_waiting[5m])) > 0",
+            "10m",
+            "ticket",
+            "Requests of the {{ $labels.api }} API have been waiting for 10 minutes: more gateways or Tritons are needed",
+        ),
+        alert(
+            "RetortRefusing",
+            "sum by (namespace, api) (rate(retort_http_refused_total[5m])) > 0",
+            "5m",
+            "page",
+            "The {{ $labels.api }} API refuses {{ $value | humanize }} requests a second because of load",
+        ),
         alert("RetortGone", "absent(retort_triton_up)", "5m", "page", "No gateway is scraped"),
-        alert("TritonModelFails", "sum by (namespace, model) (rate(nv_inference_request_failure[5m])) > 0.01 * "
-              "sum by (namespace, model) (rate(nv_inference_request_success[5m]))", "10m", "ticket",
-              "More than 1 % of the requests to Triton's model {{ $labels.model }} fail"),
+        alert(
+            "TritonModelFails",
+            "sum by (namespace, model) (rate(nv_inference_request_failure[5m])) > 0.01 * "
+            "sum by (namespace, model) (rate(nv_inference_request_success[5m]))",
+            "10m",
+            "ticket",
+            "More than 1 % of the requests to Triton's model {{ $labels.model }} fail",
+        ),
     ]
 
 
 def alert(name: str, expression: str, lasting: str, severity: str, summary: str) -> dict:
-    return {"alert": name, "expr": expression, "for": lasting, "labels": {"severity": severity}, "annotations": {"summary": summary}}
+    return {
+        "alert": name,
+        "expr": expression,
+        "for": lasting,
+        "labels": {"severity": severity},
+        "annotations": {"summary": summary},
+    }

@@ -64,7 +64,9 @@ class Gateway:
 
     def generate(self, api: str, body: dict) -> dict:
         """The answer of /generate; SystemError with the text of a refusal."""
-        request = urllib.request.Request(self.urls[api] + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            self.urls[api] + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         try:
             with urllib.request.urlopen(request, timeout=7200) as answer:
                 return json.load(answer)
@@ -82,8 +84,17 @@ class Gateway:
         return first + self.latent(objective, calls - len(first), seed, starts)
 
     def latent(self, objective: object, calls: int, seed: int, starts: list[str]) -> list[tuple[str, float]]:
-        body = {"smi": starts, "shared": True, "objective": objective, "min_similarity": 0, "num_molecules": 10, "seed": seed,
-                "particles": self.particles, "iterations": max(1, int(calls / self.particles * self.slack)), "evaluated": True}
+        body = {
+            "smi": starts,
+            "shared": True,
+            "objective": objective,
+            "min_similarity": 0,
+            "num_molecules": 10,
+            "seed": seed,
+            "particles": self.particles,
+            "iterations": max(1, int(calls / self.particles * self.slack)),
+            "evaluated": True,
+        }
         while True:
             try:
                 return [(m["smiles"], m["score"]) for m in self.generate("latent", body)["evaluated"]]
@@ -96,8 +107,17 @@ class Gateway:
     def masked(self, objective: object, calls: int, seed: int) -> list[tuple[str, float]]:
         first, rounds = calls // 10, 45 if calls >= 1000 else 0
         drawn = max(1, int((calls - first) / 45 * SLACK)) if rounds else calls
-        body = {"objective": objective, "num_molecules": min(1000, drawn), "rounds": rounds, "attempts": 2, "unique": True, "seed": seed,
-                "temperature": 1.0, "noise": 0.5, "evaluated": True}
+        body = {
+            "objective": objective,
+            "num_molecules": min(1000, drawn),
+            "rounds": rounds,
+            "attempts": 2,
+            "unique": True,
+            "seed": seed,
+            "temperature": 1.0,
+            "noise": 0.5,
+            "evaluated": True,
+        }
         return [(m["smiles"], m["score"]) for m in self.generate("masked", body)["evaluated"]]
 
 
@@ -124,11 +144,21 @@ class OracleModel:
         made = self.folder.with_name("." + self.folder.name)
         (made / "1").mkdir(parents=True)
         shutil.copy(HERE / "model.py", made / "1")
-        parameters = {"retort_api": "oracle", "model_id": self.name, "task": self.task, "code": str(HERE), "calls": str(self.calls_file)}
+        parameters = {
+            "retort_api": "oracle",
+            "model_id": self.name,
+            "task": self.task,
+            "code": str(HERE),
+            "calls": str(self.calls_file),
+        }
         (made / "config.pbtxt").write_text(
             'backend: "python"\nmax_batch_size: 512\ninput [ { name: "smiles" data_type: TYPE_STRING dims: [ 1 ] } ]\n'
             'output [ { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]\ninstance_group [ { count: 1 kind: KIND_CPU } ]\n'
-            + "".join(f'parameters {{ key: "{k}" value {{ string_value: {json.dumps(v)} }} }}\n' for k, v in parameters.items()))
+            + "".join(
+                f'parameters {{ key: "{k}" value {{ string_value: {json.dumps(v)} }} }}\n'
+                for k, v in parameters.items()
+            )
+        )
         made.rename(self.folder)
         return self
 
@@ -140,7 +170,10 @@ class OracleModel:
         """Until the gateway serves it."""
         for _ in range(240):
             try:
-                gateway.generate("latent", {"smi": "CCO", "algorithm": "none", "particles": 2, "num_molecules": 1, "objective": self.name})
+                gateway.generate(
+                    "latent",
+                    {"smi": "CCO", "algorithm": "none", "particles": 2, "num_molecules": 1, "objective": self.name},
+                )
                 return
             except SystemError as refusal:
                 problem = refusal
@@ -167,8 +200,17 @@ def measure(gateway: Gateway, repository: Path, task: str, search: str, seed: in
             scores = [0.0 if score != score else score for score in model.counted()[before:]]
     took = time.monotonic() - began
     top = sorted(scores[:calls], reverse=True)[:10]
-    result = {"task": task, "search": search, "seed": seed, "form": form, "auc": auc(scores, calls), "top10": sum(top) / max(1, len(top)),
-              "calls": min(calls, len(scores)), "beyond": max(0, len(scores) - calls), "seconds": round(took, 1)}
+    result = {
+        "task": task,
+        "search": search,
+        "seed": seed,
+        "form": form,
+        "auc": auc(scores, calls),
+        "top10": sum(top) / max(1, len(top)),
+        "calls": min(calls, len(scores)),
+        "beyond": max(0, len(scores) - calls),
+        "seconds": round(took, 1),
+    }
     print(json.dumps(result), flush=True)
     return result
 
@@ -178,8 +220,13 @@ def served(binary: Path):
     """A gateway in front of the Triton that RETORT_TRITON_URL names, with limits for long searches."""
     ports = {name: free_port() for name in ("", "LATENT_", "MASKED_", "EMBEDDING_", "RANKING_", "CHAT_")}
     settings = {f"RETORT_{name}PORT": str(port) for name, port in ports.items()}
-    settings |= {"RETORT_LATENT_TIMEOUT": "2h", "RETORT_MASKED_TIMEOUT": "2h", "RETORT_HOST": "127.0.0.1",
-                 "RETORT_MODEL_REPOSITORY": os.environ["RETORT_TEST_TRITON_REPOSITORY"], "RETORT_LOG_LEVEL": "error"}
+    settings |= {
+        "RETORT_LATENT_TIMEOUT": "2h",
+        "RETORT_MASKED_TIMEOUT": "2h",
+        "RETORT_HOST": "127.0.0.1",
+        "RETORT_MODEL_REPOSITORY": os.environ["RETORT_TEST_TRITON_REPOSITORY"],
+        "RETORT_LOG_LEVEL": "error",
+    }
     process = subprocess.Popen([binary, "serve"], env={**os.environ, **settings}, stdout=sys.stderr)
     try:
         urls = [f"http://127.0.0.1:{ports[name]}" for name in ("LATENT_", "MASKED_")]
@@ -217,7 +264,9 @@ def report(results: list[dict]) -> str:
         cells = []
         for search in searches:
             values = [r["auc"] for r in results if (r["task"], r["search"]) == (task, search)]
-            cells.append(f"{statistics.mean(values):.3f} ± {statistics.pstdev(values):.3f} ({len(values)})" if values else "")
+            cells.append(
+                f"{statistics.mean(values):.3f} ± {statistics.pstdev(values):.3f} ({len(values)})" if values else ""
+            )
             sums[search] += statistics.mean(values) if values else 0.0
         lines.append(f"| {task} | " + " | ".join(cells) + " |")
     lines.append(f"| sum of {len(names)} | " + " | ".join(f"{sums[s]:.3f}" for s in searches) + " |")
@@ -231,10 +280,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--form", choices=("oracle", "composed"), default="oracle")
     parser.add_argument("--calls", type=int, default=10_000)
-    parser.add_argument("--particles", type=int, default=PARTICLES, help="evaluations of an iteration of the latent search")
+    parser.add_argument(
+        "--particles", type=int, default=PARTICLES, help="evaluations of an iteration of the latent search"
+    )
     parser.add_argument("--slack", type=float, default=SLACK, help="evaluations of the latent search for each call")
     parser.add_argument("--binary", type=Path, default=ROOT / "bin/retort")
-    parser.add_argument("--results", type=Path, default=ROOT / "runs/pmo/results.jsonl", help="one line a search; those that are there are not run again")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=ROOT / "runs/pmo/results.jsonl",
+        help="one line a search; those that are there are not run again",
+    )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
     args = parser.parse_args(arguments)
@@ -253,7 +309,9 @@ def main(arguments: list[str] | None = None) -> None:
         for seed in range(args.seeds):
             for task in args.tasks.split(","):
                 for search in args.searches.split(","):
-                    if (task, search, seed, args.form) in known or (args.form == "composed" and task not in tasks.COMPOSED):
+                    if (task, search, seed, args.form) in known or (
+                        args.form == "composed" and task not in tasks.COMPOSED
+                    ):
                         continue
                     done.append(measure(gateway, repository, task, search, seed, args.form, args.calls))
                     with args.results.open("a") as out:
@@ -261,8 +319,12 @@ def main(arguments: list[str] | None = None) -> None:
     table = report([r for r in done if r["form"] == args.form])
     print(table)
     if args.write:
-        sections.write(args.page, SECTION, f"`make eval-pmo UPDATE=1 ARGS=\"--searches {args.searches} --seeds {args.seeds} --form {args.form}\"`, "
-                       f"{datetime.now(UTC):%Y-%m-%d}:\n\n{table}")
+        sections.write(
+            args.page,
+            SECTION,
+            f'`make eval-pmo UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} --form {args.form}"`, '
+            f"{datetime.now(UTC):%Y-%m-%d}:\n\n{table}",
+        )
 
 
 if __name__ == "__main__":

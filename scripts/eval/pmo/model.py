@@ -13,7 +13,9 @@ import triton_python_backend_utils as pb_utils
 
 class TritonPythonModel:
     def initialize(self, args):
-        parameters = {name: value["string_value"] for name, value in json.loads(args["model_config"])["parameters"].items()}
+        parameters = {
+            name: value["string_value"] for name, value in json.loads(args["model_config"])["parameters"].items()
+        }
         sys.path.insert(0, parameters["code"])
         import oracles
 

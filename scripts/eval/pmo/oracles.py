@@ -21,7 +21,9 @@ Score = Callable[[Chem.Mol], float]
 FINGERPRINTS = {
     "ECFP4": rdFingerprintGenerator.GetMorganGenerator(radius=2),
     "ECFP6": rdFingerprintGenerator.GetMorganGenerator(radius=3),
-    "FCFP4": rdFingerprintGenerator.GetMorganGenerator(radius=2, atomInvariantsGenerator=rdFingerprintGenerator.GetMorganFeatureAtomInvGen()),
+    "FCFP4": rdFingerprintGenerator.GetMorganGenerator(
+        radius=2, atomInvariantsGenerator=rdFingerprintGenerator.GetMorganFeatureAtomInvGen()
+    ),
     "AP": rdFingerprintGenerator.GetAtomPairGenerator(minDistance=1, maxDistance=10),
 }
 
@@ -68,10 +70,12 @@ def pharmacophores(smiles: str) -> Score:
 
 def gaussian(value: Score, mu: float, sigma: float, side: int = 0) -> Score:
     """A Gaussian around mu; side 1: 1 above mu, side -1: 1 below mu."""
+
     def of(mol: Chem.Mol) -> float:
         x = value(mol)
         x = min(x, mu) if side > 0 else max(x, mu) if side < 0 else x
         return math.exp(-0.5 * ((x - mu) / sigma) ** 2)
+
     return of
 
 
@@ -82,9 +86,11 @@ def clipped(value: Score, upper: float) -> Score:
 
 def geometric(*scores: Score) -> Score:
     """The geometric mean; 0 where one is."""
+
     def of(mol: Chem.Mol) -> float:
         values = [score(mol) for score in scores]
         return math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0
+
     return of
 
 
@@ -95,14 +101,19 @@ def arithmetic(*scores: Score) -> Score:
 
 def atoms(symbol: str) -> Score:
     """How many atoms of an element there are, hydrogens too."""
-    return lambda mol: float(sum(a.GetSymbol() == symbol for a in (Chem.AddHs(mol) if symbol == "H" else mol).GetAtoms()))
+    return lambda mol: float(
+        sum(a.GetSymbol() == symbol for a in (Chem.AddHs(mol) if symbol == "H" else mol).GetAtoms())
+    )
 
 
 def isomer(formula: str) -> Score:
     """How near the formula is: a Gaussian for each element and one for the number of all atoms."""
     counts = [(symbol, int(number or 1)) for symbol, number in re.findall(r"([A-Z][a-z]*)(\d*)", formula)]
     total: Score = lambda mol: float(Chem.AddHs(mol).GetNumAtoms())  # noqa: E731
-    return geometric(*(gaussian(atoms(symbol), number, 1) for symbol, number in counts), gaussian(total, sum(n for _, n in counts), 2))
+    return geometric(
+        *(gaussian(atoms(symbol), number, 1) for symbol, number in counts),
+        gaussian(total, sum(n for _, n in counts), 2),
+    )
 
 
 def of_molecule(smiles: str, value: Score) -> float:
@@ -115,30 +126,57 @@ LOGP: Score = Crippen.MolLogP
 
 MAKERS: dict[str, Callable[[], Score]] = {
     "albuterol_similarity": lambda: clipped(similarity(ALBUTEROL, "FCFP4"), 0.75),
-    "amlodipine_mpo": lambda: geometric(similarity(AMLODIPINE, "ECFP4"), gaussian(rdMolDescriptors.CalcNumRings, 3, 0.5)),
+    "amlodipine_mpo": lambda: geometric(
+        similarity(AMLODIPINE, "ECFP4"), gaussian(rdMolDescriptors.CalcNumRings, 3, 0.5)
+    ),
     "celecoxib_rediscovery": lambda: similarity(CELECOXIB, "ECFP4"),
-    "deco_hop": lambda: arithmetic(clipped(pharmacophores(HOP_PHARMACOPHORE), 0.85), contains(HOP_SULFONE, False), contains(HOP_AMINE, False),
-                                   contains(HOP_SCAFFOLD)),
-    "fexofenadine_mpo": lambda: geometric(gaussian(TPSA, 90, 10, 1), gaussian(LOGP, 4, 1, -1), clipped(similarity(FEXOFENADINE, "AP"), 0.8)),
+    "deco_hop": lambda: arithmetic(
+        clipped(pharmacophores(HOP_PHARMACOPHORE), 0.85),
+        contains(HOP_SULFONE, False),
+        contains(HOP_AMINE, False),
+        contains(HOP_SCAFFOLD),
+    ),
+    "fexofenadine_mpo": lambda: geometric(
+        gaussian(TPSA, 90, 10, 1), gaussian(LOGP, 4, 1, -1), clipped(similarity(FEXOFENADINE, "AP"), 0.8)
+    ),
     "isomers_c7h8n2o2": lambda: isomer("C7H8N2O2"),
     "isomers_c9h10n2o2pf2cl": lambda: isomer("C9H10N2O2PF2Cl"),
     "median1": lambda: geometric(similarity(CAMPHOR, "ECFP4"), similarity(MENTHOL, "ECFP4")),
     "median2": lambda: geometric(similarity(TADALAFIL, "ECFP6"), similarity(SILDENAFIL, "ECFP6")),
     "mestranol_similarity": lambda: clipped(similarity(MESTRANOL, "AP"), 0.75),
-    "osimertinib_mpo": lambda: geometric(gaussian(TPSA, 100, 10, 1), gaussian(LOGP, 1, 1, -1), clipped(similarity(OSIMERTINIB, "FCFP4"), 0.8),
-                                         gaussian(similarity(OSIMERTINIB, "ECFP6"), 0.85, 0.1, -1)),
-    "perindopril_mpo": lambda: geometric(similarity(PERINDOPRIL, "ECFP4"), gaussian(rdMolDescriptors.CalcNumAromaticRings, 2, 0.5)),
+    "osimertinib_mpo": lambda: geometric(
+        gaussian(TPSA, 100, 10, 1),
+        gaussian(LOGP, 1, 1, -1),
+        clipped(similarity(OSIMERTINIB, "FCFP4"), 0.8),
+        gaussian(similarity(OSIMERTINIB, "ECFP6"), 0.85, 0.1, -1),
+    ),
+    "perindopril_mpo": lambda: geometric(
+        similarity(PERINDOPRIL, "ECFP4"), gaussian(rdMolDescriptors.CalcNumAromaticRings, 2, 0.5)
+    ),
     "qed": lambda: QED.qed,
-    "ranolazine_mpo": lambda: geometric(gaussian(TPSA, 95, 20, 1), gaussian(LOGP, 7, 1, 1), clipped(similarity(RANOLAZINE, "AP"), 0.7),
-                                        gaussian(atoms("F"), 1, 1)),
-    "scaffold_hop": lambda: arithmetic(clipped(pharmacophores(HOP_PHARMACOPHORE), 0.75), contains(HOP_DECORATION), contains(HOP_SCAFFOLD, False)),
-    "sitagliptin_mpo": lambda: geometric(gaussian(similarity(SITAGLIPTIN, "ECFP4"), 0, 0.1), gaussian(LOGP, of_molecule(SITAGLIPTIN, LOGP), 0.2),
-                                         gaussian(TPSA, of_molecule(SITAGLIPTIN, TPSA), 5), isomer("C16H15F6N5O")),
+    "ranolazine_mpo": lambda: geometric(
+        gaussian(TPSA, 95, 20, 1),
+        gaussian(LOGP, 7, 1, 1),
+        clipped(similarity(RANOLAZINE, "AP"), 0.7),
+        gaussian(atoms("F"), 1, 1),
+    ),
+    "scaffold_hop": lambda: arithmetic(
+        clipped(pharmacophores(HOP_PHARMACOPHORE), 0.75), contains(HOP_DECORATION), contains(HOP_SCAFFOLD, False)
+    ),
+    "sitagliptin_mpo": lambda: geometric(
+        gaussian(similarity(SITAGLIPTIN, "ECFP4"), 0, 0.1),
+        gaussian(LOGP, of_molecule(SITAGLIPTIN, LOGP), 0.2),
+        gaussian(TPSA, of_molecule(SITAGLIPTIN, TPSA), 5),
+        isomer("C16H15F6N5O"),
+    ),
     "thiothixene_rediscovery": lambda: similarity(THIOTHIXENE, "ECFP4"),
     "troglitazone_rediscovery": lambda: similarity(TROGLITAZONE, "ECFP4"),
-    "valsartan_smarts": lambda: geometric(contains(VALSARTAN), gaussian(TPSA, of_molecule(SITAGLIPTIN, TPSA), 5),
-                                          gaussian(LOGP, of_molecule(SITAGLIPTIN, LOGP), 0.2),
-                                          gaussian(GraphDescriptors.BertzCT, of_molecule(SITAGLIPTIN, GraphDescriptors.BertzCT), 30)),
+    "valsartan_smarts": lambda: geometric(
+        contains(VALSARTAN),
+        gaussian(TPSA, of_molecule(SITAGLIPTIN, TPSA), 5),
+        gaussian(LOGP, of_molecule(SITAGLIPTIN, LOGP), 0.2),
+        gaussian(GraphDescriptors.BertzCT, of_molecule(SITAGLIPTIN, GraphDescriptors.BertzCT), 30),
+    ),
     "zaleplon_mpo": lambda: geometric(similarity(ZALEPLON, "ECFP4"), isomer("C19H17N3O2")),
 }
 TASKS = sorted(MAKERS)

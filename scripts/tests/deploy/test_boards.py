@@ -41,7 +41,12 @@ def expressions() -> dict[str, str]:
         if panel["type"] == "row":
             row = panel["title"]
         for target in panel.get("targets") or []:
-            text = target["expr"].replace("$__rate_interval", WINDOW).replace("$job", "gateway").replace("$triton", "triton")
+            text = (
+                target["expr"]
+                .replace("$__rate_interval", WINDOW)
+                .replace("$job", "gateway")
+                .replace("$triton", "triton")
+            )
             found[f"{row}: {panel['title']} {target['refId']}"] = text
     return found
 
@@ -55,17 +60,33 @@ def prometheus(tmp_path_factory) -> Iterator[str]:
         if not url:
             triton = servers.enter_context(Triton(ROOT / "model_repository"))
             url, metrics = triton.url, re.search(r"metrics ([\d.]+:\d+)", triton.output()).group(1)
-        gateway = servers.enter_context(Gateway(url, ROOT / "model_repository", RETORT_JOBS="true", RETORT_JOBS_DATA=str(folder / "jobs")))
+        gateway = servers.enter_context(
+            Gateway(url, ROOT / "model_repository", RETORT_JOBS="true", RETORT_JOBS_DATA=str(folder / "jobs"))
+        )
         gateway.wait_ready(*APIS)
         config = folder / "prometheus.yaml"
-        config.write_text(yaml.safe_dump({
-            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-            "rule_files": [str(FILES / "rules.yaml")],
-            "scrape_configs": [{"job_name": name, "static_configs": [{"targets": [target]}]}
-                               for name, target in {"gateway": gateway.url.partition("//")[2], "triton": metrics}.items()]}))
+        config.write_text(
+            yaml.safe_dump(
+                {
+                    "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+                    "rule_files": [str(FILES / "rules.yaml")],
+                    "scrape_configs": [
+                        {"job_name": name, "static_configs": [{"targets": [target]}]}
+                        for name, target in {"gateway": gateway.url.partition("//")[2], "triton": metrics}.items()
+                    ],
+                }
+            )
+        )
         port = free_ports(1)[0]
-        with Process(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}",
-                      f"--web.listen-address=127.0.0.1:{port}"], {}) as server:
+        with Process(
+            [
+                "prometheus",
+                f"--config.file={config}",
+                f"--storage.tsdb.path={folder / 'data'}",
+                f"--web.listen-address=127.0.0.1:{port}",
+            ],
+            {},
+        ) as server:
             url = f"http://127.0.0.1:{port}"
             wait_for("Prometheus scrapes both", lambda: len(series(url, "up == 1")) == 2, server.output)
             # A counter's first value is its start: two rounds with scrapes between are a rate.
@@ -96,7 +117,11 @@ def series(url: str, expression: str) -> list[dict]:
 def load(gateway: Gateway) -> None:
     """A request of each kind, wrong ones among them, and a batch."""
     texts = {"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"] * 4, "input_type": "query"}
-    passages = {"model": "retort/rankqa-minilm-v2", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}, {"text": "caffeine"}]}
+    passages = {
+        "model": "retort/rankqa-minilm-v2",
+        "query": {"text": "pain"},
+        "passages": [{"text": "aspirin"}, {"text": "caffeine"}],
+    }
     smiles = "CC(C)Cc1ccc(cc1)C(C)C(=O)O"
     messages = [{"role": "user", "content": "Which molecule is aspirin?"}]
     for api, path, body, status in [
@@ -116,10 +141,19 @@ def load(gateway: Gateway) -> None:
 def batch(gateway: Gateway, body: dict) -> None:
     line = json.dumps({"custom_id": "1", "method": "POST", "url": "/v1/embeddings", "body": body})
     base = f"{gateway.url}/v1"
-    file = requests.post(f"{base}/files", files={"file": ("lines.jsonl", line)}, data={"purpose": "batch"}, timeout=PATIENCE).json()
-    made = requests.post(f"{base}/batches", timeout=PATIENCE,
-                         json={"input_file_id": file["id"], "endpoint": "/v1/embeddings", "completion_window": "24h"}).json()
-    wait_for("the batch is done", lambda: requests.get(f"{base}/batches/{made['id']}", timeout=PATIENCE).json()["status"] == "completed", gateway.output)
+    file = requests.post(
+        f"{base}/files", files={"file": ("lines.jsonl", line)}, data={"purpose": "batch"}, timeout=PATIENCE
+    ).json()
+    made = requests.post(
+        f"{base}/batches",
+        timeout=PATIENCE,
+        json={"input_file_id": file["id"], "endpoint": "/v1/embeddings", "completion_window": "24h"},
+    ).json()
+    wait_for(
+        "the batch is done",
+        lambda: requests.get(f"{base}/batches/{made['id']}", timeout=PATIENCE).json()["status"] == "completed",
+        gateway.output,
+    )
 
 
 @pytest.mark.parametrize("name", expressions())

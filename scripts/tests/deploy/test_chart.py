@@ -26,7 +26,9 @@ IGNORED = "container-resources,container-image-pull-policy,container-security-co
 
 
 def run(*command: object, stdin: str = "") -> subprocess.CompletedProcess:
-    return subprocess.run([str(word) for word in command], input=stdin, capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        [str(word) for word in command], input=stdin, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def helm(verb: str, *words: object, version: str = "1.33") -> subprocess.CompletedProcess:
@@ -52,7 +54,11 @@ def one(documents: list[dict], kind: str, name: str) -> dict:
 
 def pods(documents: list[dict]) -> list[dict]:
     """The specifications of all pods."""
-    return [d["spec"] if d["kind"] == "Pod" else d["spec"]["template"]["spec"] for d in documents if d["kind"] in ("Pod", "Deployment")]
+    return [
+        d["spec"] if d["kind"] == "Pod" else d["spec"]["template"]["spec"]
+        for d in documents
+        if d["kind"] in ("Pod", "Deployment")
+    ]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -76,7 +82,9 @@ def test_it_conforms_to_kubernetes(example: str, version: str, tmp_path: Path) -
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_score(example: str) -> None:
     known = [d for d in rendered(example, "--no-hooks") if d["apiVersion"] not in ELSEWHERE]
-    done = run(KUBE_SCORE, "score", "--ignore-test", IGNORED, "--output-format", "ci", "-", stdin=yaml.safe_dump_all(known))
+    done = run(
+        KUBE_SCORE, "score", "--ignore-test", IGNORED, "--output-format", "ci", "-", stdin=yaml.safe_dump_all(known)
+    )
     assert "[CRITICAL]" not in done.stdout and done.stdout, done.stdout
 
 
@@ -84,13 +92,21 @@ def test_score(example: str) -> None:
 def test_containers_have_no_more_rights_than_they_need(example: str) -> None:
     for spec in pods(rendered(example)):
         assert spec["automountServiceAccountToken"] is False
-        assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["seccompProfile"] == {
+            "type": "RuntimeDefault"
+        }
         for container in spec["containers"] + spec.get("initContainers", []):
             assert container["securityContext"] == {
-                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}, container["name"]
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }, container["name"]
 
 
-@pytest.mark.parametrize("words", [[], ["--set", "gateway.drain.delaySeconds=20,gateway.drain.timeoutSeconds=120,triton.drain.preStopSeconds=30"]])
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--set", "gateway.drain.delaySeconds=20,gateway.drain.timeoutSeconds=120,triton.drain.preStopSeconds=30"]],
+)
 def test_drains_fit_each_other(words: list[str]) -> None:
     documents = rendered("defaults", *words)
     gateway = one(documents, "Deployment", "retort")["spec"]["template"]["spec"]
@@ -144,7 +160,10 @@ def test_gpu_and_autoscalers() -> None:
     documents = rendered("gpu")
     triton = one(documents, "Deployment", "retort-triton")["spec"]
     assert triton["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == 1
-    for name, metrics in {"retort": ["retort_http_waiting", "retort_http_in_flight"], "retort-triton": ["nv_inference_queue_seconds"]}.items():
+    for name, metrics in {
+        "retort": ["retort_http_waiting", "retort_http_in_flight"],
+        "retort-triton": ["nv_inference_queue_seconds"],
+    }.items():
         scaler = one(documents, "HorizontalPodAutoscaler", name)["spec"]
         assert [m["pods"]["metric"]["name"] for m in scaler["metrics"] if m["type"] == "Pods"] == metrics
         assert "replicas" not in one(documents, "Deployment", name)["spec"]
@@ -160,22 +179,29 @@ def test_dashboard_and_alerts_are_up_to_date() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("setting, said", {
-    "triton.acelerator=gpu": "additional properties 'acelerator' not allowed",
-    "triton.accelerator=tpu": "one of 'cpu', 'gpu'",
-    "gateway.jobs.mode=volume": "for one pod",
-    "gateway.jobs.mode=nats": "needs gateway.jobs.nats.url",
-    "triton.enabled=false": "triton.url is needed",
-    "models.source=image": "models.image.reference is needed",
-    "gateway.service.ports.http=0": "minimum: got 0, want 1",
-}.items())
+@pytest.mark.parametrize(
+    "setting, said",
+    {
+        "triton.acelerator=gpu": "additional properties 'acelerator' not allowed",
+        "triton.accelerator=tpu": "one of 'cpu', 'gpu'",
+        "gateway.jobs.mode=volume": "for one pod",
+        "gateway.jobs.mode=nats": "needs gateway.jobs.nats.url",
+        "triton.enabled=false": "triton.url is needed",
+        "models.source=image": "models.image.reference is needed",
+        "gateway.service.ports.http=0": "minimum: got 0, want 1",
+    }.items(),
+)
 def test_wrong_values_are_refused(setting: str, said: str) -> None:
     done = helm("template", "--set", setting)
     assert done.returncode != 0 and said in done.stderr, done.stderr
 
 
 def test_commands_can_be_replaced() -> None:
-    documents = rendered("defaults", "--set", "gateway.command={/bin/gateway},gateway.args={serve},triton.command={/bin/triton},triton.args={a,b}")
+    documents = rendered(
+        "defaults",
+        "--set",
+        "gateway.command={/bin/gateway},gateway.args={serve},triton.command={/bin/triton},triton.args={a,b}",
+    )
     for name, command, args in (("retort", "/bin/gateway", ["serve"]), ("retort-triton", "/bin/triton", ["a", "b"])):
         container = one(documents, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]
         assert (container["command"], container["args"]) == ([command], args)
@@ -185,7 +211,10 @@ def test_the_default_images_are_those_of_the_dockerfile() -> None:
     """Each is a target of the Dockerfile, with the chart's version; Triton's has the packages that the chat API needs."""
     version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
     documents = rendered("defaults")
-    images = {name: one(documents, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]["image"] for name in ("retort", "retort-triton")}
+    images = {
+        name: one(documents, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]["image"]
+        for name in ("retort", "retort-triton")
+    }
     assert images == {"retort": f"retort:{version}", "retort-triton": f"retort-triton:{version}"}
     builds = (ROOT / "scripts/deploy/Dockerfile").read_text()
     for name in images:
@@ -201,7 +230,9 @@ def notes(tmp_path: Path):
     (chart / "templates/notes.yaml").write_text('notes: {{ tpl (.Files.Get "NOTES.txt") . | quote }}\n')
 
     def render(*words: object) -> str:
-        done = run(HELM, "template", "retort", chart, "--kube-version", "1.33", "--show-only", "templates/notes.yaml", *words)
+        done = run(
+            HELM, "template", "retort", chart, "--kube-version", "1.33", "--show-only", "templates/notes.yaml", *words
+        )
         assert done.returncode == 0, done.stderr
         return yaml.safe_load(done.stdout)["notes"]
 
@@ -214,7 +245,10 @@ def test_the_notes_say_which_images_have_to_be_built(notes) -> None:
         assert f"docker build -f scripts/deploy/Dockerfile --target {target} -t {image}:" in text, text
     assert "chat API" not in text
     assert "--target triton" not in notes("--set", "triton.enabled=false,triton.url=gpu:8001")
-    text = notes("--set", "gateway.image.repository=registry.example.com/retort,triton.image.repository=registry.example.com/retort-triton")
+    text = notes(
+        "--set",
+        "gateway.image.repository=registry.example.com/retort,triton.image.repository=registry.example.com/retort-triton",
+    )
     assert "docker build" not in text, text
 
 

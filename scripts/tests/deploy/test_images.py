@@ -28,27 +28,79 @@ SLOW = 20 * 60
 """Seconds that a download of 80 MB may take."""
 
 
-def run(*command: object, seconds: float = PATIENCE, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess:
-    return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=seconds, env={**os.environ, **variables})
+def run(
+    *command: object, seconds: float = PATIENCE, folder: Path = ROOT, **variables: str
+) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        env={**os.environ, **variables},
+    )
 
 
-def resolve(requirements: Path, python: str, glibc: int, folder: Path, machine: str = "x86_64", *more: str) -> subprocess.CompletedProcess:
+def resolve(
+    requirements: Path, python: str, glibc: int, folder: Path, machine: str = "x86_64", *more: str
+) -> subprocess.CompletedProcess:
     """Resolves requirements from the index's metadata alone; fails if a pin has no wheel for that Python and platform."""
-    return run(TOOLS / "uv", "pip", "install", "--dry-run", "--python", TOOLS / "python", "--target", folder,
-               "--no-deps", "--require-hashes", "--only-binary", ":all:", "--python-version", python,
-               "--python-platform", f"{machine}-manylinux_2_{glibc}", *more, "-r", requirements, UV_NO_CONFIG="1")
+    return run(
+        TOOLS / "uv",
+        "pip",
+        "install",
+        "--dry-run",
+        "--python",
+        TOOLS / "python",
+        "--target",
+        folder,
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        python,
+        "--python-platform",
+        f"{machine}-manylinux_2_{glibc}",
+        *more,
+        "-r",
+        requirements,
+        UV_NO_CONFIG="1",
+    )
 
 
 def download(requirements: Path, python: str, glibc: int, folder: Path) -> subprocess.CompletedProcess:
     """Downloads requirements with the options of the Dockerfile; pip compares the hashes too."""
-    platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in range(glibc, 16, -1)] + ["--platform=manylinux2014_x86_64"]
-    return run(TOOLS / "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary", ":all:",
-               "--implementation", "cp", "--python-version", python, *platforms, "--dest", folder, "-r", requirements, seconds=SLOW)
+    platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in range(glibc, 16, -1)] + [
+        "--platform=manylinux2014_x86_64"
+    ]
+    return run(
+        TOOLS / "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--implementation",
+        "cp",
+        "--python-version",
+        python,
+        *platforms,
+        "--dest",
+        folder,
+        "-r",
+        requirements,
+        seconds=SLOW,
+    )
 
 
 def lock_files() -> dict[str, dict]:
     """By path of a lock file: the Pythons and the glibc that it is for, and further options of its installation."""
-    tracked = subprocess.run(["git", "ls-files", "*requirements*.txt"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    tracked = subprocess.run(
+        ["git", "ls-files", "*requirements*.txt"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     files: dict[str, dict] = {path: {"pythons": ("3.11", "3.12"), "glibc": DEBIAN_GLIBC} for path in tracked}
     files["scripts/deploy/triton-requirements.txt"] = {"pythons": (TRITON_PYTHON,), "glibc": TRITON_GLIBC}
     # llama-stack-client requires 3.12 but runs on 3.11: pip installs it with --ignore-requires-python, which uv lacks.
@@ -76,13 +128,19 @@ def test_the_image_can_install_its_packages(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("what, python", {
-    "the Python of Triton 24.10, for which onnxruntime has no wheel": "3.10",
-    "a Python that numpy 1.26 has no wheel for": "3.13",
-}.items())
+@pytest.mark.parametrize(
+    "what, python",
+    {
+        "the Python of Triton 24.10, for which onnxruntime has no wheel": "3.10",
+        "a Python that numpy 1.26 has no wheel for": "3.13",
+    }.items(),
+)
 def test_pins_without_a_wheel_are_refused(what: str, python: str, tmp_path: Path) -> None:
     file = DEPLOY / "triton-requirements.txt"
-    for done in (resolve(file, python, TRITON_GLIBC, tmp_path / "target"), download(file, python, TRITON_GLIBC, tmp_path)):
+    for done in (
+        resolve(file, python, TRITON_GLIBC, tmp_path / "target"),
+        download(file, python, TRITON_GLIBC, tmp_path),
+    ):
         assert done.returncode != 0, what
 
 
@@ -97,7 +155,9 @@ def test_the_dockerfile_installs_only_what_is_locked() -> None:
     assert done.returncode == 0, done.stdout
     commands = re.findall(r"^RUN (?:.*\\\n)*.*", DOCKERFILE, re.MULTILINE)
     pips = [command for command in commands if re.search(r"\bpip\b", command)]
-    assert pips and all(re.search(r"--require-hashes .*-r \S+", command) and "==" not in command for command in pips), pips
+    assert pips and all(re.search(r"--require-hashes .*-r \S+", command) and "==" not in command for command in pips), (
+        pips
+    )
 
 
 def test_debian_has_the_packages_that_the_images_install() -> None:
@@ -122,18 +182,27 @@ def test_the_rclone_tag_is_a_release() -> None:
 def test_sources_of_copy_are_in_the_build_context() -> None:
     """Each source of a COPY matches files that .dockerignore lets through."""
     files = build_context()
-    sources = [word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]]
+    sources = [
+        word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]
+    ]
     assert "scripts/deploy/triton-requirements.txt" in sources
     for source in sources:
-        assert any(file == source or file.startswith(f"{source}/") for file in files), f"{source} is not in the build context"
+        assert any(file == source or file.startswith(f"{source}/") for file in files), (
+            f"{source} is not in the build context"
+        )
 
 
 def build_context() -> list[str]:
     """The committed files that Dockerfile.dockerignore lets through; the last rule that matches a file or a folder above it counts."""
-    rules = [(rule.removeprefix("!"), rule.startswith("!")) for rule in (DEPLOY / "Dockerfile.dockerignore").read_text().split()]
+    rules = [
+        (rule.removeprefix("!"), rule.startswith("!"))
+        for rule in (DEPLOY / "Dockerfile.dockerignore").read_text().split()
+    ]
     files = []
     for file in run("git", "ls-files").stdout.split():
-        matches = [include for pattern, include in rules if file.startswith(f"{pattern}/") or fnmatch.fnmatch(file, pattern)]
+        matches = [
+            include for pattern, include in rules if file.startswith(f"{pattern}/") or fnmatch.fnmatch(file, pattern)
+        ]
         if not matches or matches[-1]:
             files.append(file)
     return files

@@ -43,8 +43,14 @@ def debian(package: Path, tmp_path_factory) -> Path:
     if not FRESH.exists():  # a download of 100 MB, once
         FRESH.parent.mkdir(parents=True, exist_ok=True)
         partial = FRESH.with_suffix(".part.tar")
-        run("mmdebstrap", "--variant=minbase", "--aptopt=Apt::Install-Recommends false", f"--include={','.join([*depends(package), 'systemd'])}",
-            "bookworm", partial)
+        run(
+            "mmdebstrap",
+            "--variant=minbase",
+            "--aptopt=Apt::Install-Recommends false",
+            f"--include={','.join([*depends(package), 'systemd'])}",
+            "bookworm",
+            partial,
+        )
         partial.rename(FRESH)
     root = tmp_path_factory.mktemp("debian")
     run("tar", "-C", root, "-xf", FRESH, "--exclude=./dev/*")
@@ -58,9 +64,36 @@ def debian(package: Path, tmp_path_factory) -> Path:
 
 def inside(root: Path, *more: str) -> tuple[str, ...]:
     """A command's beginning that runs it there, as a user without rights, nothing but /tmp and /var/lib/retort writable."""
-    return ("bwrap", "--ro-bind", str(root), "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/lib/retort",
-            "--unshare-pid", "--unshare-ipc", "--unshare-user", "--uid", "65532", "--gid", "65532", "--cap-drop", "ALL", "--die-with-parent",
-            "--clearenv", "--setenv", "PATH", "/usr/bin:/bin", *more, "--")
+    return (
+        "bwrap",
+        "--ro-bind",
+        str(root),
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--tmpfs",
+        "/var/lib/retort",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-user",
+        "--uid",
+        "65532",
+        "--gid",
+        "65532",
+        "--cap-drop",
+        "ALL",
+        "--die-with-parent",
+        "--clearenv",
+        "--setenv",
+        "PATH",
+        "/usr/bin:/bin",
+        *more,
+        "--",
+    )
 
 
 def test_it_is_installed_and_runs(debian: Path) -> None:
@@ -68,12 +101,19 @@ def test_it_is_installed_and_runs(debian: Path) -> None:
     assert run("chroot", debian, "dpkg-query", "-W", "-f", "${Status}", "retort") == "install ok installed"
     assert "QED" in run(*inside(debian), "retort", "describe", "--format", "csv", "CCO").upper()
     assert (debian / "usr/share/man/man1/retort.1.gz").exists()
-    assert (debian / "usr/share/bash-completion/completions/retort").read_text() == "complete -o default -o bashdefault -C /usr/bin/retort retort\n"
+    assert (
+        debian / "usr/share/bash-completion/completions/retort"
+    ).read_text() == "complete -o default -o bashdefault -C /usr/bin/retort retort\n"
     run(*inside(debian), "retort", "check-config", "--config", "/etc/retort/retort.yaml")
 
 
 def test_systemd_takes_the_unit(debian: Path) -> None:
-    done = subprocess.run(["chroot", debian, "systemd-analyze", "verify", "--man=no", "retort.service"], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        ["chroot", debian, "systemd-analyze", "verify", "--man=no", "retort.service"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert done.returncode == 0 and "retort" not in done.stdout + done.stderr, done.stdout + done.stderr
     run("chroot", debian, "systemd-analyze", "security", "--offline=yes", "--threshold=20", "retort.service")
 
@@ -100,10 +140,21 @@ def test_every_api_answers_from_the_fresh_root(debian: Path, triton: str) -> Non
     main, *own = free_ports(1 + len(APIS))
     ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
     url = f"http://127.0.0.1:{main}"
-    variables = {"RETORT_HOST": "127.0.0.1", "RETORT_PORT": str(main), **ports, "RETORT_TRITON_URL": triton,
-                 "RETORT_MODEL_REPOSITORY": "/models", "RETORT_JOBS_DATA": "/var/lib/retort"}
-    command = [*inside(debian, "--ro-bind", str(ROOT / "model_repository"), "/models", *settings(variables)), "retort", "serve"]
+    variables = {
+        "RETORT_HOST": "127.0.0.1",
+        "RETORT_PORT": str(main),
+        **ports,
+        "RETORT_TRITON_URL": triton,
+        "RETORT_MODEL_REPOSITORY": "/models",
+        "RETORT_JOBS_DATA": "/var/lib/retort",
+    }
+    command = [
+        *inside(debian, "--ro-bind", str(ROOT / "model_repository"), "/models", *settings(variables)),
+        "retort",
+        "serve",
+    ]
     with Process(command, {}) as server:
+
         def ready() -> bool:
             assert server.process.poll() is None, server.output()
             try:
@@ -116,8 +167,15 @@ def test_every_api_answers_from_the_fresh_root(debian: Path, triton: str) -> Non
             "/latent/embedding": {"sequences": ["CCO"]},
             "/masked/generate": {"smiles": "[*{5-8}]", "num_molecules": 1},
             "/embedding/v1/embeddings": {"model": "retort/minilm-embedqa-v2", "input": ["pain"], "input_type": "query"},
-            "/ranking/v1/ranking": {"model": "retort/rankqa-minilm-v2", "query": {"text": "pain"}, "passages": [{"text": "aspirin"}]},
-            "/chat/v1/chat/completions": {"model": "retort/molecule-reader-v3", "messages": [{"role": "user", "content": "Which molecule is CCO?"}]},
+            "/ranking/v1/ranking": {
+                "model": "retort/rankqa-minilm-v2",
+                "query": {"text": "pain"},
+                "passages": [{"text": "aspirin"}],
+            },
+            "/chat/v1/chat/completions": {
+                "model": "retort/molecule-reader-v3",
+                "messages": [{"role": "user", "content": "Which molecule is CCO?"}],
+            },
         }.items():
             answer = requests.post(url + path, json=body, timeout=PATIENCE)
             assert answer.status_code == 200, f"{path}: {answer.text}"

@@ -31,9 +31,20 @@ LENGTH = 1024
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     weights, folder = tmp_path_factory.mktemp("weights"), tmp_path_factory.mktemp("models")
-    subprocess.run([ENVIRONMENT / "bin/python", HERE / "tiny.py", weights], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
-    engine = {"model": str(weights), "max_model_len": LENGTH, "dtype": "float32", "enforce_eager": True, "max_num_seqs": 8, "disable_log_stats": True,
-              "limit_mm_per_prompt": {"image": 2}, "skip_mm_profiling": True, "max_logprobs": 5}
+    subprocess.run(
+        [ENVIRONMENT / "bin/python", HERE / "tiny.py", weights], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
+    )
+    engine = {
+        "model": str(weights),
+        "max_model_len": LENGTH,
+        "dtype": "float32",
+        "enforce_eager": True,
+        "max_num_seqs": 8,
+        "disable_log_stats": True,
+        "limit_mm_per_prompt": {"image": 2},
+        "skip_mm_profiling": True,
+        "max_logprobs": 5,
+    }
     entry = shutil.copytree(HERE / "entry", folder / "engine")
     with (entry / "config.pbtxt").open("a") as config:
         for name, value in {"environment": str(ENVIRONMENT), "engine": json.dumps(engine)}.items():
@@ -50,7 +61,13 @@ def url(server) -> str:
 
 
 def body(text: str, *pictures: str, **more: object) -> dict:
-    return {"model": "test/engine", "messages": [{"role": "user", "content": content(text, *pictures)}], "max_tokens": 24, "temperature": 0, **more}
+    return {
+        "model": "test/engine",
+        "messages": [{"role": "user", "content": content(text, *pictures)}],
+        "max_tokens": 24,
+        "temperature": 0,
+        **more,
+    }
 
 
 def ask(url: str, text: str, *pictures: str, **more: object) -> dict:
@@ -95,9 +112,11 @@ def test_a_stream_is_the_answer_in_pieces(url: str) -> None:
 def test_a_stop_string_ends_the_answer(url: str, streamed: bool) -> None:
     whole = said(ask(url, "stop?", max_tokens=100, ignore_eos=True))
     stop = next(a + b for a, b in zip(whole[3:], whole[4:]) if (a + b).isprintable() and (a + b).isascii())
-    want = whole[:whole.index(stop)]
+    want = whole[: whole.index(stop)]
     if streamed:
-        every = [c["choices"][0] for c in chunks(url, "stop?", max_tokens=100, ignore_eos=True, stop=[stop]) if c["choices"]]
+        every = [
+            c["choices"][0] for c in chunks(url, "stop?", max_tokens=100, ignore_eos=True, stop=[stop]) if c["choices"]
+        ]
         assert "".join(c["delta"].get("content") or "" for c in every) == want
         assert every[-1]["finish_reason"] == "stop"
         return
@@ -110,7 +129,19 @@ def test_seeds_and_choices(url: str) -> None:
     assert seven != eight
     both = ask(url, "hello", temperature=1, seed=7, n=2)
     assert [c["message"]["content"] for c in both["choices"]] == [seven, eight]
-    assert said(ask(url, "hello", temperature=1, top_p=0.9, top_k=20, min_p=0.01, presence_penalty=1, frequency_penalty=1, repetition_penalty=1.1))
+    assert said(
+        ask(
+            url,
+            "hello",
+            temperature=1,
+            top_p=0.9,
+            top_k=20,
+            min_p=0.01,
+            presence_penalty=1,
+            frequency_penalty=1,
+            repetition_penalty=1.1,
+        )
+    )
 
 
 def test_log_probabilities(url: str) -> None:
@@ -121,36 +152,58 @@ def test_log_probabilities(url: str) -> None:
         values = [t["logprob"] for t in place["top_logprobs"]]
         assert len(values) == 3 and values == sorted(values, reverse=True) and sum(map(math.exp, values)) < 1.0001
         assert place["logprob"] == values[0]  # the likeliest is taken
-    streamed = [c["choices"][0] for c in chunks(url, "hello", logprobs=True, top_logprobs=3, ignore_eos=True) if c["choices"]]
+    streamed = [
+        c["choices"][0] for c in chunks(url, "hello", logprobs=True, top_logprobs=3, ignore_eos=True) if c["choices"]
+    ]
     assert [p for c in streamed for p in (c.get("logprobs") or {}).get("content") or []] == places
 
 
-FORM = {"type": "object", "required": ["rings", "kind", "flat"], "additionalProperties": False, "properties": {
-    "rings": {"type": "integer", "minimum": 0, "maximum": 9}, "kind": {"enum": ["acid", "base"]}, "flat": {"type": "boolean"}}}
+FORM = {
+    "type": "object",
+    "required": ["rings", "kind", "flat"],
+    "additionalProperties": False,
+    "properties": {
+        "rings": {"type": "integer", "minimum": 0, "maximum": 9},
+        "kind": {"enum": ["acid", "base"]},
+        "flat": {"type": "boolean"},
+    },
+}
 
 
 def fits(text: str) -> bool:
     value = json.loads(text)
-    return set(value) == {"rings", "kind", "flat"} and value["rings"] in range(10) and value["kind"] in ("acid", "base") and value["flat"] in (True, False)
+    return (
+        set(value) == {"rings", "kind", "flat"}
+        and value["rings"] in range(10)
+        and value["kind"] in ("acid", "base")
+        and value["flat"] in (True, False)
+    )
 
 
 def test_an_answer_takes_the_form_of_a_schema(url: str) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "molecule", "schema": FORM, "strict": True}}
     for seed in range(3):
-        choice = ask(url, "form", drawing(), temperature=1, seed=seed, max_tokens=400, response_format=form)["choices"][0]
+        choice = ask(url, "form", drawing(), temperature=1, seed=seed, max_tokens=400, response_format=form)["choices"][
+            0
+        ]
         assert fits(choice["message"]["content"]) and choice["finish_reason"] == "stop"
 
 
 def test_a_tool_is_called(url: str) -> None:
     tool = {"type": "function", "function": {"name": "keep", "parameters": FORM}}
-    message = ask(url, "form", temperature=1, seed=1, max_tokens=400, tools=[tool], tool_choice="required")["choices"][0]["message"]
+    message = ask(url, "form", temperature=1, seed=1, max_tokens=400, tools=[tool], tool_choice="required")["choices"][
+        0
+    ]["message"]
     (call,) = message["tool_calls"]
     assert call["function"]["name"] == "keep" and fits(call["function"]["arguments"])
 
 
 def test_what_the_engine_refuses_is_told_as_the_clients_fault(url: str) -> None:
     assert f"maximum context length is {LENGTH} tokens" in refused(url, "a" * 2 * LENGTH)
-    form = {"type": "json_schema", "json_schema": {"name": "broken", "schema": {"type": "object", "properties": {"a": {"type": "nothing"}}}}}
+    form = {
+        "type": "json_schema",
+        "json_schema": {"name": "broken", "schema": {"type": "object", "properties": {"a": {"type": "nothing"}}}},
+    }
     assert refused(url, "form", response_format=form)
     assert "logprobs" in refused(url, "hello", logprobs=True, top_logprobs=9)
 

@@ -91,7 +91,9 @@ class Bystander:
         while not self.ended.wait(0.05):
             start = time.monotonic()
             try:
-                status = session.post(url, data=body, headers={"Content-Type": "application/json"}, timeout=PATIENCE).status_code
+                status = session.post(
+                    url, data=body, headers={"Content-Type": "application/json"}, timeout=PATIENCE
+                ).status_code
                 if status != 200:
                     self.failures.append(f"status {status}")
             except requests.RequestException as error:

@@ -31,21 +31,105 @@ ROUTES = [
     ("latent", "/hidden", {"sequences": ["CCO"]}),
     ("latent", "/decode", {"hiddens": [[[0.1] * 512]], "mask": [[True]]}),
     ("latent", "/sampling", {"sequences": ["CCO"], "num_molecules": 1, "scaled_radius": 0.5, "beam_size": 1}),
-    ("latent", "/generate", {"smi": "CCO", "algorithm": "CMA-ES", "num_molecules": 1, "property_name": "QED", "particles": 2,
-     "iterations": 1, "min_similarity": 0.1, "minimize": False}),
-    ("masked", "/generate", {"smiles": "c1ccccc1.[*{3-5}]", "num_molecules": 1, "temperature": 1, "noise": 0.5, "step_size": 1,
-     "scoring": "QED", "unique": False}),
-    ("embedding", "/v1/embeddings", {"model": EMBEDDING, "input": ["a", "b"], "encoding_format": "float", "truncate": "END", "user": "u"}),
-    ("ranking", "/v1/ranking", {"model": RANKING, "query": {"text": "q"}, "passages": [{"text": "a"}, {"text": "b"}], "truncate": "END"}),
-    ("chat", "/v1/chat/completions", {"model": CHAT, "messages": [{"role": "user", "content": [{"type": "text",
-     "text": "hello"}]}], "max_tokens": 5, "stream": False}),
-    ("chat", "/inference/chat_completion", {"model": CHAT, "messages": [{"role": "user", "content": "hello"}], "stream": False}),
+    (
+        "latent",
+        "/generate",
+        {
+            "smi": "CCO",
+            "algorithm": "CMA-ES",
+            "num_molecules": 1,
+            "property_name": "QED",
+            "particles": 2,
+            "iterations": 1,
+            "min_similarity": 0.1,
+            "minimize": False,
+        },
+    ),
+    (
+        "masked",
+        "/generate",
+        {
+            "smiles": "c1ccccc1.[*{3-5}]",
+            "num_molecules": 1,
+            "temperature": 1,
+            "noise": 0.5,
+            "step_size": 1,
+            "scoring": "QED",
+            "unique": False,
+        },
+    ),
+    (
+        "embedding",
+        "/v1/embeddings",
+        {"model": EMBEDDING, "input": ["a", "b"], "encoding_format": "float", "truncate": "END", "user": "u"},
+    ),
+    (
+        "ranking",
+        "/v1/ranking",
+        {"model": RANKING, "query": {"text": "q"}, "passages": [{"text": "a"}, {"text": "b"}], "truncate": "END"},
+    ),
+    (
+        "chat",
+        "/v1/chat/completions",
+        {
+            "model": CHAT,
+            "messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}],
+            "max_tokens": 5,
+            "stream": False,
+        },
+    ),
+    (
+        "chat",
+        "/inference/chat_completion",
+        {"model": CHAT, "messages": [{"role": "user", "content": "hello"}], "stream": False},
+    ),
 ]
-PATHS = ["/v1/models", "/v1/health/ready", "/v1/metadata", "/v1/version", "/docs", "/openapi.json", "/metrics", "/", "/none", "/v1//models", "/v1/models/%00"]
+PATHS = [
+    "/v1/models",
+    "/v1/health/ready",
+    "/v1/metadata",
+    "/v1/version",
+    "/docs",
+    "/openapi.json",
+    "/metrics",
+    "/",
+    "/none",
+    "/v1//models",
+    "/v1/models/%00",
+]
 
 VALUES: list[object] = [
-    None, True, False, 0, -1, 1, 3.7, 1e308, -1e308, 10**30, "", " ", "x" * 5000, "\0", "é\u2028", "[*{1-99}]", "[*{9-1}]", "C1CC", "[Xx]", "C" * 300,
-    [], [[]], {}, [None], {"a": {}}, "data:image/png;base64,AAAA", "../../etc/passwd", "{{ 7*7 }}", "5", "NaN", [1, "a", None],
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    3.7,
+    1e308,
+    -1e308,
+    10**30,
+    "",
+    " ",
+    "x" * 5000,
+    "\0",
+    "é\u2028",
+    "[*{1-99}]",
+    "[*{9-1}]",
+    "C1CC",
+    "[Xx]",
+    "C" * 300,
+    [],
+    [[]],
+    {},
+    [None],
+    {"a": {}},
+    "data:image/png;base64,AAAA",
+    "../../etc/passwd",
+    "{{ 7*7 }}",
+    "5",
+    "NaN",
+    [1, "a", None],
 ]
 
 
@@ -94,14 +178,27 @@ def change(holder: dict | list, key: object, dice: random.Random) -> None:
 def spoil(raw: bytes, dice: random.Random) -> bytes:
     """Cut, flipped, inserted or repeated bytes."""
     at = dice.randrange(len(raw) + 1)
-    return dice.choice([
-        raw[:at], raw[:at] + bytes([dice.randrange(256)]) + raw[at + 1:], raw[:at] + b"\xff\xfe" + raw[at:], raw[:at] + raw[at:] * 2,
-        raw.replace(b"true", b"tru"), raw.replace(b'"', b"'"), b"[" * dice.choice([1, 2000]) + raw, b"",
-    ])
+    return dice.choice(
+        [
+            raw[:at],
+            raw[:at] + bytes([dice.randrange(256)]) + raw[at + 1 :],
+            raw[:at] + b"\xff\xfe" + raw[at:],
+            raw[:at] + raw[at:] * 2,
+            raw.replace(b"true", b"tru"),
+            raw.replace(b'"', b"'"),
+            b"[" * dice.choice([1, 2000]) + raw,
+            b"",
+        ]
+    )
 
 
 def headers(dice: random.Random) -> dict[str, str]:
-    chosen = {"Content-Type": dice.choice(["application/json"] * 8 + ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])}
+    chosen = {
+        "Content-Type": dice.choice(
+            ["application/json"] * 8
+            + ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+        )
+    }
     if dice.random() < 0.2:
         name = dice.choice(["X-Request-Id", "Accept", "Authorization", "traceparent", "Origin", "Accept-Encoding"])
         chosen[name] = dice.choice(["", "x" * 3000, "a b", "Bearer", "*/*"])
@@ -121,7 +218,10 @@ class Fuzzer:
         self.lock = threading.Lock()
 
     def run(self, clients: int) -> None:
-        threads = [threading.Thread(target=self._client, args=(random.Random(self.seed * 1000 + i),), daemon=True) for i in range(clients)]
+        threads = [
+            threading.Thread(target=self._client, args=(random.Random(self.seed * 1000 + i),), daemon=True)
+            for i in range(clients)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -145,7 +245,12 @@ class Fuzzer:
 
     def _request(self, dice: random.Random) -> tuple[str, str, str, bytes]:
         if dice.random() < 0.1:
-            return dice.choice(APIS), dice.choice(["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]), dice.choice(PATHS), b"{}"
+            return (
+                dice.choice(APIS),
+                dice.choice(["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]),
+                dice.choice(PATHS),
+                b"{}",
+            )
         api, path, body = dice.choice(ROUTES)
         return api, "POST", path, mutate(body, dice)
 
@@ -164,11 +269,15 @@ class Fuzzer:
             self.findings.append(text)
 
 
-def fuzz(urls: dict[str, str], count: int, seed: int, patience: float, clients: int = 4, tell: Callable[[str], None] = print) -> int:
+def fuzz(
+    urls: dict[str, str], count: int, seed: int, patience: float, clients: int = 4, tell: Callable[[str], None] = print
+) -> int:
     """The number of findings, which are told, as are the statuses."""
     fuzzer = Fuzzer(urls, count, seed, patience)
     fuzzer.run(clients)
-    tell(f"{sum(fuzzer.statuses.values())} of {count} requests answered, statuses {dict(sorted(fuzzer.statuses.items()))}, {len(fuzzer.findings)} findings")
+    tell(
+        f"{sum(fuzzer.statuses.values())} of {count} requests answered, statuses {dict(sorted(fuzzer.statuses.items()))}, {len(fuzzer.findings)} findings"
+    )
     for finding in fuzzer.findings[:20]:
         tell("  " + finding)
     return len(fuzzer.findings)
@@ -178,7 +287,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--patience", type=float, default=5.0, help="longest wait in seconds on a machine that nothing else uses")
+    parser.add_argument(
+        "--patience", type=float, default=5.0, help="longest wait in seconds on a machine that nothing else uses"
+    )
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     with Triton(ROOT / "model_repository") as server, Gateway(server.url, ROOT / "model_repository") as gateway:

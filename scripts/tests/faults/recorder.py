@@ -28,8 +28,12 @@ class Recorder(grpc.GenericRpcHandler):
         with self.lock:
             self.methods.add(name)
         if name == "ModelStreamInfer":
-            return grpc.stream_stream_rpc_method_handler(lambda requests, context: self._stream(details.method, requests, context))
-        return grpc.unary_unary_rpc_method_handler(lambda request, context: self._unary(details.method, request, context))
+            return grpc.stream_stream_rpc_method_handler(
+                lambda requests, context: self._stream(details.method, requests, context)
+            )
+        return grpc.unary_unary_rpc_method_handler(
+            lambda request, context: self._unary(details.method, request, context)
+        )
 
     def _unary(self, method: str, request: bytes, context: grpc.ServicerContext) -> bytes:
         if method.endswith("/ModelInfer"):

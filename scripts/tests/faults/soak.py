@@ -34,17 +34,33 @@ from test_sick_models import stubs
 
 LEAVERS = [
     ("latent", "/generate", b'{"smi":"CC(Cc1ccc(cc1)C(C(=O)O)C)C","particles":50,"iterations":50,"stream":true}'),
-    ("chat", "/v1/chat/completions", b'{"model":"%s","messages":[{"role":"user","content":"What is caffeine?"}],"stream":true}' % CHAT.encode()),
+    (
+        "chat",
+        "/v1/chat/completions",
+        b'{"model":"%s","messages":[{"role":"user","content":"What is caffeine?"}],"stream":true}' % CHAT.encode(),
+    ),
     ("embedding", "/v1/embeddings", b'{"model":"%s","input":["What eases pain?"]}' % EMBEDDING.encode()),
 ]
 LOADS = [
     ("embedding", "/v1/embeddings", {"model": EMBEDDING, "input": "What eases pain?"}),
     ("embedding", "/v1/embeddings", {"model": EMBEDDING, "input": [f"text number {i}" for i in range(64)]}),
-    ("ranking", "/v1/ranking", {"model": RANKING, "query": {"text": "Which drug eases pain?"}, "passages": [{"text": f"Drug {i}."} for i in range(16)]}),
+    (
+        "ranking",
+        "/v1/ranking",
+        {
+            "model": RANKING,
+            "query": {"text": "Which drug eases pain?"},
+            "passages": [{"text": f"Drug {i}."} for i in range(16)],
+        },
+    ),
     ("latent", "/hidden", {"sequences": ["CCO", "CC(Cc1ccc(cc1)C(C(=O)O)C)C"]}),
     ("latent", "/sampling", {"sequences": ["CC(Cc1ccc(cc1)C(C(=O)O)C)C"], "num_molecules": 2}),
     ("masked", "/generate", {"smiles": "c1ccccc1.[*{10-15}]", "num_molecules": 2}),
-    ("chat", "/v1/chat/completions", {"model": CHAT, "messages": [{"role": "user", "content": "What is aspirin?"}], "stop": ["s", "C"]}),
+    (
+        "chat",
+        "/v1/chat/completions",
+        {"model": CHAT, "messages": [{"role": "user", "content": "What is aspirin?"}], "stop": ["s", "C"]},
+    ),
 ]
 
 
@@ -86,10 +102,14 @@ class Soak:
     def inject(self) -> None:
         """One fault, and a pause in which all should be well again."""
         server = self.dice.choice(self.tritons)
-        name = self.dice.choice(["kill a model's process", "kill a Triton", "stop a Triton for 3 s", "swap a model", "load"])
+        name = self.dice.choice(
+            ["kill a model's process", "kill a Triton", "stop a Triton for 3 s", "swap a model", "load"]
+        )
         self.fault = name
         if name == "kill a model's process":
-            for pid in stubs(server, self.dice.choice(["minilm_embed", "minilm_rank_qa", "latent_decoder", "masked"]))[:1]:
+            for pid in stubs(server, self.dice.choice(["minilm_embed", "minilm_rank_qa", "latent_decoder", "masked"]))[
+                :1
+            ]:
                 kill(pid)
         elif name == "kill a Triton":
             for pid in server.processes():
@@ -97,7 +117,9 @@ class Soak:
                     kill(pid)
                     self.killed += 1
         elif name == "stop a Triton for 3 s":
-            servers = [pid for pid in server.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == "tritonserver"]
+            servers = [
+                pid for pid in server.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == "tritonserver"
+            ]
             for pid in servers:
                 signal_to(pid, signal.SIGSTOP)
             time.sleep(3)
@@ -145,7 +167,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         repository = Path(folder, "models")
         shutil.copytree(ROOT / "model_repository", repository)
-        with Triton(repository) as one, Triton(repository) as two, Gateway(f"{one.url},{two.url}", repository) as gateway:
+        with (
+            Triton(repository) as one,
+            Triton(repository) as two,
+            Gateway(f"{one.url},{two.url}", repository) as gateway,
+        ):
             gateway.wait_ready(*APIS)
             soak = Soak(gateway, [one, two], repository, given.seed)
             begun = soak.state()

@@ -19,7 +19,14 @@ def test_no_body_runs_as_a_request(stack) -> None:
     inner = b"\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
     body = inner + b"\r\n" * 10_000
     for url in (stack.url, *stack.urls.values()):
-        for line in ("POST /none", "POST /v1/health/ready", "GET /docs", "GET /metrics", "DELETE /v1/models", "BREW /coffee"):
+        for line in (
+            "POST /none",
+            "POST /v1/health/ready",
+            "GET /docs",
+            "GET /metrics",
+            "DELETE /v1/models",
+            "BREW /coffee",
+        ):
             method, path = line.split()
             with connect(url) as sock:
                 with contextlib.suppress(OSError):
@@ -30,7 +37,13 @@ def test_no_body_runs_as_a_request(stack) -> None:
 
 
 def test_unknown_methods_are_refused_in_the_api_s_form(stack) -> None:
-    for api, says in {"embedding": b'"error"', "ranking": b'"error"', "latent": b'"detail"', "masked": b'"status":"failed"', "chat": b'"message"'}.items():
+    for api, says in {
+        "embedding": b'"error"',
+        "ranking": b'"error"',
+        "latent": b'"detail"',
+        "masked": b'"status":"failed"',
+        "chat": b'"message"',
+    }.items():
         with connect(stack.urls[api]) as sock:
             sock.sendall(b"BREW /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             got = answer(sock)
@@ -41,7 +54,8 @@ def test_ambiguous_requests_are_refused(stack) -> None:
     for name, text in {
         "both lengths": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "two lengths": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
-        "no last chunk": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(ASK), ASK),
+        "no last chunk": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n"
+        % (len(ASK), ASK),
         "no host": b"GET /v1/models HTTP/1.1\r\n\r\n",
         "a NUL": b"GET /v1/models HTTP/1.1\r\nHost: x\r\nX-A: \0\r\n\r\n",
         "an unknown version": b"GET /v1/models HTTP/4.2\r\nHost: x\r\n\r\n",
@@ -77,13 +91,29 @@ def ask(gateway: Gateway) -> int:
 
 def test_clients_that_do_not_read_keep_nobody_out(stack) -> None:
     """One permit, held by a stream that nobody reads: the next request gets it once the write deadline has passed."""
-    with Gateway(stack.triton, ROOT / "model_repository", RETORT_LATENT_CONCURRENCY="1", RETORT_EMBEDDING_CONCURRENCY="1",
-                 RETORT_WRITE_TIMEOUT="1s") as gateway:
+    with Gateway(
+        stack.triton,
+        ROOT / "model_repository",
+        RETORT_LATENT_CONCURRENCY="1",
+        RETORT_EMBEDDING_CONCURRENCY="1",
+        RETORT_WRITE_TIMEOUT="1s",
+    ) as gateway:
         gateway.wait_ready("embedding", "latent")
         with contextlib.ExitStack() as held:
             for api, path, body in (
                 ("embedding", "/v1/embeddings", {"model": EMBEDDING, "input": ["a"] * 3000}),
-                ("latent", "/generate", {"smi": "CCO", "algorithm": "none", "num_molecules": 1, "particles": 2, "iterations": 1, "stream": True}),
+                (
+                    "latent",
+                    "/generate",
+                    {
+                        "smi": "CCO",
+                        "algorithm": "none",
+                        "num_molecules": 1,
+                        "particles": 2,
+                        "iterations": 1,
+                        "stream": True,
+                    },
+                ),
             ):
                 sock = held.enter_context(connect(gateway.urls[api]))
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -34,7 +34,11 @@ def test_small_requests_beside_a_large_embedding(stack) -> None:
 
 
 def test_allowed_rankings_are_all_served(stack) -> None:
-    body = {"model": RANKING, "query": {"text": "Which drug eases pain?"}, "passages": [{"text": f"Drug {i}."} for i in range(512)]}
+    body = {
+        "model": RANKING,
+        "query": {"text": "Which drug eases pain?"},
+        "passages": [{"text": f"Drug {i}."} for i in range(512)],
+    }
     url = stack.urls["ranking"] + "/v1/ranking"
     small = Bystander(stack.urls["ranking"], "/v1/ranking", {**body, "passages": body["passages"][:2]})
     with small:
@@ -45,7 +49,13 @@ def test_allowed_rankings_are_all_served(stack) -> None:
 
 
 def test_small_latent_requests_beside_searches(stack) -> None:
-    search = {"smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "iterations": 5, "particles": 60, "num_molecules": 5, "min_similarity": 0.4}
+    search = {
+        "smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C",
+        "iterations": 5,
+        "particles": 60,
+        "num_molecules": 5,
+        "min_similarity": 0.4,
+    }
     url = stack.urls["latent"] + "/generate"
     with Bystander(stack.urls["latent"], "/hidden", {"sequences": ["CCO"]}) as small:
         answers = at_once(*[lambda: requests.post(url, json=search, timeout=PATIENCE) for _ in range(8)])
@@ -56,7 +66,13 @@ def test_small_latent_requests_beside_searches(stack) -> None:
 
 def test_small_samplings_beside_the_largest_searches(stack) -> None:
     """As many searches as run at once, each of the largest numbers that are documented; all leave before they end."""
-    search = {"smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "iterations": 1000, "particles": 1000, "num_molecules": 100, "min_similarity": 0.4}
+    search = {
+        "smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C",
+        "iterations": 1000,
+        "particles": 1000,
+        "num_molecules": 100,
+        "min_similarity": 0.4,
+    }
     body = json.dumps(search).encode()
     small = Bystander(stack.urls["latent"], "/sampling", {"sequences": ["CC(Cc1ccc(cc1)C(C(=O)O)C)C"]})
     with contextlib.ExitStack() as searches:
@@ -66,7 +82,7 @@ def test_small_samplings_beside_the_largest_searches(stack) -> None:
         with small:
             wait_for("small requests are answered", lambda: len(small.waits) >= 30)
     assert not small.failures, small.failures[:5]
-    print([round(w,2) for w in small.waits])
+    print([round(w, 2) for w in small.waits])
     print(f"{len(small.waits)} small samplings meanwhile, p99 {small.p99():.2f} s")
 
 

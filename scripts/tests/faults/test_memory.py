@@ -30,19 +30,55 @@ def gateway(stack):
 
 
 BODIES = {
-    "passages without text": ("ranking", "/v1/ranking", lambda: f'{{"model":"{RANKING}","query":{{"text":"q"}},"passages":[{repeated("{}", SIZE)}]}}'),
-    "passages of other types": ("ranking", "/v1/ranking", lambda: f'{{"model":"{RANKING}","query":{{"text":"q"}},"passages":[{repeated("1", SIZE)}]}}'),
-    "empty texts": ("embedding", "/v1/embeddings", lambda: f'{{"model":"{EMBEDDING}","input":[{repeated(chr(34) * 2, SIZE)}]}}'),
-    "texts that are numbers": ("embedding", "/v1/embeddings", lambda: f'{{"model":"{EMBEDDING}","input":[{repeated("7", SIZE)}]}}'),
-    "one long text": ("embedding", "/v1/embeddings", lambda: f'{{"model":"{EMBEDDING}","truncate":"END","input":"{"word " * (SIZE // 5)}"}}'),
-    "one long text, not to be cut": ("embedding", "/v1/embeddings", lambda: f'{{"model":"{EMBEDDING}","input":"{"word " * (SIZE // 5)}"}}'),
+    "passages without text": (
+        "ranking",
+        "/v1/ranking",
+        lambda: f'{{"model":"{RANKING}","query":{{"text":"q"}},"passages":[{repeated("{}", SIZE)}]}}',
+    ),
+    "passages of other types": (
+        "ranking",
+        "/v1/ranking",
+        lambda: f'{{"model":"{RANKING}","query":{{"text":"q"}},"passages":[{repeated("1", SIZE)}]}}',
+    ),
+    "empty texts": (
+        "embedding",
+        "/v1/embeddings",
+        lambda: f'{{"model":"{EMBEDDING}","input":[{repeated(chr(34) * 2, SIZE)}]}}',
+    ),
+    "texts that are numbers": (
+        "embedding",
+        "/v1/embeddings",
+        lambda: f'{{"model":"{EMBEDDING}","input":[{repeated("7", SIZE)}]}}',
+    ),
+    "one long text": (
+        "embedding",
+        "/v1/embeddings",
+        lambda: f'{{"model":"{EMBEDDING}","truncate":"END","input":"{"word " * (SIZE // 5)}"}}',
+    ),
+    "one long text, not to be cut": (
+        "embedding",
+        "/v1/embeddings",
+        lambda: f'{{"model":"{EMBEDDING}","input":"{"word " * (SIZE // 5)}"}}',
+    ),
     "a long model name": ("embedding", "/v1/embeddings", lambda: f'{{"model":"{"x" * 1_000_000}","input":"a"}}'),
     "a long member name": ("embedding", "/v1/embeddings", lambda: f'{{"{"x" * SIZE}":1}}'),
     "many members": ("embedding", "/v1/embeddings", lambda: "{" + ",".join(f'"{i}":1' for i in range(1_000_000)) + "}"),
     "nested lists": ("embedding", "/v1/embeddings", lambda: '{"input":' + "[" * SIZE),
-    "messages without content": ("chat", "/v1/chat/completions", lambda: f'{{"model":"{CHAT}","messages":[{repeated("{}", SIZE)}]}}'),
-    "parts without type": ("chat", "/v1/chat/completions", lambda: f'{{"model":"{CHAT}","messages":[{{"role":"user","content":[{repeated("{}", SIZE)}]}}]}}'),
-    "empty hidden states": ("latent", "/decode", lambda: f'{{"hiddens":[{repeated("[]", SIZE)}],"mask":[{repeated("[]", SIZE // 4)}]}}'),
+    "messages without content": (
+        "chat",
+        "/v1/chat/completions",
+        lambda: f'{{"model":"{CHAT}","messages":[{repeated("{}", SIZE)}]}}',
+    ),
+    "parts without type": (
+        "chat",
+        "/v1/chat/completions",
+        lambda: f'{{"model":"{CHAT}","messages":[{{"role":"user","content":[{repeated("{}", SIZE)}]}}]}}',
+    ),
+    "empty hidden states": (
+        "latent",
+        "/decode",
+        lambda: f'{{"hiddens":[{repeated("[]", SIZE)}],"mask":[{repeated("[]", SIZE // 4)}]}}',
+    ),
     "false masks": ("latent", "/decode", lambda: f'{{"hiddens":[[[0]]],"mask":[[{repeated("false", SIZE)}]]}}'),
     "empty sequences": ("latent", "/hidden", lambda: f'{{"sequences":[{repeated(chr(34) * 2, SIZE)}]}}'),
     "many dots": ("masked", "/generate", lambda: '{"smiles":"' + "[*{0-0}]." * 100_000 + '"}'),
@@ -55,9 +91,14 @@ def test_one_request_is_bounded(gateway, name: str) -> None:
     memory, text = Memory(program(gateway)), body()
     idle = memory.now()
     with memory.peak() as peak:
-        got = requests.post(gateway.urls[api] + path, data=text, headers={"Content-Type": "application/json"}, timeout=PATIENCE)
+        got = requests.post(
+            gateway.urls[api] + path, data=text, headers={"Content-Type": "application/json"}, timeout=PATIENCE
+        )
         most = peak() - idle
-    assert 400 <= got.status_code < 500 or name == "one long text" and got.status_code == 200, (got.status_code, got.text[:300])
+    assert 400 <= got.status_code < 500 or name == "one long text" and got.status_code == 200, (
+        got.status_code,
+        got.text[:300],
+    )
     assert len(got.content) < 50_000, f"an answer of {len(got.content)} bytes"
     assert most < SINGLE, f"{most:.0f} MiB above idle"
     longest = max(len(line) for line in gateway.output().splitlines()[-20:])
@@ -104,11 +145,17 @@ def test_many_large_bodies_share_the_budget(gateway) -> None:
 
 def png(width: int, height: int) -> bytes:
     """A grey picture in a few bytes."""
+
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     rows = zlib.compress((b"\0" + b"\xff" * width) * height, 9)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+        + chunk(b"IDAT", rows)
+        + chunk(b"IEND", b"")
+    )
 
 
 def test_pictures_are_bounded(gateway) -> None:
@@ -127,7 +174,9 @@ def test_pictures_are_bounded(gateway) -> None:
     statuses = []
 
     def ask() -> None:
-        statuses.append(requests.post(gateway.urls["chat"] + "/v1/chat/completions", json=body, timeout=PATIENCE).status_code)
+        statuses.append(
+            requests.post(gateway.urls["chat"] + "/v1/chat/completions", json=body, timeout=PATIENCE).status_code
+        )
 
     with memory.peak() as peak, single(gateway) as bystander:
         askers = [threading.Thread(target=ask, daemon=True) for _ in range(16)]

@@ -35,23 +35,38 @@ def stubs(server: Triton, model: str) -> list[int]:
 
 
 def ask(gateway: Gateway) -> int:
-    return requests.post(gateway.urls["embedding"] + "/v1/embeddings", json={"model": EMBEDDING, "input": "What eases pain?"}, timeout=PATIENCE).status_code
+    return requests.post(
+        gateway.urls["embedding"] + "/v1/embeddings",
+        json={"model": EMBEDDING, "input": "What eases pain?"},
+        timeout=PATIENCE,
+    ).status_code
 
 
 def listed(gateway: Gateway) -> list[str]:
-    return [model["id"] for model in requests.get(gateway.urls["embedding"] + "/v1/models", timeout=PATIENCE).json().get("data", [])]
+    return [
+        model["id"]
+        for model in requests.get(gateway.urls["embedding"] + "/v1/models", timeout=PATIENCE).json().get("data", [])
+    ]
 
 
 def test_another_replica_takes_over(repository: Path) -> None:
     """Only requests that were with the killed process may fail, and those are tried elsewhere."""
-    with Triton(repository, "explicit") as one, Triton(repository, "explicit") as two, Gateway(f"{one.url},{two.url}", repository) as gateway:
+    with (
+        Triton(repository, "explicit") as one,
+        Triton(repository, "explicit") as two,
+        Gateway(f"{one.url},{two.url}", repository) as gateway,
+    ):
         gateway.wait_ready("embedding")
         with traffic(lambda: ask(gateway), 2) as steady:
             wait_for("both replicas answer", lambda: steady.answers[200] > 40, gateway.output)
             for pid in stubs(one, "minilm_embed"):
                 kill(pid)
             before = steady.answers[200]
-            wait_for("two hundred more answers", lambda: steady.answers[200] > before + 200, lambda: (steady.answers, steady.notes))
+            wait_for(
+                "two hundred more answers",
+                lambda: steady.answers[200] > before + 200,
+                lambda: (steady.answers, steady.notes),
+            )
         assert set(steady.answers) == {200}, (steady.answers, steady.notes)
         assert EMBEDDING in listed(gateway)
 

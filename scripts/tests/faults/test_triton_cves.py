@@ -24,16 +24,38 @@ from waiting import PATIENCE, wait_for
 REPOSITORY = ROOT / "model_repository"
 REFUSED = {400, 404, 405, 413, 415, 422}
 TRITON_PATHS = [
-    "/v2", "/v2/repository/index", "/v2/repository/models/minilm_embed/load", "/v2/repository/models/minilm_embed/unload",
-    "/v2/repository/models/..%2f..%2fetc/load", "/v2/repository/models/a;reboot/load", "/v2/models/minilm_embed/infer",
-    "/v2/systemsharedmemory/region/a/register", "/v2/systemsharedmemory/status", "/v2/cudasharedmemory/region/a/register",
-    "/v2/trace/setting", "/v2/logging", "/inference.GRPCInferenceService/RepositoryModelLoad", "/invocations", "/predict",
+    "/v2",
+    "/v2/repository/index",
+    "/v2/repository/models/minilm_embed/load",
+    "/v2/repository/models/minilm_embed/unload",
+    "/v2/repository/models/..%2f..%2fetc/load",
+    "/v2/repository/models/a;reboot/load",
+    "/v2/models/minilm_embed/infer",
+    "/v2/systemsharedmemory/region/a/register",
+    "/v2/systemsharedmemory/status",
+    "/v2/cudasharedmemory/region/a/register",
+    "/v2/trace/setting",
+    "/v2/logging",
+    "/inference.GRPCInferenceService/RepositoryModelLoad",
+    "/invocations",
+    "/predict",
 ]
 NAMES = [
-    "../../etc/passwd", "..%2f..%2fetc", "/etc/passwd", "minilm_embed/../masked", "minilm_embed", "minilm_embed/1", "file:1/model.py", "a;reboot", "$(reboot)",
-    "a\nb", "a\0b", "é" * 300, "x" * 20_000,
+    "../../etc/passwd",
+    "..%2f..%2fetc",
+    "/etc/passwd",
+    "minilm_embed/../masked",
+    "minilm_embed",
+    "minilm_embed/1",
+    "file:1/model.py",
+    "a;reboot",
+    "$(reboot)",
+    "a\nb",
+    "a\0b",
+    "é" * 300,
+    "x" * 20_000,
 ]
-NUMBERS = [2**31, 2**32 + 1, 2**63 - 1, 2**63, 2**64, -2**63, 10**400]
+NUMBERS = [2**31, 2**32 + 1, 2**63 - 1, 2**63, 2**64, -(2**63), 10**400]
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +128,9 @@ def status(got: bytes) -> int:
 INFER = "/v2/models/lookup/infer"
 
 
-@pytest.mark.parametrize("request_bytes", [pytest.param(chunks(INFER), id="chunks"), pytest.param(whole(INFER, nested()), id="nested")])
+@pytest.mark.parametrize(
+    "request_bytes", [pytest.param(chunks(INFER), id="chunks"), pytest.param(whole(INFER, nested()), id="nested")]
+)
 def test_bodies_crash_a_triton_that_they_reach(tmp_path, request_bytes: bytes) -> None:
     """Otherwise the tests below would prove nothing. The launcher restarts Triton."""
     graphs.place(tmp_path, "lookup", graphs.lookup(), graphs.LOOKUP % "")
@@ -129,7 +153,11 @@ def test_chunked_bodies_of_other_paths(gateway) -> None:
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
 def test_nested_bodies(gateway, api: str, path: str, body: dict) -> None:
-    for text in (nested(), b'{"model": ' + nested() + b"}", *(b"{%s: %s}" % (json.dumps(key).encode(), nested(100_000)) for key in body)):
+    for text in (
+        nested(),
+        b'{"model": ' + nested() + b"}",
+        *(b"{%s: %s}" % (json.dumps(key).encode(), nested(100_000)) for key in body),
+    ):
         assert status(exchange(gateway.urls[api], whole(path, text))) in REFUSED, text[:40]
 
 
@@ -137,28 +165,63 @@ def test_nested_bodies(gateway, api: str, path: str, body: dict) -> None:
 def test_compressed_bodies(gateway, api: str, path: str, body: dict) -> None:
     """CVE-2026-24158, -24264: a small body that is large when unpacked."""
     packed = gzip.compress(b" " * (256 << 20) + b"{}", 1)
-    got = requests.post(gateway.urls[api] + path, data=packed, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"}, timeout=PATIENCE)
+    got = requests.post(
+        gateway.urls[api] + path,
+        data=packed,
+        headers={"Content-Encoding": "gzip", "Content-Type": "application/json"},
+        timeout=PATIENCE,
+    )
     assert got.status_code in REFUSED, got.text
 
 
 def test_triton_paths_are_refused(gateway) -> None:
-    body = json.dumps({"parameters": {"config": "{}", "file:1/model.py": "cGFzcw=="}, "key": "/retort", "offset": 0, "byte_size": 2**40})
+    body = json.dumps(
+        {
+            "parameters": {"config": "{}", "file:1/model.py": "cGFzcw=="},
+            "key": "/retort",
+            "offset": 0,
+            "byte_size": 2**40,
+        }
+    )
     for url in ports(gateway):
         for path in TRITON_PATHS:
             for method in ("GET", "POST"):
-                got = requests.request(method, url + path, data=body, headers={"Content-Type": "application/json", "X-Retort-Control": "1"}, timeout=PATIENCE)
+                got = requests.request(
+                    method,
+                    url + path,
+                    data=body,
+                    headers={"Content-Type": "application/json", "X-Retort-Control": "1"},
+                    timeout=PATIENCE,
+                )
                 assert got.status_code in REFUSED, (method, url, path, got.text)
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
 def test_shared_memory_cannot_be_named(gateway, api: str, path: str, body: dict) -> None:
     """Members and headers by which Triton's clients name shared memory and parameters of a request."""
-    region = {"shared_memory_region": "retort-triton-", "shared_memory_byte_size": 2**63 - 1, "shared_memory_offset": 2**63 - 1}
+    region = {
+        "shared_memory_region": "retort-triton-",
+        "shared_memory_byte_size": 2**63 - 1,
+        "shared_memory_offset": 2**63 - 1,
+    }
     tensor = {"name": "a", "datatype": "BYTES", "shape": [2**62, 2**62], "parameters": region}
-    more = {**region, "parameters": {**region, "priority": 2**64 - 1, "timeout": -1, "binary_data_output": True}, "inputs": [tensor], "outputs": [tensor],
-            "id": "a", "sequence_id": 1, "triton_enable_empty_final_response": False}
-    headers = {"Inference-Header-Content-Length": str(2**70), "triton-grpc-protocol-retort": "a", "triton_parameter": "a", "priority": "1", "timeout": "1",
-               "X-Retort-Control": "1"}
+    more = {
+        **region,
+        "parameters": {**region, "priority": 2**64 - 1, "timeout": -1, "binary_data_output": True},
+        "inputs": [tensor],
+        "outputs": [tensor],
+        "id": "a",
+        "sequence_id": 1,
+        "triton_enable_empty_final_response": False,
+    }
+    headers = {
+        "Inference-Header-Content-Length": str(2**70),
+        "triton-grpc-protocol-retort": "a",
+        "triton_parameter": "a",
+        "priority": "1",
+        "timeout": "1",
+        "X-Retort-Control": "1",
+    }
     for payload in ({**body, **more}, {**more, **body}, more):
         got = requests.post(gateway.urls[api] + path, json=payload, headers=headers, timeout=PATIENCE)
         assert got.status_code in {200, *REFUSED}, got.text
@@ -176,26 +239,41 @@ def test_model_names_must_be_in_the_catalog(gateway, api: str, path: str, body: 
             assert got.status_code in REFUSED, (name, got.text)
 
 
-@pytest.mark.parametrize("api, base", [
-    ("latent", {"smi": "CCO", "num_molecules": 1, "particles": 2, "iterations": 1}),
-    ("masked", {"num_molecules": 1, "rounds": 1}),
-])
+@pytest.mark.parametrize(
+    "api, base",
+    [
+        ("latent", {"smi": "CCO", "num_molecules": 1, "particles": 2, "iterations": 1}),
+        ("masked", {"num_molecules": 1, "rounds": 1}),
+    ],
+)
 def test_oracle_names_must_be_in_the_catalog(gateway, api: str, base: dict) -> None:
-    assert requests.post(gateway.urls[api] + "/generate", json={**base, "objective": "QED"}, timeout=PATIENCE).status_code == 200
+    assert (
+        requests.post(gateway.urls[api] + "/generate", json={**base, "objective": "QED"}, timeout=PATIENCE).status_code
+        == 200
+    )
     for name in NAMES:
         for objective in (name, {"combine": "sum", "terms": [name]}, {"terms": [{"name": name, "output": name}]}):
-            got = requests.post(gateway.urls[api] + "/generate", json={**base, "objective": objective}, timeout=PATIENCE)
+            got = requests.post(
+                gateway.urls[api] + "/generate", json={**base, "objective": objective}, timeout=PATIENCE
+            )
             assert got.status_code in REFUSED, (objective, got.text)
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
 def test_overflowing_numbers(gateway, api: str, path: str, body: dict) -> None:
     """CVE-2025-23323 to -23331, CVE-2026-24173 and others: sizes and shapes that overflow."""
-    more = {"embedding": ["dimensions"], "ranking": ["top_n"], "chat": ["max_tokens", "n", "seed", "top_k"]}.get(api, [])
-    for key in [*more, *(key for key, value in body.items() if isinstance(value, (int, float)) and not isinstance(value, bool))]:
+    more = {"embedding": ["dimensions"], "ranking": ["top_n"], "chat": ["max_tokens", "n", "seed", "top_k"]}.get(
+        api, []
+    )
+    for key in [
+        *more,
+        *(key for key, value in body.items() if isinstance(value, (int, float)) and not isinstance(value, bool)),
+    ]:
         for number in NUMBERS:
             payload = json.dumps({**copy.deepcopy(body), key: number})
-            got = requests.post(gateway.urls[api] + path, data=payload, headers={"Content-Type": "application/json"}, timeout=PATIENCE)
+            got = requests.post(
+                gateway.urls[api] + path, data=payload, headers={"Content-Type": "application/json"}, timeout=PATIENCE
+            )
             assert got.status_code in {200, *REFUSED}, (key, number, got.text)
 
 
@@ -203,7 +281,14 @@ def test_only_tensors_of_known_models_reached_triton(gateway, recorder) -> None:
     """All calls that the gateway made for the tests above and for a valid request of each kind."""
     for api, path, body in ROUTES:
         requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
-    assert recorder.methods == {"ServerLive", "RepositoryIndex", "ModelMetadata", "ModelConfig", "ModelInfer", "ModelStreamInfer"}
+    assert recorder.methods == {
+        "ServerLive",
+        "RepositoryIndex",
+        "ModelMetadata",
+        "ModelConfig",
+        "ModelInfer",
+        "ModelStreamInfer",
+    }
     entries = {folder.parent.name for folder in REPOSITORY.glob("*/config.pbtxt")}
     assert {EMBEDDING, CHAT}.isdisjoint(entries)
     models = {request.model_name for request in recorder.inferences}

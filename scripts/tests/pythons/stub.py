@@ -74,7 +74,12 @@ class Request:
 def utils() -> types.ModuleType:
     """The module that models import as triton_python_backend_utils."""
     module = types.ModuleType("triton_python_backend_utils")
-    module.Tensor, module.InferenceResponse, module.TritonError, module.TritonModelException = Tensor, Response, TritonError, TritonError
+    module.Tensor, module.InferenceResponse, module.TritonError, module.TritonModelException = (
+        Tensor,
+        Response,
+        TritonError,
+        TritonError,
+    )
     module.TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
     module.Logger = types.SimpleNamespace(log_error=print_error, log_warn=print_error)
     module.get_input_tensor_by_name = lambda request, name: next((t for t in request.tensors if t.name() == name), None)
@@ -98,7 +103,9 @@ def encode(response: Response) -> dict:
     for tensor in response.tensors:
         values = tensor.as_numpy()
         flat = values.ravel()
-        texts = [value.decode() for value in flat] if values.dtype == object else [repr(value) for value in flat.tolist()]
+        texts = (
+            [value.decode() for value in flat] if values.dtype == object else [repr(value) for value in flat.tolist()]
+        )
         answer[tensor.name()] = {"type": str(values.dtype), "shape": list(values.shape), "values": texts}
     return answer
 
@@ -110,10 +117,21 @@ def run(task: dict) -> list[list[dict]]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     model = module.TritonPythonModel()
-    model.initialize({"model_config": json.dumps(task["config"]), "model_repository": task["folder"], "model_version": "1",
-                      "model_name": Path(task["folder"]).name, "model_instance_kind": "CPU", "model_instance_device_id": "0"})
+    model.initialize(
+        {
+            "model_config": json.dumps(task["config"]),
+            "model_repository": task["folder"],
+            "model_version": "1",
+            "model_name": Path(task["folder"]).name,
+            "model_instance_kind": "CPU",
+            "model_instance_device_id": "0",
+        }
+    )
     outputs = [output["name"] for output in task["config"]["output"]]
-    requests = [Request([Tensor(name, array(tensor)) for name, tensor in inputs.items()], outputs) for inputs in task["requests"]]
+    requests = [
+        Request([Tensor(name, array(tensor)) for name, tensor in inputs.items()], outputs)
+        for inputs in task["requests"]
+    ]
     answers = model.execute(requests)
     if answers is None:
         for request in requests:
@@ -138,4 +156,12 @@ def foreign_libraries() -> list[str]:
 
 sys.modules["triton_python_backend_utils"] = utils()
 results = [run(task) for task in json.load(sys.stdin)]
-json.dump({"python": ".".join(map(str, sys.version_info[:2])), "numpy": np.__version__, "libraries": foreign_libraries(), "answers": results}, sys.stdout)
+json.dump(
+    {
+        "python": ".".join(map(str, sys.version_info[:2])),
+        "numpy": np.__version__,
+        "libraries": foreign_libraries(),
+        "answers": results,
+    },
+    sys.stdout,
+)

@@ -32,5 +32,11 @@ class Reader:
         smiles = Chem.MolToSmiles(molecule) if molecule else None
         with Path(__file__).with_name("readings.log").open("a") as log:
             log.write(f"{smiles}\n")
-        return Reading(smiles, molecule, float(says.get("confidence", 0.97 if molecule else 0)),
-                       float(says.get("drawing", 0.99 if molecule else 0.01)), image.size, "unknown" in says)
+        return Reading(
+            smiles,
+            molecule,
+            float(says.get("confidence", 0.97 if molecule else 0)),
+            float(says.get("drawing", 0.99 if molecule else 0.01)),
+            image.size,
+            "unknown" in says,
+        )

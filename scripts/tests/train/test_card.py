@@ -22,11 +22,36 @@ from scripts.train.phrases import export as phrases_export
 from scripts.train.ranking import export as ranking_export
 from scripts.train.vision import export as vision_export
 
-MOLECULES = [Chem.CanonSmiles(smiles) for smiles in (
-    "O=C(Nc1ccccc1)C1CCNCC1", "CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "CC(=O)Nc1ccc(O)cc1",
-    "CN1CCC(CC1)NC(=O)c1ccccc1", "COc1ccccc1OCC(O)CN", "CCOC(=O)c1ccc(N)cc1", "CCN(CC)CC(=O)Nc1c(C)cccc1C", "CC(C)NCC(O)COc1cccc2ccccc12",
-    "O=C(O)c1ccccc1Nc1ccccc1", "CCCC(=O)Nc1ccc(OC)cc1", "Clc1ccc(cc1)C1CCNCC1", "COc1ccc(CCN)cc1OC", "CC(=O)N1CCN(CC1)c1ccccc1", "O=S(=O)(Nc1ccccc1)c1ccccc1")]
-SHIPPED_FACTS = ("ChEMBL", "PubChem", "shared CPU", "one thread", "retort/latent-v4", "retort/masked-v2", "Licence of these weights")
+MOLECULES = [
+    Chem.CanonSmiles(smiles)
+    for smiles in (
+        "O=C(Nc1ccccc1)C1CCNCC1",
+        "CC(=O)Oc1ccccc1C(=O)O",
+        "Cn1c(=O)c2c(ncn2C)n(C)c1=O",
+        "CC(C)Cc1ccc(cc1)C(C)C(=O)O",
+        "CC(=O)Nc1ccc(O)cc1",
+        "CN1CCC(CC1)NC(=O)c1ccccc1",
+        "COc1ccccc1OCC(O)CN",
+        "CCOC(=O)c1ccc(N)cc1",
+        "CCN(CC)CC(=O)Nc1c(C)cccc1C",
+        "CC(C)NCC(O)COc1cccc2ccccc12",
+        "O=C(O)c1ccccc1Nc1ccccc1",
+        "CCCC(=O)Nc1ccc(OC)cc1",
+        "Clc1ccc(cc1)C1CCNCC1",
+        "COc1ccc(CCN)cc1OC",
+        "CC(=O)N1CCN(CC1)c1ccccc1",
+        "O=S(=O)(Nc1ccccc1)c1ccccc1",
+    )
+]
+SHIPPED_FACTS = (
+    "ChEMBL",
+    "PubChem",
+    "shared CPU",
+    "one thread",
+    "retort/latent-v4",
+    "retort/masked-v2",
+    "Licence of these weights",
+)
 """Facts of the shipped models, which the card of another run must not claim."""
 
 
@@ -48,17 +73,97 @@ def call(monkeypatch, main, *arguments):
 @pytest.fixture
 def latent_run(data, tmp_path, monkeypatch):
     monkeypatch.setattr(latent.corpus.mixed, "__defaults__", (64,))
-    call(monkeypatch, latent.main, "--data", data, "--runs", tmp_path, "--name", "tiny", "--preset", "tiny", "--merges", 3, "--samples", 32, "--batch", 8,
-         "--seed", 5, "--threads", 1, "--device", "cpu", "--precision", "fp32", "--evaluate", 2)
-    call(monkeypatch, latent_report.main, "--run", tmp_path / "tiny", "--data", data, "--molecules", 4, "--seeds", 2, "--threads", 1)
+    call(
+        monkeypatch,
+        latent.main,
+        "--data",
+        data,
+        "--runs",
+        tmp_path,
+        "--name",
+        "tiny",
+        "--preset",
+        "tiny",
+        "--merges",
+        3,
+        "--samples",
+        32,
+        "--batch",
+        8,
+        "--seed",
+        5,
+        "--threads",
+        1,
+        "--device",
+        "cpu",
+        "--precision",
+        "fp32",
+        "--evaluate",
+        2,
+    )
+    call(
+        monkeypatch,
+        latent_report.main,
+        "--run",
+        tmp_path / "tiny",
+        "--data",
+        data,
+        "--molecules",
+        4,
+        "--seeds",
+        2,
+        "--threads",
+        1,
+    )
     return tmp_path / "tiny"
 
 
 @pytest.fixture
 def masked_run(data, tmp_path, monkeypatch):
-    call(monkeypatch, masked.main, "--data", data, "--runs", tmp_path, "--name", "tiny", "--preset", "tiny", "--runs-of-tokens", 5, "--samples", 32,
-         "--batch", 8, "--seed", 5, "--threads", 1, "--device", "cpu", "--precision", "fp32", "--evaluate", 2, "--qed", 0.1)
-    call(monkeypatch, masked_report.main, "--run", tmp_path / "tiny", "--data", data, "--samples", 4, "--settings", 1, "--threads", 1)
+    call(
+        monkeypatch,
+        masked.main,
+        "--data",
+        data,
+        "--runs",
+        tmp_path,
+        "--name",
+        "tiny",
+        "--preset",
+        "tiny",
+        "--runs-of-tokens",
+        5,
+        "--samples",
+        32,
+        "--batch",
+        8,
+        "--seed",
+        5,
+        "--threads",
+        1,
+        "--device",
+        "cpu",
+        "--precision",
+        "fp32",
+        "--evaluate",
+        2,
+        "--qed",
+        0.1,
+    )
+    call(
+        monkeypatch,
+        masked_report.main,
+        "--run",
+        tmp_path / "tiny",
+        "--data",
+        data,
+        "--samples",
+        4,
+        "--settings",
+        1,
+        "--threads",
+        1,
+    )
     return tmp_path / "tiny"
 
 
@@ -73,12 +178,16 @@ def check(text, run, data, model_id, files):
         assert f"| `{name}` | {len(MOLECULES)} | `{hashlib.sha256(held).hexdigest()}` |" in text
     assert text.count("SHA-256") == 1 and sum(line.startswith("| `") for line in text.splitlines()) == len(files)
     assert not [words for words in SHIPPED_FACTS if words in text]
-    assert "## Licence of the weights\nNot stated." in text and "Sources and licences of these files: not stated." in text
+    assert (
+        "## Licence of the weights\nNot stated." in text and "Sources and licences of these files: not stated." in text
+    )
 
 
 def export_again(export, run, repository, page, monkeypatch):
     """A second export rewrites the generated sections and leaves the author's text."""
-    page.write_text(page.read_text().replace("Not stated.", "By the author.").replace("not stated", "my own molecules, CC0"))
+    page.write_text(
+        page.read_text().replace("Not stated.", "By the author.").replace("not stated", "my own molecules, CC0")
+    )
     state = json.loads((run / "figures.json").read_text())
     (run / "figures.json").write_text(json.dumps({**state, "training": {**state["training"], "samples": 4096}}))
     monkeypatch.setattr(provenance, "read", lambda folder: {"commands": [], "machines": [], "data": {}})
@@ -92,7 +201,9 @@ def export_again(export, run, repository, page, monkeypatch):
 def test_the_latent_card(latent_run, data, tmp_path, monkeypatch):
     repository = tmp_path / "repository"
     latent_export.main(["--run", str(latent_run), "--repository", str(repository), "--id", "house/first-v1"])
-    assert {e["id"] for e in manifest.read_entries(repository).values()} == {"house/first-v1"} and len(manifest.read_entries(repository)) == 3
+    assert {e["id"] for e in manifest.read_entries(repository).values()} == {"house/first-v1"} and len(
+        manifest.read_entries(repository)
+    ) == 3
     page = repository / "latent_encoder" / "CARD.md"
     check(page.read_text(), latent_run, data, "house/first-v1", corpus.SHARES)
     export_again(latent_export.main, latent_run, repository, page, monkeypatch)
@@ -116,11 +227,21 @@ def test_an_export_needs_a_new_id(export, tmp_path):
     assert entry.check_new("house/old-v2", tmp_path) is None
 
 
-@pytest.mark.parametrize(("export", "arguments"), [
-    (embedding_export, ["--weights", "."]), (ranking_export, []), (phrases_export, ["--data", "."]), (vision_export, ["--data", "."])],
-    ids=["embedding", "ranking", "phrases", "vision"])
+@pytest.mark.parametrize(
+    ("export", "arguments"),
+    [
+        (embedding_export, ["--weights", "."]),
+        (ranking_export, []),
+        (phrases_export, ["--data", "."]),
+        (vision_export, ["--data", "."]),
+    ],
+    ids=["embedding", "ranking", "phrases", "vision"],
+)
 def test_exports_into_the_repository_need_a_new_id(export, arguments, monkeypatch):
-    for more, words in (([], "--id is needed"), (["--id", "retort/molecule-reader-v2"], "retort/molecule-reader-v2 stands for other files")):
+    for more, words in (
+        ([], "--id is needed"),
+        (["--id", "retort/molecule-reader-v2"], "retort/molecule-reader-v2 stands for other files"),
+    ):
         monkeypatch.setattr(sys, "argv", ["export", *arguments, *more])
         with pytest.raises(SystemExit, match=words):
             export.main()
@@ -130,7 +251,10 @@ def test_an_id_is_put_into_a_config(tmp_path):
     config = tmp_path / "config.pbtxt"
     config.write_text('name: "reader"\nparameters { key: "model_id"   value { string_value: "house/old-v1" } }\n')
     entry.set_id(config, "house/new-v2")
-    assert config.read_text() == 'name: "reader"\nparameters { key: "model_id"   value { string_value: "house/new-v2" } }\n'
+    assert (
+        config.read_text()
+        == 'name: "reader"\nparameters { key: "model_id"   value { string_value: "house/new-v2" } }\n'
+    )
 
 
 def test_a_card_without_its_sections_is_left_alone(tmp_path):
@@ -146,7 +270,10 @@ def test_a_file_that_changes_between_calls_is_an_error(tmp_path):
     (tmp_path / "a.smi").write_text("C\n")
     provenance.note(options, ["a.smi"])
     provenance.note(options, ["a.smi"])
-    assert provenance.read(options.folder)["data"]["a.smi"]["rows"] == 1 and len(provenance.read(options.folder)["machines"]) == 1
+    assert (
+        provenance.read(options.folder)["data"]["a.smi"]["rows"] == 1
+        and len(provenance.read(options.folder)["machines"]) == 1
+    )
     (tmp_path / "a.smi").write_text("CC\n")
     with pytest.raises(ValueError, match="a.smi has changed"):
         provenance.note(options, ["a.smi"])

@@ -69,7 +69,7 @@ def test_vocabulary_file_has_the_specials_first(vocabulary, tmp_path):
 def test_encoder_graph_equals_torch(model, vocabulary, tmp_path):
     ids = batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)
     mask = (ids != PAD).astype(np.int64)
-    got, = session(tmp_path, encoder_graph.write, model.encoder).run(None, {"input_ids": ids, "attention_mask": mask})
+    (got,) = session(tmp_path, encoder_graph.write, model.encoder).run(None, {"input_ids": ids, "attention_mask": mask})
     with torch.no_grad():
         want = model.encoder(torch.from_numpy(ids), torch.from_numpy(mask))
     np.testing.assert_allclose(got[:, 0], want.numpy(), atol=2e-3)
@@ -78,31 +78,45 @@ def test_encoder_graph_equals_torch(model, vocabulary, tmp_path):
 def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
     decoder = session(tmp_path, decoder_graph.write, model.decoder)
     z = torch.randn(7, 64) * 2
-    feeds = {"hiddens": z[:, None].numpy(), "temperature": np.zeros((7, 1), np.float32), "seed": np.zeros((7, 1), np.int64)}
+    feeds = {
+        "hiddens": z[:, None].numpy(),
+        "temperature": np.zeros((7, 1), np.float32),
+        "seed": np.zeros((7, 1), np.int64),
+    }
     ids, score = decoder.run(None, feeds)
     want = decoding.plain(model.decoder, z)
     np.testing.assert_array_equal(ids, want.numpy())
     np.testing.assert_array_equal(want, decoding.cached(model.decoder, z))
     np.testing.assert_array_equal(want, decoding.exported(model.decoder, 1)(z, 0.0))
     with torch.no_grad():
-        log_p = torch.log_softmax(model.decoder(torch.cat([torch.ones(7, 1, dtype=torch.long), want[:, :-1]], 1), z), -1)
-    total = log_p.gather(-1, want[..., None])[..., 0].masked_fill(((want == EOS).cumsum(1) > 0) & (want != EOS), 0).sum(1)
+        log_p = torch.log_softmax(
+            model.decoder(torch.cat([torch.ones(7, 1, dtype=torch.long), want[:, :-1]], 1), z), -1
+        )
+    total = (
+        log_p.gather(-1, want[..., None])[..., 0].masked_fill(((want == EOS).cumsum(1) > 0) & (want != EOS), 0).sum(1)
+    )
     np.testing.assert_allclose(score[:, 0], total.numpy(), rtol=1e-3)
 
 
 def test_the_unit_of_hidden_states_is_that_of_both_halves(model, vocabulary, tmp_path):
     ids = batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)
     feeds = {"input_ids": ids, "attention_mask": (ids != PAD).astype(np.int64)}
-    plain, = session(tmp_path, encoder_graph.write, model.encoder).run(None, feeds)
-    scaled, = session(tmp_path, lambda m, p: encoder_graph.write(m, p, 2.5), model.encoder).run(None, feeds)
+    (plain,) = session(tmp_path, encoder_graph.write, model.encoder).run(None, feeds)
+    (scaled,) = session(tmp_path, lambda m, p: encoder_graph.write(m, p, 2.5), model.encoder).run(None, feeds)
     np.testing.assert_allclose(scaled * 2.5, plain, atol=1e-5)
     zeros = {"temperature": np.zeros((4, 1), np.float32), "seed": np.zeros((4, 1), np.int64)}
-    texts = [session(tmp_path, partial(decoder_graph.write, unit=unit), model.decoder).run(None, {"hiddens": z, **zeros})[0]
-             for unit, z in ((1.0, plain), (2.5, scaled))]
+    texts = [
+        session(tmp_path, partial(decoder_graph.write, unit=unit), model.decoder).run(None, {"hiddens": z, **zeros})[0]
+        for unit, z in ((1.0, plain), (2.5, scaled))
+    ]
     np.testing.assert_array_equal(*texts)
     size = {"beam_size": np.full((4, 1), 2)}
-    beams = [session(tmp_path, partial(decoder_graph.write_beam, unit=unit), model.decoder).run(None, {"hiddens": z, **size})[0]
-             for unit, z in ((1.0, plain), (2.5, scaled))]
+    beams = [
+        session(tmp_path, partial(decoder_graph.write_beam, unit=unit), model.decoder).run(
+            None, {"hiddens": z, **size}
+        )[0]
+        for unit, z in ((1.0, plain), (2.5, scaled))
+    ]
     np.testing.assert_array_equal(*beams)
 
 
@@ -118,8 +132,10 @@ def test_training_starts_from_the_entries(model, vocabulary, tmp_path):
         again, words = start.model(tmp_path)
         assert again.shape == model.shape and words.tokens == vocabulary.tokens
         with torch.no_grad():
-            for want, got in ((model.encoder(ids, (ids != PAD).long()), again.encoder(ids, (ids != PAD).long())),
-                              (model.decoder(ids, z), again.decoder(ids, z))):
+            for want, got in (
+                (model.encoder(ids, (ids != PAD).long()), again.encoder(ids, (ids != PAD).long())),
+                (model.decoder(ids, z), again.decoder(ids, z)),
+            ):
                 np.testing.assert_allclose(got.numpy(), want.numpy(), atol=tolerance)
 
 
@@ -148,10 +164,15 @@ def test_more_slots_leave_short_texts_as_they_are_and_are_learned(model, vocabul
         before, after = (torch.softmax(m.decoder(ids, z), -1) for m in (model, wider))
     assert (before - after).abs().max() < 0.02
     long = torch.randint(4, len(vocabulary), (3, 9))
-    loss, _ = wider(long, torch.cat([torch.ones(3, 1, dtype=torch.long), long], 1), torch.tensor(-2.0), torch.tensor(0.0))
+    loss, _ = wider(
+        long, torch.cat([torch.ones(3, 1, dtype=torch.long), long], 1), torch.tensor(-2.0), torch.tensor(0.0)
+    )
     loss.backward()
     width = model.shape.width
-    assert wider.encoder.out.weight.grad[:, 4 * width :].abs().max() > 0 and wider.decoder.memory.weight.grad[4 * width :].abs().max() > 0
+    assert (
+        wider.encoder.out.weight.grad[:, 4 * width :].abs().max() > 0
+        and wider.decoder.memory.weight.grad[4 * width :].abs().max() > 0
+    )
     wider.zero_grad()
 
 
@@ -189,7 +210,7 @@ def test_random_numbers_of_the_graph_are_the_reference_and_uniform(tmp_path):
     built.output(built.uniform(built.key(*names)), graph.TensorProto.FLOAT, ["rows", 1], "u")
     built.save(tmp_path / "u.onnx", "uniform")
     seed = np.concatenate([np.arange(20000), [-1, 2**63 - 1, -(2**63)]]).astype(np.int64)[:, None]
-    got, = onnxruntime.InferenceSession(tmp_path / "u.onnx").run(None, {"seed": seed, "turn": np.full_like(seed, 9)})
+    (got,) = onnxruntime.InferenceSession(tmp_path / "u.onnx").run(None, {"seed": seed, "turn": np.full_like(seed, 9)})
     np.testing.assert_array_equal(got, graph.uniform(graph.key(seed, np.full_like(seed, 9))))
     assert 0 < got.min() and got.max() < 1
     counts, _ = np.histogram(got, bins=20, range=(0, 1))
@@ -202,7 +223,11 @@ def test_integer_arithmetic_stays_close_and_rows_stay_apart(model, vocabulary, t
     text = torch.tensor([[1, 6, 5, 7, 4, 6, 6]]).repeat(40, 1)
     ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(text, z))
     decoder = session(tmp_path, lambda module, path: decoder_graph.write(module, path, ranges), model.decoder)
-    feeds = {"hiddens": z[:, None].numpy(), "temperature": np.zeros((40, 1), np.float32), "seed": np.zeros((40, 1), np.int64)}
+    feeds = {
+        "hiddens": z[:, None].numpy(),
+        "temperature": np.zeros((40, 1), np.float32),
+        "seed": np.zeros((40, 1), np.int64),
+    }
     ids, _ = decoder.run(None, feeds)
     assert (ids[:, 0] == decoding.plain(model.decoder, z, 1)[:, 0].numpy()).mean() > 0.8
     for row in range(5):
@@ -218,7 +243,9 @@ def test_rounded_weights_and_inputs():
     assert zero == 10 and (255 - zero) * scale == pytest.approx(5.0, abs=0.02)
 
 
-@pytest.mark.parametrize("smiles, wanted", [("CCO", True), ("C[CH]C", False), ("C1CC", False), ("", False), ("C[N+](=O)[O-]", True)])
+@pytest.mark.parametrize(
+    "smiles, wanted", [("CCO", True), ("C[CH]C", False), ("C1CC", False), ("", False), ("C[N+](=O)[O-]", True)]
+)
 def test_a_sound_text_is_a_molecule_without_radicals(smiles, wanted):
     assert evaluation.sound(smiles) is wanted
 
@@ -233,7 +260,9 @@ def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch)
     asked = []
     decode = decoding.exported(small.decoder, 1)
     points = rejection.around(small, vocabulary, MOLECULES * 20)
-    z, ids, counts = rejection.texts(points, vocabulary, lambda z, heat: asked.append((len(z), heat)) or decode(z, heat))
+    z, ids, counts = rejection.texts(
+        points, vocabulary, lambda z, heat: asked.append((len(z), heat)) or decode(z, heat)
+    )
     assert len(z) == len(ids) == sum(counts) > 0
     assert all(EOS in row for row in ids)
     assert all(rejection.evaluation.sound(vocabulary.decode(row.tolist())) for row in ids)
@@ -247,9 +276,16 @@ def test_a_held_encoder_stays_as_it_is(model, vocabulary, tmp_path):
     held.encoder.requires_grad_(False)
     rows = torch.from_numpy(batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD))
     target = torch.cat([torch.ones(4, 1, dtype=torch.long), rows, torch.full((4, 1), PAD)], 1)
-    options = training.Options(name="held", runs=str(tmp_path), batch=4, samples=16, device="cpu", precision="fp32", threads=1)
-    training.run(options, held, lambda step: (rows, target), loss=lambda network, batch: network(*batch, torch.tensor(0.0), torch.tensor(1.0)),
-                 evaluate=lambda network, step: {})
+    options = training.Options(
+        name="held", runs=str(tmp_path), batch=4, samples=16, device="cpu", precision="fp32", threads=1
+    )
+    training.run(
+        options,
+        held,
+        lambda step: (rows, target),
+        loss=lambda network, batch: network(*batch, torch.tensor(0.0), torch.tensor(1.0)),
+        evaluate=lambda network, step: {},
+    )
     for name, value in model.state_dict().items():
         assert torch.equal(held.state_dict()[name], value) == (name.startswith("encoder.") or value.ndim == 0), name
 
@@ -270,7 +306,9 @@ def test_the_similarity_head_learns_and_its_graph_equals_torch(model, vocabulary
     with torch.no_grad():
         states, _ = bigger.encoder.states(torch.from_numpy(ids), torch.from_numpy(present))
         np.testing.assert_allclose(got, head(states, torch.from_numpy(present)).numpy(), atol=2e-3)
-    alone = one.run(["embedding"], {"input_ids": ids[3:, : present[3].sum()], "attention_mask": present[3:, : present[3].sum()]})[0]
+    alone = one.run(
+        ["embedding"], {"input_ids": ids[3:, : present[3].sum()], "attention_mask": present[3:, : present[3].sum()]}
+    )[0]
     np.testing.assert_allclose(alone[0], got[3], atol=1e-5)  # Padding changes nothing.
     np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-5)
 

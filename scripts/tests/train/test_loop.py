@@ -39,8 +39,19 @@ def fit(folder, samples, optimiser="adamw", stop_at=None, **more):
     def loss(model, x):
         return (model(x) - x.sum(1, keepdim=True)).square().mean(), {}
 
-    options = training.Options(name="line", runs=str(folder), device="cpu", batch=4, samples=samples, precision="fp32",
-                               optimiser=optimiser, lr=0.01, warmup=20, threads=1, **more)
+    options = training.Options(
+        name="line",
+        runs=str(folder),
+        device="cpu",
+        batch=4,
+        samples=samples,
+        precision="fp32",
+        optimiser=optimiser,
+        lr=0.01,
+        warmup=20,
+        threads=1,
+        **more,
+    )
     model = training.run(options, Line(), batch, loss, lambda model, step: {"weight": float(model.outer.weight.sum())})
     return model, checkpoint.load(folder / "line" / "checkpoint.pt")
 

@@ -11,8 +11,14 @@ from scripts.train.masked import broad, data, evaluation, safe, sampler, start, 
 from scripts.train.masked import model as masked
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, QUALITY, Vocabulary
 
-MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "Cc1nn(-c2nc3ccccc3[nH]2)c2c1C(c1cc(Br)ccc1F)CC(=O)N2", "COc1ccccc1-n1nnnc1SC(C)C(=O)Nc1cccc(Cl)c1C",
-             "c1ccccc1", "CC=CC(=O)NCC[NH+](C)C", "CCOc1ccc(-c2nnn(C[NH+]3CCC(Cc4cnn(C)c4)C3)n2)cc1"]
+MOLECULES = [
+    "CC(=O)Oc1ccccc1C(=O)O",
+    "Cc1nn(-c2nc3ccccc3[nH]2)c2c1C(c1cc(Br)ccc1F)CC(=O)N2",
+    "COc1ccccc1-n1nnnc1SC(C)C(=O)Nc1cccc(Cl)c1C",
+    "c1ccccc1",
+    "CC=CC(=O)NCC[NH+](C)C",
+    "CCOc1ccc(-c2nnn(C[NH+]3CCC(Cc4cnn(C)c4)C3)n2)cc1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +44,17 @@ def test_strings_round_trip_from_every_end(smiles):
     assert len(texts) > 1 or smiles == "c1ccccc1"
 
 
-@pytest.mark.parametrize("text, strict, lenient", [
-    ("Cc1nn*cc1.C.C", None, "Cc1ccn(C)n1"),  # the last piece finds no open end; the largest molecule remains
-    (".c1ccccc.CCC", None, "CCC"),  # the first piece does not read
-    (".C.C.C", None, "CC"),
-    (".N**.C.C", None, "CNC"),  # one open end becomes hydrogen
-    ("", None, None),
-    (".", None, None),
-])
+@pytest.mark.parametrize(
+    "text, strict, lenient",
+    [
+        ("Cc1nn*cc1.C.C", None, "Cc1ccn(C)n1"),  # the last piece finds no open end; the largest molecule remains
+        (".c1ccccc.CCC", None, "CCC"),  # the first piece does not read
+        (".C.C.C", None, "CC"),
+        (".N**.C.C", None, "CNC"),  # one open end becomes hydrogen
+        ("", None, None),
+        (".", None, None),
+    ],
+)
 def test_damaged_strings(text, strict, lenient):
     assert safe.decode(text) == strict and safe.decode(text, lenient=True) == lenient
 
@@ -72,12 +81,23 @@ def test_runs_of_tokens_shorten_the_strings_and_change_nothing(strings):
     for smiles in MOLECULES:
         text = safe.encode(smiles)
         short, long = strings.vocabulary.encode(text), plain.encode(text)
-        assert len(short) <= len(long) and strings.vocabulary.decode(short.tolist()) == plain.decode(long.tolist()) == text
+        assert (
+            len(short) <= len(long) and strings.vocabulary.decode(short.tolist()) == plain.decode(long.tolist()) == text
+        )
     assert strings.vocabulary.encode(".C[Xe]")[-1] == vocabulary.UNK
 
 
-BROAD = ["C[C@H](N)C(=O)N[C@@H](Cc1ccccc1)C(=O)O", "CC(C)[C@]1(C(=O)NCc2ccccc2)CC[C@@H](NC2CCOCC2)C1", "C/C=C/C(=O)Nc1ccc(F)cc1", "OB(O)c1ccc(CN2CCOCC2)cc1",
-         "C[Si](C)(C)CCOC(=O)c1ccccc1", "C[N+](C)(C)CC(=O)[O-]", "COc1cc([C@@H](Cc2cccc(O)c2)OC)cc(OC)c1O", "O=C1CCCCCCCCCCCCCCO1", "C1CC2(C1)CCNCC2"]
+BROAD = [
+    "C[C@H](N)C(=O)N[C@@H](Cc1ccccc1)C(=O)O",
+    "CC(C)[C@]1(C(=O)NCc2ccccc2)CC[C@@H](NC2CCOCC2)C1",
+    "C/C=C/C(=O)Nc1ccc(F)cc1",
+    "OB(O)c1ccc(CN2CCOCC2)cc1",
+    "C[Si](C)(C)CCOC(=O)c1ccccc1",
+    "C[N+](C)(C)CC(=O)[O-]",
+    "COc1cc([C@@H](Cc2cccc(O)c2)OC)cc(OC)c1O",
+    "O=C1CCCCCCCCCCCCCCO1",
+    "C1CC2(C1)CCNCC2",
+]
 
 
 @pytest.mark.parametrize("smiles", BROAD)
@@ -98,7 +118,11 @@ def wide(tmp_path_factory):
 
 def test_without_runs_a_token_is_one_of_the_published_api(wide):
     tokens = wide.vocabulary
-    assert tokens.tokens[QUALITY] == "[QUALITY]" and tokens.reserved == QUALITY + 1 + len(vocabulary.LENGTHS) and tokens.longest == 1
+    assert (
+        tokens.tokens[QUALITY] == "[QUALITY]"
+        and tokens.reserved == QUALITY + 1 + len(vocabulary.LENGTHS)
+        and tokens.longest == 1
+    )
     for number in range(len(wide)):
         ids = wide.string(number)[1:-1]
         text = tokens.decode(ids.tolist())
@@ -118,7 +142,9 @@ def test_runs_are_worth_the_tokens_that_they_stand_for(strings):
 
 
 def test_rows_of_molecules_of_quality_may_begin_with_the_token_for_it(wide):
-    assert wide.good.tolist() == [flag for smiles in BROAD for flag in [broad.good(smiles)] * 2] and 0 < wide.good.sum() < len(wide)
+    assert wide.good.tolist() == [
+        flag for smiles in BROAD for flag in [broad.good(smiles)] * 2
+    ] and 0 < wide.good.sum() < len(wide)
     batches = data.Batches(wide, training.Options(device="cpu", batch=len(wide), samples=1))
     begun = {QUALITY: 0, BOS: 0}
     for step in range(40):
@@ -141,7 +167,7 @@ def test_strings_of_the_models_own_always_begin_with_the_token_for_quality(wide)
     source = data.Batches(joined, training.Options(device="cpu", batch=len(joined), samples=1))
     source.buckets.rows = lambda step: np.arange(len(joined))
     ids, _ = source.batch(0)
-    assert (ids[len(wide):, 0] == QUALITY).all() and (ids[: len(wide), 0] == BOS).any()
+    assert (ids[len(wide) :, 0] == QUALITY).all() and (ids[: len(wide), 0] == BOS).any()
 
 
 def test_rows_may_end_with_the_token_for_their_length(wide):
@@ -177,7 +203,9 @@ def test_a_vocabulary_grows_by_what_other_molecules_need(strings, network):
 
     pieces = Counter(side.text for smiles in BROAD for side in broad.sides(smiles))
     words = strings.vocabulary.grown(pieces, 5)
-    assert words.reserved == QUALITY + 1 + len(vocabulary.LENGTHS) and set(strings.vocabulary.tokens) < set(words.tokens)
+    assert words.reserved == QUALITY + 1 + len(vocabulary.LENGTHS) and set(strings.vocabulary.tokens) < set(
+        words.tokens
+    )
     assert all(vocabulary.UNK not in words.piece(text) for text in pieces)
     bigger = start.grown(network, strings.vocabulary, words)
     text = safe.encode(MOLECULES[0])
@@ -253,8 +281,14 @@ def rows(gamma):
     ids = np.full((4, 24), PAD, np.int64)
     for row, (given, masks) in zip(ids, [(0, 20), (6, 9), (10, 1), (5, 0)]):
         row[: given + masks + 2] = [BOS, *range(6, 6 + given), *[MASK] * masks, EOS]
-    return sampler.Rows(ids, np.array([1.0, 0.5, 2.0, 1.0], np.float32), np.array([0.3, 2.0, 0, 0], np.float32), np.array([1, 2, 3, 10]),
-                        np.array(gamma, np.float32), np.array([5, -9, 2**60, 0]))
+    return sampler.Rows(
+        ids,
+        np.array([1.0, 0.5, 2.0, 1.0], np.float32),
+        np.array([0.3, 2.0, 0, 0], np.float32),
+        np.array([1, 2, 3, 10]),
+        np.array(gamma, np.float32),
+        np.array([5, -9, 2**60, 0]),
+    )
 
 
 def feeds(given, part=slice(None)):
@@ -268,7 +302,7 @@ def test_unmasking_graph_equals_torch(network, strings, tmp_path, gamma):
     unmask_graph.write(network, tmp_path / "model.onnx", table=table)
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     given = rows(gamma)
-    got, = session.run(None, feeds(given))
+    (got,) = session.run(None, feeds(given))
     np.testing.assert_array_equal(got, sampler.unmask(network, given, table).numpy())
     assert (got != MASK).all()
     kept = given.ids != MASK
@@ -290,7 +324,10 @@ def test_the_last_token_makes_the_sums_even(network, strings):
     wanted = []
     for smiles in MOLECULES:
         ids = tokens.encode(safe.encode(smiles))
-        assert not ((table[ids].sum(0)[: structure.SUMS] + [2 * ("." in safe.encode(smiles)), *[0] * (structure.SUMS - 1)]) % structure.MODULI).any()
+        assert not (
+            (table[ids].sum(0)[: structure.SUMS] + [2 * ("." in safe.encode(smiles)), *[0] * (structure.SUMS - 1)])
+            % structure.MODULI
+        ).any()
         wanted.append((ids, len(ids) // 2))
     width = max(len(ids) for ids, _ in wanted) + 2
     rows = np.full((len(wanted), width), PAD, np.int64)
@@ -298,7 +335,9 @@ def test_the_last_token_makes_the_sums_even(network, strings):
         row[: len(ids) + 2] = [BOS, *ids, EOS]
         row[1 + at] = MASK
     full = lambda value, kind: np.full(len(rows), value, kind)  # noqa: E731
-    given = sampler.Rows(rows, full(1, np.float32), full(0, np.float32), full(1, np.int64), full(0, np.float32), np.arange(len(rows)))
+    given = sampler.Rows(
+        rows, full(1, np.float32), full(0, np.float32), full(1, np.int64), full(0, np.float32), np.arange(len(rows))
+    )
     filled = sampler.unmask(network, given, table).numpy()
     for row, (ids, at) in zip(filled, wanted):
         assert ((table[row[1 + at]] - table[ids[at]])[: structure.SUMS] % structure.MODULI == 0).all()

@@ -48,12 +48,27 @@ def data(tmp_path):
     for name in examples.QUESTION_FILES.values():
         key = "text" if name == "banking77" else "query"
         rows = [{"qid": str(i), key: f"question {i} of {name}?", "lang": "en"} for i in range(30)]
-        rows += [{key: "wie geht es?", "lang": "de"}, {key: "long " * 100}, {key: rows[0][key]}, {key: "asked by every set?", "pos": []}]
+        rows += [
+            {key: "wie geht es?", "lang": "de"},
+            {key: "long " * 100},
+            {key: rows[0][key]},
+            {key: "asked by every set?", "pos": []},
+        ]
         write(tmp_path, name, [{"pos": [], **row} for row in rows])
     texts = sorted({*(f"question {i} of nq_gold.queries?" for i in range(30)), "asked by every set?"})
-    write(tmp_path, "nq_gold.queries", [{"query": text, "pos": ["held out" if number % 10 == 0 else "train"]} for number, text in enumerate(texts)])
-    write(tmp_path, "nq_gold.passages", [{"pid": "held out", "text": "Nobody may learn from this sentence here."},
-                                         {"pid": "train", "text": "The long river rises in the high mountains of the north."}])
+    write(
+        tmp_path,
+        "nq_gold.queries",
+        [{"query": text, "pos": ["held out" if number % 10 == 0 else "train"]} for number, text in enumerate(texts)],
+    )
+    write(
+        tmp_path,
+        "nq_gold.passages",
+        [
+            {"pid": "held out", "text": "Nobody may learn from this sentence here."},
+            {"pid": "train", "text": "The long river rises in the high mountains of the north."},
+        ],
+    )
     return tmp_path
 
 
@@ -65,7 +80,11 @@ def write(data, name, rows):
 def test_only_open_sets_are_trained_on_and_the_others_measure_whole(data):
     train, held, outside = (examples.out_of_scope(data, part) for part in examples.SPLITS)
     assert set(train) == set(held) == set(corpora.OPEN_SETS) & set(examples.QUESTION_FILES)
-    assert set(outside) == set(examples.QUESTION_FILES) - set(corpora.OPEN_SETS) == {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}
+    assert (
+        set(outside)
+        == set(examples.QUESTION_FILES) - set(corpora.OPEN_SETS)
+        == {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}
+    )
     for name, file in examples.QUESTION_FILES.items():
         texts = train.get(name, []) + held.get(name, []) + outside.get(name, [])
         assert len([t for t in texts if file in t]) == 30, name
@@ -76,7 +95,13 @@ def test_only_open_sets_are_trained_on_and_the_others_measure_whole(data):
 
 def test_no_training_of_the_text_models_reads_another_set():
     """All sets that embedding, ranking and phrases name are in OPEN_SETS."""
-    for names in (CPU_QUERIES, NEARER, short.ANSWERED, [examples.PASSAGES], set(SHARES) - {"dictionary", "sentences", "selqa"}):
+    for names in (
+        CPU_QUERIES,
+        NEARER,
+        short.ANSWERED,
+        [examples.PASSAGES],
+        set(SHARES) - {"dictionary", "sentences", "selqa"},
+    ):
         assert set(names) <= set(corpora.OPEN_SETS)
     assert not set(corpora.OPEN_SETS) & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}
 
@@ -116,7 +141,13 @@ def test_files_names_what_is_read(data):
 
 def test_labels_follow_the_words():
     made = examples.Example()
-    made.add(sample(parse("how many <exactly:exactly 2> <element=Cl:chlorine atoms> in the <second:second> one"), random.Random(1)), "count_element")
+    made.add(
+        sample(
+            parse("how many <exactly:exactly 2> <element=Cl:chlorine atoms> in the <second:second> one"),
+            random.Random(1),
+        ),
+        "count_element",
+    )
     assert made.words == "how many exactly 2 chlorine atoms in the second one".split()
     assert [LABELS["mode"][k] for k in made.heads["mode"]][2:4] == ["exactly", "exactly"]
     assert evaluation.wanted(made) == [("count_element", {"Cl"}, frozenset(), {"second"}, {"exactly"})]
@@ -153,18 +184,46 @@ def test_it_learns_and_the_graph_computes_the_same(tmp_path):
 
 
 def test_whatever_can_be_named_can_be_answered():
-    assert LABELS["group"][1:] == [n for n in LABELS["group"] if n in groups.NAMES] and len(LABELS["group"]) == len(groups.NAMES) + 1
+    assert (
+        LABELS["group"][1:] == [n for n in LABELS["group"] if n in groups.NAMES]
+        and len(LABELS["group"]) == len(groups.NAMES) + 1
+    )
     assert set(LABELS["element"]) - {"none"} == set(facts.NAMES)
-    told = {"smiles", "name", "inchi", "formula", "elements", "groups", "describe", "sure", "has_ring", "is_aromatic", "is_charged", "is_chiral",
-            "count_element", "has_element", "count_group", "has_group", "same", "difference", "size", "is_molecule"}
+    told = {
+        "smiles",
+        "name",
+        "inchi",
+        "formula",
+        "elements",
+        "groups",
+        "describe",
+        "sure",
+        "has_ring",
+        "is_aromatic",
+        "is_charged",
+        "is_chiral",
+        "count_element",
+        "has_element",
+        "count_group",
+        "has_group",
+        "same",
+        "difference",
+        "size",
+        "is_molecule",
+    }
     assert set(examples.NAMES) == told | TALK | set(facts.COUNTS) | set(facts.MEASURES)
     assert set(answers.BOUNDS) <= set(LABELS["mode"])
 
 
-@pytest.mark.parametrize(("asked", "drawings", "refusal"), [
-    (("formula", "mass", "charge"), [0], answers.NOTHING), (("formula", "count_rings"), [], answers.NO_DRAWING)], ids=["no molecule", "no drawing"])
+@pytest.mark.parametrize(
+    ("asked", "drawings", "refusal"),
+    [(("formula", "mass", "charge"), [0], answers.NOTHING), (("formula", "count_rings"), [], answers.NO_DRAWING)],
+    ids=["no molecule", "no drawing"],
+)
 def test_a_refusal_is_said_once_for_all_questions(asked, drawings, refusal):
-    wishes = Wishes([Wish(Asked(family, 1.0), drawings) for family in (*asked, "size")], False, len(drawings), {0: "the picture"})
+    wishes = Wishes(
+        [Wish(Asked(family, 1.0), drawings) for family in (*asked, "size")], False, len(drawings), {0: "the picture"}
+    )
     reading = SimpleNamespace(drawing=0.0, molecule=None, confidence=0.0, unknown=False, size=(3, 4))
     said = answers.Answers(wishes, lambda _: reading, lambda texts: texts[0]).parts()
     assert said == ([refusal, " ", "3 × 4 pixels."] if drawings else [refusal])
@@ -191,18 +250,47 @@ def test_a_reading_that_fails_at_once_is_forgotten():
     assert not kept.known
 
 
-@pytest.mark.parametrize(("smiles", "counts"), [
-    ("CC(=O)Oc1ccccc1C(=O)O", {"ester": 1, "carboxylic acid": 1, "hydroxyl": 0, "ether": 0, "ketone": 0, "carbonyl": 2, "benzene ring": 1, "double bond": 2}),
-    ("C[NH2+]CC(=O)[O-]", {"amine": 1, "carboxylic acid": 1, "amide": 0}),
-    ("CC(C)(C)OC(=O)NCC#N", {"carbamate": 1, "ester": 0, "amide": 0, "amine": 0, "nitrile": 1, "methyl": 3, "triple bond": 1}),
-    ("O=S(=O)(N)c1ccc(N)cc1", {"sulfonamide": 1, "amine": 1, "primary amine": 1, "thioether": 0}),
-    ("OCCc1ccc(O)cc1", {"alcohol": 1, "phenol": 1, "hydroxyl": 2}),
-    ("COc1ccncc1C(F)(F)F", {"halogen": 3, "methoxy": 1, "ether": 1, "trifluoromethyl": 1, "pyridine": 1, "heterocycle": 1, "benzene ring": 0}),
-    ("C1CCC2(CC1)OCCO2", {"spiro atom": 1, "ether": 2, "five-membered ring": 1, "six-membered ring": 1}),
-    ("NC(=O)NC=CC#CC=O", {"urea": 1, "amide": 0, "alkene": 1, "alkyne": 1, "aldehyde": 1, "ketone": 0}),
-    ("[O-][N+](=O)c1ccccc1S", {"nitro": 1, "thiol": 1, "amine": 0}),
-    ("C1CC1C1CO1", {"three-membered ring": 2, "epoxide": 1}),
-])
+@pytest.mark.parametrize(
+    ("smiles", "counts"),
+    [
+        (
+            "CC(=O)Oc1ccccc1C(=O)O",
+            {
+                "ester": 1,
+                "carboxylic acid": 1,
+                "hydroxyl": 0,
+                "ether": 0,
+                "ketone": 0,
+                "carbonyl": 2,
+                "benzene ring": 1,
+                "double bond": 2,
+            },
+        ),
+        ("C[NH2+]CC(=O)[O-]", {"amine": 1, "carboxylic acid": 1, "amide": 0}),
+        (
+            "CC(C)(C)OC(=O)NCC#N",
+            {"carbamate": 1, "ester": 0, "amide": 0, "amine": 0, "nitrile": 1, "methyl": 3, "triple bond": 1},
+        ),
+        ("O=S(=O)(N)c1ccc(N)cc1", {"sulfonamide": 1, "amine": 1, "primary amine": 1, "thioether": 0}),
+        ("OCCc1ccc(O)cc1", {"alcohol": 1, "phenol": 1, "hydroxyl": 2}),
+        (
+            "COc1ccncc1C(F)(F)F",
+            {
+                "halogen": 3,
+                "methoxy": 1,
+                "ether": 1,
+                "trifluoromethyl": 1,
+                "pyridine": 1,
+                "heterocycle": 1,
+                "benzene ring": 0,
+            },
+        ),
+        ("C1CCC2(CC1)OCCO2", {"spiro atom": 1, "ether": 2, "five-membered ring": 1, "six-membered ring": 1}),
+        ("NC(=O)NC=CC#CC=O", {"urea": 1, "amide": 0, "alkene": 1, "alkyne": 1, "aldehyde": 1, "ketone": 0}),
+        ("[O-][N+](=O)c1ccccc1S", {"nitro": 1, "thiol": 1, "amine": 0}),
+        ("C1CC1C1CO1", {"three-membered ring": 2, "epoxide": 1}),
+    ],
+)
 def test_groups(smiles, counts):
     molecule = Chem.MolFromSmiles(smiles)
     assert {name: groups.count(molecule, name) for name in counts} == counts

@@ -35,8 +35,16 @@ class Letters:
 
 def mined() -> Mined:
     rows = np.eye(384, dtype=np.float32)
-    return Mined("made", [f"passage {i}" for i in range(12)], rows[:12], [f"query {i}" for i in range(8)], rows[:8],
-                 list(range(8)), [[(i + 1) % 12, (i + 2) % 12] for i in range(8)], [f"g{i // 2}" for i in range(12)])
+    return Mined(
+        "made",
+        [f"passage {i}" for i in range(12)],
+        rows[:12],
+        [f"query {i}" for i in range(8)],
+        rows[:8],
+        list(range(8)),
+        [[(i + 1) % 12, (i + 2) % 12] for i in range(8)],
+        [f"g{i // 2}" for i in range(12)],
+    )
 
 
 def two_mode() -> twomode.TwoMode:
@@ -51,7 +59,14 @@ QUERY, PASSAGE = [1010, 1011], [1012, 1013, 1014]  # ids of the prefixes, of dif
 def model() -> ranker.Ranker:
     two = two_mode()
     prefixes = (torch.tensor(QUERY), torch.tensor(PASSAGE))
-    return ranker.Ranker(two.encoder, two.turn.weight.detach(), torch.randn(384, 384), torch.rand(2048) * 5, prefixes, ranker.Reading(together=1)).eval()
+    return ranker.Ranker(
+        two.encoder,
+        two.turn.weight.detach(),
+        torch.randn(384, 384),
+        torch.rand(2048) * 5,
+        prefixes,
+        ranker.Reading(together=1),
+    ).eval()
 
 
 def test_a_pair_keeps_its_query_and_cuts_the_passage():
@@ -76,6 +91,7 @@ def test_bm25_prefers_the_rare_word():
 def test_the_batch_of_a_step_depends_on_seed_and_step_only():
     def sampler(seed):
         return Sampler([mined()], Letters(), 4, 1, 12, 6, 32, 32, seed)
+
     one, other = sampler(5), sampler(5)
     other(0)
     assert torch.equal(one(3).queries[0], other(3).queries[0]) and torch.equal(one(3).live[0], other(3).live[0])
@@ -101,8 +117,10 @@ def test_the_mode_part_asks_nothing_beyond_its_margin():
     torch.manual_seed(1)
     two = twomode.TwoMode(bert.Encoder(SHAPE))
     batch = Sampler([mined()], Letters(), 4, 1, 12, 6, 32, 32, 1)(0)
+
     def loss(mode, margin):
         return float(twomode.loss(two, batch, twomode.Weights(0.0, mode, margin))[0].detach())
+
     assert loss(1.0, -100.0) == pytest.approx(loss(0.0, 0.0))
     assert loss(1.0, 5.0) > loss(0.0, 0.0) + 1
 
@@ -131,7 +149,13 @@ def test_the_ranker_reads_the_embeddings_own_cosine():
 
 def test_kept_vectors_score_as_the_whole_ranker():
     read = model()
-    rows = pairs.stacked([([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3), ([101, 1700, 102, 1500, 1600, 102], 3)])
+    rows = pairs.stacked(
+        [
+            ([101, 1500, 1501, 102, 1500, 1600, 102], 4),
+            ([101, 1700, 102, *range(1100, 1150), 102], 3),
+            ([101, 1700, 102, 1500, 1600, 102], 3),
+        ]
+    )
     reader = kept.Kept(read, 40)
     found = reader(*rows)
     with torch.no_grad():
@@ -160,7 +184,16 @@ def test_only_what_lies_above_the_embedding_is_trained():
 def intents() -> Mined:
     """40 texts of four intents, as alike as their numbers are near."""
     rows = np.eye(384, dtype=np.float32)[:40] + 0.1
-    return Mined("intents", [f"text {i}" for i in range(40)], rows, ["a", "b"], rows[:2], [0, 1], [[39], [38]], [f"g{i // 10}" for i in range(40)])
+    return Mined(
+        "intents",
+        [f"text {i}" for i in range(40)],
+        rows,
+        ["a", "b"],
+        rows[:2],
+        [0, 1],
+        [[39], [38]],
+        [f"g{i // 10}" for i in range(40)],
+    )
 
 
 def test_texts_of_one_intent_answer_each_other():
@@ -191,18 +224,30 @@ def test_the_metric_draws_texts_of_one_intent_together():
     groups = torch.arange(48) % 4
     texts = torch.nn.functional.normalize(torch.eye(384)[groups] * 0.5 + torch.randn(48, 384) * 0.1, dim=-1)
     before = torch.eye(384).requires_grad_(True)
+
     def loss(of):
         return metric.neighbours(of, texts, texts, groups, 48, 48)
+
     loss(before).backward()
     assert float(loss(before - 5 * before.grad)) < float(loss(before)) - 0.01
     made = pairs.asked(mined())
     found = metric.lists(torch.eye(384), made, np.random.default_rng(1), wrong=2)
-    assert float(found) == pytest.approx(math.log(1 + 2 * math.exp(-twomode.SCALE)), abs=1e-6)  # right ones equal, wrong ones orthogonal
+    assert float(found) == pytest.approx(
+        math.log(1 + 2 * math.exp(-twomode.SCALE)), abs=1e-6
+    )  # right ones equal, wrong ones orthogonal
 
 
 def test_lists_begin_with_what_is_right():
-    sampler = pairs.Sampler([pairs.asked(mined()), pairs.asked(intents(), near=8)], {"made": 1, "intents": 3},
-                            lambda texts, most: vectors.token_ids(Letters(), texts, most), 2, 4, 32, 32, 5)
+    sampler = pairs.Sampler(
+        [pairs.asked(mined()), pairs.asked(intents(), near=8)],
+        {"made": 1, "intents": 3},
+        lambda texts, most: vectors.token_ids(Letters(), texts, most),
+        2,
+        4,
+        32,
+        32,
+        5,
+    )
     assert sampler.steps == [25, 75]
     drawn = [sampler(step) for step in range(100)]
     assert sum(d.right == 3 for d in drawn) == 75
@@ -229,22 +274,43 @@ def test_short_questions_come_out_of_a_dictionary(tmp_path):
     (tmp_path / "data.noun").write_text(NOUNS)
     source = short.Dictionary(tmp_path)
     pain = source.all["00000002"]
-    assert (pain.words, pain.gloss, pain.above, pain.kinds) == (["analgesic", "pain pill"], "a medicine used to relieve pain", ["00000001"], ["00000004"])
+    assert (pain.words, pain.gloss, pain.above, pain.kinds) == (
+        ["analgesic", "pain pill"],
+        "a medicine used to relieve pain",
+        ["00000001"],
+        ["00000004"],
+    )
     questions = {short.asked(pain, Random(seed)) for seed in range(40)}
     assert {"Which medicine is used to relieve pain?", "What can be used to relieve pain?"} <= questions
-    assert "Which medicine lowers body temperature to prevent or alleviate fever?" in {short.asked(source.all["00000003"], Random(seed)) for seed in range(40)}
+    assert "Which medicine lowers body temperature to prevent or alleviate fever?" in {
+        short.asked(source.all["00000003"], Random(seed)) for seed in range(40)
+    }
     told = {source.told("00000002", "example", Random(seed)) for seed in range(40)}
-    assert told <= {f"{subject} is {kind}." for subject in ("Aspirin", "An aspirin") for kind in ("an analgesic", "a pain pill")}
+    assert told <= {
+        f"{subject} is {kind}." for subject in ("Aspirin", "An aspirin") for kind in ("an analgesic", "a pain pill")
+    }
     lists = [made for seed in range(200) if (made := source.list(Random(seed)))]
     assert lists and all(right not in wrong and len(wrong) > 1 for _, right, wrong in lists)
     assert any("analgesic" in right and any("antipyretic" in w for w in wrong) for _, right, wrong in lists)
 
 
 def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
-    passage = "Normandy is a region of France. The Normans came there in the 10th century. They gave it their name to keep."
-    wiki = {"passages": [{"pid": "p", "text": passage}],
-            "queries": [{"qid": "1", "query": "When did the Normans come?", "pos": ["p"], "split": "train", "answer": "10th century"},
-                        {"qid": "2", "query": "Who?", "pos": ["p"], "split": "test", "answer": "Normans"}]}
+    passage = (
+        "Normandy is a region of France. The Normans came there in the 10th century. They gave it their name to keep."
+    )
+    wiki = {
+        "passages": [{"pid": "p", "text": passage}],
+        "queries": [
+            {
+                "qid": "1",
+                "query": "When did the Normans come?",
+                "pos": ["p"],
+                "split": "train",
+                "answer": "10th century",
+            },
+            {"qid": "2", "query": "Who?", "pos": ["p"], "split": "test", "answer": "Normans"},
+        ],
+    }
     for kind in ("passages", "queries"):
         for name in short.ANSWERED:
             with gzip.open(tmp_path / f"{name}.{kind}.jsonl.gz", "wt") as file:
@@ -258,8 +324,14 @@ def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
 
 
 def test_lists_of_sentences_hold_one_that_answers(tmp_path):
-    rows = [{"question": "Who?", "answers": [1, 2], "candidates": ["Tea is hot.", "Ada did.", "It was Ada.", "Tea is hot."]},
-            {"question": "Why?", "answers": [], "candidates": ["Tea is hot."]}]
+    rows = [
+        {
+            "question": "Who?",
+            "answers": [1, 2],
+            "candidates": ["Tea is hot.", "Ada did.", "It was Ada.", "Tea is hot."],
+        },
+        {"question": "Why?", "answers": [], "candidates": ["Tea is hot."]},
+    ]
     (tmp_path / "selqa-ass-dev.json").write_text(json.dumps(rows))
     [(question, right, wrong)] = short.selqa(tmp_path, 1)
     assert question == "Who?" and right in ("Ada did.", "It was Ada.") and wrong == ["Tea is hot."]
@@ -268,15 +340,22 @@ def test_lists_of_sentences_hold_one_that_answers(tmp_path):
 def test_the_loss_falls_as_the_right_ones_rise():
     def batch():
         return pairs.Lists((torch.zeros(0),) * 3, 4, 2)
+
     def at(*scores):
         return float(list_loss(lambda *rows: torch.tensor(scores), batch())[0])
+
     assert at(3.0, 3, 0, 0) < at(1.0, 1, 0, 0) < at(0.0, 0, 0, 0)
     assert at(3.0, 3, 0, 0) < at(3.0, -3, 0, 0)
 
 
 def test_alpha_0_is_the_ranker_before_training(tmp_path: Path):
-    read = ranker.Ranker(bert.Encoder(bert.Shape(num_hidden_layers=2, intermediate_size=32)), torch.eye(384), torch.eye(384), torch.rand(30522),
-                         (torch.tensor(QUERY), torch.tensor(PASSAGE)))
+    read = ranker.Ranker(
+        bert.Encoder(bert.Shape(num_hidden_layers=2, intermediate_size=32)),
+        torch.eye(384),
+        torch.eye(384),
+        torch.rand(30522),
+        (torch.tensor(QUERY), torch.tensor(PASSAGE)),
+    )
     state = {k: v.clone() for k, v in read.state_dict().items()}
     state["upper.0.up.weight"] += 1
     torch.save(state, tmp_path / "weights.pt")
@@ -293,7 +372,11 @@ def test_the_graph_gives_what_torch_gives(tmp_path: Path):
         read.summary.weight.normal_(0, 0.1), read.weigh.weight.normal_(0, 0.05)
     onnx.save(graph(read, "logits"), str(tmp_path / "model.onnx"))
     session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))
-    rows = [([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3), ([101, 1500, 102, 102], 3)]
+    rows = [
+        ([101, 1500, 1501, 102, 1500, 1600, 102], 4),
+        ([101, 1700, 102, *range(1100, 1150), 102], 3),
+        ([101, 1500, 102, 102], 3),
+    ]
     feeds = pairs.stacked(rows)
     with torch.no_grad():
         wanted = read(*feeds).numpy()
@@ -320,12 +403,19 @@ def test_the_upper_layers_say_nothing_of_a_long_query():
     one, other = model(), model()
     with torch.no_grad():
         other.upper[0].up.weight += torch.randn_like(other.upper[0].up.weight)
-        for row, same in ((([101, 1500, 102, 1500, 1600, 102], 3), False), (([101, *range(1100, 1190), 102, 1500, 1600, 102], 92), True)):
+        for row, same in (
+            (([101, 1500, 102, 1500, 1600, 102], 3), False),
+            (([101, *range(1100, 1190), 102, 1500, 1600, 102], 92), True),
+        ):
             assert torch.allclose(one(*pairs.stacked([row])), other(*pairs.stacked([row])), atol=1e-4) == same
 
 
 TEXTS = [[101, 1500, 1501, 102], [101, *range(1100, 1150), 102], [101, 102]]
-PAIRS = [([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3), ([101, 102, 1500, 102], 2)]
+PAIRS = [
+    ([101, 1500, 1501, 102, 1500, 1600, 102], 4),
+    ([101, 1700, 102, *range(1100, 1150), 102], 3),
+    ([101, 102, 1500, 102], 2),
+]
 
 
 @pytest.mark.parametrize("kind", ["embedding", "ranker"])
@@ -346,7 +436,11 @@ def test_a_graph_that_leaves_padding_out_answers_as_the_other(kind: str):
     before, after = (onnxruntime.InferenceSession(g.SerializeToString()) for g in (plain, made))
     for rows in (slice(0, 3), slice(0, 1), slice(2, 3)):
         feed = dict(zip(INPUTS, (t[rows].numpy() for t in tensors)))
-        for mask in (feed["attention_mask"], np.ones_like(feed["attention_mask"]), np.zeros_like(feed["attention_mask"])):
+        for mask in (
+            feed["attention_mask"],
+            np.ones_like(feed["attention_mask"]),
+            np.zeros_like(feed["attention_mask"]),
+        ):
             given = feed | {"attention_mask": mask}
             wanted, found = before.run(None, given)[0], after.run(None, given)[0]
             assert found.shape == wanted.shape
@@ -357,7 +451,11 @@ def test_a_graph_that_leaves_padding_out_answers_as_the_other(kind: str):
     for one in (plain, made):
         (up,) = [n.output[0] for n in one.graph.node if n.op_type == "MatMul" and "layers.1/up" in n.output[0]]
         one.graph.output.append(helper.make_tensor_value_info(up, 1, None))
-        seen.append(onnxruntime.InferenceSession(one.SerializeToString()).run([up], dict(zip(INPUTS, (t.numpy() for t in tensors))))[0].shape)
+        seen.append(
+            onnxruntime.InferenceSession(one.SerializeToString())
+            .run([up], dict(zip(INPUTS, (t.numpy() for t in tensors))))[0]
+            .shape
+        )
     rows, length = tensors[1].shape
     put_before = seen[0][1] - length  # by the ranker, before each pair
     assert seen[1][0] == int(tensors[1].sum()) + rows * put_before and (put_before > 0) == (kind == "ranker")
@@ -368,9 +466,14 @@ def test_a_graph_without_hidden_states_is_refused():
 
     from scripts.convert.unpadded import unpadded
 
-    other = helper.make_model(helper.make_graph([helper.make_node("Identity", ["attention_mask"], ["out"])], "other",
-                              [helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["b", "t"])],
-                              [helper.make_tensor_value_info("out", TensorProto.INT64, ["b", "t"])]))
+    other = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Identity", ["attention_mask"], ["out"])],
+            "other",
+            [helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["b", "t"])],
+            [helper.make_tensor_value_info("out", TensorProto.INT64, ["b", "t"])],
+        )
+    )
     with pytest.raises(ValueError, match="LayerNormalization"):
         unpadded(other)
 

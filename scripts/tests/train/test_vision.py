@@ -47,8 +47,16 @@ import marks
 import networks
 import reader
 
-MOLECULES = ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "C[C@H](N)C(=O)[O-]", "C[C@@H]1CC[C@H]2CCCC[C@@H]2[NH2+]1", "C/C=C/C(=O)Nc1ccc(Cl)cc1", "C/C=C\\C#N",
-             "O=[N+]([O-])c1ccc(Br)cc1", "CC(C)(C)OC(=O)N1CC[C@@H](CO)C1", "Cc1nn(C)c(S)c1C(F)(F)F"]
+MOLECULES = [
+    "CN1C=NC2=C1C(=O)N(C(=O)N2C)C",
+    "C[C@H](N)C(=O)[O-]",
+    "C[C@@H]1CC[C@H]2CCCC[C@@H]2[NH2+]1",
+    "C/C=C/C(=O)Nc1ccc(Cl)cc1",
+    "C/C=C\\C#N",
+    "O=[N+]([O-])c1ccc(Br)cc1",
+    "CC(C)(C)OC(=O)N1CC[C@@H](CO)C1",
+    "Cc1nn(C)c(S)c1C(F)(F)F",
+]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +74,9 @@ def batches(folder=Path("no such folder"), **options):
 def seen_of(drawn: drawing.Drawing) -> graph.Seen:
     """What perfect networks would see."""
     atoms = np.eye(len(graph.ATOMS))[[data.INDEX[a] for a in drawn.atoms]]
-    return graph.Seen(drawn.points, np.ones(len(atoms)), atoms, drawn.bonds[:, :2], np.eye(len(graph.BACK))[drawn.bonds[:, 2]])
+    return graph.Seen(
+        drawn.points, np.ones(len(atoms)), atoms, drawn.bonds[:, :2], np.eye(len(graph.BACK))[drawn.bonds[:, 2]]
+    )
 
 
 @pytest.mark.parametrize("smiles", MOLECULES)
@@ -101,7 +111,10 @@ def test_contradictions_are_resolved_by_the_next_best(flaw):
     seen.atoms, seen.kinds = seen.atoms * 0.98 + 1e-3, seen.kinds * 0.98 + 1e-3
     names = list(graph.ATOMS)
     if flaw == "a bond too many":  # Five bonds at N+.
-        seen.pairs, seen.kinds = np.concatenate([seen.pairs, [[1, 5]]]), np.concatenate([seen.kinds, [[0.4, 0.6, *np.zeros(len(graph.BACK) - 2)]]])
+        seen.pairs, seen.kinds = (
+            np.concatenate([seen.pairs, [[1, 5]]]),
+            np.concatenate([seen.kinds, [[0.4, 0.6, *np.zeros(len(graph.BACK) - 2)]]]),
+        )
         built = graph.build(seen)
         assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
         return
@@ -113,10 +126,24 @@ def test_contradictions_are_resolved_by_the_next_best(flaw):
     assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
 
 
-@pytest.mark.parametrize("smiles, faults", [
-    ("[Br-].CCCC[N+](C)(C)C", 0), ("[Na+].[Na+].[O-]C(=O)CCC(=O)[O-]", 0), ("Cl.CCN", 0), ("Br.c1ccncc1", 0), ("CS(=O)(=O)O.CCN", 0), ("O.Cl.CN(C)CCO", 0),
-    ("[Br-].CCCN", graph.UNBALANCED), ("[Na+].CC(=O)[O-].CC(=O)[O-]", graph.UNBALANCED), ("Cl.Cc1ccccc1", graph.UNRELATED), ("Cl.CC(=O)NC", graph.UNRELATED),
-    ("CCO.CCCN", graph.UNRELATED), ("NCCN.OC(=O)c1ccccc1", 0), ("CC(=O)[O-]", 0)])
+@pytest.mark.parametrize(
+    "smiles, faults",
+    [
+        ("[Br-].CCCC[N+](C)(C)C", 0),
+        ("[Na+].[Na+].[O-]C(=O)CCC(=O)[O-]", 0),
+        ("Cl.CCN", 0),
+        ("Br.c1ccncc1", 0),
+        ("CS(=O)(=O)O.CCN", 0),
+        ("O.Cl.CN(C)CCO", 0),
+        ("[Br-].CCCN", graph.UNBALANCED),
+        ("[Na+].CC(=O)[O-].CC(=O)[O-]", graph.UNBALANCED),
+        ("Cl.Cc1ccccc1", graph.UNRELATED),
+        ("Cl.CC(=O)NC", graph.UNRELATED),
+        ("CCO.CCCN", graph.UNRELATED),
+        ("NCCN.OC(=O)c1ccccc1", 0),
+        ("CC(=O)[O-]", 0),
+    ],
+)
 def test_pieces_contradict_each_other_unless_they_make_a_salt(smiles, faults):
     _, drawn = drawing.picture(smiles, Random(0), True)
     built = graph.build(seen_of(drawn))
@@ -133,33 +160,60 @@ def test_charges_that_add_up_decide_between_two_readings():
     assert built.smiles == "CCCC[N+](C)(C)C.[Br-]" and built.changes == 1 and built.faults == 0
 
 
-@pytest.mark.parametrize("smiles, faults, confidence, together", [
-    ("[I-].C[S+](C)C", 0, 0.2, True), ("[I-].C[S+](C)C", 0.5, 0.2, False), ("Cl.CCN", 0, 0.9, True), ("Cl.CCN", 0, 0.3, False), ("CCN", 0, 0.9, False)],
-    ids=["ions", "ions that do not add up", "sure of an acid", "not sure of it", "one piece"])
+@pytest.mark.parametrize(
+    "smiles, faults, confidence, together",
+    [
+        ("[I-].C[S+](C)C", 0, 0.2, True),
+        ("[I-].C[S+](C)C", 0.5, 0.2, False),
+        ("Cl.CCN", 0, 0.9, True),
+        ("Cl.CCN", 0, 0.3, False),
+        ("CCN", 0, 0.9, False),
+    ],
+    ids=["ions", "ions that do not add up", "sure of an acid", "not sure of it", "one piece"],
+)
 def test_pieces_that_belong_together_are_not_cut_off(smiles, faults, confidence, together):
     built = graph.Built(Chem.MolFromSmiles(smiles), smiles, 0.0, 0, faults, 0, pieces=1 + smiles.count("."))
     surest = reader.View(built, np.array([np.log(confidence / (1 - confidence))]), 20.0, np.zeros(2), np.ones(2))
-    other = reader.View(graph.Built(Chem.MolFromSmiles("C"), "C", 0.0, 0, 0, 0), np.array([-5.0]), 20.0, np.zeros(2), np.ones(2))
+    other = reader.View(
+        graph.Built(Chem.MolFromSmiles("C"), "C", 0.0, 0, 0, 0), np.array([-5.0]), 20.0, np.zeros(2), np.ones(2)
+    )
     one = reader.Reader(None, networks=object(), calibration=reader.Calibration([0.0, 1.0], [0.0, 1.0]))
     assert one.together([other, surest]) == together
 
 
-@pytest.mark.parametrize("name", [
-    "methyltriphenylphosphonium iodide", "pyridostigmine bromide", "fluoxetine hydrochloride", "naproxen sodium", "metformin hydrochloride",
-    "sumatriptan succinate", "imatinib mesylate"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "methyltriphenylphosphonium iodide",
+        "pyridostigmine bromide",
+        "fluoxetine hydrochloride",
+        "naproxen sodium",
+        "metformin hydrochloride",
+        "sumatriptan succinate",
+        "imatinib mesylate",
+    ],
+)
 def test_the_served_reader_reads_salts(name):
     smiles = drawing_sets.SALTS[name]
     drawer = rdMolDraw2D.MolDraw2DCairo(400, 300)
     drawer.drawOptions().includeMetadata = False
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, Chem.MolFromSmiles(smiles))
     drawer.FinishDrawing()
-    reading = reader.Reader(Path("model_repository/molecule_reader/1")).read(Image.open(io.BytesIO(drawer.GetDrawingText())))
+    reading = reader.Reader(Path("model_repository/molecule_reader/1")).read(
+        Image.open(io.BytesIO(drawer.GetDrawingText()))
+    )
     assert reading.smiles == Chem.CanonSmiles(smiles) and reading.confidence >= answers.UNSURE
 
 
-@pytest.mark.parametrize("smiles, beside, sure", [
-    ("CCCC[N+](C)(C)Cc1ccccc1", "Pt", False), ("CCCC[N+](C)(C)Cc1ccccc1", "", True), ("CCCCN(C)Cc1ccccc1", "Pt", True)],
-    ids=["an ion beside what was not read", "an ion alone", "no ion"])
+@pytest.mark.parametrize(
+    "smiles, beside, sure",
+    [
+        ("CCCC[N+](C)(C)Cc1ccccc1", "Pt", False),
+        ("CCCC[N+](C)(C)Cc1ccccc1", "", True),
+        ("CCCCN(C)Cc1ccccc1", "Pt", True),
+    ],
+    ids=["an ion beside what was not read", "an ion alone", "no ion"],
+)
 def test_an_ion_is_doubted_where_the_other_may_not_have_been_read(smiles, beside, sure):
     drawer = rdMolDraw2D.MolDraw2DCairo(400, 300)
     drawer.DrawMolecule(Chem.MolFromSmiles(smiles))
@@ -228,17 +282,23 @@ def test_graphs_compute_what_the_model_does(network, tmp_path):
         lines = network.liner(wanted[0], torch.zeros(3, look.STEPS, dtype=torch.int64), torch.ones(3, 4))
     for mine, other in zip((features, *heads), wanted):
         np.testing.assert_allclose(mine, other.numpy(), atol=1e-3)
-    np.testing.assert_allclose(onnx.lines(features, np.zeros((3, look.STEPS), np.int64), np.ones((3, 4), np.float32)), lines.numpy(), atol=1e-3)
+    np.testing.assert_allclose(
+        onnx.lines(features, np.zeros((3, look.STEPS), np.int64), np.ones((3, 4), np.float32)), lines.numpy(), atol=1e-3
+    )
     assert trained.see(found)[0].shape == features.shape
 
 
 @pytest.mark.parametrize("picture", ["blank", "one pixel", "black", "noise", "clear", "large"])
 def test_pictures_that_are_no_drawings(network, picture):
     random = np.random.default_rng(0)
-    image = {"blank": lambda: Image.new("RGB", (300, 200), "white"), "one pixel": lambda: Image.new("RGB", (1, 1), "red"),
-             "black": lambda: Image.new("L", (300, 200), 0), "clear": lambda: Image.new("RGBA", (50, 50), (0, 0, 0, 0)),
-             "noise": lambda: Image.fromarray(random.integers(0, 255, (90, 90, 3)).astype(np.uint8)),
-             "large": lambda: Image.new("1", (5000, 9000), 1)}[picture]()
+    image = {
+        "blank": lambda: Image.new("RGB", (300, 200), "white"),
+        "one pixel": lambda: Image.new("RGB", (1, 1), "red"),
+        "black": lambda: Image.new("L", (300, 200), 0),
+        "clear": lambda: Image.new("RGBA", (50, 50), (0, 0, 0, 0)),
+        "noise": lambda: Image.fromarray(random.integers(0, 255, (90, 90, 3)).astype(np.uint8)),
+        "large": lambda: Image.new("1", (5000, 9000), 1),
+    }[picture]()
     reading = reader.Reader(None, networks=evaluation.Trained(network), calibration=reader.UNFITTED).read(image)
     assert reading.smiles is None and reading.drawing < 0.5 and reading.size == image.size
 
@@ -247,8 +307,12 @@ def test_ink_is_the_same_on_any_paper():
     png, _ = drawing.picture(MOLECULES[0], Random(0), True)
     image = Image.open(io.BytesIO(png)).convert("L").convert("RGB")
     turned = Image.fromarray(255 - np.asarray(image))
-    clear = Image.merge("RGBA", (*Image.new("RGB", image.size, 0).split(), Image.fromarray(255 - np.asarray(image.convert("L")))))
-    assert (ink.ink_of(image) == ink.ink_of(turned)).all() and abs(ink.ink_of(image).astype(int) - ink.ink_of(clear)).max() <= 1
+    clear = Image.merge(
+        "RGBA", (*Image.new("RGB", image.size, 0).split(), Image.fromarray(255 - np.asarray(image.convert("L"))))
+    )
+    assert (ink.ink_of(image) == ink.ink_of(turned)).all() and abs(
+        ink.ink_of(image).astype(int) - ink.ink_of(clear)
+    ).max() <= 1
 
 
 def test_the_reading_lies_in_the_picture(monkeypatch):
@@ -289,17 +353,29 @@ def page_with(*boxes):
     return page
 
 
-@pytest.mark.parametrize("others, gap", [
-    ([(600, 100, 612, 120), (616, 100, 628, 120)], 400), ([(100, 250, 120, 270)], 50), ([(0, 0, 20, 20)], 80), ([], 0),
-    ([(x, 260, x + 14, 280) for x in range(0, 900, 18)], 60)], ids=["to the right", "below", "above", "nothing", "a long line of letters"])
+@pytest.mark.parametrize(
+    "others, gap",
+    [
+        ([(600, 100, 612, 120), (616, 100, 628, 120)], 400),
+        ([(100, 250, 120, 270)], 50),
+        ([(0, 0, 20, 20)], 80),
+        ([], 0),
+        ([(x, 260, x + 14, 280) for x in range(0, 900, 18)], 60),
+    ],
+    ids=["to the right", "below", "above", "nothing", "a long line of letters"],
+)
 def test_the_larger_part_of_a_page_is_the_one_with_unbroken_ink(others, gap):
     molecule = (100, 100, 200, 200)
     page = page_with(molecule, *others)
     assert reader.larger_part(page, ink.box_of(page)) == (gap, molecule)
 
 
-@pytest.mark.parametrize("name", ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "O=C(O)c1ccccc1OC(C)=O", "CC(C)Cc1ccc(cc1)[C@@H](C)C(=O)O"])
-@pytest.mark.parametrize("places", [[(1400, 150)], [(20, 300), (1390, 20)], [(150, 310)]], ids=["to the right", "two", "below"])
+@pytest.mark.parametrize(
+    "name", ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "O=C(O)c1ccccc1OC(C)=O", "CC(C)Cc1ccc(cc1)[C@@H](C)C(=O)O"]
+)
+@pytest.mark.parametrize(
+    "places", [[(1400, 150)], [(20, 300), (1390, 20)], [(150, 310)]], ids=["to the right", "two", "below"]
+)
 def test_the_served_reader_passes_over_what_is_written_beside_a_molecule(name, places):
     page = Image.new("RGB", (1600, 340), "white")
     drawer = rdMolDraw2D.MolDraw2DCairo(200, 150)
@@ -311,8 +387,17 @@ def test_the_served_reader_passes_over_what_is_written_beside_a_molecule(name, p
     assert reader.Reader(Path("model_repository/molecule_reader/1")).read(page).smiles == Chem.CanonSmiles(name)
 
 
-@pytest.mark.parametrize("atoms, bond, factors", [
-    (20, 24.0, reader.LOOKS), (4, 24.0, reader.SMALLER), (4, 76.0, (0.5,)), (2, 200.0, reader.SMALLER), (30, 12.0, (2.0,)), (0, 0.0, reader.SMALLER)])
+@pytest.mark.parametrize(
+    "atoms, bond, factors",
+    [
+        (20, 24.0, reader.LOOKS),
+        (4, 24.0, reader.SMALLER),
+        (4, 76.0, (0.5,)),
+        (2, 200.0, reader.SMALLER),
+        (30, 12.0, (2.0,)),
+        (0, 0.0, reader.SMALLER),
+    ],
+)
 def test_sizes_of_further_looks(atoms, bond, factors):
     built = graph.Built(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
     view = reader.View(built, np.zeros(5), bond, np.zeros(2), np.ones(2))
@@ -332,14 +417,23 @@ def test_negatives_are_seeded_and_not_blank():
 
 
 def test_a_run_trains_and_resumes(tmp_path):
-    options = training.Options(name="vision", runs=str(tmp_path), samples=12, batch=6, device="cpu", precision="fp32", threads=1)
+    options = training.Options(
+        name="vision", runs=str(tmp_path), samples=12, batch=6, device="cpu", precision="fp32", threads=1
+    )
     network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
-    training.run(options, network, batches().batch, vision.loss, lambda model, step: evaluation.brief(model, MOLECULES, 1))
+    training.run(
+        options, network, batches().batch, vision.loss, lambda model, step: evaluation.brief(model, MOLECULES, 1)
+    )
     assert (tmp_path / "vision" / "weights.pt").exists()
 
 
-LABELLED = {"CCOC(=O)c1ccc(N)cc1": "CO2Et", "COc1ccc(C#N)cc1": "OMe", "CC(C)(C)OC(=O)NC1CCCC1": "NHBoc", "O=[N+]([O-])c1ccc(Cl)cc1": "NO2",
-            "CC(=O)Oc1ccccc1C(=O)O": "COOH"}
+LABELLED = {
+    "CCOC(=O)c1ccc(N)cc1": "CO2Et",
+    "COc1ccc(C#N)cc1": "OMe",
+    "CC(C)(C)OC(=O)NC1CCCC1": "NHBoc",
+    "O=[N+]([O-])c1ccc(Cl)cc1": "NO2",
+    "CC(=O)Oc1ccccc1C(=O)O": "COOH",
+}
 
 
 @pytest.mark.parametrize("smiles", LABELLED)
@@ -377,7 +471,15 @@ def test_a_group_that_ends_a_line_does_not_join_two():
     assert built.faults > 0 or built.changes > 0
 
 
-RARE = ["CN(C)CCc1ccccc1.Cl", "[Na+].[O-]C(=O)c1ccccc1", "C[N+](C)(C)C.[Br-]", "O.OC(=O)c1ccccc1", "CB(O)O", "C[Si](C)(C)O", "[2H]C(Cl)(Cl)Cl"]
+RARE = [
+    "CN(C)CCc1ccccc1.Cl",
+    "[Na+].[O-]C(=O)c1ccccc1",
+    "C[N+](C)(C)C.[Br-]",
+    "O.OC(=O)c1ccccc1",
+    "CB(O)O",
+    "C[Si](C)(C)O",
+    "[2H]C(Cl)(Cl)Cl",
+]
 
 
 @pytest.mark.parametrize("smiles", RARE)
@@ -393,7 +495,10 @@ def test_drawings_to_learn_from_have_unknown_labels_in_every_style(default):
 
 
 def test_pictures_with_unknown_labels_are_told_from_those_without():
-    shown = [evaluation.pictures(MOLECULES, 3, True, 1, alter) for alter in (None, abbreviated.estranged, abbreviated.grouped)]
+    shown = [
+        evaluation.pictures(MOLECULES, 3, True, 1, alter)
+        for alter in (None, abbreviated.estranged, abbreviated.grouped)
+    ]
     for drawings in shown:
         assert len(drawings) == 3 and {png[:4] for _, png in drawings} == {b"\x89PNG"}
     assert shown[0] != shown[1] != shown[2] != shown[0]
@@ -437,7 +542,9 @@ def test_pieces_have_hydrogens_where_bonds_were_cut(smiles):
 
 def test_unknown_letters_metals_and_isotopes_are_learnt_from_in_small_molecules_too():
     random = Random(3)
-    altered = [abbreviated.estranged(Chem.MolFromSmiles("O=C(COc1ccccc1)N1CCN(Cc2ccc(Br)cc2)CC1"), random) for _ in range(300)]
+    altered = [
+        abbreviated.estranged(Chem.MolFromSmiles("O=C(COc1ccccc1)N1CCN(Cc2ccc(Br)cc2)CC1"), random) for _ in range(300)
+    ]
     unknown = [[a for a in m.GetAtoms() if drawing.atom_class(a) == "?"] for m in altered]
     assert sum(map(bool, unknown)) > 270 and any(len(some) == 2 for some in unknown)
     assert sum(m.GetNumAtoms() < 12 for m in altered) > 60
@@ -459,7 +566,9 @@ def test_atoms_with_nothing_between_them_are_not_joined():
     assert found.tolist() == [2]  # the second pair has ink left on its middle; what is not joined need not be parted
     ink[60, 15:] = 20
     assert look._blank(ink, points, pairs, np.array([plain] * 4), np.array([joined] * 4)).tolist() == [1, 2, 3]
-    assert look._blank(ink, points, pairs, np.array([plain, plain, letters, letters]), np.array([joined] * 4)).tolist() == [2, 3]
+    assert look._blank(
+        ink, points, pairs, np.array([plain, plain, letters, letters]), np.array([joined] * 4)
+    ).tolist() == [2, 3]
     assert not len(look._blank(ink, points, pairs[:0], np.array([plain] * 4), np.zeros((0, len(look.BACK)))))
 
 
@@ -468,9 +577,16 @@ def test_reagents_are_molecules_with_a_group_that_files_lack():
     found = {corpus.reagent("CCc1ccc(OC)cc1", random) for _ in range(900)}
     molecules = [Chem.MolFromSmiles(s) for s in found]
     assert all(molecules) and len(found) > len(set(corpus.REAGENTS))
-    assert {Chem.CanonSmiles(f"COc1ccc(C{group})cc1") for group in ("[Sn](C)(C)C", "B2OC(C)(C)C(C)(C)O2", "I(OC(C)=O)OC(C)=O")} <= found
+    assert {
+        Chem.CanonSmiles(f"COc1ccc(C{group})cc1")
+        for group in ("[Sn](C)(C)C", "B2OC(C)(C)C(C)(C)O2", "I(OC(C)=O)OC(C)=O")
+    } <= found
     salts = [Chem.GetMolFrags(m, asMols=True) for s, m in zip(found, molecules) if "." in s]
-    assert salts and all(sum(Chem.GetFormalCharge(p) for p in pair) == 0 for pair in salts) and all(Chem.GetFormalCharge(m) < 1 for m in molecules)
+    assert (
+        salts
+        and all(sum(Chem.GetFormalCharge(p) for p in pair) == 0 for pair in salts)
+        and all(Chem.GetFormalCharge(m) < 1 for m in molecules)
+    )
     unknown = {a.GetSymbol() for m in molecules for a in m.GetAtoms() if drawing.atom_class(a) == abbreviated.UNKNOWN}
     assert unknown == {"Hg", "Mg", "Li", "Zn"}
     assert corpus.reagent("C1CC1", random) == "C1CC1"  # no end
@@ -502,7 +618,15 @@ def test_rings_with_circles_are_kekulised():
     assert graph.build(seen_of(drawn)).smiles == "Cc1ccc2[nH]ccc2c1"
 
 
-@pytest.mark.parametrize("handle", [lambda i, p, r: damage.turned(i, p, 1), lambda i, p, r: damage.turned(i, p, 3), damage.tilted, damage.photographed])
+@pytest.mark.parametrize(
+    "handle",
+    [
+        lambda i, p, r: damage.turned(i, p, 1),
+        lambda i, p, r: damage.turned(i, p, 3),
+        damage.tilted,
+        damage.photographed,
+    ],
+)
 def test_points_stay_on_their_atoms(handle):
     """A black dot on white paper is found where its point is said to be."""
     image = Image.new("RGB", (200, 160), "white")
@@ -573,13 +697,22 @@ def test_groups_are_written_in_all_their_ways():
     for number in range(60):
         molecule = Chem.RWMol(Chem.MolFromSmiles("CCCC"))
         abbreviated._condense(molecule, 0, "NMe", Random(number))
-        written.add((molecule.GetAtomWithIdx(0).GetProp("_displayLabel"), molecule.GetAtomWithIdx(0).GetProp("_displayLabelW")))
+        written.add(
+            (molecule.GetAtomWithIdx(0).GetProp("_displayLabel"), molecule.GetAtomWithIdx(0).GetProp("_displayLabelW"))
+        )
     assert written == {("NHMe", "MeHN"), ("NMe", "MeN"), ("NHCH<sub>3</sub>", "H<sub>3</sub>CHN")}
 
 
 def test_carbons_are_written_as_in_older_patents():
     molecule = Chem.MolFromSmiles("CC(C)=C[C@H](N)c1ccccc1")
-    written = [{a.GetProp("_displayLabel") for a in abbreviated.spelled(molecule, Random(seed)).GetAtoms() if a.HasProp("_displayLabel")} for seed in range(30)]
+    written = [
+        {
+            a.GetProp("_displayLabel")
+            for a in abbreviated.spelled(molecule, Random(seed)).GetAtoms()
+            if a.HasProp("_displayLabel")
+        }
+        for seed in range(30)
+    ]
     assert {"CH<sub>3</sub>", "CH", "C"} in written and len({frozenset(some) for some in written}) > 3
     spelled = abbreviated.spelled(molecule, Random(0))
     assert [drawing.atom_class(a) for a in spelled.GetAtoms()] == [drawing.atom_class(a) for a in molecule.GetAtoms()]
@@ -599,8 +732,16 @@ def test_coordinates_of_another_program():
     foreign.moved(molecule, lambda text: [(2 * y, 2 * -x) for x, y in before[:, :2]])
     assert np.allclose(molecule.GetConformer().GetPositions()[:, :2], 2 * before[:, :2] @ [[0, -1], [1, 0]])
     with pytest.raises(foreign.OtherMolecule):  # E becomes Z.
-        foreign.moved(molecule, lambda text: [*molecule.GetConformer().GetPositions()[:-1, :2], molecule.GetConformer().GetPositions()[1, :2] * 0.9])
-    text, _, _ = foreign.block(Chem.MolFromSmiles("C[C@H](O)/C=C/Cl"), Random(1), None, lambda text: before[:, :2].tolist())
+        foreign.moved(
+            molecule,
+            lambda text: [
+                *molecule.GetConformer().GetPositions()[:-1, :2],
+                molecule.GetConformer().GetPositions()[1, :2] * 0.9,
+            ],
+        )
+    text, _, _ = foreign.block(
+        Chem.MolFromSmiles("C[C@H](O)/C=C/Cl"), Random(1), None, lambda text: before[:, :2].tolist()
+    )
     assert Chem.MolToSmiles(Chem.MolFromMolBlock(text)) == Chem.CanonSmiles("C[C@H](O)/C=C/Cl")
 
 
@@ -610,20 +751,54 @@ SULFONAMIDE = "C[C@H](N)c1ccc(S(N)(=O)=O)cc1"
 def by_smilesdrawer(wedge: str = "down") -> dict:
     """What SmilesDrawer 2.4.1 says of its drawing of SULFONAMIDE."""
     columns = "index element hydrogens x y drawn holds".split()
-    rows = [(0, "C", 3, 234.9, 101.0, True, False), (1, "C", 0, 208.9, 86.0, True, False), (None, "H", 0, 193.9, 112.0, True, False),
-            (2, "N", 2, 223.9, 60.0, True, False), (3, "C", 0, 182.9, 71.0, True, False), (4, "C", 1, 182.9, 41.0, True, False),
-            (5, "C", 1, 157.0, 26.0, True, False), (6, "C", 0, 131.0, 41.0, True, False), (7, "S", 0, 105.0, 26.0, True, True),
-            (8, "N", 2, 79.0, 11.0, False, False), (9, "O", 0, 120.0, 0.0, False, False), (10, "O", 0, 90.0, 52.0, False, False),
-            (11, "C", 1, 131.0, 71.0, True, False), (12, "C", 1, 157.0, 86.0, True, False)]
-    bonds = [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 9), (8, 10), (8, 11), (7, 12), (12, 13), (4, 13)]
-    return {"atoms": [dict(zip(columns, row, strict=True)) | {"charge": 0, "isotope": 0} for row in rows],
-            "bonds": [{"atoms": list(ends), "narrow": 1 if 1 in ends else ends[0], "wedge": wedge if ends == (1, 3) else ""} for ends in bonds],
-            "circles": [[13, 4, 5, 6, 7, 12]], "dashed": False}
+    rows = [
+        (0, "C", 3, 234.9, 101.0, True, False),
+        (1, "C", 0, 208.9, 86.0, True, False),
+        (None, "H", 0, 193.9, 112.0, True, False),
+        (2, "N", 2, 223.9, 60.0, True, False),
+        (3, "C", 0, 182.9, 71.0, True, False),
+        (4, "C", 1, 182.9, 41.0, True, False),
+        (5, "C", 1, 157.0, 26.0, True, False),
+        (6, "C", 0, 131.0, 41.0, True, False),
+        (7, "S", 0, 105.0, 26.0, True, True),
+        (8, "N", 2, 79.0, 11.0, False, False),
+        (9, "O", 0, 120.0, 0.0, False, False),
+        (10, "O", 0, 90.0, 52.0, False, False),
+        (11, "C", 1, 131.0, 71.0, True, False),
+        (12, "C", 1, 157.0, 86.0, True, False),
+    ]
+    bonds = [
+        (0, 1),
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        (4, 5),
+        (5, 6),
+        (6, 7),
+        (7, 8),
+        (8, 9),
+        (8, 10),
+        (8, 11),
+        (7, 12),
+        (12, 13),
+        (4, 13),
+    ]
+    return {
+        "atoms": [dict(zip(columns, row, strict=True)) | {"charge": 0, "isotope": 0} for row in rows],
+        "bonds": [
+            {"atoms": list(ends), "narrow": 1 if 1 in ends else ends[0], "wedge": wedge if ends == (1, 3) else ""}
+            for ends in bonds
+        ],
+        "circles": [[13, 4, 5, 6, 7, 12]],
+        "dashed": False,
+    }
 
 
 def test_a_drawing_by_smilesdrawer_is_labelled():
     answer = by_smilesdrawer()
-    assert Chem.MolToSmiles(Chem.MolFromMolBlock(smilesdrawer.block(SULFONAMIDE, answer))) == Chem.CanonSmiles(SULFONAMIDE)
+    assert Chem.MolToSmiles(Chem.MolFromMolBlock(smilesdrawer.block(SULFONAMIDE, answer))) == Chem.CanonSmiles(
+        SULFONAMIDE
+    )
     points, marks, bonds = smilesdrawer.labelled(SULFONAMIDE, answer)
     assert marks == ["C", "C", "H", "NH2", "C", "C", "C", "C", "SO2NH2", "C", "C"]
     assert points[8].tolist() == [105.0, 26.0]
@@ -697,20 +872,35 @@ def test_what_is_measured_is_drawn_once_each_also_after_a_stop(monkeypatch, tmp_
     assert (tmp_path / "stopped.jsonl").read_text() == (tmp_path / "other.jsonl").read_text()
 
 
-@pytest.mark.parametrize("smiles, readable", [("CCOC(=O)c1ccc(CNC)cc1", True), ("CC(C)COc1ccccc1", True), ("CCC(C)Oc1ccccc1", False),
-                                              ("CCCC(C)c1ccccc1O", False), ("C[NH2+]Cc1ccccc1O", False)])
+@pytest.mark.parametrize(
+    "smiles, readable",
+    [
+        ("CCOC(=O)c1ccc(CNC)cc1", True),
+        ("CC(C)COc1ccccc1", True),
+        ("CCC(C)Oc1ccccc1", False),
+        ("CCCC(C)c1ccccc1O", False),
+        ("C[NH2+]Cc1ccccc1O", False),
+    ],
+)
 def test_abbreviations_that_say_another_molecule_are_not_measured(smiles, readable):
     assert (drawing_sets.abbreviated(smiles, Random(0)) is not None) == readable
 
 
 def test_molecules_that_rdkit_does_not_read_are_passed_over():
-    mixed = data.Batches(corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []), data.Foreign(Path("nowhere")), 12, 1, uses=1)
+    mixed = data.Batches(
+        corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []), data.Foreign(Path("nowhere")), 12, 1, uses=1
+    )
     assert all(len(mixed.drawings(group)) == 12 for group in range(20))  # a piece is cut out of one in 17
 
 
 def test_drawings_of_other_programs_are_mixed_in(tmp_path):
     png, drawn = drawing.picture(MOLECULES[0], Random(0), True)
-    record = {"png": base64.b64encode(png).decode(), "points": drawn.points.tolist(), "atoms": drawn.atoms, "bonds": drawn.bonds.tolist()}
+    record = {
+        "png": base64.b64encode(png).decode(),
+        "points": drawn.points.tolist(),
+        "atoms": drawn.atoms,
+        "bonds": drawn.bonds.tolist(),
+    }
     (tmp_path / "other.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(record) + "\n")
     others = data.Foreign(tmp_path)
     assert others and len(others.places) == 2 and others.draw(Random(1)).atoms == drawn.atoms

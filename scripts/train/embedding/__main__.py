@@ -20,18 +20,35 @@ from scripts.train.embedding.examples import Mined, load_sets
 
 # The big step for a GPU holds more in-batch negatives and longer passages.
 PRESETS = {
-    "cpu": dict(batch=48, lr=5e-5, warmup=1000, ema=0.99, hard=2, bank=512, live=24, passage_tokens=128, query_tokens=48),
-    "gpu": dict(batch=256, lr=6e-5, warmup=10_000, ema=0.999, hard=3, bank=4096, live=1024, passage_tokens=256, query_tokens=64),
+    "cpu": dict(
+        batch=48, lr=5e-5, warmup=1000, ema=0.99, hard=2, bank=512, live=24, passage_tokens=128, query_tokens=48
+    ),
+    "gpu": dict(
+        batch=256, lr=6e-5, warmup=10_000, ema=0.999, hard=3, bank=4096, live=1024, passage_tokens=256, query_tokens=64
+    ),
 }
 
 
 class Sampler:
     """The batch of a step: a pure function of (seed, step)."""
 
-    def __init__(self, sets: list[Mined], tokenizer, batch: int, hard: int, bank: int, live: int, passage_tokens: int, query_tokens: int, seed: int):
+    def __init__(
+        self,
+        sets: list[Mined],
+        tokenizer,
+        batch: int,
+        hard: int,
+        bank: int,
+        live: int,
+        passage_tokens: int,
+        query_tokens: int,
+        seed: int,
+    ):
         self.sets, self.batch, self.hard, self.bank, self.live, self.seed = sets, batch, hard, bank, live, seed
+
         def cut(texts, prefix, most):
             return vectors.token_ids(tokenizer, [prefix + t for t in texts], most)
+
         self.passages = [cut(s.passages, twomode.PASSAGE_PREFIX, passage_tokens) for s in sets]
         self.queries = [cut(s.queries, twomode.QUERY_PREFIX, query_tokens) for s in sets]
         self.misread = [cut(s.queries, twomode.PASSAGE_PREFIX, query_tokens) for s in sets]
@@ -49,17 +66,29 @@ class Sampler:
     def assemble(self, chosen: int, rows: np.ndarray, random: np.random.Generator) -> twomode.Batch:
         mined = self.sets[chosen]
         numbers, target, allowed = twomode.candidates(mined, rows, self.hard, self.bank, random)
+
         def part(table, chosen_rows):
             return vectors.padded([table[chosen][n] for n in chosen_rows])
+
         return twomode.Batch(
-            part(self.queries, rows), part(self.misread, rows), part(self.passages, numbers[: self.live]), target, allowed,
-            torch.from_numpy(mined.query_vectors[rows]), torch.from_numpy(mined.passage_vectors[numbers]))
+            part(self.queries, rows),
+            part(self.misread, rows),
+            part(self.passages, numbers[: self.live]),
+            target,
+            allowed,
+            torch.from_numpy(mined.query_vectors[rows]),
+            torch.from_numpy(mined.passage_vectors[numbers]),
+        )
 
 
 def fixed(sampler: Sampler) -> list[twomode.Batch]:
     """The same batches at every look, one a set: their loss falls smoothly where a step's own jumps from set to set."""
-    return [sampler.assemble(s, np.random.default_rng(s).permutation(len(m.queries))[: sampler.batch], np.random.default_rng(s))
-            for s, m in enumerate(sampler.sets)]
+    return [
+        sampler.assemble(
+            s, np.random.default_rng(s).permutation(len(m.queries))[: sampler.batch], np.random.default_rng(s)
+        )
+        for s, m in enumerate(sampler.sets)
+    ]
 
 
 def first_rotation(sets: list[Mined], options: training.Options) -> torch.Tensor:
@@ -74,13 +103,20 @@ def main() -> None:
     first = argparse.ArgumentParser(add_help=False)
     first.add_argument("--preset", choices=PRESETS, default="cpu", help="step size and lengths")
     preset = PRESETS[first.parse_known_args()[0].preset]
-    parser = argparse.ArgumentParser(description=__doc__, parents=[first], formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, parents=[first], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     shared = {k: v for k, v in preset.items() if k in ("batch", "lr", "warmup", "ema")}
     training.add_arguments(parser, name="embedding", decay=0.4, **shared)
     parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM (config.json, model.safetensors)")
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
-    for key, text in {"hard": "hard negatives a query", "bank": "candidates a step", "live": "candidates a step that are encoded",
-                      "passage_tokens": "longest passage", "query_tokens": "longest query"}.items():
+    for key, text in {
+        "hard": "hard negatives a query",
+        "bank": "candidates a step",
+        "live": "candidates a step that are encoded",
+        "passage_tokens": "longest passage",
+        "query_tokens": "longest query",
+    }.items():
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     for key, value in vars(twomode.Weights()).items():
         parser.add_argument("--" + key.replace("_", "-"), type=float, default=value, help="weight in the loss")
@@ -92,7 +128,17 @@ def main() -> None:
     torch.manual_seed(options.seed)
     tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
     sets = load_sets(args.examples)
-    sampler = Sampler(sets, tokenizer, options.batch, args.hard, args.bank, args.live, args.passage_tokens, args.query_tokens, options.seed)
+    sampler = Sampler(
+        sets,
+        tokenizer,
+        options.batch,
+        args.hard,
+        args.bank,
+        args.live,
+        args.passage_tokens,
+        args.query_tokens,
+        options.seed,
+    )
     device = options.torch_device()
     model = twomode.TwoMode(bert.load_encoder(args.weights, dropout=0.05), first_rotation(sets, options))
 

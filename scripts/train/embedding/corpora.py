@@ -87,7 +87,7 @@ def plain(folder: Path, name: str, split: str) -> tuple[Collection, set[str]]:
     titles = {r["pid"]: r.get("title", "") if name not in IDLE_TITLES else "" for r in rows}
     passages = {r["pid"]: r["text"] for r in rows}
     asked = [r for r in read_lines(folder / f"{name}.queries.jsonl.gz") if r.get("lang", "en") == "en"]
-    topics = {p: f'{titles[p]}|{r.get("qtype", p)}'.lower() for r in asked for p in r["pos"]}
+    topics = {p: f"{titles[p]}|{r.get('qtype', p)}".lower() for r in asked for p in r["pos"]}
     queries = [
         Query(r["qid"], r["query"].strip(), frozenset(r["pos"]), r.get("answer", ""))
         for r in asked

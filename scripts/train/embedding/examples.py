@@ -102,7 +102,11 @@ def gather(collection: Collection, most: int | None, seed: int) -> tuple[Mined, 
         positives.append(len(texts) - 1 if text else rows[pid])
     nothing = np.zeros((0, 0), np.float32)
     queries = [q.text for q, _ in asked]
-    return Mined(collection.name, texts, nothing, queries, nothing, positives, [], groups), [q.answer for q, _ in asked], own
+    return (
+        Mined(collection.name, texts, nothing, queries, nothing, positives, [], groups),
+        [q.answer for q, _ in asked],
+        own,
+    )
 
 
 def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
@@ -155,8 +159,12 @@ def training_collection(folder: Path, name: str, documents: int | None, seed: in
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the retrieval sets")
-    parser.add_argument("--weights", type=Path, required=True, help="folder of the embedding model (config.json, model.safetensors)")
-    parser.add_argument("--out", type=Path, default=Path("runs/examples"), help="folder; a set that is there is not mined again")
+    parser.add_argument(
+        "--weights", type=Path, required=True, help="folder of the embedding model (config.json, model.safetensors)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/examples"), help="folder; a set that is there is not mined again"
+    )
     parser.add_argument("--preset", choices=("cpu", "gpu"), default="cpu", help="cpu: about 16,000 queries; gpu: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
@@ -174,8 +182,11 @@ def main() -> None:
         mined = mine(collection, CPU_QUERIES[name] if cpu else None, embed, tokenizer, args.seed)
         tensors = {k: torch.from_numpy(getattr(mined, k)) for k in ("passage_vectors", "query_vectors")}
         checkpoint.save(vars(mined) | tensors, file)
-        print(f"{name}: {len(mined.queries)} queries, {len(mined.passages)} passages, "
-              f"{np.mean([len(n) for n in mined.negatives]):.1f} negatives each", flush=True)
+        print(
+            f"{name}: {len(mined.queries)} queries, {len(mined.passages)} passages, "
+            f"{np.mean([len(n) for n in mined.negatives]):.1f} negatives each",
+            flush=True,
+        )
 
 
 def load_sets(folder: Path) -> list[Mined]:
@@ -184,7 +195,9 @@ def load_sets(folder: Path) -> list[Mined]:
     if not stored:
         raise FileNotFoundError(f"examples: none in {folder}")
     if forbidden := {s["name"] for s in stored} & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}:
-        raise ValueError(f"examples: {', '.join(sorted(forbidden))} must not be trained on (corpora.OPEN_SETS): remove it from {folder}")
+        raise ValueError(
+            f"examples: {', '.join(sorted(forbidden))} must not be trained on (corpora.OPEN_SETS): remove it from {folder}"
+        )
     return [Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items()}) for s in stored]
 
 

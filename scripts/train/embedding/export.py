@@ -47,8 +47,16 @@ def graph(model: nn.Module, output: str) -> onnx.ModelProto:
     file = io.BytesIO()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, (ids, mask, segments), file, input_names=INPUTS, output_names=[output],
-                          dynamic_axes=axes, opset_version=OPSET, dynamo=False)
+        torch.onnx.export(
+            model,
+            (ids, mask, segments),
+            file,
+            input_names=INPUTS,
+            output_names=[output],
+            dynamic_axes=axes,
+            opset_version=OPSET,
+            dynamo=False,
+        )
     return onnx.load_from_string(file.getvalue())
 
 
@@ -57,7 +65,9 @@ def repository_entry(folder: Path, comment: str, output: Tensor, parameters: dic
     return Entry(folder.name, comment, 256, tuple(Tensor(n, "INT64", (-1,)) for n in INPUTS), (output,), parameters)
 
 
-def write_entry(folder: Path, entry: Entry, model: onnx.ModelProto, tokenizer: Path, mask: str = "attention_mask") -> Path:
+def write_entry(
+    folder: Path, entry: Entry, model: onnx.ModelProto, tokenizer: Path, mask: str = "attention_mask"
+) -> Path:
     """1/model.onnx, which leaves out padding as `mask` tells it, config.pbtxt and tokenizer.json, without the cutting and padding it was
     published with."""
     from scripts.convert.unpadded import unpadded
@@ -76,7 +86,9 @@ def write_entry(folder: Path, entry: Entry, model: onnx.ModelProto, tokenizer: P
 
 def write_reference(file: Path, cases: list[dict], made_by: str) -> None:
     """What torch computes in fp32, for the tests to hold the served model against."""
-    file.write_text(json.dumps({"made_by": f"{made_by} --reference: PyTorch fp32", "cases": cases}, ensure_ascii=False) + "\n")
+    file.write_text(
+        json.dumps({"made_by": f"{made_by} --reference: PyTorch fp32", "cases": cases}, ensure_ascii=False) + "\n"
+    )
 
 
 def vectors_of(model: twomode.TwoMode, tokenizer, texts: tuple[tuple[str, str], ...]) -> list[dict]:
@@ -90,8 +102,11 @@ def vectors_of(model: twomode.TwoMode, tokenizer, texts: tuple[tuple[str, str], 
     return cases
 
 
-EXAMPLES = ((twomode.QUERY_PREFIX, "What is a retort?"), (twomode.PASSAGE_PREFIX, "A retort is a vessel in which substances are distilled."),
-            (twomode.PASSAGE_PREFIX, "Wie löst man Natriumchlorid in Wasser?"))
+EXAMPLES = (
+    (twomode.QUERY_PREFIX, "What is a retort?"),
+    (twomode.PASSAGE_PREFIX, "A retort is a vessel in which substances are distilled."),
+    (twomode.PASSAGE_PREFIX, "Wie löst man Natriumchlorid in Wasser?"),
+)
 
 
 def main() -> None:
@@ -106,12 +121,23 @@ def main() -> None:
     check_new(args.id, args.out.parent)
     model = two_mode(args.weights, args.run, args.alpha)
     parameters = {
-        "retort_api": "embedding", "model_id": args.id, "owned_by": "retort", "created": created(args.run),
-        "modes": "two", "query_prefix": twomode.QUERY_PREFIX, "passage_prefix": twomode.PASSAGE_PREFIX,
-        "max_model_len": "256", "padding_cost": PADDING_COST, "dimensions": f"{min(twomode.MATRYOSHKA)}-384", "pooling": "mean", "tokenizer": "tokenizer.json",
+        "retort_api": "embedding",
+        "model_id": args.id,
+        "owned_by": "retort",
+        "created": created(args.run),
+        "modes": "two",
+        "query_prefix": twomode.QUERY_PREFIX,
+        "passage_prefix": twomode.PASSAGE_PREFIX,
+        "max_model_len": "256",
+        "padding_cost": PADDING_COST,
+        "dimensions": f"{min(twomode.MATRYOSHKA)}-384",
+        "pooling": "mean",
+        "tokenizer": "tokenizer.json",
     }
     output = Tensor("sentence_embedding", "FP32", (384,))
-    entry = repository_entry(args.out, "Two-mode sentence embeddings for retrieval, trained from all-MiniLM-L6-v2.", output, parameters)
+    entry = repository_entry(
+        args.out, "Two-mode sentence embeddings for retrieval, trained from all-MiniLM-L6-v2.", output, parameters
+    )
     write_entry(args.out, entry, graph(model, output.name), args.weights / "tokenizer.json")
     if args.reference:
         tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")

@@ -23,9 +23,13 @@ def model(entry: Path) -> twomode.TwoMode:
         raise ValueError(f"{entry}: the graph does not name the weights of a two-mode model")
     encoder = {k.removeprefix("encoder."): torch.from_numpy(v) for k, v in held.items() if k.startswith("encoder.")}
     shape = bert.Shape(
-        vocab_size=len(encoder["words.weight"]), hidden_size=encoder["words.weight"].shape[1],
-        num_hidden_layers=sum(k.endswith(".up.weight") for k in encoder), intermediate_size=len(encoder["layers.0.up.weight"]),
-        max_position_embeddings=len(encoder["positions.weight"]), type_vocab_size=len(encoder["segments.weight"]))
+        vocab_size=len(encoder["words.weight"]),
+        hidden_size=encoder["words.weight"].shape[1],
+        num_hidden_layers=sum(k.endswith(".up.weight") for k in encoder),
+        intermediate_size=len(encoder["layers.0.up.weight"]),
+        max_position_embeddings=len(encoder["positions.weight"]),
+        type_vocab_size=len(encoder["segments.weight"]),
+    )
     network = twomode.TwoMode(bert.Encoder(shape), torch.from_numpy(held["turn.weight"]))
     network.encoder.load_state_dict(encoder)
     return network.eval()

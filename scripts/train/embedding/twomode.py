@@ -57,11 +57,15 @@ class Batch:
     bank: Tensor  # [C,H] likewise
 
     def to(self, device: torch.device) -> Batch:
-        moved = {k: tuple(t.to(device) for t in v) if isinstance(v, tuple) else v.to(device) for k, v in vars(self).items()}
+        moved = {
+            k: tuple(t.to(device) for t in v) if isinstance(v, tuple) else v.to(device) for k, v in vars(self).items()
+        }
         return Batch(**moved)
 
 
-def candidates(mined: Mined, rows: np.ndarray, hard: int, bank: int, random: np.random.Generator) -> tuple[np.ndarray, Tensor, Tensor]:
+def candidates(
+    mined: Mined, rows: np.ndarray, hard: int, bank: int, random: np.random.Generator
+) -> tuple[np.ndarray, Tensor, Tensor]:
     """Candidates of some queries of a set: numbers [C] of their passages, of `hard` mined ones each, and of others of
     the set until there are about `bank`; the target [Q] of each query; and which may count as wrong, bool [Q,C]."""
     positives = [mined.positives[r] for r in rows]

@@ -50,7 +50,10 @@ class Own:
 
     def __init__(self, files: list[Path], options: training.Options) -> None:
         held = [checkpoint.load(file) for file in files]
-        self.z, self.rows = torch.cat([part["z"] for part in held]), [row.numpy() for part in held for row in part["ids"]]
+        self.z, self.rows = (
+            torch.cat([part["z"] for part in held]),
+            [row.numpy() for part in held for row in part["ids"]],
+        )
         self.buckets = batches.Buckets(np.array([len(row) for row in self.rows]), options.batch // 4, options.seed)
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -59,10 +62,14 @@ class Own:
         return self.z[torch.from_numpy(chosen)].float(), torch.from_numpy(target)
 
 
-def both(network: Model, batch: tuple[torch.Tensor, ...], given: argparse.Namespace) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+def both(
+    network: Model, batch: tuple[torch.Tensor, ...], given: argparse.Namespace
+) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """The loss on molecules, and on texts of the decoder's own where the batch has them."""
     # As tensors the bounds are no constants of a compiled network, which is then found again when they change.
-    loss, figures = network(*batch[:2], *(torch.tensor(bound, device=batch[0].device) for bound in (given.lowest, given.highest)))
+    loss, figures = network(
+        *batch[:2], *(torch.tensor(bound, device=batch[0].device) for bound in (given.lowest, given.highest))
+    )
     if len(batch) == 2:
         return loss, figures
     own, told = network.decoded(*batch[2:])
@@ -70,14 +77,31 @@ def both(network: Model, batch: tuple[torch.Tensor, ...], given: argparse.Namesp
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     training.add_arguments(parser, name="latent", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
-    parser.add_argument("--start", type=Path, help="model repository, or folder of a run, that the training starts from (default: from nothing)")
-    parser.add_argument("--hold-encoder", action="store_true", help="train the decoder alone: hidden states stay as they are, those of --own too")
-    parser.add_argument("--own", type=Path, nargs="+", help="texts of the decoder's own to learn as well, see rejection.py")
+    parser.add_argument(
+        "--start",
+        type=Path,
+        help="model repository, or folder of a run, that the training starts from (default: from nothing)",
+    )
+    parser.add_argument(
+        "--hold-encoder",
+        action="store_true",
+        help="train the decoder alone: hidden states stay as they are, those of --own too",
+    )
+    parser.add_argument(
+        "--own", type=Path, nargs="+", help="texts of the decoder's own to learn as well, see rejection.py"
+    )
     parser.add_argument("--merges", type=int, default=600, help="new tokens of more than one atom, bond or sign")
-    parser.add_argument("--slots", type=int, default=0, help="memory vectors of a model that --start has with fewer (0: as many as it has)")
+    parser.add_argument(
+        "--slots",
+        type=int,
+        default=0,
+        help="memory vectors of a model that --start has with fewer (0: as many as it has)",
+    )
     parser.add_argument("--lowest", type=float, default=NOISE[0], help="smallest log-variance of the latent noise")
     parser.add_argument("--highest", type=float, default=NOISE[1], help="largest log-variance of the latent noise")
     parser.add_argument("--evaluate", type=int, default=300, help="validation molecules of each set at each evaluation")
@@ -113,7 +137,11 @@ def prepare(given: argparse.Namespace, options: training.Options) -> tuple[Model
 
 def evaluated(model: Model, vocabulary: Vocabulary, valid: dict[str, list[str]]) -> dict[str, float]:
     """evaluation.brief of every set, <set>_<figure>."""
-    return {f"{name}_{figure}": value for name, molecules in valid.items() for figure, value in evaluation.brief(model, vocabulary, molecules).items()}
+    return {
+        f"{name}_{figure}": value
+        for name, molecules in valid.items()
+        for figure, value in evaluation.brief(model, vocabulary, molecules).items()
+    }
 
 
 def main() -> None:
@@ -125,11 +153,18 @@ def main() -> None:
     begun_at = options.folder / "begun.pt"
     model.load_state_dict(checkpoint.load(begun_at))
     model.encoder.requires_grad_(not given.hold_encoder)
-    valid = {name: read_molecules(Path(options.data) / file)[: given.evaluate] for name, file in evaluation.VALID.items()}
+    valid = {
+        name: read_molecules(Path(options.data) / file)[: given.evaluate] for name, file in evaluation.VALID.items()
+    }
     data, own = Data(rows, options), Own(given.own, options) if given.own else None
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(rows)} rows a pass, {len(vocabulary)} tokens", flush=True)
+    print(
+        f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(rows)} rows a pass, {len(vocabulary)} tokens",
+        flush=True,
+    )
     training.run(
-        options, model, lambda step: (*data.batch(step), *(own.batch(step) if own else ())),
+        options,
+        model,
+        lambda step: (*data.batch(step), *(own.batch(step) if own else ())),
         loss=lambda network, batch: both(network, batch, given),
         evaluate=lambda network, step: evaluated(network, vocabulary, valid),
     )

@@ -72,7 +72,10 @@ class Corpus:
     @classmethod
     def build(cls, molecules: Iterable[str], vocabulary: Vocabulary, times: np.ndarray | None = None) -> Corpus:
         """Row i of the molecules times[i] times (once without times); one that is left out is not encoded."""
-        rows = [vocabulary.encode(m) if times is None or times[i] else np.empty(0, np.int64) for i, m in enumerate(molecules)]
+        rows = [
+            vocabulary.encode(m) if times is None or times[i] else np.empty(0, np.int64)
+            for i, m in enumerate(molecules)
+        ]
         bounds = np.cumsum([0, *(len(row) for row in rows)])
         order = np.repeat(np.arange(len(rows)), 1 if times is None else times)
         return cls(np.concatenate(rows).astype(np.int16), bounds, order)
@@ -103,5 +106,8 @@ def mixed(mix: list[tuple[list[str], float]], seed: int, total: int = PASS) -> t
     for molecules, _ in mix:
         counts.update(token for smiles in molecules for token in set(split(smiles)))
     shares = sum(share for _, share in mix)
-    times = [copies(weights([split(m) for m in molecules], counts), total * share / shares, random) for molecules, share in mix]
+    times = [
+        copies(weights([split(m) for m in molecules], counts), total * share / shares, random)
+        for molecules, share in mix
+    ]
     return [smiles for molecules, _ in mix for smiles in molecules], np.concatenate(times)

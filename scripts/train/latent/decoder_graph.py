@@ -28,16 +28,27 @@ class Step:
         self.size, self.group = self.shape.width // self.shape.heads, self.shape.heads // self.shape.key_heads
         memory = graph.op("Reshape", graph.layer(z, decoder.memory), np.array([0, self.shape.slots, self.shape.width]))
         memory = graph.norm(memory, decoder.memory_norm)
-        self.cross = [(self._slots(graph, memory, layer.cross.k, [0, 2, 3, 1]), self._slots(graph, memory, layer.cross.v, [0, 2, 1, 3]))
-                      for layer in decoder.layers]
+        self.cross = [
+            (
+                self._slots(graph, memory, layer.cross.k, [0, 2, 3, 1]),
+                self._slots(graph, memory, layer.cross.v, [0, 2, 1, 3]),
+            )
+            for layer in decoder.layers
+        ]
         # Entry i of the bias is for a key i - (positions - 1) tokens away from the query: a round takes its last t + 1 entries.
         distance = torch.arange(1 - self.shape.positions, 1).clamp(min=-decoder.relative.reach) + decoder.relative.reach
         table = decoder.relative.table(distance).T
         self.bias = graph.weight(table.unflatten(0, (1, self.shape.key_heads, -1)), decoder.relative.table.weight)
-        self.places = graph.weight(decoder.places(self.shape.positions).permute(2, 0, 1, 3), decoder.places.table.weight)
+        self.places = graph.weight(
+            decoder.places(self.shape.positions).permute(2, 0, 1, 3), decoder.places.table.weight
+        )
 
     def _slots(self, graph: Graph, memory: str, module: torch.nn.Linear, perm: list[int]) -> str:
-        return graph.op("Transpose", graph.op("Reshape", graph.layer(memory, module), np.array([0, 0, self.shape.key_heads, self.size])), perm=perm)
+        return graph.op(
+            "Transpose",
+            graph.op("Reshape", graph.layer(memory, module), np.array([0, 0, self.shape.key_heads, self.size])),
+            perm=perm,
+        )
 
     def empty(self, graph: Graph, rows: str) -> list[str]:
         """A cache without entries for `rows` (int64 [1]) rows: k, v of the first layer, k, v of the second ..."""
@@ -45,25 +56,35 @@ class Step:
         v = graph.op("Concat", rows, np.array([self.shape.key_heads, 0, self.size]), axis=0)
         return [graph.op("ConstantOfShape", s) for _ in self.decoder.layers for s in (k, v)]
 
-    def logits(self, body: Graph, turn: str, token: str, cache: list[str], cross: list[tuple[str, str]]) -> tuple[str, list[str]]:
+    def logits(
+        self, body: Graph, turn: str, token: str, cache: list[str], cross: list[tuple[str, str]]
+    ) -> tuple[str, list[str]]:
         """token int64 [B] at position `turn` -> logits [B, vocabulary], and the cache with this token; cross as self.cross."""
         decoder, positions = self.decoder, self.shape.positions
         start = body.op("Unsqueeze", body.op("Sub", positions - 1, turn), np.array([0]))
         bias = body.op("Slice", self.bias, start, np.array([positions]), np.array([3]))
         places = body.op("Gather", self.places, turn)
-        x = body.op("Add", body.op("Gather", body.weight(decoder.token.weight), token), body.op("Gather", body.weight(decoder.position.weight), turn))
+        x = body.op(
+            "Add",
+            body.op("Gather", body.weight(decoder.token.weight), token),
+            body.op("Gather", body.weight(decoder.position.weight), turn),
+        )
         grown: list[str] = []
         for number, layer in enumerate(decoder.layers):
             x, k, v = self._layer(body, layer, x, cache[2 * number], cache[2 * number + 1], cross[number], bias, places)
             grown += [k, v]
         return body.layer(body.norm(x, decoder.norm), decoder.head), grown
 
-    def _layer(self, body: Graph, layer: DecoderLayer, x: str, k: str, v: str, cross: tuple[str, str], bias: str, places: str) -> tuple[str, str, str]:
+    def _layer(
+        self, body: Graph, layer: DecoderLayer, x: str, k: str, v: str, cross: tuple[str, str], bias: str, places: str
+    ) -> tuple[str, str, str]:
         own, heads, size = layer.attention, self.shape.key_heads, self.size
         weight = torch.cat([own.q.weight * size**-0.5, own.k.weight, own.v.weight])
         offset = torch.cat([own.q.bias * size**-0.5, own.k.bias, own.v.bias])
         wide = np.array([self.shape.width, heads * size, heads * size])
-        q, key, value = body.op("Split", body.linear(body.norm(x, layer.norm1), weight, offset, own.q), wide, outputs=3, axis=-1)
+        q, key, value = body.op(
+            "Split", body.linear(body.norm(x, layer.norm1), weight, offset, own.q), wide, outputs=3, axis=-1
+        )
         k = body.op("Concat", k, body.op("Reshape", key, np.array([0, heads, size, 1])), axis=3)
         v = body.op("Concat", v, body.op("Reshape", value, np.array([0, heads, 1, size])), axis=2)
         x = body.op("Add", x, self._attend(body, own, q, k, v, bias))
@@ -73,7 +94,11 @@ class Step:
         return body.op("Add", x, body.feed(body.norm(x, layer.norm3), layer.feed)), k, v
 
     def _attend(self, body: Graph, module: Attention, q: str, k: str, v: str, bias: str) -> str:
-        scores = body.op("Add", body.op("MatMul", body.op("Reshape", q, np.array([0, self.shape.key_heads, self.group, self.size])), k), bias)
+        scores = body.op(
+            "Add",
+            body.op("MatMul", body.op("Reshape", q, np.array([0, self.shape.key_heads, self.group, self.size])), k),
+            bias,
+        )
         mixed = body.op("MatMul", body.op("Softmax", scores, axis=-1), v)
         return body.layer(body.op("Reshape", mixed, np.array([0, self.shape.width])), module.o)
 
@@ -86,7 +111,10 @@ def sampled(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -
     """
     graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
-    temperature, seed = graph.input("temperature", TensorProto.FLOAT, ["batch", 1]), graph.input("seed", TensorProto.INT64, ["batch", 1])
+    temperature, seed = (
+        graph.input("temperature", TensorProto.FLOAT, ["batch", 1]),
+        graph.input("seed", TensorProto.INT64, ["batch", 1]),
+    )
     # All rounds' numbers at once: inside the loop their many small operators would take longer than the layers.
     settings = temperature, graph.uniform(graph.key(seed, graph.op("Range", 0, shape.positions, 1)))
     step = Step(graph, decoder, graph.op("Mul", graph.op("Squeeze", hiddens, np.array([1])), float(unit)))
@@ -94,7 +122,14 @@ def sampled(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -
     token = graph.op("Expand", BOS, batch)
     rows = graph.op("Range", 0, graph.op("Squeeze", batch), 1)
     history = graph.op("Expand", PAD, graph.op("Concat", batch, np.array([0]), axis=0))
-    carried = [rows, token, graph.op("Equal", token, EOS), graph.op("ConstantOfShape", batch), history, *step.empty(graph, batch)]
+    carried = [
+        rows,
+        token,
+        graph.op("Equal", token, EOS),
+        graph.op("ConstantOfShape", batch),
+        history,
+        *step.empty(graph, batch),
+    ]
     final = graph.loop(_segment(graph, step, settings, batch), shape.positions, carried, 0)
     graph.output(final[4], TensorProto.INT64, ["batch", "tokens"], "token_ids")
     graph.output(graph.op("Unsqueeze", final[3], np.array([1])), TensorProto.FLOAT, ["batch", 1], "score")
@@ -109,8 +144,14 @@ def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) ->
     """
     body, layers = Graph(graph), len(step.decoder.layers)
     body.input("segment", TensorProto.INT64, []), body.input("more", TensorProto.BOOL, [])
-    rows, token, done = (body.input(n, k, [None]) for n, k in (("rows", TensorProto.INT64), ("newest", TensorProto.INT64), ("ended", TensorProto.BOOL)))
-    scores, history = body.input("scores", TensorProto.FLOAT, ["batch"]), body.input("history", TensorProto.INT64, ["batch", "tokens"])
+    rows, token, done = (
+        body.input(n, k, [None])
+        for n, k in (("rows", TensorProto.INT64), ("newest", TensorProto.INT64), ("ended", TensorProto.BOOL))
+    )
+    scores, history = (
+        body.input("scores", TensorProto.FLOAT, ["batch"]),
+        body.input("history", TensorProto.INT64, ["batch", "tokens"]),
+    )
     cache = [body.input(f"held{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * layers)]
 
     left = body.op("Squeeze", body.op("NonZero", body.op("Not", done)), np.array([0]))
@@ -124,14 +165,24 @@ def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) ->
 
     place = body.op("Unsqueeze", rows, np.array([1]))
     blank = body.op("Expand", PAD, body.op("Concat", batch, body.op("Shape", ids, start=0, end=1), axis=0))
-    history = body.op("Concat", history, body.op("ScatterND", blank, place, body.op("Transpose", ids, perm=[1, 0])), axis=1)
+    history = body.op(
+        "Concat", history, body.op("ScatterND", blank, place, body.op("Transpose", ids, perm=[1, 0])), axis=1
+    )
     room = body.op("Less", body.op("Shape", history, start=1, end=2), step.shape.positions)
     unfinished = body.op("ReduceMax", body.op("Cast", body.op("Not", done), to=TensorProto.INT64), keepdims=0)
     body.output(body.op("And", body.op("Squeeze", room), body.op("Greater", unfinished, 0)), TensorProto.BOOL, [])
     scores = body.op("ScatterND", scores, place, score)
-    _carry(body, [(rows, TensorProto.INT64, 1), (token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (scores, TensorProto.FLOAT, 1),
-                  (history, TensorProto.INT64, 2),
-                  *((c, TensorProto.FLOAT, 4) for c in cache)])
+    _carry(
+        body,
+        [
+            (rows, TensorProto.INT64, 1),
+            (token, TensorProto.INT64, 1),
+            (done, TensorProto.BOOL, 1),
+            (scores, TensorProto.FLOAT, 1),
+            (history, TensorProto.INT64, 2),
+            *((c, TensorProto.FLOAT, 4) for c in cache),
+        ],
+    )
     return body
 
 
@@ -141,18 +192,33 @@ def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str,
     hot, divisor = graph.op("Greater", temperature, 0.0), graph.op("Max", temperature, 1e-4)
     body = Graph(graph)
     number, _ = body.input("round", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
-    token, done, score = (body.input(n, k, ["rows"]) for n, k in (("token", TensorProto.INT64), ("done", TensorProto.BOOL), ("sum", TensorProto.FLOAT)))
+    token, done, score = (
+        body.input(n, k, ["rows"])
+        for n, k in (("token", TensorProto.INT64), ("done", TensorProto.BOOL), ("sum", TensorProto.FLOAT))
+    )
     cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(step.decoder.layers))]
     turn = body.op("Add", number, start)
     logits, cache = step.logits(body, turn, token, cache, cross)
-    picked = _pick(body, logits, hot, divisor, body.op("Gather", uniform, body.op("Unsqueeze", turn, np.array([0])), axis=1))
-    gained = body.op("Squeeze", body.op("GatherElements", body.op("LogSoftmax", logits, axis=-1), picked, axis=1), np.array([1]))
+    picked = _pick(
+        body, logits, hot, divisor, body.op("Gather", uniform, body.op("Unsqueeze", turn, np.array([0])), axis=1)
+    )
+    gained = body.op(
+        "Squeeze", body.op("GatherElements", body.op("LogSoftmax", logits, axis=-1), picked, axis=1), np.array([1])
+    )
     score = body.op("Where", done, score, body.op("Add", score, gained))
     token = body.op("Where", done, PAD, body.op("Squeeze", picked, np.array([1])))
     done = body.op("Or", done, body.op("Equal", token, EOS))
     at_work = body.op("ReduceMean", body.op("Cast", body.op("Not", done), to=TensorProto.FLOAT), keepdims=0)
     body.output(body.op("Greater", at_work, 2 / 3), TensorProto.BOOL, [])
-    _carry(body, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 1), *((c, TensorProto.FLOAT, 4) for c in cache)])
+    _carry(
+        body,
+        [
+            (token, TensorProto.INT64, 1),
+            (done, TensorProto.BOOL, 1),
+            (score, TensorProto.FLOAT, 1),
+            *((c, TensorProto.FLOAT, 4) for c in cache),
+        ],
+    )
     body.output(body.op("Identity", token), TensorProto.INT64, [None])
     return body
 
@@ -188,7 +254,10 @@ def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> G
     graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
     sizes = graph.input("beam_size", TensorProto.INT64, ["batch", 1])
-    rows, width = graph.op("Shape", hiddens, start=0, end=1), graph.op("Reshape", graph.op("ReduceMax", sizes, keepdims=0), np.array([1]))
+    rows, width = (
+        graph.op("Shape", hiddens, start=0, end=1),
+        graph.op("Reshape", graph.op("ReduceMax", sizes, keepdims=0), np.array([1])),
+    )
     number, rank = (graph.op("Range", 0, graph.op("Squeeze", n), 1) for n in (rows, width))
     base = graph.op("Mul", graph.op("Unsqueeze", number, np.array([1])), width)
     every = graph.op("Mul", rows, width)
@@ -205,7 +274,10 @@ def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> G
     body = Graph(graph)
     turn, _ = body.input("turn", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
     token, done = body.input("token", TensorProto.INT64, ["rows"]), body.input("done", TensorProto.BOOL, ["rows"])
-    score, history = body.input("sums", TensorProto.FLOAT, ["batch", "beams"]), body.input("history", TensorProto.INT64, ["rows", "tokens"])
+    score, history = (
+        body.input("sums", TensorProto.FLOAT, ["batch", "beams"]),
+        body.input("history", TensorProto.INT64, ["rows", "tokens"]),
+    )
     cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(decoder.layers))]
     logits, cache = step.logits(body, turn, token, cache, step.cross)
     total = body.op("Add", body.op("Reshape", score, np.array([-1, 1])), _ended(body, logits, done, shape.vocabulary))
@@ -214,13 +286,25 @@ def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> G
     source = body.op("Reshape", body.op("Add", base, body.op("Div", at, shape.vocabulary)), np.array([-1]))
     token = body.op("Reshape", body.op("Mod", at, shape.vocabulary), np.array([-1]))
     history = body.op("Concat", body.op("Gather", history, source), body.op("Unsqueeze", token, np.array([1])), axis=1)
-    done = body.op("Or", body.op("Or", body.op("Gather", done, source), body.op("Equal", token, EOS)), body.op("Reshape", unused, np.array([-1])))
+    done = body.op(
+        "Or",
+        body.op("Or", body.op("Gather", done, source), body.op("Equal", token, EOS)),
+        body.op("Reshape", unused, np.array([-1])),
+    )
     score = body.op("Where", unused, NEVER, best)
     cache = [body.op("Gather", c, source) for c in cache]
     unfinished = body.op("ReduceMax", body.op("Cast", body.op("Not", done), to=TensorProto.INT64), keepdims=0)
     body.output(body.op("Greater", unfinished, 0), TensorProto.BOOL, [])
-    _carry(body, [(token, TensorProto.INT64, 1), (done, TensorProto.BOOL, 1), (score, TensorProto.FLOAT, 2), (history, TensorProto.INT64, 2),
-                  *((c, TensorProto.FLOAT, 4) for c in cache)])
+    _carry(
+        body,
+        [
+            (token, TensorProto.INT64, 1),
+            (done, TensorProto.BOOL, 1),
+            (score, TensorProto.FLOAT, 2),
+            (history, TensorProto.INT64, 2),
+            *((c, TensorProto.FLOAT, 4) for c in cache),
+        ],
+    )
 
     final = graph.loop(body, shape.positions, carried, 0)
     shape3 = graph.op("Concat", rows, width, np.array([-1]), axis=0)
@@ -238,7 +322,11 @@ def _ended(body: Graph, logits: str, done: str, vocabulary: int) -> str:
 
 def integer_layers(decoder: Decoder) -> list[torch.nn.Module]:
     """The linear maps inside the loop that may be computed in integers: all but the output head."""
-    return [m for layer in decoder.layers for m in (layer.attention.q, layer.attention.o, layer.cross.q, layer.cross.o, layer.feed[0], layer.feed[2])]
+    return [
+        m
+        for layer in decoder.layers
+        for m in (layer.attention.q, layer.attention.o, layer.cross.q, layer.cross.o, layer.feed[0], layer.feed[2])
+    ]
 
 
 def write(decoder: Decoder, path: Path, ranges: Ranges | None = None, unit: float = 1.0) -> None:

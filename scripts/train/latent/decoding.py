@@ -29,7 +29,9 @@ def exported(decoder: Decoder, threads: int) -> Decode:
     def decode(z: torch.Tensor, temperature: float) -> torch.Tensor:
         seeds = torch.randint(2**62, (len(z), 1)).numpy()
         heat = np.full((len(z), 1), temperature, np.float32)
-        return torch.from_numpy(session.run(["token_ids"], {"hiddens": z[:, None].numpy(), "temperature": heat, "seed": seeds})[0])
+        return torch.from_numpy(
+            session.run(["token_ids"], {"hiddens": z[:, None].numpy(), "temperature": heat, "seed": seeds})[0]
+        )
 
     return decode
 
@@ -69,7 +71,9 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: flo
         for layer, (k, v), (ck, cv) in zip(decoder.layers, past, cross):
             x = _layer(layer, x, step, k, v, ck, cv, bias, places[:, :, step : step + 1])
         logits = decoder.head(decoder.norm(x))[:, 0]
-        picked = torch.multinomial((logits / temperature).softmax(-1), 1)[:, 0] if temperature > 0 else logits.argmax(-1)
+        picked = (
+            torch.multinomial((logits / temperature).softmax(-1), 1)[:, 0] if temperature > 0 else logits.argmax(-1)
+        )
         token = picked.masked_fill(done, PAD)
         out.append(token)
         done = done | (token == EOS)
@@ -93,8 +97,17 @@ def beam(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> lis
     return beams
 
 
-def _layer(layer: DecoderLayer, x: torch.Tensor, step: int, k: torch.Tensor, v: torch.Tensor, ck: torch.Tensor, cv: torch.Tensor,
-           bias: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+def _layer(
+    layer: DecoderLayer,
+    x: torch.Tensor,
+    step: int,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    ck: torch.Tensor,
+    cv: torch.Tensor,
+    bias: torch.Tensor,
+    places: torch.Tensor,
+) -> torch.Tensor:
     """One layer for the newest token, x [B, 1, width]; writes its key and value into the cache at `step`."""
     normed = layer.norm1(x)
     k[:, :, step : step + 1], v[:, :, step : step + 1] = layer.attention.keys(normed)

@@ -23,7 +23,13 @@ def build(encoder: Encoder, unit: float = 1.0, similarity: Similarity | None = N
     present = graph.op("Cast", graph.op("Unsqueeze", mask, np.array([1, 2])), to=TensorProto.FLOAT)
     padding = graph.op("Mul", graph.op("Sub", 1.0, present), -1e4)
     bias = graph.op("Add", graph.op("Unsqueeze", graph.relative(encoder.relative, length), np.array([0])), padding)
-    position = graph.op("Slice", graph.weight(encoder.position.weight), np.array([0]), graph.op("Unsqueeze", length, np.array([0])), np.array([0]))
+    position = graph.op(
+        "Slice",
+        graph.weight(encoder.position.weight),
+        np.array([0]),
+        graph.op("Unsqueeze", length, np.array([0])),
+        np.array([0]),
+    )
     x = graph.op("Add", graph.op("Gather", graph.weight(encoder.token.weight), ids), position)
     for layer in encoder.layers:
         x = graph.transformer(x, layer, bias)
@@ -31,9 +37,16 @@ def build(encoder: Encoder, unit: float = 1.0, similarity: Similarity | None = N
     z = graph.layer(pool(graph, encoder, x, ids, padding), encoder.out)
     square = graph.op("ReduceMean", graph.op("Mul", z, z), np.array([-1]), keepdims=1)
     z = graph.op("Div", z, graph.op("Mul", graph.op("Sqrt", graph.op("Add", square, 1e-6)), float(unit)))
-    graph.output(graph.op("Unsqueeze", z, np.array([1])), TensorProto.FLOAT, ["batch", 1, encoder.out.out_features], "hiddens")
+    graph.output(
+        graph.op("Unsqueeze", z, np.array([1])), TensorProto.FLOAT, ["batch", 1, encoder.out.out_features], "hiddens"
+    )
     if similarity:
-        graph.output(embedding(graph, similarity, x, mask), TensorProto.FLOAT, ["batch", similarity.outer.out_features], "embedding")
+        graph.output(
+            embedding(graph, similarity, x, mask),
+            TensorProto.FLOAT,
+            ["batch", similarity.outer.out_features],
+            "embedding",
+        )
     return graph
 
 
@@ -54,7 +67,13 @@ def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
     rows = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), np.array([1, 1]), axis=0)
     queries = graph.op("Tile", graph.weight(encoder.queries.weight[None], encoder.queries.weight), rows)
     table = encoder.places(encoder.position.num_embeddings)[:, 0].transpose(-1, -2)
-    near = graph.op("Slice", graph.weight(table, encoder.places.table.weight), np.array([0]), graph.op("Shape", ids, start=1, end=2), np.array([2]))
+    near = graph.op(
+        "Slice",
+        graph.weight(table, encoder.places.table.weight),
+        np.array([0]),
+        graph.op("Shape", ids, start=1, end=2),
+        np.array([2]),
+    )
     pooled = graph.op("Add", queries, graph.attention(queries, x, encoder.pool, graph.op("Add", near, padding)))
     return graph.op("Reshape", pooled, np.array([0, slots * width]))
 

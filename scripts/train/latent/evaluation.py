@@ -46,7 +46,9 @@ def encode(model: Model, vocabulary: Vocabulary, molecules: list[str], batch: in
     return torch.cat(out)[inverse.to(device)]
 
 
-def decode(model: Model, vocabulary: Vocabulary, z: torch.Tensor, graph: decoding.Decode | None = None, batch: int = 250) -> list[str]:
+def decode(
+    model: Model, vocabulary: Vocabulary, z: torch.Tensor, graph: decoding.Decode | None = None, batch: int = 250
+) -> list[str]:
     """Greedy SMILES of every row of z; graph: what decodes in place of the model."""
     out: list[str] = []
     for part in z.split(batch):
@@ -55,7 +57,9 @@ def decode(model: Model, vocabulary: Vocabulary, z: torch.Tensor, graph: decodin
     return out
 
 
-def reconstruction(model: Model, vocabulary: Vocabulary, molecules: list[str], graph: decoding.Decode | None = None) -> dict[str, float]:
+def reconstruction(
+    model: Model, vocabulary: Vocabulary, molecules: list[str], graph: decoding.Decode | None = None
+) -> dict[str, float]:
     """Shares of molecules that come back exactly, ignoring chirality, and valid."""
     back = decode(model, vocabulary, encode(model, vocabulary, molecules), graph)
     exact = flat = valid = 0
@@ -68,8 +72,15 @@ def reconstruction(model: Model, vocabulary: Vocabulary, molecules: list[str], g
     return {"exact": exact / count, "exact_no_stereo": flat / count, "valid": valid / count}
 
 
-def sampling(model: Model, vocabulary: Vocabulary, seeds: list[str], radius: float, each: int, seed: int = 7,
-             graph: decoding.Decode | None = None) -> dict[str, float]:
+def sampling(
+    model: Model,
+    vocabulary: Vocabulary,
+    seeds: list[str],
+    radius: float,
+    each: int,
+    seed: int = 7,
+    graph: decoding.Decode | None = None,
+) -> dict[str, float]:
     """`each` samples around each seed: z plus normal noise of the given standard deviation, greedy decoding."""
     z = encode(model, vocabulary, seeds).repeat_interleave(each, 0)
     generator = torch.Generator().manual_seed(seed)
@@ -78,8 +89,11 @@ def sampling(model: Model, vocabulary: Vocabulary, seeds: list[str], radius: flo
     start = [canonical(s) for s in seeds for _ in range(each)]
     valid = [(m, s) for m, s in zip(found, start) if m is not None]
     new = sum(m != s for m, s in valid)
-    return {"validity": len(valid) / len(found), "uniqueness": len({m for m, _ in valid}) / max(len(valid), 1),
-            "non_identical": new / max(len(valid), 1)}
+    return {
+        "validity": len(valid) / len(found),
+        "uniqueness": len({m for m, _ in valid}) / max(len(valid), 1),
+        "non_identical": new / max(len(valid), 1),
+    }
 
 
 def brief(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dict[str, float]:

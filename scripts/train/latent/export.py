@@ -59,12 +59,27 @@ def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, vocab
     simple = sum(len(split(token)) == 1 for token in vocabulary.tokens[len(SPECIALS) :])
     rows = Corpus.load(run / "corpus.npz")
     model = MODEL.format(
-        **vars(shape), model_id=model_id, parameters=parameters / 1e6, simple=simple, runs=len(vocabulary) - len(SPECIALS) - simple,
-        tokens=rows.lengths().mean(), rows=len(rows), unit=figures["unit"], rms=1 / figures["unit"])
+        **vars(shape),
+        model_id=model_id,
+        parameters=parameters / 1e6,
+        simple=simple,
+        runs=len(vocabulary) - len(SPECIALS) - simple,
+        tokens=rows.lengths().mean(),
+        rows=len(rows),
+        unit=figures["unit"],
+        rms=1 / figures["unit"],
+    )
     return model, FIGURES.format(
         seeds=min(f["seeds"] for f in sets.values()),
-        sets="\n".join(ROW.format(name=name, molecules=f["molecules"], **f["reconstruction"]) for name, f in sets.items()),
-        radii="\n".join(AROUND.format(name=name, radius=radius, **around) for name, f in sets.items() for radius, around in f["radius"].items()))
+        sets="\n".join(
+            ROW.format(name=name, molecules=f["molecules"], **f["reconstruction"]) for name, f in sets.items()
+        ),
+        radii="\n".join(
+            AROUND.format(name=name, radius=radius, **around)
+            for name, f in sets.items()
+            for radius, around in f["radius"].items()
+        ),
+    )
 
 
 def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tuple[Entry, Entry, Entry]:
@@ -72,19 +87,52 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
     hiddens = Tensor("hiddens", "FP32", (1, shape.latent))
     encoded = (hiddens, Tensor("embedding", "FP32", (shape.latent,))) if similarity else (hiddens,)
 
-    def one(name: str, role: str, comment: str, batch: int, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Entry:
-        return Entry(name, comment, batch, inputs, outputs, {
-            "retort_api": "latent", "role": role, "model_id": model_id, "owned_by": "retort", "created": created,
-            "latent_dim": str(shape.latent), "max_model_len": str(shape.positions), "vocab": "vocab.txt"})
+    def one(
+        name: str, role: str, comment: str, batch: int, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]
+    ) -> Entry:
+        return Entry(
+            name,
+            comment,
+            batch,
+            inputs,
+            outputs,
+            {
+                "retort_api": "latent",
+                "role": role,
+                "model_id": model_id,
+                "owned_by": "retort",
+                "created": created,
+                "latent_dim": str(shape.latent),
+                "max_model_len": str(shape.positions),
+                "vocab": "vocab.txt",
+            },
+        )
 
     return (
-        one("latent_encoder", "encoder", "SMILES tokens to one latent vector.", 256,
-            (Tensor("input_ids", "INT64", (-1,)), Tensor("attention_mask", "INT64", (-1,))), encoded),
-        one("latent_decoder", "decoder", "Latent vectors to SMILES tokens, the whole loop in one call: greedy (temperature 0) or sampled.", 256,
+        one(
+            "latent_encoder",
+            "encoder",
+            "SMILES tokens to one latent vector.",
+            256,
+            (Tensor("input_ids", "INT64", (-1,)), Tensor("attention_mask", "INT64", (-1,))),
+            encoded,
+        ),
+        one(
+            "latent_decoder",
+            "decoder",
+            "Latent vectors to SMILES tokens, the whole loop in one call: greedy (temperature 0) or sampled.",
+            256,
             (hiddens, Tensor("temperature", "FP32", (1,)), Tensor("seed", "INT64", (1,))),
-            (Tensor("token_ids", "INT64", (-1,)), Tensor("score", "FP32", (1,)))),
-        one("latent_decoder_beam", "beam_decoder", "Latent vectors to SMILES tokens by beam search, the whole loop in one call.", 64,
-            (hiddens, Tensor("beam_size", "INT64", (1,))), (Tensor("token_ids", "INT64", (-1, -1)), Tensor("score", "FP32", (-1,)))),
+            (Tensor("token_ids", "INT64", (-1,)), Tensor("score", "FP32", (1,))),
+        ),
+        one(
+            "latent_decoder_beam",
+            "beam_decoder",
+            "Latent vectors to SMILES tokens by beam search, the whole loop in one call.",
+            64,
+            (hiddens, Tensor("beam_size", "INT64", (1,))),
+            (Tensor("token_ids", "INT64", (-1, -1)), Tensor("score", "FP32", (-1,))),
+        ),
     )
 
 
@@ -114,7 +162,11 @@ def similarity(run: Path, shape: Shape) -> Similarity | None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.latent.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
     parser.add_argument("--id", help="public id of the model; it must be new")
@@ -128,8 +180,12 @@ def main(arguments: list[str] | None = None) -> None:
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
     head = similarity(given.run, model.shape)
     encoder, decoder, beam = entries(given.id, model.shape, entry.created(given.run), head is not None)
-    model_section, figures_section = card_sections(given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), words)
-    card.write(given.repository / encoder.name / "CARD.md", model_section, given.run, figures["training"], figures_section)
+    model_section, figures_section = card_sections(
+        given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), words
+    )
+    card.write(
+        given.repository / encoder.name / "CARD.md", model_section, given.run, figures["training"], figures_section
+    )
     space = {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}
     encoder_graph.write(model.encoder, encoder.write(given.repository, space), unit, head)
     decoder_graph.write(model.decoder, decoder.write(given.repository, vocabulary), ranges, unit)

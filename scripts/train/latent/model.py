@@ -57,7 +57,16 @@ taken away by what is learned above; the upper end is where a molecule can no lo
 PRESETS = {
     "tiny": dict(width=32, heads=4, key_heads=2, encoder_layers=1, decoder_layers=1, latent=64, slots=4),
     "cpu": dict(),
-    "gpu": dict(width=384, heads=12, key_heads=3, encoder_layers=5, decoder_layers=5, encoder_feed=4, decoder_feed=3, dropout=0.05),
+    "gpu": dict(
+        width=384,
+        heads=12,
+        key_heads=3,
+        encoder_layers=5,
+        decoder_layers=5,
+        encoder_feed=4,
+        decoder_feed=3,
+        dropout=0.05,
+    ),
 }
 
 
@@ -102,7 +111,9 @@ class Encoder(nn.Module):
         self.token = nn.Embedding(shape.vocabulary, shape.width)
         self.position = nn.Embedding(shape.positions, shape.width)
         self.relative = Relative(shape.heads, shape.heads)
-        self.layers = nn.ModuleList(Layer(shape.width, shape.heads, shape.encoder_feed, shape.dropout) for _ in range(shape.encoder_layers))
+        self.layers = nn.ModuleList(
+            Layer(shape.width, shape.heads, shape.encoder_feed, shape.dropout) for _ in range(shape.encoder_layers)
+        )
         self.norm = nn.LayerNorm(shape.width)
         self.queries = nn.Embedding(shape.slots, shape.width)
         self.pool = Attention(shape.width, shape.heads, shape.heads)
@@ -123,7 +134,9 @@ class Encoder(nn.Module):
         """ids, attention_mask as of states -> z float [B, latent]."""
         x, padding = self.states(ids, attention_mask)
         queries = self.queries.weight.expand(ids.shape[0], -1, -1)
-        z = self.out((queries + self.pool(queries, x, self.places(ids.shape[1]).transpose(-1, -2) + padding)).flatten(1)).float()
+        z = self.out(
+            (queries + self.pool(queries, x, self.places(ids.shape[1]).transpose(-1, -2) + padding)).flatten(1)
+        ).float()
         return z * torch.rsqrt(z.square().mean(-1, keepdim=True) + 1e-6)
 
 
@@ -193,7 +206,9 @@ class Model(nn.Module):
             self.encoder.out.weight.copy_(own.flatten(0, 1).T)
             self.decoder.memory.weight.copy_(own.flatten(0, 1))
 
-    def forward(self, ids: torch.Tensor, target: torch.Tensor, lowest: torch.Tensor, highest: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def forward(
+        self, ids: torch.Tensor, target: torch.Tensor, lowest: torch.Tensor, highest: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """MIM-style loss of ids [B, L] (encoder) against target [B, L + 1 or more] ([BOS] tokens [EOS] padding).
 
         Each molecule gets one log-variance, uniform in [lowest, highest], and z = encoder + exp(log-variance / 2) * normal.
@@ -207,7 +222,9 @@ class Model(nn.Module):
     def decoded(self, z: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Cross-entropy per token of decoding z [B, latent] to target [B, L] ([BOS] tokens [EOS] padding)."""
         logits, wanted = self.decoder(target[:, :-1], z), target[:, 1:]
-        losses = functional.cross_entropy(logits.float().flatten(0, 1), wanted.flatten(), ignore_index=PAD, reduction="none").view_as(wanted)
+        losses = functional.cross_entropy(
+            logits.float().flatten(0, 1), wanted.flatten(), ignore_index=PAD, reduction="none"
+        ).view_as(wanted)
         tokens = (wanted != PAD).sum()
         right = ((logits.argmax(-1) == wanted) | (wanted == PAD)).all(1).float()
         return losses.sum() / tokens, {"exact_forced": right.mean().detach()}

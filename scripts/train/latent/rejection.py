@@ -39,7 +39,9 @@ def around(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> torch.
 
 
 @torch.no_grad()
-def texts(z: torch.Tensor, vocabulary: Vocabulary, decode: decoding.Decode) -> tuple[torch.Tensor, list[torch.Tensor], list[int]]:
+def texts(
+    z: torch.Tensor, vocabulary: Vocabulary, decode: decoding.Decode
+) -> tuple[torch.Tensor, list[torch.Tensor], list[int]]:
     """The texts of points z [rows, latent], ids as decoded, and the points that gave one. Also how many texts each temperature gave,
     kept or not."""
     found: list[tuple[int, torch.Tensor]] = []
@@ -48,7 +50,11 @@ def texts(z: torch.Tensor, vocabulary: Vocabulary, decode: decoding.Decode) -> t
         ids = decode(z[left], temperature)
         good = [EOS in row and evaluation.sound(vocabulary.decode(row)) for row in ids.tolist()]
         kept = torch.rand(len(good)).tolist()
-        found += [(int(left[i]), ids[i][ids[i] != PAD]) for i, g in enumerate(good) if g and (temperature > 0 or kept[i] < EASY)]
+        found += [
+            (int(left[i]), ids[i][ids[i] != PAD])
+            for i, g in enumerate(good)
+            if g and (temperature > 0 or kept[i] < EASY)
+        ]
         counts.append(sum(good))
         left = left[[not g for g in good]]
         if not len(left):
@@ -57,7 +63,11 @@ def texts(z: torch.Tensor, vocabulary: Vocabulary, decode: decoding.Decode) -> t
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.rejection", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.latent.rejection",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run whose weights decode")
     parser.add_argument("--out", type=Path, help="file to write (default: own.pt in the run's folder)")
     parser.add_argument("--minutes", type=float, default=8, help="time to spend")

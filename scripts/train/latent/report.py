@@ -42,11 +42,18 @@ def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str], unit: 
     return {"mean": [round(v, 5) for v in z.mean(0).tolist()], "sd": [round(v, 5) for v in z.std(0).tolist()]}
 
 
-def measure(model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int, unit: float, graph: decoding.Decode) -> dict[str, object]:
+def measure(
+    model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int, unit: float, graph: decoding.Decode
+) -> dict[str, object]:
     """The figures of one set of molecules."""
     chosen = random.Random(7).sample(valid, min(seeds, len(valid)))
     around = {str(r): evaluation.sampling(model, vocabulary, chosen, r * unit, 5, graph=graph) for r in RADII}
-    return {"molecules": len(valid), "seeds": len(chosen), "reconstruction": evaluation.reconstruction(model, vocabulary, valid, graph), "radius": around}
+    return {
+        "molecules": len(valid),
+        "seeds": len(chosen),
+        "reconstruction": evaluation.reconstruction(model, vocabulary, valid, graph),
+        "radius": around,
+    }
 
 
 def trained_on(run: Path, vocabulary: Vocabulary, count: int) -> list[str]:
@@ -56,12 +63,20 @@ def trained_on(run: Path, vocabulary: Vocabulary, count: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.latent.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.latent.report",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--molecules", type=int, default=2000, help="validation molecules of each set, the first ones (default: 2000)")
+    parser.add_argument(
+        "--molecules", type=int, default=2000, help="validation molecules of each set, the first ones (default: 2000)"
+    )
     parser.add_argument("--seeds", type=int, default=100, help="molecules of each set to sample around")
-    parser.add_argument("--unit", type=float, default=2.2, help="standard deviation of the noise on the code that the entries call 1")
+    parser.add_argument(
+        "--unit", type=float, default=2.2, help="standard deviation of the noise on the code that the entries call 1"
+    )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
     given = parser.parse_args()
     if given.threads:
@@ -70,11 +85,18 @@ def main() -> None:
     sets = {name: read_molecules(Path(given.data) / file)[: given.molecules] for name, file in evaluation.VALID.items()}
     figures: dict[str, object] = {"unit": given.unit}
     graph = decoding.exported(model.decoder, given.threads)
-    figures["sets"] = {name: measure(model, vocabulary, valid, given.seeds, given.unit, graph) for name, valid in sets.items()}
+    figures["sets"] = {
+        name: measure(model, vocabulary, valid, given.seeds, given.unit, graph) for name, valid in sets.items()
+    }
     state = checkpoint.load(given.run / "checkpoint.pt")
-    figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
+    figures["training"] = {
+        **{k: state[k] for k in ("step", "samples", "seconds", "falling")},
+        "options": state["options"],
+    }
     space = whitening(model, vocabulary, trained_on(given.run, vocabulary, 3000), given.unit)
-    (given.run / "latent.json").write_text(json.dumps({**space, "radius": 1.0, "length": round(math.sqrt(len(space["mean"])) / given.unit, 4)}) + "\n")
+    (given.run / "latent.json").write_text(
+        json.dumps({**space, "radius": 1.0, "length": round(math.sqrt(len(space["mean"])) / given.unit, 4)}) + "\n"
+    )
     (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(json.dumps(figures, indent=1))
 

@@ -35,7 +35,9 @@ BATCH = 512
 def fingerprints(molecules: list[str]) -> torch.Tensor:
     """Morgan fingerprints as float32 0 or 1 [molecules, 2048]."""
     maker = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
-    return torch.from_numpy(np.array([maker.GetFingerprintAsNumPy(Chem.MolFromSmiles(smiles)) for smiles in molecules], np.float32))
+    return torch.from_numpy(
+        np.array([maker.GetFingerprintAsNumPy(Chem.MolFromSmiles(smiles)) for smiles in molecules], np.float32)
+    )
 
 
 def tanimoto(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -109,7 +111,10 @@ def train(held: list[torch.Tensor], prints: torch.Tensor, latent: int, steps: in
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m scripts.train.latent.similarity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="python -m scripts.train.latent.similarity",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run whose encoder is read")
     parser.add_argument("--molecules", type=int, default=30_000, help="molecules of the run's mix to learn from")
     parser.add_argument("--steps", type=int, default=4000, help=f"steps of {BATCH} molecules")
@@ -118,7 +123,11 @@ def main() -> None:
     if given.threads:
         torch.set_num_threads(given.threads)
     model, vocabulary = load(given.run)
-    molecules = list(dict.fromkeys(m for m in trained_on(given.run, vocabulary, given.molecules) if len(vocabulary.encode(m)) <= LONGEST))
+    molecules = list(
+        dict.fromkeys(
+            m for m in trained_on(given.run, vocabulary, given.molecules) if len(vocabulary.encode(m)) <= LONGEST
+        )
+    )
     head = train(states(model.encoder, vocabulary, molecules), fingerprints(molecules), model.shape.latent, given.steps)
     checkpoint.save(head.state_dict(), given.run / "similarity.pt")
 

@@ -26,12 +26,23 @@ def model(repository: Path) -> tuple[Model, Vocabulary]:
     scripts.train.latent.export."""
     if (repository / "weights.pt").exists():
         return load(repository)
-    encoder, decoder = (graph.stored(repository / name / "1" / "model.onnx") for name in ("latent_encoder", "latent_decoder"))
+    encoder, decoder = (
+        graph.stored(repository / name / "1" / "model.onnx") for name in ("latent_encoder", "latent_decoder")
+    )
     if "token.weight" not in encoder or "places.table.weight" not in decoder:
         raise ValueError(f"{repository}: the graphs do not name the weights; export them again")
     network = Model(shape(encoder, decoder))
-    fill(network.encoder, {name: plain(encoder, name) for name in encoder if name in dict(network.encoder.named_parameters())})
-    fill(network.decoder, apart(network.decoder, {name: plain(decoder, name) for name in decoder if name in dict(network.decoder.named_parameters())}))
+    fill(
+        network.encoder,
+        {name: plain(encoder, name) for name in encoder if name in dict(network.encoder.named_parameters())},
+    )
+    fill(
+        network.decoder,
+        apart(
+            network.decoder,
+            {name: plain(decoder, name) for name in decoder if name in dict(network.decoder.named_parameters())},
+        ),
+    )
     return network.eval(), Vocabulary.read(repository / "latent_encoder" / "vocab.txt")
 
 
@@ -63,7 +74,9 @@ def widened(old: Model, slots: int) -> Model:
             value = torch.cat([value.unflatten(1, (heads, had)), _apart(len(value), heads, had, slots)], -1).flatten(1)
         elif name == "encoder.out.weight":
             value = functional.pad(value, (0, held[name].shape[1] - value.shape[1]))
-        elif value.shape != held[name].shape:  # The queries, and the decoder's memory: rows after those that were there.
+        elif (
+            value.shape != held[name].shape
+        ):  # The queries, and the decoder's memory: rows after those that were there.
             value = torch.cat([value, held[name][len(value) :]])
         held[name] = value
     new.load_state_dict(held)
@@ -108,7 +121,9 @@ def apart(decoder: Decoder, held: Held) -> Held:
             for name, value in zip("qkv", np.split(joined, cuts, -1)):
                 out[f"layers.{layer}.attention.{name}.{part}"] = value
     reach, bias = decoder.relative.reach, held["relative.table.weight"]
-    table = np.zeros(tuple(decoder.relative.table.weight.shape), np.float32)  # The decoder never looks ahead: that half stays zero.
+    table = np.zeros(
+        tuple(decoder.relative.table.weight.shape), np.float32
+    )  # The decoder never looks ahead: that half stays zero.
     table[: reach + 1] = bias.reshape(-1, bias.shape[-1])[:, -reach - 1 :].T
     return {**out, "relative.table.weight": table.T}
 
@@ -120,7 +135,11 @@ def fill(module: Encoder | Decoder, held: Held) -> None:
         owner, _, part = name.rpartition(".")
         value = held[name]
         if owner == "places.table":
-            value = value.reshape(len(value), -1) if isinstance(module, Decoder) else value.transpose(2, 0, 1).reshape(value.shape[2], -1)
+            value = (
+                value.reshape(len(value), -1)
+                if isinstance(module, Decoder)
+                else value.transpose(2, 0, 1).reshape(value.shape[2], -1)
+            )
         elif part == "weight" and (isinstance(modules[owner], nn.Linear) or owner == "relative.table"):
             value = value.T
         if owner.endswith(".q"):

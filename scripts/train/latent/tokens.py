@@ -66,7 +66,10 @@ class Vocabulary:
         about `sample` of the molecules."""
         counts = Counter(token for smiles in molecules for token in split(smiles) if token not in self.ids)
         simple = Vocabulary([*self.tokens, *sorted(counts, key=lambda t: (-counts[t], t))])
-        rows = [[simple.tokens[i] for i in simple.encode(smiles)] for smiles in molecules[:: max(1, len(molecules) // sample)]]
+        rows = [
+            [simple.tokens[i] for i in simple.encode(smiles)]
+            for smiles in molecules[:: max(1, len(molecules) // sample)]
+        ]
         return Vocabulary([*simple.tokens, *runs(rows, simple.tokens, merges)])
 
     @classmethod

@@ -7,13 +7,46 @@ from rdkit import Chem, RDLogger
 
 RDLogger.DisableLog("rdApp.*")
 
-LABELS = {"C": (11, 13, 13, 13, 14), "N": (15,), "O": (17, 18, 18), "F": (18,), "P": (32,), "S": (35,), "I": (123, 124, 125, 125, 131)}
+LABELS = {
+    "C": (11, 13, 13, 13, 14),
+    "N": (15,),
+    "O": (17, 18, 18),
+    "F": (18,),
+    "P": (32,),
+    "S": (35,),
+    "I": (123, 124, 125, 125, 131),
+}
 """Isotopes that molecules are labelled with, by element; repeated ones are drawn more often. Hydrogen: 2, one in ten 3."""
 IONS = {
     "[Na+]": ("[Li+]", "[K+]", "[K+]", "[Cs+]", "[Rb+]", "[Ag+]", "[NH4+]", "[Tl+]"),
     "[K+]": ("[Na+]", "[Li+]", "[Cs+]", "[Rb+]"),
-    "[Ca+2]": ("[Mg+2]", "[Zn+2]", "[Ba+2]", "[Sr+2]", "[Fe+2]", "[Cu+2]", "[Mn+2]", "[Co+2]", "[Ni+2]", "[Pb+2]", "[Hg+2]", "[Cd+2]"),
-    "[Mg+2]": ("[Ca+2]", "[Zn+2]", "[Ba+2]", "[Sr+2]", "[Fe+2]", "[Cu+2]", "[Mn+2]", "[Al+3]", "[Fe+3]", "[Bi+3]", "[Gd+3]"),
+    "[Ca+2]": (
+        "[Mg+2]",
+        "[Zn+2]",
+        "[Ba+2]",
+        "[Sr+2]",
+        "[Fe+2]",
+        "[Cu+2]",
+        "[Mn+2]",
+        "[Co+2]",
+        "[Ni+2]",
+        "[Pb+2]",
+        "[Hg+2]",
+        "[Cd+2]",
+    ),
+    "[Mg+2]": (
+        "[Ca+2]",
+        "[Zn+2]",
+        "[Ba+2]",
+        "[Sr+2]",
+        "[Fe+2]",
+        "[Cu+2]",
+        "[Mn+2]",
+        "[Al+3]",
+        "[Fe+3]",
+        "[Bi+3]",
+        "[Gd+3]",
+    ),
     "[Zn+2]": ("[Mg+2]", "[Ca+2]", "[Cu+2]", "[Ni+2]", "[Al+3]", "[Fe+3]", "[La+3]"),
     "[Br-]": ("[I-]", "[Cl-]", "[F-]"),
     "[Cl-]": ("[F-]", "[Br-]", "[OH-]"),
@@ -26,7 +59,9 @@ def isotopes(molecules: list[str], random: np.random.Generator, wanted: int = 12
     out = []
     for index in random.permutation(len(molecules))[:wanted]:
         molecule = Chem.MolFromSmiles(molecules[index])
-        labelled = molecule and (_deuterated(molecule, random) if random.random() < 0.5 else _labelled(molecule, random))
+        labelled = molecule and (
+            _deuterated(molecule, random) if random.random() < 0.5 else _labelled(molecule, random)
+        )
         if labelled:
             out.append(labelled)
     return out

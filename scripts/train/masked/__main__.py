@@ -23,18 +23,29 @@ from scripts.train.masked.model import PRESETS, Model, Shape, loss
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.masked", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.masked", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     training.add_arguments(parser, name="masked", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
-    parser.add_argument("--start", type=Path, help="entry of the model repository to begin with, such as model_repository/masked")
-    parser.add_argument("--mix", choices=("druglike", "broad"), default="druglike", help="what to train on, see broad.py (default: druglike)")
+    parser.add_argument(
+        "--start", type=Path, help="entry of the model repository to begin with, such as model_repository/masked"
+    )
+    parser.add_argument(
+        "--mix",
+        choices=("druglike", "broad"),
+        default="druglike",
+        help="what to train on, see broad.py (default: druglike)",
+    )
     parser.add_argument("--molecules", type=int, default=300_000, help="molecules of the broad mix (default: 300,000)")
     parser.add_argument("--own", type=Path, help="strings of the model's own to train on too, see rejection.py")
     parser.add_argument("--own-share", type=float, default=0.3, help="their share of the rows (default: 0.3)")
     parser.add_argument("--muv", action="store_true", help="train on muv_druglike too")
     parser.add_argument("--qed", type=float, default=0.6, help="least QED of a training molecule (default: 0.6)")
     parser.add_argument("--sa", type=float, default=4.0, help="greatest SA score of a training molecule (default: 4)")
-    parser.add_argument("--runs-of-tokens", type=int, default=1200, help="tokens that are runs of SMILES tokens (default: 1200)")
+    parser.add_argument(
+        "--runs-of-tokens", type=int, default=1200, help="tokens that are runs of SMILES tokens (default: 1200)"
+    )
     parser.add_argument("--evaluate", type=int, default=200, help="de novo samples at each evaluation")
     return parser
 
@@ -61,13 +72,23 @@ def main() -> None:
         model = start.grown(start.model(given.start), tokens, vocabulary)
         shape = model.shape
     (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(strings)} strings of {lengths.mean():.1f} tokens, "
-          f"{len(vocabulary)} tokens", flush=True)
+    print(
+        f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(strings)} strings of {lengths.mean():.1f} tokens, "
+        f"{len(vocabulary)} tokens",
+        flush=True,
+    )
     held = data.held(Path(options.data), options.folder, vocabulary)
     if given.own:
         strings = data.joined(strings, data.read(given.own), given.own_share)
-    training.run(options, model, data.Batches(strings, options).batch, loss,
-                 evaluate=lambda network, step: evaluation.brief(network, vocabulary, data.lengths(table, True), given.evaluate, held))
+    training.run(
+        options,
+        model,
+        data.Batches(strings, options).batch,
+        loss,
+        evaluate=lambda network, step: evaluation.brief(
+            network, vocabulary, data.lengths(table, True), given.evaluate, held
+        ),
+    )
 
 
 if __name__ == "__main__":

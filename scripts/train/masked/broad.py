@@ -30,7 +30,12 @@ from scripts.train.masked.vocabulary import Vocabulary
 sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
 import sascorer  # noqa: E402  (RDKit ships it as a script)
 
-SHARES = {"zinc250k_train.smi.gz": 0.35, "broad_train.smi.gz": 0.45, "everyday_train.smi": 0.15, "muv_druglike.smi.gz": 0.05}
+SHARES = {
+    "zinc250k_train.smi.gz": 0.35,
+    "broad_train.smi.gz": 0.45,
+    "everyday_train.smi": 0.15,
+    "muv_druglike.smi.gz": 0.05,
+}
 """Share of the files among the strings. Salts have none: a string is one molecule."""
 LARGEST = 200
 """Tokens of a string; a longer one is left out."""

@@ -28,7 +28,14 @@ class Strings:
     """All strings of all molecules as one flat array of ids without [BOS] and [EOS]: string s is
     ids[starts[s]:starts[s + 1]], and molecule m has the strings WRITTEN * m to WRITTEN * (m + 1) - 1."""
 
-    def __init__(self, ids: np.ndarray, starts: np.ndarray, tokens: Vocabulary, good: np.ndarray | None = None, own: int | None = None) -> None:
+    def __init__(
+        self,
+        ids: np.ndarray,
+        starts: np.ndarray,
+        tokens: Vocabulary,
+        good: np.ndarray | None = None,
+        own: int | None = None,
+    ) -> None:
         self.ids, self.starts, self.vocabulary = ids, starts, tokens
         self.good = np.zeros(len(starts) - 1, bool) if good is None else good  # Strings that may begin with [QUALITY].
         self.own = len(self) if own is None else own
@@ -95,20 +102,26 @@ def mixed(options: training.Options, runs: int, count: int, tokens: Vocabulary |
     return read(path)
 
 
-def prepare(options: training.Options, runs: int, muv: bool, qed: float, sa: float, tokens: Vocabulary | None = None) -> Strings:
+def prepare(
+    options: training.Options, runs: int, muv: bool, qed: float, sa: float, tokens: Vocabulary | None = None
+) -> Strings:
     """Reads the cache file of a run, or makes it: some minutes, with the tokens given or with new ones."""
     path = options.folder / "strings.npz"
     if not path.exists():
         chosen: list[str] = []
         for name in ("zinc250k_train", "muv_druglike")[: 1 + muv]:
-            chosen += drug_like(read_molecules(Path(options.data) / f"{name}.smi.gz"), qed, sa, options.folder / f"{name}.scores")
+            chosen += drug_like(
+                read_molecules(Path(options.data) / f"{name}.smi.gz"), qed, sa, options.folder / f"{name}.scores"
+            )
         write(cut(chosen), path, runs, options.seed, tokens)
     return read(path)
 
 
 def read(path: Path) -> Strings:
     with np.load(path) as held:
-        return Strings(held["ids"], held["starts"], Vocabulary(held["tokens"].tolist()), held["good"] if "good" in held else None)
+        return Strings(
+            held["ids"], held["starts"], Vocabulary(held["tokens"].tolist()), held["good"] if "good" in held else None
+        )
 
 
 def joined(strings: Strings, own: Strings, share: float) -> Strings:
@@ -127,11 +140,21 @@ def cut(molecules: list[str]) -> list[list[safe.Side]]:
     """The sides of all molecules' cuts; one side, of no bond, where there is nothing to cut. About 1 ms each."""
     from tqdm import tqdm
 
-    return [safe.sides(smiles) or [safe.Side(safe.whole(smiles), ())] for smiles in tqdm(molecules, disable=None, desc="cutting")]
+    return [
+        safe.sides(smiles) or [safe.Side(safe.whole(smiles), ())]
+        for smiles in tqdm(molecules, disable=None, desc="cutting")
+    ]
 
 
-def write(cuts: list[list[safe.Side]], path: Path, runs: int, seed: int, tokens: Vocabulary | None = None, good: np.ndarray | None = None,
-          times: int = WRITTEN) -> None:
+def write(
+    cuts: list[list[safe.Side]],
+    path: Path,
+    runs: int,
+    seed: int,
+    tokens: Vocabulary | None = None,
+    good: np.ndarray | None = None,
+    times: int = WRITTEN,
+) -> None:
     """Writes the cache file: `times` strings of every molecule. good: which molecules may begin with [QUALITY]; strings of more than
     broad.LARGEST tokens are left out where it is given."""
     counts = Counter(side.text for sides in cuts for side in sides)
@@ -149,7 +172,13 @@ def write(cuts: list[list[safe.Side]], path: Path, runs: int, seed: int, tokens:
                 marks.append(good is not None and bool(good[number]))
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name("partial.npz")
-    np.savez_compressed(partial, ids=np.concatenate(strings), starts=np.cumsum([0, *map(len, strings)]), tokens=np.array(tokens.tokens), good=np.array(marks))
+    np.savez_compressed(
+        partial,
+        ids=np.concatenate(strings),
+        starts=np.cumsum([0, *map(len, strings)]),
+        tokens=np.array(tokens.tokens),
+        good=np.array(marks),
+    )
     os.replace(partial, path)
 
 
@@ -158,12 +187,18 @@ def held(data: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> tupl
     path = folder / "held.npz"
     if not path.exists():
         molecules = read_molecules(data / "zinc250k_valid.smi.gz")[::10]
-        good = [m for m in molecules[: 2 * count] if QED.qed(Chem.MolFromSmiles(m)) >= 0.6 and sascorer.calculateScore(Chem.MolFromSmiles(m)) <= 4]
+        good = [
+            m
+            for m in molecules[: 2 * count]
+            if QED.qed(Chem.MolFromSmiles(m)) >= 0.6 and sascorer.calculateScore(Chem.MolFromSmiles(m)) <= 4
+        ]
         write(cut(good[:count]), path, 0, 1, tokens)
     strings = read(path)
     options = training.Options(seed=1, batch=len(strings) // WRITTEN)
     rows = Strings(strings.ids, strings.starts, tokens)
-    return Batches(rows, options).masked([rows.string(WRITTEN * m) for m in range(options.batch)], np.random.default_rng(1))
+    return Batches(rows, options).masked(
+        [rows.string(WRITTEN * m) for m in range(options.batch)], np.random.default_rng(1)
+    )
 
 
 class Batches:

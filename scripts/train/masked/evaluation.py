@@ -39,8 +39,18 @@ Fill = Callable[[sampler.Rows], np.ndarray]
 """Fills in the masks of templates: ids int64 [B, L] (sampler.unmask, or the exported graph)."""
 
 
-def de_novo(fill: Fill, vocabulary: Vocabulary, lengths: np.ndarray, count: int, temperature: float = 0.5, noise: float = 0.5,
-            quality: bool = True, step: int = 1, seed: int = 7, batch: int = 100) -> list[str]:
+def de_novo(
+    fill: Fill,
+    vocabulary: Vocabulary,
+    lengths: np.ndarray,
+    count: int,
+    temperature: float = 0.5,
+    noise: float = 0.5,
+    quality: bool = True,
+    step: int = 1,
+    seed: int = 7,
+    batch: int = 100,
+) -> list[str]:
     """Strings of `count` samples, whose lengths are rows of `lengths` [strings, 2]: in tokens, and in those of the published
     tokenisation. quality: ask for molecules of quality, where the vocabulary has a token for it."""
     told = vocabulary.reserved > QUALITY
@@ -54,8 +64,14 @@ def de_novo(fill: Fill, vocabulary: Vocabulary, lengths: np.ndarray, count: int,
         if told:
             ids[:, 0] = QUALITY if quality else BOS
             ids[np.arange(size), drawn[part] + 1] = [vocabulary.length(length) for length in published[part]]
-        rows = sampler.Rows(ids, np.full(size, temperature, np.float32), np.full(size, noise, np.float32), np.full(size, step, np.int64),
-                            np.full(size, 0, np.float32), seed * 1_000_003 + part)
+        rows = sampler.Rows(
+            ids,
+            np.full(size, temperature, np.float32),
+            np.full(size, noise, np.float32),
+            np.full(size, step, np.int64),
+            np.full(size, 0, np.float32),
+            seed * 1_000_003 + part,
+        )
         texts += [vocabulary.decode(ids) for ids in fill(rows).tolist()]
     return texts
 
@@ -67,8 +83,13 @@ def figures(texts: list[str]) -> dict[str, float]:
     distinct = sorted(set(lenient))
     molecules = [Chem.MolFromSmiles(s) for s in distinct]
     good = sum(QED.qed(m) >= 0.6 and sascorer.calculateScore(m) <= 4 for m in molecules)
-    return {"validity": len(lenient) / len(texts), "strict": strict / len(texts), "uniqueness": len(distinct) / max(len(lenient), 1),
-            "quality": good / len(texts), "diversity": diversity(molecules)}
+    return {
+        "validity": len(lenient) / len(texts),
+        "strict": strict / len(texts),
+        "uniqueness": len(distinct) / max(len(lenient), 1),
+        "quality": good / len(texts),
+        "diversity": diversity(molecules),
+    }
 
 
 def diversity(molecules: list[Chem.Mol]) -> float:
@@ -78,9 +99,13 @@ def diversity(molecules: list[Chem.Mol]) -> float:
     return float(np.average(rows, weights=weights)) if rows else 0.0
 
 
-def brief(model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, held: tuple[torch.Tensor, torch.Tensor]) -> dict[str, float]:
+def brief(
+    model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, held: tuple[torch.Tensor, torch.Tensor]
+) -> dict[str, float]:
     """The figures reported during training, and those of loss on a batch that is not trained on."""
     _, losses = loss(model, held)
     table = structure.table(vocabulary.tokens)
-    return {**figures(de_novo(lambda rows: sampler.unmask(model, rows, table).cpu().numpy(), vocabulary, lengths, count)),
-            **{f"held_{name}": float(value) for name, value in losses.items()}}
+    return {
+        **figures(de_novo(lambda rows: sampler.unmask(model, rows, table).cpu().numpy(), vocabulary, lengths, count)),
+        **{f"held_{name}": float(value) for name, value in losses.items()},
+    }

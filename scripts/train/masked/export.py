@@ -45,13 +45,26 @@ ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1
 def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, table: np.ndarray) -> tuple[str, str]:
     """The sections card-model and card-figures; table: of data.table."""
     figures = json.loads((run / "figures.json").read_text())
-    rows = [ROW.format(name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, quality {'asked for' if f['asked'] else 'not asked for'}", **f)
-            for f in figures["de_novo"]]
+    rows = [
+        ROW.format(
+            name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, quality {'asked for' if f['asked'] else 'not asked for'}",
+            **f,
+        )
+        for f in figures["de_novo"]
+    ]
     rows.append(ROW.format(name="ZINC250k's own molecules", **figures["zinc250k"]))
     strings, good = table[:, 2:].sum(0)
     mean, published = table[:, 2] @ table[:, :2] / strings
-    model = MODEL.format(**vars(shape), model_id=model_id, parameters=parameters / 1e6, tokens=shape.vocabulary, mean=mean, published=published,
-                         strings=strings, good=good / strings)
+    model = MODEL.format(
+        **vars(shape),
+        model_id=model_id,
+        parameters=parameters / 1e6,
+        tokens=shape.vocabulary,
+        mean=mean,
+        published=published,
+        strings=strings,
+        good=good / strings,
+    )
     return model, FIGURES.format(rows="\n".join(rows), count=figures["samples"])
 
 
@@ -59,14 +72,30 @@ def describe_entry(model_id: str, shape: Shape, created: str, worth: float) -> E
     """worth: mask tokens of the published API that a token of the model stands for."""
     settings = tuple(Tensor(name, {1: "FP32", 7: "INT64"}[kind], (1,)) for name, kind in unmask_graph.SETTINGS)
     return Entry(
-        "masked", "Fills in the masked tokens of SAFE strings, the whole unmasking loop in one call.", 128,
-        (Tensor("input_ids", "INT64", (-1,)), *settings), (Tensor("token_ids", "INT64", (-1,)),),
-        {"retort_api": "masked", "model_id": model_id, "owned_by": "retort", "created": created,
-         "max_model_len": str(shape.positions), "mask_worth": f"{worth:.1f}", "vocab": "vocab.txt", "lengths": "lengths.txt"})
+        "masked",
+        "Fills in the masked tokens of SAFE strings, the whole unmasking loop in one call.",
+        128,
+        (Tensor("input_ids", "INT64", (-1,)), *settings),
+        (Tensor("token_ids", "INT64", (-1,)),),
+        {
+            "retort_api": "masked",
+            "model_id": model_id,
+            "owned_by": "retort",
+            "created": created,
+            "max_model_len": str(shape.positions),
+            "mask_worth": f"{worth:.1f}",
+            "vocab": "vocab.txt",
+            "lengths": "lengths.txt",
+        },
+    )
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.masked.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.masked.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
     parser.add_argument("--id", help="public id of the model; it must be new")
@@ -78,7 +107,9 @@ def main(arguments: list[str] | None = None) -> None:
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
     worth = broad.worth(read(given.run / "strings.npz").ids, vocabulary)
     masked_entry = describe_entry(given.id, model.shape, entry.created(given.run), worth)
-    model_section, figures_section = card_sections(given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), table)
+    model_section, figures_section = card_sections(
+        given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), table
+    )
     training = json.loads((given.run / "figures.json").read_text())["training"]
     card.write(given.repository / masked_entry.name / "CARD.md", model_section, given.run, training, figures_section)
     unmask_graph.write(model, masked_entry.write(given.repository, files), ranges, structure.table(vocabulary.tokens))

@@ -47,7 +47,9 @@ class Model(nn.Module):
         self.token = nn.Embedding(shape.vocabulary, shape.width)
         self.position = nn.Embedding(shape.positions, shape.width)
         self.relative = Relative(shape.heads, shape.heads)
-        self.layers = nn.ModuleList(Layer(shape.width, shape.heads, shape.feed, shape.dropout) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(
+            Layer(shape.width, shape.heads, shape.feed, shape.dropout) for _ in range(shape.layers)
+        )
         self.norm = nn.LayerNorm(shape.width)
         self.head = Outer(shape.width, shape.vocabulary)
         initialise(self)
@@ -74,4 +76,7 @@ def loss(network: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> tuple[
     count = masked.sum(1)
     length = ((ids != PAD).sum(1) - 2).float()
     bound = (losses.detach() * (length / count)[row]).sum() / len(ids)
-    return (losses / count[row].sqrt()).sum() / count.sqrt().sum(), {"nats": bound, "masked_loss": losses.detach().mean()}
+    return (losses / count[row].sqrt()).sum() / count.sqrt().sum(), {
+        "nats": bound,
+        "masked_loss": losses.detach().mean(),
+    }

@@ -28,7 +28,11 @@ NOISE = 0.5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.masked.rejection", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.masked.rejection",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, required=True, help="folder of the run")
     parser.add_argument("--samples", type=int, default=60_000, help="molecules to draw")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
@@ -37,7 +41,9 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     model, vocabulary, table = load(given.run)
     fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
-    texts = evaluation.de_novo(fill, vocabulary, data.lengths(table, True), given.samples, TEMPERATURE, NOISE, True, seed=given.seed)
+    texts = evaluation.de_novo(
+        fill, vocabulary, data.lengths(table, True), given.samples, TEMPERATURE, NOISE, True, seed=given.seed
+    )
     molecules = sorted({m for m in map(safe.decode, texts) if m})
     good = [m for m in molecules if broad.good(m)]
     print(f"{len(molecules)} distinct molecules of {given.samples}, {len(good)} of quality", flush=True)

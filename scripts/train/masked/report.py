@@ -63,7 +63,11 @@ def graph_fill(model: Model, vocabulary: Vocabulary, threads: int, ranges: Range
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.masked.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.masked.report",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--samples", type=int, default=1000, help="samples a setting")
@@ -76,14 +80,21 @@ def main() -> None:
     fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
     figures: dict[str, object] = {"samples": given.samples, "de_novo": []}
     for temperature, noise, quality in SETTINGS[: given.settings]:
-        texts = evaluation.de_novo(fill, vocabulary, data.lengths(table, quality), given.samples, temperature, noise, quality)
-        figures["de_novo"].append({"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)})
+        texts = evaluation.de_novo(
+            fill, vocabulary, data.lengths(table, quality), given.samples, temperature, noise, quality
+        )
+        figures["de_novo"].append(
+            {"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)}
+        )
         print(figures["de_novo"][-1], flush=True)
     train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
     own = np.random.default_rng(7).choice(train, given.samples, replace=False)
     figures["zinc250k"] = evaluation.figures([str(s) for s in own])
     state = checkpoint.load(given.run / "checkpoint.pt")
-    figures["training"] = {**{k: state[k] for k in ("step", "samples", "seconds", "falling")}, "options": state["options"]}
+    figures["training"] = {
+        **{k: state[k] for k in ("step", "samples", "seconds", "falling")},
+        "options": state["options"],
+    }
     (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
 
 

@@ -61,7 +61,9 @@ def sides(smiles: str, stereo: bool = False) -> list[Side]:
         cut.GetAtomWithIdx(atom).SetIsotope(0)
     out: list[Side | None] = [None] * ends
     places: list[list[int]] = []
-    for piece, place in zip(Chem.GetMolFrags(cut, asMols=True, sanitizeFrags=False, fragsMolAtomMapping=places), places) if ends else ():
+    for piece, place in (
+        zip(Chem.GetMolFrags(cut, asMols=True, sanitizeFrags=False, fragsMolAtomMapping=places), places) if ends else ()
+    ):
         canonical = Chem.MolToSmiles(piece)
         dummies = [i for i in _order(piece) if place[i] >= atoms]
         own = [place[i] - atoms for i in dummies]
@@ -78,7 +80,12 @@ def sides(smiles: str, stereo: bool = False) -> list[Side]:
 def _cut(molecule: Chem.Mol) -> Chem.Mol:
     """The molecule with a dummy atom on each side of every cut. A bond beside a double bond with stereo stays: its cut would
     take the atom by which the stereo is told."""
-    told = {atom for bond in molecule.GetBonds() if bond.GetStereo() > Chem.BondStereo.STEREOANY for atom in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())}
+    told = {
+        atom
+        for bond in molecule.GetBonds()
+        if bond.GetStereo() > Chem.BondStereo.STEREOANY
+        for atom in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
+    }
     if not told:
         return Chem.FragmentOnBRICSBonds(molecule)
     pairs = [pair for pair, _ in BRICS.FindBRICSBonds(molecule) if not told & set(pair)]

@@ -41,7 +41,9 @@ class Rows:
 def uniform(seed: np.ndarray, turn: int, purpose: int, length: int) -> torch.Tensor:
     """Random numbers [B, length] of one round and purpose."""
     places = np.arange(length, dtype=np.int64)[None]
-    return torch.from_numpy(graph.uniform(graph.key(seed[:, None].astype(np.int64), np.array([[4 * turn + purpose]]), places)))
+    return torch.from_numpy(
+        graph.uniform(graph.key(seed[:, None].astype(np.int64), np.array([[4 * turn + purpose]]), places))
+    )
 
 
 @torch.no_grad()
@@ -49,7 +51,9 @@ def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.T
     """Fills in all masks; int64 [B, L]. table: of structure.table, to bar tokens by."""
     device = next(model.parameters()).device
     ids = torch.from_numpy(rows.ids).to(device)
-    temperature, noise, gamma = (torch.from_numpy(a.astype(np.float32))[:, None].to(device) for a in (rows.temperature, rows.noise, rows.gamma))
+    temperature, noise, gamma = (
+        torch.from_numpy(a.astype(np.float32))[:, None].to(device) for a in (rows.temperature, rows.noise, rows.gamma)
+    )
     size = torch.from_numpy(rows.step_size)[:, None].to(device)
     rounds = ((ids == MASK).sum(1, keepdim=True) + size - 1) // size
     context = _context(ids, gamma, rows.seed, model.shape.reserved)

@@ -43,7 +43,7 @@ def model(entry: Path) -> Model:
             if part == "bias" and integer:
                 value = -value  # It is subtracted: see Graph.linear.
             if owner.endswith(".q"):
-                value = value * modules[owner.removesuffix(".q")].size**0.5
+                value = value * modules[owner.removesuffix(".q")].size ** 0.5
             parameter.copy_(torch.from_numpy(np.ascontiguousarray(value)))
     return network
 
@@ -75,5 +75,11 @@ def shape(held: dict[str, np.ndarray]) -> Shape:
     """The sizes that the weights tell."""
     vocabulary, width = held["token.weight"].shape
     layers = sum(name.endswith("attention.q.weight") for name in held)
-    return Shape(vocabulary, width, held["relative.table.weight"].shape[0], layers, held["layers.0.feed.0.weight"].shape[1] // width,
-                 len(held["position.weight"]))
+    return Shape(
+        vocabulary,
+        width,
+        held["relative.table.weight"].shape[0],
+        layers,
+        held["layers.0.feed.0.weight"].shape[1] // width,
+        len(held["position.weight"]),
+    )

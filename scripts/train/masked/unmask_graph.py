@@ -19,8 +19,13 @@ from scripts.train.masked.model import Model
 from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
 from scripts.train.masked.vocabulary import MASK, PAD
 
-SETTINGS = (("temperature", TensorProto.FLOAT), ("noise", TensorProto.FLOAT), ("step_size", TensorProto.INT64),
-            ("gamma", TensorProto.FLOAT), ("seed", TensorProto.INT64))
+SETTINGS = (
+    ("temperature", TensorProto.FLOAT),
+    ("noise", TensorProto.FLOAT),
+    ("step_size", TensorProto.INT64),
+    ("gamma", TensorProto.FLOAT),
+    ("seed", TensorProto.INT64),
+)
 """Inputs [B, 1] beside the ids."""
 
 
@@ -33,7 +38,9 @@ def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None =
     length = graph.op("Shape", ids, start=1, end=2)
     places = graph.op("Unsqueeze", graph.op("Range", 0, graph.op("Squeeze", length), 1), np.array([0]))
     settings["step_size"] = size = graph.op("Max", settings["step_size"], 1)
-    masks = graph.op("ReduceSum", graph.op("Cast", graph.op("Equal", ids, MASK), to=TensorProto.INT64), np.array([1]), keepdims=1)
+    masks = graph.op(
+        "ReduceSum", graph.op("Cast", graph.op("Equal", ids, MASK), to=TensorProto.INT64), np.array([1]), keepdims=1
+    )
     settings["rounds"] = graph.op("Div", graph.op("Sub", graph.op("Add", masks, size), 1), size)
     settings["hidden"] = _context(graph, ids, settings, places, model.shape.reserved)
     longest = graph.op("ReduceMax", settings["rounds"], keepdims=0)
@@ -42,7 +49,11 @@ def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None =
     body = Graph(graph)
     turn, go = body.input("turn", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
     held = body.input("held", TensorProto.INT64, ["batch", "length"])
-    active = body.op("Squeeze", body.op("NonZero", body.op("Squeeze", body.op("Greater", settings["rounds"], turn), np.array([1]))), np.array([0]))
+    active = body.op(
+        "Squeeze",
+        body.op("NonZero", body.op("Squeeze", body.op("Greater", settings["rounds"], turn), np.array([1]))),
+        np.array([0]),
+    )
     own = {name: body.op("Gather", value, active) for name, value in settings.items()}
     rows = body.op("Gather", held, active)
     filled = _round(body, network, rows, own, turn, places, table)
@@ -50,14 +61,18 @@ def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None =
     body.output(body.op("Identity", go), TensorProto.BOOL, [])
     body.output(after, TensorProto.INT64, [None, None])
 
-    final, = graph.loop(body, longest, [ids], 0)
+    (final,) = graph.loop(body, longest, [ids], 0)
     graph.output(final, TensorProto.INT64, ["batch", "length"], "token_ids")
     return graph
 
 
 def _context(graph: Graph, ids: str, settings: dict[str, str], places: str, reserved: int) -> str:
     """The given tokens that the second pass of a guided row does not see, bool [B, L]; chosen once."""
-    hidden = graph.op("Less", graph.uniform(graph.key(settings["seed"], graph.constant(np.array([[CONTEXT]])), places)), settings["gamma"])
+    hidden = graph.op(
+        "Less",
+        graph.uniform(graph.key(settings["seed"], graph.constant(np.array([[CONTEXT]])), places)),
+        settings["gamma"],
+    )
     return graph.op("And", hidden, graph.op("GreaterOrEqual", ids, reserved))
 
 
@@ -81,24 +96,36 @@ class _Network:
 
 def _guided(body: Graph, network: _Network, rows: str, own: dict[str, str]) -> str:
     """Logits with context guidance: L + (1 - w) (L' - L) where gamma > 0, L elsewhere."""
-    guided = body.op("Squeeze", body.op("NonZero", body.op("Squeeze", body.op("Greater", own["gamma"], 0.0), np.array([1]))), np.array([0]))
+    guided = body.op(
+        "Squeeze",
+        body.op("NonZero", body.op("Squeeze", body.op("Greater", own["gamma"], 0.0), np.array([1]))),
+        np.array([0]),
+    )
     again = body.op("Where", body.op("Gather", own["hidden"], guided), MASK, body.op("Gather", rows, guided))
     count = body.op("Concat", body.op("Shape", rows, start=0, end=1), body.op("Shape", guided), axis=0)
-    plain, blind = body.op("Split", network.logits(body, body.op("Concat", rows, again, axis=0)), count, outputs=2, axis=0)
+    plain, blind = body.op(
+        "Split", network.logits(body, body.op("Concat", rows, again, axis=0)), count, outputs=2, axis=0
+    )
     change = body.op("Mul", body.op("Sub", blind, body.op("Gather", plain, guided)), 1 - GUIDANCE)
     return body.op("ScatterND", plain, body.op("Unsqueeze", guided, np.array([1])), change, reduction="add")
 
 
-def _round(body: Graph, network: _Network, rows: str, own: dict[str, str], turn: str, places: str, table: np.ndarray | None) -> str:
+def _round(
+    body: Graph, network: _Network, rows: str, own: dict[str, str], turn: str, places: str, table: np.ndarray | None
+) -> str:
     """Draws a token for every masked place and keeps the most confident ones; int64 [active rows, L]."""
     barred = np.zeros(network.model.shape.vocabulary, np.float32)
     barred[: network.model.shape.reserved] = -1e9
     logits = body.op("Add", _guided(body, network, rows, own), barred)
     if table is not None:
         logits = _structured(body, logits, rows, table)
-    log_p = body.op("LogSoftmax", body.op("Div", logits, body.op("Unsqueeze", own["temperature"], np.array([2]))), axis=-1)
+    log_p = body.op(
+        "LogSoftmax", body.op("Div", logits, body.op("Unsqueeze", own["temperature"], np.array([2]))), axis=-1
+    )
     drawn = _draw(body, log_p, _uniform(body, own, turn, TOKEN, places))
-    chosen = body.op("Squeeze", body.op("GatherElements", log_p, body.op("Unsqueeze", drawn, np.array([2])), axis=2), np.array([2]))
+    chosen = body.op(
+        "Squeeze", body.op("GatherElements", log_p, body.op("Unsqueeze", drawn, np.array([2])), axis=2), np.array([2])
+    )
     gumbel = body.op("Neg", body.op("Log", body.op("Neg", body.op("Log", _uniform(body, own, turn, ORDER, places)))))
     last = body.op("Cast", body.op("Max", body.op("Sub", own["rounds"], 1), 1), to=TensorProto.FLOAT)
     fade = body.op("Sub", 1.0, body.op("Div", body.op("Cast", turn, to=TensorProto.FLOAT), last))
@@ -110,15 +137,27 @@ def _round(body: Graph, network: _Network, rows: str, own: dict[str, str], turn:
 
 def _structured(body: Graph, logits: str, rows: str, table: np.ndarray) -> str:
     """The logits with what is impossible barred in rows with one mask: see sampler._barred."""
-    masks = body.op("ReduceSum", body.op("Cast", body.op("Equal", rows, MASK), to=TensorProto.INT64), np.array([1]), keepdims=0)
+    masks = body.op(
+        "ReduceSum", body.op("Cast", body.op("Equal", rows, MASK), to=TensorProto.INT64), np.array([1]), keepdims=0
+    )
     last = body.op("Squeeze", body.op("NonZero", body.op("Equal", masks, 1)), np.array([0]))
-    sums = body.op("ReduceSum", body.op("Gather", body.root().constant(table), body.op("Gather", rows, last)), np.array([1]), keepdims=1)
+    sums = body.op(
+        "ReduceSum",
+        body.op("Gather", body.root().constant(table), body.op("Gather", rows, last)),
+        np.array([1]),
+        keepdims=1,
+    )
     sums, pieces = body.op("Split", sums, np.array([structure.SUMS, 1]), outputs=2, axis=2)
     first = np.zeros(structure.SUMS, np.int64)
     first[0] = 2
     sums = body.op("Add", sums, body.op("Mul", body.op("Min", pieces, 1), first))
     sums = body.op("Mod", body.op("Add", sums, np.ascontiguousarray(table[:, : structure.SUMS])), structure.MODULI)
-    uneven = body.op("ReduceSum", body.op("Cast", body.op("Not", body.op("Equal", sums, 0)), to=TensorProto.FLOAT), np.array([2]), keepdims=0)
+    uneven = body.op(
+        "ReduceSum",
+        body.op("Cast", body.op("Not", body.op("Equal", sums, 0)), to=TensorProto.FLOAT),
+        np.array([2]),
+        keepdims=0,
+    )
     change = body.op("Unsqueeze", body.op("Mul", uneven, structure.PENALTY), np.array([1]))
     changed = body.op("Add", body.op("Gather", logits, last), change)
     return body.op("ScatterND", logits, body.op("Unsqueeze", last, np.array([1])), changed)

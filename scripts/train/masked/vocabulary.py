@@ -34,7 +34,9 @@ class Vocabulary:
         if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
             raise ValueError(f"vocabulary: the first lines must be {' '.join(SPECIALS)}")
         self.tokens, self.ids = tokens, {token: number for number, token in enumerate(tokens)}
-        self.reserved = next((i for i, token in enumerate(tokens) if token not in SPECIALS and token not in CONDITIONS), len(tokens))
+        self.reserved = next(
+            (i for i, token in enumerate(tokens) if token not in SPECIALS and token not in CONDITIONS), len(tokens)
+        )
         """How many ids, the first ones, stand for no text."""
         self.longest = max(len(safe.split(token)) for token in tokens[self.reserved :])
 
@@ -55,7 +57,9 @@ class Vocabulary:
         """Ids of one piece: the fewest tokens, the longest first."""
         tokens = safe.split(text)
         count = len(tokens)
-        best: list[tuple[int, int, int]] = [(0, 0, 0)] * (count + 1)  # From each place: tokens needed, end of the first, its id.
+        best: list[tuple[int, int, int]] = [(0, 0, 0)] * (
+            count + 1
+        )  # From each place: tokens needed, end of the first, its id.
         for at in range(count - 1, -1, -1):
             run, found = "", (count + 1, 0, UNK)
             for end in range(at + 1, min(count, at + self.longest) + 1):
@@ -73,7 +77,12 @@ class Vocabulary:
     def published(self) -> np.ndarray:
         """For every id how many tokens of SAFE, the published tokenisation, it stands for: its simple tokens, and one more for a
         dot, whose cut has two ring numbers where these strings have one open end."""
-        return np.array([0 if id < self.reserved else len(safe.split(token)) + token.count(".") for id, token in enumerate(self.tokens)])
+        return np.array(
+            [
+                0 if id < self.reserved else len(safe.split(token)) + token.count(".")
+                for id, token in enumerate(self.tokens)
+            ]
+        )
 
     def length(self, published: int) -> int:
         """The id of the token [LENGTH n] for a row of so many published tokens."""
@@ -83,7 +92,14 @@ class Vocabulary:
         """This vocabulary with CONDITIONS, the simple tokens that the pieces need and it lacks, and up to `runs` runs of theirs that
         it lacks."""
         fresh = build(pieces, runs, True)
-        return Vocabulary([*SPECIALS, *CONDITIONS, *self.tokens[self.reserved :], *(t for t in fresh.tokens[fresh.reserved :] if t not in self.ids)])
+        return Vocabulary(
+            [
+                *SPECIALS,
+                *CONDITIONS,
+                *self.tokens[self.reserved :],
+                *(t for t in fresh.tokens[fresh.reserved :] if t not in self.ids),
+            ]
+        )
 
     def decode(self, ids: list[int]) -> str:
         """The text up to [EOS], without special tokens."""

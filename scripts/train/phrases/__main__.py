@@ -38,19 +38,39 @@ def tensors(examples: list[Example]) -> dict[str, torch.Tensor]:
         for name, values in (("begins", e.begins), ("family", e.families), *e.heads.items()):
             labels[name][i, :n] = values[:n]
     buckets = np.concatenate([np.zeros((1, serving.WIDTH), np.int64), serving.rows(list(different))])
-    return {"words": torch.from_numpy(words), "different": torch.from_numpy(buckets), **{k: torch.from_numpy(v) for k, v in labels.items()}}
+    return {
+        "words": torch.from_numpy(words),
+        "different": torch.from_numpy(buckets),
+        **{k: torch.from_numpy(v) for k, v in labels.items()},
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.phrases", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    training.add_arguments(parser, name="phrases", batch=128, lr=4e-3, warmup=10_000, decay=0.5, samples=1_000_000, precision="fp32", threads=1)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.phrases",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    training.add_arguments(
+        parser,
+        name="phrases",
+        batch=128,
+        lr=4e-3,
+        warmup=10_000,
+        decay=0.5,
+        samples=1_000_000,
+        precision="fp32",
+        threads=1,
+    )
     options = training.from_arguments(parser.parse_args())
     provenance.note(options, files())
     torch.manual_seed(options.seed)
     model = Model(len(NAMES))
     maker = Maker(out_of_scope(Path(options.data), "train"), sentences(Path(options.data)))
     unseen = {part: out_of_scope(Path(options.data), part) for part in ("held out", "outside")}
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e3:.0f} thousand parameters, {len(NAMES)} families", flush=True)
+    print(
+        f"{sum(p.numel() for p in model.parameters()) / 1e3:.0f} thousand parameters, {len(NAMES)} families", flush=True
+    )
 
     def batch(step: int) -> dict[str, torch.Tensor]:
         draw = random.Random(options.seed * 1_000_003 + step)

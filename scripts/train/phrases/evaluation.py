@@ -31,7 +31,9 @@ def wanted(example: Example) -> list[tuple]:
 
 def understood(words: list[str], begins, heads) -> list[tuple]:
     asked = serving.decode(words, begins, dict(zip(("family", *HEADS), heads)), labels()).asked
-    return [(a.family, frozenset(a.elements), frozenset(a.groups), frozenset(a.drawings), frozenset(a.modes)) for a in asked]
+    return [
+        (a.family, frozenset(a.elements), frozenset(a.groups), frozenset(a.drawings), frozenset(a.modes)) for a in asked
+    ]
 
 
 def predict(model: Model, words: list[str]) -> list[tuple]:
@@ -53,5 +55,7 @@ def brief(model: Model, unseen: dict[str, dict[str, list[str]]], count: int = 40
     for part, sets in unseen.items():
         texts = [text for questions in sets.values() for text in questions]
         answers = [predict(model, serving.words(t)) for t in draw.sample(texts, min(count, len(texts)))]
-        figures[f"{part.replace(' ', '_')}_refused"] = sum(all(a[0] == "beyond" for a in b) for b in answers) / max(1, len(answers))
+        figures[f"{part.replace(' ', '_')}_refused"] = sum(all(a[0] == "beyond" for a in b) for b in answers) / max(
+            1, len(answers)
+        )
     return figures

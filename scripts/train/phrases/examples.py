@@ -17,20 +17,63 @@ from scripts.train.phrases.templates import NOUNS, PARTS, TRAIN
 NAMES = list(TRAIN)
 """The families, in the order of the labels."""
 
-WEIGHTS = {"beyond": 10, "again": 3, "count_element": 3, "has_element": 3, "count_group": 3, "has_group": 3, "smiles": 2, "style": 2}
+WEIGHTS = {
+    "beyond": 10,
+    "again": 3,
+    "count_element": 3,
+    "has_element": 3,
+    "count_group": 3,
+    "has_group": 3,
+    "smiles": 2,
+    "style": 2,
+}
 
-QUESTION_FILES = {"nq_gold": "nq_gold.queries", "banking77": "banking77", "medquad": "medquad.queries", "pubmedqa": "pubmedqa.queries",
-                  "xquad": "xquad.queries", "squadshifts_reddit": "squadshifts_reddit.queries",
-                  "squadshifts_amazon": "squadshifts_amazon.queries", "squadshifts_new_wiki": "squadshifts_new_wiki.queries"}
+QUESTION_FILES = {
+    "nq_gold": "nq_gold.queries",
+    "banking77": "banking77",
+    "medquad": "medquad.queries",
+    "pubmedqa": "pubmedqa.queries",
+    "xquad": "xquad.queries",
+    "squadshifts_reddit": "squadshifts_reddit.queries",
+    "squadshifts_amazon": "squadshifts_amazon.queries",
+    "squadshifts_new_wiki": "squadshifts_new_wiki.queries",
+}
 """The retrieval sets with questions, and their files. None is about a drawing: they are examples of the family beyond.
 corpora.OPEN_SETS says which sets may be trained on."""
 
 PASSAGES = "nq_gold"
 """The open set from whose passages more questions are made, each of an opener and a piece of a sentence."""
 
-OPENERS = ("what is", "what was the", "what did", "which", "who", "who was", "where did", "where is the", "when did", "when was", "why did", "why is the",
-           "how did", "how does", "how many", "how much", "how long did", "is", "was", "does", "did the", "can", "are there", "tell me about", "according to",
-           "", "", "")
+OPENERS = (
+    "what is",
+    "what was the",
+    "what did",
+    "which",
+    "who",
+    "who was",
+    "where did",
+    "where is the",
+    "when did",
+    "when was",
+    "why did",
+    "why is the",
+    "how did",
+    "how does",
+    "how many",
+    "how much",
+    "how long did",
+    "is",
+    "was",
+    "does",
+    "did the",
+    "can",
+    "are there",
+    "tell me about",
+    "according to",
+    "",
+    "",
+    "",
+)
 """The beginnings of questions made of a piece of a sentence."""
 
 SPLITS = ("train", "held out", "outside")
@@ -76,13 +119,17 @@ def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
     """
     if part not in SPLITS:
         raise ValueError(f"no such part: {part}")
-    names = sorted(QUESTION_FILES, key=lambda name: name not in OPEN_SETS)  # open sets first: a question of two sets stays with the first
+    names = sorted(
+        QUESTION_FILES, key=lambda name: name not in OPEN_SETS
+    )  # open sets first: a question of two sets stays with the first
     found: dict[str, list[str]] = {}
     seen: set[str] = set()
     for name in names:
         texts = questions(data / "retrieval" / f"{QUESTION_FILES[name]}.jsonl.gz")
         if not texts:
-            raise ValueError(f"no question was found in {QUESTION_FILES[name]}: a row has its text in one of {', '.join(TEXT_FIELDS)}")
+            raise ValueError(
+                f"no question was found in {QUESTION_FILES[name]}: a row has its text in one of {', '.join(TEXT_FIELDS)}"
+            )
         texts = [text for text in texts if text not in seen]
         seen.update(texts)
         if name not in OPEN_SETS:
@@ -98,7 +145,12 @@ def sentences(data: Path) -> list[str]:
     """Sentences of the passages of PASSAGES, except passages that answer a held-out question."""
     folder = data / "retrieval"
     held_out = set(out_of_scope(data, "held out")[PASSAGES])
-    excluded = {pid for row in rows(folder / f"{QUESTION_FILES[PASSAGES]}.jsonl.gz") if row.get("query") in held_out for pid in row["pos"]}
+    excluded = {
+        pid
+        for row in rows(folder / f"{QUESTION_FILES[PASSAGES]}.jsonl.gz")
+        if row.get("query") in held_out
+        for pid in row["pos"]
+    }
     texts = [row["text"] for row in rows(folder / f"{PASSAGES}.passages.jsonl.gz") if row["pid"] not in excluded]
     return [sentence for text in texts for sentence in split(text)]
 
@@ -163,7 +215,7 @@ class Maker:
         words = draw.choice(self.sentences).split()
         length = draw.randint(3, 12)
         start = draw.randrange(max(1, len(words) - length))
-        piece = " ".join(words[start:start + length]).strip(" ,.;:")
+        piece = " ".join(words[start : start + length]).strip(" ,.;:")
         return f"{draw.choice(OPENERS)} {piece}{draw.choice('?? ')}".strip()
 
     def _list(self, example: Example, draw: random.Random) -> None:
@@ -201,7 +253,7 @@ def slip(word: str, draw: random.Random) -> str:
     """One typing error, not in the first letter."""
     at, kind = draw.randrange(1, len(word) - 1), draw.randrange(4)
     if kind == 0:
-        return word[:at] + word[at + 1:]
+        return word[:at] + word[at + 1 :]
     if kind == 1:
-        return word[:at] + word[at + 1] + word[at] + word[at + 2:]
-    return word[:at] + (word[at] if kind == 2 else draw.choice("abcdefghijklmnoprstuvwy")) + word[at + (kind == 3):]
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    return word[:at] + (word[at] if kind == 2 else draw.choice("abcdefghijklmnoprstuvwy")) + word[at + (kind == 3) :]

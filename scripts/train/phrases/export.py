@@ -33,7 +33,11 @@ def understood(network: serving.Phrases, data: Path, count: int) -> dict[str, fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.phrases.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.phrases.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/phrases"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--texts", type=int, default=2000, help="new texts to measure on")
@@ -54,7 +58,12 @@ def main() -> None:
     measured = measure.measure(network, Path(given.data)) | understood(network, Path(given.data), given.texts)
     state = checkpoint.load(given.run / "checkpoint.pt")
     origin = provenance.read(given.run)
-    training = {"samples": state["samples"], "seed": state["options"]["seed"], "machines": origin["machines"], "data": origin["data"]}
+    training = {
+        "samples": state["samples"],
+        "seed": state["options"]["seed"],
+        "machines": origin["machines"],
+        "data": origin["data"],
+    }
     file.write_text(json.dumps({**labels, "training": training, "figures": measured}, indent=1) + "\n")
     if shipped:
         entry.set_id(serving.ENTRY.parent / "config.pbtxt", given.id)

@@ -15,7 +15,19 @@ from scripts.train.phrases.templates import PARTS
 from scripts.train.phrases.vocabulary import COMMON, ELEMENTS, GROUPS
 
 DRAWINGS = ["none", "first", "second", "third", "last", "other", "both"]
-MODES = ["none", "more", "fewer", "equal", "absent", "brief", "more_than", "less_than", "at_least", "at_most", "exactly"]
+MODES = [
+    "none",
+    "more",
+    "fewer",
+    "equal",
+    "absent",
+    "brief",
+    "more_than",
+    "less_than",
+    "at_least",
+    "at_most",
+    "exactly",
+]
 LABELS = {"element": ["none", *ELEMENTS], "group": ["none", *GROUPS], "mode": MODES, "drawing": DRAWINGS}
 HEADS = ("element", "group", "mode", "drawing")
 
@@ -53,12 +65,12 @@ def _parse(text: str, at: int, until: str) -> tuple[tuple[Node, ...], int]:
             nodes.append(("choice", options))
         elif text[at] == "{":
             end = text.index("}", at)
-            nodes.append(("part", text[at + 1:end]))
+            nodes.append(("part", text[at + 1 : end]))
             at = end + 1
         elif text[at] == "<":
             colon = text.index(":", at)
             inside, end = _parse(text, colon + 1, ">")
-            nodes.append(("label", text[at + 1:colon], inside))
+            nodes.append(("label", text[at + 1 : colon], inside))
             at = end + 1
         else:
             end = at
@@ -105,7 +117,9 @@ def element(draw: random.Random, many: bool, labels: tuple[tuple[str, str], ...]
     short = draw.random() < 0.3
     text = symbol if short else name
     if many:
-        text = draw.choice([f"{text} atoms", f"{text} atoms", f"{text}s" if not short else f"{text} atoms", f"atoms of {text}", text])
+        text = draw.choice(
+            [f"{text} atoms", f"{text} atoms", f"{text}s" if not short else f"{text} atoms", f"atoms of {text}", text]
+        )
     return Piece(text, (*labels, ("element", symbol)))
 
 
@@ -123,4 +137,8 @@ def group(draw: random.Random, many: bool, labels: tuple[tuple[str, str], ...]) 
 def plural(text: str) -> str:
     if text[-1].isdigit() or re.search(r"[A-Z=#]", text[-2:]) or " or " in text:
         return text if " " in text else text + " groups"
-    return text[:-1] + "ies" if text.endswith("y") and text[-2:] != "ey" and " " not in text else text + ("es" if text.endswith(("s", "x")) else "s")
+    return (
+        text[:-1] + "ies"
+        if text.endswith("y") and text[-2:] != "ey" and " " not in text
+        else text + ("es" if text.endswith(("s", "x")) else "s")
+    )

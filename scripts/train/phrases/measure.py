@@ -20,12 +20,19 @@ def list_misread(network: serving.Phrases) -> tuple[list[str], int]:
     """The held-out wordings that are not read as exactly their family, and the number of all held-out wordings."""
     phrases = [(family, line) for family in NAMES for line in HELD[family]]
     answers = [[question.family for question in network.understand(line).asked] for _, line in phrases]
-    return [f"{line} ({family}, not {', '.join(answer)})" for (family, line), answer in zip(phrases, answers) if answer != [family]], len(phrases)
+    return [
+        f"{line} ({family}, not {', '.join(answer)})"
+        for (family, line), answer in zip(phrases, answers)
+        if answer != [family]
+    ], len(phrases)
 
 
 def count_refused(network: serving.Phrases, sets: dict[str, list[str]]) -> dict[str, list[int]]:
     """By set: the number of refused questions, and of all."""
-    return {name: [sum(all(q.family == "beyond" for q in network.understand(text).asked) for text in texts), len(texts)] for name, texts in sets.items()}
+    return {
+        name: [sum(all(q.family == "beyond" for q in network.understand(text).asked) for text in texts), len(texts)]
+        for name, texts in sets.items()
+    }
 
 
 def measure(network: serving.Phrases, data: Path | None) -> dict[str, object]:
@@ -38,7 +45,11 @@ def measure(network: serving.Phrases, data: Path | None) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.phrases.measure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.phrases.measure",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--folder", type=Path, default=serving.ENTRY, help="folder of phrases.onnx and phrases.json")
     parser.add_argument("--data", type=Path, help="data folder, for questions out of scope")
     given = parser.parse_args()

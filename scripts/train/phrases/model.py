@@ -24,7 +24,7 @@ class Convolution(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """x [B, L, width]; mask [B, L, 1] is 1 for words."""
         padded = F.pad(self.norm(x) * mask, (0, 0, self.reach, self.reach))
-        beside = torch.cat([padded[:, i * self.reach:i * self.reach + x.shape[1]] for i in range(3)], -1)
+        beside = torch.cat([padded[:, i * self.reach : i * self.reach + x.shape[1]] for i in range(3)], -1)
         return x + F.relu(self.inner(beside)) * mask
 
 
@@ -67,7 +67,10 @@ def loss(model: Model, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, di
     begins, heads = model(batch["words"], batch["different"])
     there = batch["family"] >= 0
     start = F.binary_cross_entropy_with_logits(begins.float()[there], batch["begins"].float()[there])
-    parts = {name: F.cross_entropy(logits.float()[there], batch[name][there]) for name, logits in zip(("family", *HEADS), heads)}
+    parts = {
+        name: F.cross_entropy(logits.float()[there], batch[name][there])
+        for name, logits in zip(("family", *HEADS), heads)
+    }
     return start + sum(parts.values()), {"begins": start.detach(), **{k: v.detach() for k, v in parts.items()}}
 
 

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 ELEMENTS = {
-    "H": "hydrogen", "C": "carbon", "N": "nitrogen", "O": "oxygen", "F": "fluorine", "P": "phosphorus", "S": "sulfur|sulphur",
-    "Cl": "chlorine", "Br": "bromine", "I": "iodine", "B": "boron", "Si": "silicon", "Se": "selenium", "Na": "sodium", "K": "potassium",
-    "Li": "lithium", "Mg": "magnesium", "Ca": "calcium", "Fe": "iron", "Zn": "zinc", "Cu": "copper", "Au": "gold", "Ag": "silver",
-    "As": "arsenic", "Sn": "tin", "Pt": "platinum", "Hg": "mercury", "Al": "aluminium|aluminum",
+    "H": "hydrogen",
+    "C": "carbon",
+    "N": "nitrogen",
+    "O": "oxygen",
+    "F": "fluorine",
+    "P": "phosphorus",
+    "S": "sulfur|sulphur",
+    "Cl": "chlorine",
+    "Br": "bromine",
+    "I": "iodine",
+    "B": "boron",
+    "Si": "silicon",
+    "Se": "selenium",
+    "Na": "sodium",
+    "K": "potassium",
+    "Li": "lithium",
+    "Mg": "magnesium",
+    "Ca": "calcium",
+    "Fe": "iron",
+    "Zn": "zinc",
+    "Cu": "copper",
+    "Au": "gold",
+    "Ag": "silver",
+    "As": "arsenic",
+    "Sn": "tin",
+    "Pt": "platinum",
+    "Hg": "mercury",
+    "Al": "aluminium|aluminum",
 }
 """Symbol to names. Those that no drawing of the training molecules shows are there to be answered with no."""
 

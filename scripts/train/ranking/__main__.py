@@ -1,10 +1,10 @@
 """Trains the ranker from the two-mode embedding model, on the examples that were mined for that.
 
-    python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mined examples
-    python -m scripts.train.embedding --weights DIR --minutes 30            # the embedding model
-    python -m scripts.train.ranking --minutes 30                            # again to resume
-    python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --minutes 30     # the ranker that is served, trained on
-    python -m scripts.train.ranking --start … --short 12000 --selqa DIR --data DIR --minutes 30      # with short questions too, see short.py
+python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mined examples
+python -m scripts.train.embedding --weights DIR --minutes 30            # the embedding model
+python -m scripts.train.ranking --minutes 30                            # again to resume
+python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --minutes 30     # the ranker that is served, trained on
+python -m scripts.train.ranking --start … --short 12000 --selqa DIR --data DIR --minutes 30      # with short questions too, see short.py
 """
 
 from __future__ import annotations
@@ -28,8 +28,16 @@ PRESETS = {
     "gpu": dict(batch=64, lr=1e-4, warmup=4000, ema=0.999, candidates=12, passage_tokens=384, query_tokens=96),
 }
 # Shares of the steps. Every kind of question needs its own; those that the embedding does worst gain most.
-SHARES = {"nq_gold": 0.16, "medquad": 0.22, "banking77": 0.16, "chebi20": 0.11, "pubmedqa": 0.05,
-          "dictionary": 0.2, "sentences": 0.4, "selqa": 0.4}
+SHARES = {
+    "nq_gold": 0.16,
+    "medquad": 0.22,
+    "banking77": 0.16,
+    "chebi20": 0.11,
+    "pubmedqa": 0.05,
+    "dictionary": 0.2,
+    "sentences": 0.4,
+    "selqa": 0.4,
+}
 BINARY = 0.2  # weight of the binary part: it gives a logit a meaning across lists (above 0: rather right)
 
 
@@ -63,17 +71,38 @@ def main() -> None:
     first = argparse.ArgumentParser(add_help=False)
     first.add_argument("--preset", choices=PRESETS, default="cpu", help="step size and lengths")
     preset = PRESETS[first.parse_known_args()[0].preset]
-    parser = argparse.ArgumentParser(description=__doc__, parents=[first], formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, parents=[first], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     shared = {k: v for k, v in preset.items() if k in ("batch", "lr", "warmup", "ema")}
     training.add_arguments(parser, name="ranking", decay=0.4, **shared)
-    parser.add_argument("--embedding", type=Path, default=Path("model_repository/minilm_embed_qa"), help="repository entry of the two-mode model to begin from")
-    parser.add_argument("--start", type=Path, help="repository entry of a ranker on that model, to train on; without it a fresh one")
+    parser.add_argument(
+        "--embedding",
+        type=Path,
+        default=Path("model_repository/minilm_embed_qa"),
+        help="repository entry of the two-mode model to begin from",
+    )
+    parser.add_argument(
+        "--start", type=Path, help="repository entry of a ranker on that model, to train on; without it a fresh one"
+    )
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
-    parser.add_argument("--binary", type=float, default=BINARY, help=f"weight of the binary part of the loss (default: {BINARY})")
-    parser.add_argument("--short", type=int, default=0,
-                        help="lists of short questions out of WordNet, and half as many of single sentences of --data (default: 0)")
-    parser.add_argument("--selqa", type=Path, help="folder of selqa-ass-dev.json and the like: lists of single sentences")
-    for key, text in {"candidates": "passages a query", "passage_tokens": "longest passage", "query_tokens": "longest query"}.items():
+    parser.add_argument(
+        "--binary", type=float, default=BINARY, help=f"weight of the binary part of the loss (default: {BINARY})"
+    )
+    parser.add_argument(
+        "--short",
+        type=int,
+        default=0,
+        help="lists of short questions out of WordNet, and half as many of single sentences of --data (default: 0)",
+    )
+    parser.add_argument(
+        "--selqa", type=Path, help="folder of selqa-ass-dev.json and the like: lists of single sentences"
+    )
+    for key, text in {
+        "candidates": "passages a query",
+        "passage_tokens": "longest passage",
+        "query_tokens": "longest query",
+    }.items():
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     args = parser.parse_args()
     options = training.from_arguments(args)
@@ -91,15 +120,22 @@ def main() -> None:
     model = start.model(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
     device = options.torch_device()
     reader = kept.Kept(model, vectors.CPU_TOKENS if device.type == "cpu" else vectors.GPU_TOKENS)
+
     def cut(texts, longest):
         return vectors.token_ids(tokenizer, texts, longest)
-    sampler = pairs.Sampler(sets, SHARES, cut, options.batch, args.candidates, args.passage_tokens, args.query_tokens, options.seed)
+
+    sampler = pairs.Sampler(
+        sets, SHARES, cut, options.batch, args.candidates, args.passage_tokens, args.query_tokens, options.seed
+    )
 
     def listed(_, batch):  # the reader holds the network
         return loss(reader, batch.to(device), args.binary)
 
     def evaluate(network, step):
-        watched = [listed(network, sampler.assemble(s, range(options.batch), np.random.default_rng(1)))[1] for s in range(len(sets))]
+        watched = [
+            listed(network, sampler.assemble(s, range(options.batch), np.random.default_rng(1)))[1]
+            for s in range(len(sets))
+        ]
         return {f"watched_{k}": float(torch.stack([f[k] for f in watched]).mean()) for k in watched[0]}
 
     training.run(options, model, sampler, listed, evaluate)

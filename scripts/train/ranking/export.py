@@ -31,7 +31,13 @@ def trained_ranker(run: Path, alpha: float) -> Ranker:
     layers = 1 + max(int(k.split(".")[1]) for k in own if k.startswith("layers."))
     encoder = bert.Encoder(bert.Shape(num_hidden_layers=layers, intermediate_size=len(own["layers.0.up.weight"])))
     encoder.load_state_dict(own)
-    fresh = Ranker(encoder, trained["turn"], trained["metric"], trained["rarity"], (trained["query_prefix"], trained["passage_prefix"]))
+    fresh = Ranker(
+        encoder,
+        trained["turn"],
+        trained["metric"],
+        trained["rarity"],
+        (trained["query_prefix"], trained["passage_prefix"]),
+    )
     return blended(fresh, trained, alpha)
 
 
@@ -44,8 +50,10 @@ def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
         asked = int(random.integers(3, min(length - 2, 40)))
         made.append((ids[:asked] + [102] + ids[asked:], asked + 1))
     session = onnxruntime.InferenceSession(str(file))
+
     def run(part):
         return session.run(None, dict(zip(INPUTS, (t.numpy() for t in pairs.stacked(part)))))[0][:, 0]
+
     together = np.concatenate([run(made[i : i + 8]) for i in range(0, rows, 8)])
     alone = np.concatenate([run([row]) for row in made])
     return float(np.abs(together - alone).max())
@@ -56,8 +64,15 @@ def mask_of_all(made: onnx.ModelProto) -> str:
     return next(n.output[0] for n in made.graph.node if n.op_type == "Concat" and "attention_mask" in n.input)
 
 
-EXAMPLES = [(query, passage) for query in ("What is a retort?", "Which drug eases pain?") for passage in (
-    "A retort is a vessel in which substances are distilled.", "Aspirin is an analgesic.", "Caffeine is a stimulant.")]
+EXAMPLES = [
+    (query, passage)
+    for query in ("What is a retort?", "Which drug eases pain?")
+    for passage in (
+        "A retort is a vessel in which substances are distilled.",
+        "Aspirin is an analgesic.",
+        "Caffeine is a stimulant.",
+    )
+]
 
 
 def logits_of(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[dict]:
@@ -73,7 +88,12 @@ def logits_of(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[di
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--embedding", type=Path, default=Path("model_repository/minilm_embed_qa"), help="repository entry, for its tokenizer.json")
+    parser.add_argument(
+        "--embedding",
+        type=Path,
+        default=Path("model_repository/minilm_embed_qa"),
+        help="repository entry, for its tokenizer.json",
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/ranking"))
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_rank_qa"))
@@ -83,11 +103,18 @@ def main() -> None:
     check_new(args.id, args.out.parent)
     model = trained_ranker(args.run, args.alpha)
     parameters = {
-        "retort_api": "ranking", "model_id": args.id, "owned_by": "retort", "created": created(args.run),
-        "max_model_len": "512", "padding_cost": PADDING_COST, "tokenizer": "tokenizer.json",
+        "retort_api": "ranking",
+        "model_id": args.id,
+        "owned_by": "retort",
+        "created": created(args.run),
+        "max_model_len": "512",
+        "padding_cost": PADDING_COST,
+        "tokenizer": "tokenizer.json",
     }
     output = Tensor("logits", "FP32", (1,))
-    entry = repository_entry(args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters)
+    entry = repository_entry(
+        args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters
+    )
     made = graph(model, output.name)
     file = write_entry(args.out, entry, made, args.embedding / "tokenizer.json", mask_of_all(made))
     error = batch_error(file)

@@ -40,11 +40,22 @@ class Kept:
         self.read({t for pair in texts for t in pair} - self.held.keys())
         prefixed = self.model.prefixed(*rows)
         queries, passages = len(self.model.query_prefix), len(self.model.passage_prefix)
-        states = torch.zeros(2, *prefixed[0].shape, self.model.encoder.shape.hidden_size, dtype=torch.bfloat16, device=rows[0].device)
+        states = torch.zeros(
+            2, *prefixed[0].shape, self.model.encoder.shape.hidden_size, dtype=torch.bfloat16, device=rows[0].device
+        )
         for row, (asks, answers) in enumerate(texts):
             query, passage = self.held[asks], self.held[answers]
             # The order of Ranker.prefixed: [CLS] and prefix of the passage, prefix of the query, [CLS] and query, passage.
-            whole = torch.cat([passage[:, : passages + 1], query[:, 1 : queries + 1], query[:, :1], query[:, queries + 1 :], passage[:, passages + 1 :]], 1)
+            whole = torch.cat(
+                [
+                    passage[:, : passages + 1],
+                    query[:, 1 : queries + 1],
+                    query[:, :1],
+                    query[:, queries + 1 :],
+                    passage[:, passages + 1 :],
+                ],
+                1,
+            )
             states[:, row, : whole.shape[1]] = whole
         return self.model.judge(*prefixed, *states.float())
 

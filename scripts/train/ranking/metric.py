@@ -39,13 +39,19 @@ def fit(model: twomode.TwoMode, sets: list[Asked], tokenizer, seed: int, steps: 
 def encoded(model: twomode.TwoMode, asked: Asked, tokenizer, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     """Texts of a set as queries [N,H] and as passages [N,H], before the embedding's own map, and their groups [N]."""
     device = next(model.parameters()).device
+
     def pooled(ids, mask):
         return vectors.mean_pooled(model.encoder(ids, mask, torch.zeros_like(ids)).float(), mask)
+
     rows = np.random.default_rng(seed).permutation(len(asked.mined.passages))[:TEXTS]
     texts = [asked.mined.passages[r] for r in rows]
     embed = vectors.module_embed(pooled, device)
+
     def as_mode(prefix):
-        return torch.from_numpy(vectors.encode(embed, vectors.token_ids(tokenizer, [prefix + t for t in texts], TOKENS)))
+        return torch.from_numpy(
+            vectors.encode(embed, vectors.token_ids(tokenizer, [prefix + t for t in texts], TOKENS))
+        )
+
     _, groups = np.unique([asked.mined.groups[r] for r in rows], return_inverse=True)
     return as_mode(twomode.QUERY_PREFIX), as_mode(twomode.PASSAGE_PREFIX), torch.from_numpy(groups)
 
@@ -54,7 +60,9 @@ def mapped(rows: Tensor, metric: Tensor) -> Tensor:
     return F.normalize(rows @ metric.T, dim=-1)
 
 
-def neighbours(metric: Tensor, queries: Tensor, passages: Tensor, groups: Tensor, batch: int = 384, bank: int = 1024) -> Tensor:
+def neighbours(
+    metric: Tensor, queries: Tensor, passages: Tensor, groups: Tensor, batch: int = 384, bank: int = 1024
+) -> Tensor:
     """How improbable it is that a query's neighbour is of its group; a text is no neighbour of itself."""
     asks, answers = torch.randperm(len(groups))[:batch], torch.randperm(len(groups))[:bank]
     scores = twomode.SCALE * mapped(queries[asks], metric) @ mapped(passages[answers], metric).T

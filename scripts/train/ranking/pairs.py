@@ -84,8 +84,18 @@ def asked(mined: Mined, near: int = 40) -> Asked:
         members.setdefault(group, []).append(row)
     if len(mined.groups) < 8 * len(members):
         wrong = [list(dict.fromkeys([*n, *kin])) for n, kin in zip(mined.negatives, related(mined))]
-        kept = [q for q in range(len(mined.queries)) if mined.negatives[q] and (q % 4 == 0 or lead(mined, q, wrong[q]) < EASY)]
-        return Asked(mined, [mined.queries[q] for q in kept], mined.query_vectors[kept], [[mined.positives[q]] for q in kept], [wrong[q] for q in kept])
+        kept = [
+            q
+            for q in range(len(mined.queries))
+            if mined.negatives[q] and (q % 4 == 0 or lead(mined, q, wrong[q]) < EASY)
+        ]
+        return Asked(
+            mined,
+            [mined.queries[q] for q in kept],
+            mined.query_vectors[kept],
+            [[mined.positives[q]] for q in kept],
+            [wrong[q] for q in kept],
+        )
     of = [mined.groups[p] for p in mined.positives] + mined.groups
     itself = [-1] * len(mined.queries) + list(range(len(mined.passages)))
     right = [[m for m in members[g] if m != i] for g, i in zip(of, itself)]
@@ -106,8 +116,10 @@ def related(mined: Mined, most: int = 8) -> list[list[int]]:
     subjects: dict[str, list[int]] = {}
     for row, group in enumerate(mined.groups):
         subjects.setdefault(group.rpartition("|")[0], []).append(row)
+
     def of(p):
         return [r for r in subjects[mined.groups[p].rpartition("|")[0]] if mined.groups[r] != mined.groups[p]][:most]
+
     return [of(p) for p in mined.positives]
 
 
@@ -123,8 +135,17 @@ class Sampler:
 
     PASS = 100  # steps after which every set has had its share
 
-    def __init__(self, sets: list[Asked], shares: dict[str, float], cut: Callable, batch: int, candidates: int, passage_tokens: int,
-                 query_tokens: int, seed: int):
+    def __init__(
+        self,
+        sets: list[Asked],
+        shares: dict[str, float],
+        cut: Callable,
+        batch: int,
+        candidates: int,
+        passage_tokens: int,
+        query_tokens: int,
+        seed: int,
+    ):
         self.sets, self.batch, self.candidates, self.seed = sets, batch, candidates, seed
         self.longest = passage_tokens + query_tokens  # so that no cut of a passage depends on the query
         self.queries = [cut(s.queries, query_tokens) for s in sets]
@@ -139,7 +160,9 @@ class Sampler:
         queries = len(self.queries[which])
         epoch, start = divmod(number * self.steps[which] + place, max(queries // self.batch, 1))
         order = np.random.default_rng((self.seed, which, epoch, 2)).permutation(queries)
-        return self.assemble(which, order[start * self.batch : (start + 1) * self.batch], np.random.default_rng((self.seed, step, 1)))
+        return self.assemble(
+            which, order[start * self.batch : (start + 1) * self.batch], np.random.default_rng((self.seed, step, 1))
+        )
 
     def assemble(self, which: int, chosen: Sequence[int], random: np.random.Generator) -> Lists:
         """Lists of some queries. Short texts that have many right answers make lists twice as long, three of them right."""
@@ -150,7 +173,9 @@ class Sampler:
                 rows.append(paired(self.queries[which][query], self.passages[which][passage], self.longest))
         return Lists(stacked(rows), candidates, right)
 
-    def candidates_of(self, which: int, query: int, right: int, candidates: int, random: np.random.Generator) -> list[int]:
+    def candidates_of(
+        self, which: int, query: int, right: int, candidates: int, random: np.random.Generator
+    ) -> list[int]:
         """Right passages, wrong ones that look right (all but one place), and any others of the set."""
         made = self.sets[which]
         found = [int(p) for p in random.permutation(made.right[query])[:right]]

@@ -32,8 +32,17 @@ SPECIAL = 1000  # ids below are [PAD], [CLS], [SEP] and unused ones in the BERT 
 LEVER = 300.0  # the offset moves this much faster than the encoder's many weights, at one learning rate
 
 # Evidence and its weight, chosen on the development splits (model_repository/RETRIEVAL.md).
-EVIDENCE = {"cosine": 1.0, "metric": 17.0, "best": 5.0, "rare_best": 5.0, "lower_rare_best": 3.0, "cover": 0.5,
-            "upper_best": 3.0, "upper_rare_best": 32.0, "length": 2.0}
+EVIDENCE = {
+    "cosine": 1.0,
+    "metric": 17.0,
+    "best": 5.0,
+    "rare_best": 5.0,
+    "lower_rare_best": 3.0,
+    "cover": 0.5,
+    "upper_best": 3.0,
+    "upper_rare_best": 32.0,
+    "length": 2.0,
+}
 # The upper layers learned from questions. Of what is longer they say less: their evidence fades between these two
 # lengths of a query in tokens, evenly in their logarithm, until nothing is left of it.
 FADING, FADED = 20, 90
@@ -54,8 +63,16 @@ class Reading:
 class Ranker(nn.Module):
     """ids, mask, segment_ids [B,L] int64 (segment 1 = passage) to logits [B,1]."""
 
-    def __init__(self, encoder: Encoder, turn: Tensor, metric: Tensor, rarity: Tensor, prefixes: tuple[Tensor, Tensor],
-                 reading: Reading = Reading(), dropout: float = 0.0):
+    def __init__(
+        self,
+        encoder: Encoder,
+        turn: Tensor,
+        metric: Tensor,
+        rarity: Tensor,
+        prefixes: tuple[Tensor, Tensor],
+        reading: Reading = Reading(),
+        dropout: float = 0.0,
+    ):
         """encoder and turn [H,H] of the two-mode model; metric [H,H], see metric.py; rarity [vocabulary]: inverse document
         frequency of each token, >= 0; the ids of the query's prefix and of the passage's."""
         super().__init__()
@@ -64,7 +81,13 @@ class Ranker(nn.Module):
         self.upper = copy.deepcopy(encoder.layers[len(encoder.layers) - reading.together :]).requires_grad_(True)
         for layer in self.upper:
             layer.dropout = dropout
-        stored = {"turn": turn, "metric": metric, "rarity": rarity.float(), "query_prefix": prefixes[0], "passage_prefix": prefixes[1]}
+        stored = {
+            "turn": turn,
+            "metric": metric,
+            "rarity": rarity.float(),
+            "query_prefix": prefixes[0],
+            "passage_prefix": prefixes[1],
+        }
         for name, value in stored.items():
             self.register_buffer(name, value)
         # Like the offset by LEVER too small: so both are added up before, and the graph keeps the offset by its name.
@@ -90,17 +113,26 @@ class Ranker(nn.Module):
         rarity = self.rarity[ids] * typed
         meant = (rarity + 1e-3 * asks) * torch.exp(self.weigh(upper).float().squeeze(-1).clamp(-3, 3))
         asked, answered = pooled(own, asks), pooled(own, answers)
-        evidence = torch.stack([
-            *(cosine(asked @ m.T, answered @ m.T) for m in (self.turn, self.metric)),
-            *matches(own, asks, answers, meant), matches(lower.float(), asks, answers, meant)[1],
-            (held(ids, answers) * rarity).sum(1) / rarity.sum(1).clamp(min=1e-3),
-            *matches(upper, asks, answers, meant),
-            mask.sum(1).float().log(),  # what averages over tokens holds against a long passage
-        ], -1)
+        evidence = torch.stack(
+            [
+                *(cosine(asked @ m.T, answered @ m.T) for m in (self.turn, self.metric)),
+                *matches(own, asks, answers, meant),
+                matches(lower.float(), asks, answers, meant)[1],
+                (held(ids, answers) * rarity).sum(1) / rarity.sum(1).clamp(min=1e-3),
+                *matches(upper, asks, answers, meant),
+                mask.sum(1).float().log(),  # what averages over tokens holds against a long passage
+            ],
+            -1,
+        )
         tokens = asks.sum(1, keepdim=True) - len(self.query_prefix)
         fade = ((tokens.float() / FADING).log() / math.log(FADED / FADING)).clamp(0, 1)
-        learned = (self.summary(upper[:, self.first]) + self.product(pooled(upper, asks) * pooled(upper, answers))).float()
-        return LEVER * ((evidence * self.evidence * (1 - fade * self.upper_share)).sum(-1, keepdim=True) + self.offset) + learned
+        learned = (
+            self.summary(upper[:, self.first]) + self.product(pooled(upper, asks) * pooled(upper, answers))
+        ).float()
+        return (
+            LEVER * ((evidence * self.evidence * (1 - fade * self.upper_share)).sum(-1, keepdim=True) + self.offset)
+            + learned
+        )
 
     @property
     def first(self) -> int:
@@ -111,15 +143,29 @@ class Ranker(nn.Module):
         """The rows with a [CLS] and the prefix of the passage, and the prefix of the query, in front. Attention knows
         places by position ids only, so the order of the tokens in a row does not matter."""
         rows = ids.shape[0]
-        before = torch.cat([ids[:, :1], self.passage_prefix[None].expand(rows, -1), self.query_prefix[None].expand(rows, -1)], 1)
-        segments = torch.cat([torch.ones_like(before[:, : len(self.passage_prefix) + 1]), torch.zeros_like(before[:, : len(self.query_prefix)])], 1)
-        return torch.cat([before, ids], 1), torch.cat([torch.ones_like(before), mask], 1), torch.cat([segments, segment_ids], 1)
+        before = torch.cat(
+            [ids[:, :1], self.passage_prefix[None].expand(rows, -1), self.query_prefix[None].expand(rows, -1)], 1
+        )
+        segments = torch.cat(
+            [
+                torch.ones_like(before[:, : len(self.passage_prefix) + 1]),
+                torch.zeros_like(before[:, : len(self.query_prefix)]),
+            ],
+            1,
+        )
+        return (
+            torch.cat([before, ids], 1),
+            torch.cat([torch.ones_like(before), mask], 1),
+            torch.cat([segments, segment_ids], 1),
+        )
 
     def positions(self, ids: Tensor, asks: Tensor, segment_ids: Tensor) -> Tensor:
         """Position ids [B,L]: each segment counts from its [CLS], its prefix, then its text."""
         queries, passages = len(self.query_prefix), len(self.passage_prefix)
         place = torch.arange(ids.shape[1], device=ids.device)[None] - self.first
-        text = torch.where(segment_ids > 0, place - (asks.sum(1, keepdim=True) - queries) + passages + 1, place + queries)[:, self.first + 1 :]
+        text = torch.where(
+            segment_ids > 0, place - (asks.sum(1, keepdim=True) - queries) + passages + 1, place + queries
+        )[:, self.first + 1 :]
         front = torch.cat([torch.arange(passages + 1), torch.arange(1, queries + 1), torch.zeros(1, dtype=torch.int64)])
         whole = torch.cat([front.to(ids.device)[None].expand(ids.shape[0], -1), text], 1)
         return whole.clamp(0, self.encoder.shape.max_position_embeddings - 1)

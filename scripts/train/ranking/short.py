@@ -25,8 +25,10 @@ from scripts.train.ranking.pairs import Asked
 WORDNET = Path("/usr/share/wordnet")
 ANSWERED = ("nq_gold",)
 """Open sets (corpora.OPEN_SETS) whose queries carry the words of their answer."""
-USED = re.compile(r"(?:the |an? |any )?((?:[\w-]+ ){0,2}?[\w-]+) "
-                  r"((?:used|made|given|found|caused|obtained|worn|designed|intended|formed|composed) .+)")
+USED = re.compile(
+    r"(?:the |an? |any )?((?:[\w-]+ ){0,2}?[\w-]+) "
+    r"((?:used|made|given|found|caused|obtained|worn|designed|intended|formed|composed) .+)"
+)
 DOES = re.compile(r"(?:the |an? |any |someone |a person )?((?:[\w-]+ ){0,2}?[\w-]+)? ?(?:that|which|who) ([a-z]+s .+)")
 """Definitions that make questions: what is used, made ...; what does something."""
 PERSON, PLACE = 18, 15
@@ -58,7 +60,11 @@ def nouns(folder: Path = WORDNET) -> dict[str, Meaning]:
         count = int(parts[3], 16)
         words = [parts[4 + 2 * i].replace("_", " ") for i in range(count)]
         pointers = parts[5 + 2 * count :]
-        links = [(pointers[4 * i], pointers[4 * i + 1]) for i in range(int(parts[4 + 2 * count])) if pointers[4 * i + 2] == "n"]
+        links = [
+            (pointers[4 * i], pointers[4 * i + 1])
+            for i in range(int(parts[4 + 2 * count]))
+            if pointers[4 * i + 2] == "n"
+        ]
         meaning = Meaning(words, defined(gloss), int(parts[1]))
         meaning.above = [to for kind, to in links if kind in ("@", "@i")]
         meaning.kinds = [to for kind, to in links if kind in ("~", "~i")]
@@ -102,9 +108,19 @@ def asked(meaning: Meaning, random: Random) -> str | None:
             return random.choice([f"Who {rest}?", f"What do you call someone who {rest}?"])
         return random.choice([f"Which {head} {rest}?" if head else f"What {rest}?", f"What {rest}?"])
     if meaning.instance and gloss.startswith(("the ", "a ", "an ")):
-        start = "Who was" if meaning.file == PERSON else "Where is" if meaning.file == PLACE and random.random() < 0.2 else "What is"
+        start = (
+            "Who was"
+            if meaning.file == PERSON
+            else "Where is"
+            if meaning.file == PLACE and random.random() < 0.2
+            else "What is"
+        )
         return f"{start} {gloss}?" if gloss.startswith("the ") and start != "Where is" else None
-    return random.choice([f"What is {gloss}?", f"What do you call {gloss}?", f"word for {gloss}"]) if gloss.startswith(("a ", "an ", "the ")) else None
+    return (
+        random.choice([f"What is {gloss}?", f"What do you call {gloss}?", f"word for {gloss}"])
+        if gloss.startswith(("a ", "an ", "the "))
+        else None
+    )
 
 
 class Dictionary:
@@ -112,7 +128,11 @@ class Dictionary:
 
     def __init__(self, folder: Path = WORDNET) -> None:
         self.all = nouns(folder)
-        self.told_of = [o for o, m in self.all.items() if m.above and len(m.gloss) > 12 and not m.words[0].startswith(("genus ", "family "))]
+        self.told_of = [
+            o
+            for o, m in self.all.items()
+            if m.above and len(m.gloss) > 12 and not m.words[0].startswith(("genus ", "family "))
+        ]
         self.of_kinds = [o for o in self.told_of if self.all[o].kinds]
 
     def sisters(self, offset: str) -> list[str]:
@@ -131,7 +151,9 @@ class Dictionary:
         if form == "kind":
             above = random.choice(self.all[random.choice(meaning.above)].words)
             return sentence(f"{self._subject(word, random)} is {random.choice(['', 'a kind of '])}{above}")
-        return sentence(f"{self._subject(word, random)} {'was' if meaning.instance and meaning.file == PERSON else 'is'} {meaning.gloss}")
+        return sentence(
+            f"{self._subject(word, random)} {'was' if meaning.instance and meaning.file == PERSON else 'is'} {meaning.gloss}"
+        )
 
     @staticmethod
     def _subject(word: str, random: Random) -> str:
@@ -202,5 +224,7 @@ def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> Asked:
         wrong.append([passages.setdefault(text, len(passages)) for text in others])
     nothing = np.zeros((0, 0), np.float32)
     texts, queries = list(passages), [q for q, _, _ in lists]
-    mined = Mined(name, texts, nothing, queries, nothing, [r[0] for r in right], wrong, [str(i) for i in range(len(texts))])
+    mined = Mined(
+        name, texts, nothing, queries, nothing, [r[0] for r in right], wrong, [str(i) for i in range(len(texts))]
+    )
     return Asked(mined, queries, nothing, right, wrong)

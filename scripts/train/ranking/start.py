@@ -14,12 +14,18 @@ from torch import Tensor
 from scripts.train.embedding import start, twomode
 from scripts.train.ranking.ranker import Ranker
 
-MAPS = ("MatMul.weight", "MatMul_2.weight")  # of the pooled vectors, the embedding's own and the fitted one, each used twice
+MAPS = (
+    "MatMul.weight",
+    "MatMul_2.weight",
+)  # of the pooled vectors, the embedding's own and the fitted one, each used twice
 
 
 def prefixes(tokenizer) -> tuple[Tensor, Tensor]:
     """Ids of the query's prefix and of the passage's."""
-    return tuple(torch.tensor(tokenizer.encode(p, add_special_tokens=False).ids) for p in (twomode.QUERY_PREFIX, twomode.PASSAGE_PREFIX))
+    return tuple(
+        torch.tensor(tokenizer.encode(p, add_special_tokens=False).ids)
+        for p in (twomode.QUERY_PREFIX, twomode.PASSAGE_PREFIX)
+    )
 
 
 def model(entry: Path, base: twomode.TwoMode, tokenizer) -> Ranker:
@@ -32,5 +38,7 @@ def model(entry: Path, base: twomode.TwoMode, tokenizer) -> Ranker:
     trained = {k: v for k, v in ranker.named_parameters() if v.requires_grad}
     if not trained.keys() <= held.keys():
         raise nameless
-    ranker.load_state_dict({k: held[k].reshape(v.shape) for k, v in trained.items()}, strict=False)  # without the encoder
+    ranker.load_state_dict(
+        {k: held[k].reshape(v.shape) for k, v in trained.items()}, strict=False
+    )  # without the encoder
     return ranker

@@ -23,12 +23,18 @@ from scripts.train.vision.model import PRESETS, Model, Shape, describe, loss
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    training.add_arguments(parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    training.add_arguments(
+        parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8
+    )
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
     parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
     parser.add_argument("--start", type=Path, help="entry of a model repository to begin from (default: from nothing)")
-    parser.add_argument("--drawings", type=Path, default=Path("runs/drawings"), help="folder of the drawings by other programs")
+    parser.add_argument(
+        "--drawings", type=Path, default=Path("runs/drawings"), help="folder of the drawings by other programs"
+    )
     parser.add_argument("--evaluate", type=int, default=100, help="drawings a style at each evaluation (default: 100)")
     return parser
 
@@ -60,9 +66,17 @@ def main() -> None:
     batches = Batches(molecules, foreign, options.batch, options.seed, given.uses)
     if given.start and not (options.folder / "checkpoint.pt").exists():
         start.fill(model, given.start / "1", batches.batch(0))
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(foreign.places)} drawings by other programs", flush=True)
-    training.run(options, model, batches.batch, loss,
-                 evaluate=lambda network, step: evaluation.brief(network, held_out, given.evaluate))
+    print(
+        f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(foreign.places)} drawings by other programs",
+        flush=True,
+    )
+    training.run(
+        options,
+        model,
+        batches.batch,
+        loss,
+        evaluate=lambda network, step: evaluation.brief(network, held_out, given.evaluate),
+    )
 
 
 if __name__ == "__main__":

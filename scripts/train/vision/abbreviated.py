@@ -27,17 +27,117 @@ LINKED_NMES = [("NMe", "MeN"), ("NCH<sub>3</sub>", "H<sub>3</sub>CN")]
 """How NMe is written where it is a link."""
 STRANGE_PART = 0.3
 """Of the drawings that have a label which is unknown."""
-LABELS = (*6 * ("*",), *4 * ("R",), "R1", "R2", "R3", "R'", "X", "Y", "Ar", "Z", "A", "Q", "L", "M", "Fmoc", "Pol", "Nu", "Pd", "Pt", "Fe", "Hg", "Cu",
-          "Ru", "Ir", "Pb", "Co", "Ni", "Mn", "Cr", "Ti", "Au", "Rh", "Sb", "Bi", "HgCl", "13C", "13CH3", "15N", "18F",
-          "Alk", "Het", "Gal", "Ala", "Gly", "DNA")
+LABELS = (
+    *6 * ("*",),
+    *4 * ("R",),
+    "R1",
+    "R2",
+    "R3",
+    "R'",
+    "X",
+    "Y",
+    "Ar",
+    "Z",
+    "A",
+    "Q",
+    "L",
+    "M",
+    "Fmoc",
+    "Pol",
+    "Nu",
+    "Pd",
+    "Pt",
+    "Fe",
+    "Hg",
+    "Cu",
+    "Ru",
+    "Ir",
+    "Pb",
+    "Co",
+    "Ni",
+    "Mn",
+    "Cr",
+    "Ti",
+    "Au",
+    "Rh",
+    "Sb",
+    "Bi",
+    "HgCl",
+    "13C",
+    "13CH3",
+    "15N",
+    "18F",
+    "Alk",
+    "Het",
+    "Gal",
+    "Ala",
+    "Gly",
+    "DNA",
+)
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SMALL = "abcdefghijklmnopqrstuvwxyz"
-WRITTEN = frozenset((*MARKS, *(text for shown in SHOWN.values() for text in shown), *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split()))
+WRITTEN = frozenset(
+    (*MARKS, *(text for shown in SHOWN.values() for text in shown), *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split())
+)
 """What is never taken for unknown letters."""
-METALS = ("Li", "Na", "K", "Mg", "Ca", "Ba", "Al", "Ga", "In", "Tl", "Pb", "Sb", "Bi", "Ti", "Zr", "V", "Cr", "Mo", "W", "Mn", "Re", "Fe", "Ru", "Os",
-          "Co", "Rh", "Ir", "Ni", "Pd", "Pt", "Cu", "Ag", "Au", "Zn", "Cd", "Hg", "La", "Ce", "Sm", "Gd", "U", "Xe", "At", "Po")
-ISOTOPES = {"C": (11, 13, 13, 14), "N": (13, 15, 15), "O": (15, 17, 18, 18), "F": (18,), "S": (34, 35), "P": (32, 33), "Cl": (36, 37), "Br": (76, 77, 82),
-            "I": (123, 124, 125, 131), "Se": (75,)}
+METALS = (
+    "Li",
+    "Na",
+    "K",
+    "Mg",
+    "Ca",
+    "Ba",
+    "Al",
+    "Ga",
+    "In",
+    "Tl",
+    "Pb",
+    "Sb",
+    "Bi",
+    "Ti",
+    "Zr",
+    "V",
+    "Cr",
+    "Mo",
+    "W",
+    "Mn",
+    "Re",
+    "Fe",
+    "Ru",
+    "Os",
+    "Co",
+    "Rh",
+    "Ir",
+    "Ni",
+    "Pd",
+    "Pt",
+    "Cu",
+    "Ag",
+    "Au",
+    "Zn",
+    "Cd",
+    "Hg",
+    "La",
+    "Ce",
+    "Sm",
+    "Gd",
+    "U",
+    "Xe",
+    "At",
+    "Po",
+)
+ISOTOPES = {
+    "C": (11, 13, 13, 14),
+    "N": (13, 15, 15),
+    "O": (15, 17, 18, 18),
+    "F": (18,),
+    "S": (34, 35),
+    "P": (32, 33),
+    "Cl": (36, 37),
+    "Br": (76, 77, 82),
+    "I": (123, 124, 125, 131),
+    "Se": (75,),
+}
 ISOTOPE_PART = 0.15
 """Of the drawings that have something unknown: an isotope, drawn as the program draws it."""
 METAL_PART = 0.15
@@ -268,7 +368,11 @@ def _forget_arrangement(atom: Chem.Atom) -> None:
 
 def _lettered(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """Letters that nobody knows in place of one end or link, or two."""
-    places = [a.GetIdx() for a in molecule.GetAtoms() if a.GetDegree() == 1 or (a.GetDegree() == 2 and not a.IsInRing() and random.random() < 0.3)]
+    places = [
+        a.GetIdx()
+        for a in molecule.GetAtoms()
+        if a.GetDegree() == 1 or (a.GetDegree() == 2 and not a.IsInRing() and random.random() < 0.3)
+    ]
     out = Chem.RWMol(molecule)
     for at in random.sample(places, min(1 + (random.random() < TWICE_PART), len(places))):
         label = random.choice(LABELS) if random.random() < 0.5 else _letters(random)
@@ -302,7 +406,11 @@ def _metallic(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 
 def _complex(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """A metal with one to four small pieces of the molecule around it, half the time all the same; the molecule where it has none."""
-    ligands = [p for p in pieces(molecule, LIGAND_CUTS, random) if p.GetNumAtoms() <= LARGEST_LIGAND and any(a.HasProp(CUT) for a in p.GetAtoms())]
+    ligands = [
+        p
+        for p in pieces(molecule, LIGAND_CUTS, random)
+        if p.GetNumAtoms() <= LARGEST_LIGAND and any(a.HasProp(CUT) for a in p.GetAtoms())
+    ]
     if not ligands:
         return molecule
     wanted = random.choice(NEIGHBOURS)
@@ -322,7 +430,9 @@ def _complex(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 def _metal(neighbours: int, random: Random) -> Chem.Atom:
     """One that RDKit allows so many."""
     table = Chem.GetPeriodicTable()
-    atom = Chem.Atom(random.choice([m for m in METALS if -1 in table.GetValenceList(m) or neighbours in table.GetValenceList(m)]))
+    atom = Chem.Atom(
+        random.choice([m for m in METALS if -1 in table.GetValenceList(m) or neighbours in table.GetValenceList(m)])
+    )
     atom.SetNoImplicit(True)
     return atom
 

@@ -44,14 +44,20 @@ def averaged(first: Model, second: Model, share: float, batches: Iterable[dict[s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.average", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.vision.average",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
     second = parser.add_mutually_exclusive_group(required=True)
     second.add_argument("--start", type=Path, help="entry of a model repository that the run began from")
     second.add_argument("--other", type=Path, help="folder of another run from the same start")
     parser.add_argument("--share", type=float, default=0.5, help="of the run's weights (default: 0.5)")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--drawings", type=Path, default=Path("runs/drawings"), help="folder of the drawings by other programs")
+    parser.add_argument(
+        "--drawings", type=Path, default=Path("runs/drawings"), help="folder of the drawings by other programs"
+    )
     parser.add_argument("--to", type=Path, default=Path("runs/averaged"), help="folder")
     parser.add_argument("--seed", type=int, default=77)
     given = parser.parse_args()

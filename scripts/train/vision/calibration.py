@@ -33,7 +33,13 @@ def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11)
     with a label that the reader does not know, and `count` pictures that are no molecules. A drawing that is said to have such a label has no
     confidence to be fitted."""
     views, exact = [], []
-    for alter, default in ((None, True), (None, False), (abbreviated.grouped, True), (abbreviated.estranged, True), (abbreviated.estranged, False)):
+    for alter, default in (
+        (None, True),
+        (None, False),
+        (abbreviated.grouped, True),
+        (abbreviated.estranged, True),
+        (abbreviated.estranged, False),
+    ):
         strange = alter is abbreviated.estranged
         for smiles, png in evaluation.pictures(molecules, count // 2 if alter else count, default, seed, alter):
             ink = ink_of(Image.open(io.BytesIO(png)))
@@ -48,5 +54,10 @@ def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11)
             other.append(reader.views(ink, box, looks=0)[0])
     built = [i for i, v in enumerate(views) if v.built and not v.built.unknown]
     found = np.array([v.features for v in views])
-    return Calibration(fit(found[built], np.array(exact, float)[built]),
-                       fit(np.concatenate([found, np.array([v.features for v in other])]), np.array([1.0] * len(found) + [0.0] * len(other))))
+    return Calibration(
+        fit(found[built], np.array(exact, float)[built]),
+        fit(
+            np.concatenate([found, np.array([v.features for v in other])]),
+            np.array([1.0] * len(found) + [0.0] * len(other)),
+        ),
+    )

@@ -32,7 +32,9 @@ def framed(image: Image.Image, random: Random) -> Image.Image:
     out = image.copy()
     margin = random.randrange(0, 4)
     box = (margin, margin, image.width - 1 - margin, image.height - 1 - margin)
-    ImageDraw.Draw(out).rectangle(box, outline=random.choice(["black", "black", "grey", "navy"]), width=random.randrange(1, 4))
+    ImageDraw.Draw(out).rectangle(
+        box, outline=random.choice(["black", "black", "grey", "navy"]), width=random.randrange(1, 4)
+    )
     return out
 
 
@@ -45,14 +47,22 @@ def turned(image: Image.Image, points: np.ndarray, quarters: int) -> tuple[Image
     return image, out
 
 
-def warped(image: Image.Image, points: np.ndarray, corners: np.ndarray, size: tuple[int, int]) -> tuple[Image.Image, np.ndarray]:
+def warped(
+    image: Image.Image, points: np.ndarray, corners: np.ndarray, size: tuple[int, int]
+) -> tuple[Image.Image, np.ndarray]:
     """The picture on a new one of a size in pixels, with its corners (from the top left with the clock) at float [4, 2]."""
     width, height = image.size
     here = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float64)
     forth = homography(here, corners)
     back = homography(corners, here)
     paper = tuple(int(v) for v in np.median(np.asarray(image)[0], 0))
-    out = image.transform(size, Image.Transform.PERSPECTIVE, tuple((back / back[2, 2]).ravel()[:8]), Image.Resampling.BICUBIC, fillcolor=paper)
+    out = image.transform(
+        size,
+        Image.Transform.PERSPECTIVE,
+        tuple((back / back[2, 2]).ravel()[:8]),
+        Image.Resampling.BICUBIC,
+        fillcolor=paper,
+    )
     moved = np.concatenate([points, np.ones((len(points), 1))], 1) @ forth.T
     return out, (moved[:, :2] / moved[:, 2:]).astype(np.float32)
 
@@ -66,7 +76,9 @@ def homography(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.append(np.linalg.solve(np.array(rows), np.array(right)), 1).reshape(3, 3)
 
 
-def tilted(image: Image.Image, points: np.ndarray, random: Random, most: float = 10.0) -> tuple[Image.Image, np.ndarray]:
+def tilted(
+    image: Image.Image, points: np.ndarray, random: Random, most: float = 10.0
+) -> tuple[Image.Image, np.ndarray]:
     """Turned by a few degrees, on a picture large enough."""
     angle = np.radians(random.uniform(-most, most))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
@@ -91,9 +103,13 @@ def photographed(image: Image.Image, points: np.ndarray, random: Random) -> tupl
     lit = np.asarray(image).astype(np.float32) / 255
     ink = random.uniform(0.0, 0.25)
     lit = ink + (1 - ink) * lit  # Printed black reflects a little.
-    lit *= _light(lit.shape[:2], generator)[..., None] * generator.uniform([0.85, 0.82, 0.72], [1.0, 1.0, 1.0]).astype(np.float32)
+    lit *= _light(lit.shape[:2], generator)[..., None] * generator.uniform([0.85, 0.82, 0.72], [1.0, 1.0, 1.0]).astype(
+        np.float32
+    )
     lit += generator.normal(0, random.uniform(0.004, 0.02), lit.shape).astype(np.float32)
-    out = Image.fromarray((255 * np.clip(lit, 0, 1)).astype(np.uint8)).filter(ImageFilter.GaussianBlur(random.uniform(0.3, 1.1)))
+    out = Image.fromarray((255 * np.clip(lit, 0, 1)).astype(np.uint8)).filter(
+        ImageFilter.GaussianBlur(random.uniform(0.3, 1.1))
+    )
     file = io.BytesIO()
     out.save(file, "JPEG", quality=random.randrange(45, 93))
     return Image.open(file).convert("RGB"), points
@@ -106,4 +122,6 @@ def _light(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray
     angle = generator.uniform(0, 2 * np.pi)
     light = 0.85 + generator.uniform(0, 0.25) * (x * np.cos(angle) + y * np.sin(angle))
     coarse = Image.fromarray(generator.uniform(0.88, 1.0, (4, 4)).astype(np.float32), "F")
-    return np.clip(light * np.asarray(coarse.resize((shape[1], shape[0]), Image.Resampling.BICUBIC)), 0.4, 1).astype(np.float32)
+    return np.clip(light * np.asarray(coarse.resize((shape[1], shape[0]), Image.Resampling.BICUBIC)), 0.4, 1).astype(
+        np.float32
+    )

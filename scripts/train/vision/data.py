@@ -114,7 +114,12 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     ink = damaged(drawing.ink, random)
     box = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
     jitter = random.integers(-2, 3, 4) * (min(box[2] - box[0], box[3] - box[1]) > 8)
-    box = (max(0, box[0] + jitter[0]), max(0, box[1] + jitter[1]), min(ink.shape[1], box[2] + jitter[2]), min(ink.shape[0], box[3] + jitter[3]))
+    box = (
+        max(0, box[0] + jitter[0]),
+        max(0, box[1] + jitter[1]),
+        min(ink.shape[1], box[2] + jitter[2]),
+        min(ink.shape[0], box[3] + jitter[3]),
+    )
     if len(drawing.points) > 2 and random.random() < CUT_OFF:
         box = cut_off(box, drawing, random)
     factor = fit(box[2] - box[0], box[3] - box[1])
@@ -133,8 +138,17 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
 class Batches:
     """Batches of the molecules of a corpus, drawn by RDKit, and of what other programs drew."""
 
-    def __init__(self, molecules: Corpus, foreign: Foreign, batch: int, seed: int, uses: int = 2, default: float = 0.3) -> None:
-        self.molecules, self.foreign, self.size, self.seed, self.uses, self.default = molecules, foreign, batch, seed, uses, default
+    def __init__(
+        self, molecules: Corpus, foreign: Foreign, batch: int, seed: int, uses: int = 2, default: float = 0.3
+    ) -> None:
+        self.molecules, self.foreign, self.size, self.seed, self.uses, self.default = (
+            molecules,
+            foreign,
+            batch,
+            seed,
+            uses,
+            default,
+        )
         self.kept: dict[int, list[Drawing]] = {}
 
     def drawings(self, group: int) -> list[Drawing]:
@@ -182,7 +196,13 @@ class Batches:
             box = box_of(ink)
             if box:
                 factor = fit(box[2] - box[0], box[3] - box[1]) * np.exp(random.normal(0, 0.14))
-                out[number] = Sample(scaled(ink, box, factor, factor), np.zeros((0, 2), np.float32), np.zeros(0, np.int64), np.zeros((0, 3), np.int64), False)
+                out[number] = Sample(
+                    scaled(ink, box, factor, factor),
+                    np.zeros((0, 2), np.float32),
+                    np.zeros(0, np.int64),
+                    np.zeros((0, 3), np.int64),
+                    False,
+                )
         return out
 
     def batch(self, step: int) -> dict[str, torch.Tensor]:
@@ -219,7 +239,12 @@ def tensors(samples: list[Sample], random: np.random.Generator) -> dict[str, tor
             line, shape = along(points + random.normal(0, 1.0, points.shape), pair)
             lines.append(level.at(line)), shapes.append(shape), kinds.append(kind)
     out = indices(found)
-    out |= {"atom": torch.from_numpy(np.concatenate(targets)), "offset": torch.from_numpy(np.concatenate(offsets)),
-            "line": torch.from_numpy(np.concatenate(lines)), "shape": torch.from_numpy(np.concatenate(shapes)),
-            "kind": torch.from_numpy(np.concatenate(kinds)), "molecule": torch.tensor([float(s.molecule) for s in samples])}
+    out |= {
+        "atom": torch.from_numpy(np.concatenate(targets)),
+        "offset": torch.from_numpy(np.concatenate(offsets)),
+        "line": torch.from_numpy(np.concatenate(lines)),
+        "shape": torch.from_numpy(np.concatenate(shapes)),
+        "kind": torch.from_numpy(np.concatenate(kinds)),
+        "molecule": torch.tensor([float(s.molecule) for s in samples]),
+    }
     return out

@@ -63,7 +63,9 @@ def kind(bond: Chem.Bond) -> int:
         return DASH
     if bond.GetBondDir() == Chem.BondDir.UNKNOWN:
         return WAVY
-    return {Chem.BondType.DOUBLE: DOUBLE, Chem.BondType.TRIPLE: TRIPLE, Chem.BondType.AROMATIC: AROMATIC}.get(bond.GetBondType(), SINGLE)
+    return {Chem.BondType.DOUBLE: DOUBLE, Chem.BondType.TRIPLE: TRIPLE, Chem.BondType.AROMATIC: AROMATIC}.get(
+        bond.GetBondType(), SINGLE
+    )
 
 
 def settled(smiles: str) -> bool:
@@ -77,14 +79,18 @@ def settled(smiles: str) -> bool:
 
 def lines(molecule: Chem.Mol) -> np.ndarray:
     """int64 [bonds, 3]: two atoms and the kind of line, narrow end of wedges first."""
-    return np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), kind(b)) for b in molecule.GetBonds()], np.int64).reshape(-1, 3)
+    return np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), kind(b)) for b in molecule.GetBonds()], np.int64).reshape(
+        -1, 3
+    )
 
 
 Alter = Callable[[Chem.Mol, Random], Chem.Mol]
 """What is drawn in place of a molecule: a function of scripts.train.vision.abbreviated."""
 
 
-def picture(smiles: str, random: Random, default: bool, alter: Alter | None = None, uneven: float = 0.0) -> tuple[bytes, Drawing]:
+def picture(
+    smiles: str, random: Random, default: bool, alter: Alter | None = None, uneven: float = 0.0
+) -> tuple[bytes, Drawing]:
     """A PNG file of the molecule in RDKit's default style or a random one, and its labels with an empty ink. Where it is not said how to
     alter it, a molecule in a random style has abbreviations now and then. uneven: the share of random styles with coordinates as people
     draw them."""
@@ -103,8 +109,12 @@ def picture(smiles: str, random: Random, default: bool, alter: Alter | None = No
     drawer.DrawMolecule(molecule, legend=legend)
     points = [drawer.GetDrawCoords(atom) for atom in range(molecule.GetNumAtoms())]
     drawer.FinishDrawing()
-    labels = Drawing(np.zeros((0, 0), np.uint8), np.array([(p.x, p.y) for p in points], np.float32),
-                     [atom_class(a) for a in molecule.GetAtoms()], lines(molecule))
+    labels = Drawing(
+        np.zeros((0, 0), np.uint8),
+        np.array([(p.x, p.y) for p in points], np.float32),
+        [atom_class(a) for a in molecule.GetAtoms()],
+        lines(molecule),
+    )
     return drawer.GetDrawingText(), labels
 
 
@@ -124,5 +134,3 @@ def seen(image: Image.Image, drawing: Drawing, random: Random, plain: bool) -> D
     left, top = max(0, left - BLANK), max(0, top - BLANK)
     cut = ink[top : bottom + BLANK, left : right + BLANK].copy()
     return Drawing(cut, points - np.array([left, top], np.float32), drawing.atoms, drawing.bonds)
-
-

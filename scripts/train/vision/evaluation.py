@@ -48,7 +48,9 @@ class Trained:
             return self.model.liner(*rows).float().cpu().numpy()
 
 
-def pictures(molecules: list[str], count: int, default: bool, seed: int, alter: Alter | None = None) -> list[tuple[str, bytes]]:
+def pictures(
+    molecules: list[str], count: int, default: bool, seed: int, alter: Alter | None = None
+) -> list[tuple[str, bytes]]:
     """Canonical SMILES and PNG files of the first `count` molecules of a shuffle, altered as a function of scripts.train.vision.abbreviated
     does; each with a label or an isotope that the reader does not know where that is estranged, else none with one; the same for the same seed."""
     out = []
@@ -84,5 +86,8 @@ def accuracy(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, flo
 def brief(model: Model, molecules: list[str], count: int) -> dict[str, float]:
     """Accuracy of a model in training on `count` drawings of each style."""
     reader = Reader(Path(), 1, Trained(model), UNFITTED)
-    return {f"{style}_{k}": v for style in ("default", "varied")
-            for k, v in accuracy(reader, pictures(molecules, count, style == "default", 7)).items()}
+    return {
+        f"{style}_{k}": v
+        for style in ("default", "varied")
+        for k, v in accuracy(reader, pictures(molecules, count, style == "default", 7)).items()
+    }

@@ -32,10 +32,16 @@ def load(run: Path) -> Model:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.vision.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--to", type=Path, default=reader_path.FOLDER, help="folder of the version in the model repository")
+    parser.add_argument(
+        "--to", type=Path, default=reader_path.FOLDER, help="folder of the version in the model repository"
+    )
     parser.add_argument("--count", type=int, default=600, help="drawings a style for the calibration")
     parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
     given = parser.parse_args()

@@ -66,7 +66,9 @@ def _shown(text: str) -> str | None:
     return None if molecule is None else Chem.MolToSmiles(molecule)
 
 
-def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None, layout: programs.Layout | None = None) -> tuple[str, Chem.Mol, list[str]]:
+def block(
+    molecule: Chem.Mol, random: Random, alter: drawing.Alter | None, layout: programs.Layout | None = None
+) -> tuple[str, Chem.Mol, list[str]]:
     """A mol file with coordinates and wedges, the molecule as it says, and what stands at each atom. OtherMolecule: see moved."""
     if alter:
         molecule = alter(molecule, random)
@@ -80,7 +82,14 @@ def block(molecule: Chem.Mol, random: Random, alter: drawing.Alter | None, layou
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     for atom in molecule.GetAtoms():
         if atom.HasProp(abbreviated.SHORT):
-            atom.SetProp("molFileAlias", atom.GetProp("_displayLabel").replace("<sub>", "").replace("</sub>", "").replace("<sup>", "").replace("</sup>", ""))
+            atom.SetProp(
+                "molFileAlias",
+                atom.GetProp("_displayLabel")
+                .replace("<sub>", "")
+                .replace("</sub>", "")
+                .replace("<sup>", "")
+                .replace("</sup>", ""),
+            )
             atom.SetAtomicNum(6)
             atom.SetNoImplicit(False)  # Open Babel draws a dot at a carbon that lacks hydrogens.
     molecule.SetProp("_MolFileChiralFlag", "1")
@@ -94,7 +103,11 @@ def lines(text: str) -> np.ndarray:
     out = []
     for row in rows[1 + atoms : 1 + atoms + bonds]:
         first, second, order, stereo = (int(row[i : i + 3]) for i in (0, 3, 6, 9))
-        kind = {1: WEDGE, 6: DASH, 4: WAVY}.get(stereo, SINGLE) if order == 1 else {2: DOUBLE, 3: TRIPLE, 4: AROMATIC}[order]
+        kind = (
+            {1: WEDGE, 6: DASH, 4: WAVY}.get(stereo, SINGLE)
+            if order == 1
+            else {2: DOUBLE, 3: TRIPLE, 4: AROMATIC}[order]
+        )
         out.append((first - 1, second - 1, kind))
     return np.array(out, np.int64).reshape(-1, 3)
 
@@ -102,11 +115,19 @@ def lines(text: str) -> np.ndarray:
 def placed(image: Image.Image, molecule: Chem.Mol, bonds: np.ndarray) -> np.ndarray | None:
     """Where the atoms of a molecule with coordinates are in a picture of it, float32 [atoms, 2] in pixels; None where no place fits."""
     single = np.flatnonzero(~np.isin(bonds[:, 2], (DOUBLE, AROMATIC)))
-    return located.located(ink_of(image), molecule.GetConformer().GetPositions()[:, :2], bonds[single] if len(single) > 3 else bonds)
+    return located.located(
+        ink_of(image), molecule.GetConformer().GetPositions()[:, :2], bonds[single] if len(single) > 3 else bonds
+    )
 
 
-def drawn(smiles: str, draw: Callable[[str, Random], programs.Picture], random: Random, alter: drawing.Alter | None, labelled: bool = True,
-          layout: programs.Layout | None = None) -> dict | None:
+def drawn(
+    smiles: str,
+    draw: Callable[[str, Random], programs.Picture],
+    random: Random,
+    alter: drawing.Alter | None,
+    labelled: bool = True,
+    layout: programs.Layout | None = None,
+) -> dict | None:
     """One drawing as a record; None where it is to be labelled and its atoms are not where the mol file says, where RDKit does not read
     the molecule, where one with random groups has no Kekulé structure, or where the layout shows another molecule."""
     read = Chem.MolFromSmiles(smiles)
@@ -206,17 +227,27 @@ def own(name: str, molecules: Molecules) -> Record:
         labels, text = draw(smiles, random) or (None, None)
         if labels is None or _shown(text) != Chem.CanonSmiles(smiles):
             return None
-        return written(smiles, Image.open(io.BytesIO(labels.png)).convert("RGB"), labels.points, labels.marks, labels.bonds)
+        return written(
+            smiles, Image.open(io.BytesIO(labels.png)).convert("RGB"), labels.points, labels.marks, labels.bonds
+        )
 
     return record
 
 
-def written(smiles: str, image: Image.Image, points: np.ndarray, marks: list[str], bonds: np.ndarray, numbered: bool = False) -> dict:
+def written(
+    smiles: str, image: Image.Image, points: np.ndarray, marks: list[str], bonds: np.ndarray, numbered: bool = False
+) -> dict:
     """What a record keeps of a molecule, its picture and labels, and whether numbers stand in the place of carbons."""
     small = io.BytesIO()
     image.quantize(32).save(small, "PNG", optimize=True)
-    return {"png": base64.b64encode(small.getvalue()).decode(), "points": np.round(points, ROUNDING).tolist(), "atoms": marks, "bonds": bonds.tolist(),
-            "smiles": smiles, "numbered": numbered}
+    return {
+        "png": base64.b64encode(small.getvalue()).decode(),
+        "points": np.round(points, ROUNDING).tolist(),
+        "atoms": marks,
+        "bonds": bonds.tolist(),
+        "smiles": smiles,
+        "numbered": numbered,
+    }
 
 
 def make(path: Path, count: int, record: Record, seed: str) -> None:
@@ -240,13 +271,27 @@ def make(path: Path, count: int, record: Record, seed: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.foreign", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.vision.foreign",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--programs", default="indigo,openbabel,cdk,chython", help="which of " + ", ".join([*programs.PROGRAMS, *programs.OWN]))
+    parser.add_argument(
+        "--programs",
+        default="indigo,openbabel,cdk,chython",
+        help="which of " + ", ".join([*programs.PROGRAMS, *programs.OWN]),
+    )
     parser.add_argument("--count", type=int, default=6000, help="drawings a program")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--molecules", type=Path, help="draw those of a file, one SMILES a line, instead: for measuring")
-    parser.add_argument("--layouts", default="", help="coordinates by these at random, instead of RDKit's: " + ", ".join(programs.LAYOUTS))
+    parser.add_argument(
+        "--molecules", type=Path, help="draw those of a file, one SMILES a line, instead: for measuring"
+    )
+    parser.add_argument(
+        "--layouts",
+        default="",
+        help="coordinates by these at random, instead of RDKit's: " + ", ".join(programs.LAYOUTS),
+    )
     parser.add_argument("--plain", action="store_true", help="as each program draws SMILES when nothing is set")
     parser.add_argument("--to", type=Path, default=Path("runs/drawings"), help="folder")
     given = parser.parse_args()

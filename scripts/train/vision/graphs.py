@@ -85,10 +85,19 @@ def liner(module: Liner) -> Sparse:
     """Liner.forward."""
     g, width = Sparse(), module.features.in_features
     steps = width // module.cells
-    features, line, shape = g.input("features", F32, ["n1", module.cells]), g.input("line", I64, ["p", steps]), g.input("shape", F32, ["p", 4])
+    features, line, shape = (
+        g.input("features", F32, ["n1", module.cells]),
+        g.input("line", I64, ["p", steps]),
+        g.input("shape", F32, ["p", 4]),
+    )
     x = g.op("Reshape", g.pick(features, line, module.cells), np.array([-1, width]))
     x = g.op("Add", g.layer(x, module.features), g.op("MatMul", shape, g.weight(module.shape.weight.T)))
-    g.output(g.layer(g.op("Relu", g.layer(g.op("Relu", x), module.hide)), module.out), F32, ["p", module.out.out_features], "kinds")
+    g.output(
+        g.layer(g.op("Relu", g.layer(g.op("Relu", x), module.hide)), module.out),
+        F32,
+        ["p", module.out.out_features],
+        "kinds",
+    )
     return g
 
 

@@ -17,7 +17,9 @@ SMALLEST = 0.7
 LETTERS = 30
 
 
-def located(ink: np.ndarray, coordinates: np.ndarray, bonds: np.ndarray, scale: float | None = None) -> np.ndarray | None:
+def located(
+    ink: np.ndarray, coordinates: np.ndarray, bonds: np.ndarray, scale: float | None = None
+) -> np.ndarray | None:
     """float32 [atoms, 2]: x, y in pixels, of atoms at coordinates float [atoms, 2] (y up), or None where no place fits.
 
     ink: uint8 [height, width]; bonds: int [bonds, 2 or more]; scale: pixels a unit of the coordinates, where it is known."""
@@ -34,7 +36,11 @@ def located(ink: np.ndarray, coordinates: np.ndarray, bonds: np.ndarray, scale: 
     best = None
     for blur, spread, count in ((6.0, 0.5, 500), (3.0, 0.2, 250), (1.2, 0.05, 250)):
         field = np.asarray(Image.fromarray(ink).filter(ImageFilter.GaussianBlur(blur))).astype(np.float32)
-        field = np.minimum(field / max(float(np.percentile(field[field > 0], 90)), 1.0), 1.0) if (field > 0).any() else field
+        field = (
+            np.minimum(field / max(float(np.percentile(field[field > 0], 90)), 1.0), 1.0)
+            if (field > 0).any()
+            else field
+        )
         first_guess = (usual * (1.0 if scale else 0.93), *((box[:2] + box[2:]) / 2 - usual * (corner + extent / 2)))
         best = _searched(field, middles, best or first_guess, spread, count, scale is not None)
     found = shape * best[0] + np.array(best[1:])
@@ -42,12 +48,20 @@ def located(ink: np.ndarray, coordinates: np.ndarray, bonds: np.ndarray, scale: 
     if (reach < SMALLEST * (size - LETTERS)).any() or (reach > 1.04 * size + 4).any():
         return None
     on = _at((ink > 48).astype(np.float32), middles * best[0] + np.array(best[1:])).reshape(-1, len(STEPS)).mean(1)
-    beside = np.maximum.reduce([_at((ink > 48).astype(np.float32), middles * best[0] + np.array(best[1:]) + step).reshape(-1, len(STEPS)).mean(1)
-                                for step in ((2, 0), (-2, 0), (0, 2), (0, -2))])
+    beside = np.maximum.reduce(
+        [
+            _at((ink > 48).astype(np.float32), middles * best[0] + np.array(best[1:]) + step)
+            .reshape(-1, len(STEPS))
+            .mean(1)
+            for step in ((2, 0), (-2, 0), (0, 2), (0, -2))
+        ]
+    )
     return found.astype(np.float32) if np.maximum(on, beside).mean() >= LEAST else None
 
 
-def _searched(field: np.ndarray, middles: np.ndarray, start: tuple[float, ...], spread: float, count: int, fixed: bool) -> tuple[float, float, float]:
+def _searched(
+    field: np.ndarray, middles: np.ndarray, start: tuple[float, ...], spread: float, count: int, fixed: bool
+) -> tuple[float, float, float]:
     """Scale and place of the most ink near a start, by random steps that become smaller."""
     generator = np.random.default_rng(0)
     best = np.array(start, float)

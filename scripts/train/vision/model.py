@@ -147,13 +147,19 @@ class Seer(nn.Module):
         self.at16 = nn.ModuleList([Block(d) for _ in range(shape.blocks[1])])
         self.up8, self.back8 = Up(d, c, c), Block(c)
         self.up4, self.back4 = Up(c, b, shape.features), Block(shape.features)
-        self.atom = nn.Sequential(nn.Linear(shape.features, shape.features), nn.ReLU(), nn.Linear(shape.features, 1 + shape.atoms + 2))
+        self.atom = nn.Sequential(
+            nn.Linear(shape.features, shape.features), nn.ReLU(), nn.Linear(shape.features, 1 + shape.atoms + 2)
+        )
         self.molecule = nn.Sequential(nn.Linear(d, 64), nn.ReLU(), nn.Linear(64, 1))
         self.atom.hidden = self.molecule.hidden = self.stem.hidden = False
 
     def forward(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features [cells, features], atoms [cells, 1 + classes + 2] and molecule [drawings], logits both."""
-        near, up, place = (lambda i: batch[f"neighbours{i}"]), (lambda i: batch[f"children{i}"]), (lambda i: batch[f"place{i}"])
+        near, up, place = (
+            (lambda i: batch[f"neighbours{i}"]),
+            (lambda i: batch[f"children{i}"]),
+            (lambda i: batch[f"place{i}"]),
+        )
         x = F.relu(self.stem_norm(self.stem(batch["patches"].float() / 128 - 0.5)))
         x = F.relu(self.fine_norm(self.fine(x, near(0))))
         four = self.at4(self.down[0](x, up(1), place(0)), near(1))
@@ -214,7 +220,13 @@ def loss(model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor
     flag = F.binary_cross_entropy_with_logits(molecule.float(), batch["molecule"])
     right = (kinds.argmax(1) == batch["kind"]).float().mean()
     total = 2 * atom + offset + 2 * line + 0.3 * flag
-    return total, {"atom": atom.detach(), "offset": offset.detach(), "line": line.detach(), "flag": flag.detach(), "right_lines": right}
+    return total, {
+        "atom": atom.detach(),
+        "offset": offset.detach(),
+        "line": line.detach(),
+        "flag": flag.detach(),
+        "right_lines": right,
+    }
 
 
 def shape_of(given: dict) -> Shape:

@@ -142,12 +142,21 @@ def spoken(path: Path) -> dict[str, str]:
 
 def unmarked(molecule: Chem.Mol) -> int:
     """Stereocentres that the SMILES says nothing of: a sugar with three such could be many."""
-    return sum(mark == "?" for _, mark in Chem.FindMolChiralCenters(molecule, includeUnassigned=True, useLegacyImplementation=False))
+    return sum(
+        mark == "?"
+        for _, mark in Chem.FindMolChiralCenters(molecule, includeUnassigned=True, useLegacyImplementation=False)
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--identifiers", type=Path, nargs="+", required=True, help="files of the package, the first of which goes before the others")
+    parser.add_argument(
+        "--identifiers",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="files of the package, the first of which goes before the others",
+    )
     parser.add_argument("--out", type=Path, default=Path("model_repository/molecule_reader/1/names.tsv"))
     args = parser.parse_args()
     tables = [spoken(path) for path in args.identifiers]

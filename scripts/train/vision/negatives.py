@@ -42,7 +42,9 @@ def chart(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.G
     pen.line([(20, 10), (20, height - 20), (width - 10, height - 20)], dark(random), int(random.integers(1, 4)))
     xs = np.linspace(20, width - 10, random.integers(4, 30))
     for _ in range(random.integers(1, 4)):
-        ys = np.clip(height / 2 + random.normal(0, height / 8, len(xs)).cumsum() * random.uniform(0.2, 1), 10, height - 20)
+        ys = np.clip(
+            height / 2 + random.normal(0, height / 8, len(xs)).cumsum() * random.uniform(0.2, 1), 10, height - 20
+        )
         if random.random() < 0.3:
             for x, y in zip(xs, ys):
                 pen.rectangle([x, y, x + 0.6 * width / len(xs), height - 20], outline=dark(random))
@@ -60,7 +62,10 @@ def shapes(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.
 
 def scribble(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
     for _ in range(random.integers(1, 6)):
-        steps = random.normal(0, 12, (random.integers(3, 60), 2)).cumsum(0) + random.uniform(0.2, 0.8, 2) * [width, height]
+        steps = random.normal(0, 12, (random.integers(3, 60), 2)).cumsum(0) + random.uniform(0.2, 0.8, 2) * [
+            width,
+            height,
+        ]
         pen.line(list(map(tuple, steps.tolist())), dark(random), int(random.integers(1, 5)))
 
 
@@ -70,7 +75,9 @@ def table(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.G
     for row in range(rows + 1):
         pen.line([(5, 5 + row * (height - 10) / rows), (width - 5, 5 + row * (height - 10) / rows)], dark(random))
     for column in range(columns + 1):
-        pen.line([(5 + column * (width - 10) / columns, 5), (5 + column * (width - 10) / columns, height - 5)], dark(random))
+        pen.line(
+            [(5 + column * (width - 10) / columns, 5), (5 + column * (width - 10) / columns, height - 5)], dark(random)
+        )
     for row in range(rows):
         for column in range(columns):
             word = "".join(random.choice(list(LETTERS), random.integers(1, 6)))
@@ -92,4 +99,6 @@ def graph(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.G
     for x, y in nodes:
         r = random.uniform(8, 20)
         (pen.ellipse, pen.rectangle)[random.integers(2)]([x - r, y - r, x + r, y + r], fill=0, outline=dark(random))
-        pen.text((x - r / 2, y - r / 2), "".join(random.choice(list(LETTERS), random.integers(1, 4))), dark(random), font)
+        pen.text(
+            (x - r / 2, y - r / 2), "".join(random.choice(list(LETTERS), random.integers(1, 4))), dark(random), font
+        )

@@ -35,17 +35,42 @@ def measured(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, obj
         begun = time.thread_time()
         reading = reader.read(image)
         spent = time.thread_time() - begun
-        bare = reading.smiles is not None and (reading.smiles == smiles or evaluation.flat(reading.smiles) == evaluation.flat(smiles))
-        rows.append((reading.smiles == smiles, bare, reading.smiles is not None, reading.confidence, reading.drawing >= DRAWING, spent))
+        bare = reading.smiles is not None and (
+            reading.smiles == smiles or evaluation.flat(reading.smiles) == evaluation.flat(smiles)
+        )
+        rows.append(
+            (
+                reading.smiles == smiles,
+                bare,
+                reading.smiles is not None,
+                reading.confidence,
+                reading.drawing >= DRAWING,
+                spent,
+            )
+        )
     exact, bare, given, sure, drawn, spent = map(np.array, zip(*rows))
     at = [(low, (sure >= low) & (sure < high)) for low, high in zip(BINS, BINS[1:])]
-    return {"drawings": len(rows), "exact": exact.mean(), "flat": bare.mean(), "given": given.mean(), "taken_for_drawing": drawn.mean(),
-            "confidence": [{"from": low, "drawings": int(these.sum()), "exact": float(exact[these].mean())} for low, these in at if these.any()],
-            "milliseconds": {f"p{q}": float(np.percentile(spent, q)) * 1000 for q in (50, 95)}}
+    return {
+        "drawings": len(rows),
+        "exact": exact.mean(),
+        "flat": bare.mean(),
+        "given": given.mean(),
+        "taken_for_drawing": drawn.mean(),
+        "confidence": [
+            {"from": low, "drawings": int(these.sum()), "exact": float(exact[these].mean())}
+            for low, these in at
+            if these.any()
+        ],
+        "milliseconds": {f"p{q}": float(np.percentile(spent, q)) * 1000 for q in (50, 95)},
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m scripts.train.vision.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.vision.report",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--reader", type=Path, default=reader_path.FOLDER, help="folder of the reader")
     parser.add_argument("--count", type=int, default=1000, help="drawings a style")
@@ -59,7 +84,10 @@ def main() -> None:
         print(style, json.dumps(figures[style]), flush=True)
     random = np.random.default_rng(3)
     others = [Image.fromarray(255 - negatives.picture(random)) for _ in range(given.count // 4)]
-    figures["others"] = {"pictures": len(others), "taken_for_drawing": float(np.mean([reader.read(p).drawing >= DRAWING for p in others]))}
+    figures["others"] = {
+        "pictures": len(others),
+        "taken_for_drawing": float(np.mean([reader.read(p).drawing >= DRAWING for p in others])),
+    }
     print("others", figures["others"])
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(figures, indent=1) + "\n")

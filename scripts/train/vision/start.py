@@ -26,7 +26,11 @@ from marks import MARKS  # isort: skip
 def stored(path: Path) -> list[torch.Tensor]:
     """The weights of a graph, those in fp16, in the order in which they are used."""
     graph = onnx.load(str(path)).graph
-    return [torch.from_numpy(numpy_helper.to_array(t).astype(np.float32)) for t in graph.initializer if t.data_type == TensorProto.FLOAT16]
+    return [
+        torch.from_numpy(numpy_helper.to_array(t).astype(np.float32))
+        for t in graph.initializer
+        if t.data_type == TensorProto.FLOAT16
+    ]
 
 
 @torch.no_grad()
@@ -117,7 +121,9 @@ def _head(layer: nn.Linear, weights, had: tuple[str, ...], marks: tuple[str, ...
     """The output layer of the atoms: nothing, the classes that the stored one had by name, and the two offsets; new classes."""
     weight, bias = next(weights).T, next(weights)
     rows = {"nothing": 0, **{name: 1 + place for place, name in enumerate(had)}, "right": -2, "down": -1}
-    layer.weight.copy_(weight[:-2].mean(0))  # Logits mean something beside each other only: a number of its own may be above them all.
+    layer.weight.copy_(
+        weight[:-2].mean(0)
+    )  # Logits mean something beside each other only: a number of its own may be above them all.
     layer.bias.fill_(float(bias[:-2].mean()) - 1)
     for place, name in enumerate(("nothing", *marks, "right", "down")):
         if name in rows:
@@ -128,7 +134,10 @@ def _settle(model: Model, batch: dict[str, torch.Tensor]) -> None:
     """Gives each norm the mean and variance of what it sees, and weights that undo them."""
     norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm1d)]
     seen: dict[nn.BatchNorm1d, tuple[torch.Tensor, torch.Tensor]] = {}
-    hooks = [n.register_forward_pre_hook(lambda norm, given: seen.update({norm: (given[0].mean(0), given[0].var(0))})) for n in norms]
+    hooks = [
+        n.register_forward_pre_hook(lambda norm, given: seen.update({norm: (given[0].mean(0), given[0].var(0))}))
+        for n in norms
+    ]
     model.eval()
     model(batch)
     for hook in hooks:

@@ -79,8 +79,14 @@ def _lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> No
 @functools.lru_cache
 def fonts() -> tuple[str, ...]:
     """Fonts that are installed here, by file, upright ones of usual weight more than once; RDKit's own alone where there are none."""
-    found = [str(p) for folder in ("/usr/share/fonts", "/usr/local/share/fonts") for p in sorted(Path(folder).rglob("*.ttf"))]
-    plain = [p for p in found if any(name in p for name in ("Sans", "Serif", "Mono", "Arial", "Times", "Roman")) and "Math" not in p]
+    found = [
+        str(p) for folder in ("/usr/share/fonts", "/usr/local/share/fonts") for p in sorted(Path(folder).rglob("*.ttf"))
+    ]
+    plain = [
+        p
+        for p in found
+        if any(name in p for name in ("Sans", "Serif", "Mono", "Arial", "Times", "Roman")) and "Math" not in p
+    ]
     usual = [p for p in plain if not any(name in p for name in ("Bold", "Italic", "Oblique", "Mono", "Light"))]
     return (*plain, *3 * usual) or ("",)
 
@@ -110,7 +116,13 @@ def _legend(random: Random) -> str:
     if random.random() > 0.06:
         return ""
     letters = "abcdefghijklmnoprstuxyzABCDEFGHIJKLMNOP0123456789-"
-    return random.choice([str(random.randrange(1, 60)), f"({random.randrange(1, 40)})", "".join(random.choices(letters, k=random.randrange(4, 16)))])
+    return random.choice(
+        [
+            str(random.randrange(1, 60)),
+            f"({random.randrange(1, 40)})",
+            "".join(random.choices(letters, k=random.randrange(4, 16))),
+        ]
+    )
 
 
 def place(molecule: Chem.Mol, random: Random) -> None:

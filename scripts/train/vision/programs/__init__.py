@@ -14,13 +14,37 @@ from collections.abc import Callable
 from scripts.train.vision.programs import cdk, chython, indigo, openbabel, openchemlib, pikachu, smilesdrawer
 from scripts.train.vision.programs.picture import Draw, Labelled, Layout, Own, Picture, Plain
 
-__all__ = ["ALIASES", "LAYOUTS", "OWN", "PLAIN", "PROGRAMS", "TOLD", "Draw", "Labelled", "Layout", "Own", "Picture", "Plain"]
+__all__ = [
+    "ALIASES",
+    "LAYOUTS",
+    "OWN",
+    "PLAIN",
+    "PROGRAMS",
+    "TOLD",
+    "Draw",
+    "Labelled",
+    "Layout",
+    "Own",
+    "Picture",
+    "Plain",
+]
 PROGRAMS: dict[str, Callable[[], Draw]] = {
-    "indigo": indigo.styled, "indigo-numbered": functools.partial(indigo.styled, numbered=1.0), "openbabel": openbabel.styled, "cdk": cdk.styled,
-    "chython": chython.styled, "openchemlib": openchemlib.styled}
+    "indigo": indigo.styled,
+    "indigo-numbered": functools.partial(indigo.styled, numbered=1.0),
+    "openbabel": openbabel.styled,
+    "cdk": cdk.styled,
+    "chython": chython.styled,
+    "openchemlib": openchemlib.styled,
+}
 PLAIN: dict[str, Callable[[], Plain]] = {
-    "indigo": indigo.plain, "openbabel": openbabel.plain, "cdk": cdk.plain, "chython": chython.plain, "openchemlib": openchemlib.plain,
-    "smilesdrawer": smilesdrawer.plain, "pikachu": pikachu.plain}
+    "indigo": indigo.plain,
+    "openbabel": openbabel.plain,
+    "cdk": cdk.plain,
+    "chython": chython.plain,
+    "openchemlib": openchemlib.plain,
+    "smilesdrawer": smilesdrawer.plain,
+    "pikachu": pikachu.plain,
+}
 OWN: dict[str, Callable[[], Own]] = {"smilesdrawer": smilesdrawer.own}
 LAYOUTS: dict[str, Callable[[], Layout]] = {"indigo": indigo.layout, "openbabel": openbabel.layout, "cdk": cdk.layout}
 ALIASES = frozenset({"openbabel", "openchemlib"})

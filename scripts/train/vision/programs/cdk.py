@@ -39,8 +39,12 @@ def styled() -> Draw:
         circles = random.random() < 0.2
         if circles:
             generator = generator.withAromaticDisplay()
-        generator = generator.withParam(standard.StrokeRatio.class_, java.lang.Double(random.choice([0.7, 1.0, 1.0, 1.4, 1.9])))
-        return generator.withParam(standard.BondSeparation.class_, java.lang.Double(random.uniform(0.14, 0.22))), circles
+        generator = generator.withParam(
+            standard.StrokeRatio.class_, java.lang.Double(random.choice([0.7, 1.0, 1.0, 1.4, 1.9]))
+        )
+        return generator.withParam(
+            standard.BondSeparation.class_, java.lang.Double(random.uniform(0.14, 0.22))
+        ), circles
 
     def draw(text: str, random: Random) -> Picture:
         reader = kit.io.MDLV2000Reader(java.io.StringReader(text))
@@ -50,8 +54,12 @@ def styled() -> Draw:
         kit.tools.manipulator.AtomContainerManipulator.percieveAtomTypesAndConfigureAtoms(molecule)
         if circles:
             kit.tools.CDKHydrogenAdder.getInstance(builder).addImplicitHydrogens(molecule)
-            kit.aromaticity.Aromaticity(kit.aromaticity.ElectronDonation.daylight(), kit.graph.Cycles.all()).apply(molecule)
-            circled = [(int(b.getBegin().getIndex()), int(b.getEnd().getIndex())) for b in molecule.bonds() if b.isAromatic()]
+            kit.aromaticity.Aromaticity(kit.aromaticity.ElectronDonation.daylight(), kit.graph.Cycles.all()).apply(
+                molecule
+            )
+            circled = [
+                (int(b.getBegin().getIndex()), int(b.getEnd().getIndex())) for b in molecule.bonds() if b.isAromatic()
+            ]
         out = java.io.ByteArrayOutputStream()
         generator.depict(molecule).writeTo("png", out)
         return Picture(bytes(out.toByteArray()), circled)

@@ -18,15 +18,23 @@ def styled() -> Draw:
 
     def style(random: Random, circles: bool) -> kit.DepictStyle:
         width = random.choice([0.03, 0.04, 0.04, 0.052, 0.07, 0.1])
-        return kit.DepictStyle().tuned(**{
-            "bond.width": width, "bond.spacing": max(random.uniform(0.12, 0.22), 2.5 * width),
-            "bond.triple_spacing": max(random.uniform(0.12, 0.18), 2.5 * width),
-            "bond.wedge_width": max(random.uniform(0.12, 0.26), 3 * width), "bond.hash_step": max(random.uniform(0.07, 0.13), 2 * width),
-            "bond.trim": random.uniform(0.04, 0.12), "bond.cap": random.choice(["round", "butt"]),
-            "bond.aromatic": random.choice(["circle", "dashed-inner"]) if circles else "kekule",
-            "atom.carbon": random.random() < 0.05, "atom.colour_by_element": random.random() < 0.5,
-            "label.family": random.choice(["helvetica", "helvetica", "times"]), "label.size": random.uniform(0.3, 0.5),
-            "atom.stereo_labels": random.random() < 0.03})
+        return kit.DepictStyle().tuned(
+            **{
+                "bond.width": width,
+                "bond.spacing": max(random.uniform(0.12, 0.22), 2.5 * width),
+                "bond.triple_spacing": max(random.uniform(0.12, 0.18), 2.5 * width),
+                "bond.wedge_width": max(random.uniform(0.12, 0.26), 3 * width),
+                "bond.hash_step": max(random.uniform(0.07, 0.13), 2 * width),
+                "bond.trim": random.uniform(0.04, 0.12),
+                "bond.cap": random.choice(["round", "butt"]),
+                "bond.aromatic": random.choice(["circle", "dashed-inner"]) if circles else "kekule",
+                "atom.carbon": random.random() < 0.05,
+                "atom.colour_by_element": random.random() < 0.5,
+                "label.family": random.choice(["helvetica", "helvetica", "times"]),
+                "label.size": random.uniform(0.3, 0.5),
+                "atom.stereo_labels": random.random() < 0.03,
+            }
+        )
 
     def draw(text: str, random: Random) -> Picture:
         molecule = kit.mol(text)
@@ -39,7 +47,9 @@ def styled() -> Draw:
         svg = str(molecule.depict(style=style(random, circles), plane=plane(molecule)))
         _, _, width, height = (float(x) for x in re.search(r'viewBox="([^"]*)"', svg)[1].split())
         bond = random.choice([18, 22, 26, 30, 36, 44, 56])
-        svg = re.sub(r'width="[^"]*" height="[^"]*"', f'width="{width * bond:.1f}" height="{height * bond:.1f}"', svg, count=1)
+        svg = re.sub(
+            r'width="[^"]*" height="[^"]*"', f'width="{width * bond:.1f}" height="{height * bond:.1f}"', svg, count=1
+        )
         return Picture(rasterised(svg, random.choice(FAMILIES)), circled)
 
     def plane(molecule: kit.MoleculeContainer) -> dict[int, tuple[float, float]]:
@@ -61,7 +71,9 @@ def plain() -> Plain:
             molecule.clean2d()
         except ImplementationError:  # Of some small and some bridged molecules.
             return None
-        svg = re.sub(r'="([0-9.]+)mm"', lambda size: f'="{float(size[1]) * PIXELS:.1f}"', str(molecule.depict()), count=2)
+        svg = re.sub(
+            r'="([0-9.]+)mm"', lambda size: f'="{float(size[1]) * PIXELS:.1f}"', str(molecule.depict()), count=2
+        )
         return rasterised(svg), kit.mol(molecule)
 
     return draw

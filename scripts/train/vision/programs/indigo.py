@@ -34,7 +34,9 @@ def styled(numbered: float = 0.1) -> Draw:
                 molecule.aromatize()
             except IndigoException:
                 return draw(text, random)
-            circled = [(b.source().index(), b.destination().index()) for b in molecule.iterateBonds() if b.bondOrder() == 4]
+            circled = [
+                (b.source().index(), b.destination().index()) for b in molecule.iterateBonds() if b.bondOrder() == 4
+            ]
         return Picture(bytes(renderer.renderToBuffer(molecule)), circled, numbers)
 
     return draw

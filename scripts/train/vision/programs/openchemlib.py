@@ -16,7 +16,13 @@ def styled() -> Draw:
 
     def draw(text: str, random: Random) -> Picture:
         size = random.choice([250, 300, 300, 400, 500])
-        request = {"mol": text, "options": QUIET, "width": size, "height": round(size * random.uniform(0.7, 1)), "weight": random.choice([1, 1, 1.5, 2])}
+        request = {
+            "mol": text,
+            "options": QUIET,
+            "width": size,
+            "height": round(size * random.uniform(0.7, 1)),
+            "weight": random.choice([1, 1, 1.5, 2]),
+        }
         return Picture(rasterised(asked(request)["svg"], random.choice(FAMILIES)))
 
     return draw

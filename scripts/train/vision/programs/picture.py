@@ -47,5 +47,14 @@ FAMILIES = ("DejaVu Sans", "DejaVu Sans", "Liberation Sans", "Liberation Sans", 
 def rasterised(svg: str, family: str = FAMILIES[0], width: int | None = None) -> bytes:
     import resvg_py
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, width=width, background="#ffffff", font_family=family, sans_serif_family=family,
-                                       serif_family="DejaVu Serif", monospace_family="DejaVu Sans Mono"))
+    return bytes(
+        resvg_py.svg_to_bytes(
+            svg_string=svg,
+            width=width,
+            background="#ffffff",
+            font_family=family,
+            sans_serif_family=family,
+            serif_family="DejaVu Serif",
+            monospace_family="DejaVu Sans Mono",
+        )
+    )

@@ -23,6 +23,9 @@ def plain() -> Plain:
                 return None
             finally:
                 matplotlib.pyplot.close("all")
-            return png.read_bytes(), None  # Its mol files have aromatic bonds without the hydrogens that RDKit needs to read them.
+            return (
+                png.read_bytes(),
+                None,
+            )  # Its mol files have aromatic bonds without the hydrogens that RDKit needs to read them.
 
     return draw

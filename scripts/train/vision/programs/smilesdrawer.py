@@ -56,7 +56,12 @@ def own() -> Own:
         pixels = max(120, min(900, round(box[2] / BOND * random.choice([14, 18, 22, 26, 30, 36, 44]))))
         svg = re.sub(rf'( width| height)="{SIDE}"', rf'\1="{pixels}"', svg, count=2)
         points, marks, bonds = labels
-        labels = Labelled(rasterised(svg, random.choice(FAMILIES), pixels), (points - np.array(box[:2])) * pixels / box[2], marks, bonds)
+        labels = Labelled(
+            rasterised(svg, random.choice(FAMILIES), pixels),
+            (points - np.array(box[:2])) * pixels / box[2],
+            marks,
+            bonds,
+        )
         return labels, text
 
     return draw
@@ -64,8 +69,12 @@ def own() -> Own:
 
 def style(random: Random) -> dict:
     """SmilesDrawer's options."""
-    options = {"bondThickness": random.choice([0.6, 1, 1, 1, 1.5, 2]), "fontSizeLarge": random.choice([8, 10, 11, 11, 11, 13]),
-               "bondSpacing": random.uniform(3.5, 6.5), "shortBondLength": random.uniform(0.65, 0.9)}
+    options = {
+        "bondThickness": random.choice([0.6, 1, 1, 1, 1.5, 2]),
+        "fontSizeLarge": random.choice([8, 10, 11, 11, 11, 13]),
+        "bondSpacing": random.uniform(3.5, 6.5),
+        "shortBondLength": random.uniform(0.65, 0.9),
+    }
     if random.random() < 0.25:
         options["compactDrawing"] = False
     if random.random() < 0.25:
@@ -77,7 +86,9 @@ def still(svg: str) -> str:
     """Font and places of letters as attributes instead of CSS, which resvg does not follow."""
     size = float(re.search(r"\.element \{\s*font: ([0-9.]+)pt", svg)[1]) * 4 / 3
     svg = svg.replace('<text class="element"', f'<text font-family="sans-serif" font-size="{size:.2f}"')
-    return re.sub(r'style="transform: translateX\(([^)]*)px\) translateY\(([^)]*)px\)"', r'transform="translate(\1,\2)"', svg)
+    return re.sub(
+        r'style="transform: translateX\(([^)]*)px\) translateY\(([^)]*)px\)"', r'transform="translate(\1,\2)"', svg
+    )
 
 
 def between(answer: dict, atoms: Collection[int]) -> Iterator[tuple[int, int, list[int | None], str]]:
@@ -91,14 +102,23 @@ def between(answer: dict, atoms: Collection[int]) -> Iterator[tuple[int, int, li
 def block(smiles: str, answer: dict) -> str | None:
     """A V2000 mol file of what is drawn; None where SmilesDrawer failed."""
     molecule = Chem.MolFromSmiles(smiles)
-    if "error" in answer or molecule is None or [a["index"] for a in answer["atoms"] if a["index"] is not None] != list(range(molecule.GetNumAtoms())):
+    if (
+        "error" in answer
+        or molecule is None
+        or [a["index"] for a in answer["atoms"] if a["index"] is not None] != list(range(molecule.GetNumAtoms()))
+    ):
         return None
     Chem.Kekulize(molecule, clearAromaticFlags=True)
-    place = {number: count for count, number in enumerate(n for n, a in enumerate(answer["atoms"]) if a["index"] is not None or a["drawn"])}
+    place = {
+        number: count
+        for count, number in enumerate(n for n, a in enumerate(answer["atoms"]) if a["index"] is not None or a["drawn"])
+    }
     rows, charged = [], []
     for number in place:
         atom = answer["atoms"][number]
-        rows.append(f"{atom['x'] / BOND:10.4f}{-atom['y'] / BOND:10.4f}{0:10.4f} {atom['element']:<3} 0  0  0  0  0  0  0  0  0  0  0  0")
+        rows.append(
+            f"{atom['x'] / BOND:10.4f}{-atom['y'] / BOND:10.4f}{0:10.4f} {atom['element']:<3} 0  0  0  0  0  0  0  0  0  0  0  0"
+        )
         if atom["charge"]:
             charged.append(f"M  CHG  1{place[number] + 1:4d}{atom['charge']:4d}")
         if atom["isotope"]:
@@ -155,7 +175,11 @@ def labelled(smiles: str, answer: dict) -> tuple[np.ndarray, list[str], np.ndarr
 def group(molecule: Chem.Mol, answer: dict, centre: int, around: list[int]) -> str:
     """The mark of a label that holds an atom and its neighbours that are not drawn."""
     held = Chem.RWMol(molecule)
-    inside = [answer["atoms"][number]["index"] for number in (centre, *around) if number == centre or not answer["atoms"][number]["drawn"]]
+    inside = [
+        answer["atoms"][number]["index"]
+        for number in (centre, *around)
+        if number == centre or not answer["atoms"][number]["drawn"]
+    ]
     outside = [answer["atoms"][number]["index"] for number in around if answer["atoms"][number]["drawn"]]
     if len(outside) != 1 or None in inside or outside[0] is None:
         return UNKNOWN

@@ -30,11 +30,17 @@ import triton_python_backend_utils as pb_utils
 # ONNX Runtime's name of a tensor type -> the name in config.pbtxt.
 DATATYPES = {
     "tensor(bool)": "TYPE_BOOL",
-    "tensor(uint8)": "TYPE_UINT8", "tensor(uint16)": "TYPE_UINT16",
-    "tensor(uint32)": "TYPE_UINT32", "tensor(uint64)": "TYPE_UINT64",
-    "tensor(int8)": "TYPE_INT8", "tensor(int16)": "TYPE_INT16",
-    "tensor(int32)": "TYPE_INT32", "tensor(int64)": "TYPE_INT64",
-    "tensor(float16)": "TYPE_FP16", "tensor(float)": "TYPE_FP32", "tensor(double)": "TYPE_FP64",
+    "tensor(uint8)": "TYPE_UINT8",
+    "tensor(uint16)": "TYPE_UINT16",
+    "tensor(uint32)": "TYPE_UINT32",
+    "tensor(uint64)": "TYPE_UINT64",
+    "tensor(int8)": "TYPE_INT8",
+    "tensor(int16)": "TYPE_INT16",
+    "tensor(int32)": "TYPE_INT32",
+    "tensor(int64)": "TYPE_INT64",
+    "tensor(float16)": "TYPE_FP16",
+    "tensor(float)": "TYPE_FP32",
+    "tensor(double)": "TYPE_FP64",
     "tensor(string)": "TYPE_STRING",
 }
 
@@ -76,8 +82,7 @@ class TritonPythonModel:
         if path is None:
             raise pb_utils.TritonModelException(f"{folder} holds no model.onnx")
         self.batched = config["max_batch_size"] > 0
-        self.session = ort.InferenceSession(
-            str(path), session_options(config), providers=providers(args))
+        self.session = ort.InferenceSession(str(path), session_options(config), providers=providers(args))
         check(config, self.session)
         self.inputs = [tensor["name"] for tensor in config["input"]]
         self.outputs = [tensor["name"] for tensor in config["output"]]
@@ -214,8 +219,13 @@ def split(names, arrays, sizes, asked):
             raise ValueError(f"output {name} has shape {list(array.shape)} for a batch of {total}")
     results, start = [], 0
     for size, wanted in zip(sizes, asked):
-        results.append([pb_utils.Tensor(name, as_triton(array[start:start + size]))
-                        for name, array in zip(names, arrays) if name in wanted])
+        results.append(
+            [
+                pb_utils.Tensor(name, as_triton(array[start : start + size]))
+                for name, array in zip(names, arrays)
+                if name in wanted
+            ]
+        )
         start += size
     return results
 
@@ -271,7 +281,10 @@ def providers(args):
     """CUDA for an instance Triton puts on a GPU, where this ONNX Runtime has it; the CPU otherwise."""
     if args["model_instance_kind"] == "GPU":
         if "CUDAExecutionProvider" in ort.get_available_providers():
-            return [("CUDAExecutionProvider", {"device_id": int(args["model_instance_device_id"])}), "CPUExecutionProvider"]
+            return [
+                ("CUDAExecutionProvider", {"device_id": int(args["model_instance_device_id"])}),
+                "CPUExecutionProvider",
+            ]
         pb_utils.Logger.log_warn(f"{args['model_name']}: this onnxruntime has no CUDA; it runs on the CPU")
     return ["CPUExecutionProvider"]
 
@@ -312,11 +325,14 @@ def check(config, session):
             found = graph.get(tensor["name"])
             if found is None:
                 raise pb_utils.TritonModelException(
-                    f"config.pbtxt names {kind} {tensor['name']!r}; the graph has {sorted(graph)}")
+                    f"config.pbtxt names {kind} {tensor['name']!r}; the graph has {sorted(graph)}"
+                )
             check_tensor(kind, tensor, found, batched)
     missing = set(graph_inputs) - {tensor["name"] for tensor in config["input"]}
     if missing:
-        raise pb_utils.TritonModelException(f"the graph needs inputs that config.pbtxt does not name: {sorted(missing)}")
+        raise pb_utils.TritonModelException(
+            f"the graph needs inputs that config.pbtxt does not name: {sorted(missing)}"
+        )
 
 
 def check_tensor(kind, wanted, found, batched):
@@ -332,6 +348,8 @@ def check_tensor(kind, wanted, found, batched):
     expected = ([-1] if batched else []) + dims
     graph = [d if isinstance(d, int) else -1 for d in found.shape]
     if batched and graph[0] > 0:
-        raise pb_utils.TritonModelException(f"{label}: max_batch_size needs a free first axis, the graph fixes it to {graph[0]}")
+        raise pb_utils.TritonModelException(
+            f"{label}: max_batch_size needs a free first axis, the graph fixes it to {graph[0]}"
+        )
     if len(graph) != len(expected) or any(a > 0 and b > 0 and a != b for a, b in zip(graph, expected)):
         raise pb_utils.TritonModelException(f"{label}: config.pbtxt gives shape {expected}, the graph {graph}")

