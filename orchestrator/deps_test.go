@@ -24,9 +24,10 @@ var arrows = map[string][]string{
 	"orchestrator/unfinished":          {"orchestrator/fault"},
 	"orchestrator/gateway":             {"orchestrator/fault", "orchestrator/memory", "orchestrator/telemetry", "orchestrator/unfinished", "orchestrator/wire"},
 	"orchestrator/triton":              {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton/inferencepb"},
+	"orchestrator/triton/batching":     {"orchestrator/fault", "orchestrator/telemetry"},
 	"orchestrator/triton/inferencepb":  {},
 	"orchestrator/triton/tritontest":   {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/inferencepb"},
-	"orchestrator/encoder":             {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton", "tokenizers"},
+	"orchestrator/encoder":             {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton", "orchestrator/triton/batching", "tokenizers"},
 	"orchestrator/embedding":           api("orchestrator/encoder"),
 	"orchestrator/ranking":             api("orchestrator/encoder"),
 	"orchestrator/ranking/rerank":      {"orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway", "orchestrator/ranking", "orchestrator/wire"},
@@ -43,7 +44,7 @@ var arrows = map[string][]string{
 	"orchestrator/modelimport":         {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb":  {},
 	"orchestrator/objective":           {"chem", "orchestrator/fault", "orchestrator/wire"},
-	"orchestrator/oracle":              {"chem", "orchestrator/fault", "orchestrator/objective", "orchestrator/triton"},
+	"orchestrator/oracle":              {"chem", "orchestrator/fault", "orchestrator/objective", "orchestrator/triton", "orchestrator/triton/batching"},
 	"orchestrator/latent":              api("orchestrator/latent/search", "orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
 	"orchestrator/latent/search":       {"chem", "chem/smiles", "orchestrator/cmaes"},
 	"orchestrator/latent/search/toy":   {"chem", "orchestrator/latent/search"},
@@ -72,7 +73,8 @@ var chatInterface = []string{
 // api is what every documented API may import: the shared rooms, never a sister.
 func api(more ...string) []string {
 	return append([]string{
-		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway", "orchestrator/triton",
+		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway",
+		"orchestrator/triton", "orchestrator/triton/batching",
 		"chem", "chem/safe", "chem/smiles", "tokenizers", "tokenizers/molecules",
 	}, more...)
 }

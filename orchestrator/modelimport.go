@@ -9,6 +9,7 @@ import (
 	"retort/orchestrator/modelimport"
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 // modelCommand has the commands that work on the model repository.
@@ -97,11 +98,11 @@ func (c quantizeCommand) Run(env *environment) error {
 // openers open an entry as the gateway will, without asking a server.
 var openers = map[string]func(*triton.Model) error{
 	modelimport.Embedding: func(m *triton.Model) error {
-		_, err := embedding.Opener(nil, triton.BatchOptions{})(m)
+		_, err := embedding.Opener(nil, batching.Options{})(m)
 		return err
 	},
 	modelimport.Ranking: func(m *triton.Model) error {
-		_, err := ranking.Opener(nil, triton.BatchOptions{})(m)
+		_, err := ranking.Opener(nil, batching.Options{})(m)
 		return err
 	},
 }

@@ -14,6 +14,7 @@ import (
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/ranking/rerank"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 // service is one documented API: its name, which is also its prefix on the main port, where its settings are, and how
@@ -44,9 +45,9 @@ func (a *application) latent() gateway.API {
 }
 
 func (a *application) masked() gateway.API {
-	batching := a.batching("masked")
-	batching.MaxTokens = a.config.Masked.Room.BatchTokens
-	return masked.New(a.config.Masked.Room, catalog(a, "masked", masked.Opener(a.client, batching)), a.oracles)
+	options := a.batching("masked")
+	options.MaxTokens = a.config.Masked.Room.BatchTokens
+	return masked.New(a.config.Masked.Room, catalog(a, "masked", masked.Opener(a.client, options)), a.oracles)
 }
 
 // openOracles follows the models that score molecules for the molecule APIs.
@@ -82,10 +83,10 @@ func catalog[T any](a *application, api string, open func(*triton.Model) (T, err
 }
 
 // batching is how the rows of an API's requests share calls to Triton.
-func (a *application) batching(api string) triton.BatchOptions {
-	return triton.BatchOptions{
+func (a *application) batching(api string) batching.Options {
+	return batching.Options{
 		MaxTokens:   a.config.BatchTokens,
 		Concurrency: a.config.BatchConcurrency,
-		Observe:     func(b triton.BatchStats) { a.metrics.Batch(api, b.Rows, b.Padded) },
+		Observe:     func(b batching.Stats) { a.metrics.Batch(api, b.Rows, b.Padded) },
 	}
 }

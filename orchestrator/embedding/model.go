@@ -8,6 +8,7 @@ import (
 
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/tokenizers"
 )
 
@@ -48,12 +49,12 @@ type tritonModel struct {
 	prefixes map[string]string // by mode, put before the text
 }
 
-// Opener opens embedding models over a client; batching bounds what is sent at once. Beyond the parameters of every
+// Opener opens embedding models over a client; options bound what is sent at once. Beyond the parameters of every
 // encoder it reads modes, default_mode, query_prefix, passage_prefix and dimensions.
-func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
+func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
-		e := encoder.Open(client, entry, outputVector, batching)
+		e := encoder.Open(client, entry, outputVector, options)
 		m := &tritonModel{
 			Encoder: e,
 			about: About{

@@ -10,6 +10,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/tokenizers"
 )
 
@@ -40,13 +41,13 @@ type Encoder struct {
 	name    string
 	output  string
 	types   bool
-	batcher *triton.Batcher[*tokenizers.Encoding, []float32]
+	batcher *batching.Batcher[*tokenizers.Encoding, []float32]
 }
 
 // Open reads an entry of the model repository: the parameters owned_by, created, max_model_len, padding_cost and
-// tokenizer, and the output whose rows are wanted. batching bounds what is sent at once. What is wrong with the entry
+// tokenizer, and the output whose rows are wanted. options bound what is sent at once. What is wrong with the entry
 // is told by entry.Done, before which the encoder must not be used.
-func Open(client *triton.Client, entry *triton.EntryReader, output string, batching triton.BatchOptions) *Encoder {
+func Open(client *triton.Client, entry *triton.EntryReader, output string, options batching.Options) *Encoder {
 	e := &Encoder{
 		ID:        entry.PublicID(),
 		OwnedBy:   entry.OwnedBy(),
@@ -62,11 +63,11 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, batch
 	entry.Check(err)
 	_, e.types = entry.Config.Input(inputTypes)
 	if entry.Config.MaxBatch > 0 {
-		batching.MaxRows = entry.Config.MaxBatch
+		options.MaxRows = entry.Config.MaxBatch
 	}
-	batching.PaddingCost = entry.Number("padding_cost", 1, 0.01, 1)
-	batching.Copies = func() int { return client.Copies(entry.Model) }
-	e.batcher = triton.NewBatcher(func(row *tokenizers.Encoding) int { return len(row.IDs) }, e.infer, batching)
+	options.PaddingCost = entry.Number("padding_cost", 1, 0.01, 1)
+	options.Copies = func() int { return client.Copies(entry.Model) }
+	e.batcher = batching.New(func(row *tokenizers.Encoding) int { return len(row.IDs) }, e.infer, options)
 	return e
 }
 

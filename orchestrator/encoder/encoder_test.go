@@ -15,6 +15,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/orchestrator/triton/tritontest"
 	"retort/tokenizers"
 )
@@ -100,7 +101,7 @@ func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, 
 	}
 	model := &triton.Model{Name: "toy", Config: described, Inputs: info.Inputs, Outputs: info.Outputs, Dir: folder}
 	entry := model.Read()
-	e := encoder.Open(client, entry, output, triton.BatchOptions{})
+	e := encoder.Open(client, entry, output, batching.Options{})
 	return e, entry.Done()
 }
 

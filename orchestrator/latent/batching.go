@@ -5,37 +5,38 @@ import (
 
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 // batch makes the batchers of the encoder and the decoder.
-func (n *network) batch(encoder, decoder *triton.Model, o triton.BatchOptions) {
+func (n *network) batch(encoder, decoder *triton.Model, o batching.Options) {
 	o.MaxRows = max(1, encoder.Config.MaxBatch)
 	length := func(row []int32) int { return len(row) }
-	n.encoding = triton.NewBatcher(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	n.encoding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
 		return n.encode(ctx, rows, tensorHiddens, n.space.Size())
 	}, o)
 	if n.vectorSize > 0 {
-		n.embedding = triton.NewBatcher(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+		n.embedding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
 			return n.encode(ctx, rows, tensorEmbedding, n.vectorSize)
 		}, o)
 	}
 	o = decoderOptions(decoder, o)
 	o.MaxTokens = o.MaxRows
-	n.decoding = triton.NewBatcher(func(search.Point) int { return 1 }, n.decode, o)
+	n.decoding = batching.New(func(search.Point) int { return 1 }, n.decode, o)
 }
 
 // batchBeams makes the batcher of the beam decoder. A row counts as many tokens as it has beams.
-func (n *network) batchBeams(beams *triton.Model, o triton.BatchOptions) {
+func (n *network) batchBeams(beams *triton.Model, o batching.Options) {
 	n.beamDecoder = beams.Name
 	o = decoderOptions(beams, o)
 	o.MaxTokens = max(maxBeamSize, o.MaxRows)
-	n.beams = triton.NewBatcher(func(row beamRow) int { return row.size }, n.search, o)
+	n.beams = batching.New(func(row beamRow) int { return row.size }, n.search, o)
 }
 
 // decoderOptions are those of a model that decodes. Decoding is a loop over all tokens of a molecule, so a call takes
 // long, whatever its rows hold: rows are cut by number only, and one call less than of other models is under way at
 // once, which lets the rows of many searches gather.
-func decoderOptions(decoder *triton.Model, o triton.BatchOptions) triton.BatchOptions {
+func decoderOptions(decoder *triton.Model, o batching.Options) batching.Options {
 	o.Concurrency = max(1, o.Concurrency-1, decoder.Config.Concurrency())
 	o.MaxRows = max(1, decoder.Config.MaxBatch)
 	return o

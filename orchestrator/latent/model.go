@@ -9,6 +9,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/tokenizers/molecules"
 )
 
@@ -56,15 +57,15 @@ type network struct {
 	decoder     string
 	beamDecoder string // "" without beam search
 
-	encoding  *triton.Batcher[[]int32, []float32]
-	embedding *triton.Batcher[[]int32, []float32] // nil for an encoder without such an output
-	decoding  *triton.Batcher[search.Point, string]
-	beams     *triton.Batcher[beamRow, []string] // nil without beam search
+	encoding  *batching.Batcher[[]int32, []float32]
+	embedding *batching.Batcher[[]int32, []float32] // nil for an encoder without such an output
+	decoding  *batching.Batcher[search.Point, string]
+	beams     *batching.Batcher[beamRow, []string] // nil without beam search
 }
 
-// Opener opens models over a client; batching bounds what is sent at once. It reads the parameter role of every entry,
+// Opener opens models over a client; options bound what is sent at once. It reads the parameter role of every entry,
 // and of the encoder's also owned_by, created, max_model_len, vocab and statistics (see [loadSpace]).
-func Opener(client *triton.Client, batching triton.BatchOptions) func([]*triton.Model) (Model, error) {
+func Opener(client *triton.Client, options batching.Options) func([]*triton.Model) (Model, error) {
 	return func(entries []*triton.Model) (Model, error) {
 		roles := map[string]*triton.EntryReader{}
 		for _, entry := range entries {
@@ -75,11 +76,11 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func([]*triton.
 			}
 			roles[role] = r
 		}
-		return open(client, roles, batching)
+		return open(client, roles, options)
 	}
 }
 
-func open(client *triton.Client, roles map[string]*triton.EntryReader, batching triton.BatchOptions) (*network, error) {
+func open(client *triton.Client, roles map[string]*triton.EntryReader, options batching.Options) (*network, error) {
 	encoder := roles["encoder"]
 	decoder := roles["decoder"]
 	beams := roles["beam_decoder"] // nil without beam search
@@ -101,9 +102,9 @@ func open(client *triton.Client, roles map[string]*triton.EntryReader, batching 
 			return nil, fmt.Errorf("model %s: %w", r.Name, err)
 		}
 	}
-	n.batch(encoder.Model, decoder.Model, batching)
+	n.batch(encoder.Model, decoder.Model, options)
 	if beams != nil {
-		n.batchBeams(beams.Model, batching)
+		n.batchBeams(beams.Model, options)
 	}
 	return n, nil
 }

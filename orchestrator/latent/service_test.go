@@ -15,6 +15,7 @@ import (
 	"retort/chem"
 	"retort/orchestrator/latent/search/toy"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 const (
@@ -352,7 +353,7 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 		}
 		return m
 	}
-	opened := Opener(r.triton.Client(), triton.BatchOptions{})
+	opened := Opener(r.triton.Client(), batching.Options{})
 	for want, entries := range map[string][]*triton.Model{
 		"an encoder and a decoder are needed": {entry("latent_encoder", nil)},
 		"are both the encoder":                {entry("latent_encoder", nil), entry("latent_encoder", nil)},

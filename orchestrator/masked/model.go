@@ -6,6 +6,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/tokenizers/molecules"
 )
 
@@ -87,7 +88,7 @@ type tritonModel struct {
 
 	name    string // of the entry
 	client  *triton.Client
-	batcher *triton.Batcher[Row, []int32]
+	batcher *batching.Batcher[Row, []int32]
 }
 
 func (m *tritonModel) ID() string         { return m.id }

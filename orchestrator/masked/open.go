@@ -6,12 +6,13 @@ import (
 
 	"retort/chem/smiles"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/tokenizers/molecules"
 )
 
-// Opener opens models over a client; batching bounds what is sent at once. Of an entry it reads the parameters
+// Opener opens models over a client; defaults bound what is sent at once. Of an entry it reads the parameters
 // max_model_len, mask_worth, vocab and lengths, and the files that the last two name.
-func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
+func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model) (Model, error) {
 	return func(entry *triton.Model) (Model, error) {
 		r := entry.Read()
 		m := &tritonModel{
@@ -28,11 +29,11 @@ func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Mo
 		}
 		m.lengths.worth = m.maskWorth
 		m.published = published(m.SAFE)
-		options := batching // a copy: other models are opened with batching too, concurrently
+		options := defaults // a copy: other models are opened with defaults too, concurrently
 		if entry.Config.MaxBatch > 0 {
 			options.MaxRows = entry.Config.MaxBatch
 		}
-		m.batcher = triton.NewBatcher(m.cost, m.infer, options)
+		m.batcher = batching.New(m.cost, m.infer, options)
 		return m, nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -17,7 +18,7 @@ func TestEachModelHasItsOwnBatchSize(t *testing.T) {
 	small.Name = "small"
 	large.Name = "large"
 	server := tritontest.Start(t, small, large)
-	open := Opener(server.Client(), triton.BatchOptions{MaxTokens: 1 << 20})
+	open := Opener(server.Client(), batching.Options{MaxTokens: 1 << 20})
 	models := map[string]Model{}
 	for _, name := range []string{"small", "large"} {
 		config, err := server.Client().ModelConfig(t.Context(), name, "")

@@ -353,7 +353,7 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 	}
 	<-ended
 	h.drain()
-	const inFlight = 2 // the default of triton.BatchOptions
+	const inFlight = 2 // the default of batching.Options
 	if calls := len(h.triton.Calls()); calls > answered+inFlight {
 		t.Errorf("%d calls, the client left during call %d", calls, answered+1)
 	}

@@ -18,6 +18,7 @@ import (
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/orchestrator/triton/tritontest"
 	"retort/tokenizers/molecules"
 )
@@ -46,10 +47,10 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	if err := registry.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	catalog := triton.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, triton.BatchOptions{MaxTokens: 512}))
+	catalog := triton.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, batching.Options{MaxTokens: 512}))
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
 	service := New(config, catalog, oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {},
-		oracle.Opener(client, oracles, triton.BatchOptions{}, func(string, string, int) {}))))
+		oracle.Opener(client, oracles, batching.Options{}, func(string, string, int) {}))))
 	if err := service.Ready(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/objective"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 // API is what the parameter retort_api says of an oracle.
@@ -41,7 +42,7 @@ type Oracle struct {
 
 	client  *triton.Client
 	model   string
-	batcher *triton.Batcher[*chem.Molecule, []float64]
+	batcher *batching.Batcher[*chem.Molecule, []float64]
 }
 
 // Count is told how many molecules an oracle was asked to score in one call, by what became of them: Scored, None or
@@ -63,7 +64,7 @@ const (
 
 // Opener opens oracles. The parameter unit of the entry is a difference of scores that is a step worth taking; default
 // 0.1.
-func Opener(client *triton.Client, config Config, batching triton.BatchOptions, count Count) func(*triton.Model) (objective.Oracle, error) {
+func Opener(client *triton.Client, config Config, defaults batching.Options, count Count) func(*triton.Model) (objective.Oracle, error) {
 	return func(entry *triton.Model) (objective.Oracle, error) {
 		r := entry.Read()
 		o := &Oracle{
@@ -77,13 +78,13 @@ func Opener(client *triton.Client, config Config, batching triton.BatchOptions, 
 		if err := r.Done(); err != nil {
 			return nil, err
 		}
-		options := batching // a copy: other oracles are opened with the same options, maybe at the same time
+		options := defaults // a copy: other oracles are opened with the same options, maybe at the same time
 		options.MaxRows = unbatchedRows
 		if o.batched {
 			options.MaxRows = entry.Config.MaxBatch
 		}
 		options.MaxTokens = options.MaxRows
-		o.batcher = triton.NewBatcher(func(*chem.Molecule) int { return 1 }, o.counted, options)
+		o.batcher = batching.New(func(*chem.Molecule) int { return 1 }, o.counted, options)
 		return o, nil
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"retort/orchestrator/objective"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -93,7 +94,7 @@ func serveCounted(tb testing.TB, config oracle.Config, c *counts, models ...trit
 	if err := registry.Refresh(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	open := oracle.Opener(client, config, triton.BatchOptions{}, c.count)
+	open := oracle.Opener(client, config, batching.Options{}, c.count)
 	return oracle.New(config, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {}, open))
 }
 
@@ -187,7 +188,7 @@ func TestWhatIsNoOracle(t *testing.T) {
 // Oracles may be opened concurrently, which the race detector checks.
 func TestConcurrentOpens(t *testing.T) {
 	client := tritontest.Start(t, reading(t, "length", batched), reading(t, "flat", unbatched)).Client()
-	open := oracle.Opener(client, oracle.Config{Timeout: time.Minute, Calls: 100}, triton.BatchOptions{}, func(string, string, int) {})
+	open := oracle.Opener(client, oracle.Config{Timeout: time.Minute, Calls: 100}, batching.Options{}, func(string, string, int) {})
 	var all sync.WaitGroup
 	for _, name := range []string{"length", "flat"} {
 		config, err := client.ModelConfig(t.Context(), name, "")

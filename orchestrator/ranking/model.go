@@ -7,6 +7,7 @@ import (
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 	"retort/tokenizers"
 )
 
@@ -43,11 +44,11 @@ const outputLogits = "logits"
 // tritonModel is a cross-encoder that Triton serves.
 type tritonModel struct{ *encoder.Encoder }
 
-// Opener opens rankers over a client; batching bounds what is sent at once.
-func Opener(client *triton.Client, batching triton.BatchOptions) func(*triton.Model) (Model, error) {
+// Opener opens rankers over a client; options bound what is sent at once.
+func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
-		m := &tritonModel{encoder.Open(client, entry, outputLogits, batching)}
+		m := &tritonModel{encoder.Open(client, entry, outputLogits, options)}
 		if m.Width > 1 {
 			entry.Check(fmt.Errorf("output %s has %d numbers per pair, not 1", outputLogits, m.Width))
 		}

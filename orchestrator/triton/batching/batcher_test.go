@@ -1,4 +1,4 @@
-package triton_test
+package batching_test
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 // A row of these tests is its own length; its result is its double.
-type batcher = triton.Batcher[int, int]
+type batcher = batching.Batcher[int, int]
 
 func doubled(rows []int) []int {
 	out := make([]int, len(rows))
@@ -28,8 +28,8 @@ func doubled(rows []int) []int {
 	return out
 }
 
-func newBatcher(run func(context.Context, []int) ([]int, error), o triton.BatchOptions) *batcher {
-	return triton.NewBatcher(func(row int) int { return row }, run, o)
+func newBatcher(run func(context.Context, []int) ([]int, error), o batching.Options) *batcher {
+	return batching.New(func(row int) int { return row }, run, o)
 }
 
 // recorder is a run that takes a while and remembers its calls.
@@ -55,8 +55,8 @@ func repeated(row, n int) []int { return slices.Repeat([]int{row}, n) }
 
 func TestBatcherAnswersEveryRowOnceWithinItsBounds(t *testing.T) {
 	var rows, calls atomic.Int64
-	o := triton.BatchOptions{MaxRows: 8, MaxTokens: 300, Concurrency: 3, MaxWaiting: 1 << 20}
-	o.Observe = func(b triton.BatchStats) {
+	o := batching.Options{MaxRows: 8, MaxTokens: 300, Concurrency: 3, MaxWaiting: 1 << 20}
+	o.Observe = func(b batching.Stats) {
 		calls.Add(1)
 		rows.Add(int64(b.Rows))
 		if b.Rows > 8 || (b.Padded > 300 && b.Rows > 1) || b.Tokens > b.Padded || b.Requests > b.Rows || b.Requests < 1 {
@@ -96,7 +96,7 @@ func TestBatcherAnswersEveryRowOnceWithinItsBounds(t *testing.T) {
 func TestBatcherSendsALoneRequestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: 10 * time.Millisecond}
-		b := newBatcher(r.run, triton.BatchOptions{})
+		b := newBatcher(r.run, batching.Options{})
 		request := &telemetry.Request{}
 		start := time.Now()
 		if _, err := b.Do(telemetry.WithRequest(t.Context(), request), []int{7}); err != nil {
@@ -112,7 +112,7 @@ func TestBatcherSendsALoneRequestAtOnce(t *testing.T) {
 func TestBatcherGroupsByLength(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 4, MaxTokens: 400, CallTokens: 10, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 4, MaxTokens: 400, CallTokens: 10, Concurrency: 1})
 		var clients sync.WaitGroup
 		for _, rows := range [][]int{{1}, {100, 10, 200, 400}, {102, 11, 99, 401}, {12, 500, 101}} {
 			clients.Go(func() {
@@ -141,7 +141,7 @@ func TestBatcherJoinsOtherLengthsWherePaddingCostsLittle(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &recorder{takes: time.Second}
-			b := newBatcher(r.run, triton.BatchOptions{MaxRows: 8, MaxTokens: 450, CallTokens: 30, Concurrency: 1, PaddingCost: cost})
+			b := newBatcher(r.run, batching.Options{MaxRows: 8, MaxTokens: 450, CallTokens: 30, Concurrency: 1, PaddingCost: cost})
 			var clients sync.WaitGroup
 			for _, rows := range [][]int{{1}, {100, 10, 200, 12, 90}} {
 				clients.Go(func() {
@@ -163,7 +163,7 @@ func TestBatcherPadsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var padded, tokens int
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 32, MaxTokens: 512, Concurrency: 1, Observe: func(b triton.BatchStats) {
+		b := newBatcher(r.run, batching.Options{MaxRows: 32, MaxTokens: 512, Concurrency: 1, Observe: func(b batching.Stats) {
 			padded, tokens = padded+b.Padded, tokens+b.Tokens
 		}})
 		random := rand.New(rand.NewPCG(1, 2))
@@ -189,7 +189,7 @@ func TestBatcherPadsLittle(t *testing.T) {
 func TestBatcherTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 10, MaxTokens: 1000, CallTokens: 5, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 10, MaxTokens: 1000, CallTokens: 5, Concurrency: 1})
 		var clients sync.WaitGroup
 		start := time.Now()
 		var long, short time.Duration
@@ -208,7 +208,7 @@ func TestBatcherTakesTurns(t *testing.T) {
 func TestBatcherStarvesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 4, CallTokens: 8, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 4, CallTokens: 8, Concurrency: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		var clients sync.WaitGroup
 		for range 12 {
@@ -234,7 +234,7 @@ func TestBatcherStarvesNobody(t *testing.T) {
 func TestBatcherDropsRowsWhoseCallerLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{Concurrency: 1})
 		var clients sync.WaitGroup
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })
 		synctest.Wait()
@@ -265,7 +265,7 @@ func TestBatcherCancelsACallWithItsLastCaller(t *testing.T) {
 			<-ctx.Done()
 			ended <- time.Since(start)
 			return nil, ctx.Err()
-		}, triton.BatchOptions{Concurrency: 1})
+		}, batching.Options{Concurrency: 1})
 		var clients sync.WaitGroup
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })
 		synctest.Wait()
@@ -291,7 +291,7 @@ func TestBatcherPassesTheLatestDeadlineOn(t *testing.T) {
 	b := newBatcher(func(ctx context.Context, rows []int) ([]int, error) {
 		got, ok = ctx.Deadline()
 		return doubled(rows), nil
-	}, triton.BatchOptions{})
+	}, batching.Options{})
 	want := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), want)
 	defer cancel()
@@ -313,7 +313,7 @@ func TestBatcherKeepsErrorsApart(t *testing.T) {
 				return nil, poison
 			}
 			return doubled(rows), nil
-		}, triton.BatchOptions{Concurrency: 1, CallTokens: 100})
+		}, batching.Options{Concurrency: 1, CallTokens: 100})
 		var clients sync.WaitGroup
 		for _, rows := range [][]int{{1}, {12, 11}, {13, 14}, {15}} {
 			clients.Go(func() {
@@ -340,7 +340,7 @@ func TestBatcherDoesNotRepeatWhatFailedOutside(t *testing.T) {
 			calls.Add(1)
 			time.Sleep(time.Second)
 			return nil, fault.New(fault.Unavailable, "away")
-		}, triton.BatchOptions{Concurrency: 1})
+		}, batching.Options{Concurrency: 1})
 		var clients sync.WaitGroup
 		for range 9 {
 			clients.Go(func() {
@@ -360,7 +360,7 @@ func TestBatcherDoesNotRepeatWhatFailedOutside(t *testing.T) {
 func TestBatcherRefusesMoreThanMayWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{Concurrency: 1, MaxRows: 1, MaxWaiting: 10})
+		b := newBatcher(r.run, batching.Options{Concurrency: 1, MaxRows: 1, MaxWaiting: 10})
 		var clients sync.WaitGroup
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })
 		synctest.Wait()
@@ -389,7 +389,7 @@ func TestBatcherContainsWhatRunDoesWrong(t *testing.T) {
 		"panic":       func(context.Context, []int) ([]int, error) { panic("oops") },
 		"few results": func(context.Context, []int) ([]int, error) { return []int{1}, nil },
 	} {
-		b := newBatcher(run, triton.BatchOptions{})
+		b := newBatcher(run, batching.Options{})
 		if _, err := b.Do(t.Context(), []int{1, 2}); fault.KindOf(err) != fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -398,7 +398,7 @@ func TestBatcherContainsWhatRunDoesWrong(t *testing.T) {
 
 // BenchmarkBatcherLone is the own time of the batcher for one short request.
 func BenchmarkBatcherLone(b *testing.B) {
-	batcher := newBatcher(func(_ context.Context, rows []int) ([]int, error) { return rows, nil }, triton.BatchOptions{})
+	batcher := newBatcher(func(_ context.Context, rows []int) ([]int, error) { return rows, nil }, batching.Options{})
 	ctx, row := context.Background(), []int{12}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -410,7 +410,7 @@ func BenchmarkBatcherLone(b *testing.B) {
 
 // BenchmarkBatcherBusy has 64 callers with one row each and 2 calls in flight.
 func BenchmarkBatcherBusy(b *testing.B) {
-	batcher := newBatcher(func(_ context.Context, rows []int) ([]int, error) { return rows, nil }, triton.BatchOptions{})
+	batcher := newBatcher(func(_ context.Context, rows []int) ([]int, error) { return rows, nil }, batching.Options{})
 	var lengths atomic.Int64
 	b.SetParallelism(32)
 	b.ReportAllocs()
@@ -428,7 +428,7 @@ func BenchmarkBatcherBusy(b *testing.B) {
 func TestBatcherServesShortRequestsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1, Concurrency: 1})
 		var clients sync.WaitGroup
 		ended := make([]time.Duration, 64)
 		start := time.Now()
@@ -462,7 +462,7 @@ func TestBatcherServesShortRequestsFirst(t *testing.T) {
 func TestBatcherKeepsShortRequestsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1 << 20, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1 << 20, Concurrency: 1})
 		var clients sync.WaitGroup
 		for _, rows := range [][]int{repeated(10, 9), repeated(10, 16), {11}, {10, 10}} {
 			clients.Go(func() { _, _ = b.Do(t.Context(), rows) })
@@ -481,7 +481,7 @@ func TestBatcherKeepsShortRequestsApart(t *testing.T) {
 func TestBatcherCountsPerRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 1, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 1, Concurrency: 1})
 		search := telemetry.WithRequest(t.Context(), &telemetry.Request{})
 		ctx, stop := context.WithCancel(search)
 		var clients sync.WaitGroup
@@ -509,7 +509,7 @@ func TestBatcherCountsPerRequest(t *testing.T) {
 func TestBatcherTellsQueueFromTriton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 2, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 2, Concurrency: 1})
 		var clients sync.WaitGroup
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })
 		synctest.Wait()

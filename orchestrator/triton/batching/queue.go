@@ -1,4 +1,4 @@
-package triton
+package batching
 
 import "slices"
 
@@ -31,7 +31,7 @@ func (q *queue[Row, Result]) add(rows []*row[Row, Result]) {
 
 // take removes a row and those that make a good batch with it: see [queue.around]. Beside a row of a short request that
 // is only rows of short requests.
-func (l *lane[Row, Result]) take(seed *row[Row, Result], o BatchOptions) []*row[Row, Result] {
+func (l *lane[Row, Result]) take(seed *row[Row, Result], o Options) []*row[Row, Result] {
 	q := &l.queue
 	if !seed.submission.short || l.long == 0 {
 		return q.cut(q.around(seed, o))
@@ -50,7 +50,7 @@ func (l *lane[Row, Result]) take(seed *row[Row, Result], o BatchOptions) []*row[
 // around is the part of the queue that makes a good batch with a row in it: those next to it in length. At every step
 // the neighbour that adds less padding is looked at: a longer one lengthens all rows so far, a shorter one is lengthened
 // itself.
-func (q *queue[Row, Result]) around(seed *row[Row, Result], o BatchOptions) (from, to int) {
+func (q *queue[Row, Result]) around(seed *row[Row, Result], o Options) (from, to int) {
 	from, _ = slices.BinarySearchFunc(q.rows, seed, (*row[Row, Result]).compare)
 	to = from + 1
 	tokens := seed.length

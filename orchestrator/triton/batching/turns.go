@@ -1,4 +1,4 @@
-package triton
+package batching
 
 // What a request had of batches is counted in thousandths of a full one (full). A batch made for it counts as a sixteenth
 // at least (call), which is about what a call costs however few its rows are. Requests that will have had this much

@@ -1,4 +1,6 @@
-package triton
+// Package batching joins rows of many requests to shared calls of a model. It knows no server: a call is a function of
+// rows.
+package batching
 
 import (
 	"context"
@@ -10,8 +12,8 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// BatchOptions bound what a Batcher sends. Zero values are the defaults said.
-type BatchOptions struct {
+// Options bound what a Batcher sends. Zero values are the defaults said.
+type Options struct {
 	// MaxRows is the largest number of rows in a batch: the model's MaxBatch. Default 32.
 	MaxRows int
 	// MaxTokens is the largest number of tokens in a batch, those of padding as PaddingCost says: about 512 suit a CPU,
@@ -34,10 +36,10 @@ type BatchOptions struct {
 	// any size is taken when nothing waits. Default 2,097,152 (256 requests of 8,192 texts).
 	MaxWaiting int
 	// Observe is told of every batch, from the goroutine that sent it.
-	Observe func(BatchStats)
+	Observe func(Stats)
 }
 
-func (o BatchOptions) withDefaults() BatchOptions {
+func (o Options) withDefaults() Options {
 	setDefault(&o.MaxRows, 32)
 	setDefault(&o.MaxTokens, 512)
 	setDefault(&o.PaddingCost, 1)
@@ -47,16 +49,22 @@ func (o BatchOptions) withDefaults() BatchOptions {
 	return o
 }
 
+func setDefault[T int | float64](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}
+
 // cost is what some rows of so many tokens in all cost beside one that is as long as longest, in tokens.
-func (o BatchOptions) cost(rows, tokens, longest int) int {
+func (o Options) cost(rows, tokens, longest int) int {
 	return tokens + o.padding(rows*longest-tokens)
 }
 
 // padding is what so many tokens of padding cost.
-func (o BatchOptions) padding(tokens int) int { return int(math.Ceil(o.PaddingCost * float64(tokens))) }
+func (o Options) padding(tokens int) int { return int(math.Ceil(o.PaddingCost * float64(tokens))) }
 
-// BatchStats says what one batch was made of, for metrics.
-type BatchStats struct {
+// Stats says what one batch was made of, for metrics.
+type Stats struct {
 	Rows, Requests int
 	// Tokens are without padding, Padded with it.
 	Tokens, Padded int
@@ -75,7 +83,7 @@ type BatchStats struct {
 type Batcher[Row, Result any] struct {
 	length  func(Row) int
 	run     func(context.Context, []Row) ([]Result, error)
-	options BatchOptions
+	options Options
 
 	mu     sync.Mutex
 	front  lane[Row, Result] // of requests that someone waits for
@@ -103,11 +111,11 @@ func (b *Batcher[Row, Result]) lane(s *submission[Row, Result]) *lane[Row, Resul
 	return &b.front
 }
 
-// NewBatcher returns a batcher. length is the number of tokens of a row. run sends one batch and returns a result per
+// New returns a batcher. length is the number of tokens of a row. run sends one batch and returns a result per
 // row, in order; its context ends when none of the requests in it is waited for any longer, and carries the trace of
 // the request that led to the batch. The batcher counts the time it takes as each request's time with Triton, so run
 // need not.
-func NewBatcher[Row, Result any](length func(Row) int, run func(context.Context, []Row) ([]Result, error), options BatchOptions) *Batcher[Row, Result] {
+func New[Row, Result any](length func(Row) int, run func(context.Context, []Row) ([]Result, error), options Options) *Batcher[Row, Result] {
 	return &Batcher[Row, Result]{length: length, run: run, options: options.withDefaults()}
 }
 
@@ -204,7 +212,7 @@ func (b *Batcher[Row, Result]) start() {
 
 // startOne sends the next batch of a lane, if something waits there. Where it is made for a short request, only rows of
 // short ones are in it, so that it ends soon.
-func (b *Batcher[Row, Result]) startOne(l *lane[Row, Result], options BatchOptions) bool {
+func (b *Batcher[Row, Result]) startOne(l *lane[Row, Result], options Options) bool {
 	s := b.next(l)
 	if s == nil {
 		return false

@@ -1,4 +1,4 @@
-package triton_test
+package batching_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 // copies is a model of so many instances, each of which computes one call after another, a millisecond a padded token.
@@ -51,7 +51,7 @@ func TestBatcherMakesTheNextBatchLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCopies(test.copies)
-				o := triton.BatchOptions{MaxTokens: 1000, CallTokens: 100, Concurrency: test.concurrency}
+				o := batching.Options{MaxTokens: 1000, CallTokens: 100, Concurrency: test.concurrency}
 				if !test.unknown {
 					o.Copies = func() int { return test.copies }
 				}
@@ -84,7 +84,7 @@ func TestBatcherMakesTheNextBatchLate(t *testing.T) {
 func TestBatcherSendsAFullBatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCopies(1)
-		b := newBatcher(c.run, triton.BatchOptions{MaxTokens: 100, Concurrency: 2, Copies: func() int { return 1 }})
+		b := newBatcher(c.run, batching.Options{MaxTokens: 100, Concurrency: 2, Copies: func() int { return 1 }})
 		var clients sync.WaitGroup
 		for range 3 {
 			clients.Go(func() {

@@ -1,4 +1,4 @@
-package triton
+package batching
 
 import (
 	"context"
@@ -84,8 +84,8 @@ func (b *batch[Row, Result]) parts() []*batch[Row, Result] {
 }
 
 // stats are what an observer is told.
-func (b *batch[Row, Result]) stats(err error) BatchStats {
-	s := BatchStats{Rows: len(b.rows), Requests: len(b.members), Took: time.Since(b.started), Err: err}
+func (b *batch[Row, Result]) stats(err error) Stats {
+	s := Stats{Rows: len(b.rows), Requests: len(b.members), Took: time.Since(b.started), Err: err}
 	s.Tokens = b.tokens()
 	s.Padded = len(b.rows) * b.longest()
 	first := b.started

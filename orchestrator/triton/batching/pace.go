@@ -1,4 +1,4 @@
-package triton
+package batching
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 // pace is how fast batches are computed, and when the next one is to be made.
 type pace struct {
-	perToken time.Duration // of late, padding counted as BatchOptions.cost does; 0 until a batch has ended
+	perToken time.Duration // of late, padding counted as Options.cost does; 0 until a batch has ended
 	timer    *time.Timer   // starts what may start, see early
 }
 

@@ -1,4 +1,4 @@
-package triton_test
+package batching_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"retort/orchestrator/telemetry"
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
 )
 
 // Rows in the background are sent after those that someone waits for, in batches of their own, which are small for as
@@ -16,7 +16,7 @@ import (
 func TestBatcherSendsTheBackgroundLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: 10 * time.Millisecond}
-		b := newBatcher(r.run, triton.BatchOptions{MaxRows: 32, MaxTokens: 320, Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{MaxRows: 32, MaxTokens: 320, Concurrency: 1})
 		background := telemetry.WithRequest(t.Context(), &telemetry.Request{Background: true})
 		ended := make(chan struct{}, 8)
 		do := func(ctx context.Context, row, n int) {
@@ -55,7 +55,7 @@ func TestBatcherSendsTheBackgroundLast(t *testing.T) {
 func TestBatcherDoesNotStarveTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{takes: 10 * time.Millisecond}
-		b := newBatcher(r.run, triton.BatchOptions{Concurrency: 1})
+		b := newBatcher(r.run, batching.Options{Concurrency: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		for range 3 {
 			go func() {
