@@ -1,7 +1,9 @@
 package tokenizers
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -149,6 +151,71 @@ func (m *bpe) findBytes() error {
 			return fmt.Errorf("BPE: the byte-level vocabulary has no token for byte 0x%02X", c)
 		}
 		m.bytes[c] = id
+	}
+	return nil
+}
+
+func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
+	var c struct {
+		head
+		Dropout      *float64         `json:"dropout,omitempty"`
+		Unknown      *string          `json:"unk_token,omitempty"`
+		Prefix       *string          `json:"continuing_subword_prefix,omitempty"`
+		Suffix       *string          `json:"end_of_word_suffix,omitempty"`
+		FuseUnknown  bool             `json:"fuse_unk,omitempty"`
+		Fallback     bool             `json:"byte_fallback,omitempty"`
+		IgnoreMerges bool             `json:"ignore_merges,omitempty"`
+		Vocab        map[string]int32 `json:"vocab"`
+		Merges       []mergeRule      `json:"merges"`
+	}
+	if err := strict(raw, &c); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Dropout != nil && *c.Dropout != 0:
+		return nil, fmt.Errorf("BPE: dropout %v is not known: encoding would be random", *c.Dropout)
+	case c.Prefix != nil && *c.Prefix != "":
+		return nil, fmt.Errorf("BPE: continuing_subword_prefix %q is not known", *c.Prefix)
+	case c.Suffix != nil && *c.Suffix != "":
+		return nil, fmt.Errorf("BPE: end_of_word_suffix %q is not known", *c.Suffix)
+	}
+	v, err := newVocabulary(c.Vocab)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newBPE(v, c.Merges, byteLevel)
+	if err != nil {
+		return nil, err
+	}
+	m.fuseUnknown = c.FuseUnknown
+	m.ignoreMerges = c.IgnoreMerges
+	if c.Fallback {
+		m.fallback = v.fallback()
+	}
+	if c.Unknown != nil {
+		id, ok := v.id(*c.Unknown)
+		if !ok {
+			return nil, fmt.Errorf("BPE: unk_token %q is not in the vocabulary", *c.Unknown)
+		}
+		m.unknown = id
+	}
+	return m, nil
+}
+
+// mergeRule is a merge, written "a b" or ["a", "b"].
+type mergeRule struct{ left, right string }
+
+func (r *mergeRule) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '[' {
+		return fixed(b, &r.left, &r.right)
+	}
+	var both string
+	if err := json.Unmarshal(b, &both); err != nil {
+		return err
+	}
+	var ok bool
+	if r.left, r.right, ok = strings.Cut(both, " "); !ok || strings.Contains(r.right, " ") {
+		return fmt.Errorf("merge %q is not two tokens", both)
 	}
 	return nil
 }

@@ -47,138 +47,6 @@ func guessModel(raw json.RawMessage) string {
 	return ""
 }
 
-func parseWordPiece(raw json.RawMessage) (model, error) {
-	var c struct {
-		head
-		Unknown  string           `json:"unk_token"`
-		Prefix   string           `json:"continuing_subword_prefix"`
-		MaxChars int              `json:"max_input_chars_per_word"`
-		Vocab    map[string]int32 `json:"vocab"`
-	}
-	if err := strict(raw, &c); err != nil {
-		return nil, err
-	}
-	unk, ok := c.Vocab[c.Unknown]
-	if !ok {
-		return nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", c.Unknown)
-	}
-	v, err := newVocabulary(c.Vocab)
-	if err != nil {
-		return nil, err
-	}
-	return newWordPiece(v, unk, c.Prefix, c.MaxChars), nil
-}
-
-func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
-	var c struct {
-		head
-		Dropout      *float64         `json:"dropout,omitempty"`
-		Unknown      *string          `json:"unk_token,omitempty"`
-		Prefix       *string          `json:"continuing_subword_prefix,omitempty"`
-		Suffix       *string          `json:"end_of_word_suffix,omitempty"`
-		FuseUnknown  bool             `json:"fuse_unk,omitempty"`
-		Fallback     bool             `json:"byte_fallback,omitempty"`
-		IgnoreMerges bool             `json:"ignore_merges,omitempty"`
-		Vocab        map[string]int32 `json:"vocab"`
-		Merges       []mergeRule      `json:"merges"`
-	}
-	if err := strict(raw, &c); err != nil {
-		return nil, err
-	}
-	switch {
-	case c.Dropout != nil && *c.Dropout != 0:
-		return nil, fmt.Errorf("BPE: dropout %v is not known: encoding would be random", *c.Dropout)
-	case c.Prefix != nil && *c.Prefix != "":
-		return nil, fmt.Errorf("BPE: continuing_subword_prefix %q is not known", *c.Prefix)
-	case c.Suffix != nil && *c.Suffix != "":
-		return nil, fmt.Errorf("BPE: end_of_word_suffix %q is not known", *c.Suffix)
-	}
-	v, err := newVocabulary(c.Vocab)
-	if err != nil {
-		return nil, err
-	}
-	m, err := newBPE(v, c.Merges, byteLevel)
-	if err != nil {
-		return nil, err
-	}
-	m.fuseUnknown = c.FuseUnknown
-	m.ignoreMerges = c.IgnoreMerges
-	if c.Fallback {
-		m.fallback = v.fallback()
-	}
-	if c.Unknown != nil {
-		id, ok := v.id(*c.Unknown)
-		if !ok {
-			return nil, fmt.Errorf("BPE: unk_token %q is not in the vocabulary", *c.Unknown)
-		}
-		m.unknown = id
-	}
-	return m, nil
-}
-
-// mergeRule is a merge, written "a b" or ["a", "b"].
-type mergeRule struct{ left, right string }
-
-func (r *mergeRule) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '[' {
-		return fixed(b, &r.left, &r.right)
-	}
-	var both string
-	if err := json.Unmarshal(b, &both); err != nil {
-		return err
-	}
-	var ok bool
-	if r.left, r.right, ok = strings.Cut(both, " "); !ok || strings.Contains(r.right, " ") {
-		return fmt.Errorf("merge %q is not two tokens", both)
-	}
-	return nil
-}
-
-// parseUnigram refuses a missing unk_id: the reference then fails on the first unknown character.
-func parseUnigram(raw json.RawMessage) (model, error) {
-	var c struct {
-		head
-		Unknown  *int32      `json:"unk_id"`
-		Vocab    []scoredRow `json:"vocab"`
-		Fallback bool        `json:"byte_fallback,omitempty"`
-	}
-	if err := strict(raw, &c); err != nil {
-		return nil, err
-	}
-	if c.Unknown == nil || len(c.Vocab) == 0 {
-		return nil, errors.New("Unigram: unk_id is null, or the vocabulary is empty")
-	}
-	tokens := make([]string, len(c.Vocab))
-	scores := make([]float64, len(c.Vocab))
-	for i, row := range c.Vocab {
-		tokens[i], scores[i] = row.token, row.score
-	}
-	m, err := newUnigram(tokens, scores, *c.Unknown)
-	if err != nil {
-		return nil, err
-	}
-	if c.Fallback {
-		m.fallback = m.vocabulary.fallback()
-	}
-	return m, nil
-}
-
-// scoredRow is a token and its log-probability, written ["a", -1.5].
-type scoredRow struct {
-	token string
-	score float64
-}
-
-func (r *scoredRow) UnmarshalJSON(b []byte) error {
-	var number json.Number
-	if err := fixed(b, &r.token, &number); err != nil {
-		return err
-	}
-	var err error
-	r.score, err = parseScore(number.String())
-	return err
-}
-
 // fixed reads a JSON array of exactly as many elements as there are variables to read them into.
 func fixed(b []byte, into ...any) error {
 	n := len(into)
@@ -189,4 +57,63 @@ func fixed(b []byte, into ...any) error {
 		return fmt.Errorf("want %d elements, got %.40s", n, strings.TrimSpace(string(b)))
 	}
 	return nil
+}
+
+// vocabulary is a model's tokens in both directions.
+type vocabulary struct {
+	ids    map[string]int32
+	tokens map[int32]string
+}
+
+// maxID keeps a damaged file from asking for tables of gigabytes.
+const maxID = 1<<24 - 1
+
+func newVocabulary(ids map[string]int32) (*vocabulary, error) {
+	v := &vocabulary{ids: ids, tokens: make(map[int32]string, len(ids))}
+	for token, id := range ids {
+		if other, twice := v.tokens[id]; twice {
+			return nil, fmt.Errorf("vocabulary: id %d is both %q and %q", id, min(other, token), max(other, token))
+		}
+		if id < 0 || id > maxID {
+			return nil, fmt.Errorf("vocabulary: id %d of %q is not between 0 and %d", id, token, maxID)
+		}
+		v.tokens[id] = token
+	}
+	return v, nil
+}
+
+// trie holds every token but the empty one, which no text can contain.
+func (v *vocabulary) trie() *trie {
+	keys := make([]key, 0, len(v.ids))
+	for token, id := range v.ids {
+		if token != "" {
+			keys = append(keys, key{token, id})
+		}
+	}
+	return newTrie(keys)
+}
+
+func (v *vocabulary) id(token string) (int32, bool) {
+	id, ok := v.ids[token]
+	return id, ok
+}
+
+func (v *vocabulary) token(id int32) (string, bool) {
+	token, ok := v.tokens[id]
+	return token, ok
+}
+
+func (v *vocabulary) size() int { return len(v.ids) }
+
+// fallback finds the tokens <0x00> … <0xFF>; nil if one is missing.
+func (v *vocabulary) fallback() *[256]int32 {
+	var all [256]int32
+	for c := range all {
+		id, ok := v.ids[fmt.Sprintf("<0x%02X>", c)]
+		if !ok {
+			return nil
+		}
+		all[c] = id
+	}
+	return &all
 }

@@ -1,6 +1,8 @@
 package tokenizers
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -160,4 +162,49 @@ func parseScore(number string) (float64, error) {
 		value = float64(digits) / scale
 	}
 	return math.Copysign(value, exact), err
+}
+
+// parseUnigram refuses a missing unk_id: the reference then fails on the first unknown character.
+func parseUnigram(raw json.RawMessage) (model, error) {
+	var c struct {
+		head
+		Unknown  *int32      `json:"unk_id"`
+		Vocab    []scoredRow `json:"vocab"`
+		Fallback bool        `json:"byte_fallback,omitempty"`
+	}
+	if err := strict(raw, &c); err != nil {
+		return nil, err
+	}
+	if c.Unknown == nil || len(c.Vocab) == 0 {
+		return nil, errors.New("Unigram: unk_id is null, or the vocabulary is empty")
+	}
+	tokens := make([]string, len(c.Vocab))
+	scores := make([]float64, len(c.Vocab))
+	for i, row := range c.Vocab {
+		tokens[i], scores[i] = row.token, row.score
+	}
+	m, err := newUnigram(tokens, scores, *c.Unknown)
+	if err != nil {
+		return nil, err
+	}
+	if c.Fallback {
+		m.fallback = m.vocabulary.fallback()
+	}
+	return m, nil
+}
+
+// scoredRow is a token and its log-probability, written ["a", -1.5].
+type scoredRow struct {
+	token string
+	score float64
+}
+
+func (r *scoredRow) UnmarshalJSON(b []byte) error {
+	var number json.Number
+	if err := fixed(b, &r.token, &number); err != nil {
+		return err
+	}
+	var err error
+	r.score, err = parseScore(number.String())
+	return err
 }

@@ -1,6 +1,10 @@
 package tokenizers
 
-import "unicode/utf8"
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
 
 // wordPiece cuts a word into the longest pieces its vocabulary has, from left to right; pieces after the first carry a
 // prefix there. A word that cannot be cut so, or is too long, is one unknown token (Wu et al. 2016, "Google's Neural
@@ -43,4 +47,26 @@ func (m *wordPiece) tokenize(p *pass, lo, hi int32, s *sequence) {
 		s.add(id, p.text.span(at, at+int32(n)))
 		at += int32(n)
 	}
+}
+
+func parseWordPiece(raw json.RawMessage) (model, error) {
+	var c struct {
+		head
+		Unknown  string           `json:"unk_token"`
+		Prefix   string           `json:"continuing_subword_prefix"`
+		MaxChars int              `json:"max_input_chars_per_word"`
+		Vocab    map[string]int32 `json:"vocab"`
+	}
+	if err := strict(raw, &c); err != nil {
+		return nil, err
+	}
+	unk, ok := c.Vocab[c.Unknown]
+	if !ok {
+		return nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", c.Unknown)
+	}
+	v, err := newVocabulary(c.Vocab)
+	if err != nil {
+		return nil, err
+	}
+	return newWordPiece(v, unk, c.Prefix, c.MaxChars), nil
 }
