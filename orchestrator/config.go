@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -109,6 +110,12 @@ func (c *Config) queueDelay() *time.Duration {
 	}
 	delay := time.Duration(*c.QueueDelay) * time.Microsecond
 	return &delay
+}
+
+// openToAll reports whether the ports listen on all networks and require no key.
+func (c *Config) openToAll() bool {
+	ip := net.ParseIP(c.Host)
+	return c.KeysFile == "" && ip != nil && ip.IsUnspecified()
 }
 
 // logFormat is pretty, json or auto.

@@ -7,110 +7,115 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+	"github.com/rs/zerolog"
+
 	"retort/orchestrator/jobs/queue"
 )
 
-// jobKind is one kind of work that outlasts a request.
+// jobKind is a kind of work that outlasts a request.
 type jobKind interface {
-	// Begin makes what the kind needs of the engine and returns once its workers are started; they end with ctx, and
-	// ended is done when they have. After an error it is called again.
+	// Begin creates the kind's part of the engine and starts its workers. They end with ctx, and ended is done once they
+	// have. Begin is called again after an error.
 	Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGroup) error
 }
 
-// jobs are the kinds of jobs and the engine that keeps them.
+// jobs has the kinds of jobs, and the engine that stores and queues them.
 type jobs struct {
-	kinds   []jobKind
-	working context.Context // of the workers; ends when the drain begins
-	stop    context.CancelFunc
-	ended   sync.WaitGroup // the workers, and whoever still tries to open the engine
+	kinds       []jobKind
+	logger      zerolog.Logger
+	working     context.Context // of the workers; done when a drain begins
+	stopWorking context.CancelFunc
+	running     sync.WaitGroup // the workers, and the goroutine that opens the engine
 
 	mu     sync.Mutex
 	engine *queue.Engine // nil until it is open
 }
 
-// engineRetry is how long to wait before an engine that could not be opened is tried again.
+// engineRetry is the pause between two attempts to open the engine.
 const engineRetry = 5 * time.Second
 
-// openJobs opens the engine of jobs, unless that is switched off. A folder that was named must work at once. The default
-// folder where another process holds it, or a cluster, which is asked beside everything else, leaves the APIs serving
-// without jobs until it answers.
+// openJobs opens the engine of jobs, unless they are switched off. A folder that the settings name must work at once. A
+// cluster, or a default folder that another process holds, may become available later: until then the APIs serve
+// without jobs.
 func (a *application) openJobs() error {
 	if !a.config.Jobs {
 		return nil
 	}
-	a.jobs.working, a.jobs.stop = context.WithCancel(a.life)
-	if len(a.config.NATS.URL) > 0 {
-		a.jobs.ended.Go(func() { a.tryJobs(a.beginJobs()) })
-		return nil
+	a.jobs.working, a.jobs.stopWorking = context.WithCancel(a.life)
+	config := queue.Config{
+		Folder:     cmp.Or(a.config.JobsData, queue.DefaultFolder()),
+		MaxBytes:   a.config.JobsMaxBytes,
+		OwnerBytes: a.config.JobsKeyBytes,
+		Cluster:    a.config.NATS,
 	}
-	err := a.beginJobs()
-	if err != nil && a.config.JobsData != "" {
-		return fmt.Errorf("jobs-data: %w", err)
+	if len(a.config.NATS.URL) == 0 {
+		err := a.jobs.start(config)
+		if err == nil {
+			return nil
+		}
+		if a.config.JobsData != "" {
+			return fmt.Errorf("jobs-data: %w", err)
+		}
 	}
-	a.jobs.ended.Go(func() { a.tryJobs(err) })
+	a.jobs.running.Go(func() { a.jobs.startEventually(config) })
 	return nil
 }
 
-// tryJobs opens the engine again and again where a first try ended with an error.
-func (a *application) tryJobs(err error) {
-	if err != nil && a.jobs.working.Err() == nil {
-		a.logger.Warn().Err(err).Msg("no jobs until their engine can be opened")
+// startEventually retries start until it succeeds or the workers have to end.
+func (j *jobs) startEventually(config queue.Config) {
+	failures := 0
+	attempt := func() (any, error) { return nil, j.start(config) }
+	report := func(err error, _ time.Duration) {
+		level := zerolog.DebugLevel
+		if failures == 0 {
+			level = zerolog.WarnLevel
+		}
+		failures++
+		j.logger.WithLevel(level).Err(err).Msg("no jobs until their engine can be opened")
 	}
-	for err != nil {
-		queue.Sleep(a.jobs.working, engineRetry)
-		if a.jobs.working.Err() != nil {
-			return
-		}
-		if err = a.beginJobs(); err == nil {
-			a.logger.Info().Msg("jobs can be kept now")
-			return
-		}
-		a.logger.Debug().Err(err).Msg("no jobs yet")
+	_, err := backoff.Retry(j.working, attempt,
+		backoff.WithBackOff(backoff.NewConstantBackOff(engineRetry)), backoff.WithMaxElapsedTime(0), backoff.WithNotify(report))
+	if err == nil && failures > 0 {
+		j.logger.Info().Msg("jobs can be kept now")
 	}
 }
 
-// beginJobs opens the engine and starts the workers of all kinds of jobs.
-func (a *application) beginJobs() error {
-	engine, err := queue.Open(a.jobs.working, a.config.queue(), a.logger)
+// start opens the engine and starts the workers of all kinds of jobs.
+func (j *jobs) start(config queue.Config) error {
+	engine, err := queue.Open(j.working, config, j.logger)
 	if err != nil {
 		return err
 	}
-	working, stop := context.WithCancel(a.jobs.working)
-	var begun sync.WaitGroup
-	for _, kind := range a.jobs.kinds {
-		if err := kind.Begin(working, engine, &begun); err != nil {
+	working, stop := context.WithCancel(j.working)
+	var workers sync.WaitGroup
+	for _, kind := range j.kinds {
+		if err := kind.Begin(working, engine, &workers); err != nil {
 			stop()
-			begun.Wait()
+			workers.Wait()
 			engine.Close()
 			return err
 		}
 	}
-	context.AfterFunc(a.jobs.working, stop)
-	a.jobs.ended.Go(begun.Wait)
-	a.jobs.mu.Lock()
-	defer a.jobs.mu.Unlock()
-	a.jobs.engine = engine
+	context.AfterFunc(j.working, stop)
+	j.running.Go(workers.Wait)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.engine = engine
 	return nil
 }
 
-// queue is where jobs are kept.
-func (c *Config) queue() queue.Config {
-	return queue.Config{
-		Folder: cmp.Or(c.JobsData, queue.DefaultFolder()), MaxBytes: c.JobsMaxBytes, OwnerBytes: c.JobsKeyBytes, Cluster: c.NATS,
+// stopWorkers ends the workers. Another gateway, or the next run of this one, continues their jobs.
+func (j *jobs) stopWorkers() {
+	if j.stopWorking != nil {
+		j.stopWorking()
 	}
 }
 
-// stopWork has the workers end, so that what they are at is done by another gateway, or by the next run.
-func (j *jobs) stopWork() {
-	if j.stop != nil {
-		j.stop()
-	}
-}
-
-// close ends the engine once the workers have ended.
+// close ends the workers, then the engine.
 func (j *jobs) close() {
-	j.stopWork()
-	j.ended.Wait()
+	j.stopWorkers()
+	j.running.Wait()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.engine != nil {

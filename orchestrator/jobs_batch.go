@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -13,15 +12,15 @@ import (
 	"retort/orchestrator/jobs/batch"
 )
 
-// Bounds of the endpoints of files and batches, beside the length of a file.
-const (
-	batchConcurrency = 64
-	batchQueue       = 1024
-	batchBodyLimit   = 1 << 20
-	batchTimeout     = time.Hour // an upload, or a client that reads its results
-)
+// batchLimits are for the endpoints of files and batches. The length of a file has a limit of its own.
+var batchLimits = gateway.Config{
+	Concurrency: 64,
+	Queue:       1024,
+	BodyLimit:   1 << 20,
+	Timeout:     time.Hour, // of an upload, or of a client that reads its results
+}
 
-// openBatches offers files and batches; where jobs are switched off they are answered as what there is not.
+// openBatches opens the endpoints of files and batches. If jobs are switched off, they answer 404.
 func (a *application) openBatches() (err error) {
 	service := batch.Off()
 	if a.config.Jobs {
@@ -39,15 +38,15 @@ func (a *application) openBatches() (err error) {
 		service = batch.New(a.config.Batch, outside)
 		a.jobs.kinds = append(a.jobs.kinds, service)
 	}
-	options := a.options(gateway.Config{Concurrency: batchConcurrency, Queue: batchQueue, BodyLimit: batchBodyLimit, Timeout: batchTimeout})
-	options.Interactive = nil // no model answers these
+	options := a.options(batchLimits)
 	options.TransferRate = a.config.Batch.TransferRate
-	a.batches, err = gateway.New(a.life, service, a.draining.Load, options)
+	a.batches, err = a.openAuxiliary(service, options)
 	return err
 }
 
-// batchEndpoints are the endpoints that a batch may be for: on an API's own port those of that API; on the main port
-// those of the APIs that are called by model, and each API's under its prefix.
+// batchEndpoints returns the endpoints that a batch can be for. On the port of an API they are the endpoints of that
+// API. On the main port, where via is "", they are those of all APIs under their prefixes, and those of the APIs that
+// are called by model also without a prefix.
 func (a *application) batchEndpoints(via string) (endpoints []batch.Endpoint) {
 	for i, s := range services {
 		lines := batch.SlowLines
@@ -55,11 +54,11 @@ func (a *application) batchEndpoints(via string) (endpoints []batch.Endpoint) {
 			lines = batch.QuickLines
 		}
 		for _, path := range a.gateways[i].Posts() {
-			e := batch.Endpoint{API: s.name, Path: path, Lines: lines, Bytes: s.limits(a.config).BodyLimit}
+			endpoint := batch.Endpoint{API: s.name, Path: path, Lines: lines, Bytes: s.limits(a.config).BodyLimit}
 			add := func(url string, openAI bool) {
-				e.URL = url
-				e.OpenAI = openAI
-				endpoints = append(endpoints, e)
+				endpoint.URL = url
+				endpoint.OpenAI = openAI
+				endpoints = append(endpoints, endpoint)
 			}
 			switch via {
 			case s.name:
@@ -81,26 +80,27 @@ func (a *application) askLine(ctx context.Context, q batch.Question) batch.Reply
 	if !ok {
 		return batch.Reply{Status: http.StatusNotFound}
 	}
-	how := gateway.Asking{ID: q.ID, OpenAI: q.OpenAI, Background: true}
-	status, answer, cut := g.AskAs(ctx, how, http.MethodPost, q.Path, q.Body)
+	asking := gateway.Asking{ID: q.ID, OpenAI: q.OpenAI, Background: true}
+	status, answer, cut := g.AskAs(ctx, asking, http.MethodPost, q.Path, q.Body)
 	return batch.Reply{Status: status, Body: answer, Unfinished: cut}
 }
 
-// withBatches serves files and batches beside an API, and the API.
+// withBatches adds files and batches to the handler of an API.
 func (a *application) withBatches(api string, serve fasthttp.RequestHandler) fasthttp.RequestHandler {
-	batches := a.batches.Handler()
+	serveBatches := a.batches.Handler()
 	return func(c *fasthttp.RequestCtx) {
 		if !isBatchPath(string(c.Path())) {
 			serve(c)
 			return
 		}
 		gateway.SetVia(c, api)
-		batches(c)
+		serveBatches(c)
 	}
 }
 
-// isBatchPath says whether a path is one of files and batches, with /v1 at its begin or without.
+// isBatchPath reports whether a path, with or without /v1, is one of files or batches.
 func isBatchPath(path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(cmp.Or(strings.TrimPrefix(path, openAIBase), path), "/"), "/")
+	path = strings.TrimPrefix(path, openAIBase)
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return first == "files" || first == "batches"
 }

@@ -3,16 +3,17 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"retort/orchestrator/command"
 )
 
 // Every command has a page with each of its flags, and the settings of the gateway are not among them.
 func TestManualPages(t *testing.T) {
-	var cli commands
-	parser, err := newParser(&cli)
+	parser, err := newParser(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := manPages(parser.Model)
+	pages := command.ManPages(parser.Model)
 	for name, flags := range map[string][]string{
 		"retort":           {"retort-optimize(1)", "retort-jobs(1)", "Exit status"},
 		"retort-optimize":  {"min-similarity", "objective", "resume", "url", "molecule"},

@@ -75,32 +75,33 @@ func TestImageModels(t *testing.T) {
 }
 
 // assemble builds the program in front of a Triton. It listens, but answers nothing yet.
-func assemble(t *testing.T, server *tritontest.Server, out *console) *application {
+func assemble(t *testing.T, triton *tritontest.Server, out *console) *server {
 	t.Helper()
-	var cli commands
-	parser, err := newParser(&cli)
+	var line commandLine
+	parser, err := newParser(&line)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--discovery=50ms", "--no-jobs"}
-	for _, s := range services {
-		args = append(args, "--"+s.name+"-port=0")
+	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + triton.URL(),
+		"--model-repository=../model_repository", "--discovery=50ms", "--no-jobs"}
+	for _, api := range services {
+		args = append(args, "--"+api.name+"-port=0")
 	}
 	if _, err := parser.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	a, err := build(&cli.Config, zerolog.New(out), out)
+	s, err := newServer(&line.Config, zerolog.New(out))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(a.close)
-	return a
+	t.Cleanup(s.close)
+	return s
 }
 
 // awaitModels returns when an API serves that many models.
-func awaitModels(t *testing.T, a *application, api string, count int) {
+func awaitModels(t *testing.T, s *server, api string, count int) {
 	t.Helper()
-	g, _ := a.gateway(api)
+	g, _ := s.gateway(api)
 	for until := time.Now().Add(10 * time.Second); len(g.API().Models()) < count; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("%d of %d models", len(g.API().Models()), count)

@@ -7,29 +7,32 @@ import (
 	"retort/orchestrator/page"
 )
 
-// Bounds of what the page asks beside the APIs: a moment of chemistry each.
-const (
-	pageConcurrency = 4
-	pageQueue       = 256
-	pageBodyLimit   = 4 << 20 // an SD file's molecules
-	pageTimeout     = 30 * time.Second
-)
+// pageLimits are for what the page for people asks beside the APIs: a moment of chemistry.
+var pageLimits = gateway.Config{
+	Concurrency: 4,
+	Queue:       256,
+	BodyLimit:   4 << 20, // molecules of an SD file
+	Timeout:     30 * time.Second,
+}
 
-// openPage offers what the page asks.
 func (a *application) openPage() (err error) {
-	options := a.options(gateway.Config{Concurrency: pageConcurrency, Queue: pageQueue, BodyLimit: pageBodyLimit, Timeout: pageTimeout})
-	options.Interactive = nil // no model answers these
-	a.page, err = gateway.New(a.life, page.New(a.overview), a.draining.Load, options)
+	a.page, err = a.openAuxiliary(page.New(a.overview), a.options(pageLimits))
 	return err
 }
 
-// overview is what the program serves now.
+// overview returns what the program serves now.
 func (a *application) overview() page.Overview {
-	overview := page.Overview{Version: version, OpenToAll: a.openToAll()}
+	overview := page.Overview{Version: version, OpenToAll: a.config.openToAll()}
 	snapshot := a.registry.Snapshot()
 	for i, s := range services {
 		g := a.gateways[i]
-		api := page.API{Name: s.name, Title: s.title, Port: s.limits(a.config).Port, Models: []page.Model{}, Ready: true}
+		api := page.API{
+			Name:   s.name,
+			Title:  s.title,
+			Port:   s.limits(a.config).Port,
+			Models: []page.Model{},
+			Ready:  true,
+		}
 		if err := g.Ready(); err != nil {
 			api.Ready = false
 			api.Reason = err.Error()
@@ -37,7 +40,8 @@ func (a *application) overview() page.Overview {
 		for _, id := range g.API().Models() {
 			model := page.Model{ID: id}
 			for _, m := range snapshot.Of(s.name) {
-				if id == m.PublicID() || id == m.PublicID()+"-v"+m.Version() { // the second is how the masked API names some
+				// The masked API appends the version to some ids.
+				if id == m.PublicID() || id == m.PublicID()+"-v"+m.Version() {
 					model.Entry = m.Name
 					model.Versions = m.Versions
 				}

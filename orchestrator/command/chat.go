@@ -63,7 +63,7 @@ func (c *Chat) Run(p *Process) error {
 		return err
 	}
 	question := strings.Join(c.Question, " ")
-	if question == "" && terminal(p.Stdin) {
+	if question == "" && isTerminal(p.Stdin) {
 		return c.converse(p, s, talk, parts)
 	}
 	if question == "" {

@@ -325,12 +325,19 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestKeysComeFromFiles(t *testing.T) {
+func TestKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if key, err := (command.Remote{KeyFile: file}).Secret(); key != "mine" || err != nil {
-		t.Errorf("%q %v", key, err)
+	authorization := make(chan string, 1)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		authorization <- r.Header.Get("Authorization")
+		fmt.Fprint(w, `{"embeddings":[[1]]}`)
+	}))
+	defer service.Close()
+	got := run(t, "", "embed", "CCO", "--url", service.URL, "--api-key-file", file)
+	if header := <-authorization; got.code != 0 || header != "Bearer mine" {
+		t.Errorf("Authorization: %q, %+v", header, got)
 	}
 }

@@ -46,7 +46,7 @@ func ExitCode(err error) int {
 	return exitFailed
 }
 
-// ExitCodes says what they mean, for the manual.
-const ExitCodes = `0 all rows were answered; 1 something failed: a file, a setting, or the service refused; 2 the command line is wrong; ` +
+// exitCodes explains them in the manual.
+const exitCodes = `0 all rows were answered; 1 something failed: a file, a setting, or the service refused; 2 the command line is wrong; ` +
 	`3 some rows could not be answered, each of which is reported on standard error with its line; ` +
 	`4 the service does not answer or went away; 130 interrupted. Whatever was done until then is in the output.`

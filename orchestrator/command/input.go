@@ -85,7 +85,7 @@ func (in Input) from(p *Process, k kind, arguments []string) (*source, error) {
 		}
 	}
 	if s.file == "" && len(s.given) == 0 {
-		if terminal(p.Stdin) {
+		if isTerminal(p.Stdin) {
 			return nil, ErrNothing
 		}
 		s.file = "-"

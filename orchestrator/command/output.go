@@ -43,7 +43,7 @@ func (o Output) open(p *Process, molecule string) (*sink, error) {
 	}
 	if format == "" {
 		format = "jsonl"
-		if o.File == "" && terminal(p.Stdout) {
+		if o.File == "" && isTerminal(p.Stdout) {
 			format = "table"
 		}
 	}
@@ -56,7 +56,7 @@ func (o Output) open(p *Process, molecule string) (*sink, error) {
 		return nil, errors.New("--resume goes on with a csv, jsonl or sdf file, and not with a table")
 	}
 	var to io.Writer = p.Stdout
-	s.tty = terminal(p.Stdout)
+	s.tty = isTerminal(p.Stdout)
 	if o.File != "" {
 		file, err := o.create()
 		if err != nil {
@@ -111,8 +111,8 @@ func (s *sink) close() error {
 	return err
 }
 
-// terminal reports whether a stream is a person's terminal.
-func terminal(stream any) bool {
+// isTerminal reports whether a stream is a person's terminal.
+func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {
 		return false

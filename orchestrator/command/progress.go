@@ -37,7 +37,7 @@ func (l *late) Write(p []byte) (int, error) {
 // newProgress counts the rows of a file first: standard input has an unknown number of them.
 func newProgress(p *Process, s *sink, from *source, verb string) *progress {
 	made := &progress{process: p}
-	if !terminal(p.Stderr) {
+	if !isTerminal(p.Stderr) {
 		return made
 	}
 	total := -1
@@ -93,7 +93,7 @@ func (p *progress) end() {
 
 // clearLine is what removes a bar from the line that a message is written on.
 func clearLine(p *Process) string {
-	if file, ok := p.Stderr.(*os.File); ok && terminal(file) {
+	if file, ok := p.Stderr.(*os.File); ok && isTerminal(file) {
 		return "\r\033[K"
 	}
 	return ""

@@ -47,8 +47,8 @@ type Service struct {
 // maxKey bounds a file with a key, in bytes.
 const maxKey = 64 << 10
 
-// Secret is the key, "" for none.
-func (r Remote) Secret() (string, error) {
+// secret returns the key; "" for none.
+func (r Remote) secret() (string, error) {
 	if r.KeyFile == "" || r.Key != "" {
 		return r.Key, nil
 	}
@@ -70,7 +70,7 @@ func (r Remote) Secret() (string, error) {
 
 // service opens no connection yet.
 func (r Service) service(p *Process) (*client.Service, error) {
-	key, err := r.Secret()
+	key, err := r.secret()
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"testing"
@@ -15,14 +14,16 @@ import (
 
 // Before the time to drain is over, work that can answer with what it has found is told to, while all else goes on.
 func TestDrainTellsSearchesToEnd(t *testing.T) {
-	a := &application{config: &Config{DrainTimeout: time.Second}, logger: zerolog.Nop()}
-	a.life, a.end = context.WithCancel(t.Context())
-	a.stopping, a.stop = context.WithCancel(t.Context())
+	s := &server{application: &application{resources: &resources{
+		config:   &Config{DrainTimeout: time.Second},
+		logger:   zerolog.Nop(),
+		lifetime: newLifetime(t.Context()),
+	}}}
 	begun := make(chan struct{})
-	server := gateway.NewServer(func(c *fasthttp.RequestCtx) {
+	port := gateway.NewServer(func(c *fasthttp.RequestCtx) {
 		close(begun)
-		<-a.stopping.Done()
-		if a.life.Err() != nil {
+		<-s.stopping.Done()
+		if s.life.Err() != nil {
 			c.SetStatusCode(http.StatusServiceUnavailable)
 		}
 	}, gateway.ServerConfig{})
@@ -30,8 +31,8 @@ func TestDrainTellsSearchesToEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.listeners = []listener{{name: "main", server: server, Listener: opened}}
-	go func() { _ = server.Serve(opened) }()
+	s.listeners = []listener{{name: "main", server: port, Listener: opened}}
+	go func() { _ = port.Serve(opened) }()
 	status := make(chan int, 1)
 	go func() {
 		res, err := http.Get("http://" + opened.Addr().String())
@@ -44,11 +45,11 @@ func TestDrainTellsSearchesToEnd(t *testing.T) {
 		status <- res.StatusCode
 	}()
 	<-begun
-	a.drain()
+	s.drain()
 	if got := <-status; got != http.StatusOK {
 		t.Errorf("the request under way was answered with %d", got)
 	}
-	if a.life.Err() == nil {
+	if s.life.Err() == nil {
 		t.Error("work goes on after the drain")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -9,31 +9,29 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/muesli/mango"
 	"github.com/muesli/roff"
-
-	"retort/orchestrator/command"
 )
 
-// manCommand is retort man.
-type manCommand struct {
+// Man is retort man.
+type Man struct {
 	Command []string `arg:"" optional:"" help:"Command, such as sample or jobs list; without one the program itself."`
 	Folder  string   `env:"-" type:"path" placeholder:"DIR" help:"Write the pages of all commands into a folder, such as ~/.local/share/man/man1."`
 }
 
-// Help is the longer text of --help.
-func (manCommand) Help() string {
+// Help returns the examples of --help.
+func (Man) Help() string {
 	return "  retort man optimize | man -l -\n  retort man --folder ~/.local/share/man/man1"
 }
 
-// Run prints a page, or writes all.
-func (c *manCommand) Run(env *environment, parsed *kong.Context) error {
-	pages := manPages(parsed.Model)
+// Run prints one page, or writes all pages to a folder.
+func (c *Man) Run(p *Process, parsed *kong.Context) error {
+	pages := ManPages(parsed.Model)
 	if c.Folder == "" {
-		name := strings.Join(append([]string{"retort"}, c.Command...), "-")
-		page, known := pages[name]
-		if !known {
-			return fmt.Errorf("there is no command %s", strings.Join(c.Command, " "))
+		name := strings.Join(append([]string{parsed.Model.Name}, c.Command...), "-")
+		page, ok := pages[name]
+		if !ok {
+			return fmt.Errorf("no such command: %s", strings.Join(c.Command, " "))
 		}
-		_, err := fmt.Fprint(env.stdout, page)
+		_, err := fmt.Fprint(p.Stdout, page)
 		return err
 	}
 	if err := os.MkdirAll(c.Folder, 0o755); err != nil {
@@ -47,9 +45,9 @@ func (c *manCommand) Run(env *environment, parsed *kong.Context) error {
 	return nil
 }
 
-// manPages are the manual pages of all commands by their names (retort-jobs-list), made of the command line's own model
-// so that they cannot differ from it.
-func manPages(app *kong.Application) map[string]string {
+// ManPages returns the manual pages of all commands by name, such as retort-jobs-list. They are rendered from the
+// command line's own model, so they always match it.
+func ManPages(app *kong.Application) map[string]string {
 	hideSettings(app)
 	pages := map[string]string{}
 	var add func(node *kong.Node, name string)
@@ -66,7 +64,8 @@ func manPages(app *kong.Application) map[string]string {
 }
 
 func manPage(node *kong.Node, name string) string {
-	page := mango.NewManPage(1, name, strings.TrimSuffix(firstSentence(node.Help), "."))
+	summary, _, _ := strings.Cut(node.Help, ". ")
+	page := mango.NewManPage(1, name, strings.TrimSuffix(summary, "."))
 	text := node.Help
 	if node.Detail != "" {
 		text = node.Detail
@@ -78,7 +77,12 @@ func manPage(node *kong.Node, name string) string {
 			if flag.Short != 0 {
 				short = string(flag.Short)
 			}
-			_ = page.Root.AddFlag(mango.Flag{Name: strings.TrimPrefix(flag.Summary(), "--"), Short: short, Usage: kong.DefaultHelpValueFormatter(flag.Value), PFlag: true})
+			_ = page.Root.AddFlag(mango.Flag{
+				Name:  strings.TrimPrefix(flag.Summary(), "--"),
+				Short: short,
+				Usage: kong.DefaultHelpValueFormatter(flag.Value),
+				PFlag: true,
+			})
 		}
 	}
 	for _, argument := range node.Positional {
@@ -93,11 +97,6 @@ func manPage(node *kong.Node, name string) string {
 	if len(children) > 0 {
 		page = page.WithSection("Commands", strings.Join(children, "\n\n"))
 	}
-	page = page.WithSection("Exit status", command.ExitCodes)
+	page = page.WithSection("Exit status", exitCodes)
 	return page.Build(roff.NewDocument())
-}
-
-func firstSentence(text string) string {
-	first, _, _ := strings.Cut(text, ". ")
-	return first
 }

@@ -1,25 +1,29 @@
-package main
+package command
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
-	"retort/orchestrator/embedding"
 	"retort/orchestrator/modelimport"
-	"retort/orchestrator/ranking"
 	"retort/orchestrator/triton"
-	"retort/orchestrator/triton/batching"
 )
 
-// modelCommand has the commands that work on the model repository.
-type modelCommand struct {
-	Import   importCommand   `cmd:"" help:"Make an entry of the model repository of a published model's folder."`
-	Quantize quantizeCommand `cmd:"" help:"Make a second entry of an entry that computes in int8: about twice as fast on processors with VNNI, a little less exact."`
+// Repository is the model repository of the gateway's settings.
+type Repository struct {
+	Folder string
+	// Openers open an entry as the gateway does, but without a server, by API.
+	Openers map[string]func(*triton.Model) error
 }
 
-// importCommand is retort model import. Its flags are no settings: they have no environment variables.
-type importCommand struct {
+// Model is retort model. The flags of its commands are not settings: they have no environment variables.
+type Model struct {
+	Import   importModel   `cmd:"" help:"Make an entry of the model repository of a published model's folder."`
+	Quantize quantizeModel `cmd:"" help:"Make a second entry of an entry that computes in int8: about twice as fast on processors with VNNI, a little less exact."`
+}
+
+type importModel struct {
 	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx)."`
 
 	API        string `name:"api" required:"" enum:"embedding,ranking" env:"-" help:"API that the model is for: embedding or ranking."`
@@ -39,40 +43,33 @@ type importCommand struct {
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Shortest vector that clients may ask for, of a model trained for shorter ones."`
 }
 
-// Run imports and says what was made.
-func (c importCommand) Run(env *environment) error {
-	if c.Repository == "" {
-		c.Repository = env.config.ModelRepository
-	}
-	made, err := modelimport.Import(modelimport.Options{
-		Folder: c.Folder, API: c.API, ID: c.ID, Name: c.Name, Repository: c.Repository, Force: c.Force, OwnedBy: c.OwnedBy,
-		Weights: c.Weights, Precision: c.Precision, MaxLength: c.MaxLength, Pooling: c.Pooling, Normalize: c.Normalize,
-		QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, LeastDimensions: c.LeastDimensions,
-		Open: openers[c.API], Now: time.Now(),
+func (c importModel) Run(p *Process, repository Repository) error {
+	result, err := modelimport.Import(modelimport.Options{
+		Folder:          c.Folder,
+		API:             c.API,
+		ID:              c.ID,
+		Name:            c.Name,
+		Repository:      cmp.Or(c.Repository, repository.Folder),
+		Force:           c.Force,
+		OwnedBy:         c.OwnedBy,
+		Weights:         c.Weights,
+		Precision:       c.Precision,
+		MaxLength:       c.MaxLength,
+		Pooling:         c.Pooling,
+		Normalize:       c.Normalize,
+		QueryPrefix:     c.QueryPrefix,
+		PassagePrefix:   c.PassagePrefix,
+		LeastDimensions: c.LeastDimensions,
+		Open:            repository.Openers[c.API],
+		Now:             time.Now(),
 	})
 	if err != nil {
 		return err
 	}
-	return tell(env, made)
+	return p.printEntry(result)
 }
 
-// tell says what was made.
-func tell(env *environment, made *modelimport.Result) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", made.Dir)
-	for _, p := range made.Told {
-		fmt.Fprintf(&b, "  %-15s %s\n", p.Key, p.Value)
-	}
-	for _, note := range made.Notes {
-		fmt.Fprintf(&b, "note: %s\n", note)
-	}
-	fmt.Fprintf(&b, "checked as the gateway opens it. A server that follows this repository serves it now as %s;\nfigures and licence belong in %s/CARD.md.\n", made.ID, made.Dir)
-	_, err := fmt.Fprint(env.stdout, b.String())
-	return err
-}
-
-// quantizeCommand is retort model quantize.
-type quantizeCommand struct {
+type quantizeModel struct {
 	Entry string `arg:"" help:"Name of an entry of the embedding or ranking API in the repository."`
 
 	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id of the new entry, which clients send in model."`
@@ -81,28 +78,35 @@ type quantizeCommand struct {
 	Force      bool   `env:"-" help:"Replace an entry of that name."`
 }
 
-// Run makes the entry and says what was made.
-func (c quantizeCommand) Run(env *environment) error {
-	if c.Repository == "" {
-		c.Repository = env.config.ModelRepository
-	}
-	made, err := modelimport.Quantize(modelimport.Twin{
-		Of: c.Entry, ID: c.ID, Name: c.Name, Repository: c.Repository, Force: c.Force, Openers: openers, Now: time.Now(),
+func (c quantizeModel) Run(p *Process, repository Repository) error {
+	result, err := modelimport.Quantize(modelimport.Twin{
+		Of:         c.Entry,
+		ID:         c.ID,
+		Name:       c.Name,
+		Repository: cmp.Or(c.Repository, repository.Folder),
+		Force:      c.Force,
+		Openers:    repository.Openers,
+		Now:        time.Now(),
 	})
 	if err != nil {
 		return err
 	}
-	return tell(env, made)
+	return p.printEntry(result)
 }
 
-// openers open an entry as the gateway will, without asking a server.
-var openers = map[string]func(*triton.Model) error{
-	modelimport.Embedding: func(m *triton.Model) error {
-		_, err := embedding.Opener(nil, batching.Options{})(m)
-		return err
-	},
-	modelimport.Ranking: func(m *triton.Model) error {
-		_, err := ranking.Opener(nil, batching.Options{})(m)
-		return err
-	},
+// printEntry describes a new entry and what is left to do.
+func (p *Process) printEntry(entry *modelimport.Result) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", entry.Dir)
+	for _, parameter := range entry.Told {
+		fmt.Fprintf(&b, "  %-15s %s\n", parameter.Key, parameter.Value)
+	}
+	for _, note := range entry.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
+	}
+	b.WriteString("The entry opens as it will in the gateway. ")
+	fmt.Fprintf(&b, "A server that follows this repository serves it now as %s.\n", entry.ID)
+	fmt.Fprintf(&b, "Describe its quality and licence in %s/CARD.md.\n", entry.Dir)
+	_, err := fmt.Fprint(p.Stdout, b.String())
+	return err
 }

@@ -1,0 +1,102 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"text/tabwriter"
+	"time"
+
+	"retort/orchestrator/client"
+)
+
+// Jobs is retort jobs: the batches and searches of a running gateway.
+type Jobs struct {
+	List   listJobs  `cmd:"" help:"List batches and searches, newest first: a table on a terminal, elsewhere a line of JSON each."`
+	Show   showJob   `cmd:"" help:"Print one as JSON."`
+	Cancel cancelJob `cmd:"" help:"End one with what it has so far, and print it as JSON."`
+}
+
+type listJobs struct {
+	Remote `embed:"" group:"Service"`
+
+	Limit  int    `default:"100" env:"-" help:"Most jobs to list."`
+	Format string `short:"f" enum:"auto,table,jsonl" default:"auto" env:"-" help:"table or jsonl; auto is table on a terminal, and jsonl elsewhere."`
+	JSON   bool   `name:"json" env:"-" help:"The same as --format jsonl."`
+}
+
+func (c listJobs) Run(p *Process) error {
+	jobs, err := c.jobs()
+	if err != nil {
+		return err
+	}
+	list, err := jobs.List(p.Context, max(1, c.Limit))
+	if err != nil {
+		return err
+	}
+	if c.JSON || c.Format == "jsonl" || c.Format == "auto" && !isTerminal(p.Stdout) {
+		for _, job := range list {
+			if err := p.printJob(job); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tKIND\tSTATUS\tPROGRESS\tCREATED")
+	for _, job := range list {
+		created := time.Unix(job.CreatedAt, 0).Format(time.DateTime)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", job.ID, job.Kind, job.Status, job.Progress, created)
+	}
+	return table.Flush()
+}
+
+// jobReference names one job of a service.
+type jobReference struct {
+	Remote `embed:"" group:"Service"`
+
+	ID string `arg:"" help:"Id of the job."`
+}
+
+type showJob struct {
+	jobReference `embed:""`
+}
+
+func (c showJob) Run(p *Process) error {
+	jobs, err := c.jobs()
+	if err != nil {
+		return err
+	}
+	job, err := jobs.Show(p.Context, c.ID)
+	if err != nil {
+		return err
+	}
+	return p.printJob(job)
+}
+
+type cancelJob struct {
+	jobReference `embed:""`
+}
+
+func (c cancelJob) Run(p *Process) error {
+	jobs, err := c.jobs()
+	if err != nil {
+		return err
+	}
+	job, err := jobs.Cancel(p.Context, c.ID)
+	if err != nil {
+		return err
+	}
+	return p.printJob(job)
+}
+
+// jobs returns a client of the service's jobs.
+func (r Remote) jobs() (*client.Jobs, error) {
+	key, err := r.secret()
+	return &client.Jobs{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: time.Minute}}, err
+}
+
+// printJob writes a job as one line of JSON.
+func (p *Process) printJob(job client.Job) error {
+	_, err := fmt.Fprintf(p.Stdout, "%s\n", job.Raw)
+	return err
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/filewatch"
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/memory"
+	"retort/orchestrator/oracle"
+	"retort/orchestrator/priority"
+	"retort/orchestrator/telemetry"
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/batching"
+)
+
+// memoryPatience is how long a large request waits for memory before it is refused: long enough for another such
+// request to be served.
+const memoryPatience = 20 * time.Second
+
+// tracingFlush bounds the sending of the last spans.
+const tracingFlush = 5 * time.Second
+
+// resources are what all APIs share.
+type resources struct {
+	config      *Config
+	logger      zerolog.Logger
+	metrics     *telemetry.Metrics
+	memory      *memory.Budget
+	gate        *priority.Gate // admits background work beside the requests of clients
+	client      *triton.Client
+	registry    *triton.Registry
+	oracles     *oracle.Oracles
+	keys        *gateway.Keys // nil if no key is required
+	files       *filewatch.Watcher
+	stopTracing func(context.Context) error
+	*lifetime
+}
+
+// lifetime has what ends the program's work, in the order of a drain.
+type lifetime struct {
+	draining atomic.Bool     // readiness is refused
+	stopping context.Context // searches answer with what they have found
+	stop     context.CancelFunc
+	life     context.Context // all work ends
+	end      context.CancelFunc
+}
+
+func newLifetime(parent context.Context) *lifetime {
+	l := &lifetime{}
+	l.stopping, l.stop = context.WithCancel(parent)
+	l.life, l.end = context.WithCancel(parent)
+	return l
+}
+
+// openResources opens what the settings name. It connects to Triton with the first call.
+func openResources(config *Config, logger zerolog.Logger) (*resources, error) {
+	r := &resources{
+		config:   config,
+		logger:   logger,
+		metrics:  telemetry.NewMetrics(),
+		memory:   memory.NewBudget(config.memoryBudget(), memoryPatience),
+		gate:     priority.NewGate(config.Batch.Concurrency),
+		files:    filewatch.New(logger),
+		lifetime: newLifetime(context.Background()),
+	}
+	r.metrics.BackgroundLevel(r.gate.Level)
+	if err := r.open(); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *resources) open() (err error) {
+	r.stopTracing, err = telemetry.StartTracing(
+		r.life, r.logger, r.config.OTLPEndpoint, r.config.OTLPProtocol, r.config.ServiceName, version)
+	if err != nil {
+		return fmt.Errorf("tracing: %w", err)
+	}
+	tritonConfig := r.config.triton()
+	tritonConfig.Logger = r.logger
+	r.client, err = triton.Dial(tritonConfig)
+	if err != nil {
+		return err
+	}
+	r.registry = triton.NewRegistry(r.client, triton.RegistryConfig{
+		Every:      r.config.Discovery,
+		Repository: r.config.ModelRepository,
+		QueueDelay: r.config.queueDelay(),
+		Logger:     r.logger,
+	})
+	r.registry.Follow(func(s *triton.Snapshot) { r.metrics.TritonUp(!s.Stale) })
+	openOracle := oracle.Opener(r.client, r.config.Oracle, r.batching(oracle.API), r.metrics.Oracle)
+	r.oracles = oracle.New(r.config.Oracle, catalog(r, oracle.API, openOracle))
+	if r.keys, err = r.config.keys(); err != nil {
+		return err
+	}
+	if r.keys != nil {
+		r.files.Add("keys-file", r.keys.Reload, r.config.KeysFile)
+	}
+	return nil
+}
+
+// close releases the resources that are open.
+func (r *resources) close() {
+	r.end()
+	r.stop()
+	if r.registry != nil {
+		r.registry.Close()
+	}
+	if r.client != nil {
+		r.client.Close()
+	}
+	if r.stopTracing != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), tracingFlush)
+		defer cancel()
+		_ = r.stopTracing(ctx) // without a collector only spans are lost
+	}
+}
+
+// options returns the options of a gateway with these limits.
+func (r *resources) options(limits gateway.Config) gateway.Options {
+	return gateway.Options{
+		Config:      limits,
+		Keys:        r.keys,
+		Memory:      r.memory,
+		Stopping:    r.stopping,
+		CORSOrigins: r.config.CORSOrigins,
+		Version:     version,
+		Logger:      r.logger,
+		Metrics:     r.metrics,
+		Interactive: r.gate.Request,
+	}
+}
+
+// openGateway opens the gateway of an API.
+func (r *resources) openGateway(api gateway.API, options gateway.Options) (*gateway.Gateway, error) {
+	return gateway.New(r.life, api, r.draining.Load, options)
+}
+
+// openAuxiliary opens the gateway of endpoints that no model answers: their requests do not slow down background work.
+func (r *resources) openAuxiliary(api gateway.API, options gateway.Options) (*gateway.Gateway, error) {
+	options.Interactive = nil
+	return r.openGateway(api, options)
+}
+
+// catalog follows the models of an API.
+func catalog[T any](r *resources, api string, open func(*triton.Model) (T, error)) *triton.Catalog[T] {
+	models := triton.NewCatalog(r.registry, api, r.logger, r.reportModels(api), open)
+	models.AlsoNamed(r.config.servedNames())
+	return models
+}
+
+// reportModels returns a function that reports the number of an API's models as a metric.
+func (r *resources) reportModels(api string) func(int) {
+	return func(count int) { r.metrics.ModelsReady(api, count) }
+}
+
+// batching returns how the rows of an API's requests share calls to Triton.
+func (r *resources) batching(api string) batching.Options {
+	return batching.Options{
+		MaxTokens:   r.config.BatchTokens,
+		Concurrency: r.config.BatchConcurrency,
+		Observe:     func(b batching.Stats) { r.metrics.Batch(api, b.Rows, b.Padded) },
+	}
+}
