@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// arithmetic returns a op b.
 func arithmetic(e eval, op string, a, b any) any {
 	if op == "~" {
 		return concatText(e, str(e, a), str(e, b))
@@ -15,10 +16,10 @@ func arithmetic(e eval, op string, a, b any) any {
 		return formatOperand(e, format, b)
 	}
 	requireDefined(e, a, b)
-	n1, f1, whole1, ok1 := numeric(a)
-	n2, f2, whole2, ok2 := numeric(b)
+	n1, f1, isInt1, ok1 := numeric(a)
+	n2, f2, isInt2, ok2 := numeric(b)
 	switch {
-	case ok1 && ok2 && whole1 && whole2:
+	case ok1 && ok2 && isInt1 && isInt2:
 		return integerOperation(e, op, n1, n2)
 	case ok1 && ok2:
 		return floatOperation(e, op, f1, f2)
@@ -26,11 +27,11 @@ func arithmetic(e eval, op string, a, b any) any {
 		if sum, ok := concat(e, a, b); ok {
 			return sum
 		}
-	case op == "*" && ok2 && whole2:
+	case op == "*" && ok2 && isInt2:
 		if product, ok := repeat(e, a, n2); ok {
 			return product
 		}
-	case op == "*" && ok1 && whole1:
+	case op == "*" && ok1 && isInt1:
 		if product, ok := repeat(e, b, n1); ok {
 			return product
 		}
@@ -42,13 +43,13 @@ func arithmetic(e eval, op string, a, b any) any {
 // applySign returns +v or -v.
 func applySign(e eval, sign string, v any) any {
 	requireDefined(e, v)
-	n, f, whole, ok := numeric(v)
+	n, f, isInt, ok := numeric(v)
 	switch {
 	case !ok:
 		e.fail("bad operand type for unary %s: '%s'", sign, typeName(v))
-	case whole && sign == "-":
+	case isInt && sign == "-":
 		return integerOperation(e, "-", 0, n)
-	case whole:
+	case isInt:
 		return n
 	case sign == "-":
 		return -f
@@ -61,6 +62,7 @@ func concatText(e eval, a, b string) string {
 	return a + b
 }
 
+// concat returns a + b for two texts, lists or tuples.
 func concat(e eval, a, b any) (any, bool) {
 	switch a := a.(type) {
 	case string:
@@ -72,8 +74,8 @@ func concat(e eval, a, b any) (any, bool) {
 			e.charge(len(a) + len(more))
 			return slices.Concat(a, more), true
 		}
-	case Tuple:
-		if more, ok := b.(Tuple); ok {
+	case tuple:
+		if more, ok := b.(tuple); ok {
 			e.charge(len(a) + len(more))
 			return slices.Concat(a, more), true
 		}
@@ -81,25 +83,26 @@ func concat(e eval, a, b any) (any, bool) {
 	return nil, false
 }
 
+// repeat returns v * n for a text, list or tuple.
 func repeat(e eval, v any, n int) (any, bool) {
-	const most = 1 << 24
+	const maxLength = 1 << 24
 	n = max(n, 0)
 	switch v := v.(type) {
 	case string:
-		if len(v) > 0 && n > most/len(v) {
+		if len(v) > 0 && n > maxLength/len(v) {
 			e.fail("the repeated string is too long")
 		}
 		e.chargeText(len(v) * n)
 		return strings.Repeat(v, n), true
-	case []any, Tuple:
+	case []any, tuple:
 		items, _ := sequence(v)
-		if len(items) > 0 && n > most/len(items) {
+		if len(items) > 0 && n > maxLength/len(items) {
 			e.fail("the repeated %s is too long", typeName(v))
 		}
 		e.charge(len(items) * n)
 		product := slices.Repeat(items, n)
-		if _, ok := v.(Tuple); ok {
-			return Tuple(product), true
+		if _, ok := v.(tuple); ok {
+			return tuple(product), true
 		}
 		return product, true
 	}
@@ -132,11 +135,12 @@ func integerOperation(e eval, op string, a, b int) any {
 	return result
 }
 
-// overflow fails for an integer that Python can represent and int cannot.
+// overflow fails because of an integer that int cannot hold, though Python can.
 func (e eval) overflow(format string, args ...any) {
 	e.fail("integer overflow: "+format+" is beyond 64 bits", args...)
 }
 
+// product returns a * b and whether int can hold it.
 func product(a, b int) (result int, inRange bool) {
 	if a == 0 || b == 0 {
 		return 0, true
@@ -145,9 +149,10 @@ func product(a, b int) (result int, inRange bool) {
 	return result, result/b == a && !(a == -1 && b == math.MinInt) && !(b == -1 && a == math.MinInt)
 }
 
+// power returns a ** b for b >= 0, and whether int can hold it.
 func power(a, b int) (result int, inRange bool) {
 	if a == 0 || a == 1 || a == -1 {
-		b = min(b, 2-b%2) // only the parity of the exponent matters
+		b = min(b, 2-b%2) // only the parity of the exponent counts
 	}
 	result = 1
 	for range b { // at most 63 times
@@ -158,6 +163,7 @@ func power(a, b int) (result int, inRange bool) {
 	return result, true
 }
 
+// quotient returns a / b, a // b or a % b.
 func quotient(e eval, op string, a, b int) any {
 	switch {
 	case b == 0 && op == "/":
@@ -175,13 +181,13 @@ func quotient(e eval, op string, a, b int) any {
 		e.overflow("%d // %d", a, b)
 	}
 	floor := a / b
-	rest := a % b
-	if rest != 0 && (rest < 0) != (b < 0) {
+	remainder := a % b
+	if remainder != 0 && (remainder < 0) != (b < 0) {
 		floor--
-		rest += b
+		remainder += b
 	}
 	if op == "%" {
-		return rest
+		return remainder
 	}
 	return floor
 }
@@ -203,14 +209,14 @@ func floatOperation(e eval, op string, a, b float64) any {
 	if op == "/" {
 		return a / b
 	}
-	floor, rest := floatDivision(a, b)
+	floor, remainder := floatDivision(a, b)
 	if op == "%" {
-		return rest
+		return remainder
 	}
 	return floor
 }
 
-// floatPower computes a ** b. It fails where Python fails or returns a complex number.
+// floatPower returns a ** b. It fails where Python fails or returns a complex number.
 func floatPower(e eval, a, b float64) float64 {
 	if math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsNaN(a) || math.IsNaN(b) {
 		return math.Pow(a, b)
@@ -224,7 +230,7 @@ func floatPower(e eval, a, b float64) float64 {
 	}
 	var result float64
 	switch {
-	case !fractional && a != 0 && math.Abs(b) <= mostExactPower:
+	case !fractional && a != 0 && math.Abs(b) <= maxExactPower:
 		e.charge(decimalSteps)
 		result = exactPower(a, int(b))
 	case a != 0 && math.Abs(a) < 0x1p-1022: // math.Pow is wrong for subnormal numbers
@@ -238,10 +244,10 @@ func floatPower(e eval, a, b float64) float64 {
 	return result
 }
 
-// mostExactPower is the largest size of an exponent for exactPower.
-const mostExactPower = 1 << 16
+// maxExactPower is the largest absolute exponent for exactPower.
+const maxExactPower = 1 << 16
 
-// exactPower computes a^b and rounds once, at the end: math.Pow is less accurate than C's pow.
+// exactPower returns a ** b, rounded once: math.Pow is less accurate than C's pow.
 func exactPower(a float64, b int) float64 {
 	const precision = 256
 	result := big.NewFloat(1).SetPrec(precision)
@@ -259,22 +265,22 @@ func exactPower(a float64, b int) float64 {
 	return f
 }
 
-// floatDivision is divmod of floats as CPython computes it (_float_div_mod in Objects/floatobject.c).
-func floatDivision(a, b float64) (floor, rest float64) {
-	rest = math.Mod(a, b)
-	ratio := (a - rest) / b
-	if rest == 0 {
-		rest = math.Copysign(0, b)
-	} else if (b < 0) != (rest < 0) {
-		rest += b
+// floatDivision returns divmod(a, b) as CPython computes it (_float_div_mod in Objects/floatobject.c).
+func floatDivision(a, b float64) (floor, remainder float64) {
+	remainder = math.Mod(a, b)
+	ratio := (a - remainder) / b
+	if remainder == 0 {
+		remainder = math.Copysign(0, b)
+	} else if (b < 0) != (remainder < 0) {
+		remainder += b
 		ratio--
 	}
 	if ratio == 0 {
-		return math.Copysign(0, a/b), rest
+		return math.Copysign(0, a/b), remainder
 	}
 	floor = math.Floor(ratio)
 	if ratio-floor > 0.5 {
 		floor++
 	}
-	return floor, rest
+	return floor, remainder
 }

@@ -181,8 +181,8 @@ func valuesOfSize(n int) map[string]any {
 	letters := strings.Repeat("c", n-1) + "a"
 	return map[string]any{
 		"text": "x" + strings.Repeat("aé ", n/3) + "x", "letters": letters, "letters_copy": strings.Clone(letters), "list": list,
-		"copy": slices.Clone(list), "list_tuple": Tuple(list), "numbers": numbers, "numbers_copy": slices.Clone(numbers),
-		"numbers_tuple": Tuple(numbers), "pairs": pairs, "equals": equals, "lists": lists, "table": dict, "table_copy": dict.clone(),
+		"copy": slices.Clone(list), "list_tuple": tuple(list), "numbers": numbers, "numbers_copy": slices.Clone(numbers),
+		"numbers_tuple": tuple(numbers), "pairs": pairs, "equals": equals, "lists": lists, "table": dict, "table_copy": dict.clone(),
 		"deep": deep, "deep_copy": slices.Clone(deep), "n": n,
 	}
 }
@@ -246,11 +246,11 @@ func TestStepsGrowLinearly(t *testing.T) {
 	large := valuesOfSize(4 * n)
 	for name, o := range operations() {
 		t.Run(name, func(t *testing.T) {
-			first, _, err := measure(o.expression, small, mostSteps)
+			first, _, err := measure(o.expression, small, maxSteps)
 			if err != nil {
 				t.Fatal(err)
 			}
-			second, allocated, err := measure(o.expression, large, mostSteps)
+			second, allocated, err := measure(o.expression, large, maxSteps)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -354,13 +354,13 @@ func TestSearchesForLongTexts(t *testing.T) {
 		"text.find(part)", "text.rfind(part)", "text.count(part)", "text.partition(part)", "text.rpartition(part)", "text.split(part)",
 		"text.rsplit(part)", "text.replace(part, '')", "text | replace(part, '')", "part in text", "part not in text", "part is in text",
 	} {
-		if _, _, err := measure("{% set x = "+expression+" %}", values, mostSteps); err != nil {
+		if _, _, err := measure("{% set x = "+expression+" %}", values, maxSteps); err != nil {
 			t.Errorf("%s: %v", expression, err)
 		}
 		expression = strings.ReplaceAll(expression, "part)", "half)")
 		expression = strings.ReplaceAll(expression, "part,", "half,")
 		expression = strings.Replace(expression, "part ", "half ", 1)
-		_, _, err := measure("{% set x = "+expression+" %}", values, mostSteps)
+		_, _, err := measure("{% set x = "+expression+" %}", values, maxSteps)
 		if err == nil || !strings.Contains(err.Error(), "runs too long") {
 			t.Errorf("%s: got %v", expression, err)
 		}
@@ -374,7 +374,7 @@ func TestDearOperations(t *testing.T) {
 		"'1e-320' | float": 50, "'1e-320' | int": 50, "1e308 | round(2)": 50, "1.7e308 | round(-300)": 50, "1.0000001 ** 65535": 50, "'%f' % 1e308": 50,
 		"marks | tojson": 1000, "faces | tojson(ensure_ascii=true)": 1000, "[marks] | string": 1000, "[odd] | string": 1000,
 	} {
-		steps, _, err := measure("{% set x = "+expression+" %}", values, mostSteps)
+		steps, _, err := measure("{% set x = "+expression+" %}", values, maxSteps)
 		if err != nil || steps < least {
 			t.Errorf("%s: %d steps, %v, want %d", expression, steps, err, least)
 		}
@@ -396,7 +396,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		"{% for i in range(9) %}{{ 'a' * 8000000 }}{% endfor %}":                        "writes too much",
 		"{% set x %}{% for i in range(9) %}{{ 'a' * 8000000 }}{% endfor %}{% endset %}": "writes too much",
 	} {
-		_, _, err := measure(source, nil, mostSteps)
+		_, _, err := measure(source, nil, maxSteps)
 		if err == nil || !strings.Contains(err.Error(), refusal) {
 			t.Errorf("%s: got %v, want %q", source, err, refusal)
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// arguments are those of a call, a filter or a test.
+// arguments are the parsed arguments of a call, a filter or a test.
 type arguments struct {
 	values []expression
 	names  []string
@@ -13,53 +13,46 @@ type arguments struct {
 
 func (p *parser) arguments() (a arguments) {
 	p.expect(operator, "(")
-	for first := true; !p.is(operator, ")"); first = false {
-		if !first {
-			p.expect(operator, ",")
-			if p.is(operator, ")") {
-				break
-			}
-		}
+	p.commaSeparated(")", func() {
 		if t := p.peek(); t.kind == name && p.tokens[p.at+1].kind == operator && p.tokens[p.at+1].value == "=" {
 			p.at += 2
 			a.names = append(a.names, t.value)
 			a.named = append(a.named, p.expression())
-			continue
+			return
 		}
 		a.values = append(a.values, p.expression())
-	}
-	p.next()
+	})
 	return a
 }
 
-// Call is one call of a function, a filter or a method.
-type Call struct {
+// call is one call of a function, filter, test or method, with its evaluated arguments.
+type call struct {
 	eval
-	Args   []any
-	Named  map[string]any
-	names  []string // the keys of Named in their order
-	caller any
+	args   []any
+	named  map[string]any
+	names  []string // the keys of named, in the order of the call
+	caller any      // the body of the call block around this call
 }
 
-func (a arguments) call(line int, s *state) *Call {
+func (a arguments) call(line int, s *state) *call {
 	e := s.step(line)
 	e.charge(len(a.names))
-	c := &Call{eval: e, Args: evaluateAll(e, a.values, s), names: a.names}
+	c := &call{eval: e, args: evaluateAll(e, a.values, s), names: a.names}
 	for i, name := range a.names {
-		if c.Named == nil {
-			c.Named = map[string]any{}
+		if c.named == nil {
+			c.named = map[string]any{}
 		}
-		c.Named[name] = a.named[i](s)
+		c.named[name] = a.named[i](s)
 	}
 	return c
 }
 
-// argument returns an argument by position or name, or what otherwise is.
-func (c *Call) argument(i int, name string, otherwise any) any {
-	if i < len(c.Args) {
-		return c.Args[i]
+// argument returns the argument at position i or called name, or otherwise if neither is there.
+func (c *call) argument(i int, name string, otherwise any) any {
+	if i < len(c.args) {
+		return c.args[i]
 	}
-	if v, ok := c.Named[name]; ok {
+	if v, ok := c.named[name]; ok {
 		return v
 	}
 	return otherwise
@@ -70,10 +63,10 @@ func (p *parser) call(of expression) expression {
 	args := p.arguments()
 	return func(s *state) any {
 		callee := of(s)
-		if around, ok := callee.(*Loop); ok && around.again != nil {
-			return around.again(args.call(line, s).argument(0, "iterable", nil))
+		if loop, ok := callee.(*loopState); ok && loop.recurse != nil {
+			return loop.recurse(args.call(line, s).argument(0, "iterable", nil))
 		}
-		function, ok := callee.(Function)
+		function, ok := callee.(function)
 		if !ok {
 			e := s.step(line)
 			requireDefined(e, callee)
@@ -87,7 +80,7 @@ func (p *parser) call(of expression) expression {
 	}
 }
 
-// parameters are those of a macro.
+// parameters are the parameters of a macro.
 type parameters struct {
 	names    []string
 	defaults []expression // nil for a parameter without one
@@ -95,13 +88,13 @@ type parameters struct {
 
 func (p *parser) parameters() (ps parameters) {
 	p.expect(operator, "(")
-	for !p.is(operator, ")") {
+	for !p.peekIs(operator, ")") {
 		if len(ps.names) > 0 {
 			p.expect(operator, ",")
 		}
 		ps.names = append(ps.names, p.expect(name, "").value)
 		var value expression
-		if p.skip(operator, "=") {
+		if p.accept(operator, "=") {
 			value = p.expression()
 		}
 		ps.defaults = append(ps.defaults, value)
@@ -111,21 +104,21 @@ func (p *parser) parameters() (ps parameters) {
 }
 
 func (p *parser) macro() statement {
-	called := p.expect(name, "").value
+	macro := p.expect(name, "").value
 	ps := p.parameters()
 	loops := p.loops
 	p.loops = 0
-	body := p.rest("endmacro")
+	body := p.blockBody("endmacro")
 	p.loops = loops
 	return func(s *state) signal {
-		s.vars.names[called] = ps.function(called, body, s)
+		s.vars.names[macro] = ps.function(body, s)
 		return done
 	}
 }
 
-// function is a macro: what its body writes, with the arguments as names.
-func (ps parameters) function(called string, body []statement, s *state) Function {
-	return func(c *Call) any {
+// function returns a macro: a function that returns what body writes, with the arguments as variables.
+func (ps parameters) function(body []statement, s *state) function {
+	return func(c *call) any {
 		c.enter()
 		defer c.leave()
 		var out strings.Builder
@@ -135,41 +128,40 @@ func (ps parameters) function(called string, body []statement, s *state) Functio
 			names["caller"] = c.caller
 		}
 		for i, parameter := range ps.names {
-			value, named := c.Named[parameter]
+			value, named := c.named[parameter]
 			switch {
-			case i < len(c.Args):
-				names[parameter] = c.Args[i]
+			case i < len(c.args):
+				names[parameter] = c.args[i]
 			case named:
 				names[parameter] = value
 			case ps.defaults[i] != nil:
 				names[parameter] = ps.defaults[i](inner)
 			default:
-				names[parameter] = Undefined{"parameter '" + parameter + "' was not provided"}
+				names[parameter] = undefined{"parameter '" + parameter + "' was not provided"}
 			}
 		}
-		more := c.Args[min(len(ps.names), len(c.Args)):]
-		names["varargs"] = Tuple(more)
+		names["varargs"] = tuple(c.args[min(len(ps.names), len(c.args)):])
 		execute(body, inner)
 		return out.String()
 	}
 }
 
-// callBlock is {% call macro(…) %}: its body is the macro's caller().
+// callBlock reads {% call macro(…) %}, whose body the macro renders with caller().
 func (p *parser) callBlock(line int) statement {
 	var ps parameters
-	if p.is(operator, "(") {
+	if p.peekIs(operator, "(") {
 		ps = p.parameters()
 	}
 	call := p.expression()
-	body := p.rest("endcall")
+	body := p.blockBody("endcall")
 	return func(s *state) signal {
 		inner := s.inner(s.out)
-		inner.vars.names[callerName] = ps.function("caller", body, s)
+		inner.vars.names[callerName] = ps.function(body, s)
 		e := s.step(line)
 		s.write(line, str(e, call(inner)))
 		return done
 	}
 }
 
-// callerName is where a call block leaves its body for the call; no template can write this name.
+// callerName is the variable in which a call block passes its body to the call; no template can write this name.
 const callerName = " caller"

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// numeric returns v as a number; whole says that it is an integer or bool.
-func numeric(v any) (n int, f float64, whole, ok bool) {
+// numeric returns a number as a float, and an integer or bool also as an int; ok is false for other values.
+func numeric(v any) (n int, f float64, isInt, ok bool) {
 	switch v := v.(type) {
 	case bool:
-		return number01(v), float64(number01(v)), true, true
+		return boolToInt(v), float64(boolToInt(v)), true, true
 	case int:
 		return v, float64(v), true, true
 	case float64:
@@ -20,35 +20,35 @@ func numeric(v any) (n int, f float64, whole, ok bool) {
 	return 0, 0, false, false
 }
 
-// compareNumbers compares exactly, as Python does, without rounding an integer to a float. NaN compares equal to every number: callers
-// check for it.
+// compareNumbers compares two numbers exactly, as Python does, without rounding an integer to a float; ok is false if a
+// value is no number. NaN compares equal to every number, so callers check for it.
 func compareNumbers(a, b any) (order int, ok bool) {
-	n1, f1, whole1, ok1 := numeric(a)
-	n2, f2, whole2, ok2 := numeric(b)
+	n1, f1, isInt1, ok1 := numeric(a)
+	n2, f2, isInt2, ok2 := numeric(b)
 	switch {
 	case !ok1 || !ok2:
 		return 0, false
 	case isNaN(a) || isNaN(b):
 		return 0, true
-	case whole1 && whole2:
+	case isInt1 && isInt2:
 		return cmp.Compare(n1, n2), true
-	case whole1:
+	case isInt1:
 		return compareWithFloat(n1, f2), true
-	case whole2:
+	case isInt2:
 		return -compareWithFloat(n2, f1), true
 	}
 	return cmp.Compare(f1, f2), true
 }
 
 func compareWithFloat(n int, f float64) int {
-	switch { // f is outside the range of int
+	switch { // the range of int
 	case f >= -math.MinInt:
 		return -1
 	case f < math.MinInt:
 		return 1
 	}
-	whole := math.Trunc(f)
-	return cmp.Or(cmp.Compare(n, int(whole)), cmp.Compare(whole, f))
+	truncated := math.Trunc(f)
+	return cmp.Or(cmp.Compare(n, int(truncated)), cmp.Compare(truncated, f))
 }
 
 func isNaN(v any) bool {
@@ -56,7 +56,7 @@ func isNaN(v any) bool {
 	return ok && math.IsNaN(f)
 }
 
-// equal is a == b.
+// equal returns a == b.
 func equal(e eval, a, b any) bool { return equalAt(e, a, b, 0) }
 
 func equalAt(e eval, a, b any, depth int) bool {
@@ -73,10 +73,10 @@ func equalAt(e eval, a, b any, depth int) bool {
 			e.chargeText(len(a))
 		}
 		return ok && a == s
-	case Undefined:
-		_, ok := b.(Undefined)
+	case undefined:
+		_, ok := b.(undefined)
 		return ok
-	case []any, Tuple:
+	case []any, tuple:
 		items, _ := sequence(a)
 		others, ok := sequence(b)
 		if !ok || typeName(a) != typeName(b) || len(items) != len(others) {
@@ -97,13 +97,13 @@ func equalAt(e eval, a, b any, depth int) bool {
 			}
 		}
 		return true
-	case *Namespace, *Loop:
+	case *namespace, *loopState:
 		return a == b
 	}
 	return false
 }
 
-// order compares two values as <=> would.
+// order returns a negative number for a < b, a positive one for a > b, and 0 otherwise. op is for the error.
 func order(e eval, op string, a, b any) int {
 	requireDefined(e, a, b)
 	e.charge(1)
@@ -131,16 +131,18 @@ func order(e eval, op string, a, b any) int {
 	return 0
 }
 
+// sequence returns the elements of a list or tuple.
 func sequence(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:
 		return v, true
-	case Tuple:
+	case tuple:
 		return v, true
 	}
 	return nil, false
 }
 
+// compare returns a op b.
 func compare(e eval, op string, a, b any) bool {
 	switch op {
 	case "==":
@@ -166,7 +168,7 @@ func compare(e eval, op string, a, b any) bool {
 	return n >= 0
 }
 
-// contains is item in of.
+// contains returns item in of.
 func contains(e eval, of, item any) bool {
 	switch of := of.(type) {
 	case string:
@@ -180,7 +182,7 @@ func contains(e eval, of, item any) bool {
 	case *Dict:
 		_, found := of.get(e, item)
 		return found
-	case []any, Tuple, Undefined:
+	case []any, tuple, undefined:
 		return slices.ContainsFunc(list(e, of), func(v any) bool { return equal(e, v, item) })
 	}
 	e.fail("argument of type '%s' is not iterable", typeName(of))

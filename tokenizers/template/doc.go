@@ -1,25 +1,31 @@
-// Package template renders chat templates: Jinja 3 as transformers sets it up for them, that is trim_blocks and
-// lstrip_blocks on, no escaping, loop controls, {% generation %}, an immutable sandbox and no other files (include,
-// import, extends and block do not exist).
+// Package template renders chat templates. The language is Jinja 3 as transformers configures it: trim_blocks and
+// lstrip_blocks are on, nothing is escaped, loop controls and {% generation %} exist, the sandbox is immutable, and no
+// template can load another (there is no include, import, extends or block).
 //
-// The reference is Jinja2 in Python: for every template in use the text must be the same to the last space. testdata
-// holds small templates with the text that Jinja2 gives, package orchestrator/chat/prompt the templates of models. Why
-// no engine that exists for Go is used, and on which templates they fail:
-// orchestrator/decisions/0012-chat-templates.md.
+// The reference is Jinja2 in Python: for every template in use, the text must be equal to the last space. The folder
+// testdata has small templates with the output of Jinja2; package orchestrator/chat/prompt has the templates of models.
+// orchestrator/decisions/0012-chat-templates.md says why no existing Go engine is used.
 //
-// Values are those of Python as far as templates see them: nil is None, bool, int, float64, string, []any is a list,
-// [Tuple], [*Dict], [*Namespace], [Function] and [Undefined].
+// Values are Python's as far as templates see them: nil is None; bool, int, float64 and string are themselves; []any is
+// a list. Tuples, namespaces, functions and undefined values have types of this package, and so have dicts ([Dict]).
 //
-// Numbers behave as in Python, with three differences. Integers have 64 bits: an operation, literal or conversion whose result needs more
-// fails with "integer overflow". A power with a fractional exponent may differ in its last digits. A power that is a complex number in
-// Python fails. testdata/numbers.txt holds ten thousand results of Jinja2 (scripts/golden/template_numbers.py).
+// Numbers behave as in Python, with three differences. Integers have 64 bits: a literal, operation or conversion whose
+// result needs more fails with "integer overflow". A power with a fractional exponent may differ in its last digits. A
+// power that is a complex number in Python fails. testdata/numbers.txt holds ten thousand results of Jinja2
+// (scripts/golden/template_numbers.py).
 //
-// A rendering has a budget of steps (see eval). Work that grows with the size of a value is charged in proportion, before it is done, so
-// that neither a template nor a client's text can hold a request or much memory for long.
+// A rendering has a budget of steps (see eval). Work that grows with the size of a value is charged in proportion,
+// before it is done, so that neither a template nor a client's text can hold a request or much memory for long.
 //
-// Where to read: [Parse] cuts the source into tokens (lexer.go, token.go) and makes a tree of functions of it
-// (parser.go, statements.go, expressions.go); [Template.Render] runs them with a state (template.go). Filters, tests,
-// methods and global functions have a table each, in the files of that name.
+// [Parse] splits the source into tokens (lexer.go) and builds a tree of closures (parser.go for statements,
+// expressions.go and operands.go for expressions); [Template.Render] runs them. Filters, tests and global functions, and
+// the methods of strings, each have a table (filters.go, tests.go, strings.go).
 //
 // The language: https://jinja.palletsprojects.com/en/stable/templates/
+//
+// Terms:
+//   - step: the unit of work that a rendering is charged for.
+//   - run: one rendering, with the steps charged so far.
+//   - frame: one scope of names.
+//   - signal: how a statement ended: normally, by break, or by continue.
 package template

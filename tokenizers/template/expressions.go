@@ -4,15 +4,15 @@ import (
 	"slices"
 )
 
-// expression reads a value, with "a if b else c".
+// expression reads an expression: "a if b else c", or one without a condition.
 func (p *parser) expression() expression {
 	value := p.or()
-	for p.is(name, "if") {
+	for p.peekIs(name, "if") {
 		line := p.next().line
 		then := value
 		test := p.or()
-		otherwise := expression(func(*state) any { return Undefined{"the inline if-expression has no else section"} })
-		if p.skip(name, "else") {
+		otherwise := constant(undefined{"the inline if-expression has no else section"})
+		if p.accept(name, "else") {
 			otherwise = p.expression()
 		}
 		value = func(s *state) any {
@@ -26,23 +26,24 @@ func (p *parser) expression() expression {
 	return value
 }
 
-// tuple reads a value, or several with commas between: a tuple.
-func (p *parser) tuple() expression { return p.tupleOf(p.expression) }
+// tuple reads an expression, or a tuple without brackets.
+func (p *parser) tuple() expression { return p.tupleOfItems(p.expression) }
 
-func (p *parser) tupleOf(one func() expression) expression {
-	first := one()
-	if !p.is(operator, ",") {
+func (p *parser) tupleOfItems(item func() expression) expression {
+	first := item()
+	if !p.peekIs(operator, ",") {
 		return first
 	}
 	items := []expression{first}
-	for p.skip(operator, ",") {
-		if t := p.peek(); t.kind == blockEnd || t.kind == variableEnd || t.kind == operator && slices.Contains([]string{")", "="}, t.value) {
+	for p.accept(operator, ",") {
+		t := p.peek()
+		if t.kind == blockEnd || t.kind == variableEnd || p.peekIs(operator, ")") || p.peekIs(operator, "=") {
 			break
 		}
-		items = append(items, one())
+		items = append(items, item())
 	}
 	line := p.peek().line
-	return func(s *state) any { return Tuple(evaluateAll(s.step(line), items, s)) }
+	return func(s *state) any { return tuple(evaluateAll(s.step(line), items, s)) }
 }
 
 func evaluateAll(e eval, items []expression, s *state) []any {
@@ -56,7 +57,7 @@ func evaluateAll(e eval, items []expression, s *state) []any {
 
 func (p *parser) or() expression {
 	left := p.and()
-	for p.is(name, "or") {
+	for p.peekIs(name, "or") {
 		line := p.next().line
 		a := left
 		b := p.and()
@@ -73,7 +74,7 @@ func (p *parser) or() expression {
 
 func (p *parser) and() expression {
 	left := p.not()
-	for p.is(name, "and") {
+	for p.peekIs(name, "and") {
 		line := p.next().line
 		a := left
 		b := p.not()
@@ -89,15 +90,18 @@ func (p *parser) and() expression {
 }
 
 func (p *parser) not() expression {
-	if p.is(name, "not") {
+	if p.peekIs(name, "not") {
 		line := p.next().line
 		v := p.not()
-		return func(s *state) any { s.step(line); return !truth(v(s)) }
+		return func(s *state) any {
+			s.step(line)
+			return !truth(v(s))
+		}
 	}
 	return p.comparison()
 }
 
-// binary reads operands of one level with operators between them.
+// binary reads a left-associative chain of the operators ops.
 func (p *parser) binary(operand func() expression, ops ...string) expression {
 	left := operand()
 	for {
@@ -108,7 +112,10 @@ func (p *parser) binary(operand func() expression, ops ...string) expression {
 		p.next()
 		a := left
 		b := operand()
-		left = func(s *state) any { e := s.step(t.line); return arithmetic(e, t.value, a(s), b(s)) }
+		left = func(s *state) any {
+			e := s.step(t.line)
+			return arithmetic(e, t.value, a(s), b(s))
+		}
 	}
 }
 
@@ -122,33 +129,34 @@ func (p *parser) power() expression {
 	return p.binary(func() expression { return p.unary(true) }, "**")
 }
 
+// unary reads a signed value; with filtered, also the filters and tests after it.
 func (p *parser) unary(filtered bool) expression {
 	var value expression
 	t := p.peek()
-	if p.depth++; p.depth > mostDepth {
+	if p.depth++; p.depth > maxDepth {
 		fail(t.line, "the expression is nested too deeply")
 	}
 	defer func() { p.depth-- }()
-	switch {
-	case p.skip(operator, "-"):
+	if p.accept(operator, "-") || p.accept(operator, "+") {
 		v := p.unary(false)
-		value = func(s *state) any { e := s.step(t.line); return applySign(e, "-", v(s)) }
-	case p.skip(operator, "+"):
-		v := p.unary(false)
-		value = func(s *state) any { e := s.step(t.line); return applySign(e, "+", v(s)) }
-	default:
+		value = func(s *state) any {
+			e := s.step(t.line)
+			return applySign(e, t.value, v(s))
+		}
+	} else {
 		value = p.primary()
 	}
 	value = p.postfix(value)
 	if filtered {
-		return p.filtered(value)
+		return p.filtersAndTests(value)
 	}
 	return value
 }
 
+// comparisons are the operators that compare reads besides in and not in.
 var comparisons = []string{"==", "!=", "<", "<=", ">", ">="}
 
-// comparison reads a chain: a < b < c is a < b and b < c.
+// comparison reads a chain of comparisons: a < b < c means a < b and b < c.
 func (p *parser) comparison() expression {
 	first := p.sum()
 	var ops []string
@@ -160,9 +168,9 @@ func (p *parser) comparison() expression {
 		case t.kind == operator && slices.Contains(comparisons, t.value):
 			p.next()
 			ops = append(ops, t.value)
-		case p.skip(name, "in"):
+		case p.accept(name, "in"):
 			ops = append(ops, "in")
-		case p.is(name, "not") && p.tokens[p.at+1] == (token{name, "in", p.tokens[p.at+1].line}):
+		case p.peekIs(name, "not") && p.tokens[p.at+1] == (token{name, "in", p.tokens[p.at+1].line}):
 			p.at += 2
 			ops = append(ops, "not in")
 		case len(ops) == 0:

@@ -6,57 +6,57 @@ import (
 	"unicode"
 )
 
-// filter is what stands behind a |.
-type filter func(c *Call, v any) any
+// filter is a function that follows a "|".
+type filter func(c *call, v any) any
 
-// filters are Jinja's, those left out that make HTML or are random.
+// filters are Jinja's, except those that make HTML or are random.
 // https://jinja.palletsprojects.com/en/stable/templates/#list-of-builtin-filters
 var filters map[string]filter
 
-func init() { // some filters call others by name
+func init() { // not in the declaration: map calls filters by name
 	filters = map[string]filter{
 		"abs":        filterAbs,
-		"capitalize": onText(capitalized),
+		"capitalize": textFilter(capitalize),
 		"center":     filterCenter,
 		"default":    filterDefault,
 		"d":          filterDefault,
-		"e":          onText(html.EscapeString),
-		"escape":     onText(html.EscapeString),
+		"e":          textFilter(html.EscapeString),
+		"escape":     textFilter(html.EscapeString),
 		"float":      filterFloat,
-		"format":     func(c *Call, v any) any { return formatValues(c.eval, str(c.eval, v), c.Args) },
+		"format":     func(c *call, v any) any { return formatValues(c.eval, str(c.eval, v), c.args) },
 		"indent":     filterIndent,
 		"int":        filterInt,
-		"lower":      onText(lower),
+		"lower":      textFilter(lower),
 		"replace":    filterReplace,
 		"round":      filterRound,
-		"safe":       func(_ *Call, v any) any { return v },
-		"string":     func(c *Call, v any) any { return str(c.eval, v) },
-		"title":      onText(titleWords),
+		"safe":       func(_ *call, v any) any { return v },
+		"string":     func(c *call, v any) any { return str(c.eval, v) },
+		"title":      textFilter(titleWords),
 		"tojson":     filterJSON,
 		"trim":       filterTrim,
 		"truncate":   filterTruncate,
-		"upper":      onText(upper),
+		"upper":      textFilter(upper),
 		"wordcount":  filterWordCount,
 
-		"attr":       func(c *Call, v any) any { return attribute(c.eval, v, c.text(0)) },
+		"attr":       func(c *call, v any) any { return attribute(c.eval, v, c.text(0)) },
 		"batch":      filterBatch,
-		"count":      func(c *Call, v any) any { return length(c.eval, v) },
+		"count":      func(c *call, v any) any { return length(c.eval, v) },
 		"dictsort":   filterDictSort,
-		"first":      func(c *Call, v any) any { return end(c, v, 0) },
+		"first":      func(c *call, v any) any { return itemAtEnd(c, v, 0) },
 		"groupby":    filterGroupBy,
 		"items":      filterItems,
 		"join":       filterJoin,
-		"last":       func(c *Call, v any) any { return end(c, v, -1) },
-		"length":     func(c *Call, v any) any { return length(c.eval, v) },
-		"list":       func(c *Call, v any) any { return append([]any{}, list(c.eval, v)...) },
+		"last":       func(c *call, v any) any { return itemAtEnd(c, v, -1) },
+		"length":     func(c *call, v any) any { return length(c.eval, v) },
+		"list":       func(c *call, v any) any { return append([]any{}, list(c.eval, v)...) },
 		"map":        filterMap,
-		"max":        func(c *Call, v any) any { return extreme(c, v, 1) },
-		"min":        func(c *Call, v any) any { return extreme(c, v, -1) },
-		"reject":     func(c *Call, v any) any { return selectItems(c, v, false, false) },
-		"rejectattr": func(c *Call, v any) any { return selectItems(c, v, true, false) },
+		"max":        func(c *call, v any) any { return extreme(c, v, 1) },
+		"min":        func(c *call, v any) any { return extreme(c, v, -1) },
+		"reject":     func(c *call, v any) any { return selectItems(c, v, false, false) },
+		"rejectattr": func(c *call, v any) any { return selectItems(c, v, true, false) },
 		"reverse":    filterReverse,
-		"select":     func(c *Call, v any) any { return selectItems(c, v, false, true) },
-		"selectattr": func(c *Call, v any) any { return selectItems(c, v, true, true) },
+		"select":     func(c *call, v any) any { return selectItems(c, v, false, true) },
+		"selectattr": func(c *call, v any) any { return selectItems(c, v, true, true) },
 		"slice":      filterSlice,
 		"sort":       filterSort,
 		"sum":        filterSum,
@@ -65,33 +65,26 @@ func init() { // some filters call others by name
 }
 
 // readText returns str(v) and charges for reading all of it.
-func (c *Call) readText(v any) string {
+func (c *call) readText(v any) string {
 	text := str(c.eval, v)
 	c.chargeText(len(text))
 	return text
 }
 
-func onText(f func(string) string) filter {
-	return func(c *Call, v any) any { return f(c.readText(v)) }
+// textFilter is a filter without arguments that reads the whole text.
+func textFilter[R any](f func(string) R) filter {
+	return func(c *call, v any) any { return f(c.readText(v)) }
 }
 
-// titleWords is Jinja's title: words begin after space, hyphen or bracket.
+// titleWords is Jinja's title filter: words start after space, hyphen or bracket.
 func titleWords(s string) string {
-	start := true
-	return strings.Map(func(r rune) rune {
-		was := start
-		start = unicode.IsSpace(r) || strings.ContainsRune("-({[<", r)
-		if was {
-			return unicode.ToTitle(r)
-		}
-		return unicode.ToLower(r)
-	}, s)
+	return titleCase(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-({[<", r) })
 }
 
-func filterCenter(c *Call, v any) any {
+func filterCenter(c *call, v any) any {
 	s := str(c.eval, v)
 	size := length(c.eval, s)
-	room := max(0, c.whole(0, "width", 80)-size)
+	room := max(0, c.integer(0, "width", 80)-size)
 	left := room / 2
 	if room%2 == 1 && (room+size)%2 == 1 {
 		left++ // as CPython does
@@ -100,70 +93,72 @@ func filterCenter(c *Call, v any) any {
 	return c.padding(" ", left) + s + c.padding(" ", room-left)
 }
 
-// padding repeats a character n times.
-func (c *Call) padding(with string, n int) string {
+// padding returns n times the character fill.
+func (c *call) padding(fill string, n int) string {
 	n = max(0, n)
 	c.chargeText(n)
-	return strings.Repeat(with, n)
+	return strings.Repeat(fill, n)
 }
 
-func filterDefault(c *Call, v any) any {
-	_, undefined := v.(Undefined)
-	if undefined || truth(c.argument(1, "boolean", false)) && !truth(v) {
+func filterDefault(c *call, v any) any {
+	if isA[undefined](c, v) || c.flag(1, "boolean") && !truth(v) {
 		return c.argument(0, "default_value", "")
 	}
 	return v
 }
 
-func filterIndent(c *Call, v any) any {
-	by, ok := c.argument(0, "width", 4).(string)
+func filterIndent(c *call, v any) any {
+	indent, ok := c.argument(0, "width", 4).(string)
 	if !ok {
-		by = c.padding(" ", c.whole(0, "width", 4))
+		indent = c.padding(" ", c.integer(0, "width", 4))
 	}
-	first := truth(c.argument(1, "first", false))
-	blank := truth(c.argument(2, "blank", false))
+	first := c.flag(1, "first")
+	blank := c.flag(2, "blank")
 	var b strings.Builder
-	for i, line := range lines(c.eval, c.readText(v)+"\n", false) {
+	for i, line := range splitLines(c.eval, c.readText(v)+"\n", false) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		if i == 0 && first || i > 0 && (line != "" || blank) {
-			c.chargeText(len(by))
-			b.WriteString(by)
+			c.chargeText(len(indent))
+			b.WriteString(indent)
 		}
 		b.WriteString(line.(string))
 	}
 	return b.String()
 }
 
-func filterReplace(c *Call, v any) any {
-	most := -1
+func filterReplace(c *call, v any) any {
+	limit := -1
 	if c.argument(2, "count", nil) != nil {
-		most = c.whole(2, "count", -1)
+		limit = c.integer(2, "count", -1)
 	}
-	return replace(c.eval, str(c.eval, v), str(c.eval, c.argument(0, "old", "")), str(c.eval, c.argument(1, "new", "")), most)
+	old := str(c.eval, c.argument(0, "old", ""))
+	return replace(c.eval, str(c.eval, v), old, str(c.eval, c.argument(1, "new", "")), limit)
 }
 
-func replace(e eval, s, old, new string, most int) string {
+// replace replaces at most limit occurrences of old, or all if limit is negative.
+func replace(e eval, s, old, new string, limit int) string {
 	e.chargeSearch(s, old)
 	n := strings.Count(s, old)
-	if most >= 0 {
-		n = min(n, most)
+	if limit >= 0 {
+		n = min(n, limit)
 	}
 	e.chargeText(n * len(new))
-	return strings.Replace(s, old, new, most)
+	return strings.Replace(s, old, new, limit)
 }
 
-func filterTruncate(c *Call, v any) any {
+func filterTruncate(c *call, v any) any {
 	s := str(c.eval, v)
 	size := length(c.eval, s)
-	most := c.whole(0, "length", 255)
+	limit := c.integer(0, "length", 255)
 	ending := str(c.eval, c.argument(2, "end", "..."))
-	if size <= most+c.whole(3, "leeway", 5) {
+	if size <= limit+c.integer(3, "leeway", 5) {
 		return s
 	}
-	cut := s[:byteOffset(s, min(size, max(0, most-length(c.eval, ending))), size)]
-	if !truth(c.argument(1, "killwords", false)) {
+	keep := min(size, max(0, limit-length(c.eval, ending)))
+	cut := s[:byteOffset(s, keep, size)]
+	if !c.flag(1, "killwords") {
 		if space := strings.LastIndexByte(cut, ' '); space >= 0 {
 			cut = cut[:space]
 		}
@@ -172,19 +167,14 @@ func filterTruncate(c *Call, v any) any {
 }
 
 // filterWordCount counts words: runs of letters, digits and underscores.
-func filterWordCount(c *Call, v any) any {
+func filterWordCount(c *call, v any) any {
 	words := 0
-	within := false
-	for _, r := range c.readText(v) {
-		was := within
-		within = r == '_' || isAlnum(r)
-		if within && !was {
-			words++
-		}
+	for range strings.FieldsFuncSeq(c.readText(v), func(r rune) bool { return r != '_' && !isAlnum(r) }) {
+		words++
 	}
 	return words
 }
 
-func filterTrim(c *Call, v any) any {
+func filterTrim(c *call, v any) any {
 	return c.trim(str(c.eval, v), strings.TrimFunc)
 }

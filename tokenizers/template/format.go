@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// formatOperand returns format % v. As in Python, a format without conversions may ignore a list, dict or undefined value.
+// formatOperand returns format % v. As in Python, a format without conversions may ignore a list, dict or undefined
+// value.
 func formatOperand(e eval, format string, v any) string {
-	values, isTuple := v.(Tuple)
+	values, isTuple := v.(tuple)
 	if !isTuple {
-		values = Tuple{v}
+		values = tuple{v}
 	}
 	switch v.(type) {
-	case []any, *Dict, Undefined:
+	case []any, *Dict, undefined:
 		if strings.Count(format, "%") == 2*strings.Count(format, "%%") {
 			values = nil
 		}
@@ -22,7 +23,8 @@ func formatOperand(e eval, format string, v any) string {
 	return formatValues(e, format, values)
 }
 
-// formatValues fills in the conversions of a format: s, r, d, i, f, e, g, x and o.
+// formatValues replaces the conversions of a format by values. The verbs are s, r, d, i,
+// f, e, E, g, G, x, X and o.
 func formatValues(e eval, format string, values []any) string {
 	e.chargeText(len(format))
 	var b strings.Builder
@@ -32,7 +34,7 @@ func formatValues(e eval, format string, values []any) string {
 			continue
 		}
 		c := conversion{eval: e}
-		rest := c.read(format[i+1:])
+		rest := c.parse(format[i+1:])
 		i = len(format) - len(rest) - 1
 		if c.verb == '%' {
 			b.WriteByte('%')
@@ -51,7 +53,7 @@ func formatValues(e eval, format string, values []any) string {
 	return b.String()
 }
 
-// conversion is one conversion specifier of a format, what follows the %.
+// conversion is one conversion specifier of a format.
 type conversion struct {
 	eval
 	flags, width string
@@ -59,13 +61,13 @@ type conversion struct {
 	verb         byte
 }
 
-// read parses a conversion at the start of a format and returns the rest of the format.
-func (c *conversion) read(format string) (rest string) {
+// parse reads the conversion at the start of a format, after its %, and returns the rest of the format.
+func (c *conversion) parse(format string) (rest string) {
 	take := func(characters string) string {
 		rest := strings.TrimLeft(format, characters)
-		taken := format[:len(format)-len(rest)]
+		prefix := format[:len(format)-len(rest)]
 		format = rest
-		return taken
+		return prefix
 	}
 	c.flags = take("-+ #0")
 	c.width = take("0123456789")
@@ -80,26 +82,26 @@ func (c *conversion) read(format string) (rest string) {
 	return format[1:]
 }
 
-// mostWidth is the largest width or precision that package fmt accepts.
-const mostWidth = 1_000_000
+// maxWidth is the largest width or precision that package fmt accepts.
+const maxWidth = 1_000_000
 
 // convert formats a value.
 func (c conversion) convert(v any) string {
 	flags := c.flags
 	for _, width := range []string{c.width, strings.TrimPrefix(c.precision, ".")} {
 		n, _ := strconv.Atoi(width)
-		if len(width) > 7 || n > mostWidth {
-			c.fail("width or precision above %d", mostWidth)
+		if len(width) > 7 || n > maxWidth {
+			c.fail("width or precision above %d", maxWidth)
 		}
 		c.chargeText(n)
 	}
 	layout := c.width + c.precision
-	n, f, whole, ok := numeric(v)
+	n, f, isInt, ok := numeric(v)
 	switch {
 	case c.verb == 's' || c.verb == 'r':
 		text := str(c.eval, v)
 		if c.verb == 'r' {
-			text = reprValue(c.eval, v)
+			text = repr(c.eval, v)
 		}
 		c.chargeText(len(text))
 		if strings.Contains(flags, "-") {
@@ -110,7 +112,7 @@ func (c conversion) convert(v any) string {
 		requireDefined(c.eval, v)
 		c.fail("%%%c format: a real number is required, not %s", c.verb, typeName(v))
 	case c.verb == 'd' || c.verb == 'i':
-		if !whole {
+		if !isInt {
 			if math.IsNaN(f) {
 				c.fail("cannot convert float NaN to integer")
 			}
@@ -118,7 +120,7 @@ func (c conversion) convert(v any) string {
 		}
 		return fmt.Sprintf("%"+flags+layout+"d", n)
 	case c.verb == 'x' || c.verb == 'X' || c.verb == 'o':
-		if !whole {
+		if !isInt {
 			c.fail("%%%c format: an integer is required, not float", c.verb)
 		}
 		if c.verb == 'o' && strings.Contains(flags, "#") {
@@ -141,7 +143,7 @@ func (c conversion) convert(v any) string {
 
 // formatNonFinite formats an infinity or NaN.
 func (c conversion) formatNonFinite(f float64, flags, width string) string {
-	text := floating(math.Abs(f))
+	text := formatFloat(math.Abs(f))
 	if strings.IndexByte("EG", c.verb) >= 0 {
 		text = strings.ToUpper(text)
 	}
@@ -165,8 +167,8 @@ func (c conversion) formatNonFinite(f float64, flags, width string) string {
 	return strings.Repeat(" ", missing) + sign + text
 }
 
-// braces is str.format with {}, {0} and {name}, without format specifications.
-func braces(c *Call, s string) string {
+// formatBraces is str.format with the fields {}, {0} and {name}; format specifications are not supported.
+func formatBraces(c *call, s string) string {
 	c.chargeText(len(s))
 	var b strings.Builder
 	next := 0
@@ -192,9 +194,9 @@ func braces(c *Call, s string) string {
 		if field == "" {
 			next++
 		} else if _, err := fmt.Sscanf(field, "%d", &at); err != nil {
-			at = len(c.Args)
+			at = len(c.args)
 		}
-		v := c.argument(at, field, Undefined{"no value for the field '" + field + "'"})
+		v := c.argument(at, field, undefined{"no value for the field '" + field + "'"})
 		requireDefined(c.eval, v)
 		b.WriteString(c.readText(v))
 	}

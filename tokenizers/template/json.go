@@ -7,22 +7,22 @@ import (
 	"unicode/utf16"
 )
 
-// filterJSON is transformers' tojson: json.dumps that keeps characters beyond ASCII, with its separators, and the order
-// of keys unless asked to sort.
-func filterJSON(c *Call, v any) any {
+// filterJSON is transformers' tojson: json.dumps with ensure_ascii=False by default.
+func filterJSON(c *call, v any) any {
 	w := &jsonWriter{
 		eval: c.eval, comma: ", ", colon: ": ",
-		ascii: truth(c.argument(0, "ensure_ascii", false)), sort: truth(c.argument(3, "sort_keys", false)),
+		ascii: c.flag(0, "ensure_ascii"), sort: c.flag(3, "sort_keys"),
 	}
 	switch indent := c.argument(1, "indent", nil).(type) {
 	case int:
-		w.lines = true
-		w.comma = ","
+		w.multiline = true
 		w.indent = c.padding(" ", indent)
 	case string:
-		w.lines = true
-		w.comma = ","
+		w.multiline = true
 		w.indent = indent
+	}
+	if w.multiline {
+		w.comma = ","
 	}
 	if separators, ok := sequence(c.argument(2, "separators", nil)); ok && len(separators) == 2 {
 		w.comma = str(c.eval, separators[0])
@@ -36,7 +36,8 @@ type jsonWriter struct {
 	eval
 	strings.Builder
 	indent, comma, colon string
-	lines, ascii, sort   bool
+	multiline            bool
+	ascii, sort          bool
 }
 
 func (w *jsonWriter) value(v any, depth int) {
@@ -47,8 +48,8 @@ func (w *jsonWriter) value(v any, depth int) {
 	case string:
 		w.text(v)
 	case []any:
-		w.group('[', ']', len(v), depth, func(i int) { w.value(v[i], depth+1) })
-	case Tuple:
+		w.collection('[', ']', len(v), depth, func(i int) { w.value(v[i], depth+1) })
+	case tuple:
 		w.value([]any(v), depth)
 	case *Dict:
 		w.dict(v, depth)
@@ -57,7 +58,7 @@ func (w *jsonWriter) value(v any, depth int) {
 	}
 }
 
-// jsonScalar returns None, a bool or a number as JSON; values and keys look the same.
+// jsonScalar returns None, a bool or a number as JSON writes it, as a value or as a key.
 func jsonScalar(v any) string {
 	switch v := v.(type) {
 	case bool:
@@ -73,21 +74,21 @@ func jsonScalar(v any) string {
 		case math.IsInf(v, -1):
 			return "-Infinity"
 		}
-		return floating(v)
+		return formatFloat(v)
 	}
 	return "null"
 }
 
 func (w *jsonWriter) dict(d *Dict, depth int) {
-	var places []int // of the members, in the order of writing
+	var order []int // of the indices of keys, if they are sorted
 	if w.sort {
-		for _, k := range sortItems(w.eval, d.keys, nil, true, false) {
-			places = append(places, d.index[hashKey(w.eval, k.key)])
+		for _, pair := range sortPairs(w.eval, keyedBy(w.eval, d.keys, nil, true), false) {
+			order = append(order, d.index[hashKey(w.eval, pair.key)])
 		}
 	}
-	w.group('{', '}', len(d.keys), depth, func(i int) {
+	w.collection('{', '}', len(d.keys), depth, func(i int) {
 		if w.sort {
-			i = places[i]
+			i = order[i]
 		}
 		switch key := d.keys[i].(type) {
 		case string:
@@ -102,7 +103,8 @@ func (w *jsonWriter) dict(d *Dict, depth int) {
 	})
 }
 
-func (w *jsonWriter) group(open, shut byte, n, depth int, member func(int)) {
+// collection writes n members between brackets.
+func (w *jsonWriter) collection(open, shut byte, n, depth int, member func(int)) {
 	w.charge(n)
 	w.WriteByte(open)
 	for i := range n {
@@ -110,17 +112,17 @@ func (w *jsonWriter) group(open, shut byte, n, depth int, member func(int)) {
 		if i > 0 {
 			w.WriteString(w.comma)
 		}
-		w.line(depth + 1)
+		w.newline(depth + 1)
 		member(i)
 	}
 	if n > 0 {
-		w.line(depth)
+		w.newline(depth)
 	}
 	w.WriteByte(shut)
 }
 
-func (w *jsonWriter) line(depth int) {
-	if w.lines {
+func (w *jsonWriter) newline(depth int) {
+	if w.multiline {
 		w.chargeText(len(w.indent) * depth)
 		w.WriteString("\n" + strings.Repeat(w.indent, depth))
 	}

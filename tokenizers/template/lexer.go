@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,8 +23,10 @@ const (
 	operator
 )
 
-var kindNames = [...]string{"end of template", "template data", "begin of statement block", "end of statement block",
-	"begin of print statement", "end of print statement", "name", "string", "integer", "float", "operator"}
+var kindNames = [...]string{
+	"end of template", "template data", "begin of statement block", "end of statement block",
+	"begin of print statement", "end of print statement", "name", "string", "integer", "float", "operator",
+}
 
 type token struct {
 	kind  kind
@@ -38,32 +41,43 @@ func (t token) String() string {
 	return kindNames[t.kind]
 }
 
-// lexer cuts a template into tokens. Jinja's whitespace rules are applied here:
+// lexer splits a template into tokens. It applies Jinja's whitespace rules:
 // https://jinja.palletsprojects.com/en/stable/templates/#whitespace-control
 type lexer struct {
-	source string
-	at     int
-	tokens []token
-	// fresh says that what comes next begins a line: lstrip_blocks applies.
-	fresh bool
-	line  int
-	seen  int // source[:seen] has been counted into line
+	source    string
+	at        int
+	tokens    []token
+	lineStart bool // the next character starts a line, so lstrip_blocks applies
+	line      int
+	counted   int // the newlines of source[:counted] are included in line
 }
 
 func lex(source string) []token {
 	source = strings.ReplaceAll(strings.ReplaceAll(source, "\r\n", "\n"), "\r", "\n")
-	l := &lexer{source: strings.TrimSuffix(source, "\n"), fresh: true, line: 1}
+	l := &lexer{source: strings.TrimSuffix(source, "\n"), lineStart: true, line: 1}
 	for l.at < len(l.source) {
-		l.data()
+		l.textAndTag()
 	}
 	l.add(endOfTemplate, "")
 	return l.tokens
 }
 
 func (l *lexer) add(k kind, value string) {
-	l.line += strings.Count(l.source[l.seen:l.at], "\n")
-	l.seen = l.at
+	l.line += strings.Count(l.source[l.counted:l.at], "\n")
+	l.counted = l.at
 	l.tokens = append(l.tokens, token{k, value, l.line})
+}
+
+// addAndAdvance adds a token that is written as value.
+func (l *lexer) addAndAdvance(k kind, value string) {
+	l.add(k, value)
+	l.at += len(value)
+}
+
+func (l *lexer) addData(s string) {
+	if s != "" {
+		l.add(data, s)
+	}
 }
 
 func (l *lexer) fail(message string) {
@@ -71,38 +85,52 @@ func (l *lexer) fail(message string) {
 	panic(&Error{Line: l.line, Message: message})
 }
 
-// data reads up to the next tag and then the tag.
-func (l *lexer) data() {
-	rest := l.source[l.at:]
+// rest returns what is left of the source.
+func (l *lexer) rest() string { return l.source[l.at:] }
+
+// seek moves to where rest, a suffix of the source, starts.
+func (l *lexer) seek(rest string) { l.at = len(l.source) - len(rest) }
+
+func trimLeftSpace(s string) string { return strings.TrimLeftFunc(s, unicode.IsSpace) }
+
+// cutSign cuts one of signs from the start of s; sign is 0 if there is none.
+func cutSign(s, signs string) (sign byte, rest string) {
+	if s != "" && strings.IndexByte(signs, s[0]) >= 0 {
+		return s[0], s[1:]
+	}
+	return 0, s
+}
+
+// textAndTag reads the text up to the next tag, and the tag.
+func (l *lexer) textAndTag() {
+	rest := l.rest()
 	start := nextTag(rest)
 	if start == len(rest) {
-		l.text(rest)
+		l.addData(rest)
 		l.at = len(l.source)
 		return
 	}
 	open := rest[start : start+2]
-	sign := byte(0)
-	if start+2 < len(rest) {
-		sign = rest[start+2]
+	signs := "-+"
+	if open == "{{" {
+		signs = "-"
 	}
-	l.text(l.before(rest[:start], open, sign))
-	l.at += start + 2
-	if sign == '-' || sign == '+' && open != "{{" {
-		l.at++
-	}
+	sign, inner := cutSign(rest[start+2:], signs)
+	l.addData(l.stripBefore(rest[:start], open, sign))
+	l.seek(inner)
 	switch {
 	case open == "{#":
 		l.comment()
 	case open == "{{":
 		l.add(variableBegin, "")
-		l.expression("}}", variableEnd)
+		l.tagBody("}}", variableEnd)
 	case !l.raw():
 		l.add(blockBegin, "")
-		l.expression("%}", blockEnd)
+		l.tagBody("%}", blockEnd)
 	}
 }
 
-// nextTag returns the start of the next tag, or the length of s. It reads no further than that.
+// nextTag returns the start of the next tag, or the length of s. It reads no further than the tag.
 func nextTag(s string) int {
 	for at := 0; ; at++ {
 		brace := strings.IndexByte(s[at:], '{')
@@ -116,14 +144,9 @@ func nextTag(s string) int {
 	}
 }
 
-func (l *lexer) text(s string) {
-	if s != "" {
-		l.add(data, s)
-	}
-}
-
-// before strips the text in front of a tag as the tag and the settings ask.
-func (l *lexer) before(s, open string, sign byte) string {
+// stripBefore strips the text before a tag: all white space for a minus, the indentation of a block or comment that is
+// alone on its line, nothing for a plus.
+func (l *lexer) stripBefore(s, open string, sign byte) string {
 	switch {
 	case sign == '-':
 		return strings.TrimRightFunc(s, unicode.IsSpace)
@@ -131,27 +154,27 @@ func (l *lexer) before(s, open string, sign byte) string {
 		return s
 	}
 	line := strings.LastIndexByte(s, '\n') + 1
-	if (line > 0 || l.fresh) && strings.TrimSpace(s[line:]) == "" {
+	if (line > 0 || l.lineStart) && strings.TrimSpace(s[line:]) == "" {
 		return s[:line]
 	}
 	return s
 }
 
-// after consumes what belongs to the end of a tag: all whitespace behind a minus, and the first newline behind a block
-// or comment.
-func (l *lexer) after(sign byte, trim bool) {
+// stripAfter skips what is stripped after a tag: all white space for a minus, or the first newline if trim is set, as it
+// is for blocks and comments.
+func (l *lexer) stripAfter(sign byte, trim bool) {
 	start := l.at
 	switch {
 	case sign == '-':
-		l.at = len(l.source) - len(strings.TrimLeftFunc(l.source[l.at:], unicode.IsSpace))
-	case trim && sign != '+' && strings.HasPrefix(l.source[l.at:], "\n"):
+		l.seek(trimLeftSpace(l.rest()))
+	case trim && sign != '+' && strings.HasPrefix(l.rest(), "\n"):
 		l.at++
 	}
-	l.fresh = l.at > start && l.source[l.at-1] == '\n'
+	l.lineStart = l.at > start && l.source[l.at-1] == '\n'
 }
 
 func (l *lexer) comment() {
-	end := strings.Index(l.source[l.at:], "#}")
+	end := strings.Index(l.rest(), "#}")
 	if end < 0 {
 		l.fail("Missing end of comment tag")
 	}
@@ -160,32 +183,28 @@ func (l *lexer) comment() {
 		sign = l.source[l.at+end-1]
 	}
 	l.at += end + 2
-	l.after(sign, true)
+	l.stripAfter(sign, true)
 }
 
-// raw reads {% raw %} … {% endraw %} when that is what comes.
+// raw reads {% raw %} … {% endraw %} and reports whether the tag is one.
 func (l *lexer) raw() bool {
-	rest := strings.TrimLeftFunc(l.source[l.at:], unicode.IsSpace)
-	rest, found := strings.CutPrefix(rest, "raw")
-	if !found {
+	rest, isRaw := strings.CutPrefix(trimLeftSpace(l.rest()), "raw")
+	if !isRaw {
 		return false
 	}
-	rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
-	sign := byte(0)
-	if strings.HasPrefix(rest, "-") {
-		sign, rest = '-', rest[1:]
-	}
-	if !strings.HasPrefix(rest, "%}") {
+	sign, rest := cutSign(trimLeftSpace(rest), "-")
+	rest, closed := strings.CutPrefix(rest, "%}")
+	if !closed {
 		return false
 	}
-	l.at = len(l.source) - len(rest) + 2
-	l.after(sign, false)
-	l.endRaw()
+	l.seek(rest)
+	l.stripAfter(sign, false)
+	l.rawBody()
 	return true
 }
 
-func (l *lexer) endRaw() {
-	body := l.source[l.at:]
+func (l *lexer) rawBody() {
+	body := l.rest()
 	for from := 0; ; {
 		i := strings.Index(body[from:], "{%")
 		if i < 0 {
@@ -193,59 +212,57 @@ func (l *lexer) endRaw() {
 		}
 		i += from
 		from = i + 2
-		tag := body[from:]
-		sign := byte(0)
-		if tag != "" && (tag[0] == '-' || tag[0] == '+') {
-			sign, tag = tag[0], tag[1:]
-		}
-		tag, found := strings.CutPrefix(strings.TrimLeftFunc(tag, unicode.IsSpace), "endraw")
-		if !found {
+		sign, tag := cutSign(body[from:], "-+")
+		tag, isEnd := strings.CutPrefix(trimLeftSpace(tag), "endraw")
+		if !isEnd {
 			continue
 		}
-		tag = strings.TrimLeftFunc(tag, unicode.IsSpace)
-		end := byte(0)
-		if tag != "" && (tag[0] == '-' || tag[0] == '+') {
-			end, tag = tag[0], tag[1:]
-		}
-		if strings.HasPrefix(tag, "%}") {
-			l.text(l.before(body[:i], "{%", sign))
-			l.at = len(l.source) - len(tag) + 2
-			l.after(end, true)
+		endSign, tag := cutSign(trimLeftSpace(tag), "-+")
+		if rest, closed := strings.CutPrefix(tag, "%}"); closed {
+			l.addData(l.stripBefore(body[:i], "{%", sign))
+			l.seek(rest)
+			l.stripAfter(endSign, true)
 			return
 		}
 	}
 }
 
-// expression reads the tokens of a tag up to its end.
-func (l *lexer) expression(end string, kind kind) {
-	var open []byte // brackets; inside them a }} is two brackets
+// tagBody reads the tokens of a tag up to its end, of which it makes a token of the given kind.
+func (l *lexer) tagBody(end string, kind kind) {
+	signs := "-"
+	if kind == blockEnd {
+		signs = "-+"
+	}
+	var open []byte // closing brackets to come; inside brackets, }} is two of them
 	for {
-		l.at = len(l.source) - len(strings.TrimLeftFunc(l.source[l.at:], unicode.IsSpace))
-		rest := l.source[l.at:]
+		l.seek(trimLeftSpace(l.rest()))
+		rest := l.rest()
 		if rest == "" {
 			l.fail("unexpected end of template")
 		}
 		if len(open) == 0 {
-			sign := rest[0]
-			tail := rest
-			if sign == '-' || sign == '+' && kind == blockEnd {
-				tail = rest[1:]
-			}
-			if strings.HasPrefix(tail, end) {
+			sign, tail := cutSign(rest, signs)
+			if after, ended := strings.CutPrefix(tail, end); ended {
 				l.add(kind, "")
-				l.at = len(l.source) - len(tail) + 2
-				l.after(sign, kind == blockEnd)
+				l.seek(after)
+				l.stripAfter(sign, kind == blockEnd)
 				return
 			}
 		}
-		open = l.token(rest, open)
+		open = l.expressionToken(rest, open)
 	}
 }
 
-var operators = []string{"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".", ":", "|", ",", ";"}
+// operators are in the order in which they are tried: the long ones first.
+var operators = []string{
+	"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".",
+	":", "|", ",", ";",
+}
 
-// token reads one token of an expression and keeps book of brackets.
-func (l *lexer) token(rest string, open []byte) []byte {
+var closingBrackets = map[string]byte{"(": ')', "[": ']', "{": '}'}
+
+// expressionToken reads the token at the start of rest, and returns the closing brackets to come after it.
+func (l *lexer) expressionToken(rest string, open []byte) []byte {
 	first, _ := utf8.DecodeRuneInString(rest)
 	switch {
 	case first == '"' || first == '\'':
@@ -255,36 +272,31 @@ func (l *lexer) token(rest string, open []byte) []byte {
 		l.number(rest)
 		return open
 	case first == '_' || unicode.IsLetter(first):
-		end := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		end := strings.IndexFunc(rest, func(r rune) bool {
+			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		})
 		if end < 0 {
 			end = len(rest)
 		}
-		l.take(name, rest[:end])
+		l.addAndAdvance(name, rest[:end])
 		return open
 	}
-	for _, op := range operators {
-		if !strings.HasPrefix(rest, op) {
-			continue
-		}
-		switch op {
-		case "(", "[", "{":
-			open = append(open, map[string]byte{"(": ')', "[": ']', "{": '}'}[op])
-		case ")", "]", "}":
-			if len(open) == 0 || open[len(open)-1] != op[0] {
-				l.fail("unexpected '" + op + "'")
-			}
-			open = open[:len(open)-1]
-		}
-		l.take(operator, op)
-		return open
+	i := slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(rest, op) })
+	if i < 0 {
+		l.fail("unexpected char " + reprString(string(first)))
 	}
-	l.fail("unexpected char " + repr(string(first)))
-	return nil
-}
-
-func (l *lexer) take(k kind, value string) {
-	l.add(k, value)
-	l.at += len(value)
+	op := operators[i]
+	switch op {
+	case "(", "[", "{":
+		open = append(open, closingBrackets[op])
+	case ")", "]", "}":
+		if len(open) == 0 || open[len(open)-1] != op[0] {
+			l.fail("unexpected '" + op + "'")
+		}
+		open = open[:len(open)-1]
+	}
+	l.addAndAdvance(operator, op)
+	return open
 }
 
 // number reads 42, 1_000, 1.5 or 1e3. A dot must be followed by a digit.
@@ -302,16 +314,16 @@ func (l *lexer) number(s string) {
 		k = float
 	}
 	if end+1 < len(s) && (s[end] == 'e' || s[end] == 'E') {
-		from := end + 1
-		if s[from] == '+' || s[from] == '-' {
-			from++
+		start := end + 1
+		if s[start] == '+' || s[start] == '-' {
+			start++
 		}
-		if past := digits(from); past > from {
-			end = past
+		if exponentEnd := digits(start); exponentEnd > start {
+			end = exponentEnd
 			k = float
 		}
 	}
-	l.take(k, s[:end])
+	l.addAndAdvance(k, s[:end])
 }
 
 func (l *lexer) quoted(s string) {
@@ -325,5 +337,5 @@ func (l *lexer) quoted(s string) {
 			return
 		}
 	}
-	l.fail("unexpected char " + repr(s[:1]))
+	l.fail("unexpected char " + reprString(s[:1]))
 }

@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-func end(c *Call, v any, at int) any {
+// itemAtEnd returns the first item of a value (n 0) or its last (n -1).
+func itemAtEnd(c *call, v any, n int) any {
 	switch v := v.(type) {
-	case string, []any, Tuple:
+	case string, []any, tuple:
 		if truth(v) {
-			return element(c.eval, v, at)
+			return element(c.eval, v, n)
 		}
 	default:
 		if items := list(c.eval, v); len(items) > 0 {
-			return element(c.eval, items, at)
+			return element(c.eval, items, n)
 		}
 	}
-	return Undefined{"No first item, sequence was empty."}
+	return undefined{"No first item, sequence was empty."}
 }
 
-// path evaluates a dotted attribute, as in map, sort and selectattr.
-func path(e eval, v, attribute any) any {
+// attributePath returns an attribute of v by its dotted name, or an item by its index.
+func attributePath(e eval, v, attribute any) any {
 	if n, ok := attribute.(int); ok {
 		return item(e, v, n)
 	}
@@ -38,33 +39,35 @@ func path(e eval, v, attribute any) any {
 	return v
 }
 
-func filterMap(c *Call, v any) any {
+func filterMap(c *call, v any) any {
 	items := list(c.eval, v)
 	out := make([]any, len(items))
-	if by, ok := c.Named["attribute"]; ok {
+	if by, ok := c.named["attribute"]; ok {
 		for i, item := range items {
-			out[i] = path(c.eval, item, by)
-			if _, undefined := out[i].(Undefined); undefined && c.Named["default"] != nil {
-				out[i] = c.Named["default"]
+			out[i] = attributePath(c.eval, item, by)
+			if isA[undefined](c, out[i]) && c.named["default"] != nil {
+				out[i] = c.named["default"]
 			}
 		}
 		return out
 	}
-	apply, known := filters[str(c.eval, c.argument(0, "", ""))]
+	name := str(c.eval, c.argument(0, "", ""))
+	apply, known := filters[name]
 	if !known {
-		c.fail("No filter named '%s'.", str(c.eval, c.argument(0, "", "")))
+		c.fail("No filter named '%s'.", name)
 	}
-	rest := *c
-	rest.Args = c.Args[1:]
+	inner := *c // the call of the filter, without its name
+	inner.args = c.args[1:]
 	for i, item := range items {
-		out[i] = apply(&rest, item)
+		out[i] = apply(&inner, item)
 	}
 	return out
 }
 
-// selectItems keeps the items, or the items with an attribute, that pass a test; without a test those that are true.
-func selectItems(c *Call, v any, byAttribute, keep bool) any {
-	args := c.Args
+// selectItems returns the items that pass a test, or fail it if keep is false. byAttribute tests an attribute of each
+// item. Without a test, true values pass.
+func selectItems(c *call, v any, byAttribute, keep bool) any {
+	args := c.args
 	value := func(item any) any { return item }
 	if byAttribute {
 		if len(args) == 0 {
@@ -72,37 +75,39 @@ func selectItems(c *Call, v any, byAttribute, keep bool) any {
 		}
 		by := args[0]
 		args = args[1:]
-		value = func(item any) any { return path(c.eval, item, by) }
+		value = func(item any) any { return attributePath(c.eval, item, by) }
 	}
-	passes := func(_ *Call, v any) bool { return truth(v) }
-	rest := *c
+	passes := func(_ *call, v any) bool { return truth(v) }
+	inner := *c // the call of the test, without its name
 	if len(args) > 0 {
+		name := str(c.eval, args[0])
 		known := false
-		if passes, known = tests[str(c.eval, args[0])]; !known {
-			c.fail("No test named '%s'.", str(c.eval, args[0]))
+		if passes, known = tests[name]; !known {
+			c.fail("No test named '%s'.", name)
 		}
-		rest.Args = args[1:]
+		inner.args = args[1:]
 	}
 	out := []any{}
 	for _, item := range list(c.eval, v) {
-		if passes(&rest, value(item)) == keep {
+		if passes(&inner, value(item)) == keep {
 			out = append(out, item)
 		}
 	}
 	return out
 }
 
-func filterJoin(c *Call, v any) any {
+func filterJoin(c *call, v any) any {
 	texts := []string{}
 	for _, item := range list(c.eval, v) {
 		if by := c.argument(1, "attribute", nil); by != nil {
-			item = path(c.eval, item, by)
+			item = attributePath(c.eval, item, by)
 		}
 		texts = append(texts, str(c.eval, item))
 	}
 	return join(c.eval, texts, str(c.eval, c.argument(0, "d", "")))
 }
 
+// join is strings.Join, charged for.
 func join(e eval, texts []string, separator string) string {
 	size := len(separator) * max(0, len(texts)-1)
 	for _, text := range texts {
@@ -112,7 +117,7 @@ func join(e eval, texts []string, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-func filterReverse(c *Call, v any) any {
+func filterReverse(c *call, v any) any {
 	if text, ok := v.(string); ok {
 		return sliceValue(c.eval, text, nil, nil, -1)
 	}
@@ -121,74 +126,74 @@ func filterReverse(c *Call, v any) any {
 	return items
 }
 
-func filterItems(c *Call, v any) any {
+func filterItems(c *call, v any) any {
 	switch d := v.(type) {
 	case *Dict:
 		return d.items(c.eval)
-	case Undefined:
+	case undefined:
 		return []any{}
 	}
 	c.fail("Can only get item pairs from a mapping.")
 	return nil
 }
 
-func filterSum(c *Call, v any) any {
+func filterSum(c *call, v any) any {
 	total := c.argument(1, "start", 0)
 	by := c.argument(0, "attribute", nil)
-	var lists []any // the total, if it is a list: it grows in place
+	var joined []any // the total of lists, which grows in place
 	_, isList := total.([]any)
 	if isList {
-		lists = slices.Clone(list(c.eval, total))
+		joined = slices.Clone(list(c.eval, total))
 	}
-	if _, isText := total.(string); isText {
+	if isA[string](c, total) {
 		c.fail("sum() can't sum strings [use ''.join(seq) instead]")
 	}
 	for _, item := range list(c.eval, v) {
 		if by != nil {
-			item = path(c.eval, item, by)
+			item = attributePath(c.eval, item, by)
 		}
 		if more, ok := item.([]any); ok && isList {
-			lists = append(lists, list(c.eval, more)...)
+			joined = append(joined, list(c.eval, more)...)
 			continue
 		}
 		if isList {
-			total = lists
+			total = joined
 		}
 		total = arithmetic(c.eval, "+", total, item)
 	}
 	if isList {
-		return lists
+		return joined
 	}
 	return total
 }
 
-func filterBatch(c *Call, v any) any {
-	size := c.whole(0, "linecount", 1)
+func filterBatch(c *call, v any) any {
+	size := c.integer(0, "linecount", 1)
 	out := []any{}
 	if size < 1 {
 		c.fail("batch needs a positive size")
 	}
-	with := c.argument(1, "fill_with", nil)
+	fill := c.argument(1, "fill_with", nil)
 	for chunk := range slices.Chunk(list(c.eval, v), size) {
 		row := slices.Clone(chunk)
-		if missing := size - len(row); with != nil && missing > 0 {
+		if missing := size - len(row); fill != nil && missing > 0 {
 			c.charge(missing)
-			row = append(row, slices.Repeat([]any{with}, missing)...)
+			row = append(row, slices.Repeat([]any{fill}, missing)...)
 		}
 		out = append(out, row)
 	}
 	return out
 }
 
-func filterSlice(c *Call, v any) any {
+func filterSlice(c *call, v any) any {
 	items := list(c.eval, v)
-	columns := c.whole(0, "slices", 1)
+	columns := c.integer(0, "slices", 1)
 	out := []any{}
-	if columns < 1 || columns > mostRange {
+	if columns < 1 || columns > maxRange {
 		c.fail("slice needs a positive number of slices")
 	}
 	c.charge(columns)
-	with := c.argument(1, "fill_with", nil)
+	fill := c.argument(1, "fill_with", nil)
 	at := 0
 	for i := range columns {
 		size := len(items) / columns
@@ -198,40 +203,44 @@ func filterSlice(c *Call, v any) any {
 		}
 		column := slices.Clone(items[at : at+size])
 		at += size
-		if with != nil && !longer {
-			column = append(column, with)
+		if fill != nil && !longer {
+			column = append(column, fill)
 		}
 		out = append(out, column)
 	}
 	return out
 }
 
-// sortKey returns the value that sort, unique and groupby compare; strings in lower case unless caseSensitive.
-func sortKey(e eval, v, by any, caseSensitive bool) any {
-	if by != nil {
-		v = path(e, v, by)
-	}
-	if s, ok := v.(string); ok && !caseSensitive {
-		e.chargeText(len(s))
-		return strings.ToLower(s)
-	}
-	return v
-}
-
-// keyedItem is an item with its sortKey.
+// keyedItem is an item with the value by which it is compared.
 type keyedItem struct{ key, item any }
 
-func addKeys(e eval, items []any, by any, caseSensitive bool) []keyedItem {
+// keyedBy pairs items with their attribute by, or with themselves if by is nil. Texts are compared in lower case unless
+// caseSensitive is set.
+func keyedBy(e eval, items []any, by any, caseSensitive bool) []keyedItem {
 	e.charge(len(items))
 	pairs := make([]keyedItem, len(items))
 	for i, item := range items {
-		pairs[i] = keyedItem{sortKey(e, item, by, caseSensitive), item}
+		key := item
+		if by != nil {
+			key = attributePath(e, item, by)
+		}
+		if s, ok := key.(string); ok && !caseSensitive {
+			e.chargeText(len(s))
+			key = strings.ToLower(s)
+		}
+		pairs[i] = keyedItem{key, item}
 	}
 	return pairs
 }
 
-func sortItems(e eval, items []any, by any, caseSensitive, reverse bool) []keyedItem {
-	pairs := addKeys(e, items, by, caseSensitive)
+// keyed is keyedBy with the arguments attribute and case_sensitive at the positions given.
+func (c *call) keyed(v any, attribute, caseSensitive int) []keyedItem {
+	by := c.argument(attribute, "attribute", nil)
+	return keyedBy(c.eval, list(c.eval, v), by, c.flag(caseSensitive, "case_sensitive"))
+}
+
+// sortPairs sorts by key. Equal keys keep their order, also in reverse.
+func sortPairs(e eval, pairs []keyedItem, reverse bool) []keyedItem {
 	slices.SortStableFunc(pairs, func(a, b keyedItem) int {
 		n := order(e, "<", a.key, b.key)
 		if reverse {
@@ -244,18 +253,17 @@ func sortItems(e eval, items []any, by any, caseSensitive, reverse bool) []keyed
 
 func itemsOf(pairs []keyedItem) []any {
 	items := make([]any, len(pairs))
-	for i, k := range pairs {
-		items[i] = k.item
+	for i, pair := range pairs {
+		items[i] = pair.item
 	}
 	return items
 }
 
-func filterSort(c *Call, v any) any {
-	caseSensitive := truth(c.argument(1, "case_sensitive", false))
-	return itemsOf(sortItems(c.eval, list(c.eval, v), c.argument(2, "attribute", nil), caseSensitive, truth(c.argument(0, "reverse", false))))
+func filterSort(c *call, v any) any {
+	return itemsOf(sortPairs(c.eval, c.keyed(v, 2, 1), c.flag(0, "reverse")))
 }
 
-func filterDictSort(c *Call, v any) any {
+func filterDictSort(c *call, v any) any {
 	d, ok := v.(*Dict)
 	if !ok {
 		c.fail("dictsort needs a dict, not %s", typeName(v))
@@ -264,55 +272,55 @@ func filterDictSort(c *Call, v any) any {
 	if c.argument(1, "by", "key") == "value" {
 		by = 1
 	}
-	caseSensitive := truth(c.argument(0, "case_sensitive", false))
-	return itemsOf(sortItems(c.eval, d.items(c.eval), by, caseSensitive, truth(c.argument(2, "reverse", false))))
+	pairs := keyedBy(c.eval, d.items(c.eval), by, c.flag(0, "case_sensitive"))
+	return itemsOf(sortPairs(c.eval, pairs, c.flag(2, "reverse")))
 }
 
-func filterGroupBy(c *Call, v any) any {
+func filterGroupBy(c *call, v any) any {
 	by := c.argument(0, "attribute", nil)
 	groups := []any{}
 	var members []any
-	var last any // the key of members
+	var key any // of the members
 	flush := func() {
 		if len(members) > 0 {
-			groups = append(groups, Tuple{path(c.eval, members[0], by), members})
+			groups = append(groups, tuple{attributePath(c.eval, members[0], by), members})
 		}
 		members = nil
 	}
-	for _, k := range sortItems(c.eval, list(c.eval, v), by, truth(c.argument(2, "case_sensitive", false)), false) {
-		if len(members) > 0 && !equal(c.eval, last, k.key) {
+	for _, pair := range sortPairs(c.eval, c.keyed(v, 0, 2), false) {
+		if len(members) > 0 && !equal(c.eval, key, pair.key) {
 			flush()
 		}
-		last = k.key
-		members = append(members, k.item)
+		key = pair.key
+		members = append(members, pair.item)
 	}
 	flush()
 	return groups
 }
 
-func filterUnique(c *Call, v any) any {
+func filterUnique(c *call, v any) any {
 	out := []any{}
 	seen := map[any]bool{}
-	caseSensitive := truth(c.argument(0, "case_sensitive", false))
-	for _, k := range addKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), caseSensitive) {
-		hashed := hashKey(c.eval, k.key)
+	for _, pair := range c.keyed(v, 1, 0) {
+		hashed := hashKey(c.eval, pair.key)
 		if !seen[hashed] {
 			seen[hashed] = true
-			out = append(out, k.item)
+			out = append(out, pair.item)
 		}
 	}
 	return out
 }
 
-func extreme(c *Call, v any, sign int) any {
-	pairs := addKeys(c.eval, list(c.eval, v), c.argument(1, "attribute", nil), truth(c.argument(0, "case_sensitive", false)))
+// extreme returns the largest item (sign 1) or the smallest (sign -1).
+func extreme(c *call, v any, sign int) any {
+	pairs := c.keyed(v, 1, 0)
 	if len(pairs) == 0 {
-		return Undefined{"No aggregated item, sequence was empty."}
+		return undefined{"No aggregated item, sequence was empty."}
 	}
 	best := pairs[0]
-	for _, k := range pairs[1:] {
-		if sign*order(c.eval, "<", k.key, best.key) > 0 {
-			best = k
+	for _, pair := range pairs[1:] {
+		if sign*order(c.eval, "<", pair.key, best.key) > 0 {
+			best = pair
 		}
 	}
 	return best.item

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// attribute is of.name: an attribute or method, else a member of that key.
+// attribute returns of.name: an attribute or method, else the member with that key.
 func attribute(e eval, of any, name string) any {
 	switch v := of.(type) {
-	case Undefined:
+	case undefined:
 		requireDefined(e, v)
 	case *Dict:
 		if method := dictMethod(v, name); method != nil {
@@ -17,26 +17,26 @@ func attribute(e eval, of any, name string) any {
 		if member, ok := v.get(e, name); ok {
 			return member
 		}
-	case *Namespace:
+	case *namespace:
 		if member, ok := v.names[name]; ok {
 			return member
 		}
-	case *Loop:
+	case *loopState:
 		return v.attribute(name)
 	case string:
 		if method, ok := stringMethods[name]; ok {
-			return Function(func(c *Call) any { return method(c, v) })
+			return function(func(c *call) any { return method(c, v) })
 		}
-	case []any, Tuple:
+	case []any, tuple:
 		items, _ := sequence(v)
 		if method := sequenceMethod(items, name); method != nil {
 			return method
 		}
 	}
-	return missing(of, name)
+	return missingAttribute(of, name)
 }
 
-// item is of[key]: a member, else an attribute.
+// item returns of[key]: the member with that key, else the attribute of that name.
 func item(e eval, of, key any) any {
 	requireDefined(e, of)
 	switch v := of.(type) {
@@ -44,7 +44,7 @@ func item(e eval, of, key any) any {
 		if member, ok := v.get(e, key); ok {
 			return member
 		}
-	case []any, Tuple, string:
+	case []any, tuple, string:
 		if n, ok := key.(int); ok {
 			return element(e, v, n)
 		}
@@ -54,10 +54,10 @@ func item(e eval, of, key any) any {
 			return attribute(e, of, name)
 		}
 	}
-	return missing(of, str(e, key))
+	return missingAttribute(of, str(e, key))
 }
 
-// element returns the n-th element of a list or tuple, or character of a text; from the end if n is negative.
+// element returns the n-th element of a list or tuple, or character of a text, counted from the end if n is negative.
 func element(e eval, of any, n int) any {
 	items, _ := sequence(of)
 	text, isText := of.(string)
@@ -75,7 +75,7 @@ func element(e eval, of any, n int) any {
 	return items[n]
 }
 
-var outOfRange = Undefined{"list index out of range"}
+var outOfRange = undefined{"list index out of range"}
 
 func character(e eval, text string, n int) any {
 	e.chargeText(min(n, len(text)))
@@ -100,38 +100,36 @@ func characterFromEnd(e eval, text string, n int) any {
 	return outOfRange
 }
 
+// sequenceMethod returns a method of a list or tuple, or nil.
 func sequenceMethod(items []any, name string) any {
 	switch name {
 	case "index":
-		return Function(func(c *Call) any {
+		return function(func(c *call) any {
 			for i, item := range list(c.eval, items) {
 				if equal(c.eval, item, c.argument(0, "value", nil)) {
 					return i
 				}
 			}
-			c.fail("%s is not in list", reprValue(c.eval, c.argument(0, "value", nil)))
+			c.fail("%s is not in list", repr(c.eval, c.argument(0, "value", nil)))
 			return nil
 		})
 	case "count":
-		return Function(func(c *Call) any {
+		return function(func(c *call) any {
 			n := 0
 			for _, item := range list(c.eval, items) {
-				n += number01(equal(c.eval, item, c.argument(0, "value", nil)))
+				n += boolToInt(equal(c.eval, item, c.argument(0, "value", nil)))
 			}
 			return n
 		})
 	case "copy":
-		return Function(func(*Call) any { return items })
+		return function(func(*call) any { return items })
 	case "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse":
-		return Function(func(c *Call) any {
-			c.fail("access to attribute '%s' of 'list' object is unsafe.", name)
-			return nil
-		})
+		return unsafeMethod("list", name)
 	}
 	return nil
 }
 
-// length is len(v).
+// length returns len(v).
 func length(e eval, v any) int {
 	switch v := v.(type) {
 	case string:
@@ -139,10 +137,10 @@ func length(e eval, v any) int {
 		return utf8.RuneCountInString(v)
 	case *Dict:
 		return len(v.keys)
-	case []any, Tuple:
+	case []any, tuple:
 		items, _ := sequence(v)
 		return len(items)
-	case Undefined:
+	case undefined:
 		return 0
 	}
 	e.fail("object of type '%s' has no len()", typeName(v))
@@ -155,11 +153,11 @@ func sliceValue(e eval, of, start, stop, step any) any {
 	text, isText := of.(string)
 	items, isList := sequence(of)
 	if !isText && !isList {
-		return Undefined{"'" + typeName(of) + "' object is not subscriptable"}
+		return undefined{"'" + typeName(of) + "' object is not subscriptable"}
 	}
 	for _, bound := range []any{start, stop, step} {
-		if _, _, whole, _ := numeric(bound); bound != nil && !whole {
-			return Undefined{"slice indices must be integers or None or have an __index__ method"}
+		if _, _, isInt, _ := numeric(bound); bound != nil && !isInt {
+			return undefined{"slice indices must be integers or None or have an __index__ method"}
 		}
 	}
 	n := length(e, of)
@@ -172,13 +170,13 @@ func sliceValue(e eval, of, start, stop, step any) any {
 	for i := range picked {
 		picked[i] = items[s.at(i)]
 	}
-	if _, ok := of.(Tuple); ok {
-		return Tuple(picked)
+	if _, ok := of.(tuple); ok {
+		return tuple(picked)
 	}
 	return picked
 }
 
-// slice is a Python slice of a sequence: count indices from start, step apart.
+// slice is a Python slice of a sequence: count indices, the first of which is start, step apart.
 type slice struct{ start, step, count int }
 
 // newSlice returns the slice of a sequence of n elements. Bounds are integers, or nil if omitted.
@@ -191,16 +189,12 @@ func newSlice(e eval, n int, start, stop, step any) slice {
 	if s.step == 0 {
 		e.fail("slice step cannot be zero")
 	}
-	// Bounds are clamped to low and high; omitted ones are first and last.
-	low := 0
-	high := n
-	first := 0
-	last := n
+	// A bound is clamped to low and high. The defaults of start and stop are first and last.
+	low, high := 0, n
+	first, last := 0, n
 	if s.step < 0 {
-		low = -1
-		high = n - 1
-		first = n - 1
-		last = -1
+		low, high = -1, n-1
+		first, last = n-1, -1
 	}
 	bound := func(v any, otherwise int) int {
 		if v == nil {

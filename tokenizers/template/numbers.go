@@ -9,20 +9,20 @@ import (
 	"unicode"
 )
 
-func filterAbs(c *Call, v any) any {
-	n, f, whole, ok := numeric(v)
+func filterAbs(c *call, v any) any {
+	n, f, isInt, ok := numeric(v)
 	switch {
 	case !ok:
 		c.fail("bad operand type for abs(): '%s'", typeName(v))
-	case whole && n < 0:
+	case isInt && n < 0:
 		return integerOperation(c.eval, "-", 0, n)
-	case whole:
+	case isInt:
 		return n
 	}
 	return math.Abs(f)
 }
 
-func filterFloat(c *Call, v any) any {
+func filterFloat(c *call, v any) any {
 	requireDefined(c.eval, v)
 	if _, f, _, ok := numeric(v); ok {
 		return f
@@ -36,19 +36,19 @@ func filterFloat(c *Call, v any) any {
 	return c.argument(0, "default", 0.0)
 }
 
-func filterInt(c *Call, v any) any {
+func filterInt(c *call, v any) any {
 	requireDefined(c.eval, v)
-	n, f, whole, isNumber := numeric(v)
+	n, f, isInt, isNumber := numeric(v)
 	text, isText := v.(string)
-	isFloat := isNumber && !whole
+	isFloat := isNumber && !isInt
 	switch {
-	case whole:
+	case isInt:
 		return n
 	case isFloat && math.IsInf(f, 0):
 		c.fail("cannot convert float infinity to integer")
 	case isText:
 		c.chargeText(len(text))
-		digits, base := integerDigits(text, c.whole(1, "base", 10))
+		digits, base := integerDigits(text, c.integer(1, "base", 10))
 		n, err := strconv.ParseInt(digits, base, 64)
 		if err == nil {
 			return int(n)
@@ -67,12 +67,13 @@ func filterInt(c *Call, v any) any {
 // floatToInt returns int(f).
 func floatToInt(e eval, f float64) int {
 	if f >= -math.MinInt || f < math.MinInt {
-		e.overflow("%v", floating(f))
+		e.overflow("%v", formatFloat(f))
 	}
 	return int(f)
 }
 
-// integerDigits rewrites a text for Python's int(text, base) into one for strconv.ParseInt; "" if Python refuses it.
+// integerDigits converts the arguments of Python's int(text, base) to those of strconv.ParseInt; digits is "" if Python
+// refuses the text.
 func integerDigits(text string, base int) (digits string, parseBase int) {
 	text = strings.TrimFunc(text, unicode.IsSpace)
 	sign := ""
@@ -80,9 +81,10 @@ func integerDigits(text string, base int) (digits string, parseBase int) {
 		sign, text = text[:1], text[1:]
 	}
 	if len(text) > 1 && text[0] == '0' {
-		if of := map[byte]int{'b': 2, 'o': 8, 'x': 16}[text[1]|0x20]; of > 0 && (base == of || base == 0) {
+		prefixBase := map[byte]int{'b': 2, 'o': 8, 'x': 16}[text[1]|0x20]
+		if prefixBase > 0 && (base == prefixBase || base == 0) {
 			text = strings.TrimPrefix(text[2:], "_")
-			base = of
+			base = prefixBase
 		}
 	}
 	if base == 0 {
@@ -101,10 +103,13 @@ func integerDigits(text string, base int) (digits string, parseBase int) {
 	return sign + text, base
 }
 
-// stripUnderscores removes the underscores of a number; ok is false if one is not between two digits.
+// stripUnderscores removes the underscores from a number; ok is false if one is not between two digits.
 func stripUnderscores(text string) (digits string, ok bool) {
 	for i := range len(text) {
-		if text[i] == '_' && (i == 0 || i == len(text)-1 || !isLetterOrDigit(text[i-1]) || !isLetterOrDigit(text[i+1])) {
+		if text[i] != '_' {
+			continue
+		}
+		if i == 0 || i == len(text)-1 || !isLetterOrDigit(text[i-1]) || !isLetterOrDigit(text[i+1]) {
 			return "", false
 		}
 	}
@@ -120,56 +125,56 @@ func isLetterOrDigit(b byte) bool {
 func parseFloat(e eval, text string) (f float64, ok bool) {
 	e.charge(decimalSteps)
 	text, ok = stripUnderscores(strings.TrimFunc(text, unicode.IsSpace))
-	if !ok || strings.ContainsAny(text, "xXpP") { // Go's hexadecimal floats
+	if !ok || strings.ContainsAny(text, "xXpP") { // ParseFloat reads hexadecimal numbers, Python does not
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil || errors.Is(err, strconv.ErrRange) // a number that is too large becomes infinite
+	return f, err == nil || errors.Is(err, strconv.ErrRange) // a number that is too large is infinite
 }
 
-func filterRound(c *Call, v any) any {
-	n, f, whole, ok := numeric(v)
+func filterRound(c *call, v any) any {
+	n, f, isInt, ok := numeric(v)
 	if !ok {
 		requireDefined(c.eval, v)
 		c.fail("type %s doesn't define __round__ method", typeName(v))
 	}
-	precision := c.whole(0, "precision", 0)
+	precision := c.integer(0, "precision", 0)
 	switch method := c.argument(1, "method", "common"); {
-	case method == "common" && whole:
+	case method == "common" && isInt:
 		return roundInteger(c.eval, n, precision)
 	case method == "common":
 		return roundFloat(c.eval, f, precision)
 	case method != "ceil" && method != "floor":
 		c.fail("method must be common, ceil or floor")
-	case whole && precision >= 0:
+	case isInt && precision >= 0:
 		return float64(n)
 	}
 	scale := arithmetic(c.eval, "**", 10, precision)
 	scaled := arithmetic(c.eval, "*", v, scale)
 	if f, ok := scaled.(float64); ok {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			c.fail("cannot convert float %s to integer", floating(f))
+			c.fail("cannot convert float %s to integer", formatFloat(f))
 		}
 		scaled = math.Ceil(f)
 		if c.argument(1, "method", "") == "floor" {
 			scaled = math.Floor(f)
 		}
-		scaled = scaled.(float64) + 0 // no negative zero, as Python rounds to an integer
+		scaled = scaled.(float64) + 0 // no negative zero: Python rounds to an integer
 	}
 	return arithmetic(c.eval, "/", scaled, scale)
 }
 
-// Beyond these precisions a float is unchanged by rounding, or becomes zero.
+// Rounding to more than maxPrecision digits leaves every float as it is; to less than minPrecision, it gives zero.
 const (
-	mostPrecision  = 323
-	leastPrecision = -308
+	maxPrecision = 323
+	minPrecision = -308
 )
 
 func roundInteger(e eval, n, precision int) int {
 	if precision >= 0 {
 		return n
 	}
-	rounded := roundRational(new(big.Rat).SetInt64(int64(n)), max(precision, leastPrecision))
+	rounded := roundRational(new(big.Rat).SetInt64(int64(n)), max(precision, minPrecision))
 	if !rounded.IsInt64() {
 		e.overflow("%d rounded to %d digits", n, precision)
 	}
@@ -178,9 +183,9 @@ func roundInteger(e eval, n, precision int) int {
 
 func roundFloat(e eval, f float64, precision int) float64 {
 	switch {
-	case math.IsNaN(f) || math.IsInf(f, 0) || precision > mostPrecision:
+	case math.IsNaN(f) || math.IsInf(f, 0) || precision > maxPrecision:
 		return f
-	case precision < leastPrecision:
+	case precision < minPrecision:
 		return math.Copysign(0, f)
 	case precision >= 0:
 		e.charge(decimalSteps)
@@ -199,8 +204,8 @@ func roundFloat(e eval, f float64, precision int) float64 {
 func roundRational(x *big.Rat, precision int) *big.Int {
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-precision)), nil)
 	denominator := new(big.Int).Mul(x.Denom(), unit)
-	floor, rest := new(big.Int).DivMod(x.Num(), denominator, new(big.Int))
-	half := rest.Lsh(rest, 1).Cmp(denominator)
+	floor, remainder := new(big.Int).DivMod(x.Num(), denominator, new(big.Int))
+	half := remainder.Lsh(remainder, 1).Cmp(denominator)
 	if half > 0 || half == 0 && floor.Bit(0) == 1 {
 		floor.Add(floor, big.NewInt(1))
 	}

@@ -8,11 +8,12 @@ import (
 
 func constant(v any) expression { return func(*state) any { return v } }
 
+// primary reads a name, a literal, or an expression in brackets.
 func (p *parser) primary() expression {
 	t := p.next()
 	switch t.kind {
 	case name:
-		return p.named(t)
+		return p.nameOrConstant(t)
 	case text:
 		values := []string{t.value}
 		for p.peek().kind == text {
@@ -35,7 +36,7 @@ func (p *parser) primary() expression {
 	return nil
 }
 
-func (p *parser) named(t token) expression {
+func (p *parser) nameOrConstant(t token) expression {
 	switch t.value {
 	case "true", "True":
 		return constant(true)
@@ -51,7 +52,7 @@ func (p *parser) named(t token) expression {
 		if v, ok := globals[t.value]; ok {
 			return v
 		}
-		return Undefined{"'" + t.value + "' is undefined"}
+		return undefined{"'" + t.value + "' is undefined"}
 	}
 }
 
@@ -65,50 +66,47 @@ func number(t token) expression {
 		return constant(n)
 	}
 	f, err := strconv.ParseFloat(digits, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) { // too large a number is infinite, as in Python
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // Python reads a number that is too large as infinity
 		fail(t.line, "invalid number %s", t)
 	}
 	return constant(f)
 }
 
 func (p *parser) parenthesis() expression {
-	if p.skip(operator, ")") {
-		return constant(Tuple{})
+	if p.accept(operator, ")") {
+		return constant(tuple{})
 	}
 	value := p.tuple()
 	p.expect(operator, ")")
 	return value
 }
 
-func (p *parser) listLiteral(line int) expression {
-	var items []expression
-	for !p.is(operator, "]") {
-		if len(items) > 0 {
+// commaSeparated reads items up to a closing bracket, which it reads too. A comma may follow the last.
+func (p *parser) commaSeparated(closing string, item func()) {
+	for first := true; !p.accept(operator, closing); first = false {
+		if !first {
 			p.expect(operator, ",")
-			if p.is(operator, "]") {
-				break
+			if p.accept(operator, closing) {
+				return
 			}
 		}
-		items = append(items, p.expression())
+		item()
 	}
-	p.next()
+}
+
+func (p *parser) listLiteral(line int) expression {
+	var items []expression
+	p.commaSeparated("]", func() { items = append(items, p.expression()) })
 	return func(s *state) any { return evaluateAll(s.step(line), items, s) }
 }
 
 func (p *parser) dictLiteral(line int) expression {
 	var keys, values []expression
-	for !p.is(operator, "}") {
-		if len(keys) > 0 {
-			p.expect(operator, ",")
-			if p.is(operator, "}") {
-				break
-			}
-		}
+	p.commaSeparated("}", func() {
 		keys = append(keys, p.expression())
 		p.expect(operator, ":")
 		values = append(values, p.expression())
-	}
-	p.next()
+	})
 	return func(s *state) any {
 		e := s.step(line)
 		e.charge(len(keys))
@@ -120,16 +118,16 @@ func (p *parser) dictLiteral(line int) expression {
 	}
 }
 
-// postfix reads what follows a value: .name, [index] and (arguments).
+// postfix reads the .name, [index] and (arguments) that follow a value.
 func (p *parser) postfix(value expression) expression {
 	for {
 		t := p.peek()
 		switch {
-		case p.skip(operator, "."):
+		case p.accept(operator, "."):
 			value = p.attribute(value)
-		case p.skip(operator, "["):
+		case p.accept(operator, "["):
 			value = p.subscript(value, t.line)
-		case p.is(operator, "("):
+		case p.peekIs(operator, "("):
 			value = p.call(value)
 		default:
 			return value
@@ -141,10 +139,16 @@ func (p *parser) attribute(of expression) expression {
 	t := p.next()
 	switch t.kind {
 	case name:
-		return func(s *state) any { e := s.step(t.line); return attribute(e, of(s), t.value) }
+		return func(s *state) any {
+			e := s.step(t.line)
+			return attribute(e, of(s), t.value)
+		}
 	case integer:
 		if n, err := strconv.Atoi(t.value); err == nil {
-			return func(s *state) any { e := s.step(t.line); return item(e, of(s), n) }
+			return func(s *state) any {
+				e := s.step(t.line)
+				return item(e, of(s), n)
+			}
 		}
 	}
 	fail(t.line, "expected name or number, got %s", t)
@@ -155,11 +159,11 @@ func (p *parser) attribute(of expression) expression {
 func (p *parser) subscript(of expression, line int) expression {
 	var bounds [3]expression
 	slice := false
-	for i := 0; i < 3 && !p.is(operator, "]"); i++ {
-		if !p.is(operator, ":") {
+	for i := 0; i < 3 && !p.peekIs(operator, "]"); i++ {
+		if !p.peekIs(operator, ":") {
 			bounds[i] = p.expression()
 		}
-		if !p.skip(operator, ":") {
+		if !p.accept(operator, ":") {
 			break
 		}
 		slice = true
@@ -170,7 +174,10 @@ func (p *parser) subscript(of expression, line int) expression {
 		if key == nil {
 			fail(line, "expected an index")
 		}
-		return func(s *state) any { e := s.step(line); return item(e, of(s), key(s)) }
+		return func(s *state) any {
+			e := s.step(line)
+			return item(e, of(s), key(s))
+		}
 	}
 	return func(s *state) any {
 		e := s.step(line)
@@ -185,17 +192,17 @@ func (p *parser) subscript(of expression, line int) expression {
 	}
 }
 
-// filtered reads what follows a value with its postfixes: | filter, is test.
-func (p *parser) filtered(value expression) expression {
+// filtersAndTests reads the "| filter" and "is test" that follow a value.
+func (p *parser) filtersAndTests(value expression) expression {
 	for {
 		switch {
-		case p.is(operator, "|"):
+		case p.peekIs(operator, "|"):
 			inner := value
 			filter := p.filter()
 			value = func(s *state) any { return filter(s, inner(s)) }
-		case p.skip(name, "is"):
+		case p.accept(name, "is"):
 			value = p.test(value)
-		case p.is(operator, "("):
+		case p.peekIs(operator, "("):
 			value = p.call(value)
 		default:
 			return value
@@ -203,13 +210,13 @@ func (p *parser) filtered(value expression) expression {
 	}
 }
 
-// filters reads any number of | filter.
-func (p *parser) filters() func(*state, any) any {
+// filterChain reads any number of "| filter".
+func (p *parser) filterChain() func(*state, any) any {
 	chain := func(_ *state, v any) any { return v }
-	for p.is(operator, "|") {
-		before := chain
+	for p.peekIs(operator, "|") {
+		inner := chain
 		filter := p.filter()
-		chain = func(s *state, v any) any { return filter(s, before(s, v)) }
+		chain = func(s *state, v any) any { return filter(s, inner(s, v)) }
 	}
 	return chain
 }
@@ -222,15 +229,15 @@ func (p *parser) filter() func(*state, any) any {
 		fail(t.line, "No filter named %s.", t)
 	}
 	var args arguments
-	if p.is(operator, "(") {
+	if p.peekIs(operator, "(") {
 		args = p.arguments()
 	}
 	return func(s *state, v any) any { return apply(args.call(t.line, s), v) }
 }
 
-// test reads what follows "is". One argument may come without brackets.
+// test reads the test that follows "is". A single argument needs no brackets.
 func (p *parser) test(value expression) expression {
-	negated := p.skip(name, "not")
+	negated := p.accept(name, "not")
 	t := p.expect(name, "")
 	apply, known := tests[t.value]
 	if !known {
@@ -238,7 +245,7 @@ func (p *parser) test(value expression) expression {
 	}
 	var args arguments
 	switch next := p.peek(); {
-	case p.is(operator, "("):
+	case p.peekIs(operator, "("):
 		args = p.arguments()
 	case next.kind == text || next.kind == integer || next.kind == float,
 		next.kind == operator && (next.value == "[" || next.value == "{"),
@@ -248,5 +255,7 @@ func (p *parser) test(value expression) expression {
 	return func(s *state) any { return apply(args.call(t.line, s), value(s)) != negated }
 }
 
-// endsTest are the names that cannot be the argument of a test.
-var endsTest = map[string]bool{"else": true, "or": true, "and": true, "if": true, "is": true, "not": true, "in": true, "recursive": true}
+// endsTest has the names that cannot be an argument of a test.
+var endsTest = map[string]bool{
+	"else": true, "or": true, "and": true, "if": true, "is": true, "not": true, "in": true, "recursive": true,
+}

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// parser reads tokens and returns what runs them.
+// parser builds the closures that run a template from its tokens.
 type parser struct {
 	tokens []token
 	at     int
-	loops  int // the number of for statements around
-	depth  int // of expressions
+	loops  int // the depth of for statements, within the current macro
+	depth  int // of nested expressions
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }
@@ -23,16 +23,22 @@ func (p *parser) next() token {
 	return t
 }
 
-func (p *parser) is(k kind, value string) bool { t := p.peek(); return t.kind == k && t.value == value }
+// peekIs reports whether the next token is of a kind and has a value.
+func (p *parser) peekIs(k kind, value string) bool {
+	t := p.peek()
+	return t.kind == k && t.value == value
+}
 
-func (p *parser) skip(k kind, value string) bool {
-	if p.is(k, value) {
+// accept reads the next token if it is of a kind and has a value.
+func (p *parser) accept(k kind, value string) bool {
+	if p.peekIs(k, value) {
 		p.at++
 		return true
 	}
 	return false
 }
 
+// expect reads a token of a kind, and of a value if one is given; any other token is an error.
 func (p *parser) expect(k kind, value string) token {
 	t := p.next()
 	if t.kind != k || value != "" && t.value != value {
@@ -42,16 +48,16 @@ func (p *parser) expect(k kind, value string) token {
 }
 
 func (p *parser) template() []statement {
-	body := p.until()
+	body := p.statementsUntil()
 	if t := p.peek(); t.kind != endOfTemplate {
 		fail(t.line, "unexpected %s", t)
 	}
 	return body
 }
 
-// until reads statements up to a block that begins with one of the names, which is left with its name to read, or to
-// the end of the template.
-func (p *parser) until(ends ...string) (body []statement) {
+// statementsUntil reads statements up to a block whose name is in ends, or without ends up to the end of the template.
+// The name of the block is the next token.
+func (p *parser) statementsUntil(ends ...string) (body []statement) {
 	for {
 		t := p.next()
 		switch t.kind {
@@ -61,11 +67,18 @@ func (p *parser) until(ends ...string) (body []statement) {
 			}
 			return body
 		case data:
-			body = append(body, func(s *state) signal { s.write(t.line, t.value); return done })
+			body = append(body, func(s *state) signal {
+				s.write(t.line, t.value)
+				return done
+			})
 		case variableBegin:
 			value := p.tuple()
 			p.expect(variableEnd, "")
-			body = append(body, func(s *state) signal { e := s.step(t.line); s.write(t.line, str(e, value(s))); return done })
+			body = append(body, func(s *state) signal {
+				e := s.step(t.line)
+				s.write(t.line, str(e, value(s)))
+				return done
+			})
 		case blockBegin:
 			if tag := p.peek(); slices.Contains(ends, tag.value) {
 				return body
@@ -77,10 +90,10 @@ func (p *parser) until(ends ...string) (body []statement) {
 	}
 }
 
-// rest reads the body of a block up to its end tag.
-func (p *parser) rest(end string) []statement {
+// blockBody reads the rest of a block's tag, its body, and its end tag.
+func (p *parser) blockBody(end string) []statement {
 	p.expect(blockEnd, "")
-	body := p.until(end)
+	body := p.statementsUntil(end)
 	p.next()
 	p.expect(blockEnd, "")
 	return body
@@ -104,7 +117,7 @@ func (p *parser) statement() statement {
 	case "with":
 		return p.with()
 	case "generation":
-		body := p.rest("endgeneration")
+		body := p.blockBody("endgeneration")
 		return func(s *state) signal { return execute(body, s.inner(s.out)) }
 	case "break", "continue":
 		if p.loops == 0 {
@@ -124,13 +137,13 @@ func (p *parser) statement() statement {
 func (p *parser) conditional(line int) statement {
 	test := p.tuple()
 	p.expect(blockEnd, "")
-	then := p.until("elif", "else", "endif")
+	then := p.statementsUntil("elif", "else", "endif")
 	var otherwise []statement
 	switch t := p.next(); t.value {
 	case "elif":
 		otherwise = []statement{p.conditional(t.line)}
 	case "else":
-		otherwise = p.rest("endif")
+		otherwise = p.blockBody("endif")
 	default:
 		p.expect(blockEnd, "")
 	}
@@ -143,27 +156,28 @@ func (p *parser) conditional(line int) statement {
 	}
 }
 
-// target is where a value goes: a name, an attribute of a namespace, or several of them.
+// target reads the left side of an assignment: a name, or several for a value that is unpacked. With attributes, a name
+// may be the attribute of a namespace.
 func (p *parser) target(attributes bool) func(*state, any) {
 	var targets []func(*state, any)
-	bracketed := p.skip(operator, "(")
+	bracketed := p.accept(operator, "(")
 	several := false
 	for {
 		t := p.expect(name, "")
-		one := func(s *state, v any) { s.vars.names[t.value] = v }
-		if attributes && p.skip(operator, ".") {
+		set := func(s *state, v any) { s.vars.names[t.value] = v }
+		if attributes && p.accept(operator, ".") {
 			attribute := p.expect(name, "").value
-			one = func(s *state, v any) {
-				ns, _ := s.vars.find(t.value)
-				space, ok := ns.(*Namespace)
+			set = func(s *state, v any) {
+				value, _ := s.vars.find(t.value)
+				ns, ok := value.(*namespace)
 				if !ok {
 					fail(t.line, "cannot assign attribute on non-namespace object")
 				}
-				space.names[attribute] = v
+				ns.names[attribute] = v
 			}
 		}
-		targets = append(targets, one)
-		if !p.skip(operator, ",") || p.peek().kind != name || p.is(name, "in") {
+		targets = append(targets, set)
+		if !p.accept(operator, ",") || p.peek().kind != name || p.peekIs(name, "in") {
 			break
 		}
 		several = true
@@ -189,30 +203,38 @@ func (p *parser) target(attributes bool) func(*state, any) {
 
 func (p *parser) assignment(line int) statement {
 	set := p.target(true)
-	if p.skip(operator, "=") {
+	if p.accept(operator, "=") {
 		value := p.tuple()
 		p.expect(blockEnd, "")
-		return func(s *state) signal { s.step(line); set(s, value(s)); return done }
+		return func(s *state) signal {
+			s.step(line)
+			set(s, value(s))
+			return done
+		}
 	}
-	filter := p.filters()
-	body := p.rest("endset")
-	return func(s *state) signal { s.step(line); set(s, filter(s, captured(body, s))); return done }
-}
-
-func (p *parser) filterBlock(line int) statement {
-	p.tokens[p.at-1] = token{operator, "|", line} // read as value | name …
-	p.at--
-	filter := p.filters()
-	body := p.rest("endfilter")
+	filter := p.filterChain()
+	body := p.blockBody("endset")
 	return func(s *state) signal {
-		e := s.step(line)
-		s.write(line, str(e, filter(s, captured(body, s))))
+		s.step(line)
+		set(s, filter(s, capture(body, s)))
 		return done
 	}
 }
 
-// captured is what body writes, in a new scope.
-func captured(body []statement, s *state) string {
+func (p *parser) filterBlock(line int) statement {
+	p.tokens[p.at-1] = token{operator, "|", line} // so that filterChain reads "| name …"
+	p.at--
+	filter := p.filterChain()
+	body := p.blockBody("endfilter")
+	return func(s *state) signal {
+		e := s.step(line)
+		s.write(line, str(e, filter(s, capture(body, s))))
+		return done
+	}
+}
+
+// capture returns what body writes in a new scope.
+func capture(body []statement, s *state) string {
 	var out strings.Builder
 	execute(body, s.inner(&out))
 	return out.String()
@@ -229,7 +251,7 @@ func (p *parser) with() statement {
 		value := p.expression()
 		sets = append(sets, func(outer, inner *state) { set(inner, value(outer)) })
 	}
-	body := p.rest("endwith")
+	body := p.blockBody("endwith")
 	return func(s *state) signal {
 		inner := s.inner(s.out)
 		for _, set := range sets {
@@ -243,32 +265,37 @@ func (p *parser) with() statement {
 func (p *parser) loop(line int) statement {
 	f := &loopStatement{line: line, set: p.target(false)}
 	p.expect(name, "in")
-	f.items = p.tupleOf(p.or)
-	if p.skip(name, "if") {
+	f.items = p.tupleOfItems(p.or)
+	if p.accept(name, "if") {
 		f.test = p.expression()
 	}
-	f.recursive = p.skip(name, "recursive")
+	f.recursive = p.accept(name, "recursive")
 	p.expect(blockEnd, "")
 	p.loops++
-	f.body = p.until("else", "endfor")
+	f.body = p.statementsUntil("else", "endfor")
 	p.loops--
 	if p.next().value == "else" {
-		f.otherwise = p.rest("endfor")
+		f.otherwise = p.blockBody("endfor")
 	} else {
 		p.expect(blockEnd, "")
 	}
-	return func(s *state) signal { f.run(s, f.items(s), 1); return done }
+	return func(s *state) signal {
+		f.run(s, f.items(s), 1)
+		return done
+	}
 }
 
+// loopStatement is a parsed for statement.
 type loopStatement struct {
 	line            int
 	set             func(*state, any)
 	items           expression
-	test            expression
+	test            expression // of the items to visit; nil for all
 	recursive       bool
 	body, otherwise []statement
 }
 
+// run visits the items of a value. depth counts recursive calls, from 1.
 func (f *loopStatement) run(s *state, over any, depth int) {
 	e := s.step(f.line)
 	items := list(e, over)
@@ -283,19 +310,23 @@ func (f *loopStatement) run(s *state, over any, depth int) {
 		execute(f.otherwise, s)
 		return
 	}
-	around := &Loop{items: items, depth: depth}
+	loop := &loopState{items: items, depth: depth}
 	if f.recursive {
-		around.again = func(over any) string {
+		loop.recurse = func(over any) string {
 			e.enter()
 			defer e.leave()
-			return captured([]statement{func(s *state) signal { f.run(s, over, depth+1); return done }}, s)
+			inner := func(s *state) signal {
+				f.run(s, over, depth+1)
+				return done
+			}
+			return capture([]statement{inner}, s)
 		}
 	}
 	for i, item := range items {
 		s.step(f.line)
-		around.at = i
+		loop.at = i
 		inner := s.inner(s.out)
-		inner.vars.names["loop"] = around
+		inner.vars.names["loop"] = loop
 		f.set(inner, item)
 		if execute(f.body, inner) == breaking {
 			return
@@ -303,16 +334,16 @@ func (f *loopStatement) run(s *state, over any, depth int) {
 	}
 }
 
-// Loop is the name loop inside a for statement.
-type Loop struct {
+// loopState is the variable loop inside a for statement.
+type loopState struct {
 	items   []any
 	at      int
 	depth   int
-	changed []any
-	again   func(any) string
+	changed []any            // the arguments of the last loop.changed(…)
+	recurse func(any) string // renders the loop for another value; nil if the loop is not recursive
 }
 
-func (l *Loop) attribute(name string) any {
+func (l *loopState) attribute(name string) any {
 	n := len(l.items)
 	switch name {
 	case "index":
@@ -337,32 +368,32 @@ func (l *Loop) attribute(name string) any {
 		if l.at > 0 {
 			return l.items[l.at-1]
 		}
-		return Undefined{"there is no previous item"}
+		return undefined{"there is no previous item"}
 	case "nextitem":
 		if l.at < n-1 {
 			return l.items[l.at+1]
 		}
-		return Undefined{"there is no next item"}
+		return undefined{"there is no next item"}
 	case "cycle":
-		return Function(func(c *Call) any {
-			if len(c.Args) == 0 {
+		return function(func(c *call) any {
+			if len(c.args) == 0 {
 				c.fail("no items for cycling given")
 			}
-			return c.Args[l.at%len(c.Args)]
+			return c.args[l.at%len(c.args)]
 		})
 	case "changed":
-		return Function(func(c *Call) any {
-			same := l.changed != nil && equal(c.eval, l.changed, c.Args)
-			l.changed = c.Args
+		return function(func(c *call) any {
+			same := l.changed != nil && equal(c.eval, l.changed, c.args)
+			l.changed = c.args
 			return !same
 		})
 	}
-	return missing("loop", name)
+	return missingAttribute("loop", name)
 }
 
-// deeper bounds the depth of calls.
+// enter and leave bound the depth of calls.
 func (e eval) enter() {
-	if e.run.depth++; e.run.depth > mostDepth {
+	if e.run.depth++; e.run.depth > maxDepth {
 		e.fail("calls are nested too deeply")
 	}
 }

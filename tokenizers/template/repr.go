@@ -7,19 +7,19 @@ import (
 	"unicode"
 )
 
-// str is str(v): how a value prints.
+// str returns str(v).
 func str(e eval, v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
-	case Undefined:
+	case undefined:
 		return ""
 	}
-	return reprValue(e, v)
+	return repr(e, v)
 }
 
-// reprValue is repr(v): how a value prints inside another.
-func reprValue(e eval, v any) string {
+// repr returns repr(v): how a value prints inside another.
+func repr(e eval, v any) string {
 	p := printer{eval: e}
 	p.value(v, 0)
 	return p.out.String()
@@ -44,17 +44,17 @@ func (p *printer) value(v any, depth int) {
 	case int:
 		p.out.WriteString(strconv.Itoa(v))
 	case float64:
-		p.out.WriteString(floating(v))
+		p.out.WriteString(formatFloat(v))
 	case string:
 		p.chargeText(len(v))
-		text := repr(v)
-		p.charge(max(0, len(text)-len(v)) / 3) // a step for each character that was written by its number
+		text := reprString(v)
+		p.charge(max(0, len(text)-len(v)) / 3) // a step for each character written as an escape
 		p.out.WriteString(text)
 	case []any:
 		p.out.WriteByte('[')
 		p.items(v, depth)
 		p.out.WriteByte(']')
-	case Tuple:
+	case tuple:
 		p.out.WriteByte('(')
 		p.items(v, depth)
 		if len(v) == 1 {
@@ -92,8 +92,8 @@ func (p *printer) dict(d *Dict, depth int) {
 	p.out.WriteByte('}')
 }
 
-// floating is repr of a float: the shortest text that reads back as it.
-func floating(f float64) string {
+// formatFloat returns repr(f): the shortest text that reads back as f.
+func formatFloat(f float64) string {
 	switch {
 	case math.IsInf(f, 1):
 		return "inf"
@@ -113,12 +113,13 @@ func floating(f float64) string {
 	return text
 }
 
-// plain are the one-letter escapes of Python's string literals.
-var plain = map[byte]string{
-	'\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\n': "",
+// simpleEscapes are the one-character escapes of Python's string literals.
+var simpleEscapes = map[byte]string{
+	'\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v",
+	'\n': "",
 }
 
-// unescape reads a string literal without its quotes. An escape that Python does not know stays as it is.
+// unescape returns the value of a string literal, given without its quotes. An escape that Python does not know stays.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -130,8 +131,8 @@ func unescape(s string) string {
 			continue
 		}
 		i++
-		if short, ok := plain[s[i]]; ok {
-			b.WriteString(short)
+		if plain, ok := simpleEscapes[s[i]]; ok {
+			b.WriteString(plain)
 			continue
 		}
 		width := map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[i]]
@@ -148,8 +149,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// repr is Python's repr of a string.
-func repr(s string) string {
+// reprString returns repr(s).
+func reprString(s string) string {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		quote = '"'

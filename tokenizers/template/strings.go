@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,38 +10,49 @@ import (
 	"golang.org/x/text/language"
 )
 
-// stringMethods are those of Python's str that templates use.
-var stringMethods = map[string]func(*Call, string) any{
-	"upper":      func(c *Call, s string) any { return upper(c.readText(s)) },
-	"lower":      func(c *Call, s string) any { return lower(c.readText(s)) },
-	"casefold":   func(c *Call, s string) any { return cases.Fold().String(c.readText(s)) },
-	"title":      func(c *Call, s string) any { return title(c.readText(s)) },
-	"capitalize": func(c *Call, s string) any { return capitalized(c.readText(s)) },
-	"strip":      func(c *Call, s string) any { return c.trim(s, strings.TrimFunc) },
-	"lstrip":     func(c *Call, s string) any { return c.trim(s, strings.TrimLeftFunc) },
-	"rstrip":     func(c *Call, s string) any { return c.trim(s, strings.TrimRightFunc) },
-	"split":      func(c *Call, s string) any { return split(c, s, false) },
-	"rsplit":     func(c *Call, s string) any { return split(c, s, true) },
-	"splitlines": func(c *Call, s string) any {
-		return lines(c.eval, c.readText(s), truth(c.argument(0, "keepends", false)))
+// stringMethods are the methods of Python's str that templates use.
+var stringMethods = map[string]func(*call, string) any{
+	"upper":      textMethod(upper),
+	"lower":      textMethod(lower),
+	"casefold":   textMethod(func(s string) string { return cases.Fold().String(s) }),
+	"title":      textMethod(title),
+	"capitalize": textMethod(capitalize),
+	"isdigit":    textMethod(everyRune(unicode.IsDigit)),
+	"isnumeric":  textMethod(everyRune(unicode.IsNumber)),
+	"isalpha":    textMethod(everyRune(unicode.IsLetter)),
+	"isalnum":    textMethod(everyRune(isAlnum)),
+	"isspace":    textMethod(everyRune(unicode.IsSpace)),
+	"isupper":    textMethod(isUpper),
+	"islower":    textMethod(isLower),
+
+	"strip":        func(c *call, s string) any { return c.trim(s, strings.TrimFunc) },
+	"lstrip":       func(c *call, s string) any { return c.trim(s, strings.TrimLeftFunc) },
+	"rstrip":       func(c *call, s string) any { return c.trim(s, strings.TrimRightFunc) },
+	"removeprefix": func(c *call, s string) any { return strings.TrimPrefix(s, c.affix()) },
+	"removesuffix": func(c *call, s string) any { return strings.TrimSuffix(s, c.affix()) },
+	"startswith":   func(c *call, s string) any { return hasAffix(c, s, strings.HasPrefix) },
+	"endswith":     func(c *call, s string) any { return hasAffix(c, s, strings.HasSuffix) },
+	"ljust":        func(c *call, s string) any { return c.readText(s) + c.justification(s) },
+	"rjust":        func(c *call, s string) any { return c.justification(s) + c.readText(s) },
+	"zfill":        zfill,
+	"format":       func(c *call, s string) any { return formatBraces(c, s) },
+
+	"find":       func(c *call, s string) any { return runeIndex(s, strings.Index(s, c.part(s))) },
+	"rfind":      func(c *call, s string) any { return runeIndex(s, strings.LastIndex(s, c.part(s))) },
+	"count":      func(c *call, s string) any { return strings.Count(s, c.part(s)) },
+	"split":      func(c *call, s string) any { return split(c, s, false) },
+	"rsplit":     func(c *call, s string) any { return split(c, s, true) },
+	"splitlines": func(c *call, s string) any { return splitLines(c.eval, c.readText(s), c.flag(0, "keepends")) },
+	"partition": func(c *call, s string) any {
+		return partition(c, s, strings.Index(s, c.part(s)), tuple{s, "", ""})
 	},
-	"startswith":   func(c *Call, s string) any { return affixed(c, s, strings.HasPrefix) },
-	"endswith":     func(c *Call, s string) any { return affixed(c, s, strings.HasSuffix) },
-	"removeprefix": func(c *Call, s string) any { return strings.TrimPrefix(s, c.affix()) },
-	"removesuffix": func(c *Call, s string) any { return strings.TrimSuffix(s, c.affix()) },
-	"replace": func(c *Call, s string) any {
-		return replace(c.eval, s, c.text(0), c.text(1), c.whole(2, "count", -1))
+	"rpartition": func(c *call, s string) any {
+		return partition(c, s, strings.LastIndex(s, c.part(s)), tuple{"", "", s})
 	},
-	"find":  func(c *Call, s string) any { return runeIndex(s, strings.Index(s, c.part(s))) },
-	"rfind": func(c *Call, s string) any { return runeIndex(s, strings.LastIndex(s, c.part(s))) },
-	"count": func(c *Call, s string) any { return strings.Count(s, c.part(s)) },
-	"partition": func(c *Call, s string) any {
-		return partition(c, s, strings.Index(s, c.part(s)), Tuple{s, "", ""})
+	"replace": func(c *call, s string) any {
+		return replace(c.eval, s, c.text(0), c.text(1), c.integer(2, "count", -1))
 	},
-	"rpartition": func(c *Call, s string) any {
-		return partition(c, s, strings.LastIndex(s, c.part(s)), Tuple{"", "", s})
-	},
-	"join": func(c *Call, s string) any {
+	"join": func(c *call, s string) any {
 		texts := []string{}
 		for i, item := range list(c.eval, c.argument(0, "iterable", nil)) {
 			text, ok := item.(string)
@@ -51,21 +63,16 @@ var stringMethods = map[string]func(*Call, string) any{
 		}
 		return join(c.eval, texts, s)
 	},
-	"isdigit":   func(c *Call, s string) any { return every(c.readText(s), unicode.IsDigit) },
-	"isnumeric": func(c *Call, s string) any { return every(c.readText(s), unicode.IsNumber) },
-	"isalpha":   func(c *Call, s string) any { return every(c.readText(s), unicode.IsLetter) },
-	"isalnum":   func(c *Call, s string) any { return every(c.readText(s), isAlnum) },
-	"isspace":   func(c *Call, s string) any { return every(c.readText(s), unicode.IsSpace) },
-	"isupper":   func(c *Call, s string) any { return isUpper(c.readText(s)) },
-	"islower":   func(c *Call, s string) any { return isLower(c.readText(s)) },
-	"ljust":     func(c *Call, s string) any { return c.readText(s) + c.fill(s) },
-	"rjust":     func(c *Call, s string) any { return c.fill(s) + c.readText(s) },
-	"zfill":     zeros,
-	"format":    func(c *Call, s string) any { return braces(c, s) },
 }
 
-// text is a string argument that must be there.
-func (c *Call) text(i int) string {
+// textMethod is a method without arguments that reads the whole text.
+func textMethod[R any](f func(string) R) func(*call, string) any {
+	filter := textFilter(f)
+	return func(c *call, s string) any { return filter(c, s) }
+}
+
+// text returns a required string argument.
+func (c *call) text(i int) string {
 	s, ok := c.argument(i, "", nil).(string)
 	if !ok {
 		c.fail("argument %d must be str, not %s", i+1, typeName(c.argument(i, "", nil)))
@@ -73,65 +80,70 @@ func (c *Call) text(i int) string {
 	return s
 }
 
-// part is the first argument, which is about to be looked for in a text.
-func (c *Call) part(text string) string {
+// part returns the first argument and charges for searching text for it.
+func (c *call) part(text string) string {
 	part := c.text(0)
 	c.chargeSearch(text, part)
 	return part
 }
 
-// whole is an integer argument.
-func (c *Call) whole(i int, name string, otherwise int) int {
+// integer returns an integer argument.
+func (c *call) integer(i int, name string, otherwise int) int {
 	v := c.argument(i, name, otherwise)
-	n, _, whole, ok := numeric(v)
-	if !ok || !whole {
+	n, _, isInt, ok := numeric(v)
+	if !ok || !isInt {
 		c.fail("'%s' object cannot be interpreted as an integer", typeName(v))
 	}
 	return n
 }
 
-func (c *Call) fill(s string) string {
-	with, ok := c.argument(1, "fillchar", " ").(string)
-	if !ok || utf8.RuneCountInString(with) != 1 {
+// flag returns the truth of an argument, which is false by default.
+func (c *call) flag(i int, name string) bool { return truth(c.argument(i, name, false)) }
+
+// justification returns the padding that ljust and rjust add to s.
+func (c *call) justification(s string) string {
+	fill, ok := c.argument(1, "fillchar", " ").(string)
+	if !ok || utf8.RuneCountInString(fill) != 1 {
 		c.fail("The fill character must be exactly one character long")
 	}
-	return c.padding(with, c.whole(0, "width", 0)-length(c.eval, s))
+	return c.padding(fill, c.integer(0, "width", 0)-length(c.eval, s))
 }
 
-func zeros(c *Call, s string) any {
-	sign := ""
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		sign, s = s[:1], s[1:]
-	}
-	return sign + c.padding("0", c.whole(0, "width", 0)-len(sign)-length(c.eval, s)) + c.readText(s)
+func zfill(c *call, s string) any {
+	_, digits := cutSign(s, "-+")
+	sign := s[:len(s)-len(digits)]
+	zeros := c.padding("0", c.integer(0, "width", 0)-len(sign)-length(c.eval, digits))
+	return sign + zeros + c.readText(digits)
 }
 
-// trim removes the characters of the argument chars, or white space, from the ends. It reads no more than it removes.
-func (c *Call) trim(s string, trim func(string, func(rune) bool) string) string {
-	trims := unicode.IsSpace
+// trim removes the characters of the argument chars, or white space, from the ends of s. It reads no more than it
+// removes.
+func (c *call) trim(s string, trim func(string, func(rune) bool) string) string {
+	isTrimmed := unicode.IsSpace
 	if chars, ok := c.argument(0, "chars", nil).(string); ok {
 		c.chargeText(len(chars))
 		set := map[rune]bool{}
 		for _, r := range chars {
 			set[r] = true
 		}
-		trims = func(r rune) bool { return set[r] }
+		isTrimmed = func(r rune) bool { return set[r] }
 	}
-	result := trim(s, trims)
-	c.chargeText(len(s) - len(result))
-	return result
+	trimmed := trim(s, isTrimmed)
+	c.chargeText(len(s) - len(trimmed))
+	return trimmed
 }
 
-// affix returns the argument of startswith or endswith.
-func (c *Call) affix() string {
+// affix returns a prefix or suffix given as the first argument.
+func (c *call) affix() string {
 	affix := c.text(0)
 	c.chargeText(len(affix))
 	return affix
 }
 
-func affixed(c *Call, s string, has func(string, string) bool) bool {
-	affixes, many := c.argument(0, "", nil).(Tuple)
-	if !many {
+// hasAffix reports whether s has the prefix or suffix that the first argument gives, or one of a tuple of them.
+func hasAffix(c *call, s string, has func(string, string) bool) bool {
+	affixes, isTuple := c.argument(0, "", nil).(tuple)
+	if !isTuple {
 		return has(s, c.affix())
 	}
 	for _, affix := range list(c.eval, affixes) {
@@ -142,14 +154,14 @@ func affixed(c *Call, s string, has func(string, string) bool) bool {
 	return false
 }
 
-func runeIndex(s string, at int) int {
-	if at < 0 {
+// runeIndex converts a byte offset to a count of characters; -1 stays -1.
+func runeIndex(s string, offset int) int {
+	if offset < 0 {
 		return -1
 	}
-	return utf8.RuneCountInString(s[:at])
+	return utf8.RuneCountInString(s[:offset])
 }
 
-// upper and lower map as Python does: one letter may become two.
 func upper(s string) string { return cases.Upper(language.Und).String(s) }
 
 func lower(s string) string { return cases.Lower(language.Und).String(s) }
@@ -160,24 +172,32 @@ func isLower(s string) bool { return s != strings.ToUpper(s) && s == strings.ToL
 
 func isAlnum(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-func every(s string, is func(rune) bool) bool {
-	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !is(r) }) < 0
+// everyRune returns a predicate of texts that are not empty and have only runes with a property.
+func everyRune(has func(rune) bool) func(string) bool {
+	return func(s string) bool {
+		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !has(r) }) < 0
+	}
 }
 
-// title is str.title: a capital at every beginning of a run of letters.
+// title is str.title: words are runs of letters.
 func title(s string) string {
-	within := false
+	return titleCase(s, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// titleCase capitalizes words and writes the rest in lower case. A word starts after a character that ends words.
+func titleCase(s string, endsWord func(rune) bool) string {
+	wordStart := true
 	return strings.Map(func(r rune) rune {
-		was := within
-		within = unicode.IsLetter(r)
-		if was {
-			return unicode.ToLower(r)
+		isFirst := wordStart
+		wordStart = endsWord(r)
+		if isFirst {
+			return unicode.ToTitle(r)
 		}
-		return unicode.ToTitle(r)
+		return unicode.ToLower(r)
 	}, s)
 }
 
-func capitalized(s string) string {
+func capitalize(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
 		return s
@@ -185,83 +205,89 @@ func capitalized(s string) string {
 	return string(unicode.ToTitle(first)) + lower(s[size:])
 }
 
-func partition(c *Call, s string, at int, otherwise Tuple) any {
-	if at < 0 {
+// partition splits s around the first argument, which starts at a byte offset; a negative one gives otherwise.
+func partition(c *call, s string, offset int, otherwise tuple) any {
+	if offset < 0 {
 		return otherwise
 	}
 	separator := c.text(0)
-	return Tuple{s[:at], separator, s[at+len(separator):]}
+	return tuple{s[:offset], separator, s[offset+len(separator):]}
 }
 
-func split(c *Call, s string, fromRight bool) any {
-	separator := c.argument(0, "sep", nil)
-	most := c.whole(1, "maxsplit", -1)
-	part, _ := separator.(string)
-	c.chargeSearch(s, part)
-	var cut func() (part, rest string, found bool) // the next part
-	rest := s
-	text, given := separator.(string)
-	switch {
-	case given && text == "":
+// split is str.split, or str.rsplit with fromRight.
+func split(c *call, s string, fromRight bool) any {
+	separator, hasSeparator := c.argument(0, "sep", nil).(string)
+	splitsLeft := c.integer(1, "maxsplit", -1) // negative without a limit
+	c.chargeSearch(s, separator)
+	if hasSeparator && separator == "" {
 		c.fail("empty separator")
-	case given && fromRight:
-		cut = func() (string, string, bool) {
-			i := strings.LastIndex(rest, text)
-			if i < 0 {
-				return "", "", false
-			}
-			return rest[i+len(text):], rest[:i], true
-		}
-	case given:
-		cut = func() (string, string, bool) { return strings.Cut(rest, text) }
+	}
+	rest := s
+	cut := cutSpace
+	switch {
+	case hasSeparator && fromRight:
+		cut = func(s string) (string, string, bool) { return cutLast(s, separator) }
+	case hasSeparator:
+		cut = func(s string) (string, string, bool) { return strings.Cut(s, separator) }
 	case fromRight:
 		rest = strings.TrimRightFunc(rest, unicode.IsSpace)
-		cut = func() (string, string, bool) {
-			i := strings.LastIndexFunc(rest, unicode.IsSpace)
-			if i < 0 {
-				return "", "", false
-			}
-			_, size := utf8.DecodeRuneInString(rest[i:])
-			return rest[i+size:], strings.TrimRightFunc(rest[:i], unicode.IsSpace), true
-		}
+		cut = cutLastSpace
 	default:
-		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
-		cut = func() (string, string, bool) {
-			i := strings.IndexFunc(rest, unicode.IsSpace)
-			if i < 0 {
-				return "", "", false
-			}
-			return rest[:i], strings.TrimLeftFunc(rest[i:], unicode.IsSpace), true
-		}
+		rest = trimLeftSpace(rest)
 	}
 	pieces := []any{}
-	for most != 0 {
-		piece, left, found := cut()
+	for ; splitsLeft != 0; splitsLeft-- {
+		piece, after, found := cut(rest)
 		if !found {
 			break
 		}
 		c.charge(1)
 		pieces = append(pieces, piece)
-		rest = left
-		most--
+		rest = after
 	}
-	if given || rest != "" {
+	if hasSeparator || rest != "" {
 		pieces = append(pieces, rest)
 	}
 	if fromRight {
-		for i, j := 0, len(pieces)-1; i < j; i, j = i+1, j-1 {
-			pieces[i], pieces[j] = pieces[j], pieces[i]
-		}
+		slices.Reverse(pieces)
 	}
 	return pieces
 }
 
-// lines implements str.splitlines.
-func lines(e eval, s string, keepEnds bool) []any {
+// cutLast returns what follows and what precedes the last separator.
+func cutLast(s, separator string) (piece, rest string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return "", "", false
+	}
+	return s[i+len(separator):], s[:i], true
+}
+
+// cutSpace cuts a word and the white space after it from the start of s.
+func cutSpace(s string) (word, rest string, found bool) {
+	i := strings.IndexFunc(s, unicode.IsSpace)
+	if i < 0 {
+		return "", "", false
+	}
+	return s[:i], trimLeftSpace(s[i:]), true
+}
+
+// cutLastSpace cuts a word and the white space before it from the end of s.
+func cutLastSpace(s string) (word, rest string, found bool) {
+	i := strings.LastIndexFunc(s, unicode.IsSpace)
+	if i < 0 {
+		return "", "", false
+	}
+	_, size := utf8.DecodeRuneInString(s[i:])
+	return s[i+size:], strings.TrimRightFunc(s[:i], unicode.IsSpace), true
+}
+
+// splitLines is str.splitlines.
+func splitLines(e eval, s string, keepEnds bool) []any {
 	lines := []any{}
 	for s != "" {
 		e.charge(1)
-		end := strings.IndexFunc(s, endsLine)
+		end := strings.IndexFunc(s, isLineEnd)
 		if end < 0 {
 			return append(lines, s)
 		}
@@ -279,6 +305,6 @@ func lines(e eval, s string, keepEnds bool) []any {
 	return lines
 }
 
-func endsLine(r rune) bool {
+func isLineEnd(r rune) bool {
 	return r >= '\n' && r <= '\r' || r >= 0x1c && r <= 0x1e || r == 0x85 || r == 0x2028 || r == 0x2029
 }

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Error is what is wrong with a template, found while it is parsed or run.
+// Error is an error in parsing or rendering a template.
 type Error struct {
-	Line    int
+	Line    int // counted from 1
 	Message string
-	// Raised is set when the template said so itself, by raise_exception.
-	Raised bool
+	Raised  bool // by the template itself, with raise_exception
 }
 
 func (e *Error) Error() string {
@@ -20,40 +19,40 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 }
 
-// Limits of one rendering, so that a template cannot hold a request without end.
+// Limits of a template and of one rendering.
 const (
-	mostSteps  = 10_000_000 // see eval
-	mostOutput = 64 << 20   // bytes written
-	mostRange  = 100_000    // as in Jinja's sandbox
-	mostDepth  = 200        // of macro calls, and of nested values
-	mostSource = 1 << 20    // bytes of a template, which also limit how deep statements and expressions nest
+	maxSteps  = 10_000_000 // see eval
+	maxOutput = 64 << 20   // bytes written
+	maxRange  = 100_000    // elements of range(), as in Jinja's sandbox
+	maxDepth  = 200        // of macro calls, nested values and nested expressions
+	maxSource = 1 << 20    // bytes of a template; also bounds the nesting of statements
 )
 
-// bytesPerStep is how much text one step pays for: mostSteps limit a rendering to 320 MB of text.
-const bytesPerStep = 32
-
+// Prices of work. maxSteps pay for 320 MB of text.
 const (
-	longPart        = 63      // bytes; package strings finds shorter parts in linear time
-	comparedPerStep = 4 << 10 // bytes compared by one step, which are faster than bytes read
-	decimalSteps    = 50      // of an operation that computes with all digits of a number, some microseconds
+	bytesPerStep         = 32      // bytes read or written
+	comparedBytesPerStep = 4 << 10 // bytes compared, which is faster than reading them
+	maxShortPart         = 63      // bytes; package strings finds a part of at most this length in linear time
+	decimalSteps         = 50      // steps of an operation on all digits of a number, which takes microseconds
 )
 
-// Template is a parsed template. It is safe for use by many goroutines.
+// Template is a parsed template. It is safe for concurrent use.
 type Template struct{ body []statement }
 
 // Parse parses the text of a template. The error is an *Error.
 func Parse(source string) (t *Template, err error) {
 	defer catch(&err)
-	if len(source) > mostSource {
-		fail(1, "the template has %d bytes, and at most %d are allowed", len(source), mostSource)
+	if len(source) > maxSource {
+		fail(1, "the template has %d bytes, and at most %d are allowed", len(source), maxSource)
 	}
 	p := &parser{tokens: lex(source)}
 	return &Template{body: p.template()}, nil
 }
 
-// Render runs the template with the given names beside the global ones. The error is an *Error.
+// Render runs the template with variables, which shadow the global functions. Maps among them become dicts with sorted
+// keys, and a func(string) string becomes a function. The error is an *Error.
 func (t *Template) Render(variables map[string]any) (text string, err error) {
-	return t.render(newRun(mostSteps), variables)
+	return t.render(newRun(maxSteps), variables)
 }
 
 func (t *Template) render(r *run, variables map[string]any) (text string, err error) {
@@ -61,14 +60,14 @@ func (t *Template) render(r *run, variables map[string]any) (text string, err er
 	var out strings.Builder
 	s := &state{out: &out, run: r, vars: &frame{names: map[string]any{}}}
 	for name, value := range variables {
-		s.vars.names[name] = From(value)
+		s.vars.names[name] = fromGo(value)
 	}
 	execute(t.body, s)
 	return out.String(), nil
 }
 
-// catch turns a panic with an *Error into an error, as text/template does: evaluation goes deep, and nearly every step
-// of it can fail.
+// catch turns a panic with an *Error into an error, as text/template does: nearly every step of a deep evaluation can
+// fail.
 func catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -79,19 +78,19 @@ func catch(err *error) {
 	}
 }
 
-// run is what all scopes of one rendering share.
+// run is one rendering: the work that all its scopes share.
 type run struct {
 	steps int // charged so far
 	limit int // of steps
-	depth int
+	depth int // of macro calls and recursive loops
 }
 
 func newRun(limit int) *run { return &run{limit: limit} }
 
-// eval is one evaluation: the rendering that pays for it, and the line for errors.
+// eval is the evaluation of one statement or expression: the rendering that is charged for it, and its line for errors.
 //
-// A statement or expression costs one step. Work that grows with the size of a value costs more, charged before it is done: one step for
-// each element of a list or dict, and one for bytesPerStep bytes of text, that it reads or creates.
+// Each costs one step. Work that grows with the size of a value costs more, charged before it is done: a step for each
+// element of a list or dict, and for every bytesPerStep bytes of text, that it reads or creates.
 type eval struct {
 	run  *run
 	line int
@@ -106,25 +105,25 @@ func (e eval) charge(steps int) {
 
 func (e eval) chargeText(bytes int) { e.charge(bytes / bytesPerStep) }
 
-// chargeSearch charges for looking for a part in a text. Package strings reads the text once for a short part, but may compare most of a
-// long one at every place.
+// chargeSearch charges for searching a text for part. Package strings reads the text once for a short part, but may
+// compare most of a long one at every position.
 func (e eval) chargeSearch(text, part string) {
 	e.chargeText(len(text))
-	if places := len(text) - len(part) + 1; len(part) > longPart && places > 0 {
-		e.charge(places * len(part) / comparedPerStep)
+	if positions := len(text) - len(part) + 1; len(part) > maxShortPart && positions > 0 {
+		e.charge(positions * len(part) / comparedBytesPerStep)
 	}
 }
 
 func (e eval) fail(format string, args ...any) { fail(e.line, format, args...) }
 
-// checkDepth limits the depth of nested values.
+// checkDepth bounds the depth of nested values.
 func (e eval) checkDepth(depth int) {
-	if depth > mostDepth {
+	if depth > maxDepth {
 		e.fail("value is nested too deeply")
 	}
 }
 
-// state is where a statement runs: its output and its names.
+// state is what a statement runs with: its output and its scope.
 type state struct {
 	out  *strings.Builder
 	run  *run
@@ -146,7 +145,7 @@ func (f *frame) find(name string) (any, bool) {
 	return nil, false
 }
 
-// inner returns a state with a new scope inside this one, writing to out.
+// inner returns a state with a new scope inside s, writing to out.
 func (s *state) inner(out *strings.Builder) *state {
 	return &state{out: out, run: s.run, vars: &frame{names: map[string]any{}, parent: s.vars}}
 }
@@ -160,18 +159,18 @@ func (s *state) step(line int) eval {
 
 func (s *state) write(line int, text string) {
 	s.step(line).chargeText(len(text))
-	if s.out.Len()+len(text) > mostOutput {
+	if s.out.Len()+len(text) > maxOutput {
 		panic(&Error{Line: line, Message: "the template writes too much"})
 	}
 	s.out.WriteString(text)
 }
 
-// fail ends parsing or rendering.
+// fail ends parsing or rendering with an *Error.
 func fail(line int, format string, args ...any) {
 	panic(&Error{Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// signal is how a statement ends: a loop is left or goes on.
+// signal is how a statement ended.
 type signal uint8
 
 const (

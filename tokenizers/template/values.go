@@ -8,38 +8,38 @@ import (
 	"strings"
 )
 
-// Undefined is what a name or member that does not exist gives. It prints as nothing, is false, and fails when it is
-// used further.
-type Undefined struct{ Reason string }
+// undefined is the value of a name or member that does not exist. It prints as nothing and is false; any other use fails
+// with the reason.
+type undefined struct{ reason string }
 
-// Tuple is a list that prints with round brackets.
-type Tuple []any
+// tuple is a list that cannot be changed and prints with round brackets.
+type tuple []any
 
-// Namespace is an object with members that a template may set.
-type Namespace struct{ names map[string]any }
+// namespace is an object with members that a template may set.
+type namespace struct{ names map[string]any }
 
-// Function is anything that can be called.
-type Function func(*Call) any
+// function is a value that can be called.
+type function func(*call) any
 
-// From turns a Go value into a template's: maps become dicts with sorted keys.
-func From(v any) any {
+// fromGo converts a Go value to a value of templates, as Render documents.
+func fromGo(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		d := &Dict{}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			d.put(key, key, From(v[key]))
+			d.put(key, key, fromGo(v[key]))
 		}
 		return d
 	case []any:
 		items := make([]any, len(v))
 		for i, item := range v {
-			items[i] = From(item)
+			items[i] = fromGo(item)
 		}
 		return items
 	case int64:
 		return int(v)
 	case func(string) string:
-		return Function(func(c *Call) any {
+		return function(func(c *call) any {
 			text := v(str(c.eval, c.argument(0, "", "")))
 			c.chargeText(len(text))
 			return text
@@ -62,38 +62,39 @@ func typeName(v any) string {
 		return "str"
 	case []any:
 		return "list"
-	case Tuple:
+	case tuple:
 		return "tuple"
 	case *Dict:
 		return "dict"
-	case Undefined:
+	case undefined:
 		return "Undefined"
-	case Function:
+	case function:
 		return "function"
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", v), "*template."))
 }
 
-func missing(of any, name string) Undefined {
+// missingAttribute is the value of an attribute that does not exist.
+func missingAttribute(of any, name string) undefined {
 	if s, ok := of.(string); ok && s == "loop" {
-		return Undefined{"'loop' has no attribute '" + name + "'"}
+		return undefined{"'loop' has no attribute '" + name + "'"}
 	}
-	return Undefined{"'" + typeName(of) + " object' has no attribute '" + name + "'"}
+	return undefined{"'" + typeName(of) + " object' has no attribute '" + name + "'"}
 }
 
 // requireDefined fails for an undefined value.
 func requireDefined(e eval, values ...any) {
 	for _, v := range values {
-		if u, ok := v.(Undefined); ok {
-			e.fail("%s", u.Reason)
+		if u, ok := v.(undefined); ok {
+			e.fail("%s", u.reason)
 		}
 	}
 }
 
-// truth is bool(v).
+// truth returns bool(v).
 func truth(v any) bool {
 	switch v := v.(type) {
-	case nil, Undefined:
+	case nil, undefined:
 		return false
 	case bool:
 		return v
@@ -105,7 +106,7 @@ func truth(v any) bool {
 		return v != ""
 	case []any:
 		return len(v) > 0
-	case Tuple:
+	case tuple:
 		return len(v) > 0
 	case *Dict:
 		return len(v.keys) > 0
@@ -113,16 +114,16 @@ func truth(v any) bool {
 	return true
 }
 
-// list returns list(v), the elements that a for statement visits, and charges for visiting them.
+// list returns list(v), the elements that a for statement visits, and charges for them.
 func list(e eval, v any) []any {
 	switch v := v.(type) {
 	case []any:
 		e.charge(len(v))
 		return v
-	case Tuple:
+	case tuple:
 		e.charge(len(v))
 		return v
-	case Undefined:
+	case undefined:
 		return nil
 	case *Dict:
 		e.charge(len(v.keys))
@@ -139,13 +140,13 @@ func list(e eval, v any) []any {
 	return nil
 }
 
-// Dict is a mapping in the order in which its keys came.
+// Dict is a mapping that keeps the order in which keys were added.
 type Dict struct {
 	keys, values []any
-	index        map[any]int // by hashKey: the position of the key in keys, and of its value in values
+	index        map[any]int // by hashKey: the index of the key in keys, and of its value in values
 }
 
-// NewDict returns a dict of alternating keys and values; keys are strings.
+// NewDict returns a dict of alternating keys, which are strings, and values.
 func NewDict(pairs ...any) *Dict {
 	d := &Dict{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -171,7 +172,7 @@ func (d *Dict) put(hashed, key, value any) {
 
 func (d *Dict) get(e eval, key any) (any, bool) {
 	switch key.(type) {
-	case nil, bool, int, float64, string, Tuple:
+	case nil, bool, int, float64, string, tuple:
 	default:
 		return nil, false
 	}
@@ -181,7 +182,7 @@ func (d *Dict) get(e eval, key any) (any, bool) {
 	return nil, false
 }
 
-// hashKey returns a comparable form of a key, for Go maps; equal numbers have the same.
+// hashKey returns a comparable form of a key, for Go maps. Equal keys have equal forms.
 func hashKey(e eval, key any) any { return hashKeyAt(e, key, 0) }
 
 func hashKeyAt(e eval, key any, depth int) any {
@@ -192,15 +193,15 @@ func hashKeyAt(e eval, key any, depth int) any {
 		e.chargeText(len(k))
 		return k
 	case bool:
-		return number01(k)
+		return boolToInt(k)
 	case float64:
 		if k == math.Trunc(k) && k >= math.MinInt && k < -math.MinInt {
 			return int(k)
 		}
 		return k
-	case Undefined:
-		return Undefined{}
-	case Tuple:
+	case undefined:
+		return undefined{}
+	case tuple:
 		e.checkDepth(depth)
 		return hashTuple(e, k, depth)
 	}
@@ -208,10 +209,10 @@ func hashKeyAt(e eval, key any, depth int) any {
 	return nil
 }
 
-// tupleKey is the hashKey of a tuple; only equal tuples have the same.
+// tupleKey is the hashKey of a tuple.
 type tupleKey string
 
-func hashTuple(e eval, items Tuple, depth int) tupleKey {
+func hashTuple(e eval, items tuple, depth int) tupleKey {
 	var b strings.Builder
 	for _, item := range list(e, items) {
 		element := hashKeyAt(e, item, depth+1)
@@ -222,44 +223,50 @@ func hashTuple(e eval, items Tuple, depth int) tupleKey {
 	return tupleKey(b.String())
 }
 
-func number01(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
+// dictMethod returns a method of a dict, or nil.
 func dictMethod(d *Dict, name string) any {
 	switch name {
 	case "items":
-		return Function(func(c *Call) any { return d.items(c.eval) })
+		return function(func(c *call) any { return d.items(c.eval) })
 	case "keys":
-		return Function(func(*Call) any { return d.keys })
+		return function(func(*call) any { return d.keys })
 	case "values":
-		return Function(func(*Call) any { return d.values })
+		return function(func(*call) any { return d.values })
 	case "get":
-		return Function(func(c *Call) any {
+		return function(func(c *call) any {
 			if v, ok := d.get(c.eval, c.argument(0, "key", nil)); ok {
 				return v
 			}
 			return c.argument(1, "default", nil)
 		})
 	case "copy":
-		return Function(func(*Call) any { return d })
+		return function(func(*call) any { return d })
 	case "update", "pop", "popitem", "setdefault", "clear":
-		return Function(func(c *Call) any {
-			c.fail("access to attribute '%s' of 'dict' object is unsafe.", name)
-			return nil
-		})
+		return unsafeMethod("dict", name)
 	}
 	return nil
+}
+
+// unsafeMethod returns a method that changes its object, which the sandbox refuses.
+func unsafeMethod(typeName, name string) function {
+	return func(c *call) any {
+		c.fail("access to attribute '%s' of '%s' object is unsafe.", name, typeName)
+		return nil
+	}
 }
 
 func (d *Dict) items(e eval) []any {
 	e.charge(len(d.keys))
 	pairs := make([]any, len(d.keys))
 	for i, key := range d.keys {
-		pairs[i] = Tuple{key, d.values[i]}
+		pairs[i] = tuple{key, d.values[i]}
 	}
 	return pairs
 }
