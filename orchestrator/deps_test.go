@@ -25,8 +25,9 @@ var arrows = map[string][]string{
 	"orchestrator/gateway":             {"orchestrator/fault", "orchestrator/memory", "orchestrator/telemetry", "orchestrator/unfinished", "orchestrator/wire"},
 	"orchestrator/triton":              {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton/inferencepb"},
 	"orchestrator/triton/batching":     {"orchestrator/fault", "orchestrator/telemetry"},
+	"orchestrator/triton/discovery":    {"orchestrator/fault", "orchestrator/triton"},
 	"orchestrator/triton/inferencepb":  {},
-	"orchestrator/triton/tritontest":   {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/inferencepb"},
+	"orchestrator/triton/tritontest":   {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/discovery", "orchestrator/triton/inferencepb"},
 	"orchestrator/encoder":             {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton", "orchestrator/triton/batching", "tokenizers"},
 	"orchestrator/embedding":           api("orchestrator/encoder"),
 	"orchestrator/ranking":             api("orchestrator/encoder"),
@@ -46,7 +47,7 @@ var arrows = map[string][]string{
 	"orchestrator/modelimport":         {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb":  {},
 	"orchestrator/objective":           {"chem", "orchestrator/fault", "orchestrator/wire"},
-	"orchestrator/oracle":              {"chem", "orchestrator/fault", "orchestrator/objective", "orchestrator/triton", "orchestrator/triton/batching"},
+	"orchestrator/oracle":              {"chem", "orchestrator/fault", "orchestrator/objective", "orchestrator/triton", "orchestrator/triton/batching", "orchestrator/triton/discovery"},
 	"orchestrator/latent":              api("orchestrator/latent/search", "orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
 	"orchestrator/latent/search":       {"chem", "chem/smiles", "orchestrator/cmaes"},
 	"orchestrator/latent/search/toy":   {"chem", "orchestrator/latent/search"},
@@ -76,7 +77,7 @@ var chatInterface = []string{
 func api(more ...string) []string {
 	return append([]string{
 		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway",
-		"orchestrator/triton", "orchestrator/triton/batching",
+		"orchestrator/triton", "orchestrator/triton/batching", "orchestrator/triton/discovery",
 		"chem", "chem/safe", "chem/smiles", "tokenizers", "tokenizers/molecules",
 	}, more...)
 }

@@ -16,6 +16,7 @@ import (
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
+	"retort/orchestrator/triton/discovery"
 )
 
 // memoryPatience is how long a large request waits for memory before it is refused: long enough for another such
@@ -33,7 +34,7 @@ type resources struct {
 	memory      *memory.Budget
 	gate        *priority.Gate // admits background work beside the requests of clients
 	client      *triton.Client
-	registry    *triton.Registry
+	registry    *discovery.Registry
 	oracles     *oracle.Oracles
 	keys        *gateway.Keys // nil if no key is required
 	files       *filewatch.Watcher
@@ -88,13 +89,13 @@ func (r *resources) open() (err error) {
 	if err != nil {
 		return err
 	}
-	r.registry = triton.NewRegistry(r.client, triton.RegistryConfig{
+	r.registry = discovery.NewRegistry(r.client, discovery.Config{
 		Every:      r.config.Discovery,
 		Repository: r.config.ModelRepository,
 		QueueDelay: r.config.queueDelay(),
 		Logger:     r.logger,
 	})
-	r.registry.Follow(func(s *triton.Snapshot) { r.metrics.TritonUp(!s.Stale) })
+	r.registry.Follow(func(s *discovery.Snapshot) { r.metrics.TritonUp(!s.Stale) })
 	openOracle := oracle.Opener(r.client, r.config.Oracle, r.batching(oracle.API), r.metrics.Oracle)
 	r.oracles = oracle.New(r.config.Oracle, catalog(r, oracle.API, openOracle))
 	if r.keys, err = r.config.keys(); err != nil {
@@ -150,8 +151,8 @@ func (r *resources) openAuxiliary(api gateway.API, options gateway.Options) (*ga
 }
 
 // catalog follows the models of an API.
-func catalog[T any](r *resources, api string, open func(*triton.Model) (T, error)) *triton.Catalog[T] {
-	models := triton.NewCatalog(r.registry, api, r.logger, r.reportModels(api), open)
+func catalog[T any](r *resources, api string, open func(*triton.Model) (T, error)) *discovery.Catalog[T] {
+	models := discovery.NewCatalog(r.registry, api, r.logger, r.reportModels(api), open)
 	models.AlsoNamed(r.config.servedNames())
 	return models
 }

@@ -14,6 +14,7 @@ import (
 	"retort/orchestrator/ranking/rerank"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
+	"retort/orchestrator/triton/discovery"
 )
 
 // service is one documented API.
@@ -67,7 +68,7 @@ var services = []service{
 
 func openLatent(r *resources) gateway.API {
 	open := latent.Opener(r.client, r.batching("latent"))
-	models := triton.NewSetCatalog(r.registry, "latent", r.logger, r.reportModels("latent"), open)
+	models := discovery.NewSetCatalog(r.registry, "latent", r.logger, r.reportModels("latent"), open)
 	return latent.New(r.config.Latent.Room, models, r.oracles)
 }
 

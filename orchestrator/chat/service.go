@@ -7,19 +7,19 @@ import (
 	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 )
 
 // Service has conversations answered by the models that Triton serves now.
 type Service struct {
 	config     Config
-	models     *triton.Catalog[*Model]
+	models     *discovery.Catalog[*Model]
 	images     *vision.Loader
 	interfaces []Interface
 }
 
 // New returns the service over a catalog of models. It answers to no interface until Mount.
-func New(config Config, images *vision.Loader, models *triton.Catalog[*Model]) *Service {
+func New(config Config, images *vision.Loader, models *discovery.Catalog[*Model]) *Service {
 	return &Service{config: config, models: models, images: images}
 }
 

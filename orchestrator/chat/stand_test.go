@@ -18,6 +18,7 @@ import (
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -45,11 +46,7 @@ func realTriton(t *testing.T) (url, repository string) {
 	if url == "" || repository == "" {
 		t.Skip("RETORT_TEST_TRITON_URL and RETORT_TEST_TRITON_REPOSITORY do not name a tritonserver under explicit model control")
 	}
-	client, err := triton.Dial(triton.Config{URLs: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	admin := tritontest.NewAdmin(t, url)
 	code, err := os.ReadFile("testdata/scripted/model.py")
 	if err != nil {
 		t.Fatal(err)
@@ -58,13 +55,12 @@ func realTriton(t *testing.T) (url, repository string) {
 		folder := filepath.Join(repository, name)
 		install(t, name, folder, code)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		if err := client.Admin().Load(ctx, name, nil); err != nil {
+		if err := admin.Load(ctx, name, ""); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
 		t.Cleanup(func() {
-			_ = client.Admin().Unload(context.Background(), name)
-			tritontest.Unloaded(client, name)
+			_ = admin.Unload(context.Background(), name)
 			os.RemoveAll(folder)
 		})
 	}
@@ -97,10 +93,10 @@ func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config,
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 20 * time.Millisecond, Repository: repository})
+	registry := discovery.NewRegistry(client, discovery.Config{Every: 20 * time.Millisecond, Repository: repository})
 	images := vision.NewLoader(config.Image, nil)
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
-	models := triton.NewCatalog(registry, "chat", log, func(int) {}, chat.Opener(client))
+	models := discovery.NewCatalog(registry, "chat", log, func(int) {}, chat.Opener(client))
 	service := chat.New(config, images, models)
 	service.Mount(openai.New(service), stack.New(service))
 	life, end := context.WithCancel(context.Background())

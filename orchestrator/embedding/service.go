@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 )
 
 // Service is the embedding API over the models that Triton serves now.
 type Service struct {
 	config Config
-	models *triton.Catalog[Model]
+	models *discovery.Catalog[Model]
 	interfaces
 }
 
 // New returns the service over a catalog of models.
-func New(config Config, models *triton.Catalog[Model]) *Service {
+func New(config Config, models *discovery.Catalog[Model]) *Service {
 	return &Service{config: config, models: models}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -53,9 +54,9 @@ func start(t *testing.T) *Service {
 		models = append(models, tritontest.Model{Config: tritontest.Config(t, strings.ReplaceAll(toyConfig, "NAME", name))})
 	}
 	server := tritontest.Start(t, models...)
-	registry := triton.NewRegistry(server.Client(), triton.RegistryConfig{Every: 10 * time.Millisecond})
+	registry := discovery.NewRegistry(server.Client(), discovery.Config{Every: 10 * time.Millisecond})
 	t.Cleanup(registry.Close)
-	catalog := triton.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (Model, error) {
+	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (Model, error) {
 		about := About{ID: m.PublicID(), OwnedBy: "tests", Width: 4, LeastDimensions: 4}
 		if m.Name == "two" {
 			about.TwoModes = true
@@ -65,7 +66,7 @@ func start(t *testing.T) *Service {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := tritontest.Wait(ctx, registry, func(*triton.Snapshot) bool { return len(catalog.IDs()) == 2 }); err != nil {
+	if _, err := tritontest.Wait(ctx, registry, func(*discovery.Snapshot) bool { return len(catalog.IDs()) == 2 }); err != nil {
 		t.Fatal(err)
 	}
 	return New(Config{MaxInputs: 3}, catalog)

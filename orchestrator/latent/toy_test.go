@@ -24,6 +24,7 @@ import (
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 	"retort/tokenizers/molecules"
 )
@@ -218,16 +219,16 @@ func toyStatistics() string {
 }
 
 func serve(tb testing.TB, config Config, client *triton.Client, server *tritontest.Server, repository string) *room {
-	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 50 * time.Millisecond, Repository: repository})
+	registry := discovery.NewRegistry(client, discovery.Config{Every: 50 * time.Millisecond, Repository: repository})
 	tb.Cleanup(registry.Close)
 	options := batching.Options{}
 	silent := func(int) {}
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
-	service := New(config, triton.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, options)),
-		oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, oracle.Opener(client, oracles, options, func(string, string, int) {}))))
+	service := New(config, discovery.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, options)),
+		oracle.New(oracles, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, oracle.Opener(client, oracles, options, func(string, string, int) {}))))
 	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := tritontest.Wait(ctx, registry, func(*triton.Snapshot) bool { return service.Ready() == nil }); err != nil {
+	if _, err := tritontest.Wait(ctx, registry, func(*discovery.Snapshot) bool { return service.Ready() == nil }); err != nil {
 		tb.Fatal(service.Ready())
 	}
 	life, end := context.WithCancel(context.Background())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
 )
 
 // TestRealModel runs the shipped model on a tritonserver: valid molecules, the given fragments in each, and rows that
@@ -24,7 +25,7 @@ func TestRealModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if err := client.Admin().Load(t.Context(), "masked", nil); err != nil {
+	if err := tritontest.NewAdmin(t, url).Load(t.Context(), "masked", ""); err != nil {
 		t.Fatal(err)
 	}
 	h := serve(t, Config{}, nil, client, folder)

@@ -6,20 +6,20 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/oracle"
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/unfinished"
 )
 
 // Service is the masked-template API over the models that Triton serves now.
 type Service struct {
 	config Config
-	models *triton.Catalog[Model]
+	models *discovery.Catalog[Model]
 
 	oracles *oracle.Oracles
 }
 
 // New returns the service over a catalog of models and the oracles that may score molecules.
-func New(config Config, models *triton.Catalog[Model], oracles *oracle.Oracles) *Service {
+func New(config Config, models *discovery.Catalog[Model], oracles *oracle.Oracles) *Service {
 	return &Service{config: config, models: models, oracles: oracles}
 }
 

@@ -19,6 +19,7 @@ import (
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 	"retort/tokenizers/molecules"
 )
@@ -42,14 +43,14 @@ func start(t *testing.T, config Config) *harness {
 // serve opens the API over a Triton and waits until it has found its models.
 func serve(t *testing.T, config Config, server *tritontest.Server, client *triton.Client, repository string) *harness {
 	t.Helper()
-	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 50 * time.Millisecond, Repository: repository})
+	registry := discovery.NewRegistry(client, discovery.Config{Every: 50 * time.Millisecond, Repository: repository})
 	t.Cleanup(registry.Close)
 	if err := registry.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	catalog := triton.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, batching.Options{MaxTokens: 512}))
+	catalog := discovery.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, batching.Options{MaxTokens: 512}))
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
-	service := New(config, catalog, oracle.New(oracles, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {},
+	service := New(config, catalog, oracle.New(oracles, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {},
 		oracle.Opener(client, oracles, batching.Options{}, func(string, string, int) {}))))
 	if err := service.Ready(); err != nil {
 		t.Fatal(err)

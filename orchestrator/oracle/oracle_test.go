@@ -18,6 +18,7 @@ import (
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -89,13 +90,13 @@ func serve(tb testing.TB, config oracle.Config, models ...tritontest.Model) *ora
 func serveCounted(tb testing.TB, config oracle.Config, c *counts, models ...tritontest.Model) *oracle.Oracles {
 	tb.Helper()
 	client := tritontest.Start(tb, models...).Client()
-	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 50 * time.Millisecond})
+	registry := discovery.NewRegistry(client, discovery.Config{Every: 50 * time.Millisecond})
 	tb.Cleanup(registry.Close)
 	if err := registry.Refresh(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	open := oracle.Opener(client, config, batching.Options{}, c.count)
-	return oracle.New(config, triton.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {}, open))
+	return oracle.New(config, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {}, open))
 }
 
 func read(tb testing.TB, smiles ...string) (molecules []*chem.Molecule) {

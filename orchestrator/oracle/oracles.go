@@ -5,17 +5,17 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/objective"
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 )
 
 // Oracles are those that Triton serves now.
 type Oracles struct {
-	catalog *triton.Catalog[objective.Oracle]
+	catalog *discovery.Catalog[objective.Oracle]
 	calls   int
 }
 
 // New returns the oracles of a catalog.
-func New(config Config, catalog *triton.Catalog[objective.Oracle]) *Oracles {
+func New(config Config, catalog *discovery.Catalog[objective.Oracle]) *Oracles {
 	return &Oracles{catalog: catalog, calls: config.Calls}
 }
 

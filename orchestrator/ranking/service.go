@@ -5,18 +5,18 @@ import (
 	"sort"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 )
 
 // Service is the ranking API over the models that Triton serves now.
 type Service struct {
 	config Config
-	models *triton.Catalog[Model]
+	models *discovery.Catalog[Model]
 	interfaces
 }
 
 // New returns the service over a catalog of rankers.
-func New(config Config, models *triton.Catalog[Model]) *Service {
+func New(config Config, models *discovery.Catalog[Model]) *Service {
 	return &Service{config: config, models: models}
 }
 

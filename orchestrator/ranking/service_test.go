@@ -18,6 +18,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 	"retort/tokenizers"
 )
@@ -101,9 +102,9 @@ func start(t *testing.T, m *toy) *Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: time.Hour, Repository: repository})
+	registry := discovery.NewRegistry(client, discovery.Config{Every: time.Hour, Repository: repository})
 	t.Cleanup(registry.Close)
-	models := triton.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, Opener(client, batching.Options{MaxTokens: 512, Concurrency: 2}))
+	models := discovery.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, Opener(client, batching.Options{MaxTokens: 512, Concurrency: 2}))
 	for until := time.Now().Add(10 * time.Second); models.Ready() != nil; time.Sleep(10 * time.Millisecond) {
 		if _ = registry.Refresh(t.Context()); time.Now().After(until) {
 			t.Fatal(models.Ready())

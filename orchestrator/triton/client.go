@@ -22,8 +22,7 @@ import (
 // Client calls one or more replicas of Triton. It is safe for use by many goroutines. All its errors are faults; a
 // caller's deadline and cancellation reach the server.
 type Client struct {
-	pool    *pool
-	observe func(RPC)
+	pool *pool
 }
 
 // Dial returns a client. It waits for no server: one that is not there yet is found when it comes. The error is one of
@@ -36,33 +35,14 @@ func Dial(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{pool: pool, observe: c.Observe}, nil
+	return &Client{pool: pool}, nil
 }
 
 // Close ends all calls and connections.
 func (c *Client) Close() { c.pool.close() }
 
-// Replica is the state of one server, for people.
-type Replica struct {
-	Address string
-	Live    bool
-	// Reason says why it is not live.
-	Reason   string
-	InFlight int
-}
-
-// Replicas returns all servers the client knows.
-func (c *Client) Replicas() []Replica {
-	var all []Replica
-	for _, r := range *c.pool.replicas.Load() {
-		state := Replica{Address: r.address, Live: true, InFlight: int(r.inflight.Load())}
-		if reason := r.down.Load(); reason != nil {
-			state.Live, state.Reason = false, *reason
-		}
-		all = append(all, state)
-	}
-	return all
-}
+// Live returns the replicas that answered their last probe.
+func (c *Client) Live() []*Replica { return c.pool.live() }
 
 // Copies returns how many requests for a model all live replicas together execute at a time, at least 1.
 func (c *Client) Copies(m *Model) int { return max(1, len(c.pool.live())) * m.Config.Concurrency() }
@@ -89,7 +69,7 @@ type question struct {
 
 // ask runs f against a replica that serves the model, and, when that one turned out to be unavailable and the call may
 // be repeated, once more against another.
-func (c *Client) ask(ctx context.Context, q question, f func(context.Context, *replica) error) error {
+func (c *Client) ask(ctx context.Context, q question, f func(context.Context, *Replica) error) error {
 	request := telemetry.FromContext(ctx)
 	start := time.Now()
 	defer func() { request.AddTriton(time.Since(start)) }()
@@ -108,7 +88,7 @@ func (c *Client) ask(ctx context.Context, q question, f func(context.Context, *r
 }
 
 // on runs f against one replica and has it probed when it seems to be gone.
-func (c *Client) on(r *replica, f func() error) error {
+func (c *Client) on(r *Replica, f func() error) error {
 	r.inflight.Add(1)
 	defer r.inflight.Add(-1)
 	err := f()
@@ -134,7 +114,6 @@ func elsewhere(ctx context.Context, err error) bool {
 // begin starts the span of one call and puts it into the metadata of the call (Triton reads the W3C header
 // traceparent). end must be called once with the result, which it returns.
 func (c *Client) begin(ctx context.Context, name, model string) (_ context.Context, end func(error) error) {
-	start := time.Now()
 	ctx, span := otel.Tracer("retort/orchestrator/triton").Start(ctx, "triton."+name, trace.WithSpanKind(trace.SpanKindClient))
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("triton.model", model))
@@ -151,9 +130,6 @@ func (c *Client) begin(ctx context.Context, name, model string) (_ context.Conte
 			span.SetStatus(codes.Error, fault.KindOf(err).String())
 		}
 		span.End()
-		if c.observe != nil {
-			c.observe(RPC{Name: name, Model: model, Took: time.Since(start), Err: err})
-		}
 		return err
 	}
 }

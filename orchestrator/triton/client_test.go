@@ -21,7 +21,12 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -34,56 +39,13 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-const echoConfig = `
-name: "echo" backend: "onnxruntime" max_batch_size: 8
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
-output [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
-instance_group [ { count: 4 } ]
-parameters { key: "retort_api" value { string_value: "embedding" } }`
-
-func echo(t testing.TB) tritontest.Model {
-	return tritontest.Model{
-		Config: tritontest.Config(t, echoConfig),
-		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
-			return &triton.Response{Outputs: r.Inputs}, nil
-		},
-	}
-}
-
 func ask() *triton.Request {
 	return &triton.Request{Model: "echo", Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 1}, []float32{1})}}
 }
 
-// probeEvery is the ProbeEvery of clients that a test does not give another.
-const probeEvery = 20 * time.Millisecond
-
-// dial returns a client that notices changes fast.
-func dial(t testing.TB, c triton.Config) *triton.Client {
-	t.Helper()
-	if c.ProbeEvery == 0 {
-		c.ProbeEvery = probeEvery
-	}
-	client, err := triton.Dial(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	return client
-}
-
-// eventually waits for something that must come to be. Only what never comes to be takes as long as this.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for until := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
-
 func TestCallsSpreadOverReplicas(t *testing.T) {
-	servers := []*tritontest.Server{tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))}
-	c := dial(t, triton.Config{URLs: []string{servers[0].URL(), "grpc://" + servers[1].URL(), servers[2].URL()}})
+	servers := []*tritontest.Server{tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))}
+	c := tritontest.Dial(t, triton.Config{URLs: []string{servers[0].URL(), "grpc://" + servers[1].URL(), servers[2].URL()}})
 	for range 300 {
 		if _, err := c.Infer(t.Context(), ask()); err != nil {
 			t.Fatal(err)
@@ -98,8 +60,8 @@ func TestCallsSpreadOverReplicas(t *testing.T) {
 
 // A replica that dies under load costs nobody an answer, and gets calls again when it is back.
 func TestFailedReplicaIsLeftOutAndComesBack(t *testing.T) {
-	stays, fails := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
-	c := dial(t, triton.Config{URLs: []string{stays.URL(), fails.URL()}})
+	stays, fails := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{stays.URL(), fails.URL()}})
 	stop := make(chan struct{})
 	var answered atomic.Int64
 	var clients sync.WaitGroup
@@ -119,20 +81,13 @@ func TestFailedReplicaIsLeftOutAndComesBack(t *testing.T) {
 			}
 		})
 	}
-	live := func() (n int) {
-		for _, r := range c.Replicas() {
-			if r.Live {
-				n++
-			}
-		}
-		return n
-	}
-	eventually(t, "calls to both", func() bool { return len(fails.Calls()) > 50 })
+	live := func() int { return len(c.Live()) }
+	tritontest.Eventually(t, "calls to both", func() bool { return len(fails.Calls()) > 50 })
 	fails.Stop()
-	eventually(t, "one left out", func() bool { return live() == 1 })
+	tritontest.Eventually(t, "one left out", func() bool { return live() == 1 })
 	before := len(fails.Calls())
 	fails.Restart()
-	eventually(t, "both in use", func() bool { return live() == 2 && len(fails.Calls()) > before+50 })
+	tritontest.Eventually(t, "both in use", func() bool { return live() == 2 && len(fails.Calls()) > before+50 })
 	close(stop)
 	clients.Wait()
 }
@@ -141,8 +96,8 @@ func TestOneRetryElsewhere(t *testing.T) {
 	refuse := func(code codes.Code) func(*triton.Request) error {
 		return func(*triton.Request) error { return tritontest.Refuse(code, "no") }
 	}
-	a, b := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
-	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	a, b := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	calls := func() (n int) {
 		for _, r := range append(a.Calls(), b.Calls()...) {
 			if r.ID != "probe" { // after errors that raise a doubt
@@ -193,14 +148,14 @@ func TestOneRetryElsewhere(t *testing.T) {
 
 // While replicas are changed one by one, a call goes where its model is.
 func TestModelOnOneReplicaOnly(t *testing.T) {
-	a, b := tritontest.Start(t), tritontest.Start(t, echo(t))
-	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	a, b := tritontest.Start(t), tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	for range 10 {
 		if _, err := c.Infer(t.Context(), ask()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Index(t.Context()); err != nil {
+	if _, err := c.ListIndexes(t.Context(), c.Live()); err != nil {
 		t.Fatal(err)
 	}
 	a.Fail(func(*triton.Request) error { t.Error("asked a replica without the model"); return nil })
@@ -209,20 +164,13 @@ func TestModelOnOneReplicaOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a.Put(echo(t))
-	if err := c.Admin().Load(t.Context(), "echo", nil); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := c.Admin().Statistics(t.Context(), "echo", ""); err != nil || len(all) != 2 {
-		t.Errorf("loaded on %d replicas, want 2: %v", len(all), err)
-	}
 }
 
 func TestNoServerYet(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	s.Stop()
-	c := dial(t, triton.Config{URLs: []string{s.URL()}})
-	eventually(t, "left out", func() bool { return !c.Live() })
+	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}})
+	tritontest.Eventually(t, "left out", func() bool { return len(c.Live()) == 0 })
 	start := time.Now()
 	_, err := c.Infer(t.Context(), ask())
 	if f := fault.As(err); f.Kind != fault.Unavailable || f.RetryAfter <= 0 || strings.Contains(f.Message, "127.0.0.1") || time.Since(start) > 100*time.Millisecond {
@@ -231,11 +179,11 @@ func TestNoServerYet(t *testing.T) {
 	if _, err := c.Stream(t.Context(), ask()); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("stream: %v", err)
 	}
-	if _, err := c.Index(t.Context()); fault.KindOf(err) != fault.Unavailable {
+	if _, err := c.ListIndexes(t.Context(), c.Live()); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("index: %v", err)
 	}
 	s.Restart()
-	eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), ask()); return err == nil })
+	tritontest.Eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), ask()); return err == nil })
 }
 
 // A server that takes connections and never answers is left out like one that is gone.
@@ -245,9 +193,9 @@ func TestSilentServerIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	s := tritontest.Start(t, echo(t))
-	c := dial(t, triton.Config{URLs: []string{listener.Addr().String(), s.URL()}, ProbeTimeout: 100 * time.Millisecond})
-	eventually(t, "left out", func() bool { return !c.Replicas()[0].Live })
+	s := tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{listener.Addr().String(), s.URL()}, ProbeTimeout: 100 * time.Millisecond})
+	tritontest.Eventually(t, "left out", func() bool { return len(c.Live()) == 1 })
 	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		if _, err := c.Infer(ctx, ask()); err != nil {
@@ -267,8 +215,8 @@ func warnings(n *atomic.Int64) zerolog.Logger {
 }
 
 func TestMessagesTooLarge(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
-	c := dial(t, triton.Config{URLs: []string{s.URL()}, MaxMessageBytes: 1000})
+	s := tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}, MaxMessageBytes: 1000})
 	_, err := c.Infer(t.Context(), &triton.Request{Model: "echo",
 		Inputs: []triton.Tensor{triton.Float32s("x", []int64{300, 1}, make([]float32, 300))}})
 	if fault.KindOf(err) != fault.TooLarge {
@@ -277,8 +225,8 @@ func TestMessagesTooLarge(t *testing.T) {
 }
 
 func TestRequestsThatAreNotSent(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
-	c := dial(t, triton.Config{URLs: []string{s.URL()}})
+	s := tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}})
 	for name, r := range map[string]*triton.Request{
 		"shape":     {Model: "echo", Inputs: []triton.Tensor{triton.Float32s("x", []int64{2, 1}, []float32{1})}},
 		"parameter": {Model: "echo", Parameters: map[string]any{"x": []int{1}}},
@@ -296,9 +244,9 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 }
 
 func TestTimeWithTritonIsCounted(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	s.Fail(func(*triton.Request) error { time.Sleep(20 * time.Millisecond); return nil })
-	c := dial(t, triton.Config{URLs: []string{s.URL()}})
+	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}})
 	request := &telemetry.Request{}
 	ctx := telemetry.WithRequest(t.Context(), request)
 	start := time.Now()
@@ -325,39 +273,47 @@ func TestTimeWithTritonIsCounted(t *testing.T) {
 	}
 }
 
-func TestCallsAreObserved(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
-	calls := make(chan triton.RPC, 10)
-	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(c triton.RPC) { calls <- c }})
-	seen := func(name, model string, kind *fault.Kind) {
+// recordSpans returns a recorder of the spans that end from now on.
+func recordSpans(t *testing.T) *tracetest.SpanRecorder {
+	recorder := tracetest.NewSpanRecorder()
+	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)))
+	t.Cleanup(func() { otel.SetTracerProvider(noop.NewTracerProvider()) })
+	return recorder
+}
+
+func TestCallsAreTraced(t *testing.T) {
+	s := tritontest.Start(t, tritontest.Echo(t))
+	c := s.Client()
+	recorder := recordSpans(t)
+	n := 0
+	check := func(name, model, failure string) {
 		t.Helper()
-		select {
-		case call := <-calls:
-			if call.Name != name || call.Model != model || call.Took <= 0 || (kind == nil) != (call.Err == nil) || (kind != nil && fault.KindOf(call.Err) != *kind) {
-				t.Errorf("%+v, want %s of %q", call, name, model)
-			}
-		case <-time.After(5 * time.Second):
-			t.Errorf("no call %s was observed", name)
+		tritontest.Eventually(t, "the span of the call", func() bool { return len(recorder.Ended()) > n })
+		span := recorder.Ended()[n]
+		n++
+		if span.Name() != name || span.Status().Description != failure ||
+			!slices.Contains(span.Attributes(), attribute.String("triton.model", model)) {
+			t.Errorf("span %s %v, status %+v; want %s of model %q, failure %q",
+				span.Name(), span.Attributes(), span.Status(), name, model, failure)
 		}
 	}
-	rejected, canceled := fault.Rejected, fault.Canceled
 	_, _ = c.Infer(t.Context(), ask())
-	seen("infer", "echo", nil)
+	check("triton.infer", "echo", "")
 	_, _ = c.Infer(t.Context(), &triton.Request{Model: "echo"})
-	seen("infer", "echo", &rejected)
-	_, _ = c.Index(t.Context())
-	seen("repository_index", "", nil)
+	check("triton.infer", "echo", fault.Rejected.String())
+	_, _ = c.ListIndexes(t.Context(), c.Live())
+	check("triton.repository_index", "", "")
 	responses, _ := c.Stream(t.Context(), ask())
 	for range responses {
 		break
 	}
-	seen("stream", "echo", nil)
+	check("triton.stream", "echo", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := c.Stream(ctx, ask()); err != nil {
 		t.Fatal(err)
 	}
 	cancel() // and nobody reads it
-	seen("stream", "echo", &canceled)
+	check("triton.stream", "echo", fault.Canceled.String())
 }
 
 // serve serves a fake with other options of the transport.
@@ -376,7 +332,7 @@ func serve(t *testing.T, s *tritontest.Server, options ...grpc.ServerOption) str
 
 func TestTraceIsPassedOn(t *testing.T) {
 	var unary, stream atomic.Value
-	url := serve(t, tritontest.Start(t, echo(t)),
+	url := serve(t, tritontest.Start(t, tritontest.Echo(t)),
 		grpc.UnaryInterceptor(func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			if md, _ := metadata.FromIncomingContext(ctx); strings.HasSuffix(info.FullMethod, "ModelInfer") {
 				unary.Store(md.Get("traceparent"))
@@ -388,7 +344,7 @@ func TestTraceIsPassedOn(t *testing.T) {
 			stream.Store(md.Get("traceparent"))
 			return next(s, ss)
 		}))
-	c := dial(t, triton.Config{URLs: []string{url}})
+	c := tritontest.Dial(t, triton.Config{URLs: []string{url}})
 	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1, 2, 3}, SpanID: trace.SpanID{4, 5, 6}, TraceFlags: trace.FlagsSampled}))
 	for _, ctx := range []context.Context{ctx, t.Context()} {
@@ -416,7 +372,7 @@ func TestTraceIsPassedOn(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	certificate, file := selfSigned(t)
-	url := serve(t, tritontest.Start(t, echo(t)), grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
+	url := serve(t, tritontest.Start(t, tritontest.Echo(t)), grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 	for name, trial := range map[string]struct {
 		config triton.Config
 		works  bool
@@ -427,7 +383,7 @@ func TestTLS(t *testing.T) {
 		"not trusted":   {triton.Config{URLs: []string{"grpcs://" + url}}, false},
 		"not encrypted": {triton.Config{URLs: []string{url}}, false},
 	} {
-		c := dial(t, trial.config)
+		c := tritontest.Dial(t, trial.config)
 		if _, err := c.Infer(t.Context(), ask()); (err == nil) != trial.works || (err != nil && fault.KindOf(err) != fault.Unavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -473,7 +429,7 @@ func TestSettingsThatCannotWork(t *testing.T) {
 
 // BenchmarkInfer is one call to the fake over loopback, most of which is gRPC.
 func BenchmarkInfer(b *testing.B) {
-	c := dial(b, triton.Config{URLs: []string{tritontest.Start(b, echo(b)).URL()}, ProbeEvery: time.Second})
+	c := tritontest.Dial(b, triton.Config{URLs: []string{tritontest.Start(b, tritontest.Echo(b)).URL()}, ProbeEvery: time.Second})
 	request := ask()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -485,22 +441,22 @@ func BenchmarkInfer(b *testing.B) {
 
 // A name that cannot be looked up costs no other replica, and an address that is given twice is one replica.
 func TestAddressesApart(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	var lookups atomic.Int64
-	c := dial(t, triton.Config{
+	c := tritontest.Dial(t, triton.Config{
 		URLs: []string{"dns:///nowhere.invalid:8001", s.URL(), s.URL()}, ResolveEvery: 10 * time.Millisecond, Logger: warnings(&lookups),
 	})
-	if n := len(c.Replicas()); n != 1 {
+	if n := len(triton.States(c)); n != 1 {
 		t.Fatalf("%d replicas, want 1", n)
 	}
 	first := lookups.Load()
-	eventually(t, "more lookups", func() bool {
+	tritontest.Eventually(t, "more lookups", func() bool {
 		if _, err := c.Infer(t.Context(), ask()); err != nil {
 			t.Fatal(err)
 		}
 		return lookups.Load() >= first+3
 	})
-	if n := len(c.Replicas()); n != 1 {
+	if n := len(triton.States(c)); n != 1 {
 		t.Errorf("%d replicas after looking up again, want 1", n)
 	}
 }

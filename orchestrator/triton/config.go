@@ -33,21 +33,8 @@ type Config struct {
 	ProbeTimeout time.Duration
 	// ResolveEvery is how often dns:/// names are looked up. Default 5 s.
 	ResolveEvery time.Duration
-	// Observe is told of every RPC when it has ended.
-	Observe func(RPC)
 	// Logger gets a line when a replica comes or goes. The zero Logger is silent.
 	Logger zerolog.Logger
-}
-
-// RPC is one call to Triton, for metrics. A stream is one RPC, a call to all replicas too, and so is one that needed a
-// second try.
-type RPC struct {
-	// Name is "infer", "stream", "model_config", … .
-	Name string
-	// Model is "" for a call that is about no model, or about all.
-	Model string
-	Took  time.Duration
-	Err   error
 }
 
 // TLS are the files of an encrypted connection, in PEM.

@@ -38,7 +38,7 @@ type EntryReader struct {
 
 // Read returns a reader of the model's entry.
 func (m *Model) Read() *EntryReader {
-	return &EntryReader{Model: m, asked: map[string]bool{ParameterAPI: true, parameterID: true}}
+	return &EntryReader{Model: m, asked: map[string]bool{parameterAPI: true, parameterID: true}}
 }
 
 // Check keeps a problem that the caller found. nil is none.

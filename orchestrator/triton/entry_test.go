@@ -106,3 +106,17 @@ func TestEntryReaderNamesAllThatIsWrong(t *testing.T) {
 		t.Errorf("%d problems, 14 are wrong:\n%v", len(lines), err)
 	}
 }
+
+func TestFilesStayInTheFolder(t *testing.T) {
+	m := &triton.Model{Name: "m", Dir: t.TempDir(), Config: &triton.ModelConfig{}}
+	if _, err := m.File("../other/tokenizer.json"); err == nil {
+		t.Error("a file of another folder was given")
+	}
+	if _, err := m.File("tokenizer.json"); err != nil {
+		t.Error(err)
+	}
+	m.Dir = ""
+	if _, err := m.File("tokenizer.json"); err == nil {
+		t.Error("a file of an unreadable folder was given")
+	}
+}

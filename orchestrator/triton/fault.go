@@ -42,8 +42,6 @@ var texts = []text{
 	{"is not at ready state", fault.Unavailable},
 	{"Server is stopping", fault.Unavailable},
 	{"Request for unknown model", fault.NotFound},
-	{"requested model '", fault.NotFound}, // ModelStatistics: "requested model 'x' is not available"
-	{"failed to poll from model repository", fault.NotFound},
 	{"trying to send message larger than max", fault.TooLarge},
 	{"unexpected inference input", fault.Rejected},
 	{"unexpected inference output", fault.Rejected},

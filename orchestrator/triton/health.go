@@ -63,7 +63,7 @@ func isFault(err error) bool {
 	return errors.As(err, &f)
 }
 
-func (r *replica) health(model string) *health {
+func (r *Replica) health(model string) *health {
 	h, known := r.models.Load(model)
 	if !known {
 		now := time.Now()
@@ -74,7 +74,7 @@ func (r *replica) health(model string) *health {
 
 // learn draws conclusions from the end of an inference. once means that inferences of the model have effects that must not
 // happen twice, so that it is never probed. It reports whether the model should be probed now.
-func (r *replica) learn(model string, once bool, err error) (probe bool) {
+func (r *Replica) learn(model string, once bool, err error) (probe bool) {
 	h := r.health(model)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +115,7 @@ func (h *health) fall(reason string) {
 }
 
 // sickness says why a model gets no inferences here, "" when it does.
-func (r *replica) sickness(model string) string {
+func (r *Replica) sickness(model string) string {
 	known, ok := r.models.Load(model)
 	if !ok {
 		return ""
@@ -133,15 +133,16 @@ func (r *replica) sickness(model string) string {
 	return h.sick
 }
 
-// forget drops what calls have told of a model on all replicas: it has changed, and may not answer what it did before.
-func (c *Client) forget(model string) {
+// Forget drops the health of a model on all replicas. It is called when the model has changed: it may not answer what it
+// answered before.
+func (c *Client) Forget(model string) {
 	for _, r := range *c.pool.replicas.Load() {
 		r.models.Delete(model)
 	}
 }
 
-// sick says why no replica that is live and serves a model can answer it, "" where one can or none serves it.
-func (c *Client) sick(model string) (reason string) {
+// Sickness returns why a model is sick on every live replica that serves it, or "" if one can answer or none serves it.
+func (c *Client) Sickness(model string) (reason string) {
 	for _, r := range *c.pool.replicas.Load() {
 		if r.rank(model, false) != 0 {
 			continue

@@ -25,7 +25,7 @@ var (
 // A model that is not probed is sick for a while each time a call finds it dead.
 func TestSicknessWithoutProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &replica{}
+		r := &Replica{}
 		r.learn("m", true, nil)
 		for range 3 {
 			r.learn("m", true, errKilled)
@@ -47,7 +47,7 @@ func TestSicknessWithoutProbes(t *testing.T) {
 // gets none as long as probes say so.
 func TestSicknessThatProbesFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &replica{}
+		r := &Replica{}
 		r.learn("m", false, nil)
 		h := r.health("m")
 		time.Sleep(idleProbe + time.Second)
@@ -111,7 +111,7 @@ func TestVerdictsOfProbes(t *testing.T) {
 		"a stream that is cut":                   {before: []error{nil}, result: io.EOF, sick: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &replica{}
+			r := &Replica{}
 			r.learn("m", false, nil)
 			h := r.health("m")
 			for _, result := range append(test.before, test.result) {
@@ -138,7 +138,7 @@ func TestVerdictsOfProbes(t *testing.T) {
 // A busy model is probed once, so that later probes mean something; an idle one again and again.
 func TestWhenProbesAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &replica{}
+		r := &Replica{}
 		h := r.health("m")
 		probes := 0
 		for range 3 * int(idleProbe/time.Second) {
@@ -170,7 +170,7 @@ func TestProbesOfASlowModel(t *testing.T) {
 	for name, busy := range map[string]bool{"busy": true, "idle": false} {
 		for _, late := range []error{errLate, status.FromContextError(context.Canceled).Err()} {
 			synctest.Test(t, func(t *testing.T) {
-				r := &replica{}
+				r := &Replica{}
 				r.learn("m", false, nil)
 				h := r.health("m")
 				probes := 0
@@ -204,11 +204,11 @@ func TestProbesOfASlowModel(t *testing.T) {
 
 // What was learnt of a model that has changed is forgotten.
 func TestForgetting(t *testing.T) {
-	r := &replica{}
+	r := &Replica{}
 	c := &Client{pool: &pool{}}
-	c.pool.replicas.Store(&[]*replica{r})
+	c.pool.replicas.Store(&[]*Replica{r})
 	r.learn("m", true, errKilled)
-	c.forget("m")
+	c.Forget("m")
 	if r.sickness("m") != "" || r.health("m").noProbes {
 		t.Error("the model's past is remembered")
 	}

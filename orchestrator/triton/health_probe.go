@@ -106,7 +106,7 @@ func verdictOf(err error) verdict {
 }
 
 // probeModels probes the models that need it.
-func (p *pool) probeModels(ctx context.Context, r *replica) {
+func (p *pool) probeModels(ctx context.Context, r *Replica) {
 	if r.down.Load() != nil {
 		return
 	}
@@ -118,7 +118,7 @@ func (p *pool) probeModels(ctx context.Context, r *replica) {
 	})
 }
 
-func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *health) {
+func (p *pool) probeModel(ctx context.Context, r *Replica, name string, h *health) {
 	ctx, cancel := context.WithTimeout(ctx, healthProbeTimeout)
 	defer cancel()
 	if !h.endProbe(r.probeOnce(ctx, name, h)) {
@@ -132,7 +132,7 @@ func (p *pool) probeModel(ctx context.Context, r *replica, name string, h *healt
 }
 
 // probeOnce sends the probe, which the first time is made from the model's configuration.
-func (r *replica) probeOnce(ctx context.Context, name string, h *health) error {
+func (r *Replica) probeOnce(ctx context.Context, name string, h *health) error {
 	h.mu.Lock()
 	m := h.probe
 	h.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *replica) probeOnce(ctx context.Context, name string, h *health) error {
 
 // ask sends one request, as a stream where its model answers only to those, and returns how the first answer went. Like
 // every call it is not cancelled while a response is on its way (see leave.go): the rest of a stream is read for nobody.
-func (r *replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
+func (r *Replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
 	if _, streamed := m.Parameters[emptyFinal]; !streamed {
 		call, release := outlive(ctx)
 		defer release()

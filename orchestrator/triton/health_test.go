@@ -12,6 +12,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -22,8 +23,8 @@ func killed(*triton.Request) error {
 
 // A model that died on one of two replicas costs no request, gets no more of them, and is used again once it answers.
 func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
-	a, b := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t))
-	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	a, b := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	for range 4 {
 		if _, err := c.Infer(t.Context(), ask()); err != nil {
 			t.Fatal(err)
@@ -48,13 +49,13 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 		}
 	}
 	// The first failures find it out; from then on it is asked by probes alone, at most one in each period.
-	probes := int64(time.Since(begun) / probeEvery)
+	probes := int64(time.Since(begun) / tritontest.ProbeEvery)
 	if n := asked.Load(); n > 10+probes {
 		t.Errorf("the sick replica was asked %d times for 40 requests, %d probes included", n, probes)
 	}
 	a.Fail(nil)
 	before := len(a.Calls())
-	eventually(t, "the model is used again", func() bool {
+	tritontest.Eventually(t, "the model is used again", func() bool {
 		_, err := c.Infer(t.Context(), ask())
 		return err == nil && len(a.Calls()) > before+2
 	})
@@ -64,10 +65,10 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 func TestSickModelEverywhere(t *testing.T) {
 	s := tritontest.Start(t, embedder(t, "a", "lab/a"), embedder(t, "b", "lab/b"))
 	client := s.Client()
-	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: 10 * time.Millisecond})
+	registry := discovery.NewRegistry(client, discovery.Config{Every: 10 * time.Millisecond})
 	t.Cleanup(registry.Close)
-	catalog := triton.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (string, error) { return m.Name, nil })
-	eventually(t, "both models are found", func() bool { return len(catalog.IDs()) == 2 })
+	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (string, error) { return m.Name, nil })
+	tritontest.Eventually(t, "both models are found", func() bool { return len(catalog.IDs()) == 2 })
 	request := func() *triton.Request {
 		return &triton.Request{Model: "a", Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 2}, []float32{1, 2})}}
 	}
@@ -83,7 +84,7 @@ func TestSickModelEverywhere(t *testing.T) {
 	if _, err := client.Infer(t.Context(), request()); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("the request that finds it: %v", err)
 	}
-	eventually(t, "the model is not listed", func() bool { return len(catalog.IDs()) == 1 && catalog.Ready() == nil })
+	tritontest.Eventually(t, "the model is not listed", func() bool { return len(catalog.IDs()) == 1 && catalog.Ready() == nil })
 	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("the sick model: %v", err)
 	}
@@ -91,7 +92,7 @@ func TestSickModelEverywhere(t *testing.T) {
 		t.Errorf("the other model: %q, %v", name, err)
 	}
 	s.Unload("a")
-	eventually(t, "the model is gone", func() bool {
+	tritontest.Eventually(t, "the model is gone", func() bool {
 		_, err := catalog.Find("lab/a")
 		return err != nil && strings.Contains(err.Error(), "is being loaded again")
 	})
@@ -100,9 +101,9 @@ func TestSickModelEverywhere(t *testing.T) {
 	}
 	s.Fail(nil)
 	s.Load("a")
-	eventually(t, "the model is well again", func() bool { _, err := catalog.Find("lab/a"); return err == nil })
+	tritontest.Eventually(t, "the model is well again", func() bool { _, err := catalog.Find("lab/a"); return err == nil })
 	s.Unload("a")
-	eventually(t, "a model that was well when it left does not exist", func() bool {
+	tritontest.Eventually(t, "a model that was well when it left does not exist", func() bool {
 		_, err := catalog.Find("lab/a")
 		return fault.KindOf(err) == fault.NotFound
 	})
@@ -110,7 +111,7 @@ func TestSickModelEverywhere(t *testing.T) {
 
 // A request that a healthy model cannot answer does not make it sick.
 func TestBadRequestsMakeNoModelSick(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	c := s.Client()
 	if _, err := c.Infer(t.Context(), ask()); err != nil {
 		t.Fatal(err)
@@ -145,14 +146,14 @@ func embedder(t *testing.T, name, id string) tritontest.Model {
 			output { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
 			parameters { key: "retort_api" value { string_value: "embedding" } }
 			parameters { key: "model_id" value { string_value: "`+id+`" } }`),
-		Infer: echo(t).Infer,
+		Infer: tritontest.Echo(t).Infer,
 	}
 }
 
 // Probes are made from the model's configuration: nothing that a client sent is sent again.
 func TestProbesHoldNothingOfClients(t *testing.T) {
 	const secret = 42
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	c := s.Client()
 	var sent, seen, probes atomic.Int64
 	s.Fail(func(r *triton.Request) error {
@@ -177,7 +178,7 @@ func TestProbesHoldNothingOfClients(t *testing.T) {
 		sent.Add(1)
 	}
 	send("good")
-	eventually(t, "a failure has the model probed", func() bool {
+	tritontest.Eventually(t, "a failure has the model probed", func() bool {
 		send("bad")
 		return probes.Load() > 3 || seen.Load() > sent.Load()
 	})

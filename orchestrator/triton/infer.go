@@ -13,7 +13,7 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Response, error) {
 	}
 	var response *Response
 	q := question{name: "infer", model: r.Model, inference: true, once: r.Once}
-	err = c.ask(ctx, q, func(ctx context.Context, replica *replica) error {
+	err = c.ask(ctx, q, func(ctx context.Context, replica *Replica) error {
 		call, release := outlive(ctx)
 		defer release()
 		answer, err := replica.service.ModelInfer(call, m)

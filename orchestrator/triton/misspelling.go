@@ -22,7 +22,7 @@ func (r *EntryReader) meant(name string) string {
 		}
 	}
 	if best == "" && strings.HasPrefix(plain, "retort_") {
-		return ParameterAPI
+		return parameterAPI
 	}
 	return best
 }

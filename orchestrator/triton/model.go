@@ -5,8 +5,34 @@ import (
 	"path/filepath"
 )
 
-// parameterID is the parameter with the id that clients use.
-const parameterID = "model_id"
+const (
+	// parameterAPI is the parameter that names the API which the model serves. All others belong to that API.
+	parameterAPI = "retort_api"
+	// parameterID is the parameter that holds the model's public id.
+	parameterID = "model_id"
+)
+
+// Model is a model that at least one replica has ready. It never changes: a model that changes becomes another *Model,
+// so a pointer identifies one state of the model.
+type Model struct {
+	Name string
+	// Versions are the ready versions, oldest first.
+	Versions []string
+	// Config is the configuration of the version that serves requests without a version.
+	Config *ModelConfig
+	// Inputs and Outputs have the shapes of the wire.
+	Inputs, Outputs []TensorInfo
+	// Dir is the model's folder in the model repository, or "" if this process cannot read it.
+	Dir string
+	// Fingerprint changes with the files in Dir.
+	Fingerprint string
+}
+
+// API returns the API that the model says it serves, or "" if it names none.
+func (m *Model) API() string { return m.Config.Parameters[parameterAPI] }
+
+// Version returns the newest ready version.
+func (m *Model) Version() string { return m.Versions[len(m.Versions)-1] }
 
 // PublicID is the id that clients use: the parameter model_id, or the name.
 func (m *Model) PublicID() string { return m.Parameter(parameterID, m.Name) }

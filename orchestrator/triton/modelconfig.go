@@ -80,7 +80,7 @@ func find(tensors []TensorInfo, name string) (TensorInfo, bool) {
 
 // ModelConfig returns the configuration of a version, or of the one the policy picks.
 func (c *Client) ModelConfig(ctx context.Context, name, version string) (config *ModelConfig, err error) {
-	err = c.ask(ctx, question{name: "model_config", model: name, steady: true}, func(ctx context.Context, r *replica) error {
+	err = c.ask(ctx, question{name: "model_config", model: name, steady: true}, func(ctx context.Context, r *Replica) error {
 		answer, err := r.service.ModelConfig(ctx, &pb.ModelConfigRequest{Name: name, Version: version})
 		config = ConfigFrom(answer.GetConfig())
 		return err

@@ -93,7 +93,7 @@ func (n *names) change(t *testing.T, addresses ...string) {
 	n.addresses = addresses
 	since := n.questions
 	n.mu.Unlock()
-	eventually(t, "the name is looked up", func() bool { // the second lookup begins once the first has been used
+	tritontest.Eventually(t, "the name is looked up", func() bool { // the second lookup begins once the first has been used
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		return n.questions > since+lookupTries
@@ -105,16 +105,16 @@ const lookupTries = 20
 
 // The replicas follow the addresses of a name, and stay while it cannot be looked up.
 func TestNameThatIsLookedUp(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	_, port, err := net.SplitHostPort(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dns := &names{addresses: []string{"127.0.0.1"}}
 	lookUpIn(t, dns)
-	c := dial(t, triton.Config{URLs: []string{"dns:///triton.example.:" + port}, ResolveEvery: time.Millisecond})
+	c := tritontest.Dial(t, triton.Config{URLs: []string{"dns:///triton.example.:" + port}, ResolveEvery: time.Millisecond})
 	replicas := func() (addresses []string) {
-		for _, r := range c.Replicas() {
+		for _, r := range triton.States(c) {
 			addresses = append(addresses, r.Address)
 		}
 		return addresses

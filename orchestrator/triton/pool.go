@@ -16,7 +16,7 @@ type pool struct {
 
 	mu       sync.Mutex // held while the list changes
 	found    [][]string // the addresses of each target when it was last looked up
-	replicas atomic.Pointer[[]*replica]
+	replicas atomic.Pointer[[]*Replica]
 	turn     atomic.Uint64
 
 	wake   chan struct{} // a call failed: probe now
@@ -26,7 +26,7 @@ type pool struct {
 
 func newPool(c Config) (*pool, error) {
 	p := &pool{config: c, wake: make(chan struct{}, 1)}
-	p.replicas.Store(&[]*replica{})
+	p.replicas.Store(&[]*Replica{})
 	for _, url := range c.URLs {
 		t, err := parse(url)
 		if err != nil {
@@ -85,11 +85,11 @@ func (p *pool) lookup(ctx context.Context) {
 func (p *pool) resolve(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	old := make(map[string]*replica)
+	old := make(map[string]*Replica)
 	for _, r := range *p.replicas.Load() {
 		old[r.address] = r
 	}
-	var now []*replica
+	var now []*Replica
 	listed := make(map[string]bool)
 	for i, t := range p.targets {
 		addresses, err := t.addresses(ctx)
@@ -134,7 +134,7 @@ func (p *pool) probe(ctx context.Context) {
 	}
 }
 
-func (p *pool) probeOne(ctx context.Context, r *replica) {
+func (p *pool) probeOne(ctx context.Context, r *Replica) {
 	defer p.probeModels(ctx, r)
 	if !r.probe(ctx, p.config.ProbeTimeout) || ctx.Err() != nil {
 		return
@@ -159,9 +159,9 @@ func (p *pool) suspect() {
 // the model, whatever the order in which DNS gives their addresses, so that repeated questions are answered by one replica
 // while models change on one after the other. Which one that is differs from model to model: the questions about all
 // models of all gateways are spread over the replicas (rendezvous hashing).
-func (p *pool) pick(q question, except *replica) *replica {
+func (p *pool) pick(q question, except *Replica) *Replica {
 	replicas := *p.replicas.Load()
-	var best *replica
+	var best *Replica
 	var bestRank int
 	var bestLoad int64
 	start := uint64(0)
@@ -188,8 +188,8 @@ func (p *pool) pick(q question, except *replica) *replica {
 }
 
 // live returns the replicas that answer.
-func (p *pool) live() []*replica {
-	var live []*replica
+func (p *pool) live() []*Replica {
+	var live []*Replica
 	for _, r := range *p.replicas.Load() {
 		if r.down.Load() == nil {
 			live = append(live, r)
@@ -206,5 +206,5 @@ func (p *pool) close() {
 	for _, r := range *p.replicas.Load() {
 		_ = r.conn.Close()
 	}
-	p.replicas.Store(&[]*replica{})
+	p.replicas.Store(&[]*Replica{})
 }

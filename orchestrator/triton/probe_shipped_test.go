@@ -1,9 +1,13 @@
-package triton
+package triton_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
 )
 
 // Every shipped model answers its probe, so that later errors say something about it.
@@ -12,11 +16,8 @@ func TestShippedModelsAnswerProbes(t *testing.T) {
 	if url == "" || repository == "" {
 		t.Skip("RETORT_TEST_TRITON_URL names no Triton")
 	}
-	client, err := Dial(Config{URLs: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	client := tritontest.Dial(t, triton.Config{URLs: []string{url}})
+	admin := tritontest.NewAdmin(t, url)
 	models, err := filepath.Glob(filepath.Join(repository, "*", "config.pbtxt"))
 	if err != nil || len(models) == 0 {
 		t.Fatalf("no models in %s: %v", repository, err)
@@ -24,15 +25,12 @@ func TestShippedModelsAnswerProbes(t *testing.T) {
 	for _, path := range models {
 		name := filepath.Base(filepath.Dir(path))
 		t.Run(name, func(t *testing.T) {
-			if err := client.Admin().Load(t.Context(), name, nil); err != nil {
+			if err := admin.Load(t.Context(), name, ""); err != nil {
 				t.Skip(err) // a model of another test, or one whose weights are not there
 			}
-			t.Cleanup(func() { _ = client.Admin().Unload(t.Context(), name) })
-			h := &health{}
-			for range 20 {
-				if err := client.pool.live()[0].probeOnce(t.Context(), name, h); err != nil {
-					t.Fatal(err)
-				}
+			t.Cleanup(func() { _ = admin.Unload(context.Background(), name) })
+			if err := triton.ProbeOften(t.Context(), client, name); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}

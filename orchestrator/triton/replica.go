@@ -16,8 +16,8 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// replica is one server behind one address, with one HTTP/2 connection.
-type replica struct {
+// Replica is one server behind one address, with one HTTP/2 connection.
+type Replica struct {
 	address string
 	conn    *grpc.ClientConn
 	service pb.GRPCInferenceServiceClient
@@ -28,15 +28,10 @@ type replica struct {
 	down atomic.Pointer[string]
 	// models is what calls have told of each model: name → *health.
 	models sync.Map
-	// serves is the set of models that were ready there when last listed, nil when it has not been listed.
-	serves atomic.Pointer[map[string]bool]
-	// index is what its repository held when last listed, by name and version; nil before.
-	index atomic.Pointer[[]Entry]
-	// listedAt is when that was, Unix time in ns.
-	listedAt atomic.Int64
+	index  atomic.Pointer[Index]
 }
 
-func dial(address string, t target, c Config) (*replica, error) {
+func dial(address string, t target, c Config) (*Replica, error) {
 	security, err := c.security(t)
 	if err != nil {
 		return nil, err
@@ -57,7 +52,7 @@ func dial(address string, t target, c Config) (*replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &replica{address: address, conn: conn, service: pb.NewGRPCInferenceServiceClient(conn)}, nil
+	return &Replica{address: address, conn: conn, service: pb.NewGRPCInferenceServiceClient(conn)}, nil
 }
 
 // keepaliveParams find a connection whose other end vanished. Triton answers pings that come more often than every five
@@ -70,7 +65,7 @@ func keepaliveParams(c Config) keepalive.ClientParameters {
 
 // probe asks whether the replica lives, and reports whether that changed. It asks for liveness: readiness is false for
 // the whole server while any one model is being loaded, and stays false after a failed load.
-func (r *replica) probe(ctx context.Context, timeout time.Duration) (changed bool) {
+func (r *Replica) probe(ctx context.Context, timeout time.Duration) (changed bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if r.down.Load() != nil {
@@ -94,26 +89,32 @@ func (r *replica) probe(ctx context.Context, timeout time.Duration) (changed boo
 // rank orders replicas for calls to a model; the lowest is the best, 2 gets none. A live replica that is not known to
 // serve the model may still do so: it may have loaded it since it was listed. One where the model is sick gets no
 // inferences.
-func (r *replica) rank(model string, inference bool) int {
+func (r *Replica) rank(model string, inference bool) int {
 	if r.down.Load() != nil || inference && r.sickness(model) != "" {
 		return 2
 	}
-	if serves := r.serves.Load(); model != "" && serves != nil && !(*serves)[model] {
+	if index := r.index.Load(); model != "" && index != nil && len(index.ready[model]) == 0 {
 		return 1
 	}
 	return 0
 }
 
 // weight orders replicas for steady calls about a model, the lowest first.
-func (r *replica) weight(model string) uint32 {
+func (r *Replica) weight(model string) uint32 {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, model)
 	_, _ = io.WriteString(h, r.address)
 	return h.Sum32()
 }
 
+// Address returns the host and port of the replica.
+func (r *Replica) Address() string { return r.address }
+
+// Index returns the content of the replica's model repository, or nil before it was first listed.
+func (r *Replica) Index() *Index { return r.index.Load() }
+
 // retire closes the connection once its calls have ended, or after a minute.
-func (r *replica) retire() {
+func (r *Replica) retire() {
 	for deadline := time.Now().Add(time.Minute); r.inflight.Load() > 0 && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}

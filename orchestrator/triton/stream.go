@@ -91,7 +91,7 @@ func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, once bool) (
 // must not share one. The call outlives its caller's context: see hangUp.
 type stream struct {
 	client  *Client // nil for a probe
-	replica *replica
+	replica *Replica
 	request *telemetry.Request // counts the time spent waiting
 	caller  context.Context
 	ctx     context.Context // of the call
@@ -107,7 +107,7 @@ type message struct {
 	err      error
 }
 
-func (c *Client) stream(ctx context.Context, r *replica) *stream {
+func (c *Client) stream(ctx context.Context, r *Replica) *stream {
 	s := newStream(ctx, r)
 	s.client = c
 	r.inflight.Add(1)
@@ -116,7 +116,7 @@ func (c *Client) stream(ctx context.Context, r *replica) *stream {
 }
 
 // newStream is a stream of no client, for probes, which do not count as calls in flight.
-func newStream(ctx context.Context, r *replica) *stream {
+func newStream(ctx context.Context, r *Replica) *stream {
 	s := &stream{replica: r, request: telemetry.FromContext(ctx), caller: ctx, messages: make(chan message)}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return s

@@ -27,20 +27,17 @@ func TestStreamOfAnEndedContextEndsWithAnError(t *testing.T) {
 			return ctx.Err()
 		},
 	})
-	ended := make(chan error, 1)
-	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(r triton.RPC) {
-		if r.Name == "stream" {
-			ended <- r.Err
-		}
-	}})
+	recorder := recordSpans(t)
+	c := s.Client()
 	ctx, cancel := context.WithCancel(t.Context())
 	responses, err := c.Stream(ctx, &triton.Request{Model: "endless"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := <-ended; fault.KindOf(err) != fault.Canceled {
-		t.Errorf("the call ended with %v", err)
+	tritontest.Eventually(t, "the call ends", func() bool { return len(recorder.Ended()) == 1 })
+	if status := recorder.Ended()[0].Status(); status.Description != fault.Canceled.String() {
+		t.Errorf("the call ended with %v", status)
 	}
 	for range 2 {
 		var last error
@@ -95,7 +92,7 @@ func TestStreamWithoutItsFinalResponseEndsWithAnError(t *testing.T) {
 		pb.RegisterGRPCInferenceServiceServer(server, halfway{responses: n})
 		go func() { _ = server.Serve(listener) }()
 		t.Cleanup(server.Stop)
-		c := dial(t, triton.Config{URLs: []string{listener.Addr().String()}})
+		c := tritontest.Dial(t, triton.Config{URLs: []string{listener.Addr().String()}})
 		responses, err := c.Stream(t.Context(), &triton.Request{Model: "m"})
 		read := 0
 		if err == nil {

@@ -15,6 +15,7 @@ import (
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/ranking/rerank"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -51,10 +52,10 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	registry := triton.NewRegistry(client, triton.RegistryConfig{Every: time.Hour, Repository: t.TempDir()})
+	registry := discovery.NewRegistry(client, discovery.Config{Every: time.Hour, Repository: t.TempDir()})
 	t.Cleanup(registry.Close)
 	model := &fake{}
-	models := triton.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, func(*triton.Model) (ranking.Model, error) { return model, nil })
+	models := discovery.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, func(*triton.Model) (ranking.Model, error) { return model, nil })
 	for until := time.Now().Add(10 * time.Second); models.Ready() != nil; time.Sleep(10 * time.Millisecond) {
 		if _ = registry.Refresh(t.Context()); time.Now().After(until) {
 			t.Fatal(models.Ready())

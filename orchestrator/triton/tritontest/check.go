@@ -149,11 +149,3 @@ func checkStrings(t triton.Tensor) error {
 func listed(shape []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ",")
 }
-
-// rowsOf returns the batch size of a request.
-func rowsOf(r *triton.Request, config *pb.ModelConfig) uint64 {
-	if config.MaxBatchSize > 0 && len(r.Inputs) > 0 && len(r.Inputs[0].Shape) > 0 {
-		return uint64(r.Inputs[0].Shape[0])
-	}
-	return 1
-}

@@ -67,15 +67,14 @@ func Real(t *testing.T) Target {
 }
 
 // Conformance tries a server through the client: what holds for the fake must hold for the real one. It unloads and
-// removes what it installed.
-func Conformance(t *testing.T, target Target) {
+// removes what it installed. inFlight returns the client's calls in flight.
+func Conformance(t *testing.T, target Target, inFlight func(*triton.Client) int) {
 	c, err := triton.Dial(triton.Config{URLs: []string{target.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	x := &trial{Target: target, client: c}
-	t.Run("server", x.server)
+	x := &trial{Target: target, client: c, admin: NewAdmin(t, target.URL), inFlight: inFlight}
 	t.Run("lifecycle", x.lifecycle)
 	t.Run("override", x.override)
 	for _, name := range []string{"conformance_identity", "conformance_count", "conformance_slow", "conformance_fail"} {
@@ -94,14 +93,15 @@ func Conformance(t *testing.T, target Target) {
 	t.Run("streams probed", x.streamsProbed)
 	t.Run("deadline", x.deadline)
 	t.Run("full queue", x.fullQueue)
-	t.Run("statistics", x.statistics)
 	t.Run("discovery", x.discovery)
 }
 
 // trial is one run of the suite.
 type trial struct {
 	Target
-	client *triton.Client
+	client   *triton.Client
+	admin    *Admin
+	inFlight func(*triton.Client) int
 }
 
 func (x *trial) ctx(t *testing.T) context.Context {
@@ -114,14 +114,13 @@ func (x *trial) ctx(t *testing.T) context.Context {
 func (x *trial) load(t *testing.T, name string) {
 	t.Helper()
 	x.Install(t, name)
-	if err := x.client.Admin().Load(x.ctx(t), name, nil); err != nil {
+	if err := x.admin.Load(x.ctx(t), name, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := x.client.Admin().Unload(context.Background(), name); err != nil {
+		if err := x.admin.Unload(context.Background(), name); err != nil {
 			t.Error(err)
 		}
-		Unloaded(x.client, name)
 		x.Remove(t, name)
 	})
 }

@@ -7,39 +7,40 @@ import (
 	"time"
 
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 )
 
 // discovery changes models under steady load on another one, which must not fail once, and wants to see each change
 // within 5 seconds.
 func (x *trial) discovery(t *testing.T) {
-	registry := triton.NewRegistry(x.client, triton.RegistryConfig{Every: 200 * time.Millisecond})
+	registry := discovery.NewRegistry(x.client, discovery.Config{Every: 200 * time.Millisecond})
 	t.Cleanup(registry.Close)
 	if err := registry.Refresh(x.ctx(t)); err != nil {
 		t.Fatal(err)
 	}
-	if of := registry.Models("conformance"); len(of) != 1 || of[0].Name != "conformance_identity" || of[0].Version() != "1" {
+	if of := registry.Snapshot().Of("conformance"); len(of) != 1 || of[0].Name != "conformance_identity" || of[0].Version() != "1" {
 		t.Errorf("models of the API: %+v", of)
 	}
-	stays, _ := registry.Model("conformance_identity")
+	stays, _ := registry.Snapshot().Model("conformance_identity")
 	stop := x.steadyLoad(t)
 	defer stop()
 
 	x.reconfigure(t, map[string]any{"max_queue_delay_microseconds": 7000})
-	x.within5s(t, registry, "a changed configuration", func(s *triton.Snapshot) bool {
+	x.within5s(t, registry, "a changed configuration", func(s *discovery.Snapshot) bool {
 		m, ok := s.Model("conformance_slow")
 		return ok && m.Config.Batching != nil && m.Config.Batching.MaxQueueDelay == 7*time.Millisecond && m.Config.Parameters["pooling"] == "mean"
 	})
-	if err := x.client.Admin().Unload(x.ctx(t), "conformance_count"); err != nil {
+	if err := x.admin.Unload(x.ctx(t), "conformance_count"); err != nil {
 		t.Fatal(err)
 	}
-	x.within5s(t, registry, "an unloaded model", func(s *triton.Snapshot) bool {
+	x.within5s(t, registry, "an unloaded model", func(s *discovery.Snapshot) bool {
 		_, ok := s.Model("conformance_count")
-		return !ok && s.Known("conformance_count") && !s.Stale
+		return !ok && !s.Stale
 	})
-	if err := x.client.Admin().Load(x.ctx(t), "conformance_count", nil); err != nil {
+	if err := x.admin.Load(x.ctx(t), "conformance_count", ""); err != nil {
 		t.Fatal(err)
 	}
-	s := x.within5s(t, registry, "a loaded model", func(s *triton.Snapshot) bool {
+	s := x.within5s(t, registry, "a loaded model", func(s *discovery.Snapshot) bool {
 		m, ok := s.Model("conformance_count")
 		return ok && m.Config.Decoupled
 	})
@@ -49,7 +50,7 @@ func (x *trial) discovery(t *testing.T) {
 }
 
 // within5s waits for a snapshot that shows what was done.
-func (x *trial) within5s(t *testing.T, registry *triton.Registry, what string, shows func(*triton.Snapshot) bool) *triton.Snapshot {
+func (x *trial) within5s(t *testing.T, registry *discovery.Registry, what string, shows func(*discovery.Snapshot) bool) *discovery.Snapshot {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(x.ctx(t), 5*time.Second)
 	defer cancel()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -14,25 +12,6 @@ import (
 	"retort/orchestrator/triton"
 	pb "retort/orchestrator/triton/inferencepb"
 )
-
-// counts is what a version counts, and the places at its instances.
-type counts struct {
-	slots   chan struct{}
-	waiting atomic.Int64
-
-	mu      sync.Mutex
-	success uint64
-	failure uint64
-	rows    uint64
-	queue   time.Duration
-	compute time.Duration
-	last    time.Time
-	sizes   map[uint64]uint64
-}
-
-func newSlots(config *pb.ModelConfig) chan struct{} {
-	return make(chan struct{}, triton.ConfigFrom(config).Concurrency())
-}
 
 // ModelInfer runs a model that answers once.
 func (s *Server) ModelInfer(ctx context.Context, m *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
@@ -70,15 +49,11 @@ func (s *Server) admit(m *pb.ModelInferRequest) (*triton.Request, *version, erro
 }
 
 func (s *Server) infer(ctx context.Context, r *triton.Request, v *version) (*pb.ModelInferResponse, error) {
-	rows := rowsOf(r, v.model.Config)
-	arrived := time.Now()
 	if err := v.enter(ctx, r); err != nil {
 		return nil, err
 	}
-	defer func() { <-v.slots }()
-	started := time.Now()
+	defer func() { <-v.permits }()
 	response, err := v.model.Infer(ctx, r)
-	v.count(err == nil, rows, started.Sub(arrived), time.Since(started))
 	if ctx.Err() != nil {
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
@@ -92,7 +67,7 @@ func (s *Server) infer(ctx context.Context, r *triton.Request, v *version) (*pb.
 // willing to wait in it.
 func (v *version) enter(ctx context.Context, r *triton.Request) error {
 	select {
-	case v.slots <- struct{}{}:
+	case v.permits <- struct{}{}:
 		return nil
 	default:
 	}
@@ -103,7 +78,7 @@ func (v *version) enter(ctx context.Context, r *triton.Request) error {
 		return status.Error(codes.Unavailable, "[request id: <id_unknown>] Exceeds maximum queue size")
 	}
 	select {
-	case v.slots <- struct{}{}:
+	case v.permits <- struct{}{}:
 		return nil
 	case <-patience(r, policy):
 		return status.Error(codes.Unavailable, "[request id: <id_unknown>] Request timeout expired")
@@ -155,23 +130,6 @@ func answer(r *triton.Request, response *triton.Response) (*pb.ModelInferRespons
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	return m, nil
-}
-
-func (c *counts) count(ok bool, rows uint64, queue, compute time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !ok {
-		c.failure++
-		return
-	}
-	if c.sizes == nil {
-		c.sizes = make(map[uint64]uint64)
-	}
-	c.success = c.success + 1
-	c.rows = c.rows + rows
-	c.last = time.Now()
-	c.queue, c.compute = c.queue+queue, c.compute+compute
-	c.sizes[rows]++
 }
 
 func invalid(format string, values ...any) error {

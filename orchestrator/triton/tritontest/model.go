@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +54,30 @@ func ConfigFile(tb testing.TB, path string) *pb.ModelConfig {
 		tb.Fatal(err)
 	}
 	return Config(tb, string(text))
+}
+
+// EchoConfig is the configuration of the model of Echo.
+const EchoConfig = `
+name: "echo" backend: "onnxruntime" max_batch_size: 8
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
+instance_group [ { count: 4 } ]
+parameters { key: "retort_api" value { string_value: "embedding" } }`
+
+// Echo returns a model named "echo" whose output is its input.
+func Echo(tb testing.TB) Model { return Model{Config: Config(tb, EchoConfig), Infer: identity} }
+
+// After returns a model that answers some calls and runs another function for the calls after those.
+func After(calls int64, model Model, then func(context.Context) error) Model {
+	var begun atomic.Int64
+	infer := model.Infer
+	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+		if begun.Add(1) > calls {
+			return nil, then(ctx)
+		}
+		return infer(ctx, r)
+	}
+	return model
 }
 
 // prepared returns a copy with what Triton fills in.

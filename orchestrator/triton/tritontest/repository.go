@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -26,12 +27,26 @@ type serving struct {
 }
 
 type version struct {
-	state  triton.State
+	state  string
 	reason string
 	// model is the form this version was loaded in.
 	model *Model
-	*counts
+	// permits has a place for each instance of the model.
+	permits chan struct{}
+	waiting atomic.Int64
 }
+
+func newVersion(m *Model) *version {
+	return &version{state: ready, model: m, permits: make(chan struct{}, triton.ConfigFrom(m.Config).Concurrency())}
+}
+
+// The states of a version in the repository index.
+const (
+	ready       = "READY"
+	loading     = "LOADING"
+	unloading   = "UNLOADING"
+	unavailable = "UNAVAILABLE"
+)
 
 // unloaded is the reason that Triton gives for a version it unloaded.
 const unloaded = "unloaded"
@@ -82,9 +97,9 @@ func (s *Server) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexRequest
 		}
 		for _, number := range slices.Sorted(maps.Keys(m.versions)) {
 			v := m.versions[number]
-			if !r.Ready || v.state == triton.Ready {
+			if !r.Ready || v.state == ready {
 				answer.Models = append(answer.Models, &pb.RepositoryIndexResponse_ModelIndex{
-					Name: name, Version: number, State: string(v.state), Reason: v.reason})
+					Name: name, Version: number, State: v.state, Reason: v.reason})
 			}
 		}
 	}
@@ -101,8 +116,8 @@ func (s *Server) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelL
 	chosen := m.chosen()
 	s.mu.Lock()
 	for _, number := range chosen {
-		if v := known.versions[number]; v == nil || v.state != triton.Ready {
-			known.versions[number] = &version{state: triton.Loading, model: m, counts: &counts{}}
+		if v := known.versions[number]; v == nil || v.state != ready {
+			known.versions[number] = &version{state: loading, model: m}
 		}
 	}
 	s.mu.Unlock()
@@ -113,12 +128,12 @@ func (s *Server) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelL
 		return nil, known.failed(m, chosen)
 	}
 	for number, v := range known.versions {
-		if !slices.Contains(chosen, number) && v.state == triton.Ready {
-			v.state, v.reason = triton.Unavailable, unloaded
+		if !slices.Contains(chosen, number) && v.state == ready {
+			v.state, v.reason = unavailable, unloaded
 		}
 	}
 	for _, number := range chosen {
-		known.versions[number] = &version{state: triton.Ready, model: m, counts: &counts{slots: newSlots(m.Config)}}
+		known.versions[number] = newVersion(m)
 	}
 	known.model = m
 	return &pb.RepositoryModelLoadResponse{}, nil
@@ -128,8 +143,8 @@ func (s *Server) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelL
 func (known *serving) failed(m *Model, chosen []string) error {
 	var b strings.Builder
 	for _, number := range chosen {
-		if v := known.versions[number]; v.state == triton.Loading {
-			v.state = triton.Unavailable
+		if v := known.versions[number]; v.state == loading {
+			v.state = unavailable
 			v.reason = "Internal: " + m.LoadError
 			fmt.Fprintf(&b, "version %s is at UNAVAILABLE state: %s;\n", number, v.reason)
 		}
@@ -162,32 +177,18 @@ func (s *Server) toLoad(r *pb.RepositoryModelLoadRequest) (*Model, *serving, err
 
 var errUnpolled = errors.New("the override cannot be read")
 
-// with returns the model with a load's parameters applied. Files stand for the versions they are in; a fake has no use
-// for their content.
+// with returns the model with a load's parameters applied.
 func (m *Model) with(parameters map[string]*pb.ModelRepositoryParameter) (*Model, error) {
 	changed := *m
-	var versions []string
 	for name, p := range parameters {
-		file, isFile := strings.CutPrefix(name, "file:")
-		switch {
-		case isFile:
-			number, _, _ := strings.Cut(file, "/")
-			versions = append(versions, number)
-		case name != "config":
+		if name != "config" {
 			return nil, status.Errorf(codes.InvalidArgument, "unrecognized load parameter '%s'.", name)
-		default:
-			config := &pb.ModelConfig{}
-			if protojson.Unmarshal([]byte(p.GetStringParam()), config) != nil {
-				return nil, errUnpolled
-			}
-			changed.Config = config
 		}
-	}
-	if len(versions) > 0 {
-		if parameters["config"] == nil {
+		config := &pb.ModelConfig{}
+		if protojson.Unmarshal([]byte(p.GetStringParam()), config) != nil {
 			return nil, errUnpolled
 		}
-		changed.Versions = versions
+		changed.Config = config
 	}
 	return changed.prepared(), nil
 }
@@ -199,8 +200,8 @@ func (s *Server) RepositoryModelUnload(_ context.Context, r *pb.RepositoryModelU
 	if known := s.loaded[r.ModelName]; known != nil {
 		known.model = nil
 		for _, v := range known.versions {
-			if v.state == triton.Ready {
-				v.state, v.reason = triton.Unavailable, unloaded
+			if v.state == ready {
+				v.state, v.reason = unavailable, unloaded
 			}
 		}
 	}
@@ -222,17 +223,11 @@ func (s *Server) find(name, number string) (*version, string, error) {
 		missing = fmt.Sprintf("Request for unknown model: '%s' has no available versions", name)
 	}
 	for _, n := range numbers {
-		if v := known.versions[n]; v != nil && v.state == triton.Ready {
+		if v := known.versions[n]; v != nil && v.state == ready {
 			return v, n, nil
 		}
 	}
 	return nil, "", status.Error(codes.NotFound, missing)
-}
-
-// ModelReady says no rather than failing.
-func (s *Server) ModelReady(_ context.Context, r *pb.ModelReadyRequest) (*pb.ModelReadyResponse, error) {
-	_, _, err := s.find(r.Name, r.Version)
-	return &pb.ModelReadyResponse{Ready: err == nil}, nil
 }
 
 // ModelConfig answers the configuration in its filled-in form.
@@ -242,4 +237,39 @@ func (s *Server) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.M
 		return nil, err
 	}
 	return &pb.ModelConfigResponse{Config: proto.Clone(v.model.Config).(*pb.ModelConfig)}, nil
+}
+
+// ModelMetadata answers what the configuration declares, with the batch dimension in front where there is one.
+func (s *Server) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
+	v, _, err := s.find(r.Name, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	config := triton.ConfigFrom(v.model.Config)
+	m := &pb.ModelMetadataResponse{Name: r.Name, Platform: config.Platform}
+	if m.Platform == "" {
+		m.Platform = config.Backend
+	}
+	s.mu.Lock()
+	for _, number := range slices.Sorted(maps.Keys(s.loaded[r.Name].versions)) {
+		if s.loaded[r.Name].versions[number].state == ready {
+			m.Versions = append(m.Versions, number)
+		}
+	}
+	s.mu.Unlock()
+	m.Inputs = declarations(config.Inputs, config.MaxBatch)
+	m.Outputs = declarations(config.Outputs, config.MaxBatch)
+	return m, nil
+}
+
+func declarations(tensors []triton.TensorInfo, maxBatch int) []*pb.ModelMetadataResponse_TensorMetadata {
+	var out []*pb.ModelMetadataResponse_TensorMetadata
+	for _, t := range tensors {
+		shape := t.Shape
+		if maxBatch > 0 {
+			shape = append([]int64{-1}, shape...)
+		}
+		out = append(out, &pb.ModelMetadataResponse_TensorMetadata{Name: t.Name, Datatype: string(t.Datatype), Shape: shape})
+	}
+	return out
 }

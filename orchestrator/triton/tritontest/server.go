@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"path"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -30,12 +30,13 @@ type Server struct {
 	loaded map[string]*serving
 	fault  func(*triton.Request) error
 	calls  []*triton.Request
+	rpcs   map[string]int
 }
 
 // Start starts a server with models, loaded, and stops it when the test ends.
 func Start(tb testing.TB, models ...Model) *Server {
 	tb.Helper()
-	s := &Server{tb: tb, folder: make(map[string]*Model), loaded: make(map[string]*serving)}
+	s := &Server{tb: tb, folder: make(map[string]*Model), loaded: make(map[string]*serving), rpcs: make(map[string]int)}
 	s.serve(listen(tb))
 	tb.Cleanup(s.Stop)
 	for _, m := range models {
@@ -46,17 +47,6 @@ func Start(tb testing.TB, models ...Model) *Server {
 
 // URL is the address for triton.Config.
 func (s *Server) URL() string { return s.address }
-
-// Client returns a client of the server, closed when the test ends.
-func (s *Server) Client() *triton.Client {
-	s.tb.Helper()
-	c, err := triton.Dial(triton.Config{URLs: []string{s.URL()}, ProbeEvery: 20 * time.Millisecond})
-	if err != nil {
-		s.tb.Fatal(err)
-	}
-	s.tb.Cleanup(c.Close)
-	return c
-}
 
 // Stop kills the server: connections break, the port is closed. Models stay loaded for the next start, since a test
 // that wants otherwise can say so.
@@ -95,7 +85,7 @@ func listen(tb testing.TB) net.Listener {
 }
 
 func (s *Server) serve(listener net.Listener) {
-	g := grpc.NewServer(grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30), grpc.UnaryInterceptor(s.count))
 	pb.RegisterGRPCInferenceServiceServer(g, s)
 	s.mu.Lock()
 	s.grpc = g
@@ -120,6 +110,21 @@ func (s *Server) Calls() []*triton.Request {
 	return append([]*triton.Request(nil), s.calls...)
 }
 
+// count counts unary calls by the method's name.
+func (s *Server) count(ctx context.Context, m any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	s.mu.Lock()
+	s.rpcs[path.Base(info.FullMethod)]++
+	s.mu.Unlock()
+	return handler(ctx, m)
+}
+
+// RPCs returns how many unary calls of a method have begun, such as "RepositoryIndex".
+func (s *Server) RPCs(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rpcs[method]
+}
+
 // Refuse returns an error with a gRPC code: what a Triton model does with a TritonError, and Triton itself. Any other
 // error of a model becomes INTERNAL, as an exception does.
 func Refuse(code codes.Code, message string) error { return status.Error(code, message) }
@@ -127,26 +132,4 @@ func Refuse(code codes.Code, message string) error { return status.Error(code, m
 // ServerLive says yes: a stopped server does not answer.
 func (s *Server) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
 	return &pb.ServerLiveResponse{Live: true}, nil
-}
-
-// ServerReady is strict, as by default: all versions that were ever asked for must be ready, or unloaded on purpose.
-func (s *Server) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.ServerReadyResponse, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range s.loaded {
-		for _, v := range m.versions {
-			if v.state != triton.Ready && v.reason != unloaded {
-				return &pb.ServerReadyResponse{}, nil
-			}
-		}
-	}
-	return &pb.ServerReadyResponse{Ready: true}, nil
-}
-
-// ServerMetadata names what it stands for.
-func (s *Server) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
-	return &pb.ServerMetadataResponse{Name: "triton", Version: "2.51.0", Extensions: []string{
-		"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "schedule_policy",
-		"model_configuration", "binary_tensor_data", "parameters", "statistics",
-	}}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc/status"
 
@@ -65,7 +64,6 @@ func (s *Server) streamed(ctx context.Context, m *pb.ModelInferRequest, send fun
 		_ = send(&pb.ModelStreamInferResponse{InferResponse: mark(response, true)})
 		return
 	}
-	started := time.Now()
 	err = v.model.Stream(ctx, r, func(response *triton.Response) error {
 		m, err := answer(r, response)
 		if err == nil {
@@ -73,7 +71,6 @@ func (s *Server) streamed(ctx context.Context, m *pb.ModelInferRequest, send fun
 		}
 		return errors.Join(err, ctx.Err())
 	})
-	v.count(err == nil, 1, 0, time.Since(started))
 	if ctx.Err() != nil {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 )
 
 // follow is the process of the gateways: it starts them and answers questions about all of them together.
@@ -18,19 +19,19 @@ func follow(count, models int) error {
 	if err := questions.Decode(&addresses); err != nil {
 		return err
 	}
-	registries := make([]*triton.Registry, count)
+	registries := make([]*discovery.Registry, count)
 	for i := range registries {
 		client, err := triton.Dial(triton.Config{URLs: addresses})
 		if err != nil {
 			return err
 		}
-		registries[i] = triton.NewRegistry(client, triton.RegistryConfig{})
+		registries[i] = discovery.NewRegistry(client, discovery.Config{})
 	}
-	is := map[string]func(*triton.Snapshot) bool{
-		"ready":         func(s *triton.Snapshot) bool { return len(s.Models) == models },
-		"version":       func(s *triton.Snapshot) bool { m, ok := s.Model(changed); return ok && m.Version() == "2" },
+	is := map[string]func(*discovery.Snapshot) bool{
+		"ready":         func(s *discovery.Snapshot) bool { return len(s.Models) == models },
+		"version":       func(s *discovery.Snapshot) bool { m, ok := s.Model(changed); return ok && m.Version() == "2" },
 		"configuration": reconfigured,
-		"usage":         func(*triton.Snapshot) bool { return true },
+		"usage":         func(*discovery.Snapshot) bool { return true },
 	}
 	for {
 		var question string
@@ -53,7 +54,7 @@ func follow(count, models int) error {
 }
 
 // reconfigured reports whether the new configuration of every model is known.
-func reconfigured(s *triton.Snapshot) bool {
+func reconfigured(s *discovery.Snapshot) bool {
 	for _, m := range s.Models {
 		if m.Config.Batching == nil || m.Config.Batching.MaxQueueDelay != 200*time.Microsecond {
 			return false

@@ -1,6 +1,6 @@
 // Command discovery measures what it costs many gateways to know what many Tritons serve. The Tritons are small gRPC
 // servers in this process, which answer health, indexes and descriptions of models and nothing else; the gateways are the
-// discovery of real ones (triton.Client and triton.Registry), in a process of their own so that their memory and time can
+// discovery of real ones (triton.Client and discovery.Registry), in a process of their own so that their memory and time can
 // be told apart.
 //
 //	go run ./scripts/bench/discovery -tritons 100 -models 1000 -gateways 50

@@ -6,9 +6,6 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Live reports whether any replica answered its last probe. It asks nothing.
-func (c *Client) Live() bool { return len(c.pool.live()) > 0 }
-
 // TensorInfo is a tensor as a model declares it. In ModelInfo its shape is that of the wire, with a batch dimension of
 // -1 where the model has one; in ModelConfig it leaves the batch dimension out. -1 is any size.
 type TensorInfo struct {
@@ -30,7 +27,7 @@ type ModelInfo struct {
 
 // ModelMetadata returns it for a version, or for the one the policy picks.
 func (c *Client) ModelMetadata(ctx context.Context, name, version string) (info ModelInfo, err error) {
-	err = c.ask(ctx, question{name: "model_metadata", model: name, steady: true}, func(ctx context.Context, r *replica) error {
+	err = c.ask(ctx, question{name: "model_metadata", model: name, steady: true}, func(ctx context.Context, r *Replica) error {
 		m, err := r.service.ModelMetadata(ctx, &pb.ModelMetadataRequest{Name: name, Version: version})
 		info = modelInfo(m)
 		return err

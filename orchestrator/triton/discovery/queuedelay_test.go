@@ -1,4 +1,4 @@
-package triton_test
+package discovery_test
 
 import (
 	"context"
@@ -8,30 +8,29 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 )
 
-const delayedConfig = echoConfig + ` parameters { key: "pooling" value { string_value: "cls" } }
+const delayedConfig = tritontest.EchoConfig + ` parameters { key: "pooling" value { string_value: "cls" } }
 dynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 100 }`
 
 func delayed(t testing.TB) tritontest.Model {
-	m := echo(t)
+	m := tritontest.Echo(t)
 	m.Config = tritontest.Config(t, delayedConfig)
 	return m
 }
 
-// setDelay watches with a queue delay of 500 µs for all models, and counts the looks.
-func setDelay(t *testing.T, servers ...*tritontest.Server) *looks {
+// setDelay starts a registry with a queue delay of 500 µs for all models.
+func setDelay(t *testing.T, servers ...*tritontest.Server) {
 	t.Helper()
-	seen := &looks{}
-	config := triton.Config{Observe: seen.observe}
+	var config triton.Config
 	for _, s := range servers {
 		config.URLs = append(config.URLs, s.URL())
 	}
 	delay := 500 * time.Microsecond
-	r := triton.NewRegistry(dial(t, config), triton.RegistryConfig{Every: 10 * time.Millisecond, QueueDelay: &delay})
+	r := discovery.NewRegistry(tritontest.Dial(t, config), discovery.Config{Every: 10 * time.Millisecond, QueueDelay: &delay})
 	t.Cleanup(r.Close)
-	return seen
 }
 
 // config waits until the model's configuration on that server is as wanted, and returns it.
@@ -57,7 +56,7 @@ func batches(delay time.Duration) func(*triton.ModelConfig) bool {
 
 // Every replica gets the delay, also one that was loaded anew from its files, and the rest of the configuration stays.
 func TestQueueDelayOnEveryReplica(t *testing.T) {
-	plain := echo(t)
+	plain := tritontest.Echo(t)
 	plain.Config.Name = "plain"
 	a, b := tritontest.Start(t, delayed(t), plain), tritontest.Start(t, delayed(t))
 	setDelay(t, a, b)
@@ -87,8 +86,8 @@ func TestQueueDelayKeepsWhatItDoesNotKnow(t *testing.T) {
 	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 5000, protowire.VarintType), 1)
 	newer.Config.GetDynamicBatching().ProtoReflect().SetUnknown(unknown)
 	s := tritontest.Start(t, newer, delayed(t))
-	seen := setDelay(t, s)
+	setDelay(t, s)
 	config(t, s, "echo", batches(500*time.Microsecond))
-	seen.await(t)
+	awaitLooks(t, s)
 	config(t, s, "newer", batches(100*time.Microsecond))
 }

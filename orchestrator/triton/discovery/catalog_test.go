@@ -1,4 +1,4 @@
-package triton_test
+package discovery_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
 )
 
@@ -24,10 +25,10 @@ func toy(t *testing.T, name, api, id string) tritontest.Model {
 func TestCatalog(t *testing.T) {
 	server := tritontest.Start(t, toy(t, "a", "embedding", "lab/a"), toy(t, "b", "embedding", "lab/broken"),
 		toy(t, "c", "embedding", "lab/a"), toy(t, "d", "ranking", "lab/d"))
-	registry := triton.NewRegistry(server.Client(), triton.RegistryConfig{Every: 10 * time.Millisecond})
+	registry := discovery.NewRegistry(server.Client(), discovery.Config{Every: 10 * time.Millisecond})
 	t.Cleanup(registry.Close)
 	var opened, ready atomic.Int64
-	catalog := triton.NewCatalog(registry, "embedding", zerolog.Nop(), func(n int) { ready.Store(int64(n)) },
+	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(n int) { ready.Store(int64(n)) },
 		func(m *triton.Model) (string, error) {
 			opened.Add(1)
 			if m.PublicID() == "lab/broken" {
@@ -39,7 +40,7 @@ func TestCatalog(t *testing.T) {
 			}
 			return m.Name, nil
 		})
-	eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
+	tritontest.Eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
 	if name, err := catalog.Find("lab/a"); name != "a" || err != nil {
 		t.Errorf("of two models with an id the first serves, got %q, %v", name, err)
 	}
@@ -57,34 +58,20 @@ func TestCatalog(t *testing.T) {
 	}
 	before := opened.Load()
 	server.Unload("a")
-	eventually(t, "the catalog follows", func() bool { name, _ := catalog.Find("lab/a"); return name == "c" })
+	tritontest.Eventually(t, "the catalog follows", func() bool { name, _ := catalog.Find("lab/a"); return name == "c" })
 	if opened.Load() != before {
 		t.Error("a model that did not change was opened again")
 	}
 	server.Unload("c")
-	eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable && len(catalog.IDs()) == 0 })
+	tritontest.Eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable && len(catalog.IDs()) == 0 })
 	server.Load("a")
-	eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
+	tritontest.Eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
 	server.Stop()
-	eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable })
+	tritontest.Eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable })
 	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("a model while Triton is away: %v", err)
 	}
 	if len(catalog.IDs()) != 1 {
 		t.Error("what Triton served is forgotten while it is away")
-	}
-}
-
-func TestFilesStayInTheFolder(t *testing.T) {
-	m := &triton.Model{Name: "m", Dir: t.TempDir(), Config: &triton.ModelConfig{}}
-	if _, err := m.File("../other/tokenizer.json"); err == nil {
-		t.Error("a file of another folder was given")
-	}
-	if _, err := m.File("tokenizer.json"); err != nil {
-		t.Error(err)
-	}
-	m.Dir = ""
-	if _, err := m.File("tokenizer.json"); err == nil {
-		t.Error("a file of an unreadable folder was given")
 	}
 }

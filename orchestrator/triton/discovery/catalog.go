@@ -1,4 +1,4 @@
-package triton
+package discovery
 
 import (
 	"cmp"
@@ -12,14 +12,15 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
 )
 
 // Catalog holds what one API makes of its models: it follows a registry, opens each model when it appears or changes,
 // and forgets it when it goes. What was opened before a change serves the requests that already hold it.
 type Catalog[T any] struct {
 	api    string
-	sets   func([]*Model) [][]*Model
-	open   func([]*Model) (T, error)
+	sets   func([]*triton.Model) [][]*triton.Model
+	open   func([]*triton.Model) (T, error)
 	logger zerolog.Logger
 	names  map[string]string // more names: see AlsoNamed
 	table  atomic.Pointer[catalogTable[T]]
@@ -42,26 +43,26 @@ const reloadTime = 15 * time.Second
 
 // opened is what was made of a set of entries.
 type opened[T any] struct {
-	models []*Model
+	models []*triton.Model
 	item   T
 	err    error
 }
 
 // NewCatalog opens the models of an API as the registry finds them. A model that cannot be opened is logged and left
 // out until it changes. observe is told how many can serve.
-func NewCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func(*Model) (T, error)) *Catalog[T] {
-	one := func(models []*Model) [][]*Model { return slices.Collect(slices.Chunk(models, 1)) }
-	return newCatalog(r, api, logger, observe, one, func(models []*Model) (T, error) { return open(models[0]) })
+func NewCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func(*triton.Model) (T, error)) *Catalog[T] {
+	one := func(models []*triton.Model) [][]*triton.Model { return slices.Collect(slices.Chunk(models, 1)) }
+	return newCatalog(r, api, logger, observe, one, func(models []*triton.Model) (T, error) { return open(models[0]) })
 }
 
 // NewSetCatalog is NewCatalog for an API whose models are several entries of the repository, such as an encoder and a
 // decoder: the ready entries of one public id are opened together, in the order of their names, and again when any of
 // them changes.
-func NewSetCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func([]*Model) (T, error)) *Catalog[T] {
+func NewSetCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func([]*triton.Model) (T, error)) *Catalog[T] {
 	return newCatalog(r, api, logger, observe, byPublicID, open)
 }
 
-func newCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(int), sets func([]*Model) [][]*Model, open func([]*Model) (T, error)) *Catalog[T] {
+func newCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(int), sets func([]*triton.Model) [][]*triton.Model, open func([]*triton.Model) (T, error)) *Catalog[T] {
 	c := &Catalog[T]{api: api, sets: sets, open: open, logger: logger.With().Str("api", api).Logger()}
 	c.table.Store(&catalogTable[T]{})
 	r.Follow(func(s *Snapshot) {
@@ -72,10 +73,10 @@ func newCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe f
 }
 
 // byPublicID groups models; the groups are in the order of their first names.
-func byPublicID(models []*Model) [][]*Model {
-	var sets [][]*Model
+func byPublicID(models []*triton.Model) [][]*triton.Model {
+	var sets [][]*triton.Model
 	for _, m := range models {
-		i := slices.IndexFunc(sets, func(set []*Model) bool { return set[0].PublicID() == m.PublicID() })
+		i := slices.IndexFunc(sets, func(set []*triton.Model) bool { return set[0].PublicID() == m.PublicID() })
 		if i < 0 {
 			sets = append(sets, nil)
 			i = len(sets) - 1
@@ -132,7 +133,7 @@ func (t *catalogTable[T]) miss(old *catalogTable[T]) {
 }
 
 // sickness says which of the models does not answer, and why; "" when all do.
-func sickness(s *Snapshot, set []*Model) string {
+func sickness(s *Snapshot, set []*triton.Model) string {
 	for _, m := range set {
 		if reason, sick := s.Sick[m.Name]; sick {
 			return fmt.Sprintf("model %s does not answer: %s", m.Name, reason)
@@ -142,7 +143,7 @@ func sickness(s *Snapshot, set []*Model) string {
 }
 
 // made returns what the old table made of the same entries, or opens them.
-func (c *Catalog[T]) made(old *catalogTable[T], set []*Model) opened[T] {
+func (c *Catalog[T]) made(old *catalogTable[T], set []*triton.Model) opened[T] {
 	for _, made := range old.made {
 		if slices.Equal(made.models, set) {
 			return made

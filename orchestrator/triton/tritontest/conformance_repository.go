@@ -6,86 +6,64 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 )
-
-func (x *trial) server(t *testing.T) {
-	info, err := x.client.Admin().ServerMetadata(x.ctx(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Name == "" || info.Version == "" || !slices.Contains(info.Extensions, "model_repository") {
-		t.Errorf("server metadata: %+v", info)
-	}
-	if !x.client.Live() {
-		t.Errorf("a server that answers is not live: %+v", x.client.Replicas())
-	}
-}
 
 // lifecycle follows one model from unknown to unloaded.
 func (x *trial) lifecycle(t *testing.T) {
 	const name = "conformance_identity"
 	ctx := x.ctx(t)
-	if err := x.client.Admin().Unload(ctx, name); err != nil { // a run before this one may have been cut short
+	if err := x.admin.Unload(ctx, name); err != nil { // a run before this one may have been cut short
 		t.Fatal(err)
 	}
 	_, err := x.client.Infer(ctx, &triton.Request{Model: "no_such_model"})
 	refused(t, err, fault.NotFound, "Request for unknown model: 'no_such_model' is not found")
-	refused(t, x.client.Admin().Load(ctx, "no_such_model", nil), fault.NotFound,
+	notLoaded(t, x.admin.Load(ctx, "no_such_model", ""),
 		"failed to load 'no_such_model', failed to poll from model repository")
-	if err := x.client.Admin().Unload(ctx, "no_such_model"); err != nil {
+	if err := x.admin.Unload(ctx, "no_such_model"); err != nil {
 		t.Errorf("unloading what is not there: %v", err)
 	}
-	_, err = x.client.Admin().Statistics(ctx, "no_such_model", "")
-	refused(t, err, fault.NotFound, "requested model 'no_such_model' is not available")
 
 	x.Install(t, name)
 	x.state(t, name, false)
-	if err := x.client.Admin().Load(ctx, name, nil); err != nil {
+	if err := x.admin.Load(ctx, name, ""); err != nil {
 		t.Fatal(err)
 	}
 	x.state(t, name, true)
-	// Readiness of the server is not compared: a real one that has seen failed loads or deleted models says no although
-	// all it serves is ready.
-	if _, err := x.client.Admin().ServerReady(ctx); err != nil {
-		t.Error(err)
-	}
 	x.described(t, name)
 
 	_, err = x.client.Infer(ctx, &triton.Request{Model: name, Version: "9"})
 	refused(t, err, fault.NotFound, "Request for unknown model: 'conformance_identity' version 9 is not found")
-	if err := x.client.Admin().Unload(ctx, name); err != nil {
+	if err := x.admin.Unload(ctx, name); err != nil {
 		t.Fatal(err)
 	}
 	x.state(t, name, false)
 	_, err = x.client.Infer(ctx, &triton.Request{Model: name})
 	refused(t, err, fault.Unavailable, "Request for unknown model: 'conformance_identity' has no available versions")
-	Unloaded(x.client, name)
 	x.Remove(t, name)
 }
 
-// state checks what the index and readiness say.
-func (x *trial) state(t *testing.T, name string, ready bool) {
+// state checks what the index says.
+func (x *trial) state(t *testing.T, name string, isReady bool) {
 	t.Helper()
-	entries, err := x.client.Index(x.ctx(t))
+	states, err := x.admin.states(x.ctx(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, readyThere := false, false
-	for _, e := range entries {
-		if e.Name == name {
-			listed = true
-			readyThere = readyThere || e.State == triton.Ready
-		}
+	if len(states) == 0 || slices.Contains(states, ready) != isReady {
+		t.Errorf("the index lists %s with states %q; want ready %v", name, states, isReady)
 	}
-	if !listed || readyThere != ready {
-		t.Errorf("index says listed %v, ready %v; want ready %v: %+v", listed, readyThere, ready, entries)
-	}
-	for _, version := range []string{"", "1"} {
-		if got, err := x.client.Admin().ModelReady(x.ctx(t), name, version); err != nil || got != ready {
-			t.Errorf("ModelReady(%q) = %v, %v; want %v", version, got, err, ready)
-		}
+}
+
+// notLoaded checks the words of a load that failed before any version was loaded.
+func notLoaded(t *testing.T, err error, message string) {
+	t.Helper()
+	if s := status.Convert(err); s.Code() != codes.Internal || s.Message() != message {
+		t.Errorf("got %v, want %v: %s", err, codes.Internal, message)
 	}
 }
 
@@ -129,9 +107,7 @@ func (x *trial) override(t *testing.T) {
 	if config.Batching == nil || config.Batching.MaxQueueDelay != 2500*time.Microsecond || config.Parameters["pooling"] != "mean" {
 		t.Errorf("after the override: %+v, batching %+v", config, config.Batching)
 	}
-	refused(t, x.client.Admin().Load(x.ctx(t), name, &triton.LoadOptions{Config: "{"}), fault.NotFound,
-		"failed to load 'conformance_slow', failed to poll from model repository")
-	refused(t, x.client.Admin().Load(x.ctx(t), name, &triton.LoadOptions{Files: map[string][]byte{"1/model.py": nil}}), fault.NotFound,
+	notLoaded(t, x.admin.Load(x.ctx(t), name, "{"),
 		"failed to load 'conformance_slow', failed to poll from model repository")
 	x.infer(t, name, triton.Int32s("MILLISECONDS", []int64{1, 1}, []int32{0}))
 }
@@ -151,32 +127,7 @@ func (x *trial) reconfigure(t *testing.T, batching map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.client.Admin().Load(x.ctx(t), "conformance_slow", &triton.LoadOptions{Config: string(config)}); err != nil {
+	if err := x.admin.Load(x.ctx(t), "conformance_slow", string(config)); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func (x *trial) statistics(t *testing.T) {
-	before := x.counted(t)
-	x.infer(t, "conformance_slow", triton.Int32s("MILLISECONDS", []int64{3, 1}, []int32{20, 20, 20}))
-	// Triton counts an execution after it has answered.
-	after := x.counted(t)
-	for until := time.Now().Add(5 * time.Second); after.Success.Count == before.Success.Count && time.Now().Before(until); after = x.counted(t) {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if after.Rows-before.Rows != 3 || after.Executions-before.Executions != 1 || after.Batches[3]-before.Batches[3] != 1 {
-		t.Errorf("3 rows in one request: before %+v, after %+v", before, after)
-	}
-	if after.Compute.Total-before.Compute.Total < 20*time.Millisecond || time.Since(after.LastInference) > time.Minute {
-		t.Errorf("times: before %+v, after %+v", before, after)
-	}
-}
-
-func (x *trial) counted(t *testing.T) triton.Statistics {
-	t.Helper()
-	all, err := x.client.Admin().Statistics(x.ctx(t), "conformance_slow", "")
-	if err != nil || len(all) != 1 {
-		t.Fatalf("statistics: %+v, %v", all, err)
-	}
-	return all[0]
 }

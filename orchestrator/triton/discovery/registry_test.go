@@ -1,4 +1,4 @@
-package triton_test
+package discovery_test
 
 import (
 	"context"
@@ -13,35 +13,26 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/discovery"
 	pb "retort/orchestrator/triton/inferencepb"
 	"retort/orchestrator/triton/tritontest"
 )
 
-func watch(t *testing.T, c *triton.Client, folder string) *triton.Registry {
-	r := triton.NewRegistry(c, triton.RegistryConfig{Every: 10 * time.Millisecond, Repository: folder})
+func watch(t *testing.T, c *triton.Client, folder string) *discovery.Registry {
+	r := discovery.NewRegistry(c, discovery.Config{Every: 10 * time.Millisecond, Repository: folder})
 	t.Cleanup(r.Close)
 	return r
 }
 
-// looks counts how often registries have looked at the repository.
-type looks struct{ atomic.Int64 }
-
-// observe is a triton.Config's Observe.
-func (l *looks) observe(r triton.RPC) {
-	if r.Name == "repository_index" {
-		l.Add(1)
-	}
-}
-
-// await returns after several more looks.
-func (l *looks) await(t *testing.T) {
+// awaitLooks returns after several more looks at the server.
+func awaitLooks(t *testing.T, s *tritontest.Server) {
 	t.Helper()
-	const several = 4 // the first may be under way
-	before := l.Load()
-	eventually(t, "several looks", func() bool { return l.Load() >= before+several })
+	const several = 4 // the first may have begun already
+	before := s.RPCs("RepositoryIndex")
+	tritontest.Eventually(t, "several looks", func() bool { return s.RPCs("RepositoryIndex") >= before+several })
 }
 
-func wait(t *testing.T, r *triton.Registry, what string, is func(*triton.Snapshot) bool) *triton.Snapshot {
+func wait(t *testing.T, r *discovery.Registry, what string, is func(*discovery.Snapshot) bool) *discovery.Snapshot {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -55,16 +46,16 @@ func wait(t *testing.T, r *triton.Registry, what string, is func(*triton.Snapsho
 // Triton goes away and comes back: what it served is remembered as stale, and a model that is the same afterwards is
 // still the same *Model.
 func TestRegistryOutlivesTriton(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	r := watch(t, s.Client(), "")
-	seen := wait(t, r, "first", func(s *triton.Snapshot) bool { return !s.Stale && len(s.Models) == 1 })
+	seen := wait(t, r, "first", func(s *discovery.Snapshot) bool { return !s.Stale && len(s.Models) == 1 })
 	model := seen.Models[0]
 	if model.API() != "embedding" || model.Version() != "1" || model.Config.MaxBatch != 8 || model.Config.Concurrency() != 4 ||
 		!slices.Equal(model.Inputs[0].Shape, []int64{-1, 1}) || model.Dir != "" {
 		t.Errorf("model: %+v, config %+v", model, model.Config)
 	}
 	s.Stop()
-	seen = wait(t, r, "stale", func(s *triton.Snapshot) bool { return s.Stale })
+	seen = wait(t, r, "stale", func(s *discovery.Snapshot) bool { return s.Stale })
 	if len(seen.Models) != 1 || seen.Models[0] != model || fault.KindOf(seen.Err) != fault.Unavailable {
 		t.Errorf("stale: %+v", seen)
 	}
@@ -72,60 +63,58 @@ func TestRegistryOutlivesTriton(t *testing.T) {
 		t.Errorf("refresh without a server: %v", err)
 	}
 	s.Restart()
-	seen = wait(t, r, "back", func(s *triton.Snapshot) bool { return !s.Stale })
+	seen = wait(t, r, "back", func(s *discovery.Snapshot) bool { return !s.Stale })
 	if len(seen.Models) != 1 || seen.Models[0] != model || seen.Err != nil {
 		t.Errorf("back: %+v", seen)
 	}
 }
 
 func TestRegistryStartsWithoutTriton(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	s.Stop()
 	r := watch(t, s.Client(), "")
 	if seen := r.Snapshot(); !seen.Stale || fault.KindOf(seen.Err) != fault.Unavailable {
 		t.Errorf("at first: %+v", seen)
 	}
 	s.Restart()
-	wait(t, r, "a model", func(s *triton.Snapshot) bool { return len(s.Of("embedding")) == 1 })
+	wait(t, r, "a model", func(s *discovery.Snapshot) bool { return len(s.Of("embedding")) == 1 })
 }
 
 // A version is replaced, a configuration changes, a model goes.
 func TestRegistryFollowsTheRepository(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
+	s := tritontest.Start(t, tritontest.Echo(t))
 	r := watch(t, s.Client(), "")
-	first := wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
+	first := wait(t, r, "loaded", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
 
-	two := echo(t)
+	two := tritontest.Echo(t)
 	two.Versions = []string{"1", "2", "10"}
 	s.Put(two)
 	s.Load("echo")
-	second := wait(t, r, "version 10", func(s *triton.Snapshot) bool { return len(s.Models) == 1 && s.Models[0].Version() == "10" }).Models[0]
+	second := wait(t, r, "version 10", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 && s.Models[0].Version() == "10" }).Models[0]
 	if second == first || !slices.Equal(second.Versions, []string{"10"}) {
 		t.Errorf("after the new version: %+v", second)
 	}
-	two.Config = tritontest.Config(t, echoConfig+`version_policy { all { } } parameters { key: "pooling" value { string_value: "cls" } }`)
+	two.Config = tritontest.Config(t, tritontest.EchoConfig+`version_policy { all { } } parameters { key: "pooling" value { string_value: "cls" } }`)
 	s.Put(two)
 	s.Load("echo")
-	wait(t, r, "a parameter", func(s *triton.Snapshot) bool {
+	wait(t, r, "a parameter", func(s *discovery.Snapshot) bool {
 		m, ok := s.Model("echo")
 		return ok && m.Config.Parameters["pooling"] == "cls" && slices.Equal(m.Versions, []string{"1", "2", "10"})
 	})
 	s.Unload("echo")
-	wait(t, r, "gone", func(s *triton.Snapshot) bool { return len(s.Models) == 0 && s.Known("echo") })
-	s.Remove("echo")
-	wait(t, r, "forgotten", func(s *triton.Snapshot) bool { return !s.Known("echo") })
+	wait(t, r, "gone", func(s *discovery.Snapshot) bool { return len(s.Models) == 0 })
 }
 
 // Models of several replicas are put together; one that dies takes only those with it that nobody else has.
 func TestRegistryOfSeveralReplicas(t *testing.T) {
-	other := echo(t)
+	other := tritontest.Echo(t)
 	other.Config.Name = "other"
-	a, b := tritontest.Start(t, echo(t)), tritontest.Start(t, echo(t), other)
-	c := dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
+	a, b := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t), other)
+	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	r := watch(t, c, "")
-	wait(t, r, "both", func(s *triton.Snapshot) bool { return len(s.Models) == 2 && len(s.Entries) == 3 })
+	wait(t, r, "both", func(s *discovery.Snapshot) bool { return len(s.Models) == 2 })
 	b.Stop()
-	seen := wait(t, r, "one", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
+	seen := wait(t, r, "one", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 })
 	if seen.Stale || seen.Models[0].Name != "echo" {
 		t.Errorf("%+v", seen)
 	}
@@ -144,31 +133,30 @@ func TestRegistryNoticesFilesBesideTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("{}")
-	r := watch(t, tritontest.Start(t, echo(t)).Client(), folder)
-	first := wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
+	r := watch(t, tritontest.Start(t, tritontest.Echo(t)).Client(), folder)
+	first := wait(t, r, "loaded", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
 	if first.Dir != filepath.Dir(file) {
 		t.Errorf("folder %q", first.Dir)
 	}
 	write("{ }")
-	wait(t, r, "a changed file", func(s *triton.Snapshot) bool { return s.Models[0] != first })
+	wait(t, r, "a changed file", func(s *discovery.Snapshot) bool { return s.Models[0] != first })
 }
 
 func TestRegistryTellsOfChangesOnly(t *testing.T) {
-	s := tritontest.Start(t, echo(t))
-	var seen looks
-	r := watch(t, dial(t, triton.Config{URLs: []string{s.URL()}, Observe: seen.observe}), "")
-	wait(t, r, "loaded", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
+	s := tritontest.Start(t, tritontest.Echo(t))
+	r := watch(t, s.Client(), "")
+	wait(t, r, "loaded", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 })
 	var mu sync.Mutex
 	var told []int
-	stop := r.Follow(func(s *triton.Snapshot) { mu.Lock(); defer mu.Unlock(); told = append(told, len(s.Models)) })
-	seen.await(t)
+	stop := r.Follow(func(s *discovery.Snapshot) { mu.Lock(); defer mu.Unlock(); told = append(told, len(s.Models)) })
+	awaitLooks(t, s)
 	s.Unload("echo")
-	wait(t, r, "gone", func(s *triton.Snapshot) bool { return len(s.Models) == 0 })
+	wait(t, r, "gone", func(s *discovery.Snapshot) bool { return len(s.Models) == 0 })
 	s.Load("echo")
-	wait(t, r, "back", func(s *triton.Snapshot) bool { return len(s.Models) == 1 })
+	wait(t, r, "back", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 })
 	stop()
 	s.Unload("echo")
-	wait(t, r, "gone again", func(s *triton.Snapshot) bool { return len(s.Models) == 0 })
+	wait(t, r, "gone again", func(s *discovery.Snapshot) bool { return len(s.Models) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
 	if !slices.Equal(told, []int{1, 0, 1}) {
@@ -180,15 +168,9 @@ func TestRegistryTellsOfChangesOnly(t *testing.T) {
 // the older one could win, and what the follower made of it would stay until the next change.
 func TestFollowersAreToldInOrder(t *testing.T) {
 	s := tritontest.Start(t)
-	var described atomic.Int64
-	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(r triton.RPC) {
-		if r.Name == "model_config" {
-			described.Add(1)
-		}
-	}})
-	r := triton.NewRegistry(c, triton.RegistryConfig{Every: time.Hour}) // it looks only when refreshed
+	r := discovery.NewRegistry(s.Client(), discovery.Config{Every: time.Hour}) // it looks only when refreshed
 	t.Cleanup(r.Close)
-	s.Put(echo(t))
+	s.Put(tritontest.Echo(t))
 	refresh := func() {
 		if err := r.Refresh(t.Context()); err != nil {
 			t.Error(err)
@@ -199,19 +181,19 @@ func TestFollowersAreToldInOrder(t *testing.T) {
 		var busy atomic.Bool
 		var told []int
 		refreshed := make(chan struct{})
-		stop := r.Follow(func(seen *triton.Snapshot) {
+		stop := r.Follow(func(seen *discovery.Snapshot) {
 			if !busy.CompareAndSwap(false, true) {
 				t.Error("told of two snapshots at a time")
 			}
 			defer busy.Store(false)
 			if len(told) == 0 {
-				before := described.Load()
+				before := s.RPCs("ModelConfig")
 				s.Load("echo")
 				go func() {
 					refresh()
 					close(refreshed)
 				}()
-				eventually(t, "the model is seen", func() bool { return described.Load() > before })
+				tritontest.Eventually(t, "the model is seen", func() bool { return s.RPCs("ModelConfig") > before })
 			}
 			told = append(told, len(seen.Models))
 		})
@@ -231,32 +213,26 @@ func TestRegistryOfManyModels(t *testing.T) {
 	const count = 200
 	models := make([]tritontest.Model, count)
 	for i := range models {
-		models[i] = echo(t)
+		models[i] = tritontest.Echo(t)
 		models[i].Config.Name = fmt.Sprintf("echo%03d", i)
 	}
 	s := tritontest.Start(t, models...)
-	var described atomic.Int64
-	c := dial(t, triton.Config{URLs: []string{s.URL()}, Observe: func(r triton.RPC) {
-		if r.Name == "model_config" {
-			described.Add(1)
-		}
-	}})
-	r := triton.NewRegistry(c, triton.RegistryConfig{Every: time.Hour})
+	r := discovery.NewRegistry(s.Client(), discovery.Config{Every: time.Hour})
 	t.Cleanup(r.Close)
-	look := func() int64 {
+	look := func() int {
 		t.Helper()
-		before := described.Load()
+		before := s.RPCs("ModelConfig")
 		if err := r.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return described.Load() - before
+		return s.RPCs("ModelConfig") - before
 	}
-	wait(t, r, "all models", func(s *triton.Snapshot) bool { return len(s.Models) == count })
+	wait(t, r, "all models", func(s *discovery.Snapshot) bool { return len(s.Models) == count })
 	if n := look(); n != 64 {
 		t.Errorf("a look describes %d models of %d", n, count)
 	}
 
-	last := echo(t)
+	last := tritontest.Echo(t)
 	last.Config.Name = "echo199"
 	last.Config.Parameters["pooling"] = &pb.ModelParameter{StringValue: "cls"}
 	s.Put(last)
@@ -264,14 +240,14 @@ func TestRegistryOfManyModels(t *testing.T) {
 	for range 4 {
 		look()
 	}
-	if m, _ := r.Model("echo199"); m.Config.Parameters["pooling"] != "cls" {
+	if m, _ := r.Snapshot().Model("echo199"); m.Config.Parameters["pooling"] != "cls" {
 		t.Error("a changed configuration is not seen within four looks")
 	}
 	last.Versions = []string{"1", "2"}
 	s.Put(last)
 	s.Load("echo199")
 	look()
-	if m, _ := r.Model("echo199"); m.Version() != "2" {
+	if m, _ := r.Snapshot().Model("echo199"); m.Version() != "2" {
 		t.Error("a new version is not seen at once")
 	}
 }

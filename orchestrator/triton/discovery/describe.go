@@ -1,0 +1,108 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/triton"
+)
+
+// If there are many models, a look describes only some of those whose versions are unchanged: at least minDescribed, and
+// enough that each is described within describeWithin looks. A description costs one call, two if something changed, and
+// a look at the files of the model's folder.
+const (
+	minDescribed   = 64
+	describeWithin = 4
+	// maxDescriptions is the number of models described in parallel.
+	maxDescriptions = 32
+)
+
+// describe returns the ready models by name. ready holds their versions by name.
+func (r *Registry) describe(ctx context.Context, ready map[string][]string, old *Snapshot) []*triton.Model {
+	names := slices.Sorted(maps.Keys(ready))
+	count := max(minDescribed, (len(names)+describeWithin-1)/describeWithin)
+	models := make([]*triton.Model, len(names))
+	var calls sync.WaitGroup
+	permits := make(chan struct{}, maxDescriptions)
+	for i, name := range names {
+		before, known := old.Model(name)
+		isDue := (i-r.next+len(names))%len(names) < count
+		if known && !isDue && slices.Equal(before.Versions, ready[name]) {
+			models[i] = before
+			continue
+		}
+		permits <- struct{}{}
+		calls.Go(func() {
+			models[i] = r.describeModel(ctx, name, ready[name], before)
+			<-permits
+		})
+	}
+	calls.Wait()
+	r.next = (r.next + count) % max(len(names), 1)
+	return slices.DeleteFunc(models, func(m *triton.Model) bool { return m == nil })
+}
+
+// describeModel returns before if nothing changed, and nil if the model has gone since it was listed. before is nil for a
+// new model. The shapes on the wire follow from the configuration, so they are asked for only if that has changed.
+func (r *Registry) describeModel(ctx context.Context, name string, versions []string, before *triton.Model) *triton.Model {
+	m := &triton.Model{Name: name, Versions: versions}
+	m.Dir, m.Fingerprint = folder(r.config.Repository, name)
+	var err error
+	if m.Config, err = r.client.ModelConfig(ctx, name, ""); err != nil {
+		return unlessNotFound(before, err)
+	}
+	if before != nil && isSame(before, m) {
+		return before
+	}
+	info, err := r.client.ModelMetadata(ctx, name, "")
+	if err != nil {
+		return unlessNotFound(before, err)
+	}
+	m.Inputs = info.Inputs
+	m.Outputs = info.Outputs
+	r.client.Forget(name)
+	return m
+}
+
+// unlessNotFound returns the earlier description of a model that could not be described, or nil if the error is that the
+// model does not exist.
+func unlessNotFound(before *triton.Model, err error) *triton.Model {
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return before
+}
+
+// isSame reports whether two descriptions have the same versions, configuration and files.
+func isSame(a, b *triton.Model) bool {
+	return a.Dir == b.Dir && a.Fingerprint == b.Fingerprint &&
+		slices.Equal(a.Versions, b.Versions) && reflect.DeepEqual(a.Config, b.Config)
+}
+
+// folder returns the folder of a model and a fingerprint of its files: names, sizes and modification times. The folders
+// of versions are left out: their files are Triton's.
+func folder(repository, name string) (dir, fingerprint string) {
+	if repository == "" {
+		return "", ""
+	}
+	dir = filepath.Join(repository, name)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", ""
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && !info.IsDir() {
+			fmt.Fprintf(&b, "%s %d %d\n", e.Name(), info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return dir, b.String()
+}
