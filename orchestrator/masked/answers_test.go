@@ -1,44 +1,56 @@
 package masked
 
 import (
+	"flag"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
-// TestOtherAnswers are those of the remaining endpoints and failures.
-func TestOtherAnswers(t *testing.T) {
-	h, bare := start(t, Config{}), start(t, Config{ReadyBody: "true"})
-	check := func(what string, status, wantStatus int, text, want string) {
-		t.Helper()
-		if status != wantStatus || text != want {
-			t.Errorf("%s: %d %s, want %d %s", what, status, text, wantStatus, want)
+var update = flag.Bool("update", false, "rewrite the answers in testdata/answers.txt")
+
+// TestAnswers replays testdata/answers.txt: requests, and their answers from the toy model. A block is "> METHOD path",
+// the body, and "< status answer", with one line for each event of a stream.
+func TestAnswers(t *testing.T) {
+	const file = "testdata/answers.txt"
+	h := start(t, Config{})
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replayed strings.Builder
+	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+		request, want, _ := strings.Cut(block, "\n< ")
+		got := h.answer(request)
+		fmt.Fprintf(&replayed, "%s\n< %s\n\n", request, got)
+		if !*update && got != want {
+			t.Errorf("%s\n got %s\nwant %s", request, got, want)
 		}
 	}
-	status, text := h.get("/v1/health/ready")
-	check("ready", status, 200, text, `{"status":"ready"}`)
-	status, text = bare.get("/v1/health/ready")
-	check("ready, bare", status, 200, text, `true`)
-	status, text = h.get("/v1/models")
-	check("models", status, 200, text, `{"available_models":["retort/toy-v1"]}`)
-	status, text = h.get("/generate")
-	check("a wrong method", status, 405, text, `{"status":"failed","error":"Method Not Allowed"}`)
-	status, text = h.get("/nothing")
-	check("no route", status, 404, text, `{"status":"failed","error":"Not Found"}`)
-	status, text = h.post(`{"smiles":"` + strings.Repeat("C", 1<<17) + `"}`)
-	check("a large body", status, 413, text, `{"status":"failed","error":"The request body is larger than the limit of 65536 bytes."}`)
-	if status, text = h.get("/docs"); status != 200 || !strings.Contains(text, "Masked-template molecules") {
-		t.Errorf("docs: %d %.200s", status, text)
-	}
-	h.triton.Unload("toy")
-	for range 100 {
-		if h.service.Ready() != nil {
-			break
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.TrimSpace(replayed.String())+"\n"), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	status, text = h.post(`{}`)
-	check("no model", status, 503, text, `{"status":"failed","error":"Service is not ready: no model of this API is loaded."}`)
-	status, text = h.get("/v1/health/ready")
-	check("no model, ready", status, 503, text, `{"status":"failed","error":"Service is not ready: no model of this API is loaded."}`)
+}
+
+// answer sends one request in the form of the file.
+func (h *harness) answer(request string) string {
+	h.t.Helper()
+	head, body, _ := strings.Cut(request, "\n")
+	var method, path string
+	if _, err := fmt.Sscanf(head, "> %s %s", &method, &path); err != nil {
+		h.t.Fatalf("%q: %v", head, err)
+	}
+	if strings.Contains(body, `"stream":true`) {
+		return "200\n" + strings.Join(h.events(body), "\n")
+	}
+	status, text := 0, ""
+	if method == "GET" {
+		status, text = h.get(path)
+	} else {
+		status, text = h.post(body)
+	}
+	return fmt.Sprintf("%d %s", status, text)
 }

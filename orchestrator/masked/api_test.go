@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// TestPlainAnswer wants the documented members and no others where scores were not asked for.
-func TestPlainAnswer(t *testing.T) {
+// An answer without scores has only the documented members.
+func TestAnswerWithoutScores(t *testing.T) {
 	got, err := json.Marshal(Response{Status: "success", Molecules: []Molecule{}}, json.Deterministic(true))
 	if err != nil {
 		t.Fatal(err)
@@ -17,7 +17,7 @@ func TestPlainAnswer(t *testing.T) {
 	}
 }
 
-func TestWhichRequestsAreHeavy(t *testing.T) {
+func TestHeavy(t *testing.T) {
 	for _, test := range []struct {
 		change func(*Request)
 		heavy  bool

@@ -15,45 +15,45 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// draft is a row for the model, and what is needed to read the molecule that comes of it.
+// draft is a row, and what is needed to read its molecule after unmasking.
 type draft struct {
 	row   Row
 	parts []part
-	added int // published tokens that the template asks for in the place of its masks
-	dots  int // that stand between masks and given fragments in the template
-	group int // of the rows of a turn of which one is taken, see spares
+	added int // API tokens that the masks of the template ask for
+	dots  int // dots between masks and given fragments in the template
+	group int // of rows drawn for one molecule: see oversample
 }
 
-// part is a stretch of a draft's row: the tokens from..to-1.
+// part is the tokens from..to-1 of a row.
 type part struct {
-	given string // given fragments in nested order, stereo kept; "" for masks
+	given string // given fragments in nested order, with stereo; "" for masks
 	from  int
 	to    int
 }
 
-// drafter draws drafts. All that is random about a row is drawn here, but for what the model does with its masks.
+// drafter draws drafts. It draws everything random about a row except the model's replacements of its masks.
 type drafter struct {
 	model     Model
-	own       *Template // of the request: stands in for one of a round that cannot be drawn
+	fallback  *Template // template of the request: replaces a template of a round that cannot be drawn
 	settings  Settings
-	minAddLen int          // in published tokens
-	quality   bool         // whether molecules of quality are asked for
-	ends      sync.Map     // the []safe.End of given fragments, by their SMILES with open positions; at most maxEnds
-	cuts      atomic.Int64 // fragments cut so far
+	minAddLen int          // in API tokens
+	quality   bool         // Request.Quality
+	ends      sync.Map     // []safe.End by SMILES of given fragments with open positions; at most maxCachedEnds
+	cuts      atomic.Int64 // number of fragments cut, cached or not
 }
 
-// maxEnds limits the fragments whose ends a request caches. Rows of the request's template share a few fragments; the rows
-// of remasking, up to 50,000, hardly ever share one.
-const maxEnds = 1024
+// maxCachedEnds bounds drafter.ends. Rows of the request's template share a few fragments; the rows of remasking, up to
+// 50,000, hardly ever share one.
+const maxCachedEnds = 1024
 
-// drafts draws a row for each template. Row i depends on the seed, the turn and i alone, so that the answer does not
-// depend on how the work is shared among goroutines.
-func (d *drafter) drafts(ctx context.Context, templates []*Template, seed uint64, turn int) ([]*draft, error) {
+// drafts draws a row for each template. Row i depends only on the seed, the pass and i, so the result does not depend
+// on how goroutines share the work.
+func (d *drafter) drafts(ctx context.Context, templates []*Template, seed uint64, pass int) ([]*draft, error) {
 	return inParallel(ctx, len(templates), func(i int) (*draft, error) {
-		random := rand.New(rand.NewPCG(seed, uint64(turn)<<32|uint64(i)))
+		random := rand.New(rand.NewPCG(seed, uint64(pass)<<32|uint64(i)))
 		drawn, err := d.draft(templates[i], random)
-		if err != nil && templates[i] != d.own {
-			return d.draft(d.own, random)
+		if err != nil && templates[i] != d.fallback {
+			return d.draft(d.fallback, random)
 		}
 		return drawn, err
 	})
@@ -65,7 +65,7 @@ func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	masks, published, err := d.masks(t, l, random)
+	maskCounts, target, err := d.drawMaskCounts(t, l, random)
 	if err != nil {
 		return nil, err
 	}
@@ -73,40 +73,40 @@ func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
 	var ids []int32
 	for i, s := range l.segments {
 		from := 1 + len(ids) // after [BOS]
-		for range masks[i] {
+		for range maskCounts[i] {
 			ids = append(ids, d.model.Mask())
 		}
 		ids = append(ids, l.tokens[i]...)
 		drawn.parts = append(drawn.parts, part{given: s.Text, from: from, to: 1 + len(ids)})
 	}
-	drawn.added = published - l.published
+	drawn.added = target - l.apiTokens
 	if len(t.Given) > 0 {
 		drawn.dots = len(t.Masks)
 	}
-	wanted := Wanted{Quality: d.quality, Published: published}
-	drawn.row = Row{IDs: d.model.Row(ids, wanted), Settings: d.settings, Seed: int64(random.Uint64() >> 2)}
+	framed := d.model.Row(ids, Target{Quality: d.quality, APITokens: target})
+	drawn.row = Row{IDs: framed, Settings: d.settings, Seed: int64(random.Uint64() >> 2)}
 	return drawn, nil
 }
 
-// layout is a template in the order in which a row has it.
+// layout has the segments of a template in the order of a row.
 type layout struct {
-	segments  []safe.Segment
-	tokens    [][]int32 // of each segment; a gap has none
-	given     int       // tokens of all segments together
-	published int       // their published length
+	segments   []safe.Segment
+	tokens     [][]int32 // of each segment; none for a gap
+	tokenCount int       // of all segments
+	apiTokens  int       // of all segments
 }
 
-// layout writes the given fragments in nested order, cut at BRICS bonds, with gaps where the model adds something.
-// Without given fragments there is one gap.
+// layout returns the given fragments in nested order, cut at BRICS bonds, with gaps for masks. Without given fragments
+// there is one gap.
 func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 	if len(t.Given) == 0 {
 		return &layout{segments: []safe.Segment{{Positions: 1}}, tokens: make([][]int32, 1)}, nil
 	}
-	fragments, err := opened(t.Given, random)
+	fragments, err := openFragments(t.Given, random)
 	if err != nil {
 		return nil, err
 	}
-	ends, err := d.endsOf(fragments)
+	ends, err := d.cutFragments(fragments)
 	if err != nil {
 		return nil, err
 	}
@@ -116,35 +116,35 @@ func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 	}
 	for _, s := range l.segments {
 		ids, err := d.encode(s.Text)
-		if unknown, ok := unknownToken(err); ok {
-			return nil, templateFault("the model does not know the token %q of the given fragments %s", unknown.Token, fragments)
+		if unknown, ok := errors.AsType[*molecules.TokenError](err); ok {
+			return nil, templateFault("the model does not know the token %q of the given fragments %s",
+				unknown.Token, fragments)
 		}
 		if err != nil {
 			return nil, err
 		}
 		l.tokens = append(l.tokens, ids)
-		l.given += len(ids)
-		l.published += d.model.Published(ids)
+		l.tokenCount += len(ids)
+		l.apiTokens += d.model.APITokens(ids)
 	}
 	return l, nil
 }
 
-// encode gives the tokens of given fragments, as far as the model knows them: without their stereo where it does not
-// know it, with carbon in place of an atom of which it has no token, such as a metal. They are in the answer as they
-// were given.
+// encode returns the tokens of given fragments. If the model lacks a token, it is shown the fragments without stereo,
+// and with carbon in place of unknown atoms such as metals. Molecules have the fragments as given all the same.
 func (d *drafter) encode(text string) ([]int32, error) {
 	ids, err := d.model.Encode(text)
-	if _, ok := unknownToken(err); !ok {
+	if _, ok := errors.AsType[*molecules.TokenError](err); !ok {
 		return ids, err
 	}
 	text = smiles.WithoutStereo(text)
 	for {
 		ids, err = d.model.Encode(text)
-		unknown, ok := unknownToken(err)
+		unknown, ok := errors.AsType[*molecules.TokenError](err)
 		if !ok {
 			return ids, err
 		}
-		carbon := standIn(unknown.Token)
+		carbon := substitute(unknown.Token)
 		if carbon == "" || carbon == unknown.Token {
 			return nil, err
 		}
@@ -152,14 +152,8 @@ func (d *drafter) encode(text string) ([]int32, error) {
 	}
 }
 
-// unknownToken is what an error says of a token that the model does not know.
-func unknownToken(err error) (unknown *molecules.TokenError, ok bool) {
-	ok = errors.As(err, &unknown)
-	return unknown, ok
-}
-
-// standIn is the carbon, aromatic or not, that a model is shown in place of an atom; "" for what is no atom.
-func standIn(token string) string {
+// substitute returns the carbon, aromatic or not, that replaces an unknown atom, or "" if the token is not an atom.
+func substitute(token string) string {
 	symbol := strings.TrimLeft(token, "[0123456789")
 	switch {
 	case symbol == "":
@@ -172,34 +166,34 @@ func standIn(token string) string {
 	return ""
 }
 
-// endsOf cuts given fragments. It caches the ends of the first maxEnds of a request.
-func (d *drafter) endsOf(fragments string) ([]safe.End, error) {
-	if known, ok := d.ends.Load(fragments); ok {
-		return known.([]safe.End), nil
+// cutFragments cuts given fragments at BRICS bonds. It caches the first maxCachedEnds results.
+func (d *drafter) cutFragments(fragments string) ([]safe.End, error) {
+	if ends, ok := d.ends.Load(fragments); ok {
+		return ends.([]safe.End), nil
 	}
 	ends, err := safe.Ends(fragments, safe.BRICS)
 	if err != nil {
 		return nil, templateFault("%v", err)
 	}
-	if d.cuts.Add(1) <= maxEnds {
+	if d.cuts.Add(1) <= maxCachedEnds {
 		d.ends.Store(fragments, ends)
 	}
 	return ends, nil
 }
 
-// maxOpened bounds how many positions are opened on a fragment that stands alone and has none, as GenMol's
-// superstructure generation does.
-const maxOpened = 3
+// maxExtraOpenings bounds the positions opened, beyond the first, on a single fragment that has none, as in GenMol's
+// superstructure generation.
+const maxExtraOpenings = 2
 
-// opened joins the given fragments to one SMILES, with open positions on those that have none: a fragment that nothing
-// can be bonded to would not be part of the molecule. What has open positions keeps them.
-func opened(given []string, random *rand.Rand) (string, error) {
+// openFragments joins the given fragments to one SMILES. It opens positions on fragments that have none, since the
+// model could bond nothing to them.
+func openFragments(given []string, random *rand.Rand) (string, error) {
 	parts := make([]string, len(given))
 	for i, part := range given {
 		seed := random.Uint64()
 		count := 1
 		if len(given) == 1 {
-			count += random.IntN(maxOpened)
+			count += random.IntN(maxExtraOpenings + 1)
 		}
 		if !strings.Contains(part, "*") {
 			var err error
@@ -207,7 +201,8 @@ func opened(given []string, random *rand.Rand) (string, error) {
 				return "", templateFault("%v", err)
 			}
 			if !strings.Contains(part, "*") {
-				return "", templateFault("the fragment %s has no position with a hydrogen to bond to; mark one with [*]", given[i])
+				return "", templateFault(
+					"the fragment %s has no position with a hydrogen to bond to; mark one with [*]", given[i])
 			}
 		}
 		parts[i] = part
@@ -215,7 +210,7 @@ func opened(given []string, random *rand.Rand) (string, error) {
 	return strings.Join(parts, "."), nil
 }
 
-// templateFault is a problem of the member smiles.
+// templateFault returns the error for a problem of the member smiles.
 func templateFault(format string, args ...any) error {
 	return fault.Field("value_error", nil, []any{"smiles"}, format, args...)
 }

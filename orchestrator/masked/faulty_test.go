@@ -11,7 +11,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// withAnswers returns the toy model with a function that edits its answers: the ids of all rows, and the shape of the tensor.
+// withAnswers returns the toy model with a function that changes the ids and the shape of its output tensor.
 func withAnswers(t *testing.T, change func(ids, shape []int64) ([]int64, []int64)) tritontest.Model {
 	model := toy(t)
 	infer := model.Infer
@@ -30,42 +30,52 @@ func withAnswers(t *testing.T, change func(ids, shape []int64) ([]int64, []int64
 	return model
 }
 
-// An id outside the model's vocabulary fails the request; only the log names the model. The gateway goes on serving.
-func TestAnswersOutsideTheVocabulary(t *testing.T) {
-	last := func(id int64) func(ids, shape []int64) ([]int64, []int64) {
+// An invalid answer of the model fails the request. Only the internal error names the model.
+func TestInvalidAnswersOfTheModel(t *testing.T) {
+	setMask := func(id int64) func(ids, shape []int64) ([]int64, []int64) {
 		return func(ids, shape []int64) ([]int64, []int64) {
-			ids[1] = id // the first mask, behind [BOS]
+			ids[1] = id // the first mask, after [BOS]
 			return ids, shape
 		}
 	}
 	size := int64(vocabulary(t).Size())
 	for name, change := range map[string]func(ids, shape []int64) ([]int64, []int64){
-		"at the size of the vocabulary": last(size),
-		"far beyond it":                 last(1 << 20),
-		"negative":                      last(-1),
-		"more than 32 bits":             last(1<<32 + int64(vocabulary(t).EOS) + 1),
-		"rows of another length":        func(ids, shape []int64) ([]int64, []int64) { return ids[shape[0]:], []int64{shape[0], shape[1] - 1} },
-		"a row less":                    func(ids, shape []int64) ([]int64, []int64) { return ids[shape[1]:], []int64{shape[0] - 1, shape[1]} },
-		"rows and columns exchanged":    func(ids, shape []int64) ([]int64, []int64) { return ids, []int64{shape[1], shape[0]} },
+		"id equal to vocabulary size": setMask(size),
+		"id far above":                setMask(1 << 20),
+		"negative id":                 setMask(-1),
+		"id of more than 32 bits":     setMask(1<<32 + int64(vocabulary(t).EOS) + 1),
+		"short rows": func(ids, shape []int64) ([]int64, []int64) {
+			return ids[shape[0]:], []int64{shape[0], shape[1] - 1}
+		},
+		"missing row": func(ids, shape []int64) ([]int64, []int64) {
+			return ids[shape[1]:], []int64{shape[0] - 1, shape[1]}
+		},
+		"transposed": func(ids, shape []int64) ([]int64, []int64) {
+			return ids, []int64{shape[1], shape[0]}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := tritontest.Start(t, withAnswers(t, change))
 			h := serve(t, Config{}, server, server.Client(), "testdata")
-			if status, text := h.post(`{"smiles":"[*{20-20}]","num_molecules":3,"seed":1}`); status != 500 ||
-				text != `{"status":"failed","error":"Internal server error"}` {
+			status, text := h.post(`{"smiles":"[*{20-20}]","num_molecules":3,"seed":1}`)
+			if status != 500 || text != `{"status":"failed","error":"Internal server error"}` {
 				t.Errorf("%d %s", status, text)
 			}
 			r := Request{Smiles: &Template{Masks: []Mask{{Least: 20, Most: 20}}}}
 			r.SetDefaults()
 			_, err := h.service.Generate(t.Context(), r)
-			if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "model toy") {
+			if !isInternal(err, "model toy") {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 }
 
-// panicking is a model that panics when it decodes.
+func isInternal(err error, text string) bool {
+	return err != nil && fault.KindOf(err) == fault.Internal && strings.Contains(err.Error(), text)
+}
+
+// panicking is a model that panics in Decode.
 type panicking struct{ Model }
 
 func (panicking) Decode([]int32) (string, error) { panic("no such token") }
@@ -78,8 +88,8 @@ func (p panicking) Unmask(_ context.Context, rows []Row) ([][]int32, error) {
 	return all, nil
 }
 
-// A panic in any goroutine of a request is an error of that request.
-func TestAPanicIsAnError(t *testing.T) {
+// A panic in a goroutine of a request fails that request only.
+func TestPanicIsContained(t *testing.T) {
 	h := start(t, Config{})
 	model, err := h.service.model("")
 	if err != nil {
@@ -92,9 +102,9 @@ func TestAPanicIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newGeneration(panicking{model}, r, scorer, nil)
-	g.last = t.Context()
-	if _, err := g.run(t.Context()); err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "no such token") {
-		t.Errorf("decoding: %v", err)
+	g.finalContext = t.Context()
+	if _, err := g.run(t.Context()); !isInternal(err, "no such token") {
+		t.Errorf("panic in Decode: %v", err)
 	}
 	g = newGeneration(model, r, scorer, func(p Progress) error {
 		if p.Generated > 0 {
@@ -102,12 +112,13 @@ func TestAPanicIsAnError(t *testing.T) {
 		}
 		return nil
 	})
-	g.last = t.Context()
-	if _, err := g.run(t.Context()); err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "no such client") {
-		t.Errorf("a report: %v", err)
+	g.finalContext = t.Context()
+	if _, err := g.run(t.Context()); !isInternal(err, "no such client") {
+		t.Errorf("panic in report: %v", err)
 	}
 	var answer Response
-	if status, text := h.post(`{"num_molecules":1,"seed":1}`); status != 200 || json.Unmarshal([]byte(text), &answer) != nil {
-		t.Errorf("afterwards: %d %s", status, text)
+	status, text := h.post(`{"num_molecules":1,"seed":1}`)
+	if err := json.Unmarshal([]byte(text), &answer); status != 200 || err != nil {
+		t.Errorf("the next request: %d %s", status, text)
 	}
 }

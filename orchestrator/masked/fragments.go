@@ -9,13 +9,13 @@ import (
 	"retort/chem/safe"
 )
 
-// fragments reads the given fragments: the text of the template, in which placeholders stand for the masks among atoms.
+// fragments parses the text of the template into the given fragments, and turns placeholders into open positions.
 func (r *templateReader) fragments() ([]string, error) {
 	given, err := safe.Decode(string(r.text), safe.DecodeOptions{KeepOpen: true})
 	if err != nil {
 		return nil, r.explain(err)
 	}
-	if r.placeholders {
+	if r.hasPlaceholders {
 		given, err = safe.RemovePlaceholders(given)
 		if errors.Is(err, safe.ErrPlaceholder) {
 			err = errors.New("a mask among atoms must be joined to them by single bonds outside of rings")
@@ -27,8 +27,8 @@ func (r *templateReader) fragments() ([]string, error) {
 	return strings.Split(safe.OpenRadicals(given), "."), nil
 }
 
-// keep makes fragments the given ones: each in canonical SMILES, with a query that finds it in molecules.
-func (t *Template) keep(fragments []string) error {
+// setGiven sets the given fragments, and the queries that match them.
+func (t *Template) setGiven(fragments []string) error {
 	for _, fragment := range fragments {
 		molecule, err := chem.Parse(fragment)
 		if err != nil {
@@ -44,7 +44,7 @@ func (t *Template) keep(fragments []string) error {
 	return nil
 }
 
-// explain tells where in the template a problem is that chem found in the text.
+// explain adds the position in the template to an error of chem about the text.
 func (r *templateReader) explain(err error) error {
 	var syntax *chem.SyntaxError
 	var valence *chem.ValenceError
@@ -62,9 +62,9 @@ func (r *templateReader) explain(err error) error {
 		reason = kekulize.Reason
 		position = kekulize.Position
 	}
-	// <1> is turned into a ring number of another length before chem finds its problem, so places are not known.
-	if strings.Contains(string(r.text), "<") || position < 0 || position >= len(r.at) {
+	// Ring numbers written <1> change their length before chem parses the text, so positions are unknown.
+	if strings.Contains(string(r.text), "<") || position < 0 || position >= len(r.offsets) {
 		return fmt.Errorf("the template is not SMILES or SAFE: %s", reason)
 	}
-	return fmt.Errorf("character %d: the template is not SMILES or SAFE: %s", r.at[position]+1, reason)
+	return fmt.Errorf("character %d: the template is not SMILES or SAFE: %s", r.offsets[position]+1, reason)
 }

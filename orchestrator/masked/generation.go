@@ -13,68 +13,68 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// generation is the work of one request: turns of drawing rows from templates, having the model fill their masks, and
-// reading molecules.
+// generation is the work of one request. It runs passes: draw rows from templates, unmask them, read and score their
+// molecules.
 type generation struct {
 	model    Model
 	drafter  *drafter
 	request  Request
 	template *Template
 	seed     uint64
-	facts    chem.Facts // what is computed of each molecule
+	facts    chem.Facts // computed for each molecule
 	scorer   *scorer
 	report   func(Progress) error // nil without a stream
 
-	// last is the context in which rows that were unmasked are read and scored when that of the work has ended.
-	last context.Context
+	// finalContext is for reading and scoring rows already unmasked. It outlives the context of the work by a little.
+	finalContext context.Context
 
-	starts []*candidate // molecules that the rounds start from, in place of a first generation
+	warmStarts []*candidate // replace the first generation
 
-	turns int // taken so far: no two use the same random numbers
-	drawn int // rows of all turns
+	passes int // so far; each has its own random numbers
+	drawn  int // rows of all passes
 
 	mu       sync.Mutex // guards progress and calls of report
 	progress Progress
 }
 
-// run generates, and remasks for as many rounds as asked. The result is ranked. Beside an error, the end of ctx among
-// them, comes what was found until then.
+// run returns at most NumMolecules molecules, ranked.
 func (g *generation) run(ctx context.Context) ([]*candidate, error) {
-	wanted := int(g.request.NumMolecules)
+	count := int(g.request.NumMolecules)
 	g.progress = Progress{Status: "running", Rounds: int(g.request.Rounds)}
-	err := g.readStarts(ctx)
-	found := g.starts
+	err := g.readWarmStarts(ctx)
+	found := g.warmStarts
 	if len(g.request.Smi) == 0 && err == nil {
-		found, err = g.first(ctx, wanted)
+		found, err = g.firstGeneration(ctx, count)
 	}
 	if g.request.Rounds > 0 && err == nil {
-		err = g.checkpoint(found[:min(wanted, len(found))])
+		err = g.checkpoint(found[:min(count, len(found))])
 	}
 	if g.request.Rounds > 0 && err == nil {
-		found, err = g.remask(ctx, found, wanted)
+		found, err = g.remask(ctx, found, count)
 	}
 	rank(found)
-	return found[:min(wanted, len(found))], err
+	return found[:min(count, len(found))], err
 }
 
-// isNew reports whether the answer would show anything that the client does not know. The molecules that the request
-// gave to start from are something where an objective of the client's own has scored them.
-func (g *generation) isNew(found []*candidate, scorer *scorer) bool {
-	drawn := func(c *candidate) bool { return g.request.Objective != nil || !slices.Contains(g.starts, c) }
-	return slices.ContainsFunc(found, drawn) || bool(g.request.Evaluated) && len(scorer.evaluated()) > len(g.starts)
+// hasNews reports whether the answer would tell the client anything new. Warm starts are new if an objective of the
+// request has scored them.
+func (g *generation) hasNews(answer []*candidate) bool {
+	isNew := func(c *candidate) bool { return g.request.Objective != nil || !slices.Contains(g.warmStarts, c) }
+	return slices.ContainsFunc(answer, isNew) ||
+		bool(g.request.Evaluated) && len(g.scorer.evaluated()) > len(g.warmStarts)
 }
 
-// first draws from the template of the request, and again, as often as asked, for what is missing: rows that are no
-// molecule as the model wrote them, and repeated molecules where they are not wanted. Repaired molecules fill the
-// places that are still empty in the end. Beside an error comes what was found until then.
-func (g *generation) first(ctx context.Context, wanted int) (found []*candidate, err error) {
+// firstGeneration draws from the template of the request. It draws again, up to Request.Attempts times, for missing
+// molecules: rows whose text is not a molecule as written and, if molecules must be unique, duplicates. Repaired
+// molecules fill the places that are empty after all attempts.
+func (g *generation) firstGeneration(ctx context.Context, count int) (found []*candidate, err error) {
 	unique := bool(g.request.Unique) || g.request.Rounds > 0
 	var asWritten, repaired []*candidate
 	for range g.request.Attempts {
-		missing := wanted - len(asWritten)
-		var more []*candidate
-		more, err = g.turn(ctx, slices.Repeat([]*Template{g.template}, missing), g.template.spares())
-		for _, c := range more {
+		missing := slices.Repeat([]*Template{g.template}, count-len(asWritten))
+		var drawn []*candidate
+		drawn, err = g.pass(ctx, missing, g.template.oversampling())
+		for _, c := range drawn {
 			if c.asWritten {
 				asWritten = append(asWritten, c)
 			} else {
@@ -84,7 +84,7 @@ func (g *generation) first(ctx context.Context, wanted int) (found []*candidate,
 		if unique {
 			asWritten = distinct(asWritten)
 		}
-		if err != nil || len(asWritten) == wanted {
+		if err != nil || len(asWritten) == count {
 			break
 		}
 	}
@@ -92,23 +92,22 @@ func (g *generation) first(ctx context.Context, wanted int) (found []*candidate,
 	if unique {
 		found = distinct(found)
 	}
-	return found[:min(wanted, len(found))], err
+	return found[:min(count, len(found))], err
 }
 
-// turn draws so many rows for each template, and reads what the model makes of the one of them that is nearest to it.
-// Beside an error come the molecules of the rows that were unmasked before.
-func (g *generation) turn(ctx context.Context, templates []*Template, spares int) ([]*candidate, error) {
-	drafts, err := g.drafter.drafts(ctx, withSpares(templates, spares, g.seed, g.turns), g.seed, g.turns)
+// pass draws oversampling rows for each template, unmasks them, and returns the molecules of the nearestRows.
+func (g *generation) pass(ctx context.Context, templates []*Template, oversampling int) ([]*candidate, error) {
+	drafts, err := g.drafter.drafts(ctx, oversample(templates, oversampling, g.seed, g.passes), g.seed, g.passes)
 	if err != nil {
 		return nil, err
 	}
 	for i, d := range drafts {
-		d.group = i / spares
+		d.group = i / oversampling
 	}
-	g.turns++
+	g.passes++
 	g.drawn += len(drafts)
 	g.progress.Requested += len(templates)
-	if err := g.tell(0, nil); err != nil {
+	if err := g.addProgress(0, nil); err != nil {
 		return nil, err
 	}
 	request := telemetry.FromContext(ctx)
@@ -119,74 +118,70 @@ func (g *generation) turn(ctx context.Context, templates []*Template, spares int
 	return g.unmask(ctx, drafts)
 }
 
-// streamedRows is after how many rows a stream reports progress.
+// streamedRows is how many rows a stream unmasks before it reports progress.
 const streamedRows = 16
 
-// unmask has the model fill the masks: of all rows at once or, for a stream, in parts, which still share calls to
-// Triton.
+// unmask returns the molecules of unmasked drafts. For a stream it unmasks in parts, concurrently, so that they still
+// share calls to Triton.
 func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	size := max(1, len(drafts))
 	if g.report != nil {
 		size = streamedRows
 	}
 	parts := slices.Collect(slices.Chunk(drafts, size))
-	found := make([][]*candidate, len(parts))
-	work, ctx := errgroup.WithContext(ctx)
+	candidates := make([][]*candidate, len(parts))
+	group, ctx := errgroup.WithContext(ctx)
 	for i, part := range parts {
-		work.Go(fault.Guard(func() (err error) {
-			found[i], err = g.unmaskPart(ctx, part)
+		group.Go(fault.Guard(func() (err error) {
+			candidates[i], err = g.unmaskPart(ctx, part)
 			return err
 		}))
 	}
-	err := work.Wait()
-	return slices.Concat(found...), err
+	err := group.Wait()
+	return slices.Concat(candidates...), err
 }
 
-// unmaskPart reads the rows that were unmasked, also of a call that failed.
+// unmaskPart also reads the rows that were unmasked before the model failed.
 func (g *generation) unmaskPart(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	rows := make([]Row, len(drafts))
 	for i, d := range drafts {
 		rows[i] = d.row
 	}
-	filled, failed := g.model.Unmask(ctx, rows)
-	drafts, filled = unmasked(drafts, filled)
-	taken, filled := nearest(g.model, drafts, filled)
-	found, err := g.read(g.last, taken, filled)
-	told := g.tell(len(taken), found)
-	return found, cmp.Or(failed, err, told)
-}
-
-// unmasked are the rows that a model has filled, with their drafts: all of them unless it failed.
-func unmasked(drafts []*draft, filled [][]int32) (read []*draft, rows [][]int32) {
-	for i, row := range filled {
-		if row != nil {
-			read = append(read, drafts[i])
-			rows = append(rows, row)
+	answers, modelErr := g.model.Unmask(ctx, rows)
+	var unmasked []*draft
+	var ids [][]int32
+	for i, answer := range answers {
+		if answer != nil {
+			unmasked = append(unmasked, drafts[i])
+			ids = append(ids, answer)
 		}
 	}
-	return read, rows
+	nearest, ids := nearestRows(g.model, unmasked, ids)
+	candidates, readErr := g.read(g.finalContext, nearest, ids)
+	reportErr := g.addProgress(len(nearest), candidates)
+	return candidates, cmp.Or(modelErr, readErr, reportErr)
 }
 
-// checkpoint reports what has been found at the end of a round, where that is asked for.
-func (g *generation) checkpoint(found []*candidate) error {
+// checkpoint reports the best molecules so far, if the request asks for checkpoints.
+func (g *generation) checkpoint(best []*candidate) error {
 	if g.report == nil || !g.request.Checkpoints {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	progress := g.progress
-	progress.Found = g.answer(found)
+	progress.Found = g.molecules(best)
 	return g.report(progress)
 }
 
-// tell adds to the progress how many rows were unmasked and taken and the molecules read from them, and reports it.
-func (g *generation) tell(rows int, more []*candidate) error {
+// addProgress adds unmasked rows and their molecules to the progress, and reports it.
+func (g *generation) addProgress(rows int, candidates []*candidate) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.progress.Generated += rows
-	g.progress.Valid += len(more)
-	for _, c := range more {
-		if score := g.scorer.shown(c.score); g.progress.Best == nil || score > *g.progress.Best {
+	g.progress.Valid += len(candidates)
+	for _, c := range candidates {
+		if score := g.scorer.answered(c.score); g.progress.Best == nil || score > *g.progress.Best {
 			g.progress.Best = &score
 		}
 	}

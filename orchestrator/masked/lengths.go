@@ -12,142 +12,144 @@ import (
 	"strings"
 )
 
-// lengths tells how long the molecules of the training data are: in published tokens, as a client counts, and in those
-// of the model.
+// lengths is the distribution of the lengths of the training molecules, in API tokens and in tokens of the model.
 type lengths struct {
-	worth float64       // published tokens that a token of the model stands for on average
-	kinds []lengthCount // by rising published length
-	all   tally         // of the molecules of each kind
-	good  tally         // of those of quality; nil where the file does not tell
+	apiTokensPerToken float64  // on average
+	bins              []length // sorted by API tokens
+	all               cumulative
+	quality           cumulative // of the molecules of quality; nil if the file does not count them
 }
 
-// tally has, for each kind of length, how many molecules are of it or of one before it.
-type tally []int
+// cumulative has the number of molecules in each bin and all bins before it.
+type cumulative []int
 
-// lengthCount is how many molecules have a length.
-type lengthCount struct {
+// length is a bin: the molecules of one length.
+type length struct {
 	tokens    int
-	published int // 0 where the file does not tell
+	apiTokens int // 0 if the file does not have it
 	count     int
-	good      int // of quality
+	quality   int // molecules of quality
 }
 
-// readLengths reads a file with a length in tokens, the published one, the number of molecules that have both, and how
-// many of these are of quality, on each line. A line may end after the third number; or have two, without the published
-// length, which then follows from the worth of a token.
+// readLengths reads a file with a bin on each line: tokens, API tokens, number of molecules, and number of molecules of
+// quality. A line may lack the last number. A line of two numbers has tokens and molecules; the length in API tokens
+// then follows from the average.
 func readLengths(path string) (*lengths, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	l := &lengths{worth: 1}
+	l := &lengths{apiTokensPerToken: 1}
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
-		kind, err := parseLength(lines.Text())
+		bin, err := parseLength(lines.Text())
 		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, len(l.kinds)+1, err)
+			return nil, fmt.Errorf("%s: line %d: %w", path, len(l.bins)+1, err)
 		}
-		l.kinds = append(l.kinds, kind)
+		l.bins = append(l.bins, bin)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	if len(l.kinds) == 0 {
+	if len(l.bins) == 0 {
 		return nil, fmt.Errorf("%s: no lengths", path)
 	}
-	slices.SortFunc(l.kinds, func(a, b lengthCount) int {
-		return cmp.Or(a.published-b.published, a.tokens-b.tokens)
+	slices.SortFunc(l.bins, func(a, b length) int {
+		return cmp.Or(a.apiTokens-b.apiTokens, a.tokens-b.tokens)
 	})
-	total := 0
-	good := 0
-	for _, kind := range l.kinds {
-		total += kind.count
-		good += kind.good
-		l.all = append(l.all, total)
-		l.good = append(l.good, good)
+	all := 0
+	quality := 0
+	for _, bin := range l.bins {
+		all += bin.count
+		quality += bin.quality
+		l.all = append(l.all, all)
+		l.quality = append(l.quality, quality)
 	}
-	if good == 0 {
-		l.good = nil
+	if quality == 0 {
+		l.quality = nil
 	}
 	return l, nil
 }
 
-func parseLength(line string) (kind lengthCount, err error) {
+func parseLength(line string) (bin length, err error) {
 	fields := strings.Fields(line)
 	numbers := make([]int, len(fields))
 	for i, field := range fields {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 0 || n == 0 && i < 3 {
-			return kind, fmt.Errorf("%q in place %d of %q is not a length or a number of molecules", field, i+1, line)
+			return bin, fmt.Errorf("field %d of %q is %q, not a length or a number of molecules", i+1, line, field)
 		}
 		numbers[i] = n
 	}
 	switch len(numbers) {
 	case 2:
-		kind = lengthCount{tokens: numbers[0], count: numbers[1]}
+		bin = length{tokens: numbers[0], count: numbers[1]}
 	case 3, 4:
-		kind = lengthCount{tokens: numbers[0], published: numbers[1], count: numbers[2]}
+		bin = length{tokens: numbers[0], apiTokens: numbers[1], count: numbers[2]}
 		if len(numbers) == 4 {
-			kind.good = numbers[3]
+			bin.quality = numbers[3]
 		}
 	default:
-		return kind, fmt.Errorf("%q is not a length in tokens, the published one, a number of molecules and one of those of quality", line)
+		return bin, fmt.Errorf("%q has %d fields, not 2 to 4: "+
+			"tokens, tokens of the API, number of molecules, number of molecules of quality", line, len(numbers))
 	}
-	return kind, nil
+	return bin, nil
 }
 
-// published draws the published length of a molecule of the training data, or of those of quality.
-func (l *lengths) published(quality bool, random *rand.Rand) int {
+// drawLength draws the length of a molecule, in API tokens.
+func (l *lengths) drawLength(quality bool, random *rand.Rand) int {
 	from := l.all
-	if quality && l.good != nil {
-		from = l.good
+	if quality && l.quality != nil {
+		from = l.quality
 	}
-	kind := l.kinds[from.draw(0, len(l.kinds), random)]
-	if kind.published == 0 {
-		return whole(float64(kind.tokens)*l.worth, random)
+	bin := l.bins[from.draw(0, len(l.bins), random)]
+	if bin.apiTokens == 0 {
+		return roundRandomly(float64(bin.tokens)*l.apiTokensPerToken, random)
 	}
-	return kind.published
+	return bin.apiTokens
 }
 
-// near is the share of a published length by which molecules that tell of it may be longer or shorter.
-const near = 0.05
+// lengthTolerance is the relative difference of lengths that count as similar.
+const lengthTolerance = 0.05
 
-// tokens draws how many tokens a molecule of a published length has: as many as one of the training data, or of those
-// of quality, that is about as long.
-func (l *lengths) tokens(published int, quality bool, random *rand.Rand) int {
-	slack := 0.5 + near*float64(published)
-	from := sort.Search(len(l.kinds), func(i int) bool { return float64(l.kinds[i].published) >= float64(published)-slack })
-	to := sort.Search(len(l.kinds), func(i int) bool { return float64(l.kinds[i].published) > float64(published)+slack })
-	if from < to && l.kinds[from].published > 0 {
+// drawTokens draws how many tokens of the model, at least 1, a molecule of a length in API tokens has: as many as a
+// training molecule of similar length. If there is none, the average decides.
+func (l *lengths) drawTokens(apiTokens int, quality bool, random *rand.Rand) int {
+	wanted := float64(apiTokens)
+	slack := 0.5 + lengthTolerance*wanted
+	from := sort.Search(len(l.bins), func(i int) bool { return float64(l.bins[i].apiTokens) >= wanted-slack })
+	to := sort.Search(len(l.bins), func(i int) bool { return float64(l.bins[i].apiTokens) > wanted+slack })
+	if from < to && l.bins[from].apiTokens > 0 {
 		among := l.all
-		if quality && l.good.count(from, to) > 0 {
-			among = l.good
+		if quality && l.quality.count(from, to) > 0 {
+			among = l.quality
 		}
-		return l.kinds[among.draw(from, to, random)].tokens
+		return l.bins[among.draw(from, to, random)].tokens
 	}
-	return max(1, whole(float64(published)/l.worth, random))
+	return max(1, roundRandomly(wanted/l.apiTokensPerToken, random))
 }
 
-// count is how many molecules the kinds from to to-1 have; 0 of no tally.
-func (t tally) count(from, to int) int {
-	if t == nil {
+// count returns the number of molecules in the bins from..to-1, 0 if c is nil.
+func (c cumulative) count(from, to int) int {
+	if c == nil {
 		return 0
 	}
-	if from == 0 {
-		return t[to-1]
-	}
-	return t[to-1] - t[from-1]
+	return c[to-1] - c.before(from)
 }
 
-// draw picks one molecule among those of the kinds from to to-1, and gives its kind.
-func (t tally) draw(from, to int, random *rand.Rand) (kind int) {
-	before := 0
-	if from > 0 {
-		before = t[from-1]
-	}
-	return sort.SearchInts(t, before+random.IntN(t[to-1]-before)+1)
+// draw draws one molecule of the bins from..to-1, and returns its bin.
+func (c cumulative) draw(from, to int, random *rand.Rand) (bin int) {
+	return sort.SearchInts(c, c.before(from)+random.IntN(c.count(from, to))+1)
 }
 
-// whole rounds up or down at random, so that the mean is exact.
-func whole(x float64, random *rand.Rand) int { return int(x + random.Float64()) }
+// before returns the number of molecules before a bin.
+func (c cumulative) before(bin int) int {
+	if bin == 0 {
+		return 0
+	}
+	return c[bin-1]
+}
+
+// roundRandomly rounds up or down at random, so that the expected value is x.
+func roundRandomly(x float64, random *rand.Rand) int { return int(x + random.Float64()) }

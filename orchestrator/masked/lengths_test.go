@@ -11,7 +11,7 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-func lengthsOf(t *testing.T, text string) (*lengths, error) {
+func parseLengths(t *testing.T, text string) (*lengths, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "lengths.txt")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -20,74 +20,73 @@ func lengthsOf(t *testing.T, text string) (*lengths, error) {
 	return readLengths(file)
 }
 
-// TestLengthsAreThoseOfTrainingMolecules draws published lengths, and tokens for a published length.
-func TestLengthsAreThoseOfTrainingMolecules(t *testing.T) {
-	l, err := lengthsOf(t, "8 40 3\n2 10 1 0\n12 41 1 1\n")
+func TestDrawnLengths(t *testing.T) {
+	l, err := parseLengths(t, "8 40 3\n2 10 1 0\n12 41 1 1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.worth = 4
+	l.apiTokensPerToken = 4
 	random := rand.New(rand.NewPCG(1, 2))
-	published := map[int]int{}
+	lengths := map[int]int{}
 	tokens := map[int]int{}
 	for range 1000 {
-		published[l.published(false, random)]++
-		if n := l.published(true, random); n != 41 {
-			t.Fatalf("a published length of %d for a molecule of quality", n)
+		lengths[l.drawLength(false, random)]++
+		if n := l.drawLength(true, random); n != 41 {
+			t.Fatalf("drew length %d with quality, want 41", n)
 		}
-		tokens[l.tokens(40, false, random)]++
-		if n := l.tokens(10, false, random); n != 2 {
-			t.Fatalf("%d tokens for a published length of 10", n)
+		tokens[l.drawTokens(40, false, random)]++
+		if n := l.drawTokens(10, false, random); n != 2 {
+			t.Fatalf("%d tokens for length 10, want 2", n)
 		}
-		if n := l.tokens(40, true, random); n != 12 {
-			t.Fatalf("%d tokens for a molecule of quality of a published length of 40", n)
+		if n := l.drawTokens(40, true, random); n != 12 {
+			t.Fatalf("%d tokens for length 40 with quality, want 12", n)
 		}
-		if n := l.tokens(10, true, random); n != 2 { // none of quality is as long
-			t.Fatalf("%d tokens for a molecule of quality of a published length of 10", n)
+		if n := l.drawTokens(10, true, random); n != 2 { // no molecule of quality is as short
+			t.Fatalf("%d tokens for length 10 with quality, want 2", n)
 		}
-		if n := l.tokens(100, false, random); n != 25 { // none is as long: by the worth of a token
-			t.Fatalf("%d tokens for a published length of 100", n)
+		if n := l.drawTokens(100, false, random); n != 25 { // no molecule is as long: by the average
+			t.Fatalf("%d tokens for length 100, want 25", n)
 		}
 	}
-	if len(published) != 3 || published[40] < 500 || published[40] > 700 {
-		t.Errorf("published lengths %v, want 10 and 41 in one of five each, 40 in three", published)
+	if len(lengths) != 3 || lengths[40] < 500 || lengths[40] > 700 {
+		t.Errorf("lengths %v, want about 200 times 10, 600 times 40, 200 times 41", lengths)
 	}
 	if len(tokens) != 2 || tokens[8] < 650 || tokens[8] > 850 {
-		t.Errorf("tokens of 40: %v, want 8 in three of four, 12 in one", tokens)
+		t.Errorf("tokens for length 40: %v, want about 750 times 8, 250 times 12", tokens)
 	}
 }
 
-func TestLengthsWithoutPublishedOnesFollowFromTheWorth(t *testing.T) {
-	l, err := lengthsOf(t, "8 1\n")
+func TestLengthsFromTheAverage(t *testing.T) {
+	l, err := parseLengths(t, "8 1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.worth = 2.5
+	l.apiTokensPerToken = 2.5
 	random := rand.New(rand.NewPCG(1, 2))
-	if n := l.published(true, random); n != 20 {
-		t.Errorf("published length %d, want 20", n)
+	if n := l.drawLength(true, random); n != 20 {
+		t.Errorf("length %d, want 20", n)
 	}
-	if n := l.tokens(5, false, random); n != 2 {
-		t.Errorf("%d tokens for a published length of 5, want 2", n)
+	if n := l.drawTokens(5, false, random); n != 2 {
+		t.Errorf("%d tokens for length 5, want 2", n)
 	}
 }
 
-func TestBrokenLengthsAreRefused(t *testing.T) {
-	for _, text := range []string{"", "8 40 x\n", "0 1\n", "8 0 3\n", "8 40 0\n", "8\n", "8 40 3 -1\n", "8 40 3 1 1\n"} {
-		if _, err := lengthsOf(t, text); err == nil {
-			t.Errorf("%q was read", text)
+func TestInvalidLengths(t *testing.T) {
+	for _, text := range []string{"", "8 40 x", "0 1", "8 0 3", "8 40 0", "8", "8 40 3 -1", "8 40 3 1 1"} {
+		if _, err := parseLengths(t, text+"\n"); err == nil {
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }
 
-// TestRowsTellWhatIsWanted wants the tokens for quality and length in place of [BOS] and [EOS], of a model that has
-// them.
-func TestRowsTellWhatIsWanted(t *testing.T) {
+// A model that has condition tokens gets them in place of [BOS] and [EOS].
+func TestConditionTokens(t *testing.T) {
 	for want, conditions := range map[string][]string{
 		"[QUALITY] C [LENGTH 4]": {"[QUALITY]", "[LENGTH 20]", "[LENGTH 4]"},
 		"[BOS] C [EOS]":          nil,
 	} {
-		tokens := slices.Concat([]string{"[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]"}, conditions, []string{"C", ".", "*"})
+		special := []string{"[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]"}
+		tokens := slices.Concat(special, conditions, []string{"C", ".", "*"})
 		v, err := molecules.ParseVocabulary(strings.Join(tokens, "\n"))
 		if err != nil {
 			t.Fatal(err)
@@ -96,9 +95,9 @@ func TestRowsTellWhatIsWanted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &tritonModel{SAFE: tokenizer, published: published(tokenizer)}
+		m := &tritonModel{SAFE: tokenizer, apiTokens: apiTokens(tokenizer)}
 		c, _ := v.ID("C")
-		row := m.Row([]int32{c}, Wanted{Quality: true, Published: 19})
+		row := m.Row([]int32{c}, Target{Quality: true, APITokens: 19})
 		var text []string
 		for _, id := range row {
 			text = append(text, v.Token(id))
@@ -106,18 +105,19 @@ func TestRowsTellWhatIsWanted(t *testing.T) {
 		if got := strings.Join(text, " "); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-		plain := m.Row([]int32{c}, Wanted{Published: 1})
+		plain := m.Row([]int32{c}, Target{APITokens: 1})
 		if bos, eos := plain[0], plain[2]; bos != v.BOS || eos != v.EOS {
-			t.Errorf("a row of which nothing is told begins with %d and ends with %d", bos, eos)
+			t.Errorf("a row without conditions starts with %d and ends with %d", bos, eos)
 		}
 		if text, err := m.Decode(row); err != nil || text != "C" {
-			t.Errorf("the row reads %q, %v", text, err)
+			t.Errorf("decoded %q, %v", text, err)
 		}
 	}
 }
 
-func TestPublishedLengthOfTokens(t *testing.T) {
-	v, err := molecules.ParseVocabulary(strings.Join([]string{"[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]", ".", "*", ".c1ccc*cc1", "[C@@H]", "Cl"}, "\n"))
+func TestAPITokensOfTokens(t *testing.T) {
+	tokens := []string{"[PAD]", "[BOS]", "[EOS]", "[UNK]", "[MASK]", ".", "*", ".c1ccc*cc1", "[C@@H]", "Cl"}
+	v, err := molecules.ParseVocabulary(strings.Join(tokens, "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestPublishedLengthOfTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := published(tokenizer), []int32{0, 0, 0, 0, 0, 2, 1, 11, 1, 1}; !slices.Equal(got, want) {
+	if got, want := apiTokens(tokenizer), []int32{0, 0, 0, 0, 0, 2, 1, 11, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

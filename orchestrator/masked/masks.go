@@ -5,59 +5,60 @@ import (
 	"math/rand/v2"
 )
 
-// masks draws how many masks each segment has, 0 for given fragments, and the published length that the molecule is to
-// have. What is added is as long as the masks of the template say, drawn one by one. To a template without masks so
-// much is added that the whole has the length of a molecule of the training data, or minAddLen, whichever is more.
-// Every open position has at least one mask.
-func (d *drafter) masks(t *Template, l *layout, random *rand.Rand) (counts []int, published int, err error) {
-	room := d.model.MaxTokens() - len(d.model.Row(nil, Wanted{})) - l.given
-	added := 0
-	longest := 0 // what is added could have been, in tokens of the model
-	drawn := t.drawn
-	if drawn == nil {
-		drawn = t.drawMasks(random)
+// drawMaskCounts draws the number of mask tokens of each segment, 0 for given fragments, and the target length of the
+// molecule in API tokens. The masks of the template, whose lengths are drawn one by one, determine the length. A
+// template without masks is extended to the length of a molecule of the training data, but by at least minAddLen. Every
+// open position gets at least one mask token.
+func (d *drafter) drawMaskCounts(t *Template, l *layout, random *rand.Rand) (counts []int, target int, err error) {
+	room := d.model.MaxTokens() - len(d.model.Row(nil, Target{})) - l.tokenCount
+	added := 0    // in API tokens
+	maxAdded := 0 // upper bound of the masks, in tokens of the model
+	lengths := t.maskLengths
+	if lengths == nil {
+		lengths = t.drawMaskLengths(random)
 	}
 	for i, mask := range t.Masks {
-		added += drawn[i]
-		longest += int(math.Ceil(float64(mask.Most) / d.model.MaskWorth()))
+		added += lengths[i]
+		maxAdded += int(math.Ceil(float64(mask.Most) / d.model.APITokensPerToken()))
 	}
 	if len(t.Masks) == 0 {
-		added = max(d.model.Length(d.quality, random)-l.published, d.minAddLen)
+		added = max(d.model.DrawLength(d.quality, random)-l.apiTokens, d.minAddLen)
 	}
-	published = l.published + added
-	total := d.tokens(added, published, random)
+	target = l.apiTokens + added
+	total := d.drawAddedTokens(added, target, random)
 	counts = make([]int, len(l.segments))
-	needed := 0
+	minimum := 0
 	var gaps []int
 	for i, s := range l.segments {
 		if s.Text == "" {
 			counts[i] = s.Positions
-			needed += s.Positions
+			minimum += s.Positions
 			gaps = append(gaps, i)
 		}
 	}
-	if longest = max(longest, needed); longest > room {
-		return nil, 0, templateFault("given fragments (%d tokens) and masks (up to %d) are longer than the %d tokens that the model takes",
-			l.given, longest, l.given+room)
+	if maxAdded = max(maxAdded, minimum); maxAdded > room {
+		return nil, 0, templateFault(
+			"given fragments (%d tokens) and masks (up to %d) are longer than the %d tokens that the model takes",
+			l.tokenCount, maxAdded, l.tokenCount+room)
 	}
-	for range min(total, room) - needed {
+	for range min(total, room) - minimum {
 		counts[gaps[random.IntN(len(gaps))]]++
 	}
-	return counts, published, nil
+	return counts, target, nil
 }
 
-// drawMasks draws how long each mask is, in published tokens.
-func (t *Template) drawMasks(random *rand.Rand) []int {
-	drawn := make([]int, len(t.Masks))
+// drawMaskLengths draws the length of each mask, in API tokens.
+func (t *Template) drawMaskLengths(random *rand.Rand) []int {
+	lengths := make([]int, len(t.Masks))
 	for i, mask := range t.Masks {
-		drawn[i] = mask.Least + random.IntN(mask.Most-mask.Least+1)
+		lengths[i] = mask.Least + random.IntN(mask.Most-mask.Least+1)
 	}
-	return drawn
+	return lengths
 }
 
-// tokens is how many tokens of the model are masked for an addition of a published length to a molecule that is then
-// of the length `whole`: their share of the tokens that such a molecule has, but at least one.
-func (d *drafter) tokens(added, whole int, random *rand.Rand) int {
-	share := float64(added) / float64(max(whole, 1))
-	return max(1, int(share*float64(d.model.Tokens(whole, d.quality, random))+random.Float64()))
+// drawAddedTokens draws how many tokens of the model to mask, at least 1, for added of the target API tokens of a
+// molecule: the same fraction of the tokens that a molecule of the target length has.
+func (d *drafter) drawAddedTokens(added, target int, random *rand.Rand) int {
+	fraction := float64(added) / float64(max(target, 1))
+	return max(1, roundRandomly(fraction*float64(d.model.DrawTokens(target, d.quality, random)), random))
 }

@@ -10,55 +10,52 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// Model is a masked language model of molecules. All methods may be called at any time by any number of goroutines.
+// Model is a masked language model of molecules. Its methods are safe for concurrent use.
 type Model interface {
 	// ID is the public id, which ends in a version.
 	ID() string
-	// MaxTokens is how many tokens a row may have, [BOS] and [EOS] included.
+	// MaxTokens is the upper bound on the tokens of a row, [BOS] and [EOS] included.
 	MaxTokens() int
-	// MaskWorth is how many mask tokens of the API one token of the model stands for on average, at least 1: a client
-	// counts in tokens of published SAFE models, which are shorter than this model's.
-	MaskWorth() float64
-	// Length draws the published length of a new molecule, as they are distributed in the training data, or in those of
-	// quality.
-	Length(quality bool, random *rand.Rand) int
-	// Tokens draws how many tokens of the model a molecule of a published length has, or one of quality, at least 1.
-	Tokens(published int, quality bool, random *rand.Rand) int
-	// Published is the published length of tokens of the model.
-	Published(ids []int32) int
+	// APITokensPerToken is how many API tokens one token of the model stands for on average, at least 1.
+	APITokensPerToken() float64
+	// DrawLength draws the length of a new molecule, in API tokens, from the lengths of the training data, or of its
+	// molecules of quality.
+	DrawLength(quality bool, random *rand.Rand) int
+	// DrawTokens draws how many tokens of the model, at least 1, a molecule (of quality) of a length in API tokens has.
+	DrawTokens(apiTokens int, quality bool, random *rand.Rand) int
+	// APITokens is the length in API tokens of tokens of the model.
+	APITokens(ids []int32) int
 
-	// Encode gives the tokens of SAFE in nested order. A token that the model does not know is a
-	// *molecules.TokenError.
+	// Encode returns the tokens of SAFE text in nested order (safe.FromNested). The error for a token that the model
+	// does not know is a *molecules.TokenError.
 	Encode(safe string) ([]int32, error)
-	// Decode is the opposite. It stops at [EOS] and passes over special tokens.
+	// Decode is the inverse of Encode. It stops at [EOS] and skips special tokens.
 	Decode(ids []int32) (string, error)
-	// Mask is the id of the token that Unmask replaces.
+	// Mask is the id of the mask token.
 	Mask() int32
-	// Row puts a row's tokens between [BOS] and [EOS], or the tokens that stand there for what is wanted, where the
-	// model has them.
-	Row(ids []int32, wanted Wanted) []int32
+	// Row frames tokens with [BOS] and [EOS], or with the condition tokens for the target that the model has.
+	Row(ids []int32, target Target) []int32
 
-	// Unmask returns each row with its masks replaced, as many tokens as it had; all other tokens stay. A row's answer
-	// depends on that row alone: the same seed gives the same molecule beside any other rows, on any replica. Rows of
-	// all requests share calls to Triton, so many rows at once are cheaper than one by one. Beside an error come the rows
-	// that were unmasked before, nil for the others, or nothing.
+	// Unmask returns each row with its masks replaced; all other tokens stay. The result of a row depends only on that
+	// row and its seed, on any replica. Rows of all requests share calls to Triton, so many rows in one call are
+	// cheaper than one by one. With an error it returns the rows unmasked before, nil for the others.
 	Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 }
 
-// Wanted is what kind of molecule a row is to become, for models that can be told.
-type Wanted struct {
+// Target describes the molecule that a row is to become, for models with condition tokens.
+type Target struct {
 	Quality   bool // QED of at least 0.6 and SA of at most 4
-	Published int  // length, in published tokens
+	APITokens int  // length
 }
 
-// Row is one template for a model, ready to be unmasked.
+// Row is a template instance to unmask.
 type Row struct {
-	IDs      []int32 // the tokens, from [BOS] to [EOS], with masks among them
-	Settings         // how masks are replaced
-	Seed     int64   // decides all that is random in this row
+	IDs []int32 // from [BOS] to [EOS], some of them masks
+	Settings
+	Seed int64 // of everything random in this row
 }
 
-// Settings say how masks are replaced; see the members of Request.
+// Settings control how masks are replaced; Request explains them.
 type Settings struct {
 	Temperature float32
 	Noise       float32
@@ -66,7 +63,7 @@ type Settings struct {
 	StepSize    int64
 }
 
-// The tensors of every unmasking model, for B rows of L tokens, padded after [EOS]: model_repository/README.md.
+// Tensors of an unmasking model, for B rows of L tokens, padded after [EOS]: model_repository/README.md.
 const (
 	inputIDs         = "input_ids"   // INT64 [B, L]
 	inputTemperature = "temperature" // FP32 [B, 1]
@@ -77,48 +74,48 @@ const (
 	outputIDs        = "token_ids"   // INT64 [B, L]
 )
 
-// tritonModel is a Model that Triton runs: one call unmasks a batch of rows to the end.
+// tritonModel is a Model served by Triton. One call runs all unmasking steps of a batch of rows.
 type tritonModel struct {
 	*molecules.SAFE
-	id        string
-	maxTokens int
-	maskWorth float64
-	lengths   *lengths
-	published []int32 // by id: how many published tokens it stands for
+	id                string
+	maxTokens         int
+	apiTokensPerToken float64
+	lengths           *lengths
+	apiTokens         []int32 // API tokens of each token, by id
 
-	name    string // of the entry
+	name    string // entry in the model repository
 	client  *triton.Client
 	batcher *batching.Batcher[Row, []int32]
 }
 
-func (m *tritonModel) ID() string         { return m.id }
-func (m *tritonModel) MaxTokens() int     { return m.maxTokens }
-func (m *tritonModel) Mask() int32        { return m.MASK }
-func (m *tritonModel) MaskWorth() float64 { return m.maskWorth }
+func (m *tritonModel) ID() string                 { return m.id }
+func (m *tritonModel) MaxTokens() int             { return m.maxTokens }
+func (m *tritonModel) Mask() int32                { return m.MASK }
+func (m *tritonModel) APITokensPerToken() float64 { return m.apiTokensPerToken }
 
-func (m *tritonModel) Length(quality bool, random *rand.Rand) int {
-	return m.lengths.published(quality, random)
+func (m *tritonModel) DrawLength(quality bool, random *rand.Rand) int {
+	return m.lengths.drawLength(quality, random)
 }
 
-func (m *tritonModel) Tokens(published int, quality bool, random *rand.Rand) int {
-	return m.lengths.tokens(published, quality, random)
+func (m *tritonModel) DrawTokens(apiTokens int, quality bool, random *rand.Rand) int {
+	return m.lengths.drawTokens(apiTokens, quality, random)
 }
 
-func (m *tritonModel) Published(ids []int32) int {
-	published := 0
+func (m *tritonModel) APITokens(ids []int32) int {
+	total := 0
 	for _, id := range ids {
-		published += int(m.published[id])
+		total += int(m.apiTokens[id])
 	}
-	return published
+	return total
 }
 
-func (m *tritonModel) Row(ids []int32, wanted Wanted) []int32 {
+func (m *tritonModel) Row(ids []int32, target Target) []int32 {
 	row := m.Frame(ids)
-	if wanted.Quality && m.QUALITY >= 0 {
+	if target.Quality && m.QUALITY >= 0 {
 		row[0] = m.QUALITY
 	}
 	for _, length := range m.Lengths {
-		if length.N <= wanted.Published {
+		if length.N <= target.APITokens {
 			row[len(row)-1] = length.ID
 		}
 	}
@@ -129,12 +126,12 @@ func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 	return m.batcher.Do(ctx, rows)
 }
 
-// quickSteps is how many unmasking steps of a row are counted as its tokens alone.
-const quickSteps = 16
+// freeSteps is the number of unmasking steps that do not raise the cost of a row.
+const freeSteps = 16
 
-// cost is what a row takes of a batch, in tokens: those that it has, and more in proportion where its masks take many
-// steps, since the whole batch runs until the last of its rows is unmasked. So a row with hundreds of masks does not
-// hold up others beside it or behind it for long.
+// cost is the share of a batch that a row takes, in tokens: its length, increased in proportion if it needs more than
+// freeSteps steps, since a batch runs until its last row is unmasked. So rows with hundreds of masks do not hold up
+// others for long.
 func (m *tritonModel) cost(row Row) int {
 	masks := 0
 	for _, id := range row.IDs {
@@ -143,10 +140,10 @@ func (m *tritonModel) cost(row Row) int {
 		}
 	}
 	steps := masks / int(max(1, row.StepSize))
-	return len(row.IDs) * max(quickSteps, steps) / quickSteps
+	return len(row.IDs) * max(freeSteps, steps) / freeSteps
 }
 
-// infer sends one batch to Triton.
+// infer unmasks one batch in one call to Triton.
 func (m *tritonModel) infer(ctx context.Context, rows []Row) ([][]int32, error) {
 	width := 0
 	for _, row := range rows {
@@ -166,14 +163,14 @@ func (m *tritonModel) infer(ctx context.Context, rows []Row) ([][]int32, error) 
 	}
 	unmasked := make([][]int32, len(rows))
 	for i, row := range rows {
-		if unmasked[i], err = m.unmasked(row, answers[i]); err != nil {
+		if unmasked[i], err = m.checkAnswer(row, answers[i]); err != nil {
 			return nil, err
 		}
 	}
 	return unmasked, nil
 }
 
-// inputs are the tensors of a batch; width is the length of its longest row.
+// inputs returns the tensors of a batch; width is the length of its longest row.
 func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
 	ids := make([]int64, 0, len(rows)*width)
 	var temperature, noise, gamma []float32
@@ -202,14 +199,15 @@ func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
 	}
 }
 
-// unmasked returns a row's tokens from the padded answer. It fails if the model changed given tokens, left masks or answered
-// an id outside its vocabulary.
-func (m *tritonModel) unmasked(row Row, answer []int64) ([]int32, error) {
+// checkAnswer returns the tokens of a row without the padding of the answer. It fails if the model changed a given
+// token, left a mask or answered an id outside its vocabulary.
+func (m *tritonModel) checkAnswer(row Row, answer []int64) ([]int32, error) {
 	ids := make([]int32, len(row.IDs))
-	for i, before := range row.IDs {
+	for i, input := range row.IDs {
 		id := answer[i]
-		if id < 0 || id >= int64(m.Size()) || before != m.MASK && id != int64(before) || id == int64(m.MASK) {
-			return nil, fault.New(fault.Internal, "model %s answered token %d for %d in place %d", m.name, id, before, i)
+		if id < 0 || id >= int64(m.Size()) || input != m.MASK && id != int64(input) || id == int64(m.MASK) {
+			return nil, fault.New(fault.Internal, "model %s answered token %d for %d at position %d",
+				m.name, id, input, i)
 		}
 		ids[i] = int32(id)
 	}

@@ -9,16 +9,44 @@ import (
 
 	"retort/chem"
 	"retort/chem/safe"
+	"retort/orchestrator/fault"
 )
 
-// candidate is a molecule that a model made.
+// candidate is a molecule with a score.
 type candidate struct {
 	molecule  *chem.Molecule
 	score     float64
-	asWritten bool // the whole SAFE string was one molecule; otherwise it was repaired
+	asWritten bool // the model's SAFE text is the whole molecule, unrepaired
 }
 
-// text is the SAFE string of an unmasked row, in the bracket form, with the given fragments as they were, stereo too.
+// readWarmStarts parses and scores the molecules that the rounds start from. A text that is not a molecule is Invalid.
+// Molecules without a given fragment or without a score are dropped.
+func (g *generation) readWarmStarts(ctx context.Context) error {
+	results, err := chem.Evaluate(ctx, g.request.Smi, chem.Options{Facts: g.facts})
+	if err != nil {
+		return err
+	}
+	var problems fault.Problems
+	problems.AddEach(len(results), func(i int) *fault.Error {
+		if err := results[i].Err; err != nil {
+			return fault.Field("value_error", fault.Clip(g.request.Smi[i]), []any{"smi", i},
+				"not a valid SMILES: %v", err)
+		}
+		return nil
+	})
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	candidates := make([]*candidate, len(results))
+	for i, r := range results {
+		candidates[i] = &candidate{molecule: r.Molecule, asWritten: true}
+	}
+	scored, err := g.score(ctx, candidates)
+	g.warmStarts = distinct(scored)
+	return err
+}
+
+// text returns the SAFE text of an unmasked row, in bracket form. The given fragments are exact, with stereo.
 func (d *draft) text(model Model, ids []int32) (string, error) {
 	var nested strings.Builder
 	for _, p := range d.parts {
@@ -26,19 +54,19 @@ func (d *draft) text(model Model, ids []int32) (string, error) {
 			nested.WriteString(p.given)
 			continue
 		}
-		made, err := model.Decode(ids[p.from:p.to])
+		added, err := model.Decode(ids[p.from:p.to])
 		if err != nil {
 			return "", err
 		}
-		nested.WriteString(made)
+		nested.WriteString(added)
 	}
 	return safe.FromNested(nested.String()), nil
 }
 
-// decode reads a SAFE string. Where it is not one molecule as written, it is repaired as GenMol does: fragments that do
-// not read alone are dropped, open attachments are closed by hydrogen, and the largest molecule is taken. The result is
-// "" where nothing is left.
-func decode(text string) (smiles string, asWritten bool) {
+// decodeSAFE returns the SMILES of a SAFE text. A text that is not one molecule as written is repaired as in GenMol:
+// invalid fragments are dropped, open attachments get hydrogen, and the largest molecule is taken. The SMILES is "" if
+// nothing remains.
+func decodeSAFE(text string) (smiles string, asWritten bool) {
 	smiles, err := safe.Decode(text, safe.DecodeOptions{Strict: true})
 	if err == nil && !strings.Contains(smiles, ".") {
 		return smiles, true
@@ -52,127 +80,119 @@ func decode(text string) (smiles string, asWritten bool) {
 	return smiles, false
 }
 
-// read makes molecules of unmasked rows. Rows that are none, or have lost a given fragment, are left out. Beside an error
-// come those that were scored before.
+// read returns the scored molecules of unmasked rows. Rows that are no molecule or lack a given fragment are dropped.
 func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) ([]*candidate, error) {
-	type reading struct {
+	type decoded struct {
 		smiles    string
 		asWritten bool
 	}
-	readings, err := inParallel(ctx, len(rows), func(i int) (reading, error) {
+	all, err := inParallel(ctx, len(rows), func(i int) (decoded, error) {
 		text, err := drafts[i].text(g.model, rows[i])
 		if err != nil {
-			return reading{}, err
+			return decoded{}, err
 		}
-		smiles, asWritten := decode(text)
-		return reading{smiles, asWritten}, nil
+		smiles, asWritten := decodeSAFE(text)
+		return decoded{smiles, asWritten}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.smiles == "" })
-	texts := make([]string, len(readings))
-	for i, r := range readings {
-		texts[i] = r.smiles
+	all = slices.DeleteFunc(all, func(d decoded) bool { return d.smiles == "" })
+	smiles := make([]string, len(all))
+	for i, d := range all {
+		smiles[i] = d.smiles
 	}
-	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: g.facts})
+	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: g.facts})
 	if err != nil {
 		return nil, err
 	}
-	var molecules []*chem.Molecule
-	var asWritten []bool
+	var candidates []*candidate
 	for i, r := range results {
 		if r.Err == nil {
-			molecules = append(molecules, r.Molecule)
-			asWritten = append(asWritten, readings[i].asWritten)
+			candidates = append(candidates, &candidate{molecule: r.Molecule, asWritten: all[i].asWritten})
 		}
 	}
-	return g.scored(ctx, molecules, func(i int) bool { return asWritten[i] })
+	return g.score(ctx, candidates)
 }
 
-// scored makes candidates of the molecules that have the given fragments and a score. Beside an error come those that
-// were scored before.
-func (g *generation) scored(ctx context.Context, molecules []*chem.Molecule, asWritten func(i int) bool) ([]*candidate, error) {
-	all := make([]*candidate, len(molecules))
-	for i, m := range molecules {
-		all[i] = &candidate{molecule: m, asWritten: asWritten(i)}
-	}
-	all, err := g.template.withFragments(ctx, all)
+// score scores candidates and drops those without a given fragment or without a finite score.
+func (g *generation) score(ctx context.Context, candidates []*candidate) ([]*candidate, error) {
+	candidates, err := g.template.filter(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
-	molecules = make([]*chem.Molecule, len(all))
-	for i, c := range all {
-		molecules[i] = c.molecule
-	}
-	scores, err := g.scorer.score(ctx, molecules)
-	var found []*candidate
-	for i, c := range all[:len(scores)] {
+	scores, err := g.scorer.score(ctx, moleculesOf(candidates))
+	var scored []*candidate
+	for i, c := range candidates[:len(scores)] {
 		if c.score = scores[i]; !math.IsNaN(c.score) && !math.IsInf(c.score, 0) {
-			found = append(found, c)
+			scored = append(scored, c)
 		}
 	}
-	return found, err
+	return scored, err
 }
 
-// withFragments keeps the molecules that contain all the given fragments.
-func (t *Template) withFragments(ctx context.Context, found []*candidate) ([]*candidate, error) {
+// filter returns the candidates that contain all given fragments.
+func (t *Template) filter(ctx context.Context, candidates []*candidate) ([]*candidate, error) {
 	for _, query := range t.queries {
-		molecules := make([]*chem.Molecule, len(found))
-		for i, c := range found {
-			molecules[i] = c.molecule
-		}
-		contains, err := query.Filter(ctx, molecules)
+		contains, err := query.Filter(ctx, moleculesOf(candidates))
 		if err != nil {
 			return nil, err
 		}
-		kept := found[:0]
-		for i, c := range found {
+		matching := candidates[:0]
+		for i, c := range candidates {
 			if contains[i] {
-				kept = append(kept, c)
+				matching = append(matching, c)
 			}
 		}
-		found = kept
+		candidates = matching
 	}
-	return found, nil
+	return candidates, nil
 }
 
-// distinct keeps the first of equal molecules.
-func distinct(found []*candidate) []*candidate {
+func moleculesOf(candidates []*candidate) []*chem.Molecule {
+	all := make([]*chem.Molecule, len(candidates))
+	for i, c := range candidates {
+		all[i] = c.molecule
+	}
+	return all
+}
+
+// distinct returns the first of each group of equal molecules.
+func distinct(candidates []*candidate) []*candidate {
 	seen := map[string]bool{}
-	var kept []*candidate
-	for _, c := range found {
+	var unique []*candidate
+	for _, c := range candidates {
 		if s := c.molecule.SMILES(); !seen[s] {
 			seen[s] = true
-			kept = append(kept, c)
+			unique = append(unique, c)
 		}
 	}
-	return kept
+	return unique
 }
 
-// rank puts the highest score first, equal ones in the order of their SMILES.
-func rank(found []*candidate) {
-	slices.SortStableFunc(found, func(a, b *candidate) int {
+// rank sorts by descending score, then by SMILES.
+func rank(candidates []*candidate) {
+	slices.SortStableFunc(candidates, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.molecule.SMILES(), b.molecule.SMILES()))
 	})
 }
 
-// answer writes molecules as the API does, with all their scores where these are wanted.
-func (g *generation) answer(found []*candidate) []Molecule {
-	molecules := make([]Molecule, len(found))
-	for i, c := range found {
-		molecules[i] = Molecule{SMILES: c.molecule.SMILES(), Score: g.scorer.shown(c.score)}
+// molecules returns candidates in the form of the answer, with their properties if the request asks for them.
+func (g *generation) molecules(candidates []*candidate) []Molecule {
+	all := make([]Molecule, len(candidates))
+	for i, c := range candidates {
+		all[i] = Molecule{SMILES: c.molecule.SMILES(), Score: g.scorer.answered(c.score)}
 		if g.request.Scores {
-			molecules[i].Scores = c.scores()
+			all[i].Scores = c.properties()
 		}
 	}
-	return molecules
+	return all
 }
 
-// factsOfScores are the facts of a molecule that scores reads; its weight comes with the formula.
+// factsOfScores are the facts that properties reads; the weight comes with the formula.
 const factsOfScores = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactTPSA | chem.FactFormula
 
-func (c *candidate) scores() *Scores {
+func (c *candidate) properties() *Scores {
 	return &Scores{
 		QED:       rounded(c.molecule.QED()),
 		LogP:      rounded(c.molecule.LogP()),
@@ -183,5 +203,5 @@ func (c *candidate) scores() *Scores {
 	}
 }
 
-// rounded keeps three decimals, as the published service does.
+// rounded rounds to three decimals, as the published service does.
 func rounded(score float64) float64 { return math.Round(score*1000) / 1000 }

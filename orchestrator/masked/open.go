@@ -10,26 +10,26 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// Opener opens models over a client; defaults bound what is sent at once. Of an entry it reads the parameters
-// max_model_len, mask_worth, vocab and lengths, and the files that the last two name.
+// Opener returns a function that opens the model of an entry of the model repository. The entry may set the parameters
+// max_model_len, mask_worth (API tokens per token), vocab and lengths, of which the last two name files.
 func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model) (Model, error) {
 	return func(entry *triton.Model) (Model, error) {
 		r := entry.Read()
 		m := &tritonModel{
-			SAFE:      triton.ReadFile(r, "vocab", "vocab.txt", loadSAFE),
-			id:        versioned(entry),
-			maxTokens: r.Whole("max_model_len", 256, 8),
-			maskWorth: r.Number("mask_worth", 1, 1, 100),
-			lengths:   triton.ReadFile(r, "lengths", "lengths.txt", readLengths),
-			name:      entry.Name,
-			client:    client,
+			SAFE:              triton.ReadFile(r, "vocab", "vocab.txt", loadSAFE),
+			id:                versionedID(entry),
+			maxTokens:         r.Whole("max_model_len", 256, 8),
+			apiTokensPerToken: r.Number("mask_worth", 1, 1, 100),
+			lengths:           triton.ReadFile(r, "lengths", "lengths.txt", readLengths),
+			name:              entry.Name,
+			client:            client,
 		}
 		if err := r.Done(); err != nil {
 			return nil, err
 		}
-		m.lengths.worth = m.maskWorth
-		m.published = published(m.SAFE)
-		options := defaults // a copy: other models are opened with defaults too, concurrently
+		m.lengths.apiTokensPerToken = m.apiTokensPerToken
+		m.apiTokens = apiTokens(m.SAFE)
+		options := defaults // a copy: models are opened concurrently
 		if entry.Config.MaxBatch > 0 {
 			options.MaxRows = entry.Config.MaxBatch
 		}
@@ -38,11 +38,11 @@ func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model
 	}
 }
 
-// version is the end of an id that names one.
+// version matches the version at the end of an id.
 var version = regexp.MustCompile(`[-_.:@]v?\d[\w.]*$`)
 
-// versioned is the public id of an entry, with the entry's version behind one that names none.
-func versioned(entry *triton.Model) string {
+// versionedID returns the public id of an entry, followed by the entry's version if the id has none.
+func versionedID(entry *triton.Model) string {
 	id := entry.PublicID()
 	if version.MatchString(id) {
 		return id
@@ -50,9 +50,9 @@ func versioned(entry *triton.Model) string {
 	return id + "-v" + entry.Version()
 }
 
-// published is how many tokens of published SAFE models each token of a vocabulary stands for: its atoms, bonds,
-// branches and ring numbers, and two for a dot, whose cut has a number on both sides there and an open end here.
-func published(vocabulary *molecules.SAFE) []int32 {
+// apiTokens returns how many API tokens each token of a vocabulary stands for: one for each atom, bond, branch and ring
+// number, and two for a dot, since published SAFE numbers both sides of a cut and nested order only marks one with "*".
+func apiTokens(vocabulary *molecules.SAFE) []int32 {
 	counts := make([]int32, vocabulary.Size())
 	for _, id := range vocabulary.Words() {
 		token := vocabulary.Token(id)

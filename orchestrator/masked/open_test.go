@@ -8,8 +8,8 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// Each model has its own batch size: one without a limit does not inherit that of the model opened before it.
-func TestEachModelHasItsOwnBatchSize(t *testing.T) {
+// A model without a batch size does not inherit the one of a model opened before.
+func TestBatchSizeOfEachModel(t *testing.T) {
 	small := toy(t)
 	small.Config.Name = "small"
 	small.Config.MaxBatchSize = 2
@@ -28,13 +28,14 @@ func TestEachModelHasItsOwnBatchSize(t *testing.T) {
 		if name == "large" {
 			config.MaxBatch = 0 // no limit: the backend bounds the batches
 		}
-		if models[name], err = open(&triton.Model{Name: name, Config: config, Versions: []string{"1"}, Dir: "testdata/toy"}); err != nil {
+		entry := &triton.Model{Name: name, Config: config, Versions: []string{"1"}, Dir: "testdata/toy"}
+		if models[name], err = open(entry); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rows := make([]Row, 8)
 	for i := range rows {
-		rows[i] = Row{IDs: models["large"].Row([]int32{models["large"].Mask()}, Wanted{})}
+		rows[i] = Row{IDs: models["large"].Row([]int32{models["large"].Mask()}, Target{})}
 	}
 	for name, want := range map[string]int{"small": 4, "large": 1} {
 		before := len(server.Calls())

@@ -12,8 +12,8 @@ import (
 	"retort/chem"
 )
 
-// randomChains returns candidates that are random chains, scored by their QED.
-func randomChains(t testing.TB, count int, seed uint64) (found []*candidate) {
+// randomChains returns random chains of heavy atoms, scored by QED.
+func randomChains(t testing.TB, count int, seed uint64) (chains []*candidate) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range count {
@@ -25,71 +25,70 @@ func randomChains(t testing.TB, count int, seed uint64) (found []*candidate) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, &candidate{molecule: molecule, score: molecule.QED()})
+		chains = append(chains, &candidate{molecule: molecule, score: molecule.QED()})
 	}
-	return found
+	return chains
 }
 
-func texts(fragments []*pooled) (all []string) {
+func describeAll(fragments []*fragment) (all []string) {
 	for _, f := range fragments {
 		all = append(all, fmt.Sprintf("%s %v of %d", f.smiles, f.mean(), f.count))
 	}
 	return all
 }
 
-// best returns the fragments that come first when all are sorted by mean score.
-func TestTheBestFragments(t *testing.T) {
+func TestBestFragments(t *testing.T) {
 	p := newPool(maxFragments)
 	for round := range uint64(3) {
 		if err := p.add(t.Context(), randomChains(t, 60, round), round); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var all []*pooled
+	var all []*fragment
 	for _, f := range p.fragments {
 		all = append(all, f)
 	}
-	if len(all) < 5*poolDrawn {
-		t.Fatalf("only %d fragments", len(all))
+	if len(all) < 5*poolBest {
+		t.Fatalf("only %d fragments: too few to select from", len(all))
 	}
-	slices.SortFunc(all, byMean)
-	if want, got := texts(all[:poolDrawn]), texts(p.best()); !slices.Equal(got, want) {
+	slices.SortFunc(all, compareFragments)
+	if want, got := describeAll(all[:poolBest]), describeAll(p.best()); !slices.Equal(got, want) {
 		t.Errorf("the best are %q, want %q", got, want)
 	}
 }
 
-// A pool never has more fragments than its limit, and its best are about as good as without a limit.
-func TestAPoolIsBounded(t *testing.T) {
-	const limit = 20 * poolDrawn // a stricter limit than maxFragments, relative to poolDrawn
+// The best fragments of a bounded pool are nearly as good as those of an unbounded one.
+func TestPoolLimit(t *testing.T) {
+	const limit = 20 * poolBest // stricter than maxFragments, relative to poolBest
 	bounded := newPool(limit)
-	all := newPool(maxFragments)
+	unbounded := newPool(maxFragments)
 	for round := range uint64(10) {
-		found := randomChains(t, 200, round)
-		for _, p := range []*pool{bounded, all} {
-			if err := p.add(t.Context(), found, round); err != nil {
+		chains := randomChains(t, 200, round)
+		for _, p := range []*pool{bounded, unbounded} {
+			if err := p.add(t.Context(), chains, round); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if count := len(bounded.fragments); count > limit || count < min(limit/2, len(all.fragments)) {
+		if count := len(bounded.fragments); count > limit || count < min(limit/2, len(unbounded.fragments)) {
 			t.Fatalf("%d fragments after round %d, the limit is %d", count, round, limit)
 		}
 	}
-	if len(all.fragments) < 3*limit {
-		t.Fatalf("%d fragments are too few for the limit to matter", len(all.fragments))
+	if len(unbounded.fragments) < 3*limit {
+		t.Fatalf("%d fragments: too few for the limit to matter", len(unbounded.fragments))
 	}
-	// A dropped fragment that returns starts anew, so other fragments may be the best, but hardly worse ones.
-	mean := func(best []*pooled) (sum float64) {
+	// An evicted fragment that returns loses its history, so the best may differ, but hardly be worse.
+	mean := func(best []*fragment) (sum float64) {
 		for _, f := range best {
-			sum += all.fragments[f.smiles].mean() / float64(len(best))
+			sum += unbounded.fragments[f.smiles].mean() / float64(len(best))
 		}
 		return sum
 	}
-	if got, want := mean(bounded.best()), mean(all.best()); got < 0.95*want {
-		t.Errorf("the best have a mean score of %.4f, without a limit of %.4f", got, want)
+	if got, want := mean(bounded.best()), mean(unbounded.best()); got < 0.95*want {
+		t.Errorf("mean score %.4f of the best, %.4f without a limit", got, want)
 	}
 }
 
-func TestAPoolEndsWithItsContext(t *testing.T) {
+func TestPoolCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := newPool(maxFragments).add(ctx, randomChains(t, 100, 1), 1); !errors.Is(err, context.Canceled) {

@@ -10,9 +10,8 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// TestRealModel runs the shipped model on a tritonserver: valid molecules, the given fragments in each, and rows that
-// do not depend on their neighbours.
-func TestRealModel(t *testing.T) {
+// The shipped model, on a tritonserver, makes valid molecules, and rows do not depend on other rows of their batch.
+func TestShippedModel(t *testing.T) {
 	url, folder := os.Getenv("RETORT_TEST_TRITON_URL"), os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
 	if url == "" || folder == "" {
 		t.Skip("RETORT_TEST_TRITON_URL and RETORT_TEST_TRITON_REPOSITORY do not name a tritonserver")
@@ -32,7 +31,7 @@ func TestRealModel(t *testing.T) {
 	const body = `{"smiles":"[*]c1ccccc1.[*{6-14}]","num_molecules":"12","temperature":"0.8","gamma":0.3,"seed":3`
 	want := h.generate(body + `}`)
 	if len(want) == 0 {
-		t.Error("no molecule of 12 is valid")
+		t.Error("none of 12 rows is a molecule")
 	}
 	for _, m := range h.generate(`{"num_molecules":6,"step_size":4,"seed":1,"scores":true}`) {
 		if m.Scores.Weight < 12 {
@@ -45,7 +44,7 @@ func TestRealModel(t *testing.T) {
 	}
 	for range 2 {
 		if got := <-done; !slices.Equal(got, want) {
-			t.Errorf("the same seed gives %v, and %v beside others", want, got)
+			t.Errorf("concurrent requests with the same seed give %v, want %v", got, want)
 		}
 	}
 }

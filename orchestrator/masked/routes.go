@@ -16,24 +16,24 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
-// Name is the API's name in settings, logs, metrics and paths.
+// Name returns the name of the API in settings, logs, metrics and paths.
 func (s *Service) Name() string { return "masked" }
 
-// OpenAPI is the API's description.
+// OpenAPI returns the OpenAPI description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Routes are the API's endpoints beyond those that gateway gives every API.
+// Routes adds the endpoints that are specific to this API.
 func (s *Service) Routes(r fiber.Router) {
-	streams := func(r Request) bool { return bool(r.Stream) }
+	isStream := func(r Request) bool { return bool(r.Stream) }
 	stream := func(ctx context.Context, r Request, events *gateway.Events) error {
 		return s.Stream(ctx, r, events.Send)
 	}
-	r.Post("/generate", gateway.JSONOrStream(streams, s.Generate, stream))
+	r.Post("/generate", gateway.JSONOrStream(isStream, s.Generate, stream))
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 
-// Health returns the documented bodies: the text of the documentation promises an object, its example shows the bare
-// value.
+// Health returns the documented bodies. The published text promises an object and its example shows the bare value, so
+// there is a setting.
 func (s *Service) Health() (ready, live any) {
 	if s.config.ReadyBody == "true" {
 		return true, true
@@ -41,30 +41,30 @@ func (s *Service) Health() (ready, live any) {
 	return Ready{"ready"}, Live{"live"}
 }
 
-// RenderFault words a failure as the service does: one text with every problem.
+// RenderFault renders a failure as the published service does: one text with all problems.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	return gateway.StatusOf(f.Kind), failure(f)
 }
 
-// RenderStreamFault is the event that ends a stream which failed.
+// RenderStreamFault returns the last event of a stream that fails.
 func (s *Service) RenderStreamFault(f *fault.Error) []any { return []any{failure(f)} }
 
 func failure(f *fault.Error) Failure {
 	var texts []string
 	for _, problem := range f.All() {
-		texts = append(texts, worded(problem))
+		texts = append(texts, describe(problem))
 	}
 	return Failure{Status: "failed", Error: strings.Join(texts, "; ")}
 }
 
-// worded is one problem: the member, what is wrong with it, and what came.
-func worded(f *fault.Error) string {
+// describe returns the member, the problem and the rejected input.
+func describe(f *fault.Error) string {
 	text := f.Message
 	if field := f.Field(); field != "" {
 		text = field + ": " + text
 	}
 	if f.Input == nil || f.Rule == "value_error" {
-		return text // a template's problem quotes what it is about
+		return text // the message quotes the input already
 	}
 	input, err := json.Marshal(f.Input)
 	if err != nil {

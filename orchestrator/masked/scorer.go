@@ -10,17 +10,17 @@ import (
 	"retort/orchestrator/objective"
 )
 
-// scorer gives molecules the score that they are ranked by: the higher, the better. It has each molecule scored once.
+// scorer scores molecules by an objective, each molecule once. Higher scores rank first.
 type scorer struct {
 	*objective.Objective
-	exact bool // scores are shown with all their digits
+	exact bool // scores are not rounded in the answer
 
-	mu    sync.Mutex
-	known map[string]float64 // by canonical SMILES; NaN for no score
-	order []string           // of known, as they were scored
+	mu     sync.Mutex
+	scores map[string]float64 // by canonical SMILES; NaN without a score
+	order  []string           // keys of scores, in the order of scoring
 }
 
-// scorer opens the objective of a request, and has its oracles tried before anything is computed.
+// scorer opens the objective of a request, and checks its oracles before anything is computed.
 func (s *Service) scorer(ctx context.Context, r Request) (*scorer, error) {
 	spec := objective.One(r.Scoring)
 	if r.Objective != nil {
@@ -28,43 +28,42 @@ func (s *Service) scorer(ctx context.Context, r Request) (*scorer, error) {
 	}
 	opened, err := spec.Open(s.oracles.All())
 	if err == nil {
-		err = s.oracles.Check(ctx, opened, r.points())
+		err = s.oracles.Check(ctx, opened, r.maxEvaluations())
 	}
 	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
 		return nil, f.Under("objective")
 	}
-	return &scorer{Objective: opened, exact: r.Objective != nil, known: map[string]float64{}}, err
+	return &scorer{Objective: opened, exact: r.Objective != nil, scores: map[string]float64{}}, err
 }
 
-// score gives one score per molecule, NaN for none. Beside an error come the scores that were there before, NaN for the
-// others.
+// score returns a score for each molecule, NaN for those without one or not scored before an error.
 func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
-	var unknown []*chem.Molecule
-	asked := map[string]bool{}
+	var unscored []*chem.Molecule
+	seen := map[string]bool{}
 	s.mu.Lock()
 	for _, m := range molecules {
-		if _, ok := s.known[m.SMILES()]; !ok && !asked[m.SMILES()] {
-			asked[m.SMILES()] = true
-			unknown = append(unknown, m)
+		if _, ok := s.scores[m.SMILES()]; !ok && !seen[m.SMILES()] {
+			seen[m.SMILES()] = true
+			unscored = append(unscored, m)
 		}
 	}
 	s.mu.Unlock()
-	scores, err := s.Score(ctx, unknown)
+	scores, err := s.Score(ctx, unscored)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, score := range scores {
 		if err != nil && math.IsNaN(score) {
 			continue // the oracle failed before this molecule
 		}
-		smiles := unknown[i].SMILES()
-		if _, twice := s.known[smiles]; !twice {
+		smiles := unscored[i].SMILES()
+		if _, ok := s.scores[smiles]; !ok { // another part of a stream may have scored it meanwhile
 			s.order = append(s.order, smiles)
 		}
-		s.known[smiles] = score
+		s.scores[smiles] = score
 	}
 	all := make([]float64, len(molecules))
 	for i, m := range molecules {
-		score, ok := s.known[m.SMILES()]
+		score, ok := s.scores[m.SMILES()]
 		if !ok {
 			score = math.NaN()
 		}
@@ -73,20 +72,19 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	return all, err
 }
 
-// evaluated are all molecules that have a score, in the order in which they were scored.
+// evaluated returns all molecules that have a score, in the order of scoring.
 func (s *scorer) evaluated() []Molecule {
 	var all []Molecule
 	for _, smiles := range s.order {
-		if score := s.known[smiles]; !math.IsNaN(score) {
-			all = append(all, Molecule{SMILES: smiles, Score: s.shown(score)})
+		if score := s.scores[smiles]; !math.IsNaN(score) {
+			all = append(all, Molecule{SMILES: smiles, Score: s.answered(score)})
 		}
 	}
 	return all
 }
 
-// shown is a score as the answer has it: with three decimals, as the published service does, or with all for an
-// objective of the request's.
-func (s *scorer) shown(score float64) float64 {
+// answered returns a score as in the answer: exact for an objective of the request, else rounded.
+func (s *scorer) answered(score float64) float64 {
 	if s.exact {
 		return score
 	}

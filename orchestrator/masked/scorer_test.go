@@ -10,8 +10,8 @@ import (
 	"retort/orchestrator/objective"
 )
 
-// A request with scores computes exactly the facts that scores read: a missing fact costs another parse of each molecule,
-// and the flat SMILES would be canonicalised for nothing.
+// A request with scores computes exactly the facts that properties reads. A missing fact would cost a second parse of
+// each molecule.
 func TestFactsOfScores(t *testing.T) {
 	spec := objective.One("QED")
 	opened, err := spec.Open(nil)
@@ -24,9 +24,9 @@ func TestFactsOfScores(t *testing.T) {
 	}
 }
 
-// halfway is an oracle that scores some molecules, then fails.
+// halfway is an oracle that fails once, during its first call.
 type halfway struct {
-	scored int // before it fails
+	scored int // molecules scored before the failure
 	calls  int
 }
 
@@ -40,22 +40,22 @@ func (h *halfway) Score(_ context.Context, molecules []*chem.Molecule) ([][]floa
 	rows := make([][]float64, len(molecules))
 	for i := range molecules {
 		if h.calls == 1 && i == h.scored {
-			return rows, errors.New("no more of that")
+			return rows, errors.New("oracle failed")
 		}
 		rows[i] = []float64{1}
 	}
 	return rows, nil
 }
 
-// Molecules that an oracle had not scored when it failed are scored when they come again.
-func TestMoleculesWithoutAScoreAreScoredAgain(t *testing.T) {
+// Molecules that were not scored because the oracle failed are scored on the next call.
+func TestScoreAfterFailure(t *testing.T) {
 	oracle := &halfway{scored: 1}
 	spec := objective.One("halfway")
 	opened, err := spec.Open([]objective.Oracle{oracle})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scorer{Objective: opened, known: map[string]float64{}}
+	s := &scorer{Objective: opened, scores: map[string]float64{}}
 	var molecules []*chem.Molecule
 	for _, smiles := range []string{"C", "CC", "CCC"} {
 		m, err := chem.Parse(smiles)
@@ -68,7 +68,8 @@ func TestMoleculesWithoutAScoreAreScoredAgain(t *testing.T) {
 	if err == nil || scores[0] != 1 || !math.IsNaN(scores[1]) || !math.IsNaN(scores[2]) || len(s.evaluated()) != 1 {
 		t.Fatalf("%v, %v", scores, err)
 	}
-	if scores, err = s.score(t.Context(), molecules); err != nil || scores[1] != 1 || scores[2] != 1 || len(s.evaluated()) != 3 {
+	scores, err = s.score(t.Context(), molecules)
+	if err != nil || scores[1] != 1 || scores[2] != 1 || len(s.evaluated()) != 3 {
 		t.Errorf("%v, %v", scores, err)
 	}
 }

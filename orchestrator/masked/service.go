@@ -10,26 +10,25 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// Service is the masked-template API over the models that Triton serves now.
+// Service is the masked-template API over the models that Triton currently serves.
 type Service struct {
-	config Config
-	models *discovery.Catalog[Model]
-
+	config  Config
+	models  *discovery.Catalog[Model]
 	oracles *oracle.Oracles
 }
 
-// New returns the service over a catalog of models and the oracles that may score molecules.
+// New returns the service over a catalog of models and the oracles that objectives may name.
 func New(config Config, models *discovery.Catalog[Model], oracles *oracle.Oracles) *Service {
 	return &Service{config: config, models: models, oracles: oracles}
 }
 
-// Ready returns nil when a request that names no model can be served.
+// Ready returns nil if a request that names no model can be served.
 func (s *Service) Ready() error {
 	_, err := s.model("")
 	return err
 }
 
-// Models lists the ids of the models served now.
+// Models returns the public ids of the models that are served.
 func (s *Service) Models() []string {
 	ids := []string{}
 	for _, m := range s.models.All() {
@@ -38,19 +37,19 @@ func (s *Service) Models() []string {
 	return ids
 }
 
-// List is the model list.
+// List answers GET /v1/models.
 func (s *Service) List(context.Context) (Models, error) {
 	return Models{AvailableModels: s.Models()}, s.models.Ready()
 }
 
-// Generate fills the template's masks and returns molecules, best first. Fewer than asked for is a success: a row that
-// is no molecule, or has lost a given fragment, is left out, and repeated molecules are when unique ones are asked for.
-// Work that is ended before it is done (unfinished.Reason) answers what it has found until then.
+// Generate fills the masks of the template and returns molecules, best first. It may return fewer than NumMolecules:
+// rows that are no molecule or lack a given fragment are dropped, and so are duplicates if Unique is set. If the
+// generation ends early with an unfinished.Reason, the answer has the molecules found so far.
 func (s *Service) Generate(ctx context.Context, r Request) (Response, error) {
 	return s.generate(ctx, r, nil)
 }
 
-// Stream is Generate with events on the way: each is a Progress, the last the Response. An error of send ends the work.
+// Stream is Generate with progress: it sends Progress events, then the Response. An error of send ends the generation.
 func (s *Service) Stream(ctx context.Context, r Request, send func(event any) error) error {
 	response, err := s.generate(ctx, r, func(p Progress) error { return send(p) })
 	if err != nil {
@@ -60,8 +59,8 @@ func (s *Service) Stream(ctx context.Context, r Request, send func(event any) er
 }
 
 func (s *Service) generate(ctx context.Context, r Request, report func(Progress) error) (Response, error) {
-	named, _ := r.Model.(string)
-	model, err := s.model(named)
+	id, _ := r.Model.(string)
+	model, err := s.model(id)
 	if err != nil {
 		return Response{}, err
 	}
@@ -74,13 +73,13 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	defer end()
 	last, endLast := unfinished.Last(ctx, work)
 	defer endLast()
-	g.last = last
-	found, err := g.run(work)
-	cut, err := unfinished.Of(ctx, work, err, g.isNew(found, scorer))
+	g.finalContext = last
+	candidates, err := g.run(work)
+	mark, err := unfinished.Of(ctx, work, err, g.hasNews(candidates))
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
-	response := Response{Status: "success", Molecules: g.answer(found), Unfinished: cut}
+	response := Response{Status: "success", Molecules: g.molecules(candidates), Unfinished: mark}
 	if r.Scores {
 		response.Drawn = g.drawn
 	}
@@ -90,14 +89,14 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	return response, nil
 }
 
-// model returns the model with an id, and the default one where there is no such model: the published API has no member
-// that names a model, and gateways in front of us put other names there. A default model that is configured and absent
-// is Unavailable.
-func (s *Service) model(named string) (Model, error) {
+// model returns the model with a public id, or the default model if there is none: the published API has no member
+// that names a model, and gateways in front of Retort put other names there. It fails with Unavailable if the
+// configured default model is not loaded.
+func (s *Service) model(id string) (Model, error) {
 	if err := s.models.Ready(); err != nil {
 		return nil, err
 	}
-	for _, id := range []string{named, s.config.Model} {
+	for _, id := range []string{id, s.config.Model} {
 		for _, m := range s.models.All() {
 			if m.ID() == id {
 				return m, nil
@@ -107,7 +106,7 @@ func (s *Service) model(named string) (Model, error) {
 	return s.models.Default(s.config.Model)
 }
 
-// newGeneration prepares the work of one request.
+// newGeneration returns the generation of one request; report is nil without a stream.
 func newGeneration(model Model, r Request, scorer *scorer, report func(Progress) error) *generation {
 	g := &generation{
 		model:    model,
@@ -132,7 +131,7 @@ func newGeneration(model Model, r Request, scorer *scorer, report func(Progress)
 	if g.template == nil {
 		g.template = &Template{}
 	}
-	g.drafter.own = g.template
+	g.drafter.fallback = g.template
 	if r.Scores {
 		g.facts |= factsOfScores
 	}

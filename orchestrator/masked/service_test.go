@@ -2,6 +2,7 @@ package masked
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,14 +23,15 @@ func (h *harness) generate(body string) []Molecule {
 	h.t.Helper()
 	status, text := h.post(body)
 	var answer Response
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != 200 || answer.Status != "success" || answer.Molecules == nil {
+	err := json.Unmarshal([]byte(text), &answer)
+	if err != nil || status != 200 || answer.Status != "success" || answer.Molecules == nil {
 		h.t.Fatalf("%s: %d %s (%v)", body, status, text, err)
 	}
 	return answer.Molecules
 }
 
-// TestFragmentsStay wants the given fragments in every molecule, valid SMILES, best first, for every kind of template.
-func TestFragmentsStay(t *testing.T) {
+// Molecules contain the given fragments and are canonical, scored and ranked, for every kind of template.
+func TestGenerate(t *testing.T) {
 	h := start(t, Config{})
 	for _, template := range []string{
 		"C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]",
@@ -42,7 +44,9 @@ func TestFragmentsStay(t *testing.T) {
 		"O=C(C)Oc1ccccc1C(=O)O",
 	} {
 		for _, scoring := range []string{"QED", "LogP"} {
-			body, _ := json.Marshal(map[string]any{"smiles": template, "num_molecules": 20, "scoring": scoring, "seed": 3, "scores": true})
+			body, _ := json.Marshal(map[string]any{
+				"smiles": template, "num_molecules": 20, "scoring": scoring, "seed": 3, "scores": true,
+			})
 			molecules := h.generate(string(body))
 			if len(molecules) < 10 {
 				t.Errorf("%s: only %d molecules of 20", template, len(molecules))
@@ -56,12 +60,13 @@ func TestFragmentsStay(t *testing.T) {
 				if err != nil || molecule.SMILES() != m.SMILES || strings.Contains(m.SMILES, ".") {
 					t.Fatalf("%s: %s is not one canonical molecule: %v", template, m.SMILES, err)
 				}
-				if !parsed.in(m.SMILES) {
+				if !parsed.isIn(m.SMILES) {
 					t.Errorf("%s is not in %s", template, m.SMILES)
 				}
-				want := map[string]float64{"QED": rounded(molecule.QED()), "LogP": rounded(molecule.LogP())}
-				if m.Score != want[scoring] || m.Scores.QED != want["QED"] || m.Scores.LogP != want["LogP"] || m.Scores.SA != rounded(molecule.SA()) {
-					t.Errorf("%s: scores %v %+v, want %v", m.SMILES, m.Score, m.Scores, want)
+				want := (&candidate{molecule: molecule, asWritten: m.Scores.AsWritten}).properties()
+				wantScore := map[string]float64{"QED": want.QED, "LogP": want.LogP}[scoring]
+				if m.Score != wantScore || *m.Scores != *want {
+					t.Errorf("%s: score %v, %+v, want %v, %+v", m.SMILES, m.Score, m.Scores, wantScore, want)
 				}
 				if i > 0 && m.Score > molecules[i-1].Score {
 					t.Errorf("%s: score %v after %v", template, m.Score, molecules[i-1].Score)
@@ -71,20 +76,23 @@ func TestFragmentsStay(t *testing.T) {
 	}
 	molecules := h.generate(`{"smiles":"[C@H]1O[C@@H](CO)[C@H](O)[C@@H]1O.[*{9-9}]","num_molecules":5,"seed":1}`)
 	if !strings.Contains(molecules[0].SMILES, "@") {
-		t.Errorf("the stereo of the given fragment is lost: %s", molecules[0].SMILES)
+		t.Errorf("%s lacks the stereo of the given fragment", molecules[0].SMILES)
 	}
 }
 
-// Given atoms that the model has no token for are shown to it as carbon, and stay what they are.
-func TestGivenAtomsThatTheModelDoesNotKnow(t *testing.T) {
+// The model is shown carbon in place of given atoms that it has no token for; the molecules have the given atoms.
+func TestUnknownGivenAtoms(t *testing.T) {
 	h := start(t, Config{})
-	for template, kept := range map[string]string{
-		"C1CC1[Pt].[*{5-5}]": "[Pt]", "[*]C[Sn](C)(C)C.[*{4-4}]": "[Sn]", "[*]c1cc[se]c1.[*{4-4}]": "[se]", "[*][13CH2]O.[*{3-3}]": "[13CH2]",
+	for template, atom := range map[string]string{
+		"C1CC1[Pt].[*{5-5}]":       "[Pt]",
+		"[*]C[Sn](C)(C)C.[*{4-4}]": "[Sn]",
+		"[*]c1cc[se]c1.[*{4-4}]":   "[se]",
+		"[*][13CH2]O.[*{3-3}]":     "[13CH2]",
 	} {
 		molecules := h.generate(`{"smiles":"` + template + `","num_molecules":4,"seed":2}`)
 		for _, m := range molecules {
-			if !strings.Contains(m.SMILES, kept) {
-				t.Errorf("%s: %s", template, m.SMILES)
+			if !strings.Contains(m.SMILES, atom) {
+				t.Errorf("%s: %s lacks %s", template, m.SMILES, atom)
 			}
 		}
 		if len(molecules) == 0 {
@@ -93,8 +101,7 @@ func TestGivenAtomsThatTheModelDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestMaskLengths wants every length between the two, drawn per molecule, and nothing else changed on the way to the
-// model.
+// Mask lengths are drawn for each molecule, from the whole range of the mask.
 func TestMaskLengths(t *testing.T) {
 	h := start(t, Config{})
 	v := vocabulary(t)
@@ -121,31 +128,32 @@ func TestMaskLengths(t *testing.T) {
 		}
 		return counts, rows
 	}
-	for body, span := range map[string][3]int{
-		`{"smiles":"[*{15-25}]","num_molecules":300}`:                    {15, 25, otherSpares},
-		`{"smiles":"[*{11-19}]","num_molecules":100}`:                    {11, 19, shortSpares},
-		`{"smiles":"[*{50-60}]","num_molecules":100}`:                    {50, 60, longSpares},
-		`{"smiles":"c1ccccc1[*].[*{4-6}].[*{1-3}]","num_molecules":200}`: {5, 9, tinySpares},
-		`{"smiles":"c1ccccc1[*{3-5}]C(=O)N","num_molecules":100}`:        {3, 5, tinySpares},
+	for body, want := range map[string]struct{ least, most, oversampling int }{
+		`{"smiles":"[*{15-25}]","num_molecules":300}`:                    {15, 25, otherOversample},
+		`{"smiles":"[*{11-19}]","num_molecules":100}`:                    {11, 19, shortOversample},
+		`{"smiles":"[*{50-60}]","num_molecules":100}`:                    {50, 60, longOversample},
+		`{"smiles":"c1ccccc1[*].[*{4-6}].[*{1-3}]","num_molecules":200}`: {5, 9, tinyOversample},
+		`{"smiles":"c1ccccc1[*{3-5}]C(=O)N","num_molecules":100}`:        {3, 5, tinyOversample},
 		`{"num_molecules":300,"min_add_len":"14"}`:                       {14, 24, 1},
-		// The longest molecule has 24 tokens. The given fragment has 9, and a published length of 10: its dot counts twice.
+		// The longest molecule has 24 tokens. The given fragment has 9, or 10 API tokens: its dot counts twice.
 		`{"smiles":"[*]c1ccccc1","num_molecules":100,"min_add_len":9}`:    {9, 14, 1},
 		`{"smiles":"[*]c1ccccc1","num_molecules":20,"min_add_len":"128"}`: {117, 117, 1},
 	} {
 		counts, rows := masks(body)
-		least, most, spares := span[0], span[1], span[2]
 		for n := range counts {
-			if n < least || n > most {
+			if n < want.least || n > want.most {
 				t.Errorf("%s: %d masks", body, n)
 			}
 		}
-		for _, n := range []int{least, most} {
+		for _, n := range []int{want.least, want.most} {
 			if counts[n] == 0 {
 				t.Errorf("%s: never %d masks: %v", body, n, counts)
 			}
 		}
-		var asked struct{ Num_molecules int }
-		if err := json.Unmarshal([]byte(body), &asked); err != nil || rows != asked.Num_molecules*spares {
+		var request struct {
+			NumMolecules int `json:"num_molecules"`
+		}
+		if err := json.Unmarshal([]byte(body), &request); err != nil || rows != request.NumMolecules*want.oversampling {
 			t.Errorf("%s: %d rows (%v)", body, rows, err)
 		}
 	}
@@ -153,11 +161,13 @@ func TestMaskLengths(t *testing.T) {
 
 func TestSettingsReachTheModel(t *testing.T) {
 	h := start(t, Config{})
-	h.generate(`{"smiles":"[*{21-21}]","num_molecules":"3","temperature":"1.5","noise":"0.25","step_size":"4","gamma":"0.5","unique":"True","model":"genmol","extra":{"a":1}}`)
+	h.generate(`{"smiles":"[*{21-21}]","num_molecules":"3","temperature":"1.5","noise":"0.25","step_size":"4",
+		"gamma":"0.5","unique":"True","model":"genmol","extra":{"a":1}}`)
 	call := h.triton.Calls()[0]
 	for name, want := range map[string]float32{"temperature": 1.5, "noise": 0.25, "gamma": 0.5} {
 		input, _ := call.Input(name)
-		if values, err := input.Float32s(); err != nil || len(values) != 3*otherSpares || values[0] != want || values[len(values)-1] != want {
+		values, err := input.Float32s()
+		if err != nil || !slices.Equal(values, slices.Repeat([]float32{want}, 3*otherOversample)) {
 			t.Errorf("%s is %v (%v), want %v", name, values, err, want)
 		}
 	}
@@ -171,7 +181,7 @@ func TestSettingsReachTheModel(t *testing.T) {
 	}
 }
 
-// TestDefaultModel wants the configured model, or none: never another one in its place.
+// If the configured default model is absent, no other model replaces it.
 func TestDefaultModel(t *testing.T) {
 	h := start(t, Config{Model: "retort/toy-v1"})
 	if molecules := h.generate(`{"num_molecules":1,"model":"genmol","seed":1}`); len(molecules) != 1 {
@@ -180,24 +190,22 @@ func TestDefaultModel(t *testing.T) {
 	absent := New(Config{Model: "retort/other-v2"}, h.service.models, h.service.oracles)
 	var r Request
 	r.SetDefaults()
-	for what, err := range map[string]error{
-		"readiness": absent.Ready(),
-		"a request": func() error { _, err := absent.Generate(t.Context(), r); return err }(),
-	} {
+	_, err := absent.Generate(t.Context(), r)
+	for call, err := range map[string]error{"Ready": absent.Ready(), "Generate": err} {
 		f := fault.As(err)
 		if f == nil || f.Kind != fault.Unavailable || !strings.Contains(f.Message, "retort/other-v2 is not loaded") {
-			t.Errorf("%s with an absent model: %v", what, err)
+			t.Errorf("%s with an absent default model: %v", call, err)
 		}
 	}
 	r.Model = "retort/toy-v1"
 	if _, err := absent.Generate(t.Context(), r); err != nil {
-		t.Errorf("a model that the request names: %v", err)
+		t.Errorf("with a model named by the request: %v", err)
 	}
 }
 
 func TestUnique(t *testing.T) {
 	h := start(t, Config{})
-	count := func(body string) (all, different int) {
+	count := func(body string) (all, distinct int) {
 		seen := map[string]bool{}
 		molecules := h.generate(body)
 		for _, m := range molecules {
@@ -206,20 +214,19 @@ func TestUnique(t *testing.T) {
 		return len(molecules), len(seen)
 	}
 	const template = `{"smiles":"[*]c1ccccc1.[*{6-6}]","num_molecules":200,"seed":5`
-	if all, different := count(template + `}`); all != 200 || different == all {
-		t.Errorf("without unique: %d molecules, %d different; the toy makes few different ones", all, different)
+	if all, distinct := count(template + `}`); all != 200 || distinct == all {
+		t.Errorf("without unique: %d molecules, %d distinct, want 200 with duplicates", all, distinct)
 	}
-	once, different := count(template + `,"unique":true}`)
-	if once != different || once == 200 {
-		t.Errorf("with unique: %d molecules, %d different", once, different)
+	first, distinct := count(template + `,"unique":true}`)
+	if first != distinct || first == 200 {
+		t.Errorf("with unique: %d molecules, %d distinct", first, distinct)
 	}
-	if again, different := count(template + `,"unique":"true","attempts":10}`); again != different || again <= once {
-		t.Errorf("with ten attempts: %d molecules, %d different, one attempt gave %d", again, different, once)
+	if all, distinct := count(template + `,"unique":"true","attempts":10}`); all != distinct || all <= first {
+		t.Errorf("with ten attempts: %d molecules, %d distinct, five attempts gave %d", all, distinct, first)
 	}
 }
 
-// TestSeeds wants the same answer to the same seed: alone, beside others, with other batches, from another process,
-// streamed or whole.
+// A seed determines the answer: alone, with concurrent requests, from another gateway, and in a stream.
 func TestSeeds(t *testing.T) {
 	one, other := start(t, Config{}), start(t, Config{})
 	body := func(seed int, more string) string {
@@ -236,14 +243,15 @@ func TestSeeds(t *testing.T) {
 				if seed := 7 + i%2; i%2 == 1 {
 					other.generate(body(seed, more))
 				} else if got := other.generate(body(seed, more)); !slices.Equal(got, want) {
-					t.Errorf("beside others the seed gives other molecules: %v, want %v", got, want)
+					t.Errorf("with concurrent requests: %v, want %v", got, want)
 				}
 			})
 		}
 		all.Wait()
 		events := one.events(body(7, more+`,"stream":true`))
 		var last Response
-		if err := json.Unmarshal([]byte(events[len(events)-1]), &last); err != nil || !slices.Equal(last.Molecules, want) {
+		err := json.Unmarshal([]byte(events[len(events)-1]), &last)
+		if err != nil || !slices.Equal(last.Molecules, want) {
 			t.Errorf("the stream ends with %s (%v)", events[len(events)-1], err)
 		}
 	}
@@ -260,7 +268,7 @@ func (h *harness) events(body string) (data []string) {
 	}
 	defer answer.Body.Close()
 	if kind := answer.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
-		h.t.Fatalf("%s is no stream", kind)
+		h.t.Fatalf("content type %s, want an event stream", kind)
 	}
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<20)
@@ -275,28 +283,30 @@ func (h *harness) events(body string) (data []string) {
 func TestStream(t *testing.T) {
 	h := start(t, Config{})
 	events := h.events(`{"smiles":"[*{20-20}]","num_molecules":40,"rounds":1,"stream":"True"}`)
-	var before Progress
+	var previous Progress
 	for i, text := range events[:len(events)-1] {
-		var now Progress
-		if err := json.Unmarshal([]byte(text), &now); err != nil || now.Status != "running" || now.Requested != 40 || now.Rounds != 1 {
+		var p Progress
+		err := json.Unmarshal([]byte(text), &p)
+		if err != nil || p.Status != "running" || p.Requested != 40 || p.Rounds != 1 {
 			t.Fatalf("event %d: %s (%v)", i, text, err)
 		}
-		if now.Round < before.Round || now.Round == before.Round && now.Generated < before.Generated || now.Valid < before.Valid {
-			t.Errorf("event %d goes back: %s after %+v", i, text, before)
+		if cmp.Or(cmp.Compare(p.Round, previous.Round), cmp.Compare(p.Generated, previous.Generated)) < 0 ||
+			p.Valid < previous.Valid {
+			t.Errorf("event %d goes back: %s after %+v", i, text, previous)
 		}
-		before = now
+		previous = p
 	}
-	if before.Round != 1 || before.Generated != 40 || before.Best == nil {
-		t.Errorf("the last progress is %+v", before)
+	if previous.Round != 1 || previous.Generated != 40 || previous.Best == nil {
+		t.Errorf("the last progress is %+v", previous)
 	}
 	h.triton.Fail(func(*triton.Request) error { return fmt.Errorf("broken") })
 	events = h.events(`{"smiles":"[*{20-20}]","num_molecules":4,"stream":true}`)
 	if last := events[len(events)-1]; last != `{"status":"failed","error":"Internal server error"}` {
-		t.Errorf("a stream that fails ends with %s", last)
+		t.Errorf("a failed stream ends with %s", last)
 	}
 }
 
-// TestRemasking wants later rounds to raise the scores, and given fragments to stay all the same.
+// Rounds raise the scores and keep the given fragments.
 func TestRemasking(t *testing.T) {
 	h := start(t, Config{})
 	mean := func(molecules []Molecule) (sum float64) {
@@ -315,15 +325,15 @@ func TestRemasking(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range h.generate(`{"smiles":"[*]c1ccncc1.[*{8-16}]","num_molecules":20,"seed":2,"rounds":"3"}`) {
-		if !parsed.in(m.SMILES) {
-			t.Errorf("the given fragment is not in %s", m.SMILES)
+		if !parsed.isIn(m.SMILES) {
+			t.Errorf("%s lacks the given fragment", m.SMILES)
 		}
 	}
 }
 
-// When a client leaves, the calls to the model in flight and all further work are cancelled.
-func TestALeavingClientEndsTheWork(t *testing.T) {
-	const answered = 3 // calls before all hang
+// If the client disconnects, calls to the model in flight are cancelled and no more follow.
+func TestDisconnect(t *testing.T) {
+	const answered = 3 // calls; later ones block
 	started := make(chan struct{}, 1)
 	ended := make(chan struct{}, 1)
 	h := startWith(t, tritontest.After(answered, toy(t), func(ctx context.Context) error {
@@ -338,14 +348,15 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 		}
 		return ctx.Err()
 	}))
-	ctx, leave := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/generate", strings.NewReader(`{"num_molecules":1000,"rounds":50}`))
+	ctx, disconnect := context.WithCancel(t.Context())
+	body := strings.NewReader(`{"num_molecules":1000,"rounds":50}`)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/generate", body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		<-started
-		leave()
+		disconnect()
 	}()
 	if answer, err := http.DefaultClient.Do(request); err == nil {
 		answer.Body.Close()
@@ -355,11 +366,11 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 	h.drain()
 	const inFlight = 2 // the default of batching.Options
 	if calls := len(h.triton.Calls()); calls > answered+inFlight {
-		t.Errorf("%d calls, the client left during call %d", calls, answered+1)
+		t.Errorf("%d calls, the client disconnected during call %d", calls, answered+1)
 	}
 }
 
-func TestADeadlineThatHasPassedIsATimeout(t *testing.T) {
+func TestExpiredDeadline(t *testing.T) {
 	h := start(t, Config{})
 	ctx, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer stop()

@@ -12,34 +12,34 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Template is what a request gives: fragments to keep and masks to fill.
+// Template has the fragments to keep and the masks to fill.
 type Template struct {
-	// Given are the given fragments, canonical SMILES of one component each, stereo kept. A dummy atom is an open
-	// position.
+	// Given are the given fragments: canonical SMILES of one component each, with stereo. Dummy atoms are open
+	// positions.
 	Given []string
-	// Masks are the runs of mask tokens. Where there are none, one is added when a row is drawn.
+	// Masks are the masks. A template without masks is extended when a row is drawn: Request.MinAddLen.
 	Masks []Mask
 
-	queries []*chem.Query // find each of the given fragments in a molecule
-	drawn   []int         // how long each mask is, where that is drawn already; see withSpares
+	queries     []*chem.Query // match the given fragments
+	maskLengths []int         // of each mask, in API tokens; nil until drawn: see oversample
 }
 
-// Mask is a run of Least to Most mask tokens.
+// Mask is a run of Least to Most mask tokens, in API tokens.
 type Mask struct {
 	Least int
 	Most  int
 }
 
-// maxMask bounds one mask, in tokens of the API. What fits a model is less.
+// maxMask bounds one mask, in API tokens. The bound of a model is lower.
 const maxMask = 1000
 
-// What stands around the two numbers of a mask.
+// The delimiters of a mask.
 const (
 	maskOpen  = "[*{"
 	maskClose = "}]"
 )
 
-// UnmarshalJSON reads the template of a request.
+// UnmarshalJSON parses a JSON string with ParseTemplate.
 func (t *Template) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) != nil {
@@ -53,9 +53,9 @@ func (t *Template) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParseTemplate reads SAFE (plain or with brackets) or SMILES with masks. A mask may be a fragment by itself, or stand
-// in the place of an atom, where single bonds outside of rings lead to it. The error names everything that is wrong
-// with the masks, or else the first thing that is wrong with the fragments, with its place in the text.
+// ParseTemplate parses SAFE (plain or bracket form) or SMILES with masks. A mask may be a fragment by itself or replace
+// an atom whose bonds are single and not in a ring. The error lists all problems of the masks or, if there are none,
+// the first problem of the fragments, each with its position in the text.
 func ParseTemplate(text string) (*Template, error) {
 	r := &templateReader{}
 	r.read(text)
@@ -63,7 +63,8 @@ func ParseTemplate(text string) (*Template, error) {
 		return nil, errors.New(strings.Join(r.problems, "; "))
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, errors.New("the template is empty; leave it out, or use a mask such as [*{20-40}], for molecules without given fragments")
+		return nil, errors.New("the template is empty; leave it out, or use a mask such as [*{20-40}], " +
+			"for molecules without given fragments")
 	}
 	t := &Template{Masks: r.masks}
 	if len(r.text) == 0 {
@@ -73,33 +74,42 @@ func ParseTemplate(text string) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.keep(fragments); err != nil {
+	if err := t.setGiven(fragments); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// templateReader takes the masks out of a template: a mask between dots leaves nothing in the text, one among atoms
-// leaves a placeholder atom.
-type templateReader struct {
-	masks        []Mask
-	text         []byte
-	at           []int // for each byte of text, the byte of the template that it comes from
-	placeholders bool  // the text has some
-	problems     []string
+// maxMaskTokens is the sum of the upper bounds of all masks, in API tokens.
+func (t *Template) maxMaskTokens() int {
+	total := 0
+	for _, mask := range t.Masks {
+		total += mask.Most
+	}
+	return total
 }
 
-// read splits the template at its dots. Nothing in brackets has a dot.
+// templateReader separates the masks of a template from its SAFE or SMILES text. It removes a mask between dots and
+// replaces one among atoms by a placeholder atom.
+type templateReader struct {
+	masks           []Mask
+	text            []byte
+	offsets         []int // of each byte of text in the template
+	hasPlaceholders bool
+	problems        []string
+}
+
+// read reads the fragments of a template. Dots always separate fragments: bracket atoms have none.
 func (r *templateReader) read(template string) {
 	at := 0
 	for fragment := range strings.SplitSeq(template, ".") {
-		r.fragment(fragment, at)
+		r.readFragment(fragment, at)
 		at += len(fragment) + 1
 	}
 }
 
-// fragment reads what stands between two dots, from byte at of the template on.
-func (r *templateReader) fragment(text string, at int) {
+// readFragment reads the text between two dots, which begins at byte at of the template.
+func (r *templateReader) readFragment(text string, at int) {
 	trimmed := strings.TrimSpace(text)
 	alone := strings.HasPrefix(trimmed, maskOpen) && strings.Index(trimmed, maskClose) == len(trimmed)-len(maskClose)
 	if !alone && len(r.text) > 0 {
@@ -119,9 +129,9 @@ func (r *templateReader) fragment(text string, at int) {
 			r.problem(at, "%q is not closed by %q", maskOpen, maskClose)
 			return
 		}
-		r.mask(numbers, at)
+		r.readMask(numbers, at)
 		if !alone {
-			r.placeholders = true
+			r.hasPlaceholders = true
 			r.write(safe.Placeholder(len(r.masks)), at)
 		}
 		at += len(maskOpen) + len(numbers) + len(maskClose)
@@ -129,11 +139,11 @@ func (r *templateReader) fragment(text string, at int) {
 	}
 }
 
-// write appends to the text what stands at a place of the template.
+// write appends text that begins at byte at of the template.
 func (r *templateReader) write(text string, at int) {
 	r.text = append(r.text, text...)
 	for i := range len(text) {
-		r.at = append(r.at, at+i)
+		r.offsets = append(r.offsets, at+i)
 	}
 }
 
@@ -141,15 +151,15 @@ func (r *templateReader) problem(at int, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf("character %d: ", at+1)+fmt.Sprintf(format, args...))
 }
 
-// mask reads the numbers of a mask, "a-b".
-func (r *templateReader) mask(numbers string, at int) {
+// readMask parses the numbers of a mask, "a-b".
+func (r *templateReader) readMask(numbers string, at int) {
 	written := maskOpen + numbers + maskClose
 	least, most, _ := strings.Cut(numbers, "-")
 	a, errA := strconv.Atoi(least)
 	b, errB := strconv.Atoi(most)
 	r.masks = append(r.masks, Mask{Least: a, Most: b})
 	switch {
-	case !digits(least) || !digits(most):
+	case !isNumber(least) || !isNumber(most):
 		r.problem(at, "the mask %s is not of the form [*{a-b}] with whole numbers a and b", written)
 	case errA != nil || errB != nil || a > maxMask || b > maxMask:
 		r.problem(at, "the mask %s is too long, at most %d tokens are possible", written, maxMask)
@@ -160,4 +170,4 @@ func (r *templateReader) mask(numbers string, at int) {
 	}
 }
 
-func digits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

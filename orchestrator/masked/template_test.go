@@ -9,25 +9,41 @@ import (
 	"retort/chem/smiles"
 )
 
-// TestTemplates reads templates as users write them.
-func TestTemplates(t *testing.T) {
-	mask := func(least, most int) Mask { return Mask{least, most} }
+func TestParseTemplate(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		given      []string
 		masks      []Mask
 	}{
-		{"the documentation's SAFE", "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]", []string{"[2*]C1(CC#N)CN(S(=O)(=O)CC)C1"}, []Mask{mask(20, 20)}},
-		{"its fragment with a bond left dangling", "[C@H]1O[C@@H](CO)[C@H](O)[C@@H]1O.[*{15-15}]", []string{"*C1O[C@@H](CO)[C@H](O)[C@@H]1O"}, []Mask{mask(15, 15)}},
-		{"a mask alone", "[*{15-25}]", nil, []Mask{mask(15, 25)}},
-		{"several masks, any order", "[*{5-7}].c1ccccc1[*].[*{3-3}]", []string{"*c1ccccc1"}, []Mask{mask(5, 7), mask(3, 3)}},
+		{
+			"the documentation's SAFE", "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]",
+			[]string{"[2*]C1(CC#N)CN(S(=O)(=O)CC)C1"}, []Mask{{20, 20}},
+		},
+		{
+			"the documentation's fragment with a free valence", "[C@H]1O[C@@H](CO)[C@H](O)[C@@H]1O.[*{15-15}]",
+			[]string{"*C1O[C@@H](CO)[C@H](O)[C@@H]1O"}, []Mask{{15, 15}},
+		},
+		{"a mask alone", "[*{15-25}]", nil, []Mask{{15, 25}}},
+		{
+			"several masks, any order", "[*{5-7}].c1ccccc1[*].[*{3-3}]",
+			[]string{"*c1ccccc1"}, []Mask{{5, 7}, {3, 3}},
+		},
 		{"plain SMILES", " CCO ", []string{"CCO"}, nil},
-		{"numbered open positions of the same number", "[16*]c1ccccc1.[16*]c1ccncc1", []string{"[16*]c1ccccc1", "[16*]c1ccncc1"}, nil},
-		{"the bracket form", "c1<1>cc<2>ccc1.O<1>.[*{4-4}]", []string{"[3*]c1cccc(O)c1"}, []Mask{mask(4, 4)}},
-		{"a mask at the end of a fragment", "c1ccccc1[*{3-5}]", []string{"[1*]c1ccccc1"}, []Mask{mask(3, 5)}},
-		{"a mask between two fragments", "c1ccccc1[*{3-5}]C(=O)N", []string{"[2*]C(N)=O", "[1*]c1ccccc1"}, []Mask{mask(3, 5)}},
-		{"masks among atoms beside an open position", "[7*]CC([*{2-3}])C(N)[*{4-4}].[*{6-6}]", []string{"[1*]CC([2*])C([3*])N"}, []Mask{mask(2, 3), mask(4, 4), mask(6, 6)}},
-		{"masks bonded to each other", "[*{3-3}][*{4-4}]", nil, []Mask{mask(3, 3), mask(4, 4)}},
+		{
+			"open positions with the same number", "[16*]c1ccccc1.[16*]c1ccncc1",
+			[]string{"[16*]c1ccccc1", "[16*]c1ccncc1"}, nil,
+		},
+		{"the bracket form", "c1<1>cc<2>ccc1.O<1>.[*{4-4}]", []string{"[3*]c1cccc(O)c1"}, []Mask{{4, 4}}},
+		{"a mask at the end of a fragment", "c1ccccc1[*{3-5}]", []string{"[1*]c1ccccc1"}, []Mask{{3, 5}}},
+		{
+			"a mask between two fragments", "c1ccccc1[*{3-5}]C(=O)N",
+			[]string{"[2*]C(N)=O", "[1*]c1ccccc1"}, []Mask{{3, 5}},
+		},
+		{
+			"masks among atoms and an open position", "[7*]CC([*{2-3}])C(N)[*{4-4}].[*{6-6}]",
+			[]string{"[1*]CC([2*])C([3*])N"}, []Mask{{2, 3}, {4, 4}, {6, 6}},
+		},
+		{"masks bonded to each other", "[*{3-3}][*{4-4}]", nil, []Mask{{3, 3}, {4, 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := ParseTemplate(c.text)
@@ -36,7 +52,7 @@ func TestTemplates(t *testing.T) {
 			}
 			sorted := func(list []string) []string {
 				out := make([]string, len(list))
-				for i, s := range list { // which number an open position has means nothing
+				for i, s := range list { // the numbers of open positions are arbitrary
 					m, err := chem.Parse(smiles.ReplaceAtoms(s, unnumbered))
 					if err != nil {
 						t.Fatal(err)
@@ -56,8 +72,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestBadTemplates wants every problem, with its place.
-func TestBadTemplates(t *testing.T) {
+// Errors list all problems of masks, with their positions.
+func TestInvalidTemplates(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                               {"empty"},
 		"CC.[*{9-3}]":                    {"character 4: ", "[*{9-3}]", "9, above its most, 3"},
@@ -80,7 +96,7 @@ func TestBadTemplates(t *testing.T) {
 	} {
 		_, err := ParseTemplate(text)
 		if err == nil {
-			t.Errorf("%.40q is read", text)
+			t.Errorf("%.40q is accepted", text)
 			continue
 		}
 		for _, part := range want {
@@ -91,7 +107,7 @@ func TestBadTemplates(t *testing.T) {
 	}
 }
 
-// unnumbered writes open positions without their number.
+// unnumbered returns an atom, without its number if it is an open position.
 func unnumbered(atom string) string {
 	if _, dummy := smiles.Dummy(atom); dummy {
 		return "*"
@@ -99,9 +115,10 @@ func unnumbered(atom string) string {
 	return atom
 }
 
-// FuzzParseTemplate: no text may end the program, and what is read can be kept.
 func FuzzParseTemplate(f *testing.F) {
-	for _, s := range []string{"[*{15-25}]", "C1.[*{1-2}].[2*]C1", "c1ccccc1[*{3-5}]C", "[C@H]1O[C@@H](CO)C1", "[2U]C[*{1-1}]", "<1>C"} {
+	for _, s := range []string{
+		"[*{15-25}]", "C1.[*{1-2}].[2*]C1", "c1ccccc1[*{3-5}]C", "[C@H]1O[C@@H](CO)C1", "[2U]C[*{1-1}]", "<1>C",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -3,14 +3,14 @@ package masked
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"math/rand/v2"
 
 	"github.com/rs/zerolog"
 
@@ -24,14 +24,14 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// harness is the API over HTTP, in front of a Triton with the toy model.
+// harness is the API over HTTP, in front of a fake Triton with the toy model.
 type harness struct {
 	t       *testing.T
 	triton  *tritontest.Server
 	service *Service
 	url     string
-	stop    func() // tells the gateway that work has to end with what it has
-	drain   func() // accepts no more requests and waits until all have ended
+	stop    func() // starts the shutdown: requests end early with their molecules so far
+	drain   func() // stops accepting requests and waits for those in flight
 }
 
 func start(t *testing.T, config Config) *harness {
@@ -40,7 +40,7 @@ func start(t *testing.T, config Config) *harness {
 	return serve(t, config, server, server.Client(), "testdata")
 }
 
-// serve opens the API over a Triton and waits until it has found its models.
+// serve starts the API over a Triton, and waits until it has discovered its models.
 func serve(t *testing.T, config Config, server *tritontest.Server, client *triton.Client, repository string) *harness {
 	t.Helper()
 	registry := discovery.NewRegistry(client, discovery.Config{Every: 50 * time.Millisecond, Repository: repository})
@@ -48,10 +48,13 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	if err := registry.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	catalog := discovery.NewCatalog(registry, "masked", zerolog.New(zerolog.NewTestWriter(t)), func(int) {}, Opener(client, batching.Options{MaxTokens: 512}))
+	logger := zerolog.New(zerolog.NewTestWriter(t))
+	catalog := discovery.NewCatalog(registry, "masked", logger, func(int) {},
+		Opener(client, batching.Options{MaxTokens: 512}))
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
-	service := New(config, catalog, oracle.New(oracles, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {},
-		oracle.Opener(client, oracles, batching.Options{}, func(string, string, int) {}))))
+	openOracle := oracle.Opener(client, oracles, batching.Options{}, func(string, string, int) {})
+	oracleCatalog := discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {}, openOracle)
+	service := New(config, catalog, oracle.New(oracles, oracleCatalog))
 	if err := service.Ready(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,7 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	drain := sync.OnceFunc(func() {
 		http.DefaultClient.CloseIdleConnections()
 		if err := apiServer.Shutdown(time.Minute); err != nil {
-			t.Errorf("requests go on: %v", err)
+			t.Errorf("requests are still in flight: %v", err)
 		}
 	})
 	t.Cleanup(func() {
@@ -81,7 +84,8 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 		stop()
 		drain()
 	})
-	return &harness{t: t, triton: server, service: service, url: "http://" + listener.Addr().String(), stop: stop, drain: drain}
+	url := "http://" + listener.Addr().String()
+	return &harness{t: t, triton: server, service: service, url: url, stop: stop, drain: drain}
 }
 
 func (h *harness) post(body string) (int, string) {
@@ -121,8 +125,7 @@ func vocabulary(t testing.TB) *molecules.Vocabulary {
 	return v
 }
 
-// toy is a model that obeys the contract of the real one: what it makes of a row depends on that row and its seed
-// alone.
+// toy is a fake of the unmasking model. As with the real one, the result of a row depends only on the row and its seed.
 func toy(t testing.TB) tritontest.Model {
 	v := vocabulary(t)
 	return tritontest.Model{
@@ -148,35 +151,36 @@ func toy(t testing.TB) tritontest.Model {
 	}
 }
 
-// fill makes each run of masks chains of C, N and O that take the open ends that wait: a run with more masks behind it
-// takes one, the last all but as many as fragments follow. Where the masks are too few for that, ends stay open.
+// fill replaces each run of masks by chains of C, N and O that bond to pending open ends. A run before other masks
+// bonds to one; the last run bonds to all but those that later fragments need. Ends stay open if there are too few
+// masks.
 func fill(v *molecules.Vocabulary, row []int64, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	token := func(text string) int64 { id, _ := v.ID(text); return int64(id) }
 	dot, star := token("."), token("*")
-	waiting := 0
+	pending := 0 // open ends
 	for at := 0; at < len(row); at++ {
 		switch row[at] {
 		case dot:
-			waiting--
+			pending--
 			if at == 1 {
-				waiting = 1
+				pending = 1
 			}
 		case star:
-			waiting++
+			pending++
 		case int64(v.MASK):
 			end := at
 			for end < len(row) && row[end] == int64(v.MASK) {
 				end++
 			}
-			chains, kept := 1, max(0, waiting-1)
-			if last := index(row[end:], int64(v.MASK)) < 0; last {
-				chains, kept = waiting, 0
+			chains, open := 1, max(0, pending-1)
+			if isLast := !slices.Contains(row[end:], int64(v.MASK)); isLast {
+				chains, open = pending, 0
 				for _, id := range row[end:] {
 					if id == dot {
-						kept++
+						open++
 					} else if id == star {
-						kept--
+						open--
 					}
 				}
 			}
@@ -188,20 +192,11 @@ func fill(v *molecules.Vocabulary, row []int64, seed uint64) {
 			}
 			for ; at < end; at++ {
 				row[at] = token([]string{"C", "C", "N", "O"}[random.IntN(4)])
-				if end-at <= kept && chains > 0 && end < len(row) && row[end] == dot {
+				if end-at <= open && chains > 0 && end < len(row) && row[end] == dot {
 					row[at] = star
 				}
 			}
-			at, waiting = end-1, kept
+			at, pending = end-1, open
 		}
 	}
-}
-
-func index(list []int64, id int64) int {
-	for i, other := range list {
-		if other == id {
-			return i
-		}
-	}
-	return -1
 }
