@@ -4,105 +4,80 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
-// Inject proposes points from outside, which take rows of the next Ask: N. Hansen, Injecting External Solutions Into
+// Inject proposes a point from outside, which takes a row of the next Ask: N. Hansen, Injecting External Solutions Into
 // CMA-ES, https://arxiv.org/abs/1110.4181. A proposal farther from the mean than a typical point of the distribution is
-// pulled in along its direction to the distance of one. Proposals that find no row wait for the following Ask.
-func (o *Optimizer) Inject(xs ...[]float64) error {
-	for r, x := range xs {
-		if len(x) != o.n {
-			return fmt.Errorf("cmaes: proposal %d has %d coordinates, not %d", r, len(x), o.n)
-		}
-		if i := notFinite(x); i >= 0 {
-			return fmt.Errorf("cmaes: coordinate %d of proposal %d is %v", i, r, x[i])
-		}
+// pulled in along its direction. A proposal for which the next Ask has no row waits for the one after it.
+func (o *Optimizer) Inject(x []float64) error {
+	if len(x) != o.n {
+		return fmt.Errorf("cmaes: the proposal has %d coordinates, not %d", len(x), o.n)
 	}
-	for _, x := range xs {
-		x = slices.Clone(x)
-		o.bounds.toInner(x)
-		o.proposals = append(o.proposals, x)
+	if i := indexNotFinite(x); i >= 0 {
+		return fmt.Errorf("cmaes: coordinate %d of the proposal is %v", i, x[i])
 	}
+	o.proposals = append(o.proposals, slices.Clone(x))
 	return nil
 }
 
-// propose fills the first rows of y and z with points that are not drawn, and says how many.
-func (o *Optimizer) propose() int {
-	r := 0
-	if o.settings.stepSize == TwoPoint && o.iterations > 0 && norm(o.move) > 0 {
+// placeProposals fills the first rows with points that are not drawn: the two of the step-size rule and the pending
+// proposals. It returns the number of these rows.
+func (o *Optimizer) placeProposals() (rows int) {
+	_, isTwoPoint := o.stepSize.(*twoPoint)
+	o.mirrored = isTwoPoint && o.generations > 0 && norm(o.move) > 0
+	if o.mirrored {
 		o.mirror()
-		r = 2
+		rows = 2
 	}
-	waiting := 0
-	for _, x := range o.proposals {
-		if r+waiting < o.population {
-			o.pull(r+waiting, x)
-			waiting++
-		}
+	placed := min(len(o.proposals), o.lambda-rows)
+	for _, x := range o.proposals[:placed] {
+		o.place(rows, x)
+		rows++
 	}
-	o.proposals = slices.Delete(o.proposals, 0, waiting)
-	return r + waiting
+	o.proposals = slices.Delete(o.proposals, 0, placed)
+	return rows
 }
 
-// mirror places rows 0 and 1 before and behind the mean along its last move, as far off as a drawn point would be.
+// mirror puts rows 0 and 1 on either side of the mean along its last move, as far off as a drawn point would be.
 func (o *Optimizer) mirror() {
-	y := row(o.y, 0)
-	z := row(o.z, 0)
-	copy(y, o.move)
-	o.distribution.whiten(z, y)
-	o.rescale(0, o.typical()/norm(z))
-	for i := range y {
-		row(o.y, 1)[i] = -y[i]
-		row(o.z, 1)[i] = -z[i]
+	copy(o.y[0], o.move)
+	o.covariance.whiten(o.z[0], o.y[0])
+	o.rescale(0, o.drawLength()/norm(o.z[0]))
+	for i := range o.n {
+		o.y[1][i] = -o.y[0][i]
+		o.z[1][i] = -o.z[0][i]
 	}
 	o.injected[0] = true
 	o.injected[1] = true
 }
 
-// typical draws the length of a standard normal vector.
-func (o *Optimizer) typical() float64 {
-	var sum float64
+// place puts a proposal into a row.
+func (o *Optimizer) place(row int, x []float64) {
+	for i, m := range o.mean {
+		o.y[row][i] = (x[i] - m) / o.sigma
+	}
+	o.covariance.whiten(o.z[row], o.y[row])
+	if length := norm(o.z[row]); length > math.Sqrt(float64(o.n)) {
+		o.rescale(row, o.drawLength()/length)
+	}
+	o.injected[row] = true
+}
+
+// drawLength draws the length of a standard normal vector.
+func (o *Optimizer) drawLength() float64 {
+	var square float64
 	for range o.n {
 		v := o.random.NormFloat64()
-		sum += v * v
+		square += v * v
 	}
-	return math.Sqrt(sum)
+	return math.Sqrt(square)
 }
 
-func (o *Optimizer) pull(r int, x []float64) {
-	o.place(r, x)
-	if length := norm(row(o.z, r)); length > math.Sqrt(float64(o.n)) {
-		o.rescale(r, o.typical()/length)
-	}
+func (o *Optimizer) rescale(row int, factor float64) {
+	floats.Scale(factor, o.y[row])
+	floats.Scale(factor, o.z[row])
 }
 
-// adopt takes a point told that was not asked. Its distance is clipped, as the paper has it.
-func (o *Optimizer) adopt(r int, x []float64) {
-	inner := row(o.sent, r)
-	copy(inner, x)
-	o.bounds.toInner(inner)
-	o.place(r, inner)
-	n := float64(o.n)
-	if length, limit := norm(row(o.z, r)), math.Sqrt(n)+2*n/(n+2); length > limit {
-		o.rescale(r, limit/length)
-	}
-}
-
-// place puts a point, in inner coordinates, into row r.
-func (o *Optimizer) place(r int, x []float64) {
-	y := row(o.y, r)
-	for i, m := range o.mean {
-		y[i] = (x[i] - m) / o.unit[i]
-	}
-	o.distribution.whiten(row(o.z, r), y)
-	o.injected[r] = true
-}
-
-func (o *Optimizer) rescale(r int, factor float64) {
-	y := row(o.y, r)
-	z := row(o.z, r)
-	for i := range y {
-		y[i] *= factor
-		z[i] *= factor
-	}
-}
+func norm(v []float64) float64 { return floats.Norm(v, 2) }

@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strconv"
 	"testing"
 )
 
-func TestParametersAreThoseOfPyPICma(t *testing.T) {
+func TestParametersEqualPyPICma(t *testing.T) {
 	var golden struct {
 		Cases []struct {
 			N, Lambda                     int
-			Separable                     bool
 			Weights                       []float64
 			Mueff, Cs, Damps, Cc, C1, Cmu float64
 			DampTwoPoint                  float64 `json:"damp_two_point"`
@@ -28,11 +28,11 @@ func TestParametersAreThoseOfPyPICma(t *testing.T) {
 		t.Fatal("no cases")
 	}
 	for _, c := range golden.Cases {
-		p := newParameters(c.N, c.Lambda, c.Separable, false)
+		p := newParameters(c.N, c.Lambda)
 		same := func(what string, got, want float64) {
 			t.Helper()
 			if math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
-				t.Errorf("n %d, lambda %d, separable %v: %s is %v, not %v", c.N, c.Lambda, c.Separable, what, got, want)
+				t.Errorf("n %d, lambda %d: %s is %v, want %v", c.N, c.Lambda, what, got, want)
 			}
 		}
 		same("mueff", p.mueff, c.Mueff)
@@ -41,14 +41,9 @@ func TestParametersAreThoseOfPyPICma(t *testing.T) {
 		same("cc", p.cc, c.Cc)
 		same("c1", p.c1, c.C1)
 		same("cmu", p.cmu, c.Cmu)
-		same("two-point damping", newStepSize(TwoPoint, c.N, p).(*twoPoint).damping, c.DampTwoPoint)
+		same("two-point damping", twoPointDamping(c.N, c.Lambda), c.DampTwoPoint)
 		for i, w := range c.Weights {
-			same("a weight", p.weights[i], w)
-		}
-	}
-	for n, lambda := range map[int]int{10: 10, 40: 15, 512: 22} {
-		if got := defaultPopulation(n); got != lambda {
-			t.Errorf("default population at %d is %d, not %d", n, got, lambda)
+			same("weight "+strconv.Itoa(i), p.weights[i], w)
 		}
 	}
 }

@@ -2,36 +2,43 @@ package cmaes
 
 import "math"
 
-// stepSize adapts sigma, and tells when the covariance path may move.
+// stepSize adapts sigma and decides when the covariance path stalls.
 type stepSize interface {
-	// calm is the indicator of eq. (45): false while the step-size path is so long that sigma is still far too small.
-	// It is called once a generation, before factor.
-	calm(o *Optimizer) bool
-	// factor is what sigma changes by.
+	// updatePath updates the step-size path and reports whether the covariance path stalls, eq. (45): the step-size path
+	// is so long that sigma is still far too small. Tell calls it once a generation, before factor.
+	updatePath(o *Optimizer) (stalled bool)
+	// factor returns the factor by which sigma changes.
 	factor(o *Optimizer) float64
 }
 
-func newStepSize(rule StepSize, n int, p parameters) stepSize {
-	path := &pathLength{path: make([]float64, n)}
-	if rule == PathLength {
-		return path
+// twoPointDimension is the dimension from which PyPI cma uses the two-point rule.
+const twoPointDimension = 300
+
+func newStepSize(n int, p parameters) stepSize {
+	cumulative := &pathLength{path: make([]float64, n)}
+	lambda := len(p.weights)
+	if n < twoPointDimension || lambda < 3 {
+		return cumulative
 	}
-	return &twoPoint{pathLength: path, damping: 0.7 + 2*math.Log(float64(n)) +
-		2*math.Log(math.Max(1, float64(len(p.weights)-n)))}
+	return &twoPoint{pathLength: cumulative, damping: twoPointDamping(n, lambda)}
+}
+
+func twoPointDamping(n, lambda int) float64 {
+	return 0.7 + 2*math.Log(float64(n)) + 2*math.Log(math.Max(1, float64(lambda-n)))
 }
 
 // pathLength is cumulative step-size adaptation.
 type pathLength struct{ path []float64 }
 
-func (s *pathLength) calm(o *Optimizer) bool {
+func (s *pathLength) updatePath(o *Optimizer) (stalled bool) {
 	pull := math.Sqrt(o.cs * (2 - o.cs) * o.mueff)
 	for i, v := range o.whiteMove {
 		s.path[i] = (1-o.cs)*s.path[i] + pull*v // (43)
 	}
 	n := float64(o.n)
-	filled := 1 - math.Pow(1-o.cs, 2*float64(o.iterations))
+	filled := 1 - math.Pow(1-o.cs, 2*float64(o.generations))
 	length := norm(s.path)
-	return length*length/filled < (2+4/(n+1))*n
+	return !(length*length/filled < (2+4/(n+1))*n)
 }
 
 func (s *pathLength) factor(o *Optimizer) float64 {
@@ -39,31 +46,33 @@ func (s *pathLength) factor(o *Optimizer) float64 {
 	return math.Exp(math.Max(-1, math.Min(1, change)))
 }
 
-// twoPoint compares the first two rows, which propose has put at equal distance before and behind the mean. The rank
-// difference, its root and the averaging over generations are those of PyPI cma 4.5.0; see also Hansen, Atamna and
+// twoPoint compares two points at equal distance on either side of the mean along its last move: Hansen, CMA-ES with
+// Two-Point Step-Size Adaptation, https://arxiv.org/abs/0805.0231. They are the first two rows of [Optimizer.Ask]. The
+// rank difference, its root and the averaging over generations are those of PyPI cma 4.5.0; see also Hansen, Atamna and
 // Auger, How to Assess Step-Size Adaptation Mechanisms in Randomised Search, PPSN 2014.
 type twoPoint struct {
-	*pathLength
-	damping float64
-	sum     float64
+	*pathLength // for the covariance path
+	damping     float64
+	average     float64 // of the rank differences, the recent ones counting more
 }
 
-const twoPointAverage = 0.3
+// twoPointRate is the weight of the newest rank difference in the average.
+const twoPointRate = 0.3
 
 func (s *twoPoint) factor(o *Optimizer) float64 {
-	s.sum *= 1 - twoPointAverage
-	if o.injected[0] && o.injected[1] && o.iterations > 1 {
-		var z float64
-		for _, f := range o.values {
-			if f < o.values[1] {
-				z++
+	s.average *= 1 - twoPointRate
+	if o.mirrored {
+		var difference float64 // how many ranks row 0 is ahead of row 1
+		for _, value := range o.values {
+			if value < o.values[1] {
+				difference++
 			}
-			if f < o.values[0] {
-				z--
+			if value < o.values[0] {
+				difference--
 			}
 		}
-		z /= float64(len(o.values) - 1)
-		s.sum += twoPointAverage * math.Copysign(math.Sqrt(math.Abs(z)), z)
+		difference /= float64(o.lambda - 1)
+		s.average += twoPointRate * math.Copysign(math.Sqrt(math.Abs(difference)), difference)
 	}
-	return math.Exp(s.sum / s.damping)
+	return math.Exp(s.average / s.damping)
 }

@@ -23,7 +23,7 @@ parts:
               /generate, memory, ten searches at once; starts its own Triton, and needs torch (make .venv-train/stamp)
   masked      one request for 100 molecules, and one for 1,000, against ONNX Runtime alone on the same graph and against the PyTorch loop in fp32,
               ten of 10 at once, and the gateway's share; starts its own Triton, and needs torch (make .venv-train/stamp)
-  cmaes       CMA-ES against PyPI cma: evaluations and seconds, 15 minutes
+  cmaes       CMA-ES against PyPI cma: evaluations and seconds, 5 minutes
   chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's share of a
               token; starts its own Triton. Its tokens are the pieces of an answer that is computed before the first is sent
   jobs        batches through OpenAI's client: 50,000 texts exactly once and the gateway's memory; throughput against 32 clients; times of

@@ -22,7 +22,10 @@ func (o *optimizer) generation(ctx context.Context, iteration int) error {
 	if err := o.update(ctx, outcome, len(asked), children); err != nil {
 		return err
 	}
-	if o.tell(asked, outcome.molecules[:len(asked)]) || o.idle >= patience {
+	if err := o.tell(outcome.molecules[:len(asked)]); err != nil {
+		return err
+	}
+	if o.run.ShouldStop() || o.idle >= patience {
 		return o.restart(ctx)
 	}
 	return nil
@@ -114,8 +117,8 @@ func (o *optimizer) update(ctx context.Context, r outcome, asked int, children [
 	return o.run.Inject(o.Model.Space().whiten(fittest.hidden))
 }
 
-// tell gives CMA-ES the values of its points, lower being better, and reports whether its run is over.
-func (o *optimizer) tell(points [][]float64, molecules []*Molecule) (over bool) {
+// tell gives CMA-ES the values of its points, lower being better.
+func (o *optimizer) tell(molecules []*Molecule) error {
 	values := make([]float64, len(molecules))
 	for i, m := range molecules {
 		values[i] = math.Inf(1)
@@ -123,9 +126,5 @@ func (o *optimizer) tell(points [][]float64, molecules []*Molecule) (over bool) 
 			values[i] = -o.Goal.fitness(m)
 		}
 	}
-	if err := o.run.Tell(points, values); err != nil {
-		return true // a covariance beyond repair
-	}
-	_, over = o.run.Stop()
-	return over
+	return o.run.Tell(values)
 }

@@ -136,14 +136,11 @@ func (o *optimizer) begin() error {
 	return o.start(o.origin.hidden, firstStepSize)
 }
 
-// start begins a run of CMA-ES at a hidden state. At the size of a latent space the full covariance would learn nothing
-// in so few generations, so it is the separable one. Decoding is a step function, so equal values say nothing about the
-// end of a run: the criteria that look for them are off.
+// start begins a run of CMA-ES at a hidden state.
 func (o *optimizer) start(hidden []float32, stepSize float64) (err error) {
 	o.fittest = math.Inf(-1)
 	o.idle = 0
 	size := max(2, int(cmaShare*float64(o.Particles)))
-	o.run, err = cmaes.New(o.Model.Space().whiten(hidden), stepSize, cmaes.Separable(), cmaes.Population(size),
-		cmaes.Seed(o.Random.Uint64()), cmaes.StopAt(cmaes.Criteria{Flat: -1, Fun: -1, FunHistory: -1, Stagnation: -1, Iterations: -1}))
+	o.run, err = cmaes.New(o.Model.Space().whiten(hidden), stepSize, size, o.Random.Uint64())
 	return err
 }
