@@ -32,6 +32,7 @@ from rdkit.Chem import rdFingerprintGenerator
 from scripts import sections
 from scripts.eval import chat_pictures, chat_report
 from scripts.eval.chat_questions import FOLLOWING, QUESTIONS, SECOND, SMILES, out_of_scope, right, smiles, wording
+from scripts.train import served
 
 MODEL = "retort/molecule-reader-v3"
 NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
@@ -40,7 +41,6 @@ SECTION = "eval-chat"
 STYLES = "default,varied"
 MIN_MOLECULES, MIN_QUESTIONS = 500, 30
 """The smallest --molecules and --questions that --write accepts."""
-ENTRY = Path(__file__).resolve().parents[2] / "model_repository" / "molecule_reader"
 
 
 class API:
@@ -200,7 +200,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--concurrency", type=int, default=4, help="conversations at once")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write the tables into their section of the page")
-    parser.add_argument("--page", type=Path, default=ENTRY / "EVALUATION.md", help="the page of --write")
+    parser.add_argument("--page", type=Path, default=served.ENTRY / "EVALUATION.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.data is None:
         parser.error("--data or RETORT_DATA is needed")

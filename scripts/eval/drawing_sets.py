@@ -21,12 +21,11 @@ from rdkit.Chem import rdAbbreviations, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
+from scripts.served_reader.labels import GROUPS, LINKS
 from scripts.train.vision import abbreviated as short
 from scripts.train.vision import damage
 from scripts.train.vision.drawing import settled
 from scripts.train.vision.sketched import sketched
-
-from marks import GROUPS, LINKS  # isort: skip
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
 PLAIN = ", nothing set"

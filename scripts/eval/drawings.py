@@ -20,8 +20,9 @@ from pathlib import Path
 
 from scripts import sections
 from scripts.eval import drawing_sets
-from scripts.eval.chat import API, ENTRY, MODEL, NOTHING
+from scripts.eval.chat import API, MODEL, NOTHING
 from scripts.eval.chat_questions import smiles
+from scripts.train import served
 
 SECTION = "eval-drawings"
 MIN_COUNT = 200
@@ -82,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--list", type=Path, help="write the molecules into a file, for scripts.train.vision.foreign, and end"
     )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
-    parser.add_argument("--page", type=Path, default=ENTRY / "DRAWINGS.md", help="the page of --write")
+    parser.add_argument("--page", type=Path, default=served.ENTRY / "DRAWINGS.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
         if given.count < MIN_COUNT or not given.drawings or not given.scanned:

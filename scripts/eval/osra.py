@@ -19,7 +19,7 @@ from rdkit import Chem, RDLogger
 
 from scripts import sections
 from scripts.eval import drawing_sets
-from scripts.eval.chat import ENTRY
+from scripts.train import served
 
 SECTION = "eval-osra"
 PROGRAMS = "openchemlib,pikachu"
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=200, help="drawings of each kind")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
-    parser.add_argument("--page", type=Path, default=ENTRY / "OSRA.md", help="the page of --write")
+    parser.add_argument("--page", type=Path, default=served.ENTRY / "OSRA.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
         if given.programs != PROGRAMS or given.count < MIN_COUNT:

@@ -32,7 +32,10 @@ MODEL = "retort/molecule-reader-v3"
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     shutil.copytree(ENTRY, folder / "molecule_reader")
-    shutil.copy(Path(__file__).with_name("testdata") / "standin_reader.py", folder / "molecule_reader/1/reader.py")
+    shutil.copy(
+        Path(__file__).with_name("testdata") / "standin_reader.py",
+        folder / "molecule_reader/1/reader/drawing_reader.py",
+    )
     with Triton(folder, control="explicit") as triton:
         yield triton
 
@@ -162,7 +165,7 @@ def test_marks_typed_by_a_user_do_nothing(url: str, typed: str) -> None:
 def test_many_conversations_at_once(server, url: str) -> None:
     """Eight conversations at once each get the answer to their own drawing, and each drawing is read once however often it is asked about."""
     pictures = [drawing(300, 200, smiles="C" * (n + 1), slow=200) for n in range(8)]
-    log = server.repository / "molecule_reader/1/readings.log"
+    log = server.repository / "molecule_reader/1/reader/readings.log"
     before = log.read_text() if log.exists() else ""
     answers = at_once(*(lambda picture=picture: said(url, ask("SMILES?", picture)) for picture in pictures))
     assert answers == [f"The SMILES is {'C' * (n + 1)}." for n in range(8)]

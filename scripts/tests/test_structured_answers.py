@@ -1,45 +1,28 @@
-"""How the molecule reader fills JSON schemas, without Triton: structured.py and members.py of the model, on molecules that
-are given. With a real Triton and real clients: test_openai_clients.py."""
+"""How the molecule reader fills JSON schemas (json_answers.py and json_fields.py), without Triton. With a real Triton and real
+clients: test_openai_clients.py."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
-from servers import ROOT
+from rdkit import Chem
 
-FOLDER = ROOT / "model_repository/molecule_reader/1"
+from scripts.served_reader import json_answers
+from scripts.served_reader.reading import Reading
+from scripts.served_reader.request import InvalidRequest
+
 ASPIRIN, CAFFEINE = "CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
 TEXT, WHOLE, NUMBER, FLAG, NULL = ({"type": kind} for kind in ("string", "integer", "number", "boolean", "null"))
 
 
-@pytest.fixture(scope="module")
-def fill():
-    """fill(form, *SMILES) gives the answer, or the refusal as a text. The model's modules are loaded in a process of their own:
-    their names are common ones."""
-    program = (
-        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from types import SimpleNamespace\nfrom rdkit import Chem\nfrom readings import Refused\nfrom structured import filled, written_out\n"
-        "for line in sys.stdin:\n"
-        "    form, molecules = json.loads(line)\n"
-        "    form = {'json': written_out([form['prompt']])} if 'prompt' in form else form\n"
-        "    read = [SimpleNamespace(smiles=s, molecule=Chem.MolFromSmiles(s), confidence=0.98) for s in molecules]\n"
-        "    try:\n        print(filled(form, read, lambda: 'in words'), flush=True)\n"
-        "    except Refused as error:\n        print(json.dumps(str(error)), flush=True)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(FOLDER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-
-        def ask(form: dict, *molecules: str) -> object:
-            process.stdin.write(json.dumps([form, molecules]) + "\n")
-            process.stdin.flush()
-            return json.loads(process.stdout.readline())
-
-        yield ask
-        process.stdin.close()
+def fill(form: dict, *molecules: str) -> object:
+    """Returns the answer for molecules, or the refusal as a text."""
+    readings = [Reading(smiles, Chem.MolFromSmiles(smiles), 0.98, 1.0, (1, 1)) for smiles in molecules]
+    try:
+        return json.loads(json_answers.fill(form, readings, lambda: "in words"))
+    except InvalidRequest as error:
+        return str(error)
 
 
 def form(properties: dict, required: list[str] | None = None, **more: object) -> dict:
@@ -53,7 +36,7 @@ def form(properties: dict, required: list[str] | None = None, **more: object) ->
     }
 
 
-def test_members_are_filled_by_what_they_mean(fill) -> None:
+def test_members_are_filled_by_what_they_mean() -> None:
     wanted = {
         "SMILES": (TEXT, ASPIRIN),
         "molecularFormula": (TEXT, "C9H8O4"),
@@ -89,13 +72,13 @@ def test_members_are_filled_by_what_they_mean(fill) -> None:
     }
 
 
-def test_what_need_not_be_there_is_left_out(fill) -> None:
+def test_what_need_not_be_there_is_left_out() -> None:
     assert fill(form({"smiles": TEXT, "name": TEXT, "melting_point": NUMBER}, ["smiles"]), ASPIRIN) == {
         "smiles": ASPIRIN
     }
 
 
-def test_one_item_for_each_drawing(fill) -> None:
+def test_one_item_for_each_drawing() -> None:
     molecule = {"type": "object", "properties": {"smiles": TEXT, "rings": WHOLE}, "required": ["smiles", "rings"]}
     several = form(
         {"molecules": {"type": "array", "items": {"$ref": "#/$defs/Molecule"}}}, **{"$defs": {"Molecule": molecule}}
@@ -105,7 +88,7 @@ def test_one_item_for_each_drawing(fill) -> None:
     }
 
 
-def test_one_of_several_tools(fill) -> None:
+def test_one_of_several_tools() -> None:
     def tool(name: str, properties: dict) -> dict:
         return {
             "type": "object",
@@ -117,7 +100,7 @@ def test_one_of_several_tools(fill) -> None:
     assert chosen == {"name": "keep", "parameters": {"smiles": ASPIRIN}}
 
 
-def test_any_json(fill) -> None:
+def test_any_json() -> None:
     one = fill({"json_object": True}, ASPIRIN)
     assert (one["smiles"], one["formula"], one["rings"], one["elements"]) == (
         ASPIRIN,
@@ -128,9 +111,10 @@ def test_any_json(fill) -> None:
     assert [m["smiles"] for m in fill({"json_object": True}, ASPIRIN, CAFFEINE)["molecules"]] == [ASPIRIN, CAFFEINE]
 
 
-def test_a_schema_in_the_words_of_a_prompt(fill) -> None:
+def test_a_schema_in_the_words_of_a_prompt() -> None:
     schema = json.dumps(form({"smiles": TEXT, "name": {"anyOf": [TEXT, NULL]}})["json"])
-    assert fill({"prompt": f"Use {{braces}}. JSON schema: {schema} You must answer so."}, ASPIRIN) == {
+    found = json_answers.schema_in_prompt([f"Use {{braces}}. JSON schema: {schema} You must answer so."])
+    assert fill({"json": found}, ASPIRIN) == {
         "smiles": ASPIRIN,
         "name": None,
     }
@@ -155,6 +139,6 @@ def test_a_schema_in_the_words_of_a_prompt(fill) -> None:
         ({"regex": "a+"}, [ASPIRIN], "only json and json_object"),
     ],
 )
-def test_what_cannot_be_filled_is_refused(fill, asked: dict, molecules: list[str], says: str) -> None:
+def test_what_cannot_be_filled_is_refused(asked: dict, molecules: list[str], says: str) -> None:
     got = fill(asked, *molecules)
     assert isinstance(got, str) and says in got

@@ -1,24 +1,16 @@
-"""Stands in for the reader of molecule_reader in tests of the conversation: the drawing's file says what it shows.
+"""Replaces reader/drawing_reader.py of molecule_reader in tests of conversations: the file of a drawing tells what it
+shows.
 
-A PNG's text chunks hold `smiles`, `confidence`, `drawing` and `unknown`; a picture without them is no drawing. `slow` is a pause in ms.
-The SMILES of each reading is a line of readings.log beside this file.
+A PNG's text chunks are `smiles`, `confidence`, `drawing` and `unknown`; a picture without them is no drawing. `slow` is
+a pause in ms. The SMILES of each reading is a line of readings.log beside this file.
 """
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from rdkit import Chem
 
-
-@dataclass
-class Reading:
-    smiles: str | None
-    molecule: Chem.Mol | None
-    confidence: float
-    drawing: float
-    size: tuple[int, int]
-    unknown: bool = False
+from .reading import Reading
 
 
 class Reader:
@@ -26,17 +18,17 @@ class Reader:
         pass
 
     def read(self, image):
-        says = image.info
-        time.sleep(float(says.get("slow", 0)) / 1000)
-        molecule = Chem.MolFromSmiles(says["smiles"]) if "smiles" in says else None
+        chunks = image.info
+        time.sleep(float(chunks.get("slow", 0)) / 1000)
+        molecule = Chem.MolFromSmiles(chunks["smiles"]) if "smiles" in chunks else None
         smiles = Chem.MolToSmiles(molecule) if molecule else None
         with Path(__file__).with_name("readings.log").open("a") as log:
             log.write(f"{smiles}\n")
         return Reading(
             smiles,
             molecule,
-            float(says.get("confidence", 0.97 if molecule else 0)),
-            float(says.get("drawing", 0.99 if molecule else 0.01)),
+            float(chunks.get("confidence", 0.97 if molecule else 0)),
+            float(chunks.get("drawing", 0.99 if molecule else 0.01)),
             image.size,
-            "unknown" in says,
+            "unknown" in chunks,
         )

@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-import sys
 from concurrent.futures import Executor, Future
 from types import SimpleNamespace
 
@@ -13,24 +12,22 @@ import pytest
 import torch
 from rdkit import Chem
 
+from scripts.served_reader import answers, functional_groups, intents, reading_cache
+from scripts.served_reader.conversation import NO_DRAWING, Question, TurnPlan
+from scripts.served_reader.intents import Intent
+from scripts.served_reader.properties import COUNTS, ELEMENTS, MEASURES
+from scripts.served_reader.reading import Reading
+from scripts.served_reader.request import InvalidRequest
 from scripts.train import checkpoint
 from scripts.train.embedding import corpora
 from scripts.train.embedding.examples import CPU_QUERIES, NEARER, load_sets
-from scripts.train.phrases import evaluation, examples, serving
+from scripts.train.phrases import evaluation, examples
 from scripts.train.phrases.__main__ import tensors
 from scripts.train.phrases.grammar import LABELS, parse, sample
 from scripts.train.phrases.model import Model, graph, loss
 from scripts.train.phrases.templates import HELD, TRAIN
 from scripts.train.ranking import short
 from scripts.train.ranking.__main__ import SHARES
-
-sys.path.insert(0, str(serving.ENTRY))
-import answers  # noqa: E402
-import facts  # noqa: E402
-import groups  # noqa: E402
-import readings  # noqa: E402
-from conversation import TALK, Wish, Wishes  # noqa: E402
-from phrases import Asked  # noqa: E402
 
 
 def test_held_out_phrases_are_held_out():
@@ -129,7 +126,7 @@ def test_training_has_questions_of_every_open_set_and_pieces_of_sentences(data):
     maker, draw = examples.Maker(train, examples.sentences(data)), random.Random(3)
     made = [" ".join(maker.make(draw).words).lower() for _ in range(4000)]
     for name in train:
-        asked = " ".join(serving.words(f"of {examples.QUESTION_FILES[name]}?"))
+        asked = " ".join(intents.split_words(f"of {examples.QUESTION_FILES[name]}?"))
         assert any(asked in text for text in made), name
     assert any("high mountains" in text for text in made)
 
@@ -173,9 +170,9 @@ def test_it_learns_and_the_graph_computes_the_same(tmp_path):
         losses.append(float(value))
     assert losses[-1] < 0.5 * losses[0]
     graph(model.eval()).save(tmp_path / "phrases.onnx", "phrases")
-    words = serving.words("Please give me the formula of the second molecule, and how many rings it has")
-    got = onnxruntime.InferenceSession(str(tmp_path / "phrases.onnx")).run(None, {"words": serving.rows(words)})
-    different = np.concatenate([np.zeros((1, serving.WIDTH), np.int64), serving.rows(words)])
+    words = intents.split_words("Please give me the formula of the second molecule, and how many rings it has")
+    got = onnxruntime.InferenceSession(str(tmp_path / "phrases.onnx")).run(None, {"words": intents.feature_rows(words)})
+    different = np.concatenate([np.zeros((1, intents.WORD_FEATURES), np.int64), intents.feature_rows(words)])
     with torch.no_grad():
         begins, heads = model(torch.arange(1, len(different))[None], torch.from_numpy(different))
     assert np.allclose(got[0], begins[0].numpy(), atol=0.05)
@@ -185,10 +182,10 @@ def test_it_learns_and_the_graph_computes_the_same(tmp_path):
 
 def test_whatever_can_be_named_can_be_answered():
     assert (
-        LABELS["group"][1:] == [n for n in LABELS["group"] if n in groups.NAMES]
-        and len(LABELS["group"]) == len(groups.NAMES) + 1
+        LABELS["group"][1:] == [n for n in LABELS["group"] if n in functional_groups.NAMES]
+        and len(LABELS["group"]) == len(functional_groups.NAMES) + 1
     )
-    assert set(LABELS["element"]) - {"none"} == set(facts.NAMES)
+    assert set(LABELS["element"]) - {"none"} == set(ELEMENTS)
     told = {
         "smiles",
         "name",
@@ -211,21 +208,27 @@ def test_whatever_can_be_named_can_be_answered():
         "size",
         "is_molecule",
     }
-    assert set(examples.NAMES) == told | TALK | set(facts.COUNTS) | set(facts.MEASURES)
+    assert set(examples.NAMES) == told | NO_DRAWING | set(COUNTS) | set(MEASURES)
     assert set(answers.BOUNDS) <= set(LABELS["mode"])
 
 
 @pytest.mark.parametrize(
     ("asked", "drawings", "refusal"),
-    [(("formula", "mass", "charge"), [0], answers.NOTHING), (("formula", "count_rings"), [], answers.NO_DRAWING)],
+    [
+        (("formula", "mass", "charge"), [0], answers.NO_MOLECULE),
+        (("formula", "count_rings"), [], answers.NEEDS_DRAWING),
+    ],
     ids=["no molecule", "no drawing"],
 )
 def test_a_refusal_is_said_once_for_all_questions(asked, drawings, refusal):
-    wishes = Wishes(
-        [Wish(Asked(family, 1.0), drawings) for family in (*asked, "size")], False, len(drawings), {0: "the picture"}
+    plan = TurnPlan(
+        [Question(Intent(family, 1.0), drawings) for family in (*asked, "size")],
+        False,
+        len(drawings),
+        {0: "the picture"},
     )
-    reading = SimpleNamespace(drawing=0.0, molecule=None, confidence=0.0, unknown=False, size=(3, 4))
-    said = answers.Answers(wishes, lambda _: reading, lambda texts: texts[0]).parts()
+    reading = Reading(None, None, 0.0, 0.0, (3, 4))
+    said = answers.AnswerWriter(plan, lambda _: reading, lambda texts: texts[0]).parts()
     assert said == ([refusal, " ", "3 × 4 pixels."] if drawings else [refusal])
 
 
@@ -242,12 +245,12 @@ class AtOnce(Executor):
 
 
 def test_a_reading_that_fails_at_once_is_forgotten():
-    kept = readings.Readings(SimpleNamespace(read=None), workers=1)
+    kept = reading_cache.ReadingCache(SimpleNamespace(read=None), workers=1)
     kept.pool = AtOnce()
     for _ in range(2):
-        with pytest.raises(readings.Refused):
+        with pytest.raises(InvalidRequest):
             kept.start(b"%%%").result()
-    assert not kept.known
+    assert not kept.futures
 
 
 @pytest.mark.parametrize(
@@ -293,4 +296,4 @@ def test_a_reading_that_fails_at_once_is_forgotten():
 )
 def test_groups(smiles, counts):
     molecule = Chem.MolFromSmiles(smiles)
-    assert {name: groups.count(molecule, name) for name in counts} == counts
+    assert {name: functional_groups.count(molecule, name) for name in counts} == counts

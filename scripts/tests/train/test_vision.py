@@ -16,6 +16,17 @@ from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval import drawing_sets
+from scripts.served_reader import (
+    cropping,
+    detection,
+    drawing_reader,
+    ink,
+    labels,
+    molecule_builder,
+    networks,
+    sparse_cells,
+    views,
+)
 from scripts.train import training
 from scripts.train.vision import (
     abbreviated,
@@ -28,24 +39,15 @@ from scripts.train.vision import (
     evaluation,
     foreign,
     graphs,
-    labels,
     located,
     negatives,
     sketched,
     start,
     styles,
+    targets,
 )
 from scripts.train.vision import model as vision
 from scripts.train.vision.programs import smilesdrawer
-
-import answers
-import cells
-import graph
-import ink
-import look
-import marks
-import networks
-import reader
 
 MOLECULES = [
     "CN1C=NC2=C1C(=O)N(C(=O)N2C)C",
@@ -71,11 +73,15 @@ def batches(folder=Path("no such folder"), **options):
     return data.Batches(corpus.Corpus([(1.0, MOLECULES)], []), data.Foreign(folder), 6, 1, **{"uses": 2, **options})
 
 
-def seen_of(drawn: drawing.Drawing) -> graph.Seen:
+def seen_of(drawn: drawing.Drawing) -> detection.Detections:
     """What perfect networks would see."""
-    atoms = np.eye(len(graph.ATOMS))[[data.INDEX[a] for a in drawn.atoms]]
-    return graph.Seen(
-        drawn.points, np.ones(len(atoms)), atoms, drawn.bonds[:, :2], np.eye(len(graph.BACK))[drawn.bonds[:, 2]]
+    atoms = np.eye(len(labels.ATOM_LABELS))[[data.INDEX[a] for a in drawn.atoms]]
+    return detection.Detections(
+        drawn.points,
+        np.ones(len(atoms)),
+        atoms,
+        drawn.bonds[:, :2],
+        np.eye(len(labels.REVERSED_KIND))[drawn.bonds[:, 2]],
     )
 
 
@@ -83,8 +89,8 @@ def seen_of(drawn: drawing.Drawing) -> graph.Seen:
 @pytest.mark.parametrize("style", ["default", 1, 2, 3])
 def test_labels_build_the_molecule(smiles, style):
     _, drawn = drawing.picture(smiles, Random(str(style)), style == "default")
-    built = graph.build(seen_of(drawn))
-    assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == built.changes == 0
+    built = molecule_builder.build(seen_of(drawn))
+    assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == built.replacements == 0
 
 
 def test_points_lie_on_ink():
@@ -97,8 +103,8 @@ def test_points_lie_on_ink():
 def test_a_scaled_drawing_keeps_its_labels_in_place():
     drawn = drawing.draw(MOLECULES[0], Random(0), True)
     sample = data.sample(drawn, np.random.default_rng(0))
-    level = cells.cells([sample.ink]).levels[1]
-    target, offset = labels.at_cells(level.centres(), sample.points, sample.classes)
+    level = sparse_cells.sparse_cells([sample.ink]).levels[1]
+    target, offset = targets.at_cells(level.centres(), sample.points, sample.classes)
     named = target > 0
     votes = level.centres()[named] + offset[named]
     assert {tuple(p) for p in np.round(votes, 2)} == {tuple(p) for p in np.round(sample.points, 2)}
@@ -109,21 +115,21 @@ def test_contradictions_are_resolved_by_the_next_best(flaw):
     _, drawn = drawing.picture("C[N+](C)(C)CC(=O)[O-]", Random(0), True)
     seen = seen_of(drawn)
     seen.atoms, seen.kinds = seen.atoms * 0.98 + 1e-3, seen.kinds * 0.98 + 1e-3
-    names = list(graph.ATOMS)
+    names = list(labels.ATOM_LABELS)
     if flaw == "a bond too many":  # Five bonds at N+.
         seen.pairs, seen.kinds = (
             np.concatenate([seen.pairs, [[1, 5]]]),
-            np.concatenate([seen.kinds, [[0.4, 0.6, *np.zeros(len(graph.BACK) - 2)]]]),
+            np.concatenate([seen.kinds, [[0.4, 0.6, *np.zeros(len(labels.REVERSED_KIND) - 2)]]]),
         )
-        built = graph.build(seen)
-        assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
+        built = molecule_builder.build(seen)
+        assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.replacements == 1 and built.faults == 0
         return
     wrong, right = ("N", "N+") if flaw == "a charge lost" else ("O", "O-")
     atom = drawn.atoms.index(right)
     seen.atoms[atom] = 1e-3
     seen.atoms[atom, [names.index(wrong), names.index(right)]] = 0.6, 0.38
-    built = graph.build(seen)
-    assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.changes == 1 and built.faults == 0
+    built = molecule_builder.build(seen)
+    assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.replacements == 1 and built.faults == 0
 
 
 @pytest.mark.parametrize(
@@ -135,18 +141,18 @@ def test_contradictions_are_resolved_by_the_next_best(flaw):
         ("Br.c1ccncc1", 0),
         ("CS(=O)(=O)O.CCN", 0),
         ("O.Cl.CN(C)CCO", 0),
-        ("[Br-].CCCN", graph.UNBALANCED),
-        ("[Na+].CC(=O)[O-].CC(=O)[O-]", graph.UNBALANCED),
-        ("Cl.Cc1ccccc1", graph.UNRELATED),
-        ("Cl.CC(=O)NC", graph.UNRELATED),
-        ("CCO.CCCN", graph.UNRELATED),
+        ("[Br-].CCCN", molecule_builder.UNBALANCED),
+        ("[Na+].CC(=O)[O-].CC(=O)[O-]", molecule_builder.UNBALANCED),
+        ("Cl.Cc1ccccc1", molecule_builder.UNRELATED),
+        ("Cl.CC(=O)NC", molecule_builder.UNRELATED),
+        ("CCO.CCCN", molecule_builder.UNRELATED),
         ("NCCN.OC(=O)c1ccccc1", 0),
         ("CC(=O)[O-]", 0),
     ],
 )
 def test_pieces_contradict_each_other_unless_they_make_a_salt(smiles, faults):
     _, drawn = drawing.picture(smiles, Random(0), True)
-    built = graph.build(seen_of(drawn))
+    built = molecule_builder.build(seen_of(drawn))
     assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == faults and built.pieces == 1 + smiles.count(".")
 
 
@@ -154,10 +160,10 @@ def test_charges_that_add_up_decide_between_two_readings():
     _, drawn = drawing.picture("[Br-].CCCC[N+](C)(C)C", Random(0), True)
     seen = seen_of(drawn)
     seen.atoms = seen.atoms * 0.98 + 1e-4
-    names = list(graph.ATOMS)
+    names = list(labels.ATOM_LABELS)
     seen.atoms[drawn.atoms.index("Br-"), [names.index("BrH"), names.index("Br-")]] = 0.6, 0.38
-    built = graph.build(seen)
-    assert built.smiles == "CCCC[N+](C)(C)C.[Br-]" and built.changes == 1 and built.faults == 0
+    built = molecule_builder.build(seen)
+    assert built.smiles == "CCCC[N+](C)(C)C.[Br-]" and built.replacements == 1 and built.faults == 0
 
 
 @pytest.mark.parametrize(
@@ -172,13 +178,17 @@ def test_charges_that_add_up_decide_between_two_readings():
     ids=["ions", "ions that do not add up", "sure of an acid", "not sure of it", "one piece"],
 )
 def test_pieces_that_belong_together_are_not_cut_off(smiles, faults, confidence, together):
-    built = graph.Built(Chem.MolFromSmiles(smiles), smiles, 0.0, 0, faults, 0, pieces=1 + smiles.count("."))
-    surest = reader.View(built, np.array([np.log(confidence / (1 - confidence))]), 20.0, np.zeros(2), np.ones(2))
-    other = reader.View(
-        graph.Built(Chem.MolFromSmiles("C"), "C", 0.0, 0, 0, 0), np.array([-5.0]), 20.0, np.zeros(2), np.ones(2)
+    built = molecule_builder.Built(Chem.MolFromSmiles(smiles), smiles, 0.0, 0, faults, 0, pieces=1 + smiles.count("."))
+    surest = views.View(built, np.array([np.log(confidence / (1 - confidence))]), 20.0, np.zeros(2), np.ones(2))
+    other = views.View(
+        molecule_builder.Built(Chem.MolFromSmiles("C"), "C", 0.0, 0, 0, 0),
+        np.array([-5.0]),
+        20.0,
+        np.zeros(2),
+        np.ones(2),
     )
-    one = reader.Reader(None, networks=object(), calibration=reader.Calibration([0.0, 1.0], [0.0, 1.0]))
-    assert one.together([other, surest]) == together
+    one = drawing_reader.Reader(Path(), networks=object(), calibration=views.Calibration([0.0, 1.0], [0.0, 1.0]))
+    assert one._belong_together([other, surest]) == together
 
 
 @pytest.mark.parametrize(
@@ -199,10 +209,10 @@ def test_the_served_reader_reads_salts(name):
     drawer.drawOptions().includeMetadata = False
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, Chem.MolFromSmiles(smiles))
     drawer.FinishDrawing()
-    reading = reader.Reader(Path("model_repository/molecule_reader/1")).read(
+    reading = drawing_reader.Reader(Path("model_repository/molecule_reader/1")).read(
         Image.open(io.BytesIO(drawer.GetDrawingText()))
     )
-    assert reading.smiles == Chem.CanonSmiles(smiles) and reading.confidence >= answers.UNSURE
+    assert reading.smiles == Chem.CanonSmiles(smiles) and not reading.is_unsure()
 
 
 @pytest.mark.parametrize(
@@ -221,14 +231,14 @@ def test_an_ion_is_doubted_where_the_other_may_not_have_been_read(smiles, beside
     page = Image.new("RGB", (640, 300), "white")
     page.paste(Image.open(io.BytesIO(drawer.GetDrawingText())))
     ImageDraw.Draw(page).text((560, 130), beside, "black", ImageFont.load_default(size=20))
-    reading = reader.Reader(Path("model_repository/molecule_reader/1")).read(page)
-    assert reading.smiles == Chem.CanonSmiles(smiles) and (reading.confidence >= answers.UNSURE) == sure
+    reading = drawing_reader.Reader(Path("model_repository/molecule_reader/1")).read(page)
+    assert reading.smiles == Chem.CanonSmiles(smiles) and reading.is_unsure() != sure
 
 
 def test_sparse_convolution_is_the_dense_one_on_inked_cells():
     random = np.random.default_rng(0)
     inks = [np.where(random.random((40, 56)) < 0.02, 255, 0).astype(np.uint8) for _ in range(2)]
-    found = cells.cells(inks)
+    found = sparse_cells.sparse_cells(inks)
     level = found.levels[1]
     x = torch.randn(len(level), 5, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(45, 3, dtype=torch.float64, requires_grad=True)
@@ -243,7 +253,7 @@ def test_sparse_convolution_is_the_dense_one_on_inked_cells():
 
 
 def test_levels_fit_into_each_other():
-    found = cells.cells([drawing.draw(s, Random(1), False).ink for s in MOLECULES[:3]])
+    found = sparse_cells.sparse_cells([drawing.draw(s, Random(1), False).ink for s in MOLECULES[:3]])
     for number, (fine, coarse) in enumerate(zip(found.levels, found.levels[1:])):
         assert (coarse.children.ravel()[fine.place] == np.arange(len(fine))).all()
         assert (found.drawing(number + 1)[fine.place // 4] == found.drawing(number)).all()
@@ -273,19 +283,21 @@ def test_the_loss_falls():
 
 def test_graphs_compute_what_the_model_does(network, tmp_path):
     graphs.save(network, tmp_path)
-    onnx, trained = networks.Onnx(tmp_path, 1), evaluation.Trained(network)
+    onnx, trained = networks.OnnxNetworks(tmp_path, 1), evaluation.Trained(network)
     small = data.sample(drawing.draw(MOLECULES[0], Random(0), True), np.random.default_rng(0)).ink
-    found = cells.cells([small])
-    features, *heads = onnx.see(found)
+    found = sparse_cells.sparse_cells([small])
+    features, *heads = onnx.detect_atoms(found)
     with torch.no_grad():
-        wanted = network.seer(data.indices(found))
-        lines = network.liner(wanted[0], torch.zeros(3, look.STEPS, dtype=torch.int64), torch.ones(3, 4))
+        wanted = network.atom_detector(data.indices(found))
+        lines = network.bond_classifier(wanted[0], torch.zeros(3, detection.STEPS, dtype=torch.int64), torch.ones(3, 4))
     for mine, other in zip((features, *heads), wanted):
         np.testing.assert_allclose(mine, other.numpy(), atol=1e-3)
     np.testing.assert_allclose(
-        onnx.lines(features, np.zeros((3, look.STEPS), np.int64), np.ones((3, 4), np.float32)), lines.numpy(), atol=1e-3
+        onnx.classify_bonds(features, np.zeros((3, detection.STEPS), np.int64), np.ones((3, 4), np.float32)),
+        lines.numpy(),
+        atol=1e-3,
     )
-    assert trained.see(found)[0].shape == features.shape
+    assert trained.detect_atoms(found)[0].shape == features.shape
 
 
 @pytest.mark.parametrize("picture", ["blank", "one pixel", "black", "noise", "clear", "large"])
@@ -299,7 +311,9 @@ def test_pictures_that_are_no_drawings(network, picture):
         "noise": lambda: Image.fromarray(random.integers(0, 255, (90, 90, 3)).astype(np.uint8)),
         "large": lambda: Image.new("1", (5000, 9000), 1),
     }[picture]()
-    reading = reader.Reader(None, networks=evaluation.Trained(network), calibration=reader.UNFITTED).read(image)
+    reading = drawing_reader.Reader(Path(), networks=evaluation.Trained(network), calibration=views.UNFITTED).read(
+        image
+    )
     assert reading.smiles is None and reading.drawing < 0.5 and reading.size == image.size
 
 
@@ -318,14 +332,14 @@ def test_ink_is_the_same_on_any_paper():
 def test_the_reading_lies_in_the_picture(monkeypatch):
     png, drawn = drawing.picture(MOLECULES[2], Random(0), True)
     image = Image.open(io.BytesIO(png))
-    box = reader.lines_box(ink.ink_of(image))
+    box = cropping.drawing_box(ink.ink_of(image))
 
     def perfect(_, small):
         factor = (np.array(small.shape[::-1]) - 2 * ink.MARGIN) / [box[2] - box[0], box[3] - box[1]]
         return dataclasses.replace(seen_of(drawn), points=(drawn.points - box[:2]) * factor + ink.MARGIN), 5.0
 
-    monkeypatch.setattr(reader, "look", perfect)
-    reading = reader.Reader(None, networks=object(), calibration=reader.UNFITTED).read(image)
+    monkeypatch.setattr(drawing_reader, "detect", perfect)
+    reading = drawing_reader.Reader(Path(), networks=object(), calibration=views.UNFITTED).read(image)
     assert reading.smiles == Chem.CanonSmiles(MOLECULES[2])
     found = reading.molecule.GetConformer().GetPositions()[:, :2]
     heavy = drawn.points[[a != "H" for a in drawn.atoms]] * [1, -1]
@@ -337,10 +351,10 @@ def test_a_caption_is_wiped_away():
     page[40:44, 20:60], page[160:180, 20:100] = 255, 255
     molecule = Chem.RWMol(Chem.MolFromSmiles("CC"))
     molecule.AddConformer(Chem.Conformer(2))
-    reader.placed(molecule, np.array([[20.0, 42.0], [60.0, 42.0]]))
-    built = graph.Built(molecule, "CC", 0.0, 0, 1, 1)
-    view = reader.View(built, np.zeros(5), 40.0, np.array([ink.MARGIN, ink.MARGIN]) * 1.0, np.ones(2))
-    clean = reader.wiped(page, view)
+    drawing_reader.with_positions(molecule, np.array([[20.0, 42.0], [60.0, 42.0]]))
+    built = molecule_builder.Built(molecule, "CC", 0.0, 0, 1, 1)
+    view = views.View(built, np.zeros(5), 40.0, np.array([ink.MARGIN, ink.MARGIN]) * 1.0, np.ones(2))
+    clean = view.ink_near(built, page)
     assert (clean[:100] == page[:100]).all() and clean[160:].max() == 0
 
 
@@ -367,7 +381,7 @@ def page_with(*boxes):
 def test_the_larger_part_of_a_page_is_the_one_with_unbroken_ink(others, gap):
     molecule = (100, 100, 200, 200)
     page = page_with(molecule, *others)
-    assert reader.larger_part(page, ink.box_of(page)) == (gap, molecule)
+    assert cropping.split_at_widest_gap(page, ink.box_of(page)) == (gap, molecule)
 
 
 @pytest.mark.parametrize(
@@ -384,24 +398,24 @@ def test_the_served_reader_passes_over_what_is_written_beside_a_molecule(name, p
     page.paste(Image.open(io.BytesIO(drawer.GetDrawingText())), (100, 60))
     for place in places:
         ImageDraw.Draw(page).text(place, "GENERAL FORMULA (12a)", "black", ImageFont.load_default(size=20))
-    assert reader.Reader(Path("model_repository/molecule_reader/1")).read(page).smiles == Chem.CanonSmiles(name)
+    assert drawing_reader.Reader(Path("model_repository/molecule_reader/1")).read(page).smiles == Chem.CanonSmiles(name)
 
 
 @pytest.mark.parametrize(
     "atoms, bond, factors",
     [
-        (20, 24.0, reader.LOOKS),
-        (4, 24.0, reader.SMALLER),
+        (20, 24.0, views.RETRY_SCALES),
+        (4, 24.0, views.SMALL_MOLECULE_SCALES),
         (4, 76.0, (0.5,)),
-        (2, 200.0, reader.SMALLER),
+        (2, 200.0, views.SMALL_MOLECULE_SCALES),
         (30, 12.0, (2.0,)),
-        (0, 0.0, reader.SMALLER),
+        (0, 0.0, views.SMALL_MOLECULE_SCALES),
     ],
 )
 def test_sizes_of_further_looks(atoms, bond, factors):
-    built = graph.Built(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
-    view = reader.View(built, np.zeros(5), bond, np.zeros(2), np.ones(2))
-    assert view.others()[: len(factors)] == pytest.approx(factors)
+    built = molecule_builder.Built(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
+    view = views.View(built, np.zeros(5), bond, np.zeros(2), np.ones(2))
+    assert view.retry_scales()[: len(factors)] == pytest.approx(factors)
 
 
 def test_confidence_is_calibrated():
@@ -447,19 +461,19 @@ def test_abbreviations_stand_for_their_groups(smiles):
     else:
         raise AssertionError("never abbreviated")
     _, drawn = drawing.picture(smiles, Random(seed), False)
-    built = graph.build(seen_of(drawn))
+    built = molecule_builder.build(seen_of(drawn))
     assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == 0
 
 
-@pytest.mark.parametrize("name", [*marks.LINKS, "NMe"])
+@pytest.mark.parametrize("name", [*labels.LINKS, "NMe"])
 def test_groups_that_join_two_lines_are_built(name):
     for ring in ("C1CCCC*1", "c1ccccc1*C1CC1"):
         molecule = Chem.RWMol(Chem.MolFromSmiles(ring))
         at = next(a.GetIdx() for a in molecule.GetAtoms() if not a.GetAtomicNum())
         abbreviated.stand_in(molecule, at, name, name, name)
         _, drawn = drawing.picture(Chem.MolToSmiles(molecule), Random(1), True, lambda *_, drawn=molecule: drawn)
-        built = graph.build(seen_of(drawn))
-        truth = drawing_sets.spelled_at(Chem.MolFromSmiles(ring), at, (marks.GROUPS | marks.LINKS)[name])
+        built = molecule_builder.build(seen_of(drawn))
+        truth = drawing_sets.spelled_at(Chem.MolFromSmiles(ring), at, (labels.GROUPS | labels.LINKS)[name])
         assert built.smiles == truth and built.faults == 0
 
 
@@ -467,8 +481,8 @@ def test_a_group_that_ends_a_line_does_not_join_two():
     molecule = Chem.RWMol(Chem.MolFromSmiles("C1CCCCC1"))
     abbreviated.stand_in(molecule, 0, "CHO", "CHO", "OHC")
     _, drawn = drawing.picture("C1CCCCC1", Random(1), True, lambda *_: molecule)
-    built = graph.build(seen_of(drawn))
-    assert built.faults > 0 or built.changes > 0
+    built = molecule_builder.build(seen_of(drawn))
+    assert built.faults > 0 or built.replacements > 0
 
 
 RARE = [
@@ -485,7 +499,7 @@ RARE = [
 @pytest.mark.parametrize("smiles", RARE)
 def test_salts_and_rare_elements_are_built(smiles):
     _, drawn = drawing.picture(smiles, Random(0), True)
-    assert graph.build(seen_of(drawn)).smiles == Chem.CanonSmiles(smiles)
+    assert molecule_builder.build(seen_of(drawn)).smiles == Chem.CanonSmiles(smiles)
 
 
 @pytest.mark.parametrize("default", [True, False])
@@ -560,16 +574,22 @@ def test_atoms_with_nothing_between_them_are_not_joined():
     ink[60, 28:41:4] = 20  # of which some dust is all that is seen
     points = np.array([[10.0, 20], [40, 20], [10, 60], [40, 60]])
     pairs = np.array([[0, 1], [2, 3], [0, 2], [1, 3]])
-    plain, letters = np.eye(len(look.ATOMS))[[look.PLAIN, look.ATOMS.index("NO2")]]
-    joined, apart = np.eye(len(look.BACK))[[graph.SINGLE, graph.NONE]]
-    found = look._blank(ink, points, pairs, np.array([plain] * 4), np.array([joined] * 3 + [apart]))
+    plain, letters = np.eye(len(labels.ATOM_LABELS))[[detection.CARBON, labels.ATOM_LABELS.index("NO2")]]
+    joined, apart = np.eye(len(labels.REVERSED_KIND))[[labels.SINGLE, labels.NONE]]
+    found = detection._blank_bonds(ink, points, pairs, np.array([plain] * 4), np.array([joined] * 3 + [apart]))
     assert found.tolist() == [2]  # the second pair has ink left on its middle; what is not joined need not be parted
     ink[60, 15:] = 20
-    assert look._blank(ink, points, pairs, np.array([plain] * 4), np.array([joined] * 4)).tolist() == [1, 2, 3]
-    assert look._blank(
+    assert detection._blank_bonds(ink, points, pairs, np.array([plain] * 4), np.array([joined] * 4)).tolist() == [
+        1,
+        2,
+        3,
+    ]
+    assert detection._blank_bonds(
         ink, points, pairs, np.array([plain, plain, letters, letters]), np.array([joined] * 4)
     ).tolist() == [2, 3]
-    assert not len(look._blank(ink, points, pairs[:0], np.array([plain] * 4), np.zeros((0, len(look.BACK)))))
+    assert not len(
+        detection._blank_bonds(ink, points, pairs[:0], np.array([plain] * 4), np.zeros((0, len(labels.REVERSED_KIND))))
+    )
 
 
 def test_reagents_are_molecules_with_a_group_that_files_lack():
@@ -587,7 +607,7 @@ def test_reagents_are_molecules_with_a_group_that_files_lack():
         and all(sum(Chem.GetFormalCharge(p) for p in pair) == 0 for pair in salts)
         and all(Chem.GetFormalCharge(m) < 1 for m in molecules)
     )
-    unknown = {a.GetSymbol() for m in molecules for a in m.GetAtoms() if drawing.atom_class(a) == abbreviated.UNKNOWN}
+    unknown = {a.GetSymbol() for m in molecules for a in m.GetAtoms() if drawing.atom_class(a) == labels.UNKNOWN_LABEL}
     assert unknown == {"Hg", "Mg", "Li", "Zn"}
     assert corpus.reagent("C1CC1", random) == "C1CC1"  # no end
 
@@ -599,7 +619,7 @@ def test_the_smallest_molecules_are_learnt_from_at_the_sizes_at_which_they_are_l
     for smiles in ("C", "N", "C=O", "CO"):
         drawn = drawing.draw(smiles, random, True)
         box = ink.box_of(drawn.ink)
-        usual = ink.fit(box[2] - box[0], box[3] - box[1])
+        usual = ink.scale_of(box)
         for seed in range(5):
             seen = data.sample(drawn, np.random.default_rng(seed))
             part = (seen.ink.shape[1] - 2 * ink.MARGIN) / ((box[2] - box[0]) * usual)
@@ -608,14 +628,14 @@ def test_the_smallest_molecules_are_learnt_from_at_the_sizes_at_which_they_are_l
 
 def test_what_is_unknown_is_not_read():
     _, drawn = drawing.picture("[Pt]c1ccccc1", Random(0), True)
-    assert "?" in drawn.atoms and graph.build(seen_of(drawn)).unknown == 1
+    assert "?" in drawn.atoms and molecule_builder.build(seen_of(drawn)).unknown == 1
 
 
 def test_rings_with_circles_are_kekulised():
     _, drawn = drawing.picture("Cc1ccc2[nH]ccc2c1", Random(0), True)
     ring = Chem.MolFromSmiles("Cc1ccc2[nH]ccc2c1")
-    drawn.bonds[[b.GetIdx() for b in ring.GetBonds() if b.GetIsAromatic()], 2] = graph.AROMATIC
-    assert graph.build(seen_of(drawn)).smiles == "Cc1ccc2[nH]ccc2c1"
+    drawn.bonds[[b.GetIdx() for b in ring.GetBonds() if b.GetIsAromatic()], 2] = labels.AROMATIC
+    assert molecule_builder.build(seen_of(drawn)).smiles == "Cc1ccc2[nH]ccc2c1"
 
 
 @pytest.mark.parametrize(
@@ -644,7 +664,7 @@ def test_sketches_have_uneven_bonds_and_show_the_same_molecule(smiles):
         first, second = drawn.points[drawn.bonds[:, 0]], drawn.points[drawn.bonds[:, 1]]
         lengths = np.linalg.norm(first - second, axis=1)
         ratios.append(lengths.max() / lengths.min())
-        assert graph.build(seen_of(drawn)).smiles == Chem.CanonSmiles(smiles)
+        assert molecule_builder.build(seen_of(drawn)).smiles == Chem.CanonSmiles(smiles)
     assert np.median(ratios) > 1.2
 
 
@@ -677,7 +697,7 @@ def test_a_molecule_may_be_cut_off_through_its_outermost_letters():
 def test_a_frame_is_wiped_away():
     image = Image.open(io.BytesIO(drawing.picture(MOLECULES[0], Random(0), True)[0])).convert("RGB")
     framed = damage.framed(image, Random(1))
-    assert ink.box_of(ink.unframed(ink.ink_of(framed))) == ink.box_of(ink.ink_of(image))
+    assert ink.box_of(ink.remove_frame(ink.ink_of(framed))) == ink.box_of(ink.ink_of(image))
 
 
 def test_atoms_of_another_program_are_located():
@@ -687,7 +707,7 @@ def test_atoms_of_another_program_are_located():
     png, drawn = drawing.picture(Chem.MolToSmiles(molecule), random, True)
     points = drawn.points.astype(float)
     coordinates = np.stack([points[:, 0], -points[:, 1]], 1) / 23.0 + 7.0
-    single = drawn.bonds[drawn.bonds[:, 2] != graph.DOUBLE]
+    single = drawn.bonds[drawn.bonds[:, 2] != labels.DOUBLE]
     found = located.located(ink.ink_of(Image.open(io.BytesIO(png))), coordinates, single)
     assert found is not None and np.abs(found - points).max() < 3
 
@@ -722,7 +742,7 @@ def test_carbons_are_written_as_in_older_patents():
 def test_molecules_with_hydrogens_of_their_own_are_built_again(smiles):
     drawn = [drawing.picture(smiles, Random(seed), True, abbreviated.with_hydrogens)[1] for seed in range(8)]
     assert any("H" in d.atoms for d in drawn)
-    assert {graph.build(seen_of(d)).smiles for d in drawn} == {Chem.CanonSmiles(smiles)}
+    assert {molecule_builder.build(seen_of(d)).smiles for d in drawn} == {Chem.CanonSmiles(smiles)}
 
 
 def test_coordinates_of_another_program():
@@ -802,8 +822,8 @@ def test_a_drawing_by_smilesdrawer_is_labelled():
     points, marks, bonds = smilesdrawer.labelled(SULFONAMIDE, answer)
     assert marks == ["C", "C", "H", "NH2", "C", "C", "C", "C", "SO2NH2", "C", "C"]
     assert points[8].tolist() == [105.0, 26.0]
-    assert [tuple(row) for row in bonds.tolist() if row[2] == graph.DASH] == [(1, 3, graph.DASH)]
-    assert sum(bonds[:, 2] == graph.AROMATIC) == 6
+    assert [tuple(row) for row in bonds.tolist() if row[2] == labels.DASH] == [(1, 3, labels.DASH)]
+    assert sum(bonds[:, 2] == labels.AROMATIC) == 6
     assert len(bonds) == 11
 
 
@@ -833,8 +853,8 @@ def test_what_a_program_draws_by_itself_is_labelled(monkeypatch):
     record = foreign.plain("other", molecules, labelled=True)(Random(0))
     kinds = [kind for *_, kind in record["bonds"]]
     assert record["atoms"] == ["C", "C", "NH2", "C", "C", "C", "C", "C", "N", "C", "C"]
-    assert [kinds.count(kind) for kind in (graph.SINGLE, graph.DOUBLE, graph.TRIPLE)] == [6, 3, 1]
-    assert kinds.count(graph.WEDGE) + kinds.count(graph.DASH) == 1
+    assert [kinds.count(kind) for kind in (labels.SINGLE, labels.DOUBLE, labels.TRIPLE)] == [6, 3, 1]
+    assert kinds.count(labels.WEDGE) + kinds.count(labels.DASH) == 1
     lengths = [np.linalg.norm(np.subtract(record["points"][a], record["points"][b])) for a, b, _ in record["bonds"]]
     assert min(lengths) > 0.8 * max(lengths) > 10
     assert set(foreign.plain("other", molecules, labelled=False)(Random(0))) == {"png", "smiles"}
@@ -910,7 +930,8 @@ def test_drawings_of_other_programs_are_mixed_in(tmp_path):
 @pytest.mark.parametrize("blocks", [(1, 1), (3, 2)], ids=["as many blocks", "more blocks"])
 def test_training_begins_where_the_served_networks_are(network, tmp_path, blocks):
     graphs.save(network, tmp_path)
-    (tmp_path / "marks.py").write_text(f"MARKS = {graph.ATOMS!r}")
+    (tmp_path / "reader").mkdir()
+    (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {labels.ATOM_LABELS!r}")
     batch = batches().batch(0)
     other = vision.Model(vision.Shape(**vision.PRESETS["tiny"] | {"blocks": blocks}))
     start.fill(other, tmp_path, batch)
@@ -922,17 +943,18 @@ def test_training_begins_where_the_served_networks_are(network, tmp_path, blocks
 def test_training_begins_with_more_classes_than_the_served_networks_have(tmp_path):
     torch.manual_seed(0)
     new = ["NH", "D", "CF3", "NTs"]
-    had = [name for name in graph.ATOMS if name not in new]
+    had = [name for name in labels.ATOM_LABELS if name not in new]
     fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(had)))
-    fewer.seer.atom[2].bias.data[:-2] -= 50  # Logits of any height mean the same.
+    fewer.atom_detector.atom[2].bias.data[:-2] -= 50  # Logits of any height mean the same.
     graphs.save(fewer.half().float().eval(), tmp_path)
-    (tmp_path / "marks.py").write_text(f"MARKS = {had!r}")
+    (tmp_path / "reader").mkdir()
+    (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {had!r}")
     batch = batches().batch(0)
     model = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
     start.fill(model, tmp_path, batch)
     with torch.no_grad():
         atoms, wanted = model.eval()(batch)[0], fewer(batch)[0]
-    at = [1 + graph.ATOMS.index(name) for name in new]
+    at = [1 + labels.ATOM_LABELS.index(name) for name in new]
     same = [place for place in range(atoms.shape[1]) if place not in at]  # classes go by their names
     torch.testing.assert_close(atoms[:, same], wanted, atol=0.05, rtol=0.02)
     assert (atoms[:, at].amax(1) < wanted[:, :-2].amax(1)).all()
@@ -940,8 +962,8 @@ def test_training_begins_with_more_classes_than_the_served_networks_have(tmp_pat
 
 def test_weights_are_averaged_and_norms_taken_anew():
     one, other = (vision.Model(vision.Shape(**vision.PRESETS["tiny"])) for _ in range(2))
-    wanted = 0.75 * one.seer.stem.weight.detach() + 0.25 * other.seer.stem.weight.detach()
+    wanted = 0.75 * one.atom_detector.stem.weight.detach() + 0.25 * other.atom_detector.stem.weight.detach()
     model = average.averaged(one, other, 0.25, [batches().batch(0), batches().batch(1)])
-    assert torch.allclose(model.seer.stem.weight, wanted, atol=1e-6) and not model.training
-    norm = model.seer.stem_norm
+    assert torch.allclose(model.atom_detector.stem.weight, wanted, atol=1e-6) and not model.training
+    norm = model.atom_detector.stem_norm
     assert int(norm.num_batches_tracked) == 2 and float(norm.running_mean.abs().max()) > 0

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from scripts.served_reader import intents
 from scripts.train import provenance, training
-from scripts.train.phrases import evaluation, serving
+from scripts.train.phrases import evaluation
 from scripts.train.phrases.examples import NAMES, Example, Maker, files, out_of_scope, sentences
 from scripts.train.phrases.grammar import HEADS
 from scripts.train.phrases.model import Model, loss
@@ -37,7 +38,7 @@ def tensors(examples: list[Example]) -> dict[str, torch.Tensor]:
         words[i, :n] = [different[w] for w in e.words[:n]]
         for name, values in (("begins", e.begins), ("family", e.families), *e.heads.items()):
             labels[name][i, :n] = values[:n]
-    buckets = np.concatenate([np.zeros((1, serving.WIDTH), np.int64), serving.rows(list(different))])
+    buckets = np.concatenate([np.zeros((1, intents.WORD_FEATURES), np.int64), intents.feature_rows(list(different))])
     return {
         "words": torch.from_numpy(words),
         "different": torch.from_numpy(buckets),

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import torch
 
-from scripts.train.phrases import serving
+from scripts.served_reader import intents
 from scripts.train.phrases.examples import NAMES, Example, Maker
 from scripts.train.phrases.grammar import HEADS, LABELS
 from scripts.train.phrases.model import Model
@@ -30,7 +30,7 @@ def wanted(example: Example) -> list[tuple]:
 
 
 def understood(words: list[str], begins, heads) -> list[tuple]:
-    asked = serving.decode(words, begins, dict(zip(("family", *HEADS), heads)), labels()).asked
+    asked = intents.decode(words, begins, dict(zip(("family", *HEADS), heads)), labels()).intents
     return [
         (a.family, frozenset(a.elements), frozenset(a.groups), frozenset(a.drawings), frozenset(a.modes)) for a in asked
     ]
@@ -38,7 +38,7 @@ def understood(words: list[str], begins, heads) -> list[tuple]:
 
 def predict(model: Model, words: list[str]) -> list[tuple]:
     with torch.no_grad():
-        different = np.concatenate([np.zeros((1, serving.WIDTH), np.int64), serving.rows(words)])
+        different = np.concatenate([np.zeros((1, intents.WORD_FEATURES), np.int64), intents.feature_rows(words)])
         begins, heads = model(torch.arange(1, len(different))[None], torch.from_numpy(different))
     return understood(words, begins[0].float().numpy(), [h[0].float().log_softmax(-1).numpy() for h in heads])
 
@@ -47,14 +47,14 @@ def brief(model: Model, unseen: dict[str, dict[str, list[str]]], count: int = 40
     """Shares of right answers: the family of held-out phrases, everything in new texts from known templates, and the refusal of
     questions out of scope, by part."""
     phrases = [(family, line) for family in NAMES for line in HELD[family]]
-    right = sum([a[0] for a in predict(model, serving.words(line))[:1]] == [family] for family, line in phrases)
+    right = sum([a[0] for a in predict(model, intents.split_words(line))[:1]] == [family] for family, line in phrases)
     draw, maker = random.Random(12345), Maker(unseen["held out"])
-    examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= serving.MOST_WORDS]
+    examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= intents.MAX_WORDS]
     whole = sum(predict(model, e.words) == wanted(e) for e in examples)
     figures = {"held_out_phrases": right / len(phrases), "new_texts": whole / len(examples)}
     for part, sets in unseen.items():
         texts = [text for questions in sets.values() for text in questions]
-        answers = [predict(model, serving.words(t)) for t in draw.sample(texts, min(count, len(texts)))]
+        answers = [predict(model, intents.split_words(t)) for t in draw.sample(texts, min(count, len(texts)))]
         figures[f"{part.replace(' ', '_')}_refused"] = sum(all(a[0] == "beyond" for a in b) for b in answers) / max(
             1, len(answers)
         )

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scripts.served_reader import intents
 from scripts.train.embedding.corpora import OPEN_SETS, split
-from scripts.train.phrases import serving
 from scripts.train.phrases.grammar import HEADS, LABELS, Piece, parse, sample
 from scripts.train.phrases.templates import NOUNS, PARTS, TRAIN
 
@@ -103,7 +103,7 @@ class Example:
         first = True
         for piece in pieces:
             labels = dict(piece.labels)
-            for word in serving.WORD.findall(piece.text):
+            for word in intents.WORD.findall(piece.text):
                 self.words.append(word)
                 self.families.append(NAMES.index(family))
                 self.begins.append(int(first))

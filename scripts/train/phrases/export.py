@@ -15,19 +15,21 @@ import os
 import random
 from pathlib import Path
 
-from scripts.train import checkpoint, entry, provenance
-from scripts.train.phrases import evaluation, measure, serving
+from scripts.served_reader import intents
+from scripts.served_reader.intents import IntentParser
+from scripts.train import checkpoint, entry, provenance, served
+from scripts.train.phrases import evaluation, measure
 from scripts.train.phrases.examples import NAMES, Maker, out_of_scope
 from scripts.train.phrases.model import Model, graph
 
 
-def understood(network: serving.Phrases, data: Path, count: int) -> dict[str, float]:
+def understood(network: IntentParser, data: Path, count: int) -> dict[str, float]:
     """The share of new texts from the templates that the network understands with every argument."""
     draw, maker = random.Random(999), Maker(out_of_scope(data, "held out"))
-    examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= serving.MOST_WORDS]
+    examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= intents.MAX_WORDS]
     right = 0
     for e in examples:
-        begins, *heads = network.session.run(None, {"words": serving.rows(e.words)})
+        begins, *heads = network.session.run(None, {"words": intents.feature_rows(e.words)})
         right += evaluation.understood(e.words, begins, heads) == evaluation.wanted(e)
     return {"new_texts": round(right / len(examples), 4), "texts": len(examples)}
 
@@ -42,11 +44,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--texts", type=int, default=2000, help="new texts to measure on")
     parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
-    parser.add_argument("--to", type=Path, default=serving.ENTRY, help="folder to write the two files into")
+    parser.add_argument("--to", type=Path, default=served.VERSION, help="folder to write the two files into")
     given = parser.parse_args()
-    shipped = given.to.resolve() == serving.ENTRY.resolve()
+    shipped = given.to.resolve() == served.VERSION.resolve()
     if shipped:
-        entry.check_new(given.id, serving.ENTRY.parents[1])
+        entry.check_new(given.id, served.ENTRY.parent)
     model = Model(len(NAMES))
     model.load_state_dict(checkpoint.load(given.run / "weights.pt"))
     given.to.mkdir(parents=True, exist_ok=True)
@@ -54,7 +56,7 @@ def main() -> None:
     labels = evaluation.labels()
     file = given.to / "phrases.json"
     file.write_text(json.dumps(labels, indent=1) + "\n")
-    network = serving.Phrases(given.to)
+    network = IntentParser(given.to)
     measured = measure.measure(network, Path(given.data)) | understood(network, Path(given.data), given.texts)
     state = checkpoint.load(given.run / "checkpoint.pt")
     origin = provenance.read(given.run)
@@ -66,7 +68,7 @@ def main() -> None:
     }
     file.write_text(json.dumps({**labels, "training": training, "figures": measured}, indent=1) + "\n")
     if shipped:
-        entry.set_id(serving.ENTRY.parent / "config.pbtxt", given.id)
+        entry.set_id(served.ENTRY / "config.pbtxt", given.id)
     print("\n".join(measure.list_misread(network)[0]))
     print(json.dumps(measured))
 

@@ -11,15 +11,16 @@ import argparse
 import json
 from pathlib import Path
 
-from scripts.train.phrases import serving
+from scripts.served_reader.intents import IntentParser
+from scripts.train import served
 from scripts.train.phrases.examples import NAMES, out_of_scope
 from scripts.train.phrases.templates import HELD
 
 
-def list_misread(network: serving.Phrases) -> tuple[list[str], int]:
+def list_misread(network: IntentParser) -> tuple[list[str], int]:
     """The held-out wordings that are not read as exactly their family, and the number of all held-out wordings."""
     phrases = [(family, line) for family in NAMES for line in HELD[family]]
-    answers = [[question.family for question in network.understand(line).asked] for _, line in phrases]
+    answers = [[question.family for question in network.parse(line).intents] for _, line in phrases]
     return [
         f"{line} ({family}, not {', '.join(answer)})"
         for (family, line), answer in zip(phrases, answers)
@@ -27,15 +28,15 @@ def list_misread(network: serving.Phrases) -> tuple[list[str], int]:
     ], len(phrases)
 
 
-def count_refused(network: serving.Phrases, sets: dict[str, list[str]]) -> dict[str, list[int]]:
+def count_refused(network: IntentParser, sets: dict[str, list[str]]) -> dict[str, list[int]]:
     """By set: the number of refused questions, and of all."""
     return {
-        name: [sum(all(q.family == "beyond" for q in network.understand(text).asked) for text in texts), len(texts)]
+        name: [sum(all(q.family == "beyond" for q in network.parse(text).intents) for text in texts), len(texts)]
         for name, texts in sets.items()
     }
 
 
-def measure(network: serving.Phrases, data: Path | None) -> dict[str, object]:
+def measure(network: IntentParser, data: Path | None) -> dict[str, object]:
     """The share of held-out wordings that are understood and, with data, the refused questions of each set."""
     wrong, phrases = list_misread(network)
     found: dict[str, object] = {"held_out_phrases": round(1 - len(wrong) / phrases, 4), "phrases": phrases}
@@ -50,10 +51,10 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--folder", type=Path, default=serving.ENTRY, help="folder of phrases.onnx and phrases.json")
+    parser.add_argument("--folder", type=Path, default=served.VERSION, help="folder of phrases.onnx and phrases.json")
     parser.add_argument("--data", type=Path, help="data folder, for questions out of scope")
     given = parser.parse_args()
-    print(json.dumps(measure(serving.Phrases(given.folder), given.data)))
+    print(json.dumps(measure(IntentParser(given.folder), given.data)))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from scripts.served_reader import intents
 from scripts.train.graph import Graph
-from scripts.train.phrases import serving
 from scripts.train.phrases.grammar import HEADS, LABELS
 
 EMBEDDING, HIDDEN, REACHES = 32, 96, (1, 2, 4)
@@ -30,11 +30,11 @@ class Convolution(nn.Module):
 
 class Model(nn.Module):
     """Texts to logits: begins [B, L], and per head [B, L, labels]. A text is numbers of words, 0 where there is none, of which
-    `different` has the buckets: [words, serving.WIDTH], the first row all 0."""
+    `different` has the buckets: [words, intents.WORD_FEATURES], the first row all 0."""
 
     def __init__(self, families: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(serving.BUCKETS, EMBEDDING, padding_idx=0)
+        self.embedding = nn.Embedding(intents.BUCKETS, EMBEDDING, padding_idx=0)
         with torch.no_grad():
             self.embedding.weight.mul_(0.2)  # small beside what a step of the optimiser moves
         self.enter = nn.Linear(EMBEDDING, HIDDEN)
@@ -77,13 +77,13 @@ def loss(model: Model, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, di
 def graph(model: Model) -> Graph:
     """The network for one text: words int64 [L, WIDTH] to begins [L] and log-probabilities [L, labels] of each head."""
     g = Graph()
-    words = g.input("words", 7, ["words", serving.WIDTH])
+    words = g.input("words", 7, ["words", intents.WORD_FEATURES])
     table = model.embedding.weight.detach().numpy()
     step = np.maximum(np.abs(table).max(0), 1e-8).astype(np.float32) / 127  # [E]: the table is stored in int8
     codes = g.op("Cast", g.op("Gather", np.rint(table / step).astype(np.int8), words), to=1)
     rows = g.op("Mul", codes, step)  # [L, WIDTH, E]; row 0 is zero
-    first, second, rest = g.op("Split", rows, g.constant([1, 1, serving.WIDTH - 2]), outputs=3, axis=1)
-    grams = g.op("Slice", words, [2], [serving.WIDTH], [1])
+    first, second, rest = g.op("Split", rows, g.constant([1, 1, intents.WORD_FEATURES - 2]), outputs=3, axis=1)
+    grams = g.op("Slice", words, [2], [intents.WORD_FEATURES], [1])
     count = g.op("ReduceSum", g.op("Cast", g.op("Greater", grams, 0), to=1), [1], keepdims=1)
     mean = g.op("Div", g.op("ReduceSum", rest, [1], keepdims=0), g.op("Max", count, 1.0))
     x = g.op("Add", g.op("Add", g.op("Squeeze", first, [1]), g.op("Squeeze", second, [1])), mean)

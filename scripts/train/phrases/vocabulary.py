@@ -77,4 +77,4 @@ GROUPS = {
     "heterocycle": "heterocycle|heterocyclic ring|hetero ring|ring with a heteroatom|heteroaromatic ring|heterocyclic system",
     "spiro atom": "spiro atom|spiro centre|spiro center|spiro carbon|spiro junction",
 }
-"""Name to the words for it. model_repository/molecule_reader/1/groups.py says what each is."""
+"""Name to the words for it. model_repository/molecule_reader/1/reader/functional_groups.py defines each."""

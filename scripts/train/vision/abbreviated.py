@@ -7,12 +7,10 @@ from random import Random
 
 from rdkit import Chem
 
-from scripts.train.vision import reader_path  # noqa: F401  (first: it finds marks)
-
-from marks import GROUPS, LINKS, MARKS, SHOWN, UNKNOWN  # isort: skip
+from scripts.served_reader.labels import ATOM_LABELS, GROUPS, LINKS, SPELLINGS, UNKNOWN_LABEL
 
 SHORT = "_short"
-"""The property of an atom that stands for a group: its name in marks.GROUPS, or UNKNOWN."""
+"""The property of an atom that stands for a group: its name in labels.GROUPS, or UNKNOWN_LABEL."""
 PART = 0.3
 """Of the drawings that have abbreviations."""
 LEARNT_PART = 0.5
@@ -77,7 +75,11 @@ LABELS = (
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SMALL = "abcdefghijklmnopqrstuvwxyz"
 WRITTEN = frozenset(
-    (*MARKS, *(text for shown in SHOWN.values() for text in shown), *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split())
+    (
+        *ATOM_LABELS,
+        *(text for shown in SPELLINGS.values() for text in shown),
+        *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split(),
+    )
 )
 """What is never taken for unknown letters."""
 METALS = (
@@ -297,7 +299,7 @@ def _shared(molecule: Chem.Mol, match: tuple[int, ...]) -> bool:
 
 def ways(name: str) -> list[tuple[str, str]]:
     """How a group is written to the right and to the left of its line, as stand_in draws it."""
-    shown = [marked_up(text) for text in SHOWN.get(name, (name, name))]
+    shown = [marked_up(text) for text in SPELLINGS.get(name, (name, name))]
     return list(zip(shown[::2], shown[1::2], strict=True))
 
 
@@ -376,7 +378,7 @@ def _lettered(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     out = Chem.RWMol(molecule)
     for at in random.sample(places, min(1 + (random.random() < TWICE_PART), len(places))):
         label = random.choice(LABELS) if random.random() < 0.5 else _letters(random)
-        stand_in(out, at, UNKNOWN, label, label)
+        stand_in(out, at, UNKNOWN_LABEL, label, label)
     return out.GetMol()
 
 

@@ -1,4 +1,4 @@
-"""How sure the reader may be: two logistic regressions on what one look gives (reader.View.features), fitted on drawings of
+"""How sure the reader may be: two logistic regressions on what one look gives (views.View.features), fitted on drawings of
 molecules that were neither trained on nor are measured, and on pictures that are none."""
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ import io
 import numpy as np
 from PIL import Image
 
+from scripts.served_reader.cropping import drawing_box
+from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.ink import ink_of
+from scripts.served_reader.views import Calibration
 from scripts.train.vision import abbreviated, evaluation, negatives
-
-from ink import ink_of  # isort: skip
-from reader import Calibration, Reader, lines_box  # isort: skip
 
 
 def fit(features: np.ndarray, right: np.ndarray, weight: float = 1e-3, rounds: int = 50) -> list[float]:
@@ -43,15 +44,15 @@ def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11)
         strange = alter is abbreviated.estranged
         for smiles, png in evaluation.pictures(molecules, count // 2 if alter else count, default, seed, alter):
             ink = ink_of(Image.open(io.BytesIO(png)))
-            view = reader.views(ink, lines_box(ink), looks=0)[0]
+            view = reader.views(ink, drawing_box(ink), retries=0)[0]
             views.append(view)
             exact.append(view.built is not None and view.built.smiles == smiles and not strange)
     random, other = np.random.default_rng(seed), []
     while len(other) < count:
         ink = negatives.picture(random)
-        box = lines_box(ink)
+        box = drawing_box(ink)
         if box:
-            other.append(reader.views(ink, box, looks=0)[0])
+            other.append(reader.views(ink, box, retries=0)[0])
     built = [i for i, v in enumerate(views) if v.built and not v.built.unknown]
     found = np.array([v.features for v in views])
     return Calibration(

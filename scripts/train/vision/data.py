@@ -1,6 +1,6 @@
 """Batches of drawings: made on the fly by RDKit, and of other programs, out of files.
 
-A drawing is used `uses` times, each time at another size and with other damage, `APART` steps between: drawing costs
+A drawing is used `uses` times, each time at another size and with other damage, `REUSE_INTERVAL` steps between: drawing costs
 as much as learning from it. The batch of a step is a pure function of (seed, step) and the files.
 """
 
@@ -18,26 +18,24 @@ import torch
 from PIL import Image, ImageFilter
 from rdkit import Chem
 
-from scripts.train.vision import reader_path  # noqa: F401  (first: it finds cells and ink)
-
-from cells import Cells, cells  # isort: skip
-from graph import ATOMS  # isort: skip
-from ink import MARGIN, box_of, fit, scaled  # isort: skip
-from look import along  # isort: skip
-from scripts.train.vision import abbreviated, labels, negatives
+from scripts.served_reader.detection import line_between
+from scripts.served_reader.ink import MARGIN, box_of, scale_of, scaled
+from scripts.served_reader.labels import ATOM_LABELS
+from scripts.served_reader.sparse_cells import SparseCells, sparse_cells
+from scripts.train.vision import abbreviated, negatives, targets
 from scripts.train.vision.corpus import SMALLEST_PART, Corpus, smallest
 from scripts.train.vision.drawing import Drawing, draw, seen
 
-APART = 40
+REUSE_INTERVAL = 40
 NEGATIVES = 0.06
 """Part of the pictures that are no molecules."""
 CUT_OFF = 0.06
 """Of the samples."""
 SMALLEST_SCALES = 0.2, 0.55
-"""Least and largest size at which a molecule of one heavy atom or two is shown, as a part of the usual one (reader.SMALLER)."""
+"""Least and largest size at which a molecule of one heavy atom or two is shown, as a part of the usual one (views.SMALL_MOLECULE_SCALES)."""
 FOREIGN = 0.5
 """Part of the drawings that other programs made, where there are any."""
-INDEX = {name: number for number, name in enumerate(ATOMS)}
+INDEX = {name: number for number, name in enumerate(ATOM_LABELS)}
 
 
 class Foreign:
@@ -122,9 +120,9 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     )
     if len(drawing.points) > 2 and random.random() < CUT_OFF:
         box = cut_off(box, drawing, random)
-    factor = fit(box[2] - box[0], box[3] - box[1])
+    factor = scale_of(box)
     if len(drawing.points) > 2:
-        bond = labels.typical(drawing.points, drawing.bonds)
+        bond = targets.typical(drawing.points, drawing.bonds)
         factor = np.clip(factor * np.exp(random.normal(0, 0.14)), 11 / bond, 44 / bond)
     else:  # It fills its box with large letters, or with one long line.
         factor *= np.exp(random.uniform(np.log(SMALLEST_SCALES[0]), np.log(SMALLEST_SCALES[1])))
@@ -161,7 +159,7 @@ class Batches:
                 if drawing is not None and box_of(drawing.ink):
                     out.append(drawing)
             self.kept[group] = out
-            for old in [g for g in self.kept if g < group - APART * self.uses]:
+            for old in [g for g in self.kept if g < group - REUSE_INTERVAL * self.uses]:
                 del self.kept[old]
         return self.kept[group]
 
@@ -188,14 +186,14 @@ class Batches:
         return piece if built is not None and built.GetNumAtoms() > 1 else smiles
 
     def samples(self, step: int) -> list[Sample]:
-        groups = [step - use * APART for use in range(self.uses)]
+        groups = [step - use * REUSE_INTERVAL for use in range(self.uses)]
         random = np.random.default_rng((self.seed, step))
         out = [sample(d, random) for g in groups for d in self.drawings(g)][: self.size]
         for number in np.flatnonzero(random.random(len(out)) < NEGATIVES):
             ink = negatives.picture(random)
             box = box_of(ink)
             if box:
-                factor = fit(box[2] - box[0], box[3] - box[1]) * np.exp(random.normal(0, 0.14))
+                factor = scale_of(box) * np.exp(random.normal(0, 0.14))
                 out[number] = Sample(
                     scaled(ink, box, factor, factor),
                     np.zeros((0, 2), np.float32),
@@ -209,15 +207,9 @@ class Batches:
         return tensors(self.samples(step), np.random.default_rng((self.seed, step, 1)))
 
 
-def indices(found: Cells) -> dict[str, torch.Tensor]:
+def indices(found: SparseCells) -> dict[str, torch.Tensor]:
     """What the network needs of the cells."""
-    out = {"patches": torch.from_numpy(found.patches)}
-    for number, level in enumerate(found.levels):
-        out[f"neighbours{number}"] = torch.from_numpy(level.neighbours)
-        if level.children is not None:
-            out[f"children{number}"] = torch.from_numpy(level.children)
-        if level.place is not None:
-            out[f"place{number}"] = torch.from_numpy(level.place)
+    out = {name: torch.from_numpy(array) for name, array in found.tensors().items()}
     out["drawing"] = torch.from_numpy(found.drawing(3))
     out["drawings"] = torch.zeros(len(found.tops) - 1)
     return out
@@ -225,22 +217,22 @@ def indices(found: Cells) -> dict[str, torch.Tensor]:
 
 def tensors(samples: list[Sample], random: np.random.Generator) -> dict[str, torch.Tensor]:
     """Cells and labels of a batch."""
-    found = cells([s.ink for s in samples])
+    found = sparse_cells([s.ink for s in samples])
     level = found.levels[1]
     centres, owner = level.centres(), found.drawing(1)
-    targets, offsets, lines, shapes, kinds = [], [], [], [], []
+    atoms, offsets, lines, shapes, kinds = [], [], [], [], []
     for number, s in enumerate(samples):
         points = s.points + np.array([0, found.tops[number]], np.float32)
-        target, offset = labels.at_cells(centres[owner == number], points, s.classes)
-        targets.append(target if s.molecule else np.full_like(target, -1))
+        target, offset = targets.at_cells(centres[owner == number], points, s.classes)
+        atoms.append(target if s.molecule else np.full_like(target, -1))
         offsets.append(offset)
         if len(s.bonds):
-            pair, kind = labels.pairs(points, s.bonds, random)
-            line, shape = along(points + random.normal(0, 1.0, points.shape), pair)
+            pair, kind = targets.pairs(points, s.bonds, random)
+            line, shape = line_between(points + random.normal(0, 1.0, points.shape), pair)
             lines.append(level.at(line)), shapes.append(shape), kinds.append(kind)
     out = indices(found)
     out |= {
-        "atom": torch.from_numpy(np.concatenate(targets)),
+        "atom": torch.from_numpy(np.concatenate(atoms)),
         "offset": torch.from_numpy(np.concatenate(offsets)),
         "line": torch.from_numpy(np.concatenate(lines)),
         "shape": torch.from_numpy(np.concatenate(shapes)),

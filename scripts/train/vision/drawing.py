@@ -12,11 +12,8 @@ from PIL import Image
 from rdkit import Chem, RDLogger, rdBase
 from rdkit.Chem.Draw import rdMolDraw2D
 
-from scripts.train.vision import reader_path  # noqa: F401  (first: it finds ink)
-
-from graph import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE  # isort: skip
-from ink import box_of, ink_of, unframed  # isort: skip
-from marks import MARKS, UNKNOWN  # isort: skip
+from scripts.served_reader.ink import box_of, ink_of, remove_frame
+from scripts.served_reader.labels import AROMATIC, ATOM_LABELS, DASH, DOUBLE, SINGLE, TRIPLE, UNKNOWN_LABEL, WAVY, WEDGE
 from scripts.train.vision import abbreviated, damage, styles
 from scripts.train.vision.sketched import SHARE, sketched
 
@@ -24,7 +21,7 @@ RDLogger.DisableLog("rdApp.*")
 
 BLANK = 4
 """Blank pixels kept around a drawing."""
-KNOWN = frozenset(MARKS)
+KNOWN = frozenset(ATOM_LABELS)
 
 
 @dataclass
@@ -48,12 +45,12 @@ def atom_class(atom: Chem.Atom) -> str:
         return atom.GetProp(abbreviated.SHORT)
     charge, hydrogens = atom.GetFormalCharge(), atom.GetTotalNumHs()
     if atom.GetIsotope():
-        return "D" if (atom.GetSymbol(), atom.GetIsotope(), charge) == ("H", 2, 0) else UNKNOWN
+        return "D" if (atom.GetSymbol(), atom.GetIsotope(), charge) == ("H", 2, 0) else UNKNOWN_LABEL
     if atom.GetSymbol() in ("C", "H") and not charge:
         return atom.GetSymbol()
     sign = ("+" if charge > 0 else "-") * abs(charge)
     name = atom.GetSymbol() + ("H" + (str(hydrogens) if hydrogens > 1 else "") if hydrogens else "") + sign
-    return name if name in KNOWN else UNKNOWN
+    return name if name in KNOWN else UNKNOWN_LABEL
 
 
 def kind(bond: Chem.Bond) -> int:
@@ -129,7 +126,7 @@ def seen(image: Image.Image, drawing: Drawing, random: Random, plain: bool) -> D
     points = drawing.points
     if not plain:
         image, points = damage.handled(image, points, random)
-    ink = unframed(ink_of(image))
+    ink = remove_frame(ink_of(image))
     left, top, right, bottom = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
     left, top = max(0, left - BLANK), max(0, top - BLANK)
     cut = ink[top : bottom + BLANK, left : right + BLANK].copy()

@@ -11,14 +11,15 @@ import torch
 from PIL import Image
 from rdkit import Chem
 
+from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.labels import UNKNOWN_LABEL
+from scripts.served_reader.sparse_cells import SparseCells
+from scripts.served_reader.views import UNFITTED
 from scripts.train.batches import send
 from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import abbreviated, corpus, data
 from scripts.train.vision.drawing import Alter, picture, settled
 from scripts.train.vision.model import Model
-
-from marks import UNKNOWN  # isort: skip
-from reader import UNFITTED, Reader  # isort: skip
 
 TUNING = 20_000
 """The molecules of zinc250k_valid.smi.gz from here on serve to choose and calibrate, those before to measure."""
@@ -37,15 +38,17 @@ class Trained:
         self.model, self.device = model, next(model.parameters()).device
 
     @torch.no_grad()
-    def see(self, found: data.Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def detect_atoms(self, found: SparseCells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         with torch.autocast(self.device.type, torch.bfloat16):
-            return tuple(out.float().cpu().numpy() for out in self.model.seer(send(data.indices(found), self.device)))
+            return tuple(
+                out.float().cpu().numpy() for out in self.model.atom_detector(send(data.indices(found), self.device))
+            )
 
     @torch.no_grad()
-    def lines(self, features: np.ndarray, line: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    def classify_bonds(self, features: np.ndarray, line: np.ndarray, shape: np.ndarray) -> np.ndarray:
         rows = send(tuple(torch.from_numpy(np.ascontiguousarray(x)) for x in (features, line, shape)), self.device)
         with torch.autocast(self.device.type, torch.bfloat16):
-            return self.model.liner(*rows).float().cpu().numpy()
+            return self.model.bond_classifier(*rows).float().cpu().numpy()
 
 
 def pictures(
@@ -60,7 +63,7 @@ def pictures(
         if not settled(smiles):
             continue
         png, drawing = picture(smiles, Random(f"{seed}/{number}"), default, alter)
-        if (alter is abbreviated.estranged) == (UNKNOWN in drawing.atoms):
+        if (alter is abbreviated.estranged) == (UNKNOWN_LABEL in drawing.atoms):
             out.append((Chem.CanonSmiles(smiles), png))
     return out
 

@@ -2,7 +2,7 @@
 
     python -m scripts.train.vision.export --run runs/vision --data DATA --id retort/molecule-reader-vN
 
-seer.onnx and liner.onnx (weights in fp16), and calibration.json, fitted on drawings of the molecules that evaluation.tuning
+atom_detector.onnx and bond_classifier.onnx (weights in fp16), and calibration.json, fitted on drawings of the molecules that evaluation.tuning
 gives, which nothing measures. The id goes into config.pbtxt. With --to FOLDER everything is written there, and no id is needed.
 """
 
@@ -17,11 +17,11 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import checkpoint, entry
-from scripts.train.vision import calibration, evaluation, graphs, reader_path
+from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.views import UNFITTED
+from scripts.train import checkpoint, entry, served
+from scripts.train.vision import calibration, evaluation, graphs
 from scripts.train.vision.model import Model, shape_of
-
-from reader import UNFITTED, Reader  # isort: skip
 
 
 def load(run: Path) -> Model:
@@ -39,27 +39,26 @@ def main() -> None:
     )
     parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument(
-        "--to", type=Path, default=reader_path.FOLDER, help="folder of the version in the model repository"
-    )
+    parser.add_argument("--to", type=Path, default=served.VERSION, help="folder of the version in the model repository")
     parser.add_argument("--count", type=int, default=600, help="drawings a style for the calibration")
     parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
     given = parser.parse_args()
-    shipped = given.to.resolve() == reader_path.FOLDER.resolve()
+    shipped = given.to.resolve() == served.VERSION.resolve()
     if shipped:
-        entry.check_new(given.id, reader_path.FOLDER.parents[1])
+        entry.check_new(given.id, served.ENTRY.parent)
     torch.set_num_threads(1)
     given.to.mkdir(parents=True, exist_ok=True)
     graphs.save(load(given.run), given.to)
     if not shipped:
-        shutil.copy(reader_path.FOLDER / "marks.py", given.to)  # The classes, for start.fill.
+        (given.to / "reader").mkdir(exist_ok=True)
+        shutil.copy(served.VERSION / "reader" / "labels.py", given.to / "reader")  # The classes, for start.fill.
     reader = Reader(given.to, calibration=UNFITTED)
     held_out = evaluation.tuning(Path(given.data))
     fitted = dataclasses.asdict(calibration.calibrated(reader, held_out, given.count))
     text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)
     (given.to / "calibration.json").write_text(text + "\n")
     if shipped:
-        entry.set_id(reader_path.FOLDER.parent / "config.pbtxt", given.id)
+        entry.set_id(served.ENTRY / "config.pbtxt", given.id)
 
 
 if __name__ == "__main__":

@@ -29,11 +29,10 @@ from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
 from rdkit.Geometry import Point3D
 
+from scripts.served_reader.ink import ink_of
+from scripts.served_reader.labels import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE
 from scripts.train.vision import abbreviated, drawing, located, programs, sketched, styles
 from scripts.train.vision.corpus import Corpus, molecules, read
-
-from graph import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE  # isort: skip
-from ink import ink_of  # isort: skip
 
 ROUNDING = 1
 """Decimals of the points that are kept."""

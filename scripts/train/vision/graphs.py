@@ -10,7 +10,7 @@ from onnx import TensorProto
 from torch import nn
 
 from scripts.train.graph import Graph
-from scripts.train.vision.model import Block, Convolution, Down, Liner, Model, Seer, Up
+from scripts.train.vision.model import AtomDetector, Block, BondClassifier, Convolution, Down, Model, Up
 
 F32, I64, U8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.UINT8
 
@@ -55,8 +55,8 @@ class Sparse(Graph):
         return self.layer(self.op("Relu", self.layer(x, module[0])), module[2])
 
 
-def seer(module: Seer) -> Sparse:
-    """Inputs as cells.Cells has them; features, atoms and molecule as Seer.forward returns them for one drawing."""
+def atom_detector(module: AtomDetector) -> Sparse:
+    """Inputs as cells.Cells has them; features, atoms and molecule as AtomDetector.forward returns them for one drawing."""
     g = Sparse()
     patches = g.input("patches", U8, ["n0", 36])
     near = [g.input(f"neighbours{i}", I64, [f"n{i}", 9]) for i in range(4)]
@@ -81,8 +81,8 @@ def seer(module: Seer) -> Sparse:
     return g
 
 
-def liner(module: Liner) -> Sparse:
-    """Liner.forward."""
+def bond_classifier(module: BondClassifier) -> Sparse:
+    """BondClassifier.forward."""
     g, width = Sparse(), module.features.in_features
     steps = width // module.cells
     features, line, shape = (
@@ -102,7 +102,7 @@ def liner(module: Liner) -> Sparse:
 
 
 def save(model: Model, folder: Path) -> None:
-    """seer.onnx and liner.onnx."""
+    """Writes atom_detector.onnx and bond_classifier.onnx."""
     with torch.no_grad():
-        seer(model.seer).save(folder / "seer.onnx", "seer")
-        liner(model.liner).save(folder / "liner.onnx", "liner")
+        atom_detector(model.atom_detector).save(folder / "atom_detector.onnx", "atom_detector")
+        bond_classifier(model.bond_classifier).save(folder / "bond_classifier.onnx", "bond_classifier")

@@ -10,12 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scripts.train.vision import reader_path  # noqa: F401  (first: it finds graph and look)
+from scripts.served_reader.detection import STEPS
+from scripts.served_reader.labels import ATOM_LABELS, REVERSED_KIND
 
-from graph import ATOMS, BACK  # isort: skip
-from look import STEPS  # isort: skip
-
-KINDS = len(BACK)
+KINDS = len(REVERSED_KIND)
 
 
 @dataclass
@@ -25,7 +23,7 @@ class Shape:
     widths: tuple[int, int, int, int] = (32, 64, 128, 192)
     blocks: tuple[int, int] = (4, 4)
     features: int = 96
-    atoms: int = len(ATOMS)
+    atoms: int = len(ATOM_LABELS)
     steps: int = STEPS
 
 
@@ -133,7 +131,7 @@ class Up(nn.Module):
         return F.relu(self.norm(fine + self.skip(skip)))
 
 
-class Seer(nn.Module):
+class AtomDetector(nn.Module):
     """From cells to features of the 4-pixel cells, the atom at each of them, and whether a drawing is one of a molecule."""
 
     def __init__(self, shape: Shape) -> None:
@@ -182,7 +180,7 @@ class Seer(nn.Module):
         return total / torch.bincount(batch["drawing"], minlength=count).clamp(min=1)[:, None]
 
 
-class Liner(nn.Module):
+class BondClassifier(nn.Module):
     """From the features along the way between two atoms to the kind of line."""
 
     def __init__(self, shape: Shape) -> None:
@@ -202,11 +200,11 @@ class Liner(nn.Module):
 class Model(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.seer, self.liner = Seer(shape), Liner(shape)
+        self.atom_detector, self.bond_classifier = AtomDetector(shape), BondClassifier(shape)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        features, atoms, molecule = self.seer(batch)
-        return atoms, self.liner(features, batch["line"], batch["shape"]), molecule
+        features, atoms, molecule = self.atom_detector(batch)
+        return atoms, self.bond_classifier(features, batch["line"], batch["shape"]), molecule
 
 
 def loss(model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:

@@ -157,7 +157,7 @@ def main() -> None:
         required=True,
         help="files of the package, the first of which goes before the others",
     )
-    parser.add_argument("--out", type=Path, default=Path("model_repository/molecule_reader/1/names.tsv"))
+    parser.add_argument("--out", type=Path, default=Path("model_repository/molecule_reader/1/reader/names.tsv"))
     args = parser.parse_args()
     tables = [spoken(path) for path in args.identifiers]
     lines, missing = [], []

@@ -18,11 +18,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from scripts.served_reader.drawing_reader import Reader
+from scripts.train import served
 from scripts.train.latent.tokens import read_molecules
-from scripts.train.vision import evaluation, negatives, reader_path
-
-from answers import DRAWING  # isort: skip
-from reader import Reader  # isort: skip
+from scripts.train.vision import evaluation, negatives
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
 
@@ -44,7 +43,7 @@ def measured(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, obj
                 bare,
                 reading.smiles is not None,
                 reading.confidence,
-                reading.drawing >= DRAWING,
+                reading.is_drawing(),
                 spent,
             )
         )
@@ -72,7 +71,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--reader", type=Path, default=reader_path.FOLDER, help="folder of the reader")
+    parser.add_argument("--reader", type=Path, default=served.VERSION, help="folder of the reader")
     parser.add_argument("--count", type=int, default=1000, help="drawings a style")
     parser.add_argument("--out", type=Path, default=Path("runs/vision/figures.json"), help="where the figures go")
     given = parser.parse_args()
@@ -86,7 +85,7 @@ def main() -> None:
     others = [Image.fromarray(255 - negatives.picture(random)) for _ in range(given.count // 4)]
     figures["others"] = {
         "pictures": len(others),
-        "taken_for_drawing": float(np.mean([reader.read(p).drawing >= DRAWING for p in others])),
+        "taken_for_drawing": float(np.mean([reader.read(p).is_drawing() for p in others])),
     }
     print("others", figures["others"])
     given.out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""The weights of a served reader, to train on: out of seer.onnx and liner.onnx, where each norm is folded into the matrix before it.
+"""The weights of a served reader, to train on: out of atom_detector.onnx and bond_classifier.onnx, where each norm is folded into the matrix before it.
 
 The norms of the new model are set so that on a batch they change nothing: then it begins as the served one was. Classes that the
-served networks did not have begin at the mean of those that they had (by their names in the entry's own marks.py); residual blocks
+served networks did not have begin at the mean of those that they had (by their names in the entry's own reader/labels.py); residual blocks
 that they did not have begin by passing on what they get
 (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
 """
@@ -17,10 +17,8 @@ import torch
 from onnx import TensorProto, numpy_helper
 from torch import nn
 
-from scripts.train.vision import reader_path  # noqa: F401  (first: it finds marks)
+from scripts.served_reader.labels import ATOM_LABELS
 from scripts.train.vision.model import Block, Down, Model, Up
-
-from marks import MARKS  # isort: skip
 
 
 def stored(path: Path) -> list[torch.Tensor]:
@@ -36,33 +34,33 @@ def stored(path: Path) -> list[torch.Tensor]:
 @torch.no_grad()
 def fill(model: Model, folder: Path, batch: dict[str, torch.Tensor]) -> None:
     """Fills a model of the same widths, and as many blocks or more, with the networks of a folder; batch is what its norms are set on."""
-    seer, tensors = model.seer, stored(folder / "seer.onnx")
-    at8, at16 = _held(seer.at8, tensors) - 1, _held(seer.at16, tensors)  # less back8, which is as wide as at8
+    detector, tensors = model.atom_detector, stored(folder / "atom_detector.onnx")
+    at8, at16 = _held(detector.at8, tensors) - 1, _held(detector.at16, tensors)  # less back8, which is as wide as at8
     weights = iter(tensors)
-    _linear(seer.stem, seer.stem_norm, weights)
-    _convolution(seer.fine.weight, seer.fine_norm, weights)
-    _down(seer.down[0], weights)
-    _block(seer.at4, weights)
-    _down(seer.down[1], weights)
-    for block in seer.at8[:at8]:
+    _linear(detector.stem, detector.stem_norm, weights)
+    _convolution(detector.fine.weight, detector.fine_norm, weights)
+    _down(detector.down[0], weights)
+    _block(detector.at4, weights)
+    _down(detector.down[1], weights)
+    for block in detector.at8[:at8]:
         _block(block, weights)
-    _down(seer.down[2], weights)
-    for block in seer.at16[:at16]:
+    _down(detector.down[2], weights)
+    for block in detector.at16[:at16]:
         _block(block, weights)
-    for layer in (seer.molecule[0], seer.molecule[2]):
+    for layer in (detector.molecule[0], detector.molecule[2]):
         _layer(layer, weights)
-    for up, block in ((seer.up8, seer.back8), (seer.up4, seer.back4)):
+    for up, block in ((detector.up8, detector.back8), (detector.up4, detector.back4)):
         _up(up, weights)
         _block(block, weights)
-    _layer(seer.atom[0], weights)
-    had = runpy.run_path(str(folder / "marks.py"))["MARKS"]
-    _head(seer.atom[2], weights, had, MARKS)
-    weights = iter(stored(folder / "liner.onnx"))
-    _layer(model.liner.features, weights)
-    model.liner.shape.weight.copy_(next(weights).T)
-    _layer(model.liner.hide, weights)
-    _layer(model.liner.out, weights)
-    added = [*seer.at8[at8:], *seer.at16[at16:]]
+    _layer(detector.atom[0], weights)
+    had = runpy.run_path(str(folder / "reader" / "labels.py"))["ATOM_LABELS"]
+    _head(detector.atom[2], weights, had, ATOM_LABELS)
+    weights = iter(stored(folder / "bond_classifier.onnx"))
+    _layer(model.bond_classifier.features, weights)
+    model.bond_classifier.shape.weight.copy_(next(weights).T)
+    _layer(model.bond_classifier.hide, weights)
+    _layer(model.bond_classifier.out, weights)
+    added = [*detector.at8[at8:], *detector.at16[at16:]]
     _pass_on(added)  # so that the norms behind them are set on what they will see
     _settle(model, batch)
     _pass_on(added)

@@ -9,12 +9,10 @@ from random import Random
 import numpy as np
 from rdkit import Chem
 
+from scripts.served_reader.labels import AROMATIC, DASH, GROUPS, UNKNOWN_LABEL, WEDGE
 from scripts.train.vision import drawing
 from scripts.train.vision.programs import javascript
 from scripts.train.vision.programs.picture import FAMILIES, Labelled, Own, Plain, rasterised
-
-from graph import AROMATIC, DASH, WEDGE  # isort: skip
-from marks import GROUPS, UNKNOWN  # isort: skip
 
 SCRIPT = "smilesdrawer.mjs"
 SIDE = 500
@@ -182,10 +180,10 @@ def group(molecule: Chem.Mol, answer: dict, centre: int, around: list[int]) -> s
     ]
     outside = [answer["atoms"][number]["index"] for number in around if answer["atoms"][number]["drawn"]]
     if len(outside) != 1 or None in inside or outside[0] is None:
-        return UNKNOWN
+        return UNKNOWN_LABEL
     held.ReplaceAtom(outside[0], Chem.Atom(0))
     for number in range(held.GetNumAtoms() - 1, -1, -1):
         if number not in inside and number not in outside:
             held.RemoveAtom(number)
     text = Chem.MolToSmiles(held.GetMol(), isomericSmiles=False)
-    return NAMES.get(text, UNKNOWN)
+    return NAMES.get(text, UNKNOWN_LABEL)

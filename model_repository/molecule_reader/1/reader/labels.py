@@ -1,91 +1,21 @@
-"""What can stand at the end of a line in a drawing: an atom, a group by its abbreviation, or what the reader does not know."""
+"""The classes of the two networks: the label at an atom, and the kind of the bond between two atoms.
+
+An atom label is an element with its hydrogens and charge (NH2+), the abbreviation of a group (OMe), or UNKNOWN_LABEL.
+"""
 
 from __future__ import annotations
 
 import re
 
+import numpy as np
 from rdkit import Chem
 
-COMMON = (
-    "C",
-    "O",
-    "N",
-    "NH",
-    "S",
-    "F",
-    "Cl",
-    "NH+",
-    "OH",
-    "O-",
-    "NH2",
-    "NH2+",
-    "N+",
-    "Br",
-    "NH3+",
-    "N-",
-    "I",
-    "S-",
-    "SH",
-    "P",
-    "H",
-)
-RARE = (
-    "B",
-    "B-",
-    "BH",
-    "BH2",
-    "BH3",
-    "BH3-",
-    "Si",
-    "SiH",
-    "SiH2",
-    "SiH3",
-    "Se",
-    "SeH",
-    "As",
-    "Te",
-    "Ge",
-    "S+",
-    "O+",
-    "OH+",
-    "P+",
-    "P-",
-    "PH",
-    "PH2",
-    "C-",
-    "C+",
-    "CH-",
-    "CH2-",
-    "NH-",
-    "I+",
-    "D",
-    "Sn",
-)
-LONE = (
-    "ClH",
-    "BrH",
-    "IH",
-    "FH",
-    "OH2",
-    "NH3",
-    "NH4+",
-    "OH3+",
-    "OH-",
-    "H+",
-    "F-",
-    "Cl-",
-    "Br-",
-    "I-",
-    "Li+",
-    "Na+",
-    "K+",
-    "Mg++",
-    "Ca++",
-    "Zn++",
-    "Al+++",
-    "Ag+",
-)
-"""Written beside a molecule: acids of salts, ions, solvents."""
+COMMON = "C O N NH S F Cl NH+ OH O- NH2 NH2+ N+ Br NH3+ N- I S- SH P H".split()
+RARE = """
+    B B- BH BH2 BH3 BH3- Si SiH SiH2 SiH3 Se SeH As Te Ge S+ O+ OH+ P+ P- PH PH2 C- C+ CH- CH2- NH- I+ D Sn
+""".split()
+UNBONDED = "ClH BrH IH FH OH2 NH3 NH4+ OH3+ OH- H+ F- Cl- Br- I- Li+ Na+ K+ Mg++ Ca++ Zn++ Al+++ Ag+".split()
+"""Labels beside a molecule: the acids of salts, ions, solvents."""
 GROUPS = {
     "Me": "C",
     "Et": "CC",
@@ -164,7 +94,7 @@ GROUPS = {
     "SnMe3": "[Sn](C)(C)C",
     "SnBu3": "[Sn](CCCC)(CCCC)CCCC",
 }
-"""Abbreviations and what they stand for, joined to the rest by the first atom, by one single bond."""
+"""Abbreviations of groups with one bond, and their SMILES. The first atom of the SMILES has the bond, a single one."""
 LINKS = {
     "SO2": "S(=O)=O",
     "CO": "C=O",
@@ -178,8 +108,8 @@ LINKS = {
     "NPh": "Nc1ccccc1",
     "NTs": "NS(=O)(=O)c1ccc(C)cc1",
 }
-"""Those that join two lines, both single bonds to the first atom."""
-SHOWN = {
+"""Abbreviations of groups with two single bonds, both at the first atom of the SMILES."""
+SPELLINGS = {
     "COOH": ("CO2H", "HO2C", "COOH", "HOOC"),
     "COO-": ("CO2-", "-O2C", "COO-", "-OOC"),
     "Et": ("Et", "Et", "C2H5", "C2H5", "CH2CH3", "H3CH2C", "CH2CH3", "CH3CH2"),
@@ -255,34 +185,49 @@ SHOWN = {
     "NPh": ("NPh", "PhN"),
     "NTs": ("NTs", "TsN"),
 }
-"""How a group is written when it is not as its name is: to the right of its line, to the left of it, and other such pairs (NMe, AcNH, NCF3
-and N(OH)CH3 are RDKit's)."""
-UNKNOWN = "?"
-"""Letters that stand for nothing the reader knows: R, X, a metal, a name."""
-MARKS = (*COMMON, *RARE, *LONE, *GROUPS, *LINKS, UNKNOWN)
-"""In the order of the networks' classes."""
+"""Spellings of a group in pairs: to the right of its bond, to the left of it. A group that is not here is spelled by
+its name. NMe, AcNH, NCF3 and N(OH)CH3 are spellings of RDKit."""
+UNKNOWN_LABEL = "?"
+"""Letters outside the other classes: R, X, a metal, a name."""
+ATOM_LABELS = (*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL)
+"""In the order of the atom detector's classes."""
 
 
-def _parts(name: str) -> tuple[int, int, int | None, int]:
-    """Atomic number, charge, hydrogens (None where they are not written) and isotope of an atom's name; of a group or what is
-    unknown, those of a plain carbon."""
-    if name in GROUPS or name in LINKS or name == UNKNOWN:
+def _describe(label: str) -> tuple[int, int, int | None, int]:
+    """Returns atomic number, charge, written hydrogens (None: not written) and isotope of a label.
+
+    Groups and UNKNOWN_LABEL count as a carbon.
+    """
+    if label in GROUPS or label in LINKS or label == UNKNOWN_LABEL:
         return 6, 0, None, 0
-    if name == "D":
+    if label == "D":
         return 1, 0, None, 2
-    found = re.fullmatch(r"([A-Z][a-z]?)(H(\d?))?([+-]*)", name)
-    if name in ("H", "H+"):
-        return 1, len(found[4]), None, 0
-    number = Chem.GetPeriodicTable().GetAtomicNumber(found[1])
-    charge = len(found[4]) * (-1 if "-" in found[4] else 1)
-    return number, charge, None if name == "C" else (int(found[3] or 1) if found[2] else 0), 0
+    match = re.fullmatch(r"([A-Z][a-z]?)(H(\d?))?([+-]*)", label)
+    if match is None:
+        raise ValueError(f"not an atom label: {label}")
+    if label in ("H", "H+"):
+        return 1, len(match[4]), None, 0
+    number = Chem.GetPeriodicTable().GetAtomicNumber(match[1])
+    charge = len(match[4]) * (-1 if "-" in match[4] else 1)
+    hydrogens = None if label == "C" else (int(match[3] or 1) if match[2] else 0)
+    return number, charge, hydrogens, 0
 
 
-PARTS = [_parts(name) for name in MARKS]
-FRAGMENTS = {MARKS.index(name): Chem.MolFromSmiles(text) for name, text in (GROUPS | LINKS).items()}
-"""The groups by their class."""
-LINES = {MARKS.index(name): (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,) for name in GROUPS | LINKS}
-"""How many lines may lead to a group: NMe is written for an end and for a link."""
-STRANGE = MARKS.index(UNKNOWN)
-APART = frozenset(MARKS.index(name) for name in (*LONE, "O", "OH", "NH2", "SH"))
-"""What is read where no line leads to it; a lone carbon is a speck."""
+ATOMS = [_describe(label) for label in ATOM_LABELS]
+"""By class: atomic number, charge, written hydrogens, isotope."""
+FRAGMENTS = {ATOM_LABELS.index(name): Chem.MolFromSmiles(smiles) for name, smiles in (GROUPS | LINKS).items()}
+"""By class: the molecule of a group."""
+BOND_COUNTS = {
+    ATOM_LABELS.index(name): (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,) for name in GROUPS | LINKS
+}
+"""By class: the numbers of bonds that a group may have. NMe is written at an end and in a chain."""
+UNKNOWN_CLASS = ATOM_LABELS.index(UNKNOWN_LABEL)
+UNBONDED_OK = frozenset(ATOM_LABELS.index(name) for name in (*UNBONDED, "O", "OH", "NH2", "SH"))
+"""Classes that are valid without a bond. A carbon without a bond is a speck."""
+
+NONE, SINGLE, DOUBLE, TRIPLE, WEDGE, WEDGE_BACK, DASH, DASH_BACK, AROMATIC, WAVY = range(10)
+"""Kinds of bond from a first atom to a second. The narrow end of WEDGE and DASH is at the first atom, of WEDGE_BACK and
+DASH_BACK at the second. AROMATIC is a side of a ring drawn with a circle or dashes. WAVY, or a crossed double bond,
+leaves the arrangement open."""
+REVERSED_KIND = np.array([NONE, SINGLE, DOUBLE, TRIPLE, WEDGE_BACK, WEDGE, DASH_BACK, DASH, AROMATIC, WAVY])
+"""By kind: the kind as seen from the second atom."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scripts.train.vision import reader_path  # noqa: F401  (first: it finds graph)
-
-from graph import BACK, NONE  # isort: skip
-from look import REACH  # isort: skip
+from scripts.served_reader.detection import REACH
+from scripts.served_reader.labels import NONE, REVERSED_KIND
 
 NEAR = 4.6
 """A cell of 4 pixels speaks for an atom whose centre is no farther than this from its own, in pixels."""
@@ -45,7 +43,7 @@ def pairs(points: np.ndarray, bonds: np.ndarray, random: np.random.Generator) ->
     n = len(points)
     kinds = np.zeros((n, n), np.int64)
     kinds[bonds[:, 0], bonds[:, 1]] = bonds[:, 2]
-    kinds[bonds[:, 1], bonds[:, 0]] = BACK[bonds[:, 2]]
+    kinds[bonds[:, 1], bonds[:, 0]] = REVERSED_KIND[bonds[:, 2]]
     distance = np.linalg.norm(points[:, None] - points[None], axis=2)
     wanted = (kinds != NONE) | ((distance < REACH * typical(points, bonds)) & (random.random((n, n)) < 0.67))
     first, second = np.nonzero(np.triu(wanted, 1))

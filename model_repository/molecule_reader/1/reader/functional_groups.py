@@ -1,4 +1,4 @@
-"""Functional groups and rings: what each name of phrases.json stands for, as SMARTS, and how often it is in a molecule."""
+"""Functional groups and rings by the names of phrases.json: their SMARTS, and their number in a molecule."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ PATTERNS = {
     "epoxide": "[OX2r3]1[#6r3][#6r3]1",
     "spiro atom": "[x4;R2]",
 }
-"""The first atom is the one counted (a group whose first atom is counted already is not counted again); bonds and rings are
-counted as such. Acids and amines count with their ions. Aromatic bonds are neither double nor triple."""
+"""SMARTS by name. A group is counted by its first atom, once for each atom; the bonds and rings of COUNTED_BY_MATCH by
+match. Acids and amines include their ions. Aromatic bonds are neither double nor triple."""
 
-RINGS = {
+RING_SIZES = {
     "three-membered ring": 3,
     "four-membered ring": 4,
     "five-membered ring": 5,
@@ -49,7 +49,7 @@ RINGS = {
     "seven-membered ring": 7,
 }
 
-LISTED = [
+SUMMARY = [
     "carboxylic acid",
     "ester",
     "amide",
@@ -74,9 +74,9 @@ LISTED = [
     "benzene ring",
     "heterocycle",
 ]
-"""Those named when all groups are asked for: a sulfonamide is not named as a sulfone too."""
+"""The groups named in a list of all functional groups."""
 
-SHOWN = {
+DISPLAY_NAMES = {
     "hydroxyl": "hydroxyl group",
     "nitro": "nitro group",
     "carbonyl": "carbonyl group",
@@ -87,39 +87,39 @@ SHOWN = {
     "alkene": "C=C double bond",
     "alkyne": "C≡C triple bond",
 }
-"""Names that sound better in a sentence."""
+"""Names used in sentences, where they differ."""
 
-NAMES = [*PATTERNS, *RINGS, "heterocycle"]
-
+NAMES = [*PATTERNS, *RING_SIZES, "heterocycle"]
+COUNTED_BY_MATCH = ("benzene ring", "pyridine", "double bond", "triple bond", "epoxide")
 _COMPILED = {name: Chem.MolFromSmarts(smarts) for name, smarts in PATTERNS.items()}
-_WHOLE = ("benzene ring", "pyridine", "double bond", "triple bond", "epoxide")
 
 
 def count(molecule: Chem.Mol, name: str) -> int:
-    """How many groups of a name the molecule has."""
+    """Returns the number of groups with a name of NAMES."""
     rings = molecule.GetRingInfo().AtomRings()
-    if name in RINGS:
-        return sum(len(ring) == RINGS[name] for ring in rings)
+    if name in RING_SIZES:
+        return sum(len(ring) == RING_SIZES[name] for ring in rings)
     if name == "heterocycle":
         return sum(any(molecule.GetAtomWithIdx(i).GetAtomicNum() != 6 for i in ring) for ring in rings)
     if name == "spiro atom":
-        return spiro(rings)
-    found = molecule.GetSubstructMatches(_COMPILED[name], maxMatches=10_000)
-    return len(found) if name in _WHOLE else len({match[0] for match in found})
+        return _count_spiro_atoms(rings)
+    matches = molecule.GetSubstructMatches(_COMPILED[name], maxMatches=10_000)
+    return len(matches) if name in COUNTED_BY_MATCH else len({match[0] for match in matches})
 
 
-def shown(name: str) -> str:
-    return SHOWN.get(name, name)
-
-
-def spiro(rings: tuple[tuple[int, ...], ...]) -> int:
-    """Atoms that are all that two rings share."""
+def _count_spiro_atoms(rings: tuple[tuple[int, ...], ...]) -> int:
+    """Counts the atoms that are the only common atom of two rings."""
     shared = [set(a) & set(b) for i, a in enumerate(rings) for b in rings[i + 1 :]]
-    return len({atom for both in shared if len(both) == 1 for atom in both})
+    return len({atom for atoms in shared if len(atoms) == 1 for atom in atoms})
 
 
-def listed(molecule: Chem.Mol) -> list[tuple[str, int]]:
-    """The functional groups of a molecule with their numbers."""
-    found = [(name, count(molecule, name)) for name in LISTED]
-    names = {name for name, n in found if n}
-    return [(name, n) for name, n in found if n and not (name == "sulfone" and "sulfonamide" in names)]
+def display_name(name: str) -> str:
+    return DISPLAY_NAMES.get(name, name)
+
+
+def summary(molecule: Chem.Mol) -> list[tuple[str, int]]:
+    """Returns the functional groups of a molecule with their numbers. A sulfonamide does not count as a sulfone too."""
+    counts = {name: count(molecule, name) for name in SUMMARY}
+    if counts["sulfonamide"]:
+        counts["sulfone"] = 0
+    return [(name, n) for name, n in counts.items() if n]

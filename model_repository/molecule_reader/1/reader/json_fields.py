@@ -1,54 +1,63 @@
-"""What a member of a JSON schema stands for: from its name to a fact about a molecule.
+"""Finds the fact about a molecule that a JSON field stands for, by the field's name.
 
-Names are compared without case and signs, and without the words that only say that something is counted or asked:
-`numRings`, `ring_count`, `number_of_rings` and `rings` are the same.
+Case, punctuation and words such as "number of" do not count: numRings, ring_count, number_of_rings and rings are the
+same.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
-import facts
-import groups
-from wording import plural
+from . import functional_groups
+from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, formula, inchi
+from .reading import Reading
+from .wording import plural
 
-Fact = Callable[[object], object]
-"""From a reading (reader.py) to a value, None where it has none."""
+Fact = Callable[[Reading], Any]
+"""Returns a value for a reading with a molecule."""
 
 COUNTING = re.compile(r"^(?:num(?:ber)?|n|no|total|count)_|_(?:count|number|total|num)$")
 ASKING = re.compile(r"^(?:has|have|is|contains|with)_(?:an?_)?")
 
 
-def words(name: str) -> str:
-    """A member's name in one spelling: `numHBondDonors` is `num_h_bond_donors`."""
+def snake_case(name: str) -> str:
+    """Returns a field's name in one spelling: num_h_bond_donors for numHBondDonors."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_").replace("_of_", "_")
 
 
-def bare(name: str) -> str:
-    """The name without the words that only say that it is a number."""
-    name = words(name)
+def without_counting_words(name: str) -> str:
+    """Returns the name without the words that only say that it is a number."""
+    name = snake_case(name)
     return COUNTING.sub("", COUNTING.sub("", name)).replace("_", "")
 
 
 TEXTS: dict[str, Fact] = {
     "smiles": lambda r: r.smiles,
-    "inchi": lambda r: facts.inchi(r.molecule)[0],
-    "inchikey": lambda r: facts.inchi(r.molecule)[1],
-    "formula": lambda r: facts.formula(r.molecule),
+    "inchi": lambda r: inchi(r.molecule)[0],
+    "inchikey": lambda r: inchi(r.molecule)[1],
+    "formula": lambda r: formula(r.molecule),
 }
 
 LISTS: dict[str, Fact] = {
-    "elements": lambda r: list(facts.elements(r.molecule)),
-    "functionalgroups": lambda r: [name for name, _ in groups.listed(r.molecule)],
+    "elements": lambda r: list(element_counts(r.molecule)),
+    "functionalgroups": lambda r: [name for name, _ in functional_groups.summary(r.molecule)],
 }
 
+
+def _count_fact(family: str) -> Fact:
+    return lambda r: COUNTS[family].compute(r.molecule)
+
+
+def _measure_fact(family: str) -> Fact:
+    return lambda r: round(MEASURES[family].compute(r.molecule), 4)
+
+
 NUMBERS: dict[str, Fact] = {
-    **{name: lambda r, count=count: count(r.molecule) for name, (count, *_) in facts.COUNTS.items()},
-    **{
-        name: lambda r, measure=measure: round(measure(r.molecule), 4) for name, (measure, *_) in facts.MEASURES.items()
-    },
+    **{family: _count_fact(family) for family in COUNTS},
+    **{family: _measure_fact(family) for family in MEASURES},
     "confidence": lambda r: round(r.confidence, 4),
 }
 
@@ -87,47 +96,48 @@ FLAGS: dict[str, str] = {
     "stereocenters": "count_stereo",
     "stereocentres": "count_stereo",
 }
-"""What a yes or no is about: yes where the number is not 0."""
+"""By boolean field: the number that makes it true unless it is 0."""
 
 KNOWN = {name.replace("_", ""): name for name in (*TEXTS, *LISTS, *NUMBERS)}
 KNOWN |= {spelling: name for name, spellings in SPELLINGS.items() for spelling in spellings.split()}
+"""Facts by spelling."""
 
 
-def named(name: str) -> str:
-    """The fact that a member's name means, "" for none."""
-    return KNOWN.get(words(name).replace("_", "")) or KNOWN.get(bare(name), "")
+def _known(name: str) -> str:
+    """Returns the fact that a field's name means, "" for none."""
+    return KNOWN.get(snake_case(name).replace("_", "")) or KNOWN.get(without_counting_words(name), "")
 
 
-def text(name: str) -> Fact | None:
-    return TEXTS.get(named(name))
+def text_field(name: str) -> Fact | None:
+    return TEXTS.get(_known(name))
 
 
-def listed(name: str) -> Fact | None:
-    return LISTS.get(named(name))
+def list_field(name: str) -> Fact | None:
+    return LISTS.get(_known(name))
 
 
-def number(name: str) -> Fact | None:
-    """A count or a measure; also of an element or a functional group by its name."""
-    return NUMBERS.get(named(name)) or contained(bare(name))
+def number_field(name: str) -> Fact | None:
+    """Finds a count or a measure, also of an element or a functional group by its name."""
+    return NUMBERS.get(_known(name)) or _count_of(without_counting_words(name))
 
 
-def flag(name: str) -> Fact | None:
-    """Whether something is there."""
-    asked = ASKING.sub("", words(name)).replace("_", "")
-    if asked in ("molecule", "drawing", "moleculedrawing"):
+def boolean_field(name: str) -> Fact | None:
+    """Finds whether something is there."""
+    subject = ASKING.sub("", snake_case(name)).replace("_", "")
+    if subject in ("molecule", "drawing", "moleculedrawing"):
         return lambda r: True
-    count = NUMBERS.get(FLAGS.get(asked, "")) or contained(asked)
+    count = NUMBERS.get(FLAGS.get(subject, "")) or _count_of(subject)
     return (lambda r: bool(count(r))) if count else None
 
 
-def contained(name: str) -> Fact | None:
-    """How many of an element or a group there are: carbon, carbons, carbonAtoms, esters."""
+def _count_of(name: str) -> Fact | None:
+    """Finds the number of an element or a group: carbon, carbons, carbonatoms, esters."""
     name = re.sub(r"(?:atoms?|groups?)$", "", name)
-    for symbol, element in facts.NAMES.items():
+    for symbol, element in ELEMENTS.items():
         if name in (element, element + "s"):
-            return lambda r: facts.elements(r.molecule)[symbol]
-    for group in groups.NAMES:
+            return lambda r: element_counts(r.molecule)[symbol]
+    for group in functional_groups.NAMES:
         one = re.sub(r"[^a-z0-9]", "", group)
         if name in (one, re.sub(r"[^a-z0-9]", "", plural(group)), one + "s"):
-            return lambda r: groups.count(r.molecule, group)
+            return lambda r: functional_groups.count(r.molecule, group)
     return None

@@ -1,0 +1,328 @@
+"""Writes the answers to questions in sentences. The drawings were read before; everything else is computed from the
+molecules.
+
+Where several phrasings will do, `choose` picks one of them, the usual one first. A brief answer is the bare value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rdkit import Chem
+
+from . import comparison, functional_groups, properties
+from .conversation import COMPARING, PAIR, Question, TurnPlan
+from .functional_groups import display_name
+from .intents import Intent
+from .named_molecules import NamedMolecule, common_name
+from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, format_measure
+from .reading import Reading
+from .wording import Parts, Smiles, counted, join_and, lower_first, plural, upper_first
+
+MIN_PROBABILITY = 0.3
+"""A question with a less likely family is not answered."""
+
+Choose = Callable[[Sequence[str]], str]
+
+ABILITIES = (
+    "I read drawings of single molecules. I can give the SMILES, InChI and molecular formula, the mass, charge and "
+    "logP, count atoms, bonds, rings, stereocentres and functional groups, say whether an element or group is there, "
+    "and compare two drawings, or one with a SMILES or a common name that you write."
+)
+BEYOND = "That is beyond me. " + ABILITIES
+SEND_PICTURE = "Send me a drawing of a molecule as a picture, please."
+NO_MOLECULE = "This picture does not look like a drawing of a molecule, so I cannot answer that."
+NOT_READ = "I see a drawing of a molecule, but I could not read it."
+UNKNOWN_LETTERS = (
+    "I see a drawing of a molecule with letters that I do not know, such as R, a metal or an abbreviation, "
+    "so I could not read it."
+)
+NOT_UNDERSTOOD = "I did not understand the question. " + ABILITIES
+NEEDS_DRAWING = "I need a drawing for that. " + SEND_PICTURE
+REFUSALS = (NO_MOLECULE, NOT_READ, UNKNOWN_LETTERS, NOT_UNDERSTOOD, NEEDS_DRAWING)
+"""Given once in an answer, for however many questions."""
+
+SMALL_TALK = {
+    "greeting": [
+        "Hello! Send me a drawing of a molecule and ask me about it.",
+        "Hi! Show me a drawing of a molecule and ask away.",
+    ],
+    "thanks": ["You are welcome.", "Glad to help."],
+    "help": [ABILITIES],
+    "beyond": [BEYOND],
+}
+"""Phrasings by family."""
+
+BOUNDS: dict[str, Callable[[float, float], bool]] = {
+    "more_than": lambda n, k: n > k,
+    "less_than": lambda n, k: n < k,
+    "at_least": lambda n, k: n >= k,
+    "at_most": lambda n, k: n <= k,
+    "exactly": lambda n, k: n == k,
+}
+"""Tests of a value by mode."""
+
+COUNTS_OF_PROPERTIES = {"has_ring": "count_rings", "is_aromatic": "count_aromatic", "is_chiral": "count_stereo"}
+
+
+class AnswerWriter:
+    """Answers the questions of one turn. `read` returns the reading of a drawing by its number."""
+
+    def __init__(self, plan: TurnPlan, read: Callable[[int], Reading], choose: Choose) -> None:
+        self.plan = plan
+        self.read = read
+        self.choose = choose
+        self.warned: set[int] = set()
+
+    def parts(self) -> Parts:
+        """Returns the whole answer."""
+        out: Parts = []
+        for question in self.plan.questions:
+            sentences = self.answer(question)
+            if sentences and sentences[0] in REFUSALS and sentences[0] in out:
+                continue
+            if out and sentences:
+                out.append(" ")
+            out += sentences
+        return out
+
+    def answer(self, question: Question) -> Parts:
+        intent = question.intent
+        if intent.probability < MIN_PROBABILITY:
+            return [NOT_UNDERSTOOD]
+        if intent.family in SMALL_TALK:
+            if intent.family == "beyond" and not self.plan.shown:
+                return [BEYOND + " " + SEND_PICTURE]
+            return [self.choose(SMALL_TALK[intent.family])]
+        pictures = counted(self.plan.shown, "picture", "pictures")
+        if intent.family == "drawings":
+            return [str(self.plan.shown) if self.plan.brief else f"You have shown me {pictures}."]
+        if question.missing:
+            return [f"There is no {question.missing} drawing: you have shown me {pictures}."]
+        if not question.drawings:
+            return [NEEDS_DRAWING]
+        if intent.molecules:
+            return join_with_spaces(
+                [
+                    self.compare_with_named(question, drawing, named)
+                    for drawing in question.drawings
+                    for named in intent.molecules
+                ]
+            )
+        if intent.family in PAIR or COMPARING & set(intent.modes):
+            return self.compare_pair(question)
+        return join_with_spaces([self.answer_about(question, drawing) for drawing in question.drawings])
+
+    def answer_about(self, question: Question, drawing: int) -> Parts:
+        """Answers a question about one drawing."""
+        reading, intent = self.read(drawing), question.intent
+        several = len(question.drawings) > 1
+        prefix = f"{upper_first(self.plan.names[drawing])}: " if several else ""
+        if intent.family == "size":
+            return [f"{prefix}{reading.size[0]} × {reading.size[1]} pixels."]
+        if intent.family == "is_molecule":
+            if reading.is_drawing():
+                return [prefix + ("Yes" if self.plan.brief else "Yes, it shows a drawing of a molecule.")]
+            return [prefix + ("No" if self.plan.brief else "No, it does not look like a drawing of a molecule.")]
+        if not reading.is_drawing():
+            return [prefix + NO_MOLECULE]
+        if not reading.has_molecule():
+            return [prefix + (UNKNOWN_LETTERS if reading.unknown else NOT_READ)]
+        sentences = self.answer_from(intent, reading)
+        if several and not isinstance(sentences[0], Smiles):
+            sentences[0] = lower_first(sentences[0])
+        warning = self.warning(drawing, reading) if intent.family != "sure" else []
+        return [prefix, *warning, *sentences]
+
+    def warning(self, drawing: int, reading: Reading) -> Parts:
+        """Returns the warning about an unsure reading, once for each drawing."""
+        if not reading.is_unsure() or self.plan.brief or drawing in self.warned:
+            return []
+        self.warned.add(drawing)
+        return [f"I am not sure that I read this drawing right (about {reading.confidence:.0%}). "]
+
+    def answer_from(self, intent: Intent, reading: Reading) -> Parts:
+        """Answers from the molecule that was read."""
+        family = intent.family
+        if family in COUNTS:
+            compute, one, many = COUNTS[family]
+            return [self.count(intent, compute(reading.molecule), one, many)]
+        if family in MEASURES:
+            return [self.measure(intent, reading.molecule)]
+        if family in ("count_element", "has_element", "count_group", "has_group"):
+            return [self.contents(intent, reading.molecule)]
+        if family in COUNTS_OF_PROPERTIES or family == "is_charged":
+            return [self.property(intent, reading.molecule)]
+        return {
+            "smiles": self.smiles,
+            "name": self.name,
+            "inchi": self.inchi,
+            "formula": self.formula,
+            "elements": self.elements,
+            "groups": self.groups,
+            "describe": self.describe,
+            "sure": self.confidence,
+        }[family](reading)
+
+    def count(self, intent: Intent, n: int, one: str, many: str) -> str:
+        """Answers how many there are, or whether the number is within a bound."""
+        text = counted(n, one, many)
+        bound = next((mode for mode in intent.modes if mode in BOUNDS), None)
+        if bound and intent.number is not None:
+            return self.yes_or_no(BOUNDS[bound](n, intent.number), f"it has {text}")
+        if self.plan.brief:
+            return str(n)
+        return self.choose([f"It has {text}.", f"There {'is' if n == 1 else 'are'} {text}.", f"I count {text}."])
+
+    def measure(self, intent: Intent, molecule: Chem.Mol) -> str:
+        """Answers with a value, or whether it is within a bound."""
+        compute, name, _ = MEASURES[intent.family]
+        value = compute(molecule)
+        text = format_measure(intent.family, value)
+        bound = next((mode for mode in intent.modes if mode in BOUNDS), None)
+        if bound and intent.number is not None:
+            return self.yes_or_no(BOUNDS[bound](value, intent.number), f"its {name} is {text}")
+        return text if self.plan.brief else self.choose([f"Its {name} is {text}.", f"The {name} is {text}."])
+
+    def contents(self, intent: Intent, molecule: Chem.Mol) -> str:
+        """Answers how many of the named elements and groups there are, or whether there is one."""
+        symbols = element_counts(molecule)
+        found = [(symbols[e], f"{ELEMENTS[e]} atom", f"{ELEMENTS[e]} atoms") for e in intent.elements]
+        found += [
+            (functional_groups.count(molecule, group), display_name(group), plural(display_name(group)))
+            for group in intent.groups
+        ]
+        if not found:
+            return "I did not understand which element or group you mean."
+        n, one, many = found[0]
+        if intent.family.startswith("count"):
+            if len(found) == 1:
+                return self.count(intent, n, one, many)
+            if self.plan.brief:
+                return ", ".join(str(number) for number, *_ in found)
+        elif len(found) == 1:
+            yes = n == 0 if "absent" in intent.modes else n > 0
+            return self.yes_or_no(yes, f"it has {counted(n, one, many)}")
+        return f"It has {join_and([counted(*each) for each in found])}."
+
+    def yes_or_no(self, yes: bool, reason: str) -> str:
+        word = "Yes" if yes else "No"
+        return word if self.plan.brief else self.choose([f"{word}, {reason}.", f"{word}: {reason}."])
+
+    def property(self, intent: Intent, molecule: Chem.Mol) -> str:
+        """Answers whether the molecule has a ring, is aromatic, chiral or charged."""
+        if intent.family == "is_charged":
+            n = MEASURES["charge"].compute(molecule)
+            reason = f"its net charge is {format_measure('charge', n)}"
+        else:
+            count, one, many = COUNTS[COUNTS_OF_PROPERTIES[intent.family]]
+            n = count(molecule)
+            reason = f"it has {counted(n, one, many)}"
+        return self.yes_or_no((n == 0) == ("absent" in intent.modes), reason)
+
+    def smiles(self, reading: Reading) -> Parts:
+        text = Smiles(reading.smiles)
+        if self.plan.brief:
+            return [text]
+        return [self.choose(["The SMILES is ", "I read it as ", "This is "]), text, "."]
+
+    def name(self, reading: Reading) -> Parts:
+        name, exact = common_name(reading.molecule)
+        if not name:
+            return [
+                "I know the names of a few hundred common molecules only, and this is none of them. Its SMILES is ",
+                Smiles(reading.smiles),
+                ".",
+            ]
+        if self.plan.brief:
+            return [name]
+        start = f"It is known as {name}: " if exact else f"But for its stereochemistry it is {name}: "
+        return [start, Smiles(reading.smiles), "."]
+
+    def inchi(self, reading: Reading) -> Parts:
+        text, key = properties.inchi(reading.molecule)
+        return [Smiles(text)] if self.plan.brief else ["Its InChI is ", Smiles(text), f" and its InChIKey {key}."]
+
+    def formula(self, reading: Reading) -> Parts:
+        text = properties.formula(reading.molecule)
+        if self.plan.brief:
+            return [text]
+        return [self.choose([f"Its molecular formula is {text}.", f"The formula is {text}."])]
+
+    def elements(self, reading: Reading) -> Parts:
+        symbols = element_counts(reading.molecule)
+        if self.plan.brief:
+            return [", ".join(symbols)]
+        return [f"It consists of {join_and([ELEMENTS.get(symbol, symbol) for symbol in symbols])}."]
+
+    def groups(self, reading: Reading) -> Parts:
+        groups = functional_groups.summary(reading.molecule)
+        if self.plan.brief:
+            return [", ".join(name for name, _ in groups) or "none"]
+        return [sentence_of_groups(groups)]
+
+    def describe(self, reading: Reading) -> Parts:
+        molecule = reading.molecule
+        rings = COUNTS["count_rings"].compute(molecule)
+        aromatic = COUNTS["count_aromatic"].compute(molecule)
+        sentence = f"It has {counted(rings, 'ring', 'rings')}"
+        if rings:
+            sentence += f", of which {counted(aromatic, 'is', 'are') if aromatic else 'none is'} aromatic"
+        mass = MEASURES["mass"].compute(molecule)
+        return [
+            "It is ",
+            Smiles(reading.smiles),
+            f", {properties.formula(molecule)}, {mass:.2f} g/mol. ",
+            sentence + ". ",
+            sentence_of_groups(functional_groups.summary(molecule)),
+        ]
+
+    def confidence(self, reading: Reading) -> Parts:
+        if self.plan.brief:
+            return [f"{reading.confidence:.0%}"]
+        start = "I am not sure" if reading.is_unsure() else "I am quite sure"
+        return [f"{start}: the chance that I read the drawing exactly is about {reading.confidence:.0%}."]
+
+    def compare_with_named(self, question: Question, drawing: int, named: NamedMolecule) -> Parts:
+        """Compares a drawing with a molecule that the question names."""
+        reading, intent = self.read(drawing), question.intent
+        name = self.plan.names[drawing] if len(question.drawings) > 1 else "the drawing"
+        if not reading.is_readable():
+            return [cannot_compare(name, reading)]
+        warning = self.warning(drawing, reading)
+        names, molecules = (name, named.name), (reading.molecule, named.molecule)
+        if intent.family == "same":
+            stereo = not named.any_stereo
+            return warning + comparison.compare_with_named(intent, names, molecules, stereo, self.plan.brief)
+        return warning + comparison.compare(intent, names, molecules, self.plan.brief)
+
+    def compare_pair(self, question: Question) -> Parts:
+        """Compares the first two drawings of a question."""
+        if len(question.drawings) < 2:
+            return ["I need two drawings to compare. " + SEND_PICTURE]
+        pair = question.drawings[:2]
+        names = [self.plan.names[drawing] for drawing in pair]
+        readings = [self.read(drawing) for drawing in pair]
+        for name, reading in zip(names, readings):
+            if not reading.is_readable():
+                return [cannot_compare(name, reading)]
+        unsure = [name for name, reading in zip(names, readings) if reading.is_unsure()]
+        warning = [f"I am not sure that I read {join_and(unsure)} right. "] if unsure and not self.plan.brief else []
+        molecules = [reading.molecule for reading in readings]
+        return warning + comparison.compare(question.intent, names, molecules, self.plan.brief)
+
+
+def join_with_spaces(answers: Sequence[Parts]) -> Parts:
+    """Returns the parts of several answers, with a space between each two answers."""
+    return [part for i, parts in enumerate(answers) for part in ([" "] if i else []) + parts]
+
+
+def sentence_of_groups(groups: Sequence[tuple[str, int]]) -> str:
+    if not groups:
+        return "I find none of the functional groups that I know."
+    return f"It has {join_and([counted(n, display_name(name), plural(display_name(name))) for name, n in groups])}."
+
+
+def cannot_compare(name: str, reading: Reading) -> str:
+    reason = "could not be read." if reading.is_drawing() else "does not look like a drawing of a molecule."
+    return f"I cannot compare them: {name} {reason}"

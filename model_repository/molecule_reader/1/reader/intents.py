@@ -1,0 +1,180 @@
+"""Parses the questions in a text: text in, intents out.
+
+A small network (trained by scripts/train/phrases) labels the words of a text: where a question begins, its family, and
+the words that name an element, a group or a drawing, or say how to compare. phrases.json, beside the graph, lists the
+labels. What follows from the labels is code, here and in conversation.py.
+
+Terms:
+family   the kind of a question: smiles, count_rings, same ...
+mode     how a question is asked (Intent.modes)
+head     an output of the network with one label for each word
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .networks import load_session
+
+if TYPE_CHECKING:
+    from .named_molecules import NamedMolecule
+
+WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
+MAX_WORDS = 64
+"""Only this many words are labelled: of a longer text the first half and the last half."""
+MAX_LETTERS = 18
+"""Only this many letters of a word count."""
+BUCKETS = 3072
+"""Hash buckets of word features; 0 is padding."""
+WORD_FEATURES = 26
+"""The most features of a word: itself, its shape, its 3- and 4-grams."""
+HEADS = ("family", "element", "group", "mode", "drawing")
+"""The heads of phrases.onnx, in the order of its outputs after the first."""
+BOUNDS = ("more_than", "less_than", "at_least", "at_most", "exactly")
+
+NUMBERS = {
+    "no": 0,
+    "zero": 0,
+    "one": 1,
+    "a": 1,
+    "an": 1,
+    "single": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "dozen": 12,
+    "twenty": 20,
+    "thirty": 30,
+}
+
+
+@dataclass
+class Intent:
+    """One question of a text. Elements, groups and drawings are in the order of the text. Modes:
+
+    more, fewer, equal    compare the drawings
+    absent                ask whether something is not there
+    BOUNDS                compare with `number`
+    """
+
+    family: str
+    probability: float
+    """Probability of the family."""
+    elements: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    drawings: list[str] = field(default_factory=list)
+    """first, second, third, last, other, both."""
+    modes: list[str] = field(default_factory=list)
+    number: int | None = None
+    molecules: list[NamedMolecule] = field(default_factory=list)
+    """Molecules to compare with, named in the text."""
+
+
+@dataclass
+class ParsedText:
+    intents: list[Intent]
+    brief: bool
+    """Whether the text asks for the bare value."""
+
+
+def split_words(text: str) -> list[str]:
+    """Returns the words, numbers and signs of a text, at most MAX_WORDS."""
+    words = WORD.findall(text)
+    half = MAX_WORDS // 2
+    return words if len(words) <= MAX_WORDS else words[:half] + words[-half:]
+
+
+@functools.lru_cache(20_000)
+def hash_features(word: str) -> tuple[int, ...]:
+    """Returns the WORD_FEATURES buckets of a word: itself, its shape, its n-grams, padded with 0."""
+    low = word.lower()[:MAX_LETTERS]
+    if word.isupper():
+        shape = "A" if len(word) == 1 else "AA"
+    elif word[:1].isupper():
+        shape = "Aa"
+    else:
+        shape = "1" if word[:1].isdigit() else "a" if word[:1].isalpha() else "."
+    edged = f"<{low}>"
+    grams = [edged[i : i + n] for n in (3, 4) for i in range(len(edged) - n + 1)] if len(low) > 1 else []
+    features = ["w:" + low, "s:" + shape, *grams][:WORD_FEATURES]
+    buckets = [1 + zlib.crc32(feature.encode()) % (BUCKETS - 1) for feature in features]
+    return tuple(buckets + [0] * (WORD_FEATURES - len(buckets)))
+
+
+def feature_rows(words: list[str]) -> np.ndarray:
+    """Returns the buckets of words, int64 [words, WORD_FEATURES]."""
+    return np.array([hash_features(word) for word in words], np.int64).reshape(-1, WORD_FEATURES)
+
+
+class IntentParser:
+    """The network and its labels, of a version's folder. Safe for use by many threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.labels = json.loads((folder / "phrases.json").read_text())
+        self.session = load_session(folder / "phrases.onnx", threads=1)
+        self.parse = functools.lru_cache(4096)(self._parse)
+
+    def _parse(self, text: str) -> ParsedText:
+        words = split_words(text)
+        if not words:
+            return ParsedText([], False)
+        begins, *heads = self.session.run(None, {"words": feature_rows(words)})
+        return decode(words, begins, dict(zip(HEADS, heads)), self.labels)
+
+
+def decode(
+    words: list[str], begins: np.ndarray, heads: dict[str, np.ndarray], labels: dict[str, list[str]]
+) -> ParsedText:
+    """Returns the questions that the network's outputs mean.
+
+    begins [words] are logits that a question begins at a word, heads log-probabilities [words, labels].
+    """
+    starts = [0, *(i for i in range(1, len(words)) if begins[i] > 0), len(words)]
+    names = {head: [labels[head][k] for k in values.argmax(1)] for head, values in heads.items() if head != "family"}
+    intents = []
+    for start, end in zip(starts, starts[1:]):
+        if not any(word[0].isalnum() for word in words[start:end]):
+            continue
+        logs = heads["family"][start:end].mean(0)
+        weights = np.exp(logs - logs.max())
+        best = int(logs.argmax())
+        found = {
+            head: list(dict.fromkeys(name for name in values[start:end] if name != "none"))
+            for head, values in names.items()
+        }
+        modes = [mode for mode in found["mode"] if mode != "brief"]
+        intents.append(
+            Intent(
+                labels["family"][best],
+                float(weights[best] / weights.sum()),
+                found["element"],
+                found["group"],
+                found["drawing"],
+                modes,
+                number_in(words[start:end]) if any(mode in BOUNDS for mode in modes) else None,
+            )
+        )
+    return ParsedText(intents, "brief" in names["mode"])
+
+
+def number_in(words: list[str]) -> int | None:
+    """Returns the first number of the words; "a", "one" and "no" only if there is no other."""
+    values = [int(w) if w.isdigit() and len(w) < 5 else NUMBERS.get(w.lower()) for w in words]
+    numbers = [v for v in values if v is not None]
+    return next((v for v in numbers if v > 1), numbers[0] if numbers else None)

@@ -1,0 +1,298 @@
+"""Writes answers as JSON, in the form that a JSON schema asks for.
+
+Fields with a known meaning (json_fields.py) are filled from the molecule. Of the others, nullable ones are null,
+optional ones are left out, and a required one refuses the request: nothing is invented.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import functional_groups, json_fields
+from .named_molecules import common_name
+from .properties import element_counts
+from .reading import Reading
+from .request import InvalidRequest
+
+MAX_DEPTH = 16
+"""The most levels of a schema."""
+MAX_BRACES = 64
+"""The most braces in a prompt at which a schema is looked for."""
+MAX_FIELDS = 256
+"""The most fields of an answer."""
+PROSE_FIELDS = {
+    "answer",
+    "description",
+    "explanation",
+    "summary",
+    "reply",
+    "response",
+    "text",
+    "content",
+    "comment",
+    "reasoning",
+}
+"""Fields for the answer in words."""
+ALL_FACTS = (
+    "smiles",
+    "formula",
+    "inchi",
+    "inchikey",
+    "molecular_weight",
+    "exact_mass",
+    "logp",
+    "tpsa",
+    "charge",
+    "heavy_atoms",
+    "all_atoms",
+    "bonds",
+    "rings",
+    "aromatic_rings",
+    "stereocentres",
+    "hydrogen_bond_donors",
+    "hydrogen_bond_acceptors",
+    "rotatable_bonds",
+    "confidence",
+)
+"""Fields of an answer without a schema."""
+ASKS_FOR_JSON = re.compile(
+    r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
+    r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b"
+    r"(?:[ -](?:object|format|form|document|please|only))*",
+    re.IGNORECASE,
+)
+ASKS_FOR_EVERYTHING = re.compile(r"\b(?:everything|all|anything|describe)\b", re.IGNORECASE)
+FIELDS_BY_FAMILY = {
+    "smiles": ("smiles",),
+    "name": ("name",),
+    "inchi": ("inchi", "inchikey"),
+    "formula": ("formula",),
+    "mass": ("molecular_weight",),
+    "exact_mass": ("exact_mass",),
+    "count_heavy": ("heavy_atoms",),
+    "count_atoms": ("all_atoms",),
+    "count_bonds": ("bonds",),
+    "count_rings": ("rings",),
+    "has_ring": ("rings",),
+    "count_aromatic": ("aromatic_rings",),
+    "is_aromatic": ("aromatic_rings",),
+    "count_stereo": ("stereocentres",),
+    "is_chiral": ("stereocentres",),
+    "charge": ("charge",),
+    "is_charged": ("charge",),
+    "count_donors": ("hydrogen_bond_donors",),
+    "count_acceptors": ("hydrogen_bond_acceptors",),
+    "count_rotatable": ("rotatable_bonds",),
+    "logp": ("logp",),
+    "tpsa": ("tpsa",),
+    "elements": ("elements",),
+    "count_element": ("elements",),
+    "has_element": ("elements",),
+    "groups": ("functional_groups",),
+    "count_group": ("functional_groups",),
+    "has_group": ("functional_groups",),
+    "sure": ("confidence",),
+}
+"""Fields that answer a question. Other questions are answered by all fields."""
+
+FIELDS_BY_TYPE = {
+    "integer": json_fields.number_field,
+    "number": json_fields.number_field,
+    "boolean": json_fields.boolean_field,
+}
+
+
+class NoValue(Exception):
+    """Nothing is known for a field of a schema; the text is the field's path."""
+
+
+def all_facts(reading: Reading) -> dict[str, Any]:
+    """Returns everything known of a molecule, for a request without a schema."""
+    facts = {}
+    for name in ALL_FACTS:
+        fact = json_fields.text_field(name) or json_fields.number_field(name)
+        if fact is not None:
+            facts[name] = fact(reading)
+    return facts | {
+        "name": common_name(reading.molecule)[0] or None,
+        "elements": dict(element_counts(reading.molecule)),
+        "functional_groups": dict(functional_groups.summary(reading.molecule)),
+    }
+
+
+def schema_in_prompt(texts: Sequence[str]) -> dict[str, Any] | None:
+    """Returns a schema written in the words of a prompt, where some clients put it when they ask for any JSON
+    object."""
+    decoder = json.JSONDecoder()
+    tries = 0
+    for text in texts:
+        at = text.find("{")
+        while at >= 0 and tries < MAX_BRACES:
+            tries += 1
+            try:
+                found, _ = decoder.raw_decode(text, at)
+            except (json.JSONDecodeError, RecursionError):
+                found = None
+            if isinstance(found, dict) and isinstance(found.get("properties"), dict):
+                return found
+            at = text.find("{", at + 1)
+    return None
+
+
+def json_for(families: Sequence[str], readings: Sequence[Reading]) -> str:
+    """Returns the JSON text for questions that ask for JSON in words; without families, all facts."""
+    wanted = [FIELDS_BY_FAMILY.get(family, ()) for family in families]
+    names = {name for fields in wanted for name in fields} if all(wanted) else set()
+    values = [{name: v for name, v in all_facts(r).items() if not names or name in names} for r in readings]
+    return json.dumps(values[0] if len(values) == 1 else {"molecules": values}, ensure_ascii=False)
+
+
+def fill(form: dict[str, Any], readings: Sequence[Reading], prose: Callable[[], str]) -> str:
+    """Returns the JSON text for structured_outputs of the vLLM contract: {"json": schema} or {"json_object": true}.
+
+    readings are of the drawings that the question is about; prose returns the answer in words.
+    """
+    schema = parse_schema(form.get("json"))
+    if schema is None and not form.get("json_object"):
+        raise InvalidRequest("of structured_outputs only json and json_object are known to this model")
+    if not readings:
+        raise InvalidRequest("A drawing of a molecule is needed to fill the schema: send one as a picture, please.")
+    value: object
+    if not schema:
+        value = all_facts(readings[0]) if len(readings) == 1 else {"molecules": [all_facts(r) for r in readings]}
+    else:
+        try:
+            value = SchemaFiller(schema, readings, prose).fill(schema, "", readings[0], 0)
+        except NoValue as error:
+            raise InvalidRequest(
+                f"The schema asks for {error}, which this model cannot say of a molecule; "
+                "let it be null or leave it out."
+            ) from error
+        except (AttributeError, TypeError, ValueError) as error:  # Such as properties that are not an object.
+            raise InvalidRequest(f"The JSON schema cannot be followed: {error}") from error
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parse_schema(schema: object) -> dict[str, Any] | None:
+    """Returns a schema that is given as an object or as its text."""
+    try:
+        schema = json.loads(schema) if isinstance(schema, str) else schema
+    except json.JSONDecodeError:
+        pass
+    if schema is not None and not isinstance(schema, dict):
+        raise InvalidRequest("structured_outputs.json must be a JSON schema")
+    return schema
+
+
+class SchemaFiller:
+    """Fills one schema."""
+
+    def __init__(self, root: dict[str, Any], readings: Sequence[Reading], prose: Callable[[], str]) -> None:
+        self.root = root
+        self.readings = readings
+        self.prose = prose
+        self.fields_left = MAX_FIELDS
+
+    def fill(self, schema: Any, name: str, reading: Reading, depth: int) -> object:
+        """Returns the value of a field. NoValue if nothing is known for it."""
+        self.fields_left -= 1
+        if depth > MAX_DEPTH or self.fields_left < 0:
+            raise InvalidRequest("The schema is too large or too deep for this model.")
+        if not isinstance(schema, dict):
+            schema = {}
+        if "$ref" in schema:
+            return self.fill(self.resolve(schema["$ref"]), name, reading, depth + 1)
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            if isinstance(schema.get(keyword), list) and schema[keyword]:
+                return self.fill_first(schema[keyword], name, reading, depth)
+        kinds = schema.get("type")
+        if isinstance(kinds, list):
+            return self.fill_first([{**schema, "type": kind} for kind in kinds], name, reading, depth)
+        if kinds == "null":
+            return None
+        if "const" in schema:
+            return schema["const"]
+        value = self.value(schema, kinds or implied_type(schema), name, reading, depth)
+        if "enum" in schema and value not in schema["enum"]:
+            raise NoValue(name or "a value")
+        return value
+
+    def fill_first(self, options: list[Any], name: str, reading: Reading, depth: int) -> object:
+        """Returns the value of the first option that can be filled, null last."""
+        problem: NoValue | None = None
+        for option in sorted(options, key=lambda o: isinstance(o, dict) and o.get("type") == "null"):
+            try:
+                return self.fill(option, name, reading, depth + 1)
+            except NoValue as error:
+                problem = error
+        raise problem or NoValue(name)
+
+    def resolve(self, reference: object) -> object:
+        """Returns the schema at a reference such as "#/$defs/Molecule"."""
+        place: object = self.root
+        for step in str(reference).removeprefix("#").strip("/").split("/"):
+            if isinstance(place, dict) and step:
+                place = place.get(step.replace("~1", "/").replace("~0", "~"))
+        if place is None:
+            raise InvalidRequest(f"The schema has no {reference}.")
+        return place
+
+    def value(self, schema: dict[str, Any], kind: str, name: str, reading: Reading, depth: int) -> object:
+        """Returns the value of a field of one type."""
+        if kind == "object":
+            return self.object(schema, reading, depth)
+        if kind == "array":
+            return self.array(schema, name, reading, depth)
+        if kind == "string":
+            return self.text(name, reading)
+        find = FIELDS_BY_TYPE.get(kind)
+        fact = find(name) if find else None
+        if fact is None:
+            raise NoValue(name or "a value")
+        value = fact(reading)
+        return int(round(value)) if kind == "integer" else value
+
+    def text(self, name: str, reading: Reading) -> str:
+        if json_fields.snake_case(name) in PROSE_FIELDS:
+            return self.prose()
+        text = json_fields.text_field(name)
+        if text is not None:
+            return text(reading)
+        number = json_fields.number_field(name)
+        if number is not None:
+            return str(number(reading))
+        items = json_fields.list_field(name)
+        if items is not None:
+            return ", ".join(items(reading))
+        raise NoValue(name or "a text")
+
+    def object(self, schema: dict[str, Any], reading: Reading, depth: int) -> dict[str, Any]:
+        properties = schema.get("properties") or {}
+        required = schema.get("required") or []
+        if not properties:
+            return all_facts(reading)
+        out = {}
+        for name, field in properties.items():
+            try:
+                out[name] = self.fill(field, name, reading, depth + 1)
+            except NoValue as error:
+                if name in required:
+                    path = str(error)
+                    raise NoValue(path if path.startswith(name) else f"{name}.{path}") from error
+        return out
+
+    def array(self, schema: dict[str, Any], name: str, reading: Reading, depth: int) -> list[Any]:
+        """Returns names of elements or groups, else one item for each drawing."""
+        fact = json_fields.list_field(name)
+        items = schema.get("items") or {}
+        if fact is not None and (not isinstance(items, dict) or items.get("type", "string") == "string"):
+            return fact(reading)
+        return [self.fill(items, name.rstrip("s"), each, depth + 1) for each in self.readings]
+
+
+def implied_type(schema: dict[str, Any]) -> str:
+    """Returns the type of a schema that does not state it."""
+    return "object" if "properties" in schema else "array" if "items" in schema else "string"

@@ -1,0 +1,90 @@
+"""Reads pictures, a few at a time on one thread each, and keeps the latest readings: a picture is read once for many
+questions."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import io
+import threading
+from collections import OrderedDict
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Protocol
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+from rdkit import Chem
+
+from .ink import flatten
+from .reading import Reading
+from .request import InvalidRequest
+
+MAX_PIXELS = 64_000_000
+"""The most pixels of a picture. The gateway has limits of its own; this one is for other clients."""
+
+
+class PictureReader(Protocol):
+    def read(self, image: Image.Image) -> Reading:
+        """Returns what the picture shows."""
+
+
+class ReadingCache:
+    """The latest readings by the picture's bytes, done or in progress."""
+
+    def __init__(self, reader: PictureReader, workers: int, size: int = 512) -> None:
+        """Reads `workers` pictures at once and keeps `size` readings."""
+        self.reader = reader
+        self.size = size
+        self.pool: Executor = ThreadPoolExecutor(workers, "reading")
+        self.lock = threading.Lock()
+        self.futures: OrderedDict[bytes, Future[Reading]] = OrderedDict()
+
+    def start(self, picture: bytes) -> Future[Reading]:
+        """Returns the reading of a picture (base64 of its file). Its result raises InvalidRequest for anything else."""
+        key = hashlib.blake2b(picture, digest_size=20).digest()
+        with self.lock:
+            future = self.futures.get(key)
+            if future is not None:
+                self.futures.move_to_end(key)
+                return future
+            future = self.futures[key] = self.pool.submit(self._read, picture)
+            if len(self.futures) > self.size:
+                self.futures.popitem(last=False)
+        # Outside the lock: a reading that has failed already is evicted right here.
+        future.add_done_callback(lambda done: self._evict_failed(key, done))
+        return future
+
+    def _evict_failed(self, key: bytes, future: Future[Reading]) -> None:
+        """Evicts a failed reading, so that the next request tries again."""
+        if future.cancelled() or future.exception() is not None:
+            with self.lock:
+                if self.futures.get(key) is future:
+                    del self.futures[key]
+
+    def _read(self, picture: bytes) -> Reading:
+        reading = self.reader.read(decode_picture(picture))
+        # Parsed again from SMILES: RDKit then also marks stereocentres that were drawn without wedges.
+        return replace(reading, molecule=Chem.MolFromSmiles(reading.smiles) if reading.smiles else None)
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def decode_picture(picture: bytes) -> Image.Image:
+    """Returns the picture in RGB, upright, with white behind transparent pixels."""
+    try:
+        image: Image.Image = Image.open(
+            io.BytesIO(base64.b64decode(picture, validate=True)), formats=("PNG", "JPEG", "WEBP", "GIF")
+        )
+        if image.width * image.height > MAX_PIXELS:
+            raise InvalidRequest(
+                f"the picture has {image.width} × {image.height} pixels; at most {MAX_PIXELS} in all are taken"
+            )
+        return flatten(ImageOps.exif_transpose(image))
+    except binascii.Error as error:
+        raise InvalidRequest("an image is not base64") from error
+    except UnidentifiedImageError as error:
+        raise InvalidRequest("cannot identify image file") from error
+    except (OSError, ValueError, SyntaxError) as error:
+        raise InvalidRequest(f"an image is broken: {error}") from error

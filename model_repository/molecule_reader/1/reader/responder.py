@@ -1,0 +1,95 @@
+"""Sends the answer to a request through Triton's Python backend: token by token, or as one response."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+from .assistant import Assistant
+from .request import InvalidRequest, Request
+
+CANCEL_CHECK_INTERVAL = 0.002
+"""Seconds between checks whether the client has left. A check is a round trip to the server, as long as sending a
+token."""
+FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+
+
+class Responder:
+    """Answers requests; safe for use by many threads. max_length: the most tokens of prompt and answer together."""
+
+    def __init__(self, assistant: Assistant, max_length: int) -> None:
+        self.assistant = assistant
+        self.max_length = max_length
+
+    def respond(self, pb_request: Any) -> None:
+        """Answers one request to its end. Errors are responses too."""
+        sender = pb_request.get_response_sender()
+        try:
+            request = Request(pb_request.inputs(), self.max_length)
+            Response(request, sender).send(self.assistant.answer(request))
+        except InvalidRequest as error:
+            sender.send(error_response(f"InvalidRequest: {error}"), flags=FINAL)
+        except Exception as error:
+            pb_utils.Logger.log_error(f"molecule_reader: {type(error).__name__}: {error}")
+            sender.send(error_response(f"{type(error).__name__}: {error}"), flags=FINAL)
+
+
+class Response:
+    """The response to one request."""
+
+    def __init__(self, request: Request, sender: Any) -> None:
+        self.request = request
+        self.sender = sender
+
+    def send(self, answer: list[str]) -> None:
+        """Sends the tokens of an answer, as far as stop strings and max_tokens allow."""
+        position = self.request.sampling.stop_position("".join(answer))
+        tokens = first_characters(answer, position)
+        finish = "stop"
+        if len(tokens) > self.request.max_tokens:
+            tokens, finish = tokens[: self.request.max_tokens], "length"
+        if self.request.stream:
+            self._stream(tokens, finish)
+            return
+        echo = self.request.prompt if self.request.echo else ""
+        self._send(echo + "".join(tokens), len(tokens), finish, last=True)
+
+    def _stream(self, tokens: list[str], finish: str) -> None:
+        checked = float("-inf")
+        for i, token in enumerate(tokens or [""]):
+            if time.monotonic() - checked > CANCEL_CHECK_INTERVAL:
+                if self.sender.is_cancelled():
+                    self.sender.send(flags=FINAL)
+                    return
+                checked = time.monotonic()
+            last = i + 1 >= len(tokens)
+            self._send(token, 1 if tokens else 0, finish if last else "None", last)
+
+    def _send(self, text: str, count: int, finish: str, last: bool) -> None:
+        outputs = [pb_utils.Tensor("text_output", np.array([text.encode()], dtype=object))]
+        if "finish_reason" in self.request.wants:
+            outputs.append(pb_utils.Tensor("finish_reason", np.array([finish.encode()], dtype=object)))
+        if "num_input_tokens" in self.request.wants:
+            outputs.append(pb_utils.Tensor("num_input_tokens", np.array([self.request.input_tokens], np.uint32)))
+        if "num_output_tokens" in self.request.wants:
+            outputs.append(pb_utils.Tensor("num_output_tokens", np.array([count], np.uint32)))
+        self.sender.send(pb_utils.InferenceResponse(outputs), flags=FINAL if last else 0)
+
+
+def first_characters(tokens: list[str], length: int) -> list[str]:
+    """Returns the tokens of the first `length` characters."""
+    out: list[str] = []
+    at = 0
+    for token in tokens:
+        if at >= length:
+            break
+        out.append(token[: length - at])
+        at += len(token)
+    return out
+
+
+def error_response(message: str) -> Any:
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError(message))
