@@ -189,7 +189,7 @@ func (c *Config) Validate() error {
 	if c.Batch.FileBytes < 1 || c.Batch.Requests < 1 || c.Batch.Concurrency < 1 || c.Batch.KeepFiles < time.Hour {
 		errs = append(errs, errors.New("jobs-file-bytes, jobs-requests and jobs-concurrency must be positive, jobs-keep-files an hour or more"))
 	}
-	if o := c.Optimization; o.Searches < 1 || o.Timeout <= 0 || o.Keep <= 0 || o.Most < 1 {
+	if o := c.Optimization; o.Searches < 1 || o.Timeout <= 0 || o.Keep <= 0 || o.MaxJobs < 1 {
 		errs = append(errs, errors.New("jobs-searches, jobs-search-timeout, jobs-keep-searches and jobs-most-searches must be positive"))
 	}
 	if c.Batch.TransferRate < 0 {

@@ -24,18 +24,18 @@ var batchLimits = gateway.Config{
 func (a *application) openBatches() (err error) {
 	service := batch.Off()
 	if a.config.Jobs {
-		outside := batch.Outside{
+		program := batch.Program{
 			Endpoints: a.batchEndpoints,
-			Ask:       a.askLine,
-			Place:     a.gate.Place,
+			Send:      a.sendLine,
+			Acquire:   a.gate.Place,
 			Memory:    a.memory,
 			Meter:     a.metrics,
 			Logger:    a.logger,
 		}
 		for _, s := range services {
-			outside.APIs = append(outside.APIs, s.name)
+			program.APIs = append(program.APIs, s.name)
 		}
-		service = batch.New(a.config.Batch, outside)
+		service = batch.New(a.config.Batch, program)
 		a.jobs.kinds = append(a.jobs.kinds, service)
 	}
 	options := a.options(batchLimits)
@@ -74,14 +74,14 @@ func (a *application) batchEndpoints(via string) (endpoints []batch.Endpoint) {
 	return endpoints
 }
 
-// askLine has an API answer a line of a batch.
-func (a *application) askLine(ctx context.Context, q batch.Question) batch.Reply {
-	g, ok := a.gateway(q.API)
+// sendLine sends a line of a batch to its API.
+func (a *application) sendLine(ctx context.Context, r batch.Request) batch.Reply {
+	g, ok := a.gateway(r.API)
 	if !ok {
 		return batch.Reply{Status: http.StatusNotFound}
 	}
-	asking := gateway.Asking{ID: q.ID, OpenAI: q.OpenAI, Background: true}
-	status, answer, cut := g.AskAs(ctx, asking, http.MethodPost, q.Path, q.Body)
+	asking := gateway.Asking{ID: r.ID, OpenAI: r.OpenAI, Background: true}
+	status, answer, cut := g.AskAs(ctx, asking, http.MethodPost, r.Path, r.Body)
 	return batch.Reply{Status: status, Body: answer, Unfinished: cut}
 }
 

@@ -35,7 +35,7 @@ func (a *application) openOptimizations() error {
 		options.BodyLimit = s.limits(a.config).BodyLimit
 		options.Watches = gateway.Watches{All: a.config.MaxWatches, PerClient: a.config.ClientWatches}
 		options.TransferRate = a.config.Batch.TransferRate
-		g, err := a.openAuxiliary(service.Of(a.gateways[i].API()), options)
+		g, err := a.openAuxiliary(service.Endpoints(a.gateways[i].API()), options)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (a *application) followAttempt(
 	if !ok {
 		return http.StatusNotFound, nil, nil
 	}
-	work := gateway.Work{Timeout: attempt.Timeout, Stopping: attempt.Stopping, Trial: attempt.Trial}
+	work := gateway.Work{Timeout: attempt.Timeout, Stopping: attempt.Stopping, Trial: attempt.ValidateOnly}
 	return g.Follow(ctx, work, "/generate", attempt.Body, each)
 }
 

@@ -5,12 +5,12 @@ type File struct {
 	ID            string  `json:"id"`
 	Object        string  `json:"object"` // "file"
 	Bytes         int64   `json:"bytes"`
-	CreatedAt     int64   `json:"created_at"` // Unix time in seconds, as all times here
+	CreatedAt     int64   `json:"created_at"` // Unix time in seconds, like all times in this file
 	ExpiresAt     *int64  `json:"expires_at"`
 	Filename      string  `json:"filename"`
-	Purpose       string  `json:"purpose"`        // "batch" of what is uploaded, "batch_output" of results
+	Purpose       string  `json:"purpose"`        // "batch" for uploads, "batch_output" for results
 	Status        string  `json:"status"`         // "processed"
-	StatusDetails *string `json:"status_details"` // null
+	StatusDetails *string `json:"status_details"` // always null
 }
 
 // Deleted is the answer of DELETE /v1/files/{id}.
@@ -20,15 +20,6 @@ type Deleted struct {
 	Deleted bool   `json:"deleted"`
 }
 
-// Page is a part of a list, the newest first unless it is asked for otherwise.
-type Page[Item any] struct {
-	Object  string  `json:"object"` // "list"
-	Data    []Item  `json:"data"`
-	FirstID *string `json:"first_id"`
-	LastID  *string `json:"last_id"`
-	HasMore bool    `json:"has_more"`
-}
-
 // Create is the body of POST /v1/batches.
 type Create struct {
 	InputFileID string `json:"input_file_id" bind:"required"`
@@ -36,13 +27,13 @@ type Create struct {
 	Endpoint string `json:"endpoint" bind:"required"`
 	// CompletionWindow is "24h".
 	CompletionWindow string `json:"completion_window" bind:"required" oneof:"24h"`
-	// Metadata are at most 16 pairs of texts.
+	// Metadata has at most 16 pairs.
 	Metadata map[string]string `json:"metadata"`
-	// OutputExpiresAfter is the life of the output and error files.
+	// OutputExpiresAfter is the lifetime of the output and error files.
 	OutputExpiresAfter *ExpiresAfter `json:"output_expires_after"`
 }
 
-// ExpiresAfter is how long a file is kept.
+// ExpiresAfter is the lifetime of a file.
 type ExpiresAfter struct {
 	Anchor  string `json:"anchor" bind:"required" oneof:"created_at"`
 	Seconds int64  `json:"seconds" bind:"required"` // from an hour to 30 days
@@ -53,12 +44,12 @@ type Batch struct {
 	ID               string            `json:"id"`
 	Object           string            `json:"object"` // "batch"
 	Endpoint         string            `json:"endpoint"`
-	Errors           *Errors           `json:"errors"` // of a batch that failed
+	Errors           *Errors           `json:"errors"` // null unless the batch failed
 	InputFileID      string            `json:"input_file_id"`
 	CompletionWindow string            `json:"completion_window"` // "24h"
 	Status           string            `json:"status"`
-	OutputFileID     *string           `json:"output_file_id"` // of the lines that were answered with 200
-	ErrorFileID      *string           `json:"error_file_id"`  // of all others
+	OutputFileID     *string           `json:"output_file_id"` // lines answered with 200; null: none
+	ErrorFileID      *string           `json:"error_file_id"`  // all other lines; null: none
 	CreatedAt        int64             `json:"created_at"`
 	InProgressAt     *int64            `json:"in_progress_at"`
 	ExpiresAt        *int64            `json:"expires_at"`
@@ -84,43 +75,43 @@ const (
 	cancelled  = "cancelled"
 )
 
-// Counts are numbers of lines.
+// Counts has numbers of lines.
 type Counts struct {
 	Total     int `json:"total"`
 	Completed int `json:"completed"` // answered with 200
 	Failed    int `json:"failed"`
 }
 
-// Errors are what is wrong with the file of a batch that failed: the first of it.
+// Errors has the first problems of the file of a batch that failed.
 type Errors struct {
 	Object string  `json:"object"` // "list"
 	Data   []Error `json:"data"`
 }
 
-// Error is one thing that is wrong.
+// Error is one problem of a file.
 type Error struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
 	Param   *string `json:"param"`
-	Line    *int    `json:"line"` // from 1; null: the whole file
+	Line    *int    `json:"line"` // from 1, blank lines included; null: the whole file
 }
 
 // Answer is one line of an output or error file.
 type Answer struct {
 	ID       string    `json:"id"`
 	CustomID string    `json:"custom_id"`
-	Response *Response `json:"response"` // null: the line was not asked
+	Response *Response `json:"response"` // null: the line was not sent
 	Error    *Failure  `json:"error"`
 }
 
-// Response is what the endpoint answered.
+// Response is the endpoint's answer.
 type Response struct {
 	StatusCode int    `json:"status_code"`
 	RequestID  string `json:"request_id"`
 	Body       any    `json:"body"`
 }
 
-// Failure is why a line was not asked.
+// Failure is why a line was not sent.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -20,87 +20,92 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// later is how far the clock of the tests is ahead.
-var later atomic.Int64
+// clockOffset is how far the clock of the tests is ahead.
+var clockOffset atomic.Int64
 
-func init() { clock = func() time.Time { return time.Now().Add(time.Duration(later.Load())) } }
-
-// wait sets the clock of a test ahead.
-func wait(t *testing.T, d time.Duration) {
-	later.Add(int64(d))
-	t.Cleanup(func() { later.Store(0) })
+func init() {
+	clock = func() time.Time { return time.Now().Add(time.Duration(clockOffset.Load())) }
 }
 
-// silent is a Meter.
-type silent struct{}
+// advance sets the clock ahead until the test ends.
+func advance(t *testing.T, d time.Duration) {
+	clockOffset.Add(int64(d))
+	t.Cleanup(func() { clockOffset.Store(0) })
+}
 
-func (silent) Line(string, bool)      {}
-func (silent) Batches(map[string]int) {}
-func (silent) BatchTasks(string, int) {}
+// noMeter is a Meter that counts nothing.
+type noMeter struct{}
 
-type ask = func(context.Context, Question) (status int, answer []byte)
+func (noMeter) Line(string, bool)      {}
+func (noMeter) Batches(map[string]int) {}
+func (noMeter) BatchTasks(string, int) {}
+
+type send = func(context.Context, Request) Reply
 
 // echo answers a line with its body.
-func echo(_ context.Context, q Question) (int, []byte) { return http.StatusOK, q.Body }
+func echo(_ context.Context, r Request) Reply { return Reply{Status: http.StatusOK, Body: r.Body} }
 
-// bench is a service over an embedded engine of its own, in which nothing works until work is called.
+// bench is a service on an embedded engine. Its workers do not run until work is called.
 type bench struct {
 	*Service
 	st     *stores
 	engine *queue.Engine
 }
 
-func setUp(t *testing.T, ask ask) *bench {
+var echoEndpoint = Endpoint{URL: "/v1/echo", API: "echo", Path: "/v1/echo", Lines: SlowLines, Bytes: 1 << 20}
+
+// memoryBudget is the memory of the bench for long lines, in bytes.
+const memoryBudget = 1 << 20
+
+func setUp(t *testing.T, send send) *bench {
 	t.Helper()
-	return setUpOn(t, queue.Config{Folder: t.TempDir()}, ask)
+	return setUpOn(t, queue.Config{Folder: t.TempDir()}, send)
 }
 
-// setUpOn is setUp over another engine.
-func setUpOn(t *testing.T, storage queue.Config, ask ask) *bench {
+// setUpOn is setUp on any engine.
+func setUpOn(t *testing.T, storage queue.Config, send send) *bench {
 	t.Helper()
 	engine, err := queue.Open(context.Background(), storage, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	s := New(Config{FileBytes: 8 << 20, Requests: 1000, Concurrency: 8, KeepFiles: 30 * 24 * time.Hour}, Outside{
-		Endpoints: func(string) []Endpoint {
-			return []Endpoint{{URL: "/v1/echo", API: "echo", Path: "/v1/echo", Lines: SlowLines, Bytes: 1 << 20}}
-		},
-		APIs: []string{"echo"},
-		Ask: func(ctx context.Context, q Question) Reply {
-			status, body := ask(ctx, q)
-			return Reply{Status: status, Body: body}
-		},
-		Place:  func(context.Context) (func(), error) { return func() {}, nil },
-		Memory: memory.NewBudget(1<<30, time.Second),
-		Meter:  silent{},
-		Logger: zerolog.Nop(),
+	s := New(Config{FileBytes: 8 << 20, Requests: 1000, Concurrency: 8, KeepFiles: 30 * 24 * time.Hour}, Program{
+		Endpoints: func(string) []Endpoint { return []Endpoint{echoEndpoint} },
+		APIs:      []string{"echo"},
+		Send:      send,
+		Acquire:   func(context.Context) (func(), error) { return func() {}, nil },
+		Memory:    memory.NewBudget(memoryBudget, time.Millisecond),
+		Meter:     noMeter{},
+		Logger:    zerolog.Nop(),
 	})
-	st, err := newStores(t.Context(), engine, s.outside.APIs)
+	st, err := openStores(t.Context(), engine, s.program.APIs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.stores.Store(st)
+	s.storage.Set(engine, st)
 	return &bench{Service: s, st: st, engine: engine}
 }
 
-// work has the service's own workers begin.
+// work starts the service's own workers.
 func (b *bench) work(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
-	if err := b.Begin(ctx, b.engine, &ended); err != nil {
+	err := b.Begin(ctx, b.engine, &ended)
+	if err == nil {
+		b.st, err = b.storage.Open(ctx)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	b.st = b.stores.Load()
 	t.Cleanup(func() {
 		stop()
 		ended.Wait()
 	})
 }
 
-// lines are a file of so many requests, the custom_id of which are line-0, line-1 …
+// lines returns a file of n requests with the ids line-0, line-1 …
 func lines(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -109,7 +114,7 @@ func lines(n int) string {
 	return text.String()
 }
 
-// formOf is a body of multipart/form-data with a file for batches.
+// formOf returns a multipart form with a file for batches.
 func formOf(t *testing.T, content string) (contentType string, body []byte) {
 	t.Helper()
 	var text bytes.Buffer
@@ -124,7 +129,7 @@ func formOf(t *testing.T, content string) (contentType string, body []byte) {
 	return w.FormDataContentType(), text.Bytes()
 }
 
-// batchOf uploads a file of so many lines and makes a batch of it.
+// batchOf creates a batch of n lines.
 func (b *bench) batchOf(t *testing.T, n int) Batch {
 	t.Helper()
 	contentType, body := formOf(t, lines(n))
@@ -132,27 +137,27 @@ func (b *bench) batchOf(t *testing.T, n int) Batch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := b.create(t.Context(), "", "", Create{InputFileID: file.ID, Endpoint: "/v1/echo", CompletionWindow: "24h"})
+	created, err := b.create(t.Context(), "", "", Create{InputFileID: file.ID, Endpoint: "/v1/echo", CompletionWindow: "24h"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return created
 }
 
-// record is what is kept of a batch.
+// record returns the record of a batch.
 func (b *bench) record(t *testing.T, id string) record {
 	t.Helper()
-	r, err := b.batch(t.Context(), b.st, "", id)
+	r, _, err := b.batch(t.Context(), "", id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// until waits until a batch is in a state.
+// until waits until a batch has a status.
 func (b *bench) until(t *testing.T, id, status string) record {
 	t.Helper()
-	for ends := time.Now().Add(time.Minute); time.Now().Before(ends); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if r := b.record(t, id); r.Status == status {
 			return r
 		}
@@ -161,7 +166,7 @@ func (b *bench) until(t *testing.T, id, status string) record {
 	return record{}
 }
 
-// results are the lines of an output or error file.
+// results returns the lines of an output or error file, none if there is no file.
 func (b *bench) results(t *testing.T, file *string) (answers []Answer) {
 	t.Helper()
 	if file == nil {

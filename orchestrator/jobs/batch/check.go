@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"strconv"
@@ -11,25 +12,30 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// How many errors of a file are told, and how many bytes of them are kept in the record of its batch.
+// Bounds of the problems in a batch's record.
 const (
 	maxErrors     = 100
 	maxErrorBytes = 16 << 10
 )
 
-// inputGone is the error of a batch whose input file was deleted as it was made.
-var inputGone = Error{Code: "file_not_found", Message: "The input file is gone.", Param: pointer("input_file_id")}
+// inputMissing is the error of a batch whose input file was deleted while the batch was created.
+var inputMissing = Error{Code: "file_not_found", Message: "The input file is gone.", Param: new("input_file_id")}
 
-// lineBytes is the longest line of a batch: the longest body of its API, and what is around it.
-func (r record) lineBytes() int { return r.Ask.Bytes + 8<<10 }
+// lineBound is the longest line of a batch in bytes: the longest body of its API, and the members around it.
+func (r record) lineBound() int { return r.Target.Bytes + 8<<10 }
 
-// check reads the whole file of a batch and counts its lines and chunks, or says what is wrong with it.
-func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunks int, wrong []Error, err error) {
-	reader := newLineReader(st.content.Open(ctx, r.InputFileID, r.InputBytes), r.lineBytes())
-	cut := chunker{most: r.Ask.Lines}
+// openInput returns a reader of the batch's lines.
+func (st *stores) openInput(ctx context.Context, r record) *lineReader {
+	return newLineReader(st.content.Open(ctx, r.InputFileID, r.InputBytes), r.lineBound())
+}
+
+// check reads the whole file of a batch and counts its lines and chunks, or returns the problems of the file.
+func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunks int, problems []Error, err error) {
+	reader := st.openInput(ctx, r)
+	cut := chunker{maxLines: r.Target.Lines}
 	seed := maphash.MakeSeed()
-	told := 0                // bytes of errors
-	seen := map[uint64]int{} // line by hash of custom_id: 50,000 make 3 MB, whatever their length
+	numbers := map[uint64]int{} // of lines, by hash of custom_id: 50,000 take 3 MB, whatever their length
+	problemBytes := 0
 	for {
 		l, err := reader.next()
 		if err == io.EOF {
@@ -39,44 +45,47 @@ func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunk
 			return 0, 0, nil, err
 		}
 		if lines++; lines > s.config.Requests {
-			return 0, 0, []Error{{Code: "too_many_tasks", Message: "The file has more than the " + strconv.Itoa(s.config.Requests) + " requests that a batch may have."}}, nil
+			message := fmt.Sprintf("The file has more than the %d requests that a batch may have.", s.config.Requests)
+			return 0, 0, []Error{{Code: "too_many_tasks", Message: message}}, nil
 		}
-		asked, problem := parse(l, r.lineBytes(), r.Endpoint)
+		c, problem := parse(l, r.lineBound(), r.Endpoint)
 		if problem == nil {
-			id := maphash.String(seed, *asked.CustomID)
-			if first, twice := seen[id]; twice {
+			id := maphash.String(seed, *c.CustomID)
+			if first, duplicate := numbers[id]; duplicate {
 				problem = &Error{
-					Code: "duplicate_custom_id", Param: pointer("custom_id"), Line: pointer(l.number),
-					Message: "The custom_id of this request is that of line " + strconv.Itoa(first) + " too; each must be unique in a batch.",
+					Code: "duplicate_custom_id", Param: new("custom_id"), Line: new(l.number), Message: fmt.Sprintf(
+						"The custom_id of this request is that of line %d too; each must be unique in a batch.", first),
 				}
 			} else {
-				seen[id] = l.number
+				numbers[id] = l.number
 			}
 		}
 		if problem != nil {
-			told += len(problem.Message) + 128 // and its other members
-			if len(wrong) < maxErrors && told <= maxErrorBytes {
-				wrong = append(wrong, *problem)
+			problemBytes += len(problem.Message) + 128 // for its other members
+			if len(problems) < maxErrors && problemBytes <= maxErrorBytes {
+				problems = append(problems, *problem)
 			}
 		}
 		cut.add(l)
 	}
 	if lines == 0 {
-		wrong = append(wrong, Error{Code: "empty_file", Message: "The input file is empty. Please ensure that the batch contains at least one request."})
+		problems = append(problems, Error{
+			Code:    "empty_file",
+			Message: "The input file is empty. Please ensure that the batch contains at least one request.",
+		})
 	}
 	if last := cut.last(); last != nil {
 		chunks = last.Number + 1
 	}
-	return lines, chunks, wrong, nil
+	return lines, chunks, problems, nil
 }
 
-// begin checks the file of a batch and queues its lines. It is done again from its start where its worker died: what is
-// queued already, or answered, is not queued again.
-func (s *Service) begin(ctx context.Context, st *stores, r record) error {
+// start checks the file of a batch and queues its chunks. It is idempotent: if its worker dies, another one calls it again.
+func (s *Service) start(ctx context.Context, st *stores, r record) error {
 	if r.Status == validating {
-		lines, chunks, wrong, err := s.check(ctx, st, r)
+		lines, chunks, problems, err := s.check(ctx, st, r)
 		if errors.Is(err, queue.ErrNone) {
-			wrong = []Error{inputGone}
+			problems = []Error{inputMissing}
 			err = nil
 		}
 		if err != nil {
@@ -87,14 +96,14 @@ func (s *Service) begin(ctx context.Context, st *stores, r record) error {
 				return queue.ErrUnchanged
 			}
 			r.RequestCounts.Total = lines
-			if len(wrong) > 0 {
+			if len(problems) > 0 {
 				r.Status = failed
-				r.FailedAt = pointer(now())
-				r.Errors = &Errors{Object: "list", Data: wrong}
+				r.FailedAt = new(now())
+				r.Errors = &Errors{Object: "list", Data: problems}
 				return nil
 			}
 			r.Status = inProgress
-			r.InProgressAt = pointer(now())
+			r.InProgressAt = new(now())
 			r.Chunks = chunks
 			r.Done = make([]byte, (chunks+7)/8)
 			return nil
@@ -106,22 +115,18 @@ func (s *Service) begin(ctx context.Context, st *stores, r record) error {
 	if r.Status != inProgress {
 		return nil
 	}
-	return s.enqueue(ctx, st, r)
+	return st.enqueue(ctx, r)
 }
 
-// enqueue cuts the file into chunks and makes a task of each that is not done.
-func (s *Service) enqueue(ctx context.Context, st *stores, r record) error {
-	reader := newLineReader(st.content.Open(ctx, r.InputFileID, r.InputBytes), r.lineBytes())
-	cut := chunker{most: r.Ask.Lines}
+// enqueue cuts the file into chunks and queues those that are not done.
+func (st *stores) enqueue(ctx context.Context, r record) error {
+	reader := st.openInput(ctx, r)
+	cut := chunker{maxLines: r.Target.Lines}
 	push := func(c *chunk) error {
 		if c == nil || r.isDone(c.Number) {
 			return nil
 		}
-		text, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		return st.lines[r.Ask.API].Push(ctx, queue.Work, r.key()+"."+strconv.Itoa(c.Number), text)
+		return st.pushChunk(ctx, r, *c, "")
 	}
 	for {
 		l, err := reader.next()
@@ -139,19 +144,28 @@ func (s *Service) enqueue(ctx context.Context, st *stores, r record) error {
 		return err
 	}
 	r, err := st.batches.Change(ctx, r.key(), func(r *record) error {
-		r.ValidatedAt = now()
+		r.QueuedAt = now()
 		return nil
 	})
-	if err == nil && r.Status != inProgress { // it was cancelled meanwhile
-		err = s.end(ctx, st, r)
+	if err == nil && r.Status != inProgress { // cancelled meanwhile
+		err = st.end(ctx, r)
 	}
 	return err
 }
 
+// pushChunk queues a chunk. suffix ends the id of its task.
+func (st *stores) pushChunk(ctx context.Context, r record, c chunk, suffix string) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return st.chunks[r.Target.API].Push(ctx, queue.Work, r.key()+"."+strconv.Itoa(c.Number)+suffix, data)
+}
+
 func (r record) isDone(chunk int) bool { return r.Done[chunk/8]&(1<<(chunk%8)) != 0 }
 
-// allDone reports whether every chunk is done.
-func (r record) allDone() bool {
+// isAllDone reports whether every chunk is done.
+func (r record) isAllDone() bool {
 	for n := range r.Chunks {
 		if !r.isDone(n) {
 			return false

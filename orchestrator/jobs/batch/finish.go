@@ -10,14 +10,14 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// The steps of a batch, at the end of their tasks' ids: the file is checked and its lines are queued; the answers are put
-// together. They are two tasks, since the second may be due before the end of the first is taken note of.
+// The steps of a batch, as suffixes of their tasks' ids. They are two tasks, because the second may be due before the end
+// of the first is acknowledged.
 const (
-	stepCheck  = ".check"
-	stepFinish = ".finish"
+	stepCheck  = ".check"  // check the file and queue the chunks
+	stepFinish = ".finish" // write the results
 )
 
-// pushStep queues a step of a batch. The last one makes room, however little of it there is.
+// pushStep queues a step of a batch. The finish step frees storage, so it is queued however little there is.
 func (st *stores) pushStep(ctx context.Context, key, step string) error {
 	use := queue.Work
 	if step == stepFinish {
@@ -26,7 +26,7 @@ func (st *stores) pushStep(ctx context.Context, key, step string) error {
 	return st.steps.Push(ctx, use, key+step, nil)
 }
 
-// step takes a batch one step further.
+// step takes the step of a task that the batch's status needs.
 func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
 	r, err := st.batches.Get(ctx, strings.TrimSuffix(strings.TrimSuffix(t.ID, stepCheck), stepFinish))
 	if errors.Is(err, queue.ErrNone) {
@@ -37,127 +37,126 @@ func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
 	}
 	switch r.Status {
 	case validating, inProgress:
-		return s.begin(ctx, st, r)
+		return s.start(ctx, st, r)
 	case finalizing, cancelling:
 		return s.finish(ctx, st, r)
 	}
-	return st.answers.Drop(ctx, r.ID) // an earlier attempt came so far
+	return st.answers.Drop(ctx, r.ID) // an earlier attempt was interrupted before this
 }
 
-// leave is how long the workers of a batch that was cancelled or has expired may take to see it.
-const leave = 2 * time.Second
+// cancelGrace is how long the workers of a batch that was cancelled or has expired may take to notice that.
+const cancelGrace = 2 * time.Second
 
-// finish puts the answers of a batch together. Two workers may be at it at once, since a worker of which nothing is heard
-// for a while is taken to be dead. Each writes files of its own: the first to change the batch's record has it name its
-// files, and the other removes those it wrote.
+// finish writes the results of a batch. Two workers may do so at once, because a worker without a heartbeat counts as
+// dead. Each writes files of its own. The first to change the batch's record has it name its files, the other deletes
+// those that it wrote.
 func (s *Service) finish(ctx context.Context, st *stores, r record) error {
-	if r.Ending != completed {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(leave):
+	if r.FinalStatus != completed {
+		queue.Sleep(ctx, cancelGrace)
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
 	good := newResult(st, r, "_output")
 	bad := newResult(st, r, "_error")
-	err := s.gather(ctx, st, r, good, bad)
+	err := st.gather(ctx, r, good, bad)
 	err = errors.Join(err, good.close(ctx, err), bad.close(ctx, err))
 	if err != nil {
 		dropResults(ctx, record{}, good, bad)
-		if r, gone := st.batches.Get(ctx, r.key()); gone == nil && r.ended() {
-			return nil // the other one was faster, and the answers are gone
+		if r, getErr := st.batches.Get(ctx, r.key()); getErr == nil && isFinal(r.Status) {
+			return nil // the other worker was faster and has dropped the answers
 		}
 		return err
 	}
 	r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
-		if r.ended() {
+		if isFinal(r.Status) {
 			return queue.ErrUnchanged
 		}
 		r.OutputFileID = good.id()
 		r.ErrorFileID = bad.id()
 		r.RequestCounts.Completed = good.lines
 		r.RequestCounts.Failed = bad.lines
-		r.Status = r.Ending
-		switch r.Ending {
+		r.Status = r.FinalStatus
+		switch r.FinalStatus {
 		case completed:
-			r.CompletedAt = pointer(now())
+			r.CompletedAt = new(now())
 		case expired:
-			r.ExpiredAt = pointer(now())
+			r.ExpiredAt = new(now())
 		case cancelled:
-			r.CancelledAt = pointer(now())
+			r.CancelledAt = new(now())
 		case failed:
-			r.FailedAt = pointer(now())
+			r.FailedAt = new(now())
 		}
 		return nil
 	})
-	if err != nil { // it may have been changed nevertheless: a sweep removes the files if they are not the batch's
+	if err != nil { // the change may be stored nevertheless: a sweep deletes files that the batch does not name
 		return err
 	}
 	dropResults(ctx, r, good, bad)
 	return st.answers.Drop(ctx, r.ID)
 }
 
-// gather writes the answers in the order of their lines. Of a batch that has expired the lines without an answer are
-// errors; of one that ends before its time, or whose input file is gone, they are left out.
-func (s *Service) gather(ctx context.Context, st *stores, r record, good, bad *result) error {
-	var asked *lineReader
-	if r.Ending == expired {
-		asked = newLineReader(st.content.Open(ctx, r.InputFileID, r.InputBytes), r.lineBytes())
+// gather writes the answers in the order of their lines. If the batch has expired, lines without an answer become errors;
+// if it was cancelled or its input file is gone, they are left out.
+func (st *stores) gather(ctx context.Context, r record, good, bad *result) error {
+	var input *lineReader // nil unless unanswered lines are needed
+	if r.FinalStatus == expired {
+		input = st.openInput(ctx, r)
 	}
 	for n := range r.RequestCounts.Total {
 		var l line
-		if asked != nil {
+		if input != nil {
 			var err error
-			l, err = asked.next()
+			l, err = input.next()
 			if errors.Is(err, queue.ErrNone) {
-				asked = nil
+				input = nil
 			} else if err != nil {
 				return err
 			}
 		}
-		text, err := given(ctx, st, r, n)
-		if errors.Is(err, queue.ErrNone) && r.Ending != completed {
-			if asked == nil {
+		answer, err := st.answerOf(ctx, r, n)
+		if errors.Is(err, queue.ErrNone) && r.FinalStatus != completed {
+			if input == nil {
 				continue
 			}
-			text, err = late(r, l)
+			answer, err = expiredAnswer(r, l)
 		}
 		if err != nil {
 			return err
 		}
-		to := bad
-		if text[0] == markGood {
-			to = good
+		file := bad
+		if answer[0] == markGood {
+			file = good
 		}
-		if err := to.add(ctx, text[1:]); err != nil {
+		if err := file.add(ctx, answer[1:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// given returns the answer of a line, or queue.ErrNone. Where some lines have none it asks for that first: in a cluster,
-// reading an answer that is not there takes a quarter of a second, in case it is only late.
-func given(ctx context.Context, st *stores, r record, n int) ([]byte, error) {
-	if r.Ending != completed {
-		there, err := st.answers.Has(ctx, r.ID, n)
+// answerOf returns the stored answer of line n, or queue.ErrNone. If some lines have none, it checks for one first: in a
+// cluster, Get takes a quarter of a second for an answer that does not exist, in case a replica is stale.
+func (st *stores) answerOf(ctx context.Context, r record, n int) ([]byte, error) {
+	if r.FinalStatus != completed {
+		exists, err := st.answers.Has(ctx, r.ID, n)
 		if err != nil {
 			return nil, err
 		}
-		if !there {
+		if !exists {
 			return nil, queue.ErrNone
 		}
 	}
 	return st.answers.Get(ctx, r.ID, n)
 }
 
-// late is the answer of a line that was not asked in time.
-func late(r record, l line) ([]byte, error) {
-	asked, wrong := parse(l, r.lineBytes(), r.Endpoint)
-	if wrong != nil {
-		return nil, errors.New(wrong.Message)
+// expiredAnswer is the answer of a line that was not sent in time.
+func expiredAnswer(r record, l line) ([]byte, error) {
+	parsed, problem := parse(l, r.lineBound(), r.Endpoint)
+	if problem != nil { // impossible: the file was checked
+		return nil, errors.New(problem.Message)
 	}
-	return marked(false, Answer{ID: newID("batch_req_"), CustomID: *asked.CustomID, Error: &Failure{
+	return encodeAnswer(false, Answer{ID: newID("batch_req_"), CustomID: *parsed.CustomID, Error: &Failure{
 		Code: "batch_expired", Message: "This request could not be executed before the completion window expired.",
 	}})
 }
@@ -168,19 +167,20 @@ type result struct {
 	record fileRecord
 	lines  int
 	pipe   *io.PipeWriter // nil before the first line
-	ended  chan error
-	size   int64
+	ended  chan error     // receives the outcome of the writing goroutine
+	size   int64          // bytes, once ended
 }
 
-// newResult returns a new file of a batch, of a kind that its name ends in. Its id is its own, and not one that follows
-// from the batch's: another worker may write the same file, and a sweep tells the age of content by its id.
-func newResult(st *stores, r record, kind string) *result {
+// newResult returns a new file of a batch; suffix ends its name. Its id is new, not derived from the batch's: another
+// worker may write the same file, and the sweep of orphans reads the age of content from its id.
+func newResult(st *stores, r record, suffix string) *result {
 	return &result{st: st, ended: make(chan error, 1), record: fileRecord{Owner: r.Owner, Batch: r.key(), File: File{
-		ID: newID("file-"), Object: "file", CreatedAt: now(), ExpiresAt: pointer(now() + r.OutputLife),
-		Filename: r.ID + kind + ".jsonl", Purpose: "batch_output", Status: "processed",
+		ID: newID("file-"), Object: "file", CreatedAt: now(), ExpiresAt: new(now() + r.OutputLife),
+		Filename: r.ID + suffix + ".jsonl", Purpose: "batch_output", Status: "processed",
 	}}}
 }
 
+// add appends a line. The first one starts a goroutine that stores the file.
 func (f *result) add(ctx context.Context, text []byte) error {
 	if f.pipe == nil {
 		reader, writer := io.Pipe()
@@ -197,12 +197,12 @@ func (f *result) add(ctx context.Context, text []byte) error {
 	return err
 }
 
-// close ends the file and makes its record. A file without a line is none. After a failure nothing is left of it.
+// close ends the file and stores its record, unless it has no line. After a failure it leaves nothing.
 func (f *result) close(ctx context.Context, failure error) error {
 	if f.pipe == nil {
 		return nil
 	}
-	_ = f.pipe.CloseWithError(failure) // nil is the end
+	_ = f.pipe.CloseWithError(failure) // nil ends the file
 	if err := <-f.ended; err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (f *result) close(ctx context.Context, failure error) error {
 	return f.st.files.Create(ctx, f.record.key(), f.record)
 }
 
-// id is the file's id, nil of a file without a line.
+// id returns the file's id, nil if it has no line.
 func (f *result) id() *string {
 	if f.pipe == nil {
 		return nil
@@ -218,16 +218,11 @@ func (f *result) id() *string {
 	return &f.record.ID
 }
 
-// dropResults removes files that a batch does not name. What it cannot remove a sweep does.
+// dropResults deletes the files that a batch does not name. A sweep deletes those that it cannot.
 func dropResults(ctx context.Context, r record, files ...*result) {
 	for _, f := range files {
-		if f.pipe != nil && !r.names(f.record.ID) {
+		if f.pipe != nil && !r.outline().names(f.record.ID) {
 			_ = f.st.dropFile(context.WithoutCancel(ctx), f.record)
 		}
 	}
-}
-
-// names reports whether a file is the batch's output or error file.
-func (r record) names(file string) bool {
-	return r.OutputFileID != nil && *r.OutputFileID == file || r.ErrorFileID != nil && *r.ErrorFileID == file
 }

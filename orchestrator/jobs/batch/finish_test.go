@@ -15,7 +15,7 @@ import (
 func (b *bench) answered(t *testing.T, n, m int) record {
 	t.Helper()
 	r := b.record(t, b.batchOf(t, n).ID)
-	if err := b.begin(t.Context(), b.st, r); err != nil {
+	if err := b.start(t.Context(), b.st, r); err != nil {
 		t.Fatal(err)
 	}
 	reader := newLineReader(strings.NewReader(lines(n)), 1<<20)
@@ -24,7 +24,7 @@ func (b *bench) answered(t *testing.T, n, m int) record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.answerOnce(t.Context(), b.st, r, chunk{}, i, l, 1); err != nil {
+		if _, err := b.ensureAnswer(t.Context(), b.st, r, chunk{}, i, l, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,11 +32,11 @@ func (b *bench) answered(t *testing.T, n, m int) record {
 }
 
 // ending has a batch be put together.
-func (b *bench) ending(t *testing.T, r record, ending string) record {
+func (b *bench) ending(t *testing.T, r record, finalStatus string) record {
 	t.Helper()
 	r, err := b.st.batches.Change(t.Context(), r.key(), func(r *record) error {
 		r.Status = finalizing
-		r.Ending = ending
+		r.FinalStatus = finalStatus
 		return nil
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestSweepRemovesResultsThatAreNoBatchs(t *testing.T) {
 	b := setUp(t, echo)
 	r := b.ending(t, b.answered(t, 8, 8), completed)
 	lost := newResult(b.st, r, "_output")
-	if err := b.gather(t.Context(), b.st, r, lost, newResult(b.st, r, "_error")); err != nil {
+	if err := b.st.gather(t.Context(), r, lost, newResult(b.st, r, "_error")); err != nil {
 		t.Fatal(err)
 	}
 	if err := lost.close(t.Context(), nil); err != nil {
@@ -131,7 +131,7 @@ func TestSweepRemovesResultsThatAreNoBatchs(t *testing.T) {
 func TestOrphanSweepDuringAGather(t *testing.T) {
 	b := setUp(t, echo)
 	r := b.ending(t, b.answered(t, 8, 8), completed)
-	wait(t, 3*time.Hour)
+	advance(t, 3*time.Hour)
 	output := newResult(b.st, r, "_output")
 	row := []byte(strings.Repeat("x", queue.PartSize))
 	for range 3 {
@@ -142,7 +142,7 @@ func TestOrphanSweepDuringAGather(t *testing.T) {
 	for names := []string(nil); !slices.Contains(names, output.record.ID); time.Sleep(10 * time.Millisecond) {
 		names, _ = b.st.content.Names(t.Context())
 	}
-	if err := b.dropOrphans(t.Context(), b.st); err != nil {
+	if err := dropOrphans(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
 	if err := output.close(t.Context(), nil); err != nil {
@@ -156,8 +156,8 @@ func TestOrphanSweepDuringAGather(t *testing.T) {
 	if _, err := b.st.content.Write(context.Background(), queue.Input, left, strings.NewReader("of an upload that broke off")); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, 2*time.Hour)
-	if err := b.dropOrphans(t.Context(), b.st); err != nil {
+	advance(t, 2*time.Hour)
+	if err := dropOrphans(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
 	if names, _ := b.st.content.Names(t.Context()); slices.Contains(names, left) || len(names) != 2 {

@@ -19,11 +19,11 @@ import (
 )
 
 func TestBatchIsAnsweredInTheOrderOfItsLines(t *testing.T) {
-	b := setUp(t, func(_ context.Context, q Question) (int, []byte) {
-		if bytes.Contains(q.Body, []byte(`:13}`)) {
-			return http.StatusBadRequest, []byte(`{"error":"thirteen"}`)
+	b := setUp(t, func(_ context.Context, r Request) Reply {
+		if bytes.Contains(r.Body, []byte(`:13}`)) {
+			return Reply{Status: http.StatusBadRequest, Body: []byte(`{"error":"thirteen"}`)}
 		}
-		return http.StatusOK, q.Body
+		return Reply{Status: http.StatusOK, Body: r.Body}
 	})
 	b.work(t)
 	r := b.until(t, b.batchOf(t, 50).ID, completed)
@@ -49,13 +49,13 @@ func TestBatchIsAnsweredInTheOrderOfItsLines(t *testing.T) {
 // What is asked when a batch is cancelled is given up; what was answered is in the output file.
 func TestCancelWhileLinesAreAsked(t *testing.T) {
 	asked := make(chan struct{}, 100)
-	b := setUp(t, func(ctx context.Context, q Question) (int, []byte) {
-		if bytes.Contains(q.Body, []byte(`:0}`)) {
-			return http.StatusOK, q.Body
+	b := setUp(t, func(ctx context.Context, r Request) Reply {
+		if bytes.Contains(r.Body, []byte(`:0}`)) {
+			return Reply{Status: http.StatusOK, Body: r.Body}
 		}
 		asked <- struct{}{}
 		<-ctx.Done()
-		return http.StatusServiceUnavailable, nil
+		return Reply{Status: http.StatusServiceUnavailable}
 	})
 	b.work(t)
 	made := b.batchOf(t, 50)
@@ -70,7 +70,7 @@ func TestCancelWhileLinesAreAsked(t *testing.T) {
 	if ids := customIDs(b.results(t, r.OutputFileID)); !slices.Equal(ids, []string{"line-0"}) || r.ErrorFileID != nil {
 		t.Errorf("output %v, errors %v", ids, r.ErrorFileID)
 	}
-	if n, err := b.st.lines["echo"].Waiting(t.Context()); err != nil || n > 2+b.chunkWorkers("echo") {
+	if n, err := b.st.chunks["echo"].Waiting(t.Context()); err != nil || n > 2+b.chunkWorkers("echo") {
 		t.Errorf("%d tasks are left, %v", n, err)
 	}
 	if _, err := b.cancel(t.Context(), "", made.ID); fault.KindOf(err) != fault.Invalid {
@@ -82,17 +82,17 @@ func TestCancelWhileLinesAreAsked(t *testing.T) {
 func TestCancelWhileLinesAreQueued(t *testing.T) {
 	b := setUp(t, echo)
 	made := b.batchOf(t, 50)
-	if err := b.begin(t.Context(), b.st, b.record(t, made.ID)); err != nil {
+	if err := b.start(t.Context(), b.st, b.record(t, made.ID)); err != nil {
 		t.Fatal(err)
 	}
 	before := b.record(t, made.ID) // as the worker sees it
 	if _, err := b.cancel(t.Context(), "", made.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.enqueue(t.Context(), b.st, before); err != nil {
+	if err := b.st.enqueue(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.st.lines["echo"].Waiting(t.Context()); err != nil || n != 0 {
+	if n, err := b.st.chunks["echo"].Waiting(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d tasks are left, %v", n, err)
 	}
 	if err := b.finish(t.Context(), b.st, b.record(t, made.ID)); err != nil {
@@ -140,7 +140,7 @@ func TestErrorsOfAFileAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.begin(t.Context(), b.st, b.record(t, made.ID)); err != nil {
+	if err := b.start(t.Context(), b.st, b.record(t, made.ID)); err != nil {
 		t.Fatal(err)
 	}
 	r := b.record(t, made.ID)

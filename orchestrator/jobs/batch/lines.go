@@ -11,31 +11,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// line is one line of a file that is not empty.
+// line is a line of a file that is not blank.
 type line struct {
-	number int   // in the file, from 1
-	offset int64 // of its first byte in the file
-	size   int   // bytes, without its end
-	text   []byte
-	long   bool // it is longer than the bound, and text is not all of it
+	number int    // in the file, from 1, blank lines included
+	offset int64  // of its first byte in the file
+	size   int    // bytes with the line feed
+	text   []byte // without the line feed; incomplete if the line is too long
+	long   bool   // it exceeds the reader's bound
 }
 
-// lineReader splits a file into lines, none of which takes more memory than the bound.
+// lineReader splits a file into lines, in memory of one line up to a bound.
 type lineReader struct {
 	from   *bufio.Reader
-	most   int // bytes of a line
+	bound  int // bytes of a line
 	number int
 	offset int64
 	text   []byte
 }
 
-func newLineReader(from io.Reader, most int) *lineReader {
-	return &lineReader{from: bufio.NewReaderSize(from, 64<<10), most: most}
+func newLineReader(from io.Reader, bound int) *lineReader {
+	return &lineReader{from: bufio.NewReaderSize(from, 64<<10), bound: bound}
 }
 
 var byteOrderMark = []byte("\ufeff")
 
-// next returns the next line that is not blank, whose text is good until the next call, or io.EOF.
+// next returns the next line that is not blank, or io.EOF. Its text is valid until the next call.
 func (r *lineReader) next() (line, error) {
 	for {
 		l, err := r.read()
@@ -53,7 +53,7 @@ func (r *lineReader) next() (line, error) {
 	}
 }
 
-// read returns the next line of any kind.
+// read returns the next line, blank or not.
 func (r *lineReader) read() (line, error) {
 	r.text = r.text[:0]
 	l := line{number: r.number + 1, offset: r.offset}
@@ -61,7 +61,7 @@ func (r *lineReader) read() (line, error) {
 		piece, err := r.from.ReadSlice('\n')
 		r.offset += int64(len(piece))
 		l.size += len(piece)
-		if l.size > r.most {
+		if l.size > r.bound {
 			l.long = true
 		} else {
 			r.text = append(r.text, piece...)
@@ -81,90 +81,120 @@ func (r *lineReader) read() (line, error) {
 	}
 }
 
-// request is what a line says.
-type request struct {
-	CustomID *string        `json:"custom_id"`
-	Method   *string        `json:"method"`
-	URL      *string        `json:"url"`
-	Body     jsontext.Value `json:"body"`
+// parsedLine is the JSON object of a line.
+type parsedLine struct {
+	CustomID *string  `json:"custom_id"`
+	Method   *string  `json:"method"`
+	URL      *string  `json:"url"`
+	Body     bodySpan `json:"body"`
 }
 
-// maxCustomID is how many bytes a custom_id may have.
+// bodySpan is the place of a request's body in its line, found while the line is decoded: only the API decodes the body.
+type bodySpan struct {
+	kind       jsontext.Kind
+	start, end int64 // in the text of the line
+	stream     bool  // it has "stream": true
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (b *bodySpan) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	b.kind = d.PeekKind()
+	if b.kind != '{' {
+		return d.SkipValue()
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	b.start = d.InputOffset() - 1
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		if name.String() == "stream" {
+			b.stream = d.PeekKind() == 't'
+		}
+		if err := d.SkipValue(); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	b.end = d.InputOffset()
+	return err
+}
+
+func (b bodySpan) of(l line) []byte { return l.text[b.start:b.end] }
+
+// maxCustomID is the longest custom_id in bytes.
 const maxCustomID = 512
 
-// parse reads a line of a batch for an endpoint. The error says what is wrong, nil of a good line.
-func parse(l line, most int, endpoint string) (r request, wrong *Error) {
-	fail := func(code, param, format string, args ...any) (request, *Error) {
-		wrong := &Error{Code: code, Message: fmt.Sprintf(format, args...), Line: pointer(l.number)}
+// parse decodes a line of at most bound bytes for an endpoint. problem is nil if the line is valid.
+func parse(l line, bound int, endpoint string) (c parsedLine, problem *Error) {
+	fail := func(code, param, format string, args ...any) (parsedLine, *Error) {
+		problem := &Error{Code: code, Message: fmt.Sprintf(format, args...), Line: new(l.number)}
 		if param != "" {
-			wrong.Param = &param
+			problem.Param = &param
 		}
-		return r, wrong
+		return c, problem
 	}
 	if l.long {
-		return fail("line_too_long", "", "This line is longer than the %d bytes that a request may have.", most)
+		return fail("line_too_long", "", "This line is longer than the %d bytes that a request may have.", bound)
 	}
-	if err := json.Unmarshal(l.text, &r); err != nil {
-		var shape *json.SemanticError
-		if errors.As(err, &shape) && shape.JSONPointer != "" {
-			param := string(shape.JSONPointer.LastToken())
+	if err := json.Unmarshal(l.text, &c); err != nil {
+		var mismatch *json.SemanticError
+		if errors.As(err, &mismatch) && mismatch.JSONPointer != "" {
+			param := string(mismatch.JSONPointer.LastToken())
 			return fail("invalid_type", param, "%s should be a text.", param)
 		}
 		return fail("invalid_json_line", "", "This line is not parseable as valid JSON.")
 	}
 	switch {
-	case r.CustomID == nil || *r.CustomID == "":
+	case c.CustomID == nil || *c.CustomID == "":
 		return fail("missing_required_parameter", "custom_id", "Missing required parameter: 'custom_id'.")
-	case len(*r.CustomID) > maxCustomID:
+	case len(*c.CustomID) > maxCustomID:
 		return fail("invalid_value", "custom_id", "custom_id should have at most %d characters.", maxCustomID)
-	case r.Method == nil:
+	case c.Method == nil:
 		return fail("missing_required_parameter", "method", "Missing required parameter: 'method'.")
-	case *r.Method != "POST":
+	case *c.Method != "POST":
 		return fail("invalid_method", "method", "The method should be POST.")
-	case r.URL == nil:
+	case c.URL == nil:
 		return fail("missing_required_parameter", "url", "Missing required parameter: 'url'.")
-	case *r.URL != endpoint:
+	case *c.URL != endpoint:
 		return fail("url_mismatch", "url", "The url of this request is not the endpoint of the batch, %s.", endpoint)
-	case len(r.Body) == 0:
+	case c.Body.kind == jsontext.KindInvalid:
 		return fail("missing_required_parameter", "body", "Missing required parameter: 'body'.")
-	case r.Body.Kind() != '{':
+	case c.Body.kind != '{':
 		return fail("invalid_type", "body", "body should be an object.")
 	}
-	return r, nil
+	return c, nil
 }
 
-// A task holds at most this many bytes of lines, unless one line is longer: it is read whole.
+// chunkBytes bounds the lines of a chunk, in bytes, unless it is a single line.
 const chunkBytes = 256 << 10
 
-// Lines of one task: of endpoints that answer in some milliseconds, and of all others.
-const (
-	quickLines = 32
-	slowLines  = 4
-)
-
-// chunk is the lines of one task, which lie one after the other in the file.
+// chunk is consecutive lines of a file that are one task. Its JSON is the data of the task, also of older releases.
 type chunk struct {
 	Number int   `json:"number"` // from 0
-	First  int   `json:"first"`  // number of its first line among those that are not blank, from 0
+	First  int   `json:"first"`  // number of its first line without blank lines, from 0
 	Lines  int   `json:"lines"`
-	Offset int64 `json:"offset"`
+	Offset int64 `json:"offset"` // in the file
 	Bytes  int   `json:"bytes"`
 
 	Round   int `json:"round,omitempty"`   // how often it was put back
-	Refused int `json:"refused,omitempty"` // how often so while its API answered other lines
+	Refused int `json:"refused,omitempty"` // how often it was put back while its API answered other lines
 }
 
-// chunker cuts lines into chunks, the same ones each time it is given the same lines.
+// chunker cuts lines into chunks. The same lines always give the same chunks.
 type chunker struct {
-	most    int // lines
-	current chunk
+	maxLines int
+	current  chunk
 }
 
-// add takes the next line, and returns the chunk before it where that has become complete.
+// add adds a line, and returns the chunk before it if that is now complete.
 func (c *chunker) add(l line) (complete *chunk) {
 	end := int(l.offset-c.current.Offset) + l.size
-	if c.current.Lines > 0 && (c.current.Lines == c.most || end > chunkBytes) {
-		complete = pointer(c.current)
+	if c.current.Lines > 0 && (c.current.Lines == c.maxLines || end > chunkBytes) {
+		complete = new(c.current)
 		c.current = chunk{Number: c.current.Number + 1, First: c.current.First + c.current.Lines}
 	}
 	if c.current.Lines == 0 {
@@ -176,7 +206,7 @@ func (c *chunker) add(l line) (complete *chunk) {
 	return complete
 }
 
-// last returns what is left.
+// last returns the chunk after the last line, nil if it is empty.
 func (c *chunker) last() *chunk {
 	if c.current.Lines == 0 {
 		return nil

@@ -2,151 +2,154 @@ package batch
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/jobs"
 	"retort/orchestrator/jobs/queue"
 	"retort/orchestrator/memory"
 )
 
-// Endpoint is one that a batch may be for.
+// Endpoint is an endpoint that a batch may be for. Records hold it with the names of its fields.
 type Endpoint struct {
-	URL    string // as a client of the base address names it
+	URL    string // path below the base address that the client uses
 	API    string // the API that answers
-	Path   string // and its path there
-	OpenAI bool   // whether OpenAI's clients ask it at this address, which words failures as OpenAI does
-	Lines  int    // of one task: many of a fast endpoint, few of a slow one
-	Bytes  int    // of the longest body that it takes
+	Path   string // path within that API
+	OpenAI bool   // whether failures have OpenAI's form
+	Lines  int    // most lines of a chunk: QuickLines or SlowLines
+	Bytes  int    // longest body
 }
 
-// Question is one line put to an API.
-type Question struct {
+// Lines of a chunk.
+const (
+	QuickLines = 32 // for endpoints that answer within milliseconds
+	SlowLines  = 4  // for all others
+)
+
+// Request is a line as it is sent to an API.
+type Request struct {
 	Endpoint
-	ID   string // of the request
+	ID   string
 	Body []byte
 }
 
-// Outside is what the service needs of the program.
-type Outside struct {
-	// Endpoints are those of a base address: of the main port where via is "", else of an API's own.
+// Program is what the service uses of the program around it.
+type Program struct {
+	// Endpoints returns the endpoints below a base address: of the main port if via is "", else of that API's own port.
 	Endpoints func(via string) []Endpoint
-	// APIs are the names of all APIs, each of which has a queue of its own, so that a slow one holds up no other.
+	// APIs has the names of all APIs. Each has its own queue, so that a slow API does not hold up others.
 	APIs []string
-	// Ask has an API answer.
-	Ask func(context.Context, Question) Reply
-	// Place waits until one more line may be asked.
-	Place  func(ctx context.Context) (release func(), err error)
-	Memory *memory.Budget
-	Meter  Meter
-	Logger zerolog.Logger
+	// Send sends a request to its API.
+	Send func(context.Context, Request) Reply
+	// Acquire waits until one more line may be sent.
+	Acquire func(ctx context.Context) (release func(), err error)
+	Memory  *memory.Budget
+	Meter   Meter
+	Logger  zerolog.Logger
 }
 
-// Meter is told what happens.
+// Meter counts lines, batches and tasks.
 type Meter interface {
 	// Line counts a line that has its answer.
 	Line(api string, ok bool)
-	// Batches sets how many batches there are by their state, of all gateways that share the engine.
+	// Batches sets the number of batches in each state, of all gateways that share the engine.
 	Batches(states map[string]int)
-	// BatchTasks sets how many tasks of an API wait or are worked on.
+	// BatchTasks sets the number of an API's tasks that are pending or in flight.
 	BatchTasks(api string, tasks int)
 }
 
-// Service are files and batches over an engine.
+// Service serves files and batches.
 type Service struct {
 	config  Config
-	outside Outside
+	program Program
 	off     bool
-	stores  atomic.Pointer[stores] // nil until the engine is open
+	storage jobs.Storage[stores]
 
-	answered map[string]*atomic.Int64                   // lines that each API has answered, well or not
-	sleep    func(ctx context.Context, d time.Duration) // between two tries; tests have another
+	answered   map[string]*atomic.Int64                     // lines that each API has answered, not refused
+	newBackOff func(maxPause time.Duration) backoff.BackOff // tests replace it
 }
 
-// stores is where everything is kept.
+// stores are the stores of files and batches.
 type stores struct {
 	engine  *queue.Engine
 	files   *queue.Table[fileRecord]
 	batches *queue.Table[record]
-	content *queue.Files
+	content *queue.Files // of files, by id
 	answers *queue.Answers
 	steps   *queue.Tasks
-	lines   map[string]*queue.Tasks // by API
+	chunks  map[string]*queue.Tasks // by API
 
 	fileIndex *queue.Index[fileRecord, fileRecord]
 	outlines  *queue.Index[record, outline] // of batches
 }
 
-// New returns the service, which answers once an engine is there: see Begin.
-func New(config Config, outside Outside) *Service {
-	s := &Service{config: config, outside: outside, answered: map[string]*atomic.Int64{}, sleep: queue.Sleep}
-	for _, api := range outside.APIs {
+// New returns the service. It answers "not ready" until Begin has opened its stores.
+func New(config Config, program Program) *Service {
+	s := &Service{
+		config: config, program: program, answered: map[string]*atomic.Int64{}, newBackOff: newBackOff,
+		storage: jobs.Storage[stores]{
+			Content: "files and batches", FullHint: ". Delete files that are no longer needed, or try again later.",
+		},
+	}
+	for _, api := range program.APIs {
 		s.answered[api] = new(atomic.Int64)
 	}
 	return s
 }
 
-// Off returns the service of a program that keeps no jobs: it knows no route.
+// newBackOff returns pauses of 1, 2, 4 … s, at most maxPause.
+func newBackOff(maxPause time.Duration) backoff.BackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: time.Second, Multiplier: 2, MaxInterval: maxPause}
+}
+
+// Off returns the service of a program without jobs: it has no routes.
 func Off() *Service { return &Service{off: true} }
 
-// Ready returns nil when files and batches can be kept.
+// Ready returns nil while files and batches can be stored.
 func (s *Service) Ready() error {
 	if s.off {
 		return fault.New(fault.Unavailable, "Files and batches are switched off.")
 	}
-	st, err := s.begun()
+	return s.storage.Ready()
+}
+
+// Begin opens the stores and starts the workers, which end with ctx. ended is done when they have.
+func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGroup) error {
+	st, err := openStores(ctx, e, s.program.APIs)
 	if err != nil {
 		return err
 	}
-	return trouble(st.engine.Ready())
-}
-
-// begun returns the stores, or that they are not made yet.
-func (s *Service) begun() (*stores, error) {
-	st := s.stores.Load()
-	if st == nil {
-		return nil, fault.New(fault.Unavailable, "The storage of files and batches is not ready.")
+	s.storage.Set(e, st)
+	ended.Go(func() {
+		st.steps.Work(ctx, stepWorkers, func(ctx context.Context, t queue.Task) error { return s.step(ctx, st, t) })
+	})
+	for api, tasks := range st.chunks {
+		ended.Go(func() {
+			tasks.Work(ctx, s.chunkWorkers(api), func(ctx context.Context, t queue.Task) error {
+				return s.workOnChunk(ctx, st, api, t)
+			})
+		})
 	}
-	return st, nil
+	ended.Go(func() {
+		jobs.SweepOften(ctx, sweepInterval, "files and batches", s.program.Logger,
+			func(ctx context.Context) error { return s.sweep(ctx, st) },
+			func(ctx context.Context) error { return dropOrphans(ctx, st) })
+	})
+	return nil
 }
 
-// open returns the stores for a request, which waits for a moment where they do not answer, or why there are none.
-func (s *Service) open(ctx context.Context) (*stores, error) {
-	st, err := s.begun()
-	if err != nil {
-		return nil, err
-	}
-	return st, trouble(st.engine.Await(ctx))
-}
+// stepWorkers is how many batches this gateway checks or finishes at once.
+const stepWorkers = 2
 
-// trouble makes a fault of what the engine says.
-func trouble(err error) error {
-	var known *fault.Error
-	switch {
-	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled):
-		return err
-	case errors.Is(err, queue.ErrFull):
-		return &fault.Error{
-			Kind: fault.Unavailable, RetryAfter: time.Minute, Err: err,
-			Message: "The storage of files and batches is full. Delete files that are no longer needed, or try again later.",
-		}
-	}
-	return fault.Wrap(fault.Unavailable, err, "The storage of files and batches does not answer, try again later.")
-}
-
-// chunkWorkers is how many tasks of lines of an API are worked on at once, which must hold as many lines as may be
-// asked at once.
+// chunkWorkers returns the number of chunks of an API in flight: enough to hold Concurrency lines.
 func (s *Service) chunkWorkers(api string) int {
-	lines := quickLines
-	for _, e := range s.outside.Endpoints("") {
+	lines := QuickLines
+	for _, e := range s.program.Endpoints("") {
 		if e.API == api {
 			lines = min(lines, e.Lines)
 		}
@@ -154,73 +157,33 @@ func (s *Service) chunkWorkers(api string) int {
 	return (s.config.Concurrency+lines-1)/lines + 2
 }
 
-// Begin makes the stores of an engine and starts the workers, which end with ctx.
-func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGroup) error {
-	st, err := newStores(ctx, e, s.outside.APIs)
-	if err != nil {
-		return err
+func openStores(ctx context.Context, e *queue.Engine, apis []string) (*stores, error) {
+	st := &stores{engine: e, chunks: map[string]*queue.Tasks{}}
+	openers := []jobs.Opener{
+		jobs.Store(&st.files, queue.NewTable[fileRecord], "files"),
+		jobs.Store(&st.batches, queue.NewTable[record], "batches"),
+		jobs.Store(&st.content, queue.NewFiles, "content"),
+		jobs.Store(&st.answers, queue.NewAnswers, "batches"),
+		jobs.Store(&st.steps, queue.NewTasks, "batches"),
 	}
-	s.stores.Store(st)
-	ended.Go(func() {
-		st.steps.Work(ctx, 2, func(ctx context.Context, t queue.Task) error { return s.step(ctx, st, t) })
-	})
-	for api, tasks := range st.lines {
-		ended.Go(func() {
-			tasks.Work(ctx, s.chunkWorkers(api), func(ctx context.Context, t queue.Task) error { return s.chunk(ctx, st, api, t) })
-		})
+	chunks := make([]*queue.Tasks, len(apis))
+	for i, api := range apis {
+		openers = append(openers, jobs.Store(&chunks[i], queue.NewTasks, "batch_lines_"+api))
 	}
-	ended.Go(func() { s.sweepOften(ctx, st) })
-	return nil
-}
-
-// newStores makes all stores at once: a cluster chooses a leader for each, which takes it a moment.
-func newStores(ctx context.Context, e *queue.Engine, apis []string) (*stores, error) {
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
-	defer stop()
-	st := &stores{engine: e, lines: map[string]*queue.Tasks{}}
-	var making errgroup.Group
-	making.Go(func() (err error) { st.files, err = queue.NewTable[fileRecord](ctx, e, "files"); return err })
-	making.Go(func() (err error) { st.batches, err = queue.NewTable[record](ctx, e, "batches"); return err })
-	making.Go(func() (err error) { st.content, err = queue.NewFiles(ctx, e, "content"); return err })
-	making.Go(func() (err error) { st.answers, err = queue.NewAnswers(ctx, e, "batches"); return err })
-	making.Go(func() (err error) { st.steps, err = queue.NewTasks(ctx, e, "batches"); return err })
-	var mu sync.Mutex
-	for _, api := range apis {
-		making.Go(func() error {
-			lines, err := queue.NewTasks(ctx, e, "batch_lines_"+api)
-			mu.Lock()
-			defer mu.Unlock()
-			st.lines[api] = lines
-			return err
-		})
-	}
-	if err := making.Wait(); err != nil {
+	if err := jobs.OpenStores(ctx, e, openers...); err != nil {
 		return nil, err
+	}
+	for i, api := range apis {
+		st.chunks[api] = chunks[i]
 	}
 	st.fileIndex = queue.NewIndex(st.files, func(r fileRecord) fileRecord { return r })
 	st.outlines = queue.NewIndex(st.batches, record.outline)
 	return st, nil
 }
 
-// newID returns a new id, of which a later one is greater: the time in ms, and chance.
-func newID(prefix string) string {
-	var chance [10]byte
-	_, _ = rand.Read(chance[:]) // never fails
-	return prefix + fmt.Sprintf("%012x", clock().UnixMilli()) + hex.EncodeToString(chance[:])
-}
+// clock is the time by which files and batches expire and ids are made. Tests replace it.
+var clock = time.Now
 
-// owner names whoever has a key, in keys of records. Where no key is asked for, all are one.
-func owner(caller string) string {
-	if caller == "" {
-		return "everyone"
-	}
-	return caller
-}
+func now() int64 { return clock().Unix() }
 
-func pointer[T any](value T) *T { return &value }
-
-// QuickLines and SlowLines are the two choices for Endpoint.Lines.
-const (
-	QuickLines = quickLines
-	SlowLines  = slowLines
-)
+func newID(prefix string) string { return jobs.NewID(prefix, clock()) }

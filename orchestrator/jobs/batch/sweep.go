@@ -6,81 +6,36 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"retort/orchestrator/jobs"
 	"retort/orchestrator/jobs/queue"
 )
 
-// Sweeps: how often what has expired is looked for, and how often, besides, content that nobody knows of.
-const (
-	sweepEvery  = 10 * time.Second
-	orphanEvery = 360 // sweeps: an hour
-)
+const sweepInterval = 10 * time.Second
 
-// standing is how long after its beginning the next step of a batch is queued again where no task of it waits: none
-// should be lost, and if one is, its batch must not stand still until it expires.
-const standing = time.Minute
+// stalledAfter is how long a batch may be without a task before its next step is queued again. No task should be lost,
+// but if one is, its batch must not stall until it expires.
+const stalledAfter = time.Minute
 
-// lingering is how long content may be without a record.
-const lingering = 5 * time.Minute
-
-func (s *Service) sweepOften(ctx context.Context, st *stores) {
-	for n := 0; ; n++ {
-		err := s.sweep(ctx, st)
-		if n%orphanEvery == 0 {
-			err = errors.Join(err, s.dropOrphans(ctx, st))
-		}
-		if err != nil && ctx.Err() == nil {
-			s.outside.Logger.Warn().Err(err).Msg("sweep of files and batches")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(sweepEvery):
-		}
-	}
-}
-
-// sweep ends what has expired, pushes on what stands still, and counts. All gateways do it; it may be done at once.
-func (s *Service) sweep(ctx context.Context, st *stores) error {
-	waiting, err := s.waiting(ctx, st) // before the batches are read: what was done by then shows there
-	if err != nil {
-		return err
-	}
-	states := map[string]int{}
-	batches := map[string]outline{} // by key
-	// The last failure: one batch does not keep the others, nor files whose deletion makes room.
-	var failed error
-	err = st.outlines.Each(ctx, "", func(key string, o outline) error {
-		states[o.status]++
-		batches[key] = o
-		failed = cmp.Or(s.sweepBatch(ctx, st, o, waiting[o.api]), failed)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	s.outside.Meter.Batches(states)
-	return errors.Join(failed, s.dropOldest(ctx, st, batches), s.sweepFiles(ctx, st, batches))
-}
-
-// outline is what an index holds of a batch, whose record may be large.
+// outline is a batch as the index holds it: its record may be large.
 type outline struct {
-	owner, id, api, status            string
-	input, output, errors             string // ids of the files, "" for none
-	createdAt, expiresAt, validatedAt int64
+	owner, id, api, status         string
+	input, output, errors          string // ids of the files, "" for none
+	createdAt, expiresAt, queuedAt int64
 }
 
 func (o outline) key() string { return o.owner + "." + o.id }
 
-func (o outline) ended() bool { return ended(o.status) }
+func (o outline) age() age { return age{o.createdAt, o.id} }
+
+// names reports whether a file is the batch's output or error file.
+func (o outline) names(file string) bool { return o.output == file || o.errors == file }
 
 func (r record) outline() outline {
 	o := outline{
-		owner: r.Owner, id: r.ID, api: r.Ask.API, status: r.Status, input: r.InputFileID,
-		createdAt: r.CreatedAt, validatedAt: r.ValidatedAt,
+		owner: r.Owner, id: r.ID, api: r.Target.API, status: r.Status, input: r.InputFileID,
+		createdAt: r.CreatedAt, queuedAt: r.QueuedAt,
 	}
 	if r.OutputFileID != nil {
 		o.output = *r.OutputFileID
@@ -94,76 +49,93 @@ func (r record) outline() outline {
 	return o
 }
 
-// sweepFiles removes the files that have expired, and the results of workers that another one forestalled. A batch in
-// progress whose input is not there any more, since it was deleted just as the batch was made, ends.
-func (s *Service) sweepFiles(ctx context.Context, st *stores, batches map[string]outline) error {
-	inputs := map[string]bool{} // of batches that have not ended, and whether they are there
-	for _, b := range batches {
-		if !b.ended() {
-			inputs[b.input] = false
-		}
+// sweep ends what has expired, queues stalled batches again, and counts. All gateways sweep, possibly at once. It
+// continues after an error and returns the last one: one batch must not keep others, nor files whose deletion frees
+// storage.
+func (s *Service) sweep(ctx context.Context, st *stores) error {
+	waiting, err := s.countTasks(ctx, st) // before the batches are read, so that their records show what was done by then
+	if err != nil {
+		return err
 	}
-	err := st.fileIndex.Each(ctx, "", func(_ string, r fileRecord) error {
-		_, inUse := inputs[r.ID]
-		if inUse {
-			inputs[r.ID] = true
-		}
-		of, known := batches[r.Batch]
-		stray := known && of.ended() && of.output != r.ID && of.errors != r.ID
-		if expired := r.ExpiresAt != nil && *r.ExpiresAt <= now() && !inUse; expired || stray {
-			return st.dropFile(ctx, r)
-		}
+	states := map[string]int{}
+	batches := map[string]outline{} // by key
+	var failure error
+	err = st.outlines.Each(ctx, "", func(key string, o outline) error {
+		states[o.status]++
+		batches[key] = o
+		failure = cmp.Or(s.sweepBatch(ctx, st, o, waiting[o.api]), failure)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for key, b := range batches {
-		if b.status == inProgress && !inputs[b.input] {
-			if err := s.endWithoutInput(ctx, st, key, b.input); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	s.program.Meter.Batches(states)
+	return errors.Join(failure, st.dropOldest(ctx, batches), st.sweepFiles(ctx, batches))
 }
 
-// endWithoutInput ends a batch whose input is gone; what was answered is kept.
-func (s *Service) endWithoutInput(ctx context.Context, st *stores, key, input string) error {
-	_, err := io.ReadFull(st.content.Open(ctx, input, 1), make([]byte, 1))
-	if !errors.Is(err, queue.ErrNone) {
-		return err
+// countTasks returns the number of tasks of each API's lines.
+func (s *Service) countTasks(ctx context.Context, st *stores) (tasks map[string]int, err error) {
+	tasks = map[string]int{}
+	for api, chunks := range st.chunks {
+		if tasks[api], err = chunks.Waiting(ctx); err != nil {
+			return nil, err
+		}
+		s.program.Meter.BatchTasks(api, tasks[api])
 	}
+	return tasks, nil
+}
+
+// sweepBatch does what is due for one batch. tasks is the number of its API's tasks before the batch was read.
+func (s *Service) sweepBatch(ctx context.Context, st *stores, o outline, tasks int) error {
+	switch {
+	case isFinal(o.status):
+		if now()-o.createdAt < int64((s.config.KeepFiles+window)/time.Second) {
+			return nil
+		}
+		return st.dropBatch(ctx, o.key(), o.id)
+	case o.status == inProgress && o.expiresAt <= now():
+		return st.endEarly(ctx, o.key(), func(r *record) { r.finalize(expired) })
+	case o.status == inProgress && o.queuedAt > 0:
+		if tasks > 0 || now()-o.queuedAt < int64(stalledAfter/time.Second) {
+			return nil
+		}
+		// A chunk was lost: the check step queues again those that are not done.
+	case now()-o.createdAt < int64(stalledAfter/time.Second):
+		return nil
+	}
+	step := stepFinish
+	if o.status == validating || o.status == inProgress {
+		step = stepCheck
+	}
+	return st.pushStep(ctx, o.key(), step) // no effect while that task exists
+}
+
+// endEarly ends a batch in progress, keeping its answers.
+func (st *stores) endEarly(ctx context.Context, key string, change func(*record)) error {
 	r, err := st.batches.Change(ctx, key, func(r *record) error {
 		if r.Status != inProgress {
 			return queue.ErrUnchanged
 		}
-		r.Status = finalizing
-		r.FinalizingAt = pointer(now())
-		r.Ending = failed
-		r.Errors = &Errors{Object: "list", Data: []Error{inputGone}}
+		change(r)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return s.end(ctx, st, r)
+	return st.end(ctx, r)
 }
 
-// dropOldest forgets the oldest batches that have ended of those keys that have too many of them.
-func (s *Service) dropOldest(ctx context.Context, st *stores, batches map[string]outline) error {
-	ended := map[string][]string{} // ids by owner, which grow with time
+// dropOldest deletes the oldest finished batches of owners that have more than maxFinished.
+func (st *stores) dropOldest(ctx context.Context, batches map[string]outline) error {
+	finished := map[string][]string{} // ids, which sort by age, by owner
 	for _, b := range batches {
-		if b.ended() {
-			ended[b.owner] = append(ended[b.owner], b.id)
+		if isFinal(b.status) {
+			finished[b.owner] = append(finished[b.owner], b.id)
 		}
 	}
-	for owner, ids := range ended {
-		if len(ids) <= maxEnded {
-			continue
-		}
+	for owner, ids := range finished {
 		slices.Sort(ids)
-		for _, id := range ids[:len(ids)-maxEnded] {
+		for _, id := range ids[:max(0, len(ids)-maxFinished)] {
 			if err := st.dropBatch(ctx, owner+"."+id, id); err != nil {
 				return err
 			}
@@ -179,87 +151,54 @@ func (st *stores) dropBatch(ctx context.Context, key, id string) error {
 	return st.batches.Delete(ctx, key)
 }
 
-// waiting counts the tasks of lines of each API.
-func (s *Service) waiting(ctx context.Context, st *stores) (tasks map[string]int, err error) {
-	tasks = map[string]int{}
-	for api, lines := range st.lines {
-		if tasks[api], err = lines.Waiting(ctx); err != nil {
-			return nil, err
+// sweepFiles deletes files that have expired and results that their batch does not name. It ends batches in progress whose
+// input was deleted while they were created.
+func (st *stores) sweepFiles(ctx context.Context, batches map[string]outline) error {
+	inputs := map[string]bool{} // of unfinished batches: whether the file exists
+	for _, b := range batches {
+		if !isFinal(b.status) {
+			inputs[b.input] = false
 		}
-		s.outside.Meter.BatchTasks(api, tasks[api])
 	}
-	return tasks, nil
-}
-
-// sweepBatch does what is due for one batch. waiting is how many tasks of lines its API had before the batch was read.
-func (s *Service) sweepBatch(ctx context.Context, st *stores, o outline, waiting int) error {
-	switch {
-	case o.ended():
-		if now()-o.createdAt < int64((s.config.KeepFiles+window)/time.Second) {
-			return nil
+	err := st.fileIndex.Each(ctx, "", func(_ string, r fileRecord) error {
+		_, isInput := inputs[r.ID]
+		if isInput {
+			inputs[r.ID] = true
 		}
-		return st.dropBatch(ctx, o.key(), o.id)
-	case o.status == inProgress && o.expiresAt <= now():
-		r, err := st.batches.Change(ctx, o.key(), func(r *record) error {
-			if r.Status != inProgress {
-				return queue.ErrUnchanged
-			}
-			r.Status = finalizing
-			r.FinalizingAt = pointer(now())
-			r.Ending = expired
-			return nil
-		})
-		if err != nil {
-			return err
+		b, known := batches[r.Batch]
+		isUnnamed := known && isFinal(b.status) && !b.names(r.ID)
+		if r.isExpired() && !isInput || isUnnamed {
+			return st.dropFile(ctx, r)
 		}
-		return s.end(ctx, st, r)
-	case o.status == inProgress && o.validatedAt > 0:
-		if waiting > 0 || now()-o.validatedAt < int64(standing/time.Second) {
-			return nil
-		}
-		// A task of it was lost: below, what is not done is queued again.
-	case now()-o.createdAt < int64(standing/time.Second):
 		return nil
-	}
-	step := stepFinish
-	if o.status == validating || o.status == inProgress {
-		step = stepCheck
-	}
-	return st.pushStep(ctx, o.key(), step) // without effect while it is there
-}
-
-// dropOrphans removes content whose upload broke off with its gateway.
-func (s *Service) dropOrphans(ctx context.Context, st *stores) error {
-	names, err := st.content.Names(ctx)
+	})
 	if err != nil {
 		return err
 	}
-	files, err := st.files.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	known := map[string]bool{}
-	for _, key := range files {
-		_, id, _ := strings.Cut(key, ".")
-		known[id] = true
-	}
-	for _, name := range names {
-		if known[name] || clock().Sub(made(name)) < lingering {
-			continue
-		}
-		if err := st.content.Delete(ctx, name); err != nil {
-			return err
+	for key, b := range batches {
+		if b.status == inProgress && !inputs[b.input] {
+			if err := st.endWithoutInput(ctx, key, b.input); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// made is when a file's id was: see newID. An upload takes an hour at most.
-func made(id string) time.Time {
-	digits := strings.TrimPrefix(id, "file-")
-	ms, err := strconv.ParseInt(digits[:min(12, len(digits))], 16, 64)
-	if err != nil {
-		return time.Time{}
+// endWithoutInput ends a batch whose input has no record, unless its content still exists.
+func (st *stores) endWithoutInput(ctx context.Context, key, input string) error {
+	_, err := io.ReadFull(st.content.Open(ctx, input, 1), make([]byte, 1))
+	if !errors.Is(err, queue.ErrNone) {
+		return err
 	}
-	return time.UnixMilli(ms).Add(time.Hour)
+	return st.endEarly(ctx, key, func(r *record) {
+		r.finalize(failed)
+		r.Errors = &Errors{Object: "list", Data: []Error{inputMissing}}
+	})
+}
+
+// dropOrphans deletes the content of uploads that broke off with their gateway.
+func dropOrphans(ctx context.Context, st *stores) error {
+	before := clock().Add(-maxUploadTime - jobs.OrphanGrace)
+	return jobs.DropOrphans(ctx, st.content, st.files, before, func(name string) string { return name })
 }

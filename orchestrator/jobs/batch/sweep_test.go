@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"retort/orchestrator/jobs"
 	"retort/orchestrator/jobs/queue"
 	"retort/orchestrator/jobs/queue/natstest"
 )
@@ -20,11 +21,11 @@ func TestOnlyChangesAreRead(t *testing.T) {
 	node := natstest.Single(t, server.RANDOM_PORT)
 	b := setUpOn(t, queue.Config{Cluster: queue.Cluster{URL: []string{node.ClientURL()}}}, echo)
 	for n := range records {
-		batch := record{Owner: owner(""), Batch: Batch{ID: fmt.Sprintf("batch_%06d", n), Status: completed, CreatedAt: now()}}
+		batch := record{Owner: jobs.Owner(""), Batch: Batch{ID: fmt.Sprintf("batch_%06d", n), Status: completed, CreatedAt: now()}}
 		if err := b.st.batches.Create(t.Context(), batch.key(), batch); err != nil {
 			t.Fatal(err)
 		}
-		file := fileRecord{Owner: owner(""), File: File{ID: fmt.Sprintf("file-%06d", n)}}
+		file := fileRecord{Owner: jobs.Owner(""), File: File{ID: fmt.Sprintf("file-%06d", n)}}
 		if err := b.st.files.Create(t.Context(), file.key(), file); err != nil {
 			t.Fatal(err)
 		}
@@ -99,15 +100,15 @@ func TestOnlyChangesAreRead(t *testing.T) {
 func TestEndOfTheWindow(t *testing.T) {
 	b := setUp(t, echo)
 	r := b.answered(t, 12, 5)
-	wait(t, window-time.Minute)
+	advance(t, window-time.Minute)
 	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, r.ID).Status != inProgress {
 		t.Fatal(b.record(t, r.ID).Status, err)
 	}
-	wait(t, 2*time.Minute)
+	advance(t, 2*time.Minute)
 	if err := b.sweep(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.st.lines["echo"].Waiting(t.Context()); err != nil || n != 0 {
+	if n, err := b.st.chunks["echo"].Waiting(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d tasks are left, %v", n, err)
 	}
 	if err := b.finish(t.Context(), b.st, b.record(t, r.ID)); err != nil {
@@ -124,7 +125,7 @@ func TestEndOfTheWindow(t *testing.T) {
 	if ids := customIDs(b.results(t, r.OutputFileID)); len(ids) != 5 {
 		t.Errorf("%v", ids)
 	}
-	wait(t, b.config.KeepFiles+time.Hour)
+	advance(t, b.config.KeepFiles+time.Hour)
 	if err := b.sweep(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestInputThatIsDeleted(t *testing.T) {
 	if err := b.st.dropFile(t.Context(), input(early)); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.begin(t.Context(), b.st, early); err != nil {
+	if err := b.start(t.Context(), b.st, early); err != nil {
 		t.Fatal(err)
 	}
 	if r := b.record(t, early.ID); r.Status != failed || r.Errors.Data[0].Code != "file_not_found" {
@@ -190,7 +191,7 @@ func TestInputOfABatchStays(t *testing.T) {
 		t.Error("it was deleted")
 	}
 	if _, err := b.st.files.Change(t.Context(), r.Owner+"."+r.InputFileID, func(f *fileRecord) error {
-		f.ExpiresAt = pointer(now() - 1)
+		f.ExpiresAt = new(now() - 1)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func TestSweepOfAFullStorage(t *testing.T) {
 	expiring := b.answered(t, 12, 5)
 	b.batchOf(t, 12) // stands still
 	write := func(size int64) (r fileRecord) {
-		r = fileRecord{Owner: owner("another"), File: File{ID: newID("file-"), Bytes: size, ExpiresAt: pointer(now())}}
+		r = fileRecord{Owner: jobs.Owner("another"), File: File{ID: newID("file-"), Bytes: size, ExpiresAt: new(now())}}
 		if _, err := b.st.content.Write(t.Context(), queue.Outcome, r.ID, bytes.NewReader(make([]byte, size))); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +227,7 @@ func TestSweepOfAFullStorage(t *testing.T) {
 	if _, err := b.cancel(t.Context(), "", expiring.ID); err != nil {
 		t.Errorf("a batch cannot be cancelled: %v", err)
 	}
-	wait(t, 2*time.Minute)
+	advance(t, 2*time.Minute)
 	if err := b.sweep(t.Context(), b.st); !errors.Is(err, queue.ErrFull) {
 		t.Errorf("a batch stands still, of which nothing is said: %v", err)
 	}
@@ -252,8 +253,8 @@ func TestContentOfAnUnreadableFileStays(t *testing.T) {
 	if _, err := b.st.content.Write(t.Context(), queue.Input, id, strings.NewReader("text")); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, 2*time.Hour)
-	if err := b.dropOrphans(t.Context(), b.st); err != nil {
+	advance(t, 2*time.Hour)
+	if err := dropOrphans(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
 	if names, err := b.st.content.Names(t.Context()); err != nil || len(names) != 1 {
@@ -264,13 +265,13 @@ func TestContentOfAnUnreadableFileStays(t *testing.T) {
 func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
 	b := setUp(t, echo)
 	var all []record
-	for n := range maxEnded + 2 { // the newest first, the oldest of which has not ended
-		all = append(all, record{Owner: "a", Batch: Batch{ID: fmt.Sprintf("batch_%06d", maxEnded+1-n), Status: completed}})
+	for n := range maxFinished + 2 { // the newest first, the oldest of which has not ended
+		all = append(all, record{Owner: "a", Batch: Batch{ID: fmt.Sprintf("batch_%06d", maxFinished+1-n), Status: completed}})
 	}
-	oldest := all[maxEnded]
-	all[maxEnded+1].Status = inProgress
+	oldest := all[maxFinished]
+	all[maxFinished+1].Status = inProgress
 	other := record{Owner: "b", Batch: Batch{ID: "batch_000000", Status: completed}}
-	kept := []record{all[0], all[maxEnded-1], all[maxEnded+1], other}
+	kept := []record{all[0], all[maxFinished-1], all[maxFinished+1], other}
 	for _, r := range append(kept, oldest) {
 		if err := b.st.batches.Create(t.Context(), r.key(), r); err != nil {
 			t.Fatal(err)
@@ -280,7 +281,7 @@ func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
 	for _, r := range append(all, other) {
 		outlines[r.key()] = r.outline()
 	}
-	if err := b.dropOldest(t.Context(), b.st, outlines); err != nil {
+	if err := b.st.dropOldest(t.Context(), outlines); err != nil {
 		t.Fatal(err)
 	}
 	left := map[string]bool{}

@@ -7,5 +7,5 @@ type Config struct {
 	Searches int           `default:"2" help:"Searches of /generate/jobs that this gateway does at once."`
 	Timeout  time.Duration `name:"search-timeout" default:"24h" help:"Longest time for one such search; then it ends with what it has found."`
 	Keep     time.Duration `name:"keep-searches" default:"168h" help:"How long such a search and its result are kept after its end."`
-	Most     int           `name:"most-searches" default:"1000" help:"Most such searches kept for one key; more are refused."`
+	MaxJobs  int           `name:"most-searches" default:"1000" help:"Most such searches kept for one key; more are refused."`
 }

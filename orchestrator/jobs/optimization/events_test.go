@@ -30,7 +30,7 @@ func (molecules) RenderFault(f *fault.Error) (int, any) {
 func serve(t *testing.T, b *bench, watches gateway.Watches) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	g, err := gateway.New(ctx, b.Of(molecules{}), func() bool { return false }, gateway.Options{
+	g, err := gateway.New(ctx, b.Endpoints(molecules{}), func() bool { return false }, gateway.Options{
 		Config:  gateway.Config{Concurrency: 4, Queue: 1, BodyLimit: 1 << 16, Timeout: time.Hour},
 		Watches: watches, Metrics: telemetry.NewMetrics(), Logger: zerolog.Nop(),
 	})
@@ -68,7 +68,7 @@ func TestCutOffEventsEndWithAFailure(t *testing.T) {
 	if _, err := io.ReadFull(answer.Body, make([]byte, len("data: {"))); err != nil {
 		t.Fatal(err)
 	}
-	b.stores.Load().engine.Close()
+	b.stores().engine.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)

@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// record is a job as it is kept.
+// record is the stored state of a job. Its JSON names must stay: older releases wrote them.
 type record struct {
 	Job
 	Owner      string
-	BodySize   int64
-	ResultSize int64
-	Failures   int // attempts that failed since there was progress
+	BodySize   int64 // bytes
+	ResultSize int64 // bytes
+	Failures   int   // failed attempts since the last progress
 	Searches   []search
 }
 
-// search is how far one search of a job has come.
+// search is the progress of one search.
 type search struct {
-	Iterations  int      // to be done
+	Iterations  int      // requested
 	Before      int      // done by earlier attempts
-	Done        int      // by this one
-	Evaluations int      // by this attempt
-	Found       []string // what the next attempt begins with
+	Done        int      // done by this attempt
+	Evaluations int      // of this attempt
+	WarmStarts  []string `json:"Found"` // SMILES, best first
 	Best        json.RawMessage
 }
 
-// key is where a record lies; of each owner they can be listed together.
+// key is the key of the record: all records of an owner share a prefix.
 func (r *record) key() string { return r.Owner + "." + r.ID }
 
-// maxKept bounds the molecules of a record, which has room for 1 MiB.
-const maxKept = 4096
+// maxWarmStarts bounds the molecules of a record, which must fit into 1 MiB.
+const maxWarmStarts = 4096
 
-// note takes an event of the API's stream, and reports whether it says how far a search has come.
-func (r *record) note(e event) bool {
+// apply updates the record with an event of the API's stream. It returns false if the event reports no progress.
+func (r *record) apply(e event) bool {
 	if e.Found == nil && e.Best == nil || e.Seed < 0 || e.Seed >= len(r.Searches) {
 		return false
 	}
@@ -41,19 +41,19 @@ func (r *record) note(e event) bool {
 	s.Evaluations = e.Evaluations
 	s.Best = e.Best
 	if len(e.Found) > 0 && s.Iterations > 0 {
-		s.Done = max(s.Done, e.Round) // a round is done when it shows what it has found
-		s.Found = s.Found[:0]
-		for _, m := range e.Found[:min(len(e.Found), max(1, maxKept/len(r.Searches)))] {
-			s.Found = append(s.Found, m.SMILES)
+		s.Done = max(s.Done, e.Round) // a round that reports molecules is done
+		s.WarmStarts = s.WarmStarts[:0]
+		for _, m := range e.Found[:min(len(e.Found), max(1, maxWarmStarts/len(r.Searches)))] {
+			s.WarmStarts = append(s.WarmStarts, m.SMILES)
 		}
 	}
 	r.Failures = 0
-	r.sum()
+	r.updateProgress()
 	return true
 }
 
-// sum makes the progress that is shown of that of the searches.
-func (r *record) sum() {
+// updateProgress sums up the progress of the searches.
+func (r *record) updateProgress() {
 	r.Progress = Progress{Best: make([]json.RawMessage, len(r.Searches))}
 	for i, s := range r.Searches {
 		r.Progress.Iteration += min(s.Iterations, s.Before+s.Done)
@@ -66,26 +66,27 @@ func (r *record) sum() {
 	}
 }
 
-// begin notes a new attempt, which has what is left to do.
-func (r *record) begin() {
+// startAttempt updates the record for a new attempt, which has the remaining iterations to do.
+func (r *record) startAttempt() {
 	r.Status = InProgress
 	r.Attempts++
 	if r.StartedAt == nil {
-		r.StartedAt = pointer(now())
+		r.StartedAt = new(now())
 	}
 	for i := range r.Searches {
 		s := &r.Searches[i]
-		if len(s.Found) > 0 {
+		if len(s.WarmStarts) > 0 {
 			s.Before = min(s.Before+s.Done, s.Iterations)
 		}
 		s.Done = 0
 	}
-	r.sum()
+	r.updateProgress()
 }
 
-// cut leaves a job no more to do than to answer with what it has found.
-func (r *record) cut() {
-	r.begin()
+// startLastAttempt updates the record of a cancelled job for an attempt of one iteration, which answers with what earlier
+// attempts have found.
+func (r *record) startLastAttempt() {
+	r.startAttempt()
 	r.Status = Cancelling
 	for i := range r.Searches {
 		s := &r.Searches[i]
@@ -93,16 +94,14 @@ func (r *record) cut() {
 	}
 }
 
-// end notes the end of a job, which is kept for a while.
+// end sets a final state. The job is deleted after keep.
 func (r *record) end(status Status, keep time.Duration) {
 	r.Status = status
-	r.EndedAt = pointer(now())
-	r.ExpiresAt = pointer(time.Now().Add(keep).Unix())
+	r.EndedAt = new(now())
+	r.ExpiresAt = new(time.Now().Add(keep).Unix())
 	for i := range r.Searches {
-		r.Searches[i].Found = nil
+		r.Searches[i].WarmStarts = nil
 	}
 }
 
 func now() int64 { return time.Now().Unix() }
-
-func pointer[T any](value T) *T { return &value }

@@ -6,12 +6,19 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// event is what an event of either API's stream may say.
+// The APIs.
+const (
+	latent = "latent"
+	masked = "masked"
+)
+
+// event has the members of the events in both APIs' streams that progress and the end of an attempt show in.
 type event struct {
 	// Of the latent API.
-	Seed        int `json:"seed"`
-	Iteration   int `json:"iteration"`
-	Evaluations int `json:"evaluations"`
+	Seed        int             `json:"seed"`
+	Iteration   int             `json:"iteration"`
+	Evaluations int             `json:"evaluations"`
+	Generated   json.RawMessage `json:"generated"` // in the last event
 	// Of the masked API.
 	Status string `json:"status"`
 	Round  int    `json:"round"`
@@ -20,15 +27,12 @@ type event struct {
 	Found []struct {
 		SMILES string `json:"smiles"`
 	} `json:"found"`
-	// Of the last event.
-	Generated  json.RawMessage `json:"generated"`
-	Molecules  json.RawMessage `json:"molecules"`
 	Unfinished *struct {
 		Reason string `json:"reason"`
-	} `json:"unfinished"`
+	} `json:"unfinished"` // in the last event
 }
 
-// isAnswer reports whether an event is the answer of the API, the end of a stream that succeeded.
+// isAnswer reports whether an event is the API's answer, the last event of a stream that succeeds.
 func (e *event) isAnswer(api string) bool {
 	if api == masked {
 		return e.Status == "success"
@@ -36,45 +40,36 @@ func (e *event) isAnswer(api string) bool {
 	return e.Generated != nil
 }
 
-// The APIs.
-const (
-	latent = "latent"
-	masked = "masked"
-)
-
-// asked are the members of a body that say how much there is to do.
-type asked struct {
-	Smi        json.RawMessage `json:"smi"`
-	Algorithm  string          `json:"algorithm"`
-	Shared     bool            `json:"shared"`
-	Iterations int             `json:"iterations"`
-	Rounds     wire.Int        `json:"rounds"`
-}
-
-// searches are those that a body asks for, of which nothing is done yet. The body has been checked by the API.
-func searches(api string, body []byte) []search {
-	a := asked{Iterations: 10}
-	_ = json.Unmarshal(body, &a)
+// newSearches returns the searches that a body requests. The API must have accepted the body.
+func newSearches(api string, body []byte) []search {
+	request := struct {
+		Smi        json.RawMessage `json:"smi"`
+		Algorithm  string          `json:"algorithm"`
+		Shared     bool            `json:"shared"`
+		Iterations int             `json:"iterations"`
+		Rounds     wire.Int        `json:"rounds"`
+	}{Iterations: 10}
+	_ = json.Unmarshal(body, &request)
 	if api == masked {
-		return []search{{Iterations: int(a.Rounds)}}
+		return []search{{Iterations: int(request.Rounds)}}
 	}
-	var list []string
-	_ = json.Unmarshal(a.Smi, &list)
-	all := make([]search, 1)
-	if len(list) > 0 && !a.Shared {
-		all = make([]search, len(list))
+	var seeds []string
+	_ = json.Unmarshal(request.Smi, &seeds) // or a single text
+	count := 1
+	if len(seeds) > 0 && !request.Shared {
+		count = len(seeds)
 	}
-	if a.Algorithm == "none" {
-		a.Iterations = 0 // it has rounds, as many as it takes
+	searches := make([]search, count)
+	for i := range searches {
+		if request.Algorithm != "none" { // which has no fixed number of rounds
+			searches[i].Iterations = request.Iterations
+		}
 	}
-	for i := range all {
-		all[i].Iterations = a.Iterations
-	}
-	return all
+	return searches
 }
 
-// attempt is the body of the next request: that of the job, as a stream, with what is left to do.
-func (r *record) attempt(body []byte) ([]byte, error) {
+// attemptBody returns the body of the next attempt: the job's, as a stream, with warm starts and the remaining iterations.
+func (r *record) attemptBody(body []byte) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
 		return nil, err
@@ -84,22 +79,22 @@ func (r *record) attempt(body []byte) ([]byte, error) {
 	}
 	set("stream", true)
 	set("checkpoints", true)
-	left := 0
-	begun := false
+	remaining := 0
+	hasWarmStarts := false
 	starts := make([][]string, len(r.Searches))
 	for i, s := range r.Searches {
-		left = max(left, s.Iterations-s.Before)
-		starts[i] = append([]string{}, s.Found...)
-		begun = begun || len(s.Found) > 0
+		remaining = max(remaining, s.Iterations-s.Before)
+		starts[i] = append([]string{}, s.WarmStarts...)
+		hasWarmStarts = hasWarmStarts || len(s.WarmStarts) > 0
 	}
 	switch {
-	case !begun:
+	case !hasWarmStarts:
 	case r.API == masked:
 		set("smi", starts[0])
-		set("rounds", max(1, left))
+		set("rounds", max(1, remaining))
 	default:
 		set("starts", starts)
-		set("iterations", max(1, left))
+		set("iterations", max(1, remaining))
 	}
 	return json.Marshal(members)
 }

@@ -1,24 +1,21 @@
 package optimization
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/jobs"
 	"retort/orchestrator/jobs/queue"
 )
 
@@ -26,125 +23,106 @@ import (
 type Attempt struct {
 	API  string
 	Body []byte
-	// Trial has the body checked alone.
-	Trial   bool
-	Timeout time.Duration
-	// Stopping ends when the work has to end with what it has; its cause says why.
+	// ValidateOnly has the body checked and no work done.
+	ValidateOnly bool
+	Timeout      time.Duration
+	// Stopping is done when the work has to end with what it has found. Its cause is the unfinished.Reason.
 	Stopping context.Context
 }
 
-// Follow has an API do an attempt and calls each with the data of the events that come. It returns the status, and the
-// answer or the data of the last event.
-type Follow func(ctx context.Context, a Attempt, each func(data []byte) error) (status int, answer []byte, err error)
+// Follow sends an attempt to its API and calls onEvent with the data of each event. It returns the status and the answer,
+// which is the data of the last event if the answer is a stream.
+type Follow func(ctx context.Context, a Attempt, onEvent func(data []byte) error) (status int, answer []byte, err error)
 
-// Service are the jobs of all APIs over an engine.
+// Service runs the jobs of all APIs.
 type Service struct {
-	config Config
-	follow Follow
-	logger zerolog.Logger
-	stores atomic.Pointer[stores] // nil until the engine is open
+	config  Config
+	follow  Follow
+	logger  zerolog.Logger
+	storage jobs.Storage[stores]
 }
 
-// stores is where everything is kept.
+// stores are the stores of jobs. Files are named after the key of their job: see bodyName and resultName.
 type stores struct {
 	engine *queue.Engine
 	jobs   *queue.Table[record]
 	index  *queue.Index[record, summary]
-	texts  *queue.Files // bodies and results
+	files  *queue.Files
 	tasks  *queue.Tasks
 }
 
-// New returns the service, which answers once an engine is there: see Begin.
+// New returns the service. It answers "not ready" until Begin has opened its stores.
 func New(config Config, follow Follow, logger zerolog.Logger) *Service {
-	return &Service{config: config, follow: follow, logger: logger}
+	return &Service{
+		config: config, follow: follow, logger: logger,
+		storage: jobs.Storage[stores]{Content: "jobs", FullHint: ", try again later."},
+	}
 }
 
-// Begin makes the stores of an engine and starts the workers, which end with ctx.
+// Begin opens the stores and starts the workers, which end with ctx. ended is done when they have.
 func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGroup) error {
-	making, stop := context.WithTimeout(ctx, time.Minute)
-	defer stop()
 	st := &stores{engine: e}
-	var parts errgroup.Group // at once: a cluster chooses a leader for each, which takes it a moment
-	parts.Go(func() (err error) { st.jobs, err = queue.NewTable[record](making, e, "optimizations"); return err })
-	parts.Go(func() (err error) { st.texts, err = queue.NewFiles(making, e, "optimizations"); return err })
-	parts.Go(func() (err error) { st.tasks, err = queue.NewTasks(making, e, "optimizations"); return err })
-	if err := parts.Wait(); err != nil {
+	err := jobs.OpenStores(ctx, e,
+		jobs.Store(&st.jobs, queue.NewTable[record], "optimizations"),
+		jobs.Store(&st.files, queue.NewFiles, "optimizations"),
+		jobs.Store(&st.tasks, queue.NewTasks, "optimizations"),
+	)
+	if err != nil {
 		return err
 	}
 	st.index = queue.NewIndex(st.jobs, summarize)
-	s.stores.Store(st)
+	s.storage.Set(e, st)
 	ended.Go(func() {
 		st.tasks.Work(ctx, s.config.Searches, func(ctx context.Context, t queue.Task) error { return s.work(ctx, st, t) })
 	})
-	ended.Go(func() { s.sweepOften(ctx, st) })
+	ended.Go(func() {
+		jobs.SweepOften(ctx, sweepInterval, "searches", s.logger,
+			func(ctx context.Context) error { return s.sweep(ctx, st, now()) },
+			func(ctx context.Context) error { return dropOrphans(ctx, st, time.Now()) })
+	})
 	return nil
 }
 
-// ready returns nil when jobs can be kept.
-func (s *Service) ready() error {
-	st, err := s.begun()
-	if err != nil {
-		return err
-	}
-	return trouble(st.engine.Ready())
-}
-
-// begun returns the stores, or that they are not made yet.
-func (s *Service) begun() (*stores, error) {
-	st := s.stores.Load()
-	if st == nil {
-		return nil, fault.New(fault.Unavailable, "The storage of jobs is not ready.")
-	}
-	return st, nil
-}
-
-// open returns the stores for a request, which waits for a moment where they do not answer, or why there are none.
-func (s *Service) open(ctx context.Context) (*stores, error) {
-	st, err := s.begun()
-	if err != nil {
-		return nil, err
-	}
-	return st, trouble(st.engine.Await(ctx))
-}
-
-// trouble makes a fault of what the engine says.
-func trouble(err error) error {
-	var known *fault.Error
-	switch {
-	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled):
-		return err
-	case errors.Is(err, queue.ErrNone):
+// fault makes a fault of an error of the engine. A record that does not exist is a job that does not.
+func (s *Service) fault(err error) error {
+	if errors.Is(err, queue.ErrNone) {
 		return fault.Missing(fault.Job, "There is no such job.")
-	case errors.Is(err, queue.ErrFull):
-		return &fault.Error{Kind: fault.Unavailable, Message: "The storage of jobs is full, try again later.", RetryAfter: time.Minute, Err: err}
 	}
-	return fault.Wrap(fault.Unavailable, err, "The storage of jobs does not answer, try again later.")
+	return s.storage.Fault(err)
 }
 
-// create has the API check a body and makes a job of it. Where the API refuses it, refused is what it answers.
-func (s *Service) create(ctx context.Context, api, caller string, body []byte) (job Job, refused *Refused, err error) {
-	st, err := s.open(ctx)
+const idPrefix = "job_"
+
+// create has the API check a body and makes a job of it. refused is the API's answer if it does not accept the body.
+func (s *Service) create(
+	ctx context.Context, api, caller string, body []byte,
+) (job Job, refused *Refused, err error) {
+	st, err := s.storage.Open(ctx)
 	if err != nil {
 		return job, nil, err
 	}
-	status, answer, err := s.follow(ctx, Attempt{API: api, Body: body, Trial: true}, nil)
+	status, answer, err := s.follow(ctx, Attempt{API: api, Body: body, ValidateOnly: true}, nil)
 	if err != nil || status >= http.StatusBadRequest {
 		return job, &Refused{Status: status, Body: answer}, err
 	}
-	if err := s.mayAddJob(ctx, st, caller, int64(len(body))); err != nil {
-		return job, nil, trouble(err)
+	if err := s.checkQuota(ctx, st, caller, int64(len(body))); err != nil {
+		return job, nil, s.fault(err)
 	}
-	r := record{Owner: owner(caller), Searches: searches(api, body), BodySize: int64(len(body)), Job: Job{
-		ID: newID(), Object: "generate.job", API: api, Status: Queued, CreatedAt: now()}}
-	r.sum()
-	if _, err := st.texts.Write(ctx, queue.Input, r.key()+".body", strings.NewReader(string(body))); err != nil {
-		return job, nil, trouble(err)
+	r := record{
+		Owner: jobs.Owner(caller), Searches: newSearches(api, body), BodySize: int64(len(body)),
+		Job: Job{
+			ID: jobs.NewID(idPrefix, time.Now()), Object: "generate.job", API: api, Status: Queued, CreatedAt: now(),
+		},
+	}
+	r.updateProgress()
+	if _, err := st.files.Write(ctx, queue.Input, bodyName(r.key()), bytes.NewReader(body)); err != nil {
+		return job, nil, s.fault(err)
 	}
 	if err := st.jobs.Create(ctx, r.key(), r); err != nil {
-		if err := st.texts.DeleteAll(context.WithoutCancel(ctx), r.key()); err != nil {
+		if err := st.files.DeleteAll(context.WithoutCancel(ctx), r.key()); err != nil {
 			s.logger.Warn().Err(err).Str("job", r.ID).Msg("body of a job that was not created stays until a sweep")
 		}
-		return job, nil, trouble(err)
+		return job, nil, s.fault(err)
 	}
 	if err := st.tasks.Push(ctx, queue.Work, r.key(), nil); err != nil {
 		s.logger.Warn().Err(err).Str("job", r.ID).Msg("task of a job waits for the next sweep")
@@ -152,95 +130,84 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 	return r.Job, nil, nil
 }
 
-// mayAddJob returns an error if one more job with a body of that size would exceed the bounds of its owner.
-func (s *Service) mayAddJob(ctx context.Context, st *stores, caller string, size int64) error {
-	jobs := 0
-	bytes := size
-	err := st.index.Each(ctx, owner(caller), func(_ string, job summary) error {
-		jobs++
-		bytes += job.bytes
-		return nil
-	})
-	limit := st.engine.OwnerLimit()
-	switch {
-	case err != nil:
+// checkQuota returns an error if one more job with a body of size bytes would exceed the quota of its owner.
+func (s *Service) checkQuota(ctx context.Context, st *stores, caller string, size int64) error {
+	used, err := jobs.UsageOf(ctx, st.index, jobs.Owner(caller), func(job summary) int64 { return job.bytes })
+	if err != nil {
 		return err
-	case jobs >= s.config.Most:
-		return &fault.Error{Kind: fault.TooMany, Message: fmt.Sprintf("There are %d jobs already, the most that a key may have.", jobs), RetryAfter: time.Minute}
-	case caller != "" && bytes > limit:
-		return &fault.Error{Kind: fault.TooMany, RetryAfter: time.Minute, Message: fmt.Sprintf(
-			"With this job the jobs of this key would take %d bytes, %d are allowed.", bytes, limit)}
 	}
-	return nil
+	used.Bytes += size
+	var exceeded *fault.Error
+	switch limit := st.engine.OwnerLimit(); {
+	case used.Records >= s.config.MaxJobs:
+		exceeded = fault.New(fault.TooMany, "There are %d jobs already, the most that a key may have.", used.Records)
+	case caller != "" && used.Bytes > limit:
+		exceeded = fault.New(fault.TooMany,
+			"With this job the jobs of this key would take %d bytes, %d are allowed.", used.Bytes, limit)
+	default:
+		return nil
+	}
+	exceeded.RetryAfter = time.Minute
+	return exceeded
 }
 
-// Refused is what the API answers to a body that it does not take.
+// Refused is an API's answer to a body that it does not accept.
 type Refused struct {
 	Status int
 	Body   []byte
 }
 
-// get returns a job of a caller's.
+// get returns a job of a caller. Jobs of other callers and APIs are not found.
 func (s *Service) get(ctx context.Context, api, caller, id string) (record, *stores, error) {
-	st, err := s.open(ctx)
+	st, err := s.storage.Open(ctx)
 	if err != nil {
 		return record{}, nil, err
 	}
-	if !isID(id) {
-		return record{}, nil, trouble(queue.ErrNone)
+	if !jobs.IsID(id) {
+		return record{}, nil, s.fault(queue.ErrNone)
 	}
-	r, err := st.jobs.Get(ctx, owner(caller)+"."+id)
+	r, err := st.jobs.Get(ctx, jobs.Owner(caller)+"."+id)
 	if err == nil && r.API != api {
 		err = queue.ErrNone
 	}
-	return r, st, trouble(err)
+	return r, st, s.fault(err)
 }
 
-// maxPage and usualPage are how many jobs one part of the list has.
+// Jobs on one page of the list.
 const (
-	maxPage   = 100
-	usualPage = 20
+	maxPage     = 100
+	defaultPage = 20
 )
 
-// list returns the jobs of a caller's, newest first.
-func (s *Service) list(ctx context.Context, api, caller, after, limit string) (Page, error) {
-	count, err := strconv.Atoi(cmp.Or(limit, strconv.Itoa(usualPage)))
+// list returns a page of a caller's jobs, newest first.
+func (s *Service) list(ctx context.Context, api, caller, after, limit string) (page jobs.Page[Job], err error) {
+	count, err := strconv.Atoi(cmp.Or(limit, strconv.Itoa(defaultPage)))
 	if err != nil || count < 1 || count > maxPage {
-		return Page{}, fault.Field("value_error", limit, []any{"limit"}, "limit should be a number from 1 to %d", maxPage)
+		return page, fault.Field("value_error", limit, []any{"limit"}, "limit should be a number from 1 to %d", maxPage)
 	}
-	st, err := s.open(ctx)
+	st, err := s.storage.Open(ctx)
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
-	var ids []string
-	err = st.index.Each(ctx, owner(caller), func(_ string, job summary) error {
+	var keys []string // of one owner, so they sort by id
+	err = st.index.Each(ctx, jobs.Owner(caller), func(key string, job summary) error {
 		if job.api == api && (after == "" || job.id < after) {
-			ids = append(ids, job.id)
+			keys = append(keys, key)
 		}
 		return nil
 	})
 	if err != nil {
-		return Page{}, trouble(err)
+		return page, s.fault(err)
 	}
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(b, a) })
-	page := Page{Object: "list", Data: []Job{}, HasMore: len(ids) > count}
-	for _, id := range ids[:min(count, len(ids))] {
-		r, err := st.jobs.Get(ctx, owner(caller)+"."+id)
-		if err != nil && !errors.Is(err, queue.ErrNone) { // ErrNone: it has just been deleted
-			return Page{}, trouble(err)
-		}
-		if err == nil {
-			page.Data = append(page.Data, r.Job)
-		}
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(b, a) })
+	found, err := jobs.Items(ctx, st.jobs, keys[:min(count, len(keys))], func(r record) Job { return r.Job })
+	if err != nil {
+		return page, s.fault(err)
 	}
-	if n := len(page.Data); n > 0 {
-		page.FirstID = &page.Data[0].ID
-		page.LastID = &page.Data[n-1].ID
-	}
-	return page, nil
+	return jobs.NewPage(found, len(keys) > count, func(j Job) string { return j.ID }), nil
 }
 
-// cancel has a job end with what it has found. One that has ended stays as it is.
+// cancel ends a job with what it has found. A job that has ended stays as it is.
 func (s *Service) cancel(ctx context.Context, api, caller, id string) (Job, error) {
 	r, st, err := s.get(ctx, api, caller, id)
 	if err != nil {
@@ -257,41 +224,36 @@ func (s *Service) cancel(ctx context.Context, api, caller, id string) (Job, erro
 		}
 		return nil
 	})
-	return r.Job, trouble(err)
+	return r.Job, s.fault(err)
 }
 
-// watch calls send with a job as it is, and after each change until it has ended.
+// watch calls send with the job now and after each change, until the job has ended.
 func (s *Service) watch(ctx context.Context, api, caller, id string, send func(any) error) error {
 	r, st, err := s.get(ctx, api, caller, id)
 	if err != nil {
 		return err
 	}
-	var failed error
+	var sendErr error
 	err = st.jobs.Watch(ctx, r.key(), func(r record) bool {
-		failed = send(r.Job)
-		return failed == nil && !r.Status.ended()
+		sendErr = send(r.Job)
+		return sendErr == nil && !r.Status.ended()
 	})
-	return cmp.Or(failed, trouble(err))
+	return cmp.Or(sendErr, s.fault(err))
 }
 
-// newID returns a new id: the time in ms, so that ids sort by age, and random bytes.
-func newID() string {
-	var chance [10]byte
-	_, _ = rand.Read(chance[:]) // never fails
-	return idPrefix + fmt.Sprintf("%0*x", idTimeDigits, time.Now().UnixMilli()) + hex.EncodeToString(chance[:])
+// result returns a job with a reader of its result.
+func (s *Service) result(ctx context.Context, api, caller, id string) (record, io.Reader, error) {
+	r, st, err := s.get(ctx, api, caller, id)
+	switch {
+	case err != nil:
+		return r, nil, err
+	case !r.Status.ended():
+		return r, nil, fault.Missing(fault.Result, "The job has no result yet: it is %s.", r.Status)
+	case !r.HasResult:
+		return r, nil, fault.Missing(fault.Result, "The job has no result: it is %s.", r.Status)
+	}
+	return r, st.files.Open(ctx, resultName(r.key()), r.ResultSize), nil
 }
 
-const (
-	idPrefix     = "job_"
-	idTimeDigits = 12
-)
-
-// isID reports whether a text may be an id: it becomes a part of a key.
-func isID(text string) bool {
-	rest, ok := strings.CutPrefix(text, idPrefix)
-	_, err := hex.DecodeString(rest)
-	return ok && err == nil
-}
-
-// owner names whoever has a key, in keys of records. Where no key is asked for, all are one.
-func owner(caller string) string { return cmp.Or(caller, "everyone") }
+func bodyName(key string) string   { return key + ".body" }
+func resultName(key string) string { return key + ".result" }

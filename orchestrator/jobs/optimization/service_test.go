@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/jobs"
 	"retort/orchestrator/jobs/queue"
 	"retort/orchestrator/unfinished"
 )
@@ -47,14 +48,14 @@ func beginOn(
 		if err := json.Unmarshal(a.Body, &body); err != nil || body["smi"] == "C(" {
 			return 422, []byte(`{"detail":"no molecule"}`), nil
 		}
-		if a.Trial {
+		if a.ValidateOnly {
 			return 204, nil, nil
 		}
 		answer, err := play(a, body, func(event string) error { return each([]byte(event)) })
 		return 200, []byte(answer), err
 	}
 	config.Searches = max(1, config.Searches)
-	config.Most = max(10, config.Most)
+	config.MaxJobs = max(10, config.MaxJobs)
 	config.Keep = time.Hour
 	s := New(config, follow, logger)
 	ctx, stop := context.WithCancel(context.Background())
@@ -71,7 +72,16 @@ func beginOn(
 	return b
 }
 
-// submit makes a job.
+func (b *bench) stores() *stores {
+	b.t.Helper()
+	st, err := b.storage.Open(context.Background())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return st
+}
+
+// submit creates a job.
 func (b *bench) submit(api, body string) Job {
 	b.t.Helper()
 	job, refused, err := b.create(b.t.Context(), api, "", []byte(body))
@@ -216,7 +226,7 @@ func TestACancelledJobHasWhatWasFound(t *testing.T) {
 
 func TestJobsAreSeenByTheirKeyAlone(t *testing.T) {
 	hold := make(chan struct{})
-	b := begin(t, t.TempDir(), Config{Most: 10}, func(Attempt, map[string]any, func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{MaxJobs: 10}, func(Attempt, map[string]any, func(string) error) (string, error) {
 		<-hold
 		return `{"generated":[]}`, nil
 	})
@@ -266,11 +276,11 @@ func TestWhatIsKeptNoLongerIsDeleted(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) { return `{"generated":["CCO"]}`, nil })
 	job := b.submit("latent", `{"smi":"CCC"}`)
 	b.await(job, Completed, Failed)
-	if err := b.sweep(t.Context(), b.stores.Load(), now()); err != nil {
+	if err := b.sweep(t.Context(), b.stores(), now()); err != nil {
 		t.Fatal(err)
 	}
 	b.resultOf(job)
-	if err := b.sweep(t.Context(), b.stores.Load(), now()+2*3600); err != nil {
+	if err := b.sweep(t.Context(), b.stores(), now()+2*3600); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.get(t.Context(), "latent", "", job.ID); fault.KindOf(err) != fault.NotFound {
@@ -281,10 +291,10 @@ func TestWhatIsKeptNoLongerIsDeleted(t *testing.T) {
 	}
 }
 
-// texts returns the names of the stored bodies and results.
-func (b *bench) texts() []string {
+// fileNames returns the names of the stored bodies and results.
+func (b *bench) fileNames() []string {
 	b.t.Helper()
-	names, err := b.stores.Load().texts.Names(b.t.Context())
+	names, err := b.stores().files.Names(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -313,11 +323,11 @@ func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 	})
 	job := b.submit("latent", `{"smi":"CCC"}`)
 	<-begun
-	raw, err := queue.NewTable[json.RawMessage](t.Context(), b.stores.Load().engine, "optimizations")
+	raw, err := queue.NewTable[json.RawMessage](t.Context(), b.stores().engine, "optimizations")
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := owner("") + "." + job.ID
+	key := jobs.Owner("") + "." + job.ID
 	replace := func(with json.RawMessage) (before json.RawMessage) {
 		t.Helper()
 		if _, err := raw.Change(t.Context(), key, func(r *json.RawMessage) error {
@@ -346,13 +356,13 @@ func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 func TestAnAttemptEndsWithItsJob(t *testing.T) {
 	for name, end := range map[string]func(*bench, string) error{
 		"ended": func(b *bench, key string) error {
-			_, err := b.stores.Load().jobs.Change(b.t.Context(), key, func(r *record) error {
+			_, err := b.stores().jobs.Change(b.t.Context(), key, func(r *record) error {
 				r.end(Completed, time.Hour)
 				return nil
 			})
 			return err
 		},
-		"deleted": func(b *bench, key string) error { return b.stores.Load().jobs.Delete(b.t.Context(), key) },
+		"deleted": func(b *bench, key string) error { return b.stores().jobs.Delete(b.t.Context(), key) },
 	} {
 		begun := make(chan struct{})
 		ended := make(chan error)
@@ -364,7 +374,7 @@ func TestAnAttemptEndsWithItsJob(t *testing.T) {
 		})
 		job := b.submit("latent", `{"smi":"CCC"}`)
 		<-begun
-		if err := end(b, owner("")+"."+job.ID); err != nil {
+		if err := end(b, jobs.Owner("")+"."+job.ID); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -387,7 +397,7 @@ func TestAJobThatCannotBeCreatedLeavesNothing(t *testing.T) {
 	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":[`+seeds+`]}`)); err == nil {
 		t.Fatal("the job was created")
 	}
-	if names := b.texts(); len(names) > 0 {
+	if names := b.fileNames(); len(names) > 0 {
 		t.Errorf("what is left: %v", names)
 	}
 }
@@ -397,7 +407,7 @@ func TestAJobWhoseTaskIsLate(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
 		return `{"generated":["CCO"]}`, nil
 	})
-	working := b.stores.Load()
+	working := b.stores()
 	away, err := queue.Open(t.Context(), queue.Config{Folder: t.TempDir()}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
@@ -407,9 +417,9 @@ func TestAJobWhoseTaskIsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	away.Close()
-	b.stores.Store(&broken)
+	b.storage.Set(working.engine, &broken)
 	job := b.submit("latent", `{"smi":"CCC"}`)
-	b.stores.Store(working)
+	b.storage.Set(working.engine, working)
 	if err := b.sweep(t.Context(), working, now()); err != nil {
 		t.Fatal(err)
 	}
@@ -419,8 +429,8 @@ func TestAJobWhoseTaskIsLate(t *testing.T) {
 // A job without a body fails after some attempts.
 func TestAJobWithoutItsBodyFails(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
-	st := b.stores.Load()
-	r := record{Owner: owner(""), BodySize: 10, Job: Job{ID: newID(), API: "latent", Status: Queued}}
+	st := b.stores()
+	r := record{Owner: jobs.Owner(""), BodySize: 10, Job: Job{ID: jobs.NewID(idPrefix, time.Now()), API: "latent", Status: Queued}}
 	if err := st.jobs.Create(t.Context(), r.key(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -436,23 +446,23 @@ func TestAJobWithoutItsBodyFails(t *testing.T) {
 	}
 }
 
-// Texts without a job are removed once they are older than orphanGrace.
+// Texts without a job are removed once they are older than jobs.OrphanGrace.
 func TestTextsWithoutAJobAreRemoved(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
-	st := b.stores.Load()
+	st := b.stores()
 	job := b.submit("latent", `{"smi":"CCC"}`)
-	for _, name := range []string{"everyone." + newID() + ".body", "another." + newID() + ".result"} {
-		if _, err := st.texts.Write(t.Context(), queue.Input, name, strings.NewReader("text")); err != nil {
+	for _, name := range []string{"everyone." + jobs.NewID(idPrefix, time.Now()) + ".body", "another." + jobs.NewID(idPrefix, time.Now()) + ".result"} {
+		if _, err := st.files.Write(t.Context(), queue.Input, name, strings.NewReader("text")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.dropOrphans(t.Context(), st, time.Now()); err != nil || len(b.texts()) != 3 {
-		t.Errorf("young texts: %v, %v", b.texts(), err)
+	if err := dropOrphans(t.Context(), st, time.Now()); err != nil || len(b.fileNames()) != 3 {
+		t.Errorf("young texts: %v, %v", b.fileNames(), err)
 	}
-	if err := b.dropOrphans(t.Context(), st, time.Now().Add(orphanGrace+time.Minute)); err != nil {
+	if err := dropOrphans(t.Context(), st, time.Now().Add(jobs.OrphanGrace+time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if names := b.texts(); len(names) != 1 || names[0] != owner("")+"."+job.ID+".body" {
+	if names := b.fileNames(); len(names) != 1 || names[0] != jobs.Owner("")+"."+job.ID+".body" {
 		t.Errorf("what is left: %v", names)
 	}
 }
@@ -460,20 +470,20 @@ func TestTextsWithoutAJobAreRemoved(t *testing.T) {
 // Texts of a job stay whose record cannot be read, such as one of a later release.
 func TestTextsOfAnUnreadableJobStay(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
-	st := b.stores.Load()
+	st := b.stores()
 	later, err := queue.NewTable[string](t.Context(), st.engine, "optimizations")
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := "everyone." + newID()
+	key := "everyone." + jobs.NewID(idPrefix, time.Now())
 	if err := later.Create(t.Context(), key, "of another form"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.texts.Write(t.Context(), queue.Input, key+".body", strings.NewReader("text")); err != nil {
+	if _, err := st.files.Write(t.Context(), queue.Input, key+".body", strings.NewReader("text")); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.dropOrphans(t.Context(), st, time.Now().Add(orphanGrace+time.Minute)); err != nil || len(b.texts()) != 1 {
-		t.Errorf("what is left: %v, %v", b.texts(), err)
+	if err := dropOrphans(t.Context(), st, time.Now().Add(jobs.OrphanGrace+time.Minute)); err != nil || len(b.fileNames()) != 1 {
+		t.Errorf("what is left: %v, %v", b.fileNames(), err)
 	}
 }
 

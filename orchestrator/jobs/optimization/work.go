@@ -10,42 +10,39 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
+	"retort/orchestrator/jobs"
 	"retort/orchestrator/jobs/queue"
 	"retort/orchestrator/unfinished"
 )
 
 const (
-	// noteEvery is the shortest time between two notes of progress.
-	noteEvery = 500 * time.Millisecond
-	// maxFailures is how often in a row a job is tried again without any progress.
+	// progressInterval is the shortest time between two writes of progress.
+	progressInterval = 500 * time.Millisecond
+	// maxFailures is the number of failed attempts in a row, without any progress, after which a job fails.
 	maxFailures = 5
-	// endWithin is how long an attempt may take to end with what it has when the gateway is stopped.
-	endWithin = 5 * time.Second
+	// stopGrace is how long an attempt may take to end with what it has when the gateway is stopped.
+	stopGrace = 5 * time.Second
 	// staleAttempts is how often a job without a body is tried again: in a cluster, a stale replica may answer that does
 	// not have a new body yet.
 	staleAttempts = 5
-	// maxWatchPause is the longest average pause before a failed watch is retried, which delays the notice of a cancellation.
-	maxWatchPause = 10 * time.Second
 )
 
-// missingBody is the error of a job without a body, in each API's words.
+// missingBody is the error of a job without a body, in each API's form.
 var missingBody = map[string][]byte{
 	latent: []byte(`{"detail":"The body of the job is missing."}`),
 	masked: []byte(`{"status":"failed","error":"The body of the job is missing."}`),
 }
 
-// errAgain has a task come again.
-var errAgain = errors.New("the search did not come to its end")
+// errRetry has the queue deliver the task again.
+var errRetry = errors.New("the attempt did not end the job")
 
-// work does one attempt at a job. It ends with nil where the job has ended.
+// work makes one attempt at a job. It returns nil if the job has ended or was deleted.
 func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	r, err := st.jobs.Change(ctx, task.ID, func(r *record) error {
 		if r.Status.ended() || r.Status == Cancelling {
 			return queue.ErrUnchanged
 		}
-		r.begin()
+		r.startAttempt()
 		return nil
 	})
 	switch {
@@ -56,114 +53,106 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	case r.Status.ended():
 		return nil
 	}
-	run := &run{service: s, stores: st, record: r, closing: r.Status == Cancelling}
-	body, err := io.ReadAll(st.texts.Open(ctx, r.key()+".body", r.BodySize))
+	a := &attempt{service: s, stores: st, record: r, cancelledBefore: r.Status == Cancelling}
+	body, err := io.ReadAll(st.files.Open(ctx, bodyName(r.key()), r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
-		return run.fail(ctx, missingBody[r.API], nil)
+		return a.fail(ctx, missingBody[r.API], nil)
 	}
 	if err != nil {
 		return err
 	}
-	if run.closing { // it was cancelled between two attempts: what it had found is its result
-		run.record.cut()
+	if a.cancelledBefore {
+		a.record.startLastAttempt()
 	}
-	text, err := run.record.attempt(body)
+	request, err := a.record.attemptBody(body)
 	if err != nil {
 		return err
 	}
-	status, answer, err := run.follow(ctx, text)
-	return run.end(ctx, status, answer, err)
+	status, answer, err := a.follow(ctx, request)
+	return a.settle(ctx, status, answer, err)
 }
 
-// run is one attempt at a job.
-type run struct {
-	service *Service
-	stores  *stores
-	record  record
-	closing bool // the job was cancelled before this attempt
-	noted   time.Time
+// attempt is one attempt at a job.
+type attempt struct {
+	service         *Service
+	stores          *stores
+	record          record
+	cancelledBefore bool      // the job was cancelled before this attempt
+	written         time.Time // when progress was last written
 }
 
-// follow has the API work, and notes how far it has come. Where the gateway is stopped or the job is cancelled, the API
-// ends with what it has.
-func (u *run) follow(ctx context.Context, body []byte) (status int, answer []byte, err error) {
-	asking, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	stopping, stop := context.WithCancelCause(asking)
+// follow sends the attempt to the API and writes its progress. When the gateway is stopped or the job is cancelled, the
+// API ends with what it has.
+func (a *attempt) follow(ctx context.Context, body []byte) (status int, answer []byte, err error) {
+	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stopping, stop := context.WithCancelCause(request)
 	defer stop(nil)
-	forget := context.AfterFunc(ctx, func() {
+	detach := context.AfterFunc(ctx, func() {
 		stop(unfinished.Stopping)
-		time.AfterFunc(endWithin, end)
+		time.AfterFunc(stopGrace, cancel)
 	})
-	defer forget()
-	if !u.closing {
-		go u.watch(asking, stop, end)
+	defer detach()
+	if !a.cancelledBefore {
+		go a.watch(request, stop, cancel)
 	}
-	return u.service.follow(asking, Attempt{
-		API: u.record.API, Body: body, Timeout: u.service.config.Timeout, Stopping: stopping,
-	}, func(data []byte) error { return u.note(asking, data) })
+	return a.service.follow(request, Attempt{
+		API: a.record.API, Body: body, Timeout: a.service.config.Timeout, Stopping: stopping,
+	}, func(data []byte) error { return a.onEvent(request, data) })
 }
 
-// watch stops the attempt when the job is cancelled, and gives it up when the job is deleted or another worker ends it. It
-// returns after that, or when ctx ends.
-func (u *run) watch(ctx context.Context, stop context.CancelCauseFunc, giveUp func()) {
-	pauses := backoff.NewExponentialBackOff()
-	pauses.MaxInterval = maxWatchPause
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		return struct{}{}, u.stores.jobs.Watch(ctx, u.record.key(), func(r record) bool {
-			pauses.Reset()
-			if r.Status == Cancelling {
-				stop(unfinished.Cancelled)
-			}
-			return !r.Status.ended()
-		})
-	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, pause time.Duration) {
-		u.service.logger.Warn().Err(err).Str("job", u.record.ID).Stringer("pause", pause).Msg("watch for the cancellation of a job failed")
-	}))
-	if err == nil {
-		giveUp()
+// watch stops the attempt once the job is cancelled, and aborts it once the job is deleted or another worker has ended it.
+// It returns after that, or when ctx ends.
+func (a *attempt) watch(ctx context.Context, stop context.CancelCauseFunc, abort func()) {
+	over := jobs.Poll(ctx, a.stores.jobs, a.record.key(), a.service.logger, func(r record) bool {
+		if r.Status == Cancelling {
+			stop(unfinished.Cancelled)
+		}
+		return !r.Status.ended()
+	})
+	if over {
+		abort()
 	}
 }
 
-// note takes an event, and writes down how far the job has come, not too often.
-func (u *run) note(ctx context.Context, data []byte) error {
+// onEvent takes the data of one event of the stream.
+func (a *attempt) onEvent(ctx context.Context, data []byte) error {
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil || e.isAnswer(u.record.API) || !u.record.note(e) {
+	if err := json.Unmarshal(data, &e); err != nil || e.isAnswer(a.record.API) || !a.record.apply(e) {
 		return nil
 	}
-	if time.Since(u.noted) < noteEvery {
+	if time.Since(a.written) < progressInterval {
 		return nil
 	}
-	u.noted = time.Now()
-	return u.write(ctx)
+	a.written = time.Now()
+	return a.writeProgress(ctx)
 }
 
-// write puts the progress into the record.
-func (u *run) write(ctx context.Context) error {
-	_, err := u.stores.jobs.Change(ctx, u.record.key(), func(r *record) error {
+func (a *attempt) writeProgress(ctx context.Context) error {
+	_, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
 		if r.Status.ended() {
 			return queue.ErrUnchanged
 		}
-		r.Searches = u.record.Searches
-		r.Failures = u.record.Failures
-		r.Progress = u.record.Progress
+		r.Searches = a.record.Searches
+		r.Failures = a.record.Failures
+		r.Progress = a.record.Progress
 		return nil
 	})
 	return err
 }
 
-// end decides what becomes of a job after an attempt.
-func (u *run) end(ctx context.Context, status int, answer []byte, failed error) error {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
-	defer stop()
+// settle ends the job after an attempt, or returns errRetry if another attempt is due.
+func (a *attempt) settle(ctx context.Context, status int, answer []byte, followErr error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
 	var last event
 	_ = json.Unmarshal(answer, &last)
-	answered := failed == nil && status == http.StatusOK && last.isAnswer(u.record.API)
+	answered := followErr == nil && status == http.StatusOK && last.isAnswer(a.record.API)
 	reason := unfinished.Reason("")
 	if answered && last.Unfinished != nil {
 		reason = unfinished.Reason(last.Unfinished.Reason)
 	}
-	current, err := u.stores.jobs.Get(ctx, u.record.key())
+	current, err := a.stores.jobs.Get(ctx, a.record.key())
 	if errors.Is(err, queue.ErrNone) { // deleted
 		return nil
 	}
@@ -174,71 +163,72 @@ func (u *run) end(ctx context.Context, status int, answer []byte, failed error) 
 	case current.Status.ended(): // by another worker
 		return nil
 	case answered && (reason == "" || reason == unfinished.Deadline):
-		return u.finish(ctx, Completed, answer)
+		return a.finish(ctx, Completed, answer)
 	case current.Status == Cancelling && answered:
-		return u.finish(ctx, Cancelled, answer)
-	case current.Status == Cancelling && failed == nil:
-		return u.finish(ctx, Cancelled, nil)
-	case failed == nil && status >= 400 && status < 500 && status != http.StatusTooManyRequests:
-		return u.fail(ctx, answer, nil)
+		return a.finish(ctx, Cancelled, answer)
+	case current.Status == Cancelling && followErr == nil:
+		return a.finish(ctx, Cancelled, nil)
+	case followErr == nil && status >= 400 && status < 500 && status != http.StatusTooManyRequests:
+		return a.fail(ctx, answer, nil)
 	}
-	// The gateway is stopped, or something failed that may be well again later.
-	u.record.Failures = current.Failures
+	// The gateway is stopped, or the failure may be temporary.
+	a.record.Failures = current.Failures
 	if reason != unfinished.Stopping {
-		u.record.Failures++
+		a.record.Failures++
 	}
-	if u.record.Failures >= maxFailures {
+	if a.record.Failures >= maxFailures {
 		var result []byte
 		if answered {
 			result = answer
 		}
-		return u.fail(ctx, answer, result)
+		return a.fail(ctx, answer, result)
 	}
-	if err := u.write(ctx); err != nil {
+	if err := a.writeProgress(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: status %d, %q, %w", errAgain, status, reason, failed)
+	return fmt.Errorf("%w: status %d, %q, %w", errRetry, status, reason, followErr)
 }
 
-// finish ends a job with its result, nil for none.
-func (u *run) finish(ctx context.Context, status Status, result []byte) error {
+// finish ends the job with its result, nil for none.
+func (a *attempt) finish(ctx context.Context, status Status, result []byte) error {
 	if result != nil {
-		// An earlier end may have been cut off in between: what it left is written over.
-		if err := u.stores.texts.Delete(ctx, u.record.key()+".result"); err != nil {
+		name := resultName(a.record.key())
+		// An earlier finish may have been interrupted: overwrite what it left.
+		if err := a.stores.files.Delete(ctx, name); err != nil {
 			return err
 		}
-		if _, err := u.stores.texts.Write(ctx, queue.Outcome, u.record.key()+".result", bytes.NewReader(result)); err != nil {
+		if _, err := a.stores.files.Write(ctx, queue.Outcome, name, bytes.NewReader(result)); err != nil {
 			return err
 		}
 	}
-	_, err := u.stores.jobs.Change(ctx, u.record.key(), func(r *record) error {
-		r.Searches = u.record.Searches
-		r.Progress = u.record.Progress
+	_, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
+		r.Searches = a.record.Searches
+		r.Progress = a.record.Progress
 		if status == Completed {
 			r.Progress.Iteration = r.Progress.Iterations
 		}
 		r.ResultSize = int64(len(result))
 		r.HasResult = result != nil
-		var last struct {
+		var answer struct {
 			Unfinished json.RawMessage `json:"unfinished"`
 		}
-		_ = json.Unmarshal(result, &last)
-		r.Unfinished = last.Unfinished
-		r.end(status, u.service.config.Keep)
+		_ = json.Unmarshal(result, &answer)
+		r.Unfinished = answer.Unfinished
+		r.end(status, a.service.config.Keep)
 		return nil
 	})
 	return err
 }
 
-// fail ends a job that failed: with what the API answered and, where something was found, the result.
-func (u *run) fail(ctx context.Context, answer, result []byte) error {
+// fail ends the job as failed, with the result if there is one, else with the API's answer as its error.
+func (a *attempt) fail(ctx context.Context, answer, result []byte) error {
 	if result == nil && json.Valid(answer) {
-		if _, err := u.stores.jobs.Change(ctx, u.record.key(), func(r *record) error {
+		if _, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
 			r.Error = answer
 			return nil
 		}); err != nil {
 			return err
 		}
 	}
-	return u.finish(ctx, Failed, result)
+	return a.finish(ctx, Failed, result)
 }

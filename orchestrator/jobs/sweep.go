@@ -1,0 +1,111 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"retort/orchestrator/jobs/queue"
+)
+
+// orphanInterval is how often orphans are looked for: all names are listed for that.
+const orphanInterval = time.Hour
+
+// OrphanGrace is how long content may be stored before its record is.
+const OrphanGrace = 5 * time.Minute
+
+// SweepOften calls sweep now and after each interval, and dropOrphans now and each hour, until ctx ends. It logs errors as
+// those of a sweep of what.
+func SweepOften(
+	ctx context.Context, interval time.Duration, what string, logger zerolog.Logger,
+	sweep, dropOrphans func(context.Context) error,
+) {
+	var orphansDropped time.Time
+	once := func() {
+		err := sweep(ctx)
+		if now := time.Now(); now.Sub(orphansDropped) >= orphanInterval {
+			orphansDropped = now
+			err = errors.Join(err, dropOrphans(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
+			logger.Warn().Err(err).Msg("sweep of " + what + " failed")
+		}
+	}
+	once()
+	queue.Every(ctx, interval, once)
+}
+
+// DropOrphans deletes the files without a record that were created before a time. id is the id in a file's name, which the
+// key of its record ends in.
+func DropOrphans[Record any](
+	ctx context.Context, files *queue.Files, records *queue.Table[Record], before time.Time, id func(name string) string,
+) error {
+	names, err := files.Names(ctx) // before the records, so that the record of a new file is seen
+	if err != nil {
+		return err
+	}
+	keys, err := records.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, key := range keys {
+		_, id, _ := strings.Cut(key, ".")
+		known[id] = true
+	}
+	for _, name := range names {
+		if id := id(name); known[id] || !CreatedAt(id).Before(before) {
+			continue
+		}
+		if err := files.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// pollInterval is how long a worker may take to notice that its job was cancelled.
+	pollInterval = time.Second
+	// missingPolls is how many polls in a row must find no record before it counts as deleted: in a cluster a stale
+	// replica may answer.
+	missingPolls = 3
+)
+
+// Poll reads a record each second and calls isActive with it. It returns true once isActive returns false or the record
+// is deleted, and false when ctx ends. Other errors are logged, the first of several in a row, and the poll goes on.
+func Poll[Record any](
+	ctx context.Context, t *queue.Table[Record], key string, logger zerolog.Logger, isActive func(Record) bool,
+) (over bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	missing := 0
+	failing := false
+	queue.Every(ctx, pollInterval, func() {
+		r, err := t.Get(ctx, key)
+		if ctx.Err() != nil {
+			return
+		}
+		switch {
+		case err == nil:
+			missing = 0
+			failing = false
+			over = !isActive(r)
+		case errors.Is(err, queue.ErrNone):
+			missing++
+			over = missing == missingPolls
+		default:
+			if !failing {
+				logger.Warn().Err(err).Str("key", key).Msg("poll for the cancellation of a job failed")
+			}
+			failing = true
+		}
+		if over {
+			cancel()
+		}
+	})
+	return over
+}
