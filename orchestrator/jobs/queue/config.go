@@ -10,21 +10,20 @@ import (
 	"strings"
 )
 
-// Config says where an engine keeps its data.
+// Config is where an engine stores its data, and how much.
 type Config struct {
-	// Folder of the embedded engine, used where Cluster names no address.
+	// Folder of the embedded engine, used if Cluster has no address.
 	Folder string
-	// MaxBytes is how many bytes may be stored before new work is refused. Accepted work may go on up to 1.5 times that, and
-	// end up to twice that: see Use. 0: 10 GiB, or a quarter of what the embedded engine's disk has free and the engine has
-	// stored, if that is less.
+	// MaxBytes is how many bytes may be stored before new work is refused. Accepted work may continue up to 1.5 times, and
+	// end up to twice that: see Use. 0: 10 GiB, or a quarter of the bytes on the embedded engine's disk that are free or
+	// stored by the engine, if that is less.
 	MaxBytes int64
-	// OwnerBytes is how many bytes the files of one owner may take, and its searches as many again: see OwnerLimit. 0: a
-	// quarter of InputLimit.
+	// OwnerBytes is how many bytes one kind of work of one owner may take: see OwnerLimit. 0: a quarter of InputLimit.
 	OwnerBytes int64
 	Cluster    Cluster
 }
 
-// Cluster are the settings of a NATS cluster outside of this process.
+// Cluster has the settings of a NATS cluster outside of this process.
 type Cluster struct {
 	URL      []string `name:"url" env:"RETORT_NATS_URL" placeholder:"nats://HOST:4222,…" help:"NATS servers with JetStream (2.11 or newer) that keep jobs in place of the embedded one, so that any number of gateways share them. tls:// asks for TLS; a user and password may stand before the host."`
 	Creds    string   `type:"path" placeholder:"FILE" help:"NATS credentials file."`
@@ -34,14 +33,15 @@ type Cluster struct {
 	Replicas int      `default:"0" help:"Copies that the NATS cluster keeps of everything: 1, 3 or 5. 0: three where it has three nodes, else one."`
 }
 
-// Validate is called before anything starts.
+// Validate checks the settings before anything starts.
 func (c Cluster) Validate() error {
 	for i, address := range c.URL {
 		if !strings.Contains(address, "://") {
 			address = "nats://" + address
 		}
-		if _, err := url.Parse(address); err != nil { // which may quote the password
-			return fmt.Errorf("nats-url: address %d is not a URL: in a user or password write %%2F %%3F %%23 %%25 for / ? # %%", i+1)
+		if _, err := url.Parse(address); err != nil { // whose text may contain the password
+			return fmt.Errorf(
+				"nats-url: address %d is not a URL: in a user or password write %%2F %%3F %%23 %%25 for / ? # %%", i+1)
 		}
 	}
 	if (c.Cert == "") != (c.Key == "") {
@@ -53,8 +53,8 @@ func (c Cluster) Validate() error {
 	return nil
 }
 
-// DefaultFolder is where the embedded engine keeps its data where no setting says so: retort/jobs in the user's folder
-// for state (XDG Base Directory Specification).
+// DefaultFolder is the folder of the embedded engine if no setting names one: retort/jobs in the user's state folder (XDG
+// Base Directory Specification).
 func DefaultFolder() string {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -3,7 +3,6 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// embedded is a NATS server within this process that nothing outside of it can reach.
+// embedded is a NATS server in this process that nothing outside of it can reach.
 type embedded struct {
 	server  *server.Server
 	folder  string
@@ -29,26 +28,26 @@ type embedded struct {
 	ended   chan struct{}
 	once    sync.Once
 
-	mu          sync.Mutex      // held by restartIfStalled
-	lost        map[string]bool // streams that failed at the last start: another one would not help
-	pauses      *backoff.ExponentialBackOff
+	mu          sync.Mutex                  // held by restartIfStalled
+	lost        map[string]bool             // streams that failed at the last start: another restart would not help
+	backOff     *backoff.ExponentialBackOff // between restarts
 	nextRestart time.Time
 }
 
 // Bounds of the embedded server.
 const (
-	maxMemory    = 64 << 20         // of streams in memory, of which there are none
-	maxStore     = int64(1) << 50   // streams have bounds of their own
-	syncInterval = 10 * time.Second // how much a loss of power may lose; a killed process loses nothing
-	startTimeout = time.Minute      // indexes of many files are read
+	maxMemory    = 64 << 20         // for streams in memory; there are none
+	maxStore     = int64(1) << 50   // none: see Engine.reserve
+	syncInterval = 10 * time.Second // writes that a power failure may lose; a killed process loses none
+	startTimeout = time.Minute      // the server reads the indexes of all files
 )
 
-// startEmbedded starts a server on a folder, which it holds alone.
+// startEmbedded starts a server on a folder, which it locks.
 func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := hold(filepath.Join(folder, "lock"))
+	lock, err := lockFile(filepath.Join(folder, "lock"))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
@@ -78,16 +77,16 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 		e.stop()
 		return nil, fmt.Errorf("JetStream could not use %s", folder)
 	}
-	e.pauses = backoff.NewExponentialBackOff()
-	e.pauses.InitialInterval = healthInterval
-	e.pauses.MaxInterval = maxRestartPause
+	e.backOff = backoff.NewExponentialBackOff()
+	e.backOff.InitialInterval = healthInterval
+	e.backOff.MaxInterval = maxRestartPause
 	e.noteLost()
 	go e.watch()
 	return e, nil
 }
 
-// hold locks a file for this process; the system frees it when the process ends, however it does.
-func hold(path string) (*os.File, error) {
+// lockFile locks a file for this process. The system unlocks it when the process ends, however it does.
+func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -119,21 +118,21 @@ func (e *embedded) ready() error {
 }
 
 const (
-	// healthInterval is how often JetStream's health is checked, and so how often it may be restarted at most.
+	// healthInterval is how often JetStream's health is checked, and the first pause between restarts.
 	healthInterval = time.Second
-	// maxRestartPause is the longest average pause between restarts while streams stall again and again.
+	// maxRestartPause is the longest pause between restarts, on average, while streams keep stalling.
 	maxRestartPause = time.Minute
 )
 
-// watch checks JetStream's health until the server is stopped.
+// watch checks JetStream's health until the server stops.
 func (e *embedded) watch() {
-	every := time.NewTicker(healthInterval)
-	defer every.Stop()
+	ticker := time.NewTicker(healthInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-e.ended:
 			return
-		case <-every.C:
+		case <-ticker.C:
 			e.restartIfStalled()
 		}
 	}
@@ -144,27 +143,27 @@ func (e *embedded) watch() {
 func (e *embedded) restartIfStalled() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	reason := e.checkStreams()
+	reason := e.updateStalled()
 	e.stalled.Store(reason)
 	now := time.Now()
 	if e.server.JetStreamEnabled() && reason == nil {
 		if now.Sub(e.nextRestart) > maxRestartPause {
-			e.pauses.Reset()
+			e.backOff.Reset()
 		}
 		return
 	}
-	if !e.hasRoom() || now.Before(e.nextRestart) {
+	if !e.disk().hasRoom() || now.Before(e.nextRestart) {
 		return
 	}
-	e.nextRestart = now.Add(e.pauses.NextBackOff())
+	e.nextRestart = now.Add(e.backOff.NextBackOff())
 	e.restart(reason)
 	e.noteLost()
 	e.stalled.Store(nil)
 }
 
-// checkStreams returns why a stream is stalled, nil if none is, and forgets lost streams that work again. A stream whose
-// write has failed answers no writer any more, which shows only in the server's health.
-func (e *embedded) checkStreams() (stalled *string) {
+// updateStalled returns why a stream is stalled, nil if none is, and removes streams that work again from the lost ones. A
+// stream whose write has failed does not answer writers, which only the server's health shows.
+func (e *embedded) updateStalled() (stalled *string) {
 	lost := map[string]bool{}
 	for _, problem := range e.problems() {
 		switch {
@@ -178,7 +177,7 @@ func (e *embedded) checkStreams() (stalled *string) {
 	return stalled
 }
 
-// noteLost notes the streams that do not work right after a start as lost.
+// noteLost sets the lost streams: those that do not work right after a start.
 func (e *embedded) noteLost() {
 	e.lost = map[string]bool{}
 	for _, problem := range e.problems() {
@@ -187,9 +186,10 @@ func (e *embedded) noteLost() {
 	}
 }
 
-// problems returns the streams that the server's health has errors of.
+// problems returns the server's health errors about streams.
 func (e *embedded) problems() []server.HealthzError {
-	return slices.DeleteFunc(e.server.Healthz(&server.HealthzOptions{Details: true}).Errors, func(problem server.HealthzError) bool {
+	health := e.server.Healthz(&server.HealthzOptions{Details: true})
+	return slices.DeleteFunc(health.Errors, func(problem server.HealthzError) bool {
 		return problem.Type != server.HealthzErrorStream
 	})
 }
@@ -201,36 +201,23 @@ func (e *embedded) restart(reason *string) {
 			e.logger.Error().Err(err).Msg("JetStream does not stop")
 		}
 	}
-	config := &server.JetStreamConfig{MaxMemory: maxMemory, MaxStore: maxStore, StoreDir: e.folder, SyncInterval: syncInterval}
+	config := &server.JetStreamConfig{
+		MaxMemory: maxMemory, MaxStore: maxStore, StoreDir: e.folder, SyncInterval: syncInterval,
+	}
 	if err := e.server.EnableJetStream(config); err != nil {
 		e.logger.Error().Err(err).Msg("JetStream does not start again")
 	}
 }
 
-// What must stay free on the disk, so that records can be written and what is there can be ended: a 20th of it, but
-// no more than keep bytes.
-const (
-	keepShare = 20
-	keep      = 256 << 20
-)
-
-// hasRoom reports whether the disk has more than that.
-func (e *embedded) hasRoom() bool {
-	size, free := e.disk()
-	return free > min(size/keepShare, keep)
-}
-
-// disk returns the size of the disk and its free bytes. If they are unknown it returns huge numbers: a full disk then shows
-// when it is written to.
-func (e *embedded) disk() (size, free int64) {
-	var disk unix.Statfs_t
-	if unix.Statfs(e.folder, &disk) != nil {
-		return math.MaxInt64 / 2, math.MaxInt64 / 2
+func (e *embedded) disk() diskSpace {
+	var stat unix.Statfs_t
+	if unix.Statfs(e.folder, &stat) != nil {
+		return unknownDisk
 	}
-	return int64(disk.Blocks) * int64(disk.Bsize), int64(disk.Bavail) * int64(disk.Bsize)
+	return diskSpace{size: int64(stat.Blocks) * int64(stat.Bsize), free: int64(stat.Bavail) * int64(stat.Bsize)}
 }
 
-// serverLog writes what the embedded server says into this program's log.
+// serverLog writes the embedded server's log into this program's.
 type serverLog struct{ logger zerolog.Logger }
 
 func (l serverLog) Noticef(format string, v ...any) { l.logger.Debug().Msgf(format, v...) }

@@ -11,28 +11,27 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Files holds bytes of any length by name, in parts of PartSize. It takes no more memory than a part for each file that
-// is written or read.
+// Files holds bytes of any length by name, in parts of PartSize. Writing or reading a file takes the memory of one part.
 //
-// They lie in a stream of their own and not in JetStream's object store, which cannot be read from the middle, leaves
-// a trace of everything that was deleted, and takes what is written faster than it is stored into memory.
+// The parts are messages of a stream. JetStream's object store cannot be read from the middle, leaves a marker for every
+// deleted object, and buffers writes that are faster than the storage in memory.
 type Files struct {
 	engine  *Engine
-	subject string // begins the subjects of its parts
+	subject string // prefix of the subjects of all parts
 	stream  jetstream.Stream
 
 	mu     sync.Mutex
-	recent map[string][]byte // the last parts that were read, for readers of small slices
-	order  []string
+	recent map[string][]byte // the parts that Slice read last, by subject
+	order  []string          // of the subjects in recent, oldest first
 }
 
-// PartSize is the length of a part in bytes. A server of NATS takes messages of 1 MiB unless it is told otherwise.
+// PartSize is the length of a part in bytes. By default a NATS server accepts messages up to 1 MiB.
 const PartSize = 512 << 10
 
-// recentParts is how many parts are remembered.
+// recentParts is how many parts are cached.
 const recentParts = 8
 
-// NewFiles returns the files of a name.
+// NewFiles opens the files with a name. It creates their stream if it does not exist.
 func NewFiles(ctx context.Context, e *Engine, name string) (*Files, error) {
 	f := &Files{engine: e, subject: prefix + ".files." + name + ".", recent: map[string][]byte{}}
 	var err error
@@ -40,19 +39,19 @@ func NewFiles(ctx context.Context, e *Engine, name string) (*Files, error) {
 		Name:              prefix + "_files_" + name,
 		Subjects:          []string{f.subject + ">"},
 		MaxMsgsPerSubject: 1,
-		MaxBytes:          e.maxBytes(),
+		MaxBytes:          e.streamBound(),
 		Discard:           jetstream.DiscardNew,
 		AllowDirect:       true,
 	})
 	return f, err
 }
 
-// Write stores what reader has under a name, which must not change once others may read it, and returns
-// its length. After an error nothing is left of it. ErrFull is a storage without room.
+// Write stores the content of reader under a name and returns its length. A file must not be written again once others may
+// read it. After an error, such as ErrFull, nothing is left of the file.
 func (f *Files) Write(ctx context.Context, use Use, name string, reader io.Reader) (size int64, err error) {
 	defer func() {
 		if err != nil {
-			_ = f.Delete(context.WithoutCancel(ctx), name) // the next sweep finds what is left
+			_ = f.Delete(context.WithoutCancel(ctx), name) // a sweep finds what is left
 		}
 	}()
 	part := make([]byte, PartSize)
@@ -62,7 +61,7 @@ func (f *Files) Write(ctx context.Context, use Use, name string, reader io.Reade
 			return size, ended
 		}
 		if length > 0 {
-			if err := f.put(ctx, use, name, n, part[:length]); err != nil {
+			if err := f.engine.publish(ctx, use, f.partSubject(name, n), part[:length]); err != nil {
 				return size, err
 			}
 			size += int64(length)
@@ -73,27 +72,25 @@ func (f *Files) Write(ctx context.Context, use Use, name string, reader io.Reade
 	}
 }
 
-func (f *Files) put(ctx context.Context, use Use, name string, n int, part []byte) error {
-	return f.engine.publish(ctx, use, message(f.part(name, n), part))
+func (f *Files) partSubject(name string, n int) string {
+	return f.subject + name + "." + strconv.Itoa(n)
 }
 
-func (f *Files) part(name string, n int) string { return f.subject + name + "." + strconv.Itoa(n) }
-
-// Delete removes a file. One that is not there is no error.
+// Delete deletes a file. It is idempotent.
 func (f *Files) Delete(ctx context.Context, name string) error {
-	return meaning(f.stream.Purge(ctx, jetstream.WithPurgeSubject(f.subject+name+".*")))
+	return translate(f.stream.Purge(ctx, jetstream.WithPurgeSubject(f.subject+name+".*")))
 }
 
-// DeleteAll removes all files whose names begin with a name and a dot.
+// DeleteAll deletes all files whose names begin with name and a dot.
 func (f *Files) DeleteAll(ctx context.Context, name string) error {
-	return meaning(f.stream.Purge(ctx, jetstream.WithPurgeSubject(f.subject+name+".>")))
+	return translate(f.stream.Purge(ctx, jetstream.WithPurgeSubject(f.subject+name+".>")))
 }
 
-// Names lists the files that have at least one part, in no certain order.
+// Names returns the names of the files that are not empty, in no particular order.
 func (f *Files) Names(ctx context.Context) (names []string, err error) {
 	info, err := f.stream.Info(ctx, jetstream.WithSubjectFilter(f.subject+">"))
 	if err != nil {
-		return nil, meaning(err)
+		return nil, translate(err)
 	}
 	seen := map[string]bool{}
 	for subject := range info.State.Subjects {
@@ -106,12 +103,12 @@ func (f *Files) Names(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// Slice returns length bytes of a file from an offset on, all of which must be there.
+// Slice returns length bytes of a file from an offset on, or ErrNone if the file is shorter.
 func (f *Files) Slice(ctx context.Context, name string, offset int64, length int) ([]byte, error) {
 	slice := make([]byte, 0, length)
 	for len(slice) < length {
 		at := offset + int64(len(slice))
-		part, err := f.read(ctx, name, int(at/PartSize))
+		part, err := f.cachedPart(ctx, name, int(at/PartSize))
 		if err != nil {
 			return nil, err
 		}
@@ -124,33 +121,33 @@ func (f *Files) Slice(ctx context.Context, name string, offset int64, length int
 	return slice, nil
 }
 
-// read returns one part, which is not to be changed.
-func (f *Files) read(ctx context.Context, name string, n int) ([]byte, error) {
-	key := f.part(name, n)
+// cachedPart returns a part, which the caller must not change.
+func (f *Files) cachedPart(ctx context.Context, name string, n int) ([]byte, error) {
+	subject := f.partSubject(name, n)
 	f.mu.Lock()
-	part, known := f.recent[key]
+	part, cached := f.recent[subject]
 	f.mu.Unlock()
-	if known {
+	if cached {
 		return part, nil
 	}
-	msg, err := f.engine.read(ctx, f.stream, key)
+	msg, err := f.engine.read(ctx, f.stream, subject)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, known := f.recent[key]; !known {
+	if _, cached := f.recent[subject]; !cached {
 		if len(f.order) == recentParts {
 			delete(f.recent, f.order[0])
 			f.order = f.order[1:]
 		}
-		f.recent[key] = msg.Data
-		f.order = append(f.order, key)
+		f.recent[subject] = msg.Data
+		f.order = append(f.order, subject)
 	}
 	return msg.Data, nil
 }
 
-// Open returns a reader of the whole file of a size. It reads a part at a time.
+// Open returns a reader of a file of size bytes, which reads one part at a time.
 func (f *Files) Open(ctx context.Context, name string, size int64) io.Reader {
 	return &fileReader{ctx: ctx, files: f, name: name, left: size}
 }
@@ -159,17 +156,17 @@ type fileReader struct {
 	ctx   context.Context
 	files *Files
 	name  string
-	next  int   // part to be read
-	left  int64 // bytes that have not been read from the engine
-	part  []byte
+	next  int    // number of the next part
+	left  int64  // bytes in the next parts
+	part  []byte // the unread bytes of the current part
 }
 
-func (r *fileReader) Read(into []byte) (int, error) {
+func (r *fileReader) Read(p []byte) (int, error) {
 	if len(r.part) == 0 {
 		if r.left <= 0 {
 			return 0, io.EOF
 		}
-		msg, err := r.files.engine.read(r.ctx, r.files.stream, r.files.part(r.name, r.next))
+		msg, err := r.files.engine.read(r.ctx, r.files.stream, r.files.partSubject(r.name, r.next))
 		if err != nil {
 			return 0, fmt.Errorf("%s, part %d: %w", r.name, r.next, err)
 		}
@@ -177,7 +174,7 @@ func (r *fileReader) Read(into []byte) (int, error) {
 		r.left -= int64(len(msg.Data))
 		r.next++
 	}
-	n := copy(into, r.part)
+	n := copy(p, r.part)
 	r.part = r.part[n:]
 	return n, nil
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Index keeps a summary of every record of a table in memory, so that a look at all of them reads only those that have
-// changed since the last look.
+// Index holds a summary of every record of a table in memory. Each use reads only the records that have changed since the
+// last one.
 type Index[Record, Summary any] struct {
 	table     *Table[Record]
 	summarize func(Record) Summary
 
-	lock     chan struct{}                 // holds the goroutine that reads, which others wait for no longer than they can
+	lock     chan struct{}                 // a mutex that can be awaited with a context; it guards the fields below
 	owners   map[string]map[string]Summary // by owner, then key
-	revision uint64                        // of the newest change that is known
+	revision uint64                        // of the newest change that was applied
 	updated  time.Time                     // start of the last update
 	reloaded time.Time                     // start of the last update that read everything
 }
 
-// reloadInterval is how often an index reads everything again, in case it has missed a change.
+// reloadInterval is how often an index reads all records again, in case it has missed a change.
 const reloadInterval = time.Hour
 
 // NewIndex returns an index, which is empty until it is first read.
@@ -30,8 +30,8 @@ func NewIndex[Record, Summary any](t *Table[Record], summarize func(Record) Summ
 	return &Index[Record, Summary]{table: t, summarize: summarize, lock: make(chan struct{}, 1)}
 }
 
-// Each brings the index up to date and calls do for each record of an owner, until do returns an error. The owner is the
-// part of a key before its first dot; "" means all owners. do may change the table and the index.
+// Each updates the index and calls do with each record of an owner, until do returns an error. The owner is the part of a
+// key before its first dot; "" means all owners. do may use the table and the index.
 func (x *Index[Record, Summary]) Each(ctx context.Context, owner string, do func(key string, s Summary) error) error {
 	entries, err := x.snapshot(ctx, owner)
 	if err != nil {
@@ -45,7 +45,7 @@ func (x *Index[Record, Summary]) Each(ctx context.Context, owner string, do func
 	return nil
 }
 
-// Count returns for how many of the records that Each would pass the condition holds.
+// Count returns how many records of an owner satisfy a condition.
 func (x *Index[Record, Summary]) Count(ctx context.Context, owner string, holds func(Summary) bool) (n int, err error) {
 	err = x.Each(ctx, owner, func(_ string, s Summary) error {
 		if holds(s) {
@@ -82,8 +82,8 @@ func (x *Index[Record, Summary]) snapshot(ctx context.Context, owner string) (en
 	return entries, nil
 }
 
-// update reads what has changed. The marker of a deleted record lasts only for markerLife, so after a longer pause
-// everything is read again.
+// update reads the changes since the last update. The marker of a deleted record lasts only for markerLife, so after a
+// longer pause it reads all records.
 func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	start := time.Now()
 	if start.Sub(x.updated) > markerLife/2 || start.Sub(x.reloaded) > reloadInterval {
@@ -101,15 +101,15 @@ func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	return nil
 }
 
-// read applies the changes that a watch starts with, which come in the order in which they were made.
+// read applies the changes that a new watch delivers first, in their order.
 func (x *Index[Record, Summary]) read(ctx context.Context, options ...jetstream.WatchOpt) error {
 	watch, err := x.table.bucket.Watch(ctx, ">", options...)
 	if err != nil {
-		return meaning(err)
+		return translate(err)
 	}
 	defer func() { _ = watch.Stop() }()
 	for {
-		entry, err := next(ctx, watch)
+		entry, err := nextUpdate(ctx, watch)
 		if err != nil || entry == nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (x *Index[Record, Summary]) apply(entry jetstream.KeyValueEntry) {
 			x.owners[owner][key] = x.summarize(r)
 			return
 		}
-		x.table.engine.logger.Error().Err(err).Str("key", key).Msg("a record that cannot be read is left out")
+		x.table.engine.logger.Error().Err(err).Str("key", key).Msg("a record that cannot be decoded is left out")
 	}
 	delete(x.owners[owner], key)
 	if len(x.owners[owner]) == 0 {

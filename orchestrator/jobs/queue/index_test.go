@@ -99,7 +99,7 @@ type silentBucket struct {
 func (b silentBucket) Watch(context.Context, string, ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
 	b.asked <- struct{}{}
 	<-b.release
-	return nil, errSilent
+	return nil, errNoAnswer
 }
 
 // A caller that has left does not wait for another one, whom the storage does not answer.
@@ -116,7 +116,7 @@ func TestIndexIsNotAwaitedBeyondAContext(t *testing.T) {
 		t.Error(err)
 	}
 	close(bucket.release)
-	if err := <-first; !errors.Is(err, errSilent) {
+	if err := <-first; !errors.Is(err, errNoAnswer) {
 		t.Error(err)
 	}
 }

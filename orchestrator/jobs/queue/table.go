@@ -15,11 +15,11 @@ import (
 type Table[Record any] struct {
 	engine *Engine
 	bucket jetstream.KeyValue
-	sleep  func(context.Context, time.Duration) // between two tries; tests replace it
+	sleep  func(context.Context, time.Duration) // between tries of Change; tests replace it
 }
 
-// maxConflictPause is the longest average pause of Change after a conflict, so that each of many writers gets its turn
-// within a few tries.
+// maxConflictPause is the longest pause of Change after a conflict, on average. It lets each of many writers succeed within
+// a few tries.
 const maxConflictPause = 500 * time.Millisecond
 
 // bucketStream begins the names of the streams in which JetStream keeps buckets.
@@ -28,19 +28,19 @@ const bucketStream = "KV_"
 // markerLife is how long the marker of a deleted record is kept, for watchers and indexes.
 const markerLife = 10 * time.Minute
 
-// NewTable returns the table of a name, which is made where there is none.
+// NewTable opens the table with a name. It creates the table if it does not exist.
 func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[Record], error) {
 	bucket := prefix + "_" + name
-	found, err := e.js.KeyValue(ctx, bucket)
+	existing, err := e.js.KeyValue(ctx, bucket)
 	if err == nil {
-		e.spread(ctx, bucketStream+bucket)
-		return &Table[Record]{engine: e, bucket: found, sleep: Sleep}, extendMarkers(ctx, e.js, found)
+		e.updateReplicas(ctx, bucketStream+bucket)
+		return &Table[Record]{engine: e, bucket: existing, sleep: Sleep}, extendMarkers(ctx, e.js, existing)
 	}
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, err
 	}
 	t := &Table[Record]{engine: e, sleep: Sleep}
-	err = e.replicated(func(replicas int) (err error) {
+	err = e.withReplicas(func(replicas int) (err error) {
 		t.bucket, err = e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket:         bucket,
 			Replicas:       replicas,
@@ -51,8 +51,8 @@ func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[R
 	return t, err
 }
 
-// extendMarkers sets the marker lifetime of a bucket to markerLife if an earlier release made it with a shorter one: an Index
-// relies on it.
+// extendMarkers sets the marker lifetime of a bucket to markerLife if an earlier release set a shorter one: an Index relies
+// on it.
 func extendMarkers(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValue) error {
 	status, err := bucket.Status(ctx)
 	if err != nil || status.LimitMarkerTTL() >= markerLife {
@@ -73,10 +73,10 @@ func (t *Table[Record]) Create(ctx context.Context, key string, r Record) error 
 	if err := t.engine.reserve(Outcome, len(text)); err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	_, err = t.bucket.Create(ctx, key, text)
-	return meaning(err)
+	return translate(err)
 }
 
 // Get returns a record, or ErrNone.
@@ -86,12 +86,12 @@ func (t *Table[Record]) Get(ctx context.Context, key string) (Record, error) {
 }
 
 func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision uint64, err error) {
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	var entry jetstream.KeyValueEntry
-	err = t.engine.again(ctx, func() (err error) {
+	err = t.engine.retryMissing(ctx, func() (err error) {
 		entry, err = t.bucket.Get(ctx, key)
-		return meaning(err)
+		return translate(err)
 	})
 	if err != nil {
 		return r, 0, err
@@ -102,12 +102,12 @@ func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision
 	return r, entry.Revision(), nil
 }
 
-// ErrUnchanged is returned to Change by a function that has nothing to change.
+// ErrUnchanged is what the function passed to Change returns if it has nothing to change.
 var ErrUnchanged = errors.New("nothing to change")
 
-// Change reads a record, applies change and writes it back. If someone else has written in between, it starts over after a
-// pause that grows with each conflict. It returns the record as it is now. An error of change ends it and is returned,
-// unless it is ErrUnchanged.
+// Change reads a record, applies change and writes it back. If another writer was faster, it starts over after a pause that
+// grows with each conflict. It returns the record as it is now. An error of change is returned at once; ErrUnchanged is
+// returned as nil.
 func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Record) error) (Record, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 5 * time.Millisecond
@@ -142,68 +142,68 @@ func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Rec
 }
 
 func (t *Table[Record]) update(ctx context.Context, key string, text []byte, revision uint64) error {
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	_, err := t.bucket.Update(ctx, key, text, revision)
-	return meaning(err)
+	return translate(err)
 }
 
-// Delete removes a record. One that is not there is no error.
+// Delete deletes a record. It is idempotent.
 func (t *Table[Record]) Delete(ctx context.Context, key string) error {
-	return meaning(t.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerLife)))
+	return translate(t.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerLife)))
 }
 
-// Keys returns the keys of all records, also of those that cannot be read, such as a later release may have written.
+// Keys returns the keys of all records, including those that cannot be decoded, such as a later release may have written.
 func (t *Table[Record]) Keys(ctx context.Context) (keys []string, err error) {
 	watch, err := t.bucket.Watch(ctx, ">", jetstream.MetaOnly(), jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, meaning(err)
+		return nil, translate(err)
 	}
 	defer func() { _ = watch.Stop() }()
 	for {
-		entry, err := next(ctx, watch)
-		if err != nil || entry == nil { // nil: the end of what was there
+		entry, err := nextUpdate(ctx, watch)
+		if err != nil || entry == nil { // nil: no more existing records
 			return keys, err
 		}
 		keys = append(keys, entry.Key())
 	}
 }
 
-// errSilent is a storage that does not answer in time.
-var errSilent = errors.New("the storage of jobs does not answer")
+// errNoAnswer means that the storage does not answer in time.
+var errNoAnswer = errors.New("the storage of jobs does not answer")
 
-// next waits for what a watcher sees next.
-func next(ctx context.Context, watch jetstream.KeyWatcher) (jetstream.KeyValueEntry, error) {
-	late := time.NewTimer(patience)
-	defer late.Stop()
+// nextUpdate returns the next update of a watcher. It is nil after the existing records.
+func nextUpdate(ctx context.Context, watch jetstream.KeyWatcher) (jetstream.KeyValueEntry, error) {
+	timer := time.NewTimer(requestTimeout)
+	defer timer.Stop()
 	select {
 	case entry, more := <-watch.Updates():
 		if !more {
-			return nil, errSilent
+			return nil, errNoAnswer
 		}
 		return entry, nil
-	case <-late.C:
-		return nil, errSilent
+	case <-timer.C:
+		return nil, errNoAnswer
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// Watch calls seen with a record as it is now and after each change. It returns nil once seen has returned false or the
-// record is deleted, and an error when ctx ends or the storage does not answer any more.
-func (t *Table[Record]) Watch(ctx context.Context, key string, seen func(Record) bool) error {
+// Watch calls onChange with a record now and after each change. It returns nil once onChange returns false or the record is
+// deleted, and an error when ctx ends or the storage stops answering.
+func (t *Table[Record]) Watch(ctx context.Context, key string, onChange func(Record) bool) error {
 	watch, err := t.bucket.Watch(ctx, key)
 	if err != nil {
-		return meaning(err)
+		return translate(err)
 	}
 	defer func() { _ = watch.Stop() }()
 	for {
 		select {
 		case entry, more := <-watch.Updates():
 			if !more {
-				return errSilent
+				return errNoAnswer
 			}
-			if entry == nil { // the end of what was there
+			if entry == nil { // no more existing records
 				continue
 			}
 			if entry.Operation() != jetstream.KeyValuePut {
@@ -213,7 +213,7 @@ func (t *Table[Record]) Watch(ctx context.Context, key string, seen func(Record)
 			if err := json.Unmarshal(entry.Value(), &r); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
-			if !seen(r) {
+			if !onChange(r) {
 				return nil
 			}
 		case <-ctx.Done():

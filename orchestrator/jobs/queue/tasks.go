@@ -12,11 +12,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Tasks is a work queue of one name.
+// Tasks is a work queue.
 type Tasks struct {
 	engine   *Engine
 	name     string
-	subject  string // begins the subjects of its tasks
+	subject  string // prefix of the subjects of all tasks
 	stream   jetstream.Stream
 	consumer jetstream.Consumer
 }
@@ -28,14 +28,14 @@ type Task struct {
 	Attempt int // 1 for the first
 }
 
-// A task is taken to be lost, and given to another worker, when nothing was heard of its worker for lost; workers say
-// every heartbeat that they are at it.
 const (
-	lost      = 12 * time.Second
-	heartbeat = 3 * time.Second
+	// ackTimeout is how long a worker may be silent before its task is delivered to another one.
+	ackTimeout = 12 * time.Second
+	// heartbeatInterval is how often a worker reports that it works on a task.
+	heartbeatInterval = 3 * time.Second
 )
 
-// NewTasks returns the work queue of a name, which is made where there is none.
+// NewTasks opens the work queue with a name. It creates the queue if it does not exist.
 func NewTasks(ctx context.Context, e *Engine, name string) (*Tasks, error) {
 	t := &Tasks{engine: e, name: name, subject: prefix + ".tasks." + name + "."}
 	var err error
@@ -53,88 +53,92 @@ func NewTasks(ctx context.Context, e *Engine, name string) (*Tasks, error) {
 	t.consumer, err = t.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable:       prefix,
 		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       lost,
+		AckWait:       ackTimeout,
 		MaxDeliver:    -1,
 		MaxAckPending: 1 << 16,
 	})
 	return t, err
 }
 
-// Push adds a task. While one of that id waits or is worked on, it is there already and nothing is added.
+// Push adds a task. While a task with that id is pending or in flight, it has no effect.
 func (t *Tasks) Push(ctx context.Context, use Use, id string, data []byte) error {
-	err := t.engine.publish(ctx, use, message(t.subject+id, data))
+	err := t.engine.publish(ctx, use, t.subject+id, data)
 	if errors.Is(err, ErrExists) {
 		return nil
 	}
 	return err
 }
 
-// Drop deletes the tasks whose ids match a filter: * stands for the part between two dots, > for the rest. A worker that has
-// one of them does not learn of it.
+// Drop deletes the tasks whose ids match a filter: * matches up to the next dot, > everything. A worker that has one of them
+// does not learn of it.
 func (t *Tasks) Drop(ctx context.Context, filter string) error {
-	return meaning(t.stream.Purge(ctx, jetstream.WithPurgeSubject(t.subject+filter)))
+	return translate(t.stream.Purge(ctx, jetstream.WithPurgeSubject(t.subject+filter)))
 }
 
-// Waiting is the number of tasks that wait or are worked on.
+// Waiting returns the number of tasks that are pending or in flight.
 func (t *Tasks) Waiting(ctx context.Context) (int, error) {
 	info, err := t.stream.Info(ctx)
 	if err != nil {
-		return 0, meaning(err)
+		return 0, translate(err)
 	}
 	return int(info.State.Msgs), nil
 }
 
-// Work has tasks done by so many workers of this process until ctx ends, and returns when all of them have. A task whose
-// do returns nil is done; one with an error comes again, after a pause that grows with its attempts to half a minute, and
-// at once to another gateway where this one ends. The context of do ends with ctx.
+// Work runs workers that call do with tasks until ctx ends, and returns when all of them have returned. If do returns nil,
+// the task is done. If it returns an error, the task is delivered again: after a pause that grows with its attempts to half
+// a minute, or at once to another gateway if ctx has ended. The context of do ends with ctx.
 func (t *Tasks) Work(ctx context.Context, workers int, do func(context.Context, Task) error) {
-	var working sync.WaitGroup
+	var running sync.WaitGroup
 	for range workers {
-		working.Go(func() {
+		running.Go(func() {
 			for ctx.Err() == nil {
-				t.next(ctx, do)
+				t.workOnce(ctx, do)
 			}
 		})
 	}
-	working.Wait()
+	running.Wait()
 }
 
-// next waits for a task and has it done.
-func (t *Tasks) next(ctx context.Context, do func(context.Context, Task) error) {
-	const pause = time.Second // where the engine does not answer
-	waiting, stop := context.WithTimeout(ctx, 20*time.Second)
+// workOnce waits for a task and calls do with it.
+func (t *Tasks) workOnce(ctx context.Context, do func(context.Context, Task) error) {
+	const (
+		fetchTimeout = 20 * time.Second
+		errorPause   = time.Second // after the engine did not answer
+	)
+	waiting, stop := context.WithTimeout(ctx, fetchTimeout)
 	defer stop()
 	msg, err := t.consumer.Next(jetstream.FetchContext(waiting))
 	if err != nil {
 		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, jetstream.ErrNoMessages) {
-			Sleep(ctx, pause)
+			Sleep(ctx, errorPause)
 		}
 		return
 	}
 	task := Task{ID: strings.TrimPrefix(msg.Subject(), t.subject), Data: msg.Data(), Attempt: 1}
-	if about, err := msg.Metadata(); err == nil {
-		task.Attempt = int(about.NumDelivered)
+	if metadata, err := msg.Metadata(); err == nil {
+		task.Attempt = int(metadata.NumDelivered)
 	}
-	beat, quiet := context.WithCancel(context.Background())
-	go keepAlive(beat, msg)
-	err = contained(ctx, task, do)
-	quiet()
+	heartbeat, stopHeartbeat := context.WithCancel(context.Background())
+	go sendHeartbeats(heartbeat, msg)
+	err = recovered(ctx, task, do)
+	stopHeartbeat()
+	logger := t.engine.logger.With().Str("queue", t.name).Str("task", task.ID).Logger()
 	switch {
 	case err == nil:
 		err = msg.Ack()
 	case ctx.Err() != nil:
 		err = msg.Nak()
 	default:
-		t.engine.logger.Warn().Err(err).Str("queue", t.name).Str("task", task.ID).Int("attempt", task.Attempt).Msg("task to be done again")
+		logger.Warn().Err(err).Int("attempt", task.Attempt).Msg("task failed and will be retried")
 		err = msg.NakWithDelay(min(time.Second<<min(task.Attempt, 10), 30*time.Second))
 	}
-	if err != nil { // it comes again, and is found to be done
-		t.engine.logger.Warn().Err(err).Str("queue", t.name).Str("task", task.ID).Msg("the end of a task was not taken note of")
+	if err != nil { // the task is delivered again; tasks are idempotent
+		logger.Warn().Err(err).Msg("the end of a task was not acknowledged")
 	}
 }
 
-// contained turns a panic of do into an error.
-func contained(ctx context.Context, task Task, do func(context.Context, Task) error) (err error) {
+// recovered calls do and returns its panic as an error.
+func recovered(ctx context.Context, task Task, do func(context.Context, Task) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -143,9 +147,9 @@ func contained(ctx context.Context, task Task, do func(context.Context, Task) er
 	return do(ctx, task)
 }
 
-// keepAlive says until ctx ends that a task is worked on.
-func keepAlive(ctx context.Context, msg jetstream.Msg) {
-	Every(ctx, heartbeat, func() {
-		_ = msg.InProgress() // where it fails, another worker comes in: allowed
+// sendHeartbeats reports until ctx ends that a task is worked on.
+func sendHeartbeats(ctx context.Context, msg jetstream.Msg) {
+	Every(ctx, heartbeatInterval, func() {
+		_ = msg.InProgress() // if it fails, another worker gets the task as well
 	})
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// patience is how long a node may take to start on a busy machine.
-const patience = time.Minute
+// startTimeout is how long a node may take to start on a busy machine.
+const startTimeout = time.Minute
 
-// Cluster starts so many servers that are one cluster. They end with the test.
+// Cluster starts a cluster of that many nodes, which stop with the test.
 func Cluster(t testing.TB, nodes int) (started []*server.Server) {
 	t.Helper()
 	var routes []*url.URL
@@ -28,27 +28,27 @@ func Cluster(t testing.TB, nodes int) (started []*server.Server) {
 		o.ServerName = fmt.Sprintf("node-%d", i)
 		o.Cluster.Name = "test"
 		o.Cluster.Host = "127.0.0.1"
-		o.Cluster.Port, _ = strconv.Atoi(routes[i].Port()) // made of a number
+		o.Cluster.Port, _ = strconv.Atoi(routes[i].Port()) // it was formatted above
 		o.Routes = routes
 		started = append(started, start(t, o))
 	}
 	for _, s := range started {
-		await(t, s)
+		awaitReady(t, s)
 	}
 	return started
 }
 
-// Single starts a server that is in no cluster, on a port.
+// Single starts a server that is in no cluster.
 func Single(t testing.TB, port int) *server.Server {
 	t.Helper()
 	o := options(t)
 	o.Port = port
 	s := start(t, o)
-	await(t, s)
+	awaitReady(t, s)
 	return s
 }
 
-// URLs are where clients find servers.
+// URLs returns the addresses of servers for clients.
 func URLs(servers []*server.Server) (urls []string) {
 	for _, s := range servers {
 		urls = append(urls, s.ClientURL())
@@ -77,15 +77,15 @@ func start(t testing.TB, o *server.Options) *server.Server {
 	return s
 }
 
-func await(t testing.TB, s *server.Server) {
+func awaitReady(t testing.TB, s *server.Server) {
 	t.Helper()
-	if !s.ReadyForConnections(patience) {
-		t.Fatal("a node does not start")
+	if !s.ReadyForConnections(startTimeout) {
+		t.Fatal("a node did not start in time")
 	}
 }
 
-// freePorts are ports that nobody listens on now, all different. They lie below those that systems give to outgoing
-// connections, of which one may otherwise take a port before its node does.
+// freePorts returns n different ports without a listener. They are below the ephemeral ports: an outgoing connection
+// could take one of those before its node does.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
 	const lowest, highest = 10_000, 32_000
