@@ -1,13 +1,12 @@
-"""Drawings as people have them, for scripts.eval.drawings: by kind, each a list of canonical SMILES and PNG or JPEG files.
+"""Drawings as people have them, for scripts.eval.drawings: by kind, canonical SMILES with PNG or JPEG files.
 
-The molecules are none that the reader was trained or calibrated on: of zinc250k_valid (its first MEASURED), broad_valid (its first half)
-and everyday_valid of the data folder in equal parts, with 3 to 45 heavy atoms, and no double bond whose arrangement is left open, since a drawing shows one.
+The reader was neither trained nor calibrated on the molecules: equal parts of zinc250k_valid (the first MEASURED),
+broad_valid (the first half) and everyday_valid of the data folder, with 3 to 45 heavy atoms and defined double bonds.
 """
 
 from __future__ import annotations
 
 import base64
-import gzip
 import io
 import json
 from collections.abc import Callable
@@ -22,20 +21,17 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
 from scripts.served_reader.labels import GROUPS, LINKS
-from scripts.train.vision import abbreviated as short
-from scripts.train.vision import damage
-from scripts.train.vision.drawing import settled
-from scripts.train.vision.sketched import sketched
+from scripts.train.vision import abbreviations, augmentation, corpus, uneven_layout
+from scripts.train.vision.drawing import has_defined_double_bonds
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
 PLAIN = ", nothing set"
-"""Of a program's name: as it draws SMILES by itself."""
+"""After a program's name: drawn from SMILES with the program's default settings."""
 Pictures = list[tuple[str, bytes]]
-LOOKED_AT = 200
-"""Scanned drawings of each set on which the reader was improved; others are measured."""
+TUNED_ON = 200
+"""Scanned drawings of each set that the reader was improved on. The others are measured."""
 HELD_OUT = " (scanned patents, held out)"
-WRITTEN = 2
-"""Drawings of each way of writing each group."""
+DRAWINGS_PER_SPELLING = 2
 
 HARD = {
     "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5",
@@ -62,7 +58,8 @@ HARD = {
     "carbon dioxide": "O=C=O",
     "formaldehyde": "C=O",
     "18-crown-6": "C1COCCOCCOCCOCCOCCO1",
-    "erythromycin": "CC[C@H]1OC(=O)[C@H](C)[C@@H](O[C@H]2C[C@@](C)(OC)[C@@H](O)[C@H](C)O2)[C@H](C)[C@@H](O[C@@H]2O[C@H](C)C[C@@H]([C@H]2O)N(C)C)"
+    "erythromycin": "CC[C@H]1OC(=O)[C@H](C)"
+    "[C@@H](O[C@H]2C[C@@](C)(OC)[C@@H](O)[C@H](C)O2)[C@H](C)[C@@H](O[C@@H]2O[C@H](C)C[C@@H]([C@H]2O)N(C)C)"
     "[C@](C)(O)C[C@@H](C)C(=O)[C@H](C)[C@@H](O)[C@]1(C)O",
     "cyclosporin-like ring": "CC1NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC(=O)C(C)NC1=O",
     "muscone": "CC1CCCCCCCCCCCCC(=O)C1",
@@ -78,7 +75,7 @@ HARD = {
     "hexamine": "C1N2CN3CN1CN(C2)C3",
     "barrelene": "C1=CC2C=CC1C=C2",
 }
-"""Bridged, caged, tiny, large rings, unusual elements; names for reading."""
+"""Bridged, caged and tiny molecules, large rings, unusual elements. The names are for people."""
 REAGENTS = {
     "Dess-Martin periodinane": "CC(=O)OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21",
     "IBX": "O=I1(O)OC(=O)c2ccccc21",
@@ -121,7 +118,8 @@ REAGENTS = {
     "Mukaiyama's reagent": "[I-].C[n+]1ccccc1Cl",
     "TEMPO": "CC1(C)CCCC(C)(C)N1[O]",
 }
-"""What organic chemists draw beside drugs, written before the reader learnt from such groups (corpus.REAGENTS); names for reading."""
+"""Synthetic reagents, chosen before the reader was trained on such groups (corpus.REAGENTS). The names are for
+people."""
 SALTS = {
     "diclofenac sodium": "[Na+].[O-]C(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl",
     "naproxen sodium": "[Na+].COc1ccc2cc([C@H](C)C(=O)[O-])ccc2c1",
@@ -164,8 +162,9 @@ SALTS = {
     "calcium acetate": "[Ca+2].CC(=O)[O-].CC(=O)[O-]",
     "ciprofloxacin hydrochloride hydrate": "Cl.O.O=C(O)c1cn(C2CC2)c2cc(N3CCNCC3)c(F)cc2c1=O",
 }
-"""Salts and solvates as chemists draw them, most of them drugs, written before the reader weighed what stands apart; names for reading."""
-STRANGE = [
+"""Salts and solvates as chemists draw them, mostly drugs, chosen before the reader compared pieces
+(molecule_builder.UNBALANCED). The names are for people."""
+UNKNOWN = [
     "*c1ccccc1",
     "[Pt](Cl)(Cl)(N)N",
     "[Fe]c1ccccc1",
@@ -177,9 +176,9 @@ STRANGE = [
     "[13CH3]C(=O)O",
     "*OC(=O)c1ccccc1",
 ]
-"""What the reader does not know: R, metals, isotopes; a wrong reading must at least come with a warning. Looked at before the
-training of the third weights, which learnt from random letters, metals and isotopes."""
-STRANGE_HELD_OUT = [
+"""Labels that the reader does not know: R, metals, isotopes. A wrong reading must at least have a warning. Chosen
+before the third weights were trained on random letters, metals and isotopes, and used to tune them."""
+UNKNOWN_HELD_OUT = [
     "C[Hg]Cl",
     "CC[Hg]Sc1ccccc1C(=O)O",
     "CC[Pb](CC)(CC)CC",
@@ -230,25 +229,21 @@ STRANGE_HELD_OUT = [
     "*CCO |$Biotin;;;$|",
     "*c1cc(*)ccn1 |$R4;;;;R5;;;$|",
 ]
-"""The same, written before that training: other compounds, and letters of which Fmoc, Q and Gly alone are among those drawn there."""
-
-
-def _lines(path: Path) -> list[str]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        return [line.split()[0] for line in file if line.strip()]
+"""The same, chosen before that training and not used to tune it: other compounds and letters. Of the letters only Fmoc,
+Q and Gly are in the training data."""
 
 
 def _drawable(smiles: str) -> bool:
     molecule = Chem.MolFromSmiles(smiles)
-    return molecule is not None and 3 <= molecule.GetNumHeavyAtoms() <= 45 and settled(smiles)
+    return molecule is not None and 3 <= molecule.GetNumHeavyAtoms() <= 45 and has_defined_double_bonds(smiles)
 
 
 def molecules(data: Path, count: int, seed: int) -> list[str]:
-    """Canonical SMILES, always the same for a seed."""
+    """Returns canonical SMILES, the same ones for the same seed."""
     random = Random(f"drawings {seed}")
     out: list[str] = []
     for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"):
-        every = _lines(data / name)
+        every = corpus.read(data / name)
         every = every[: len(every) // 2 if name.startswith("broad") else MEASURED]
         random.shuffle(every)
         chosen = (Chem.CanonSmiles(s) for s in every if _drawable(s))
@@ -258,11 +253,11 @@ def molecules(data: Path, count: int, seed: int) -> list[str]:
 
 
 def default(smiles: str, random: Random) -> Image.Image:
-    """RDKit's default drawing, with any angle and one of the usual sizes."""
-    return drawn(Chem.MolFromSmiles(smiles), random)
+    """Draws in RDKit's default style, at a common size."""
+    return draw(Chem.MolFromSmiles(smiles), random)
 
 
-def drawn(
+def draw(
     molecule: Chem.Mol, random: Random, change: Callable[[rdMolDraw2D.MolDrawOptions], None] = lambda _: None
 ) -> Image.Image:
     size = random.choice([(300, 300), (400, 300), (400, 400), (500, 400)])
@@ -274,13 +269,13 @@ def drawn(
     return Image.open(io.BytesIO(drawer.GetDrawingText())).convert("RGB")
 
 
-def labelled(smiles: str, random: Random) -> Image.Image:
-    """The same of a SMILES with extensions, whose labels (`|$R1;;$|`) are drawn."""
+def with_labels(smiles: str, random: Random) -> Image.Image:
+    """Draws CXSMILES in the default style, with its atom labels (`|$R1;;$|`)."""
     molecule = Chem.MolFromSmiles(smiles)
     for atom in molecule.GetAtoms():
         if atom.HasProp("atomLabel"):
             atom.SetProp("_displayLabel", atom.GetProp("atomLabel"))
-    return drawn(molecule, random)
+    return draw(molecule, random)
 
 
 def framed(smiles: str, random: Random) -> Image.Image:
@@ -294,7 +289,7 @@ def turned(smiles: str, random: Random) -> Image.Image:
 
 
 def transparent(smiles: str, random: Random) -> Image.Image:
-    """White is clear, as in files for slides."""
+    """Makes white transparent, as in files for slides."""
     image = default(smiles, random).convert("RGBA")
     pixels = np.array(image)
     pixels[..., 3] = 255 - pixels[..., :3].min(2)
@@ -306,18 +301,21 @@ def grey(smiles: str, random: Random) -> Image.Image:
 
 
 def abbreviated(smiles: str, random: Random) -> Image.Image | None:
-    """RDKit's own abbreviations; None where they say another molecule."""
+    """Draws with RDKit's own abbreviations; None if they stand for another molecule."""
     molecule = Chem.MolFromSmiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
     condensed = rdAbbreviations.CondenseMolAbbreviations(
         molecule, rdAbbreviations.GetDefaultAbbreviations(), maxCoverage=0.8
     )
-    return drawn(condensed, random) if spelled_out(condensed) == Chem.MolToSmiles(molecule) else None
+    return draw(condensed, random) if spelled_out(condensed) == Chem.MolToSmiles(molecule) else None
 
 
 def spelled_out(condensed: Chem.Mol) -> str:
-    """Canonical SMILES of what a drawing with RDKit's abbreviations says. RDKit writes iBu for sec-butyl and iPent for 2-pentyl, leaves
-    out the charge of an ammonium in NMe, and which stereocentre sec-butyl was."""
+    """Returns the canonical SMILES of a drawing with RDKit's abbreviations.
+
+    RDKit writes iBu for sec-butyl and iPent for 2-pentyl, and leaves out the charge of an ammonium in NMe and the
+    configuration of sec-butyl.
+    """
     groups = {one.label: Chem.MolToSmiles(one.mol) for one in rdAbbreviations.GetDefaultAbbreviations()} | {
         "iBu": "*CC(C)C",
         "iPent": "*CCC(C)C",
@@ -328,59 +326,64 @@ def spelled_out(condensed: Chem.Mol) -> str:
 
 
 def each_group(smiles: list[str], seed: int) -> Pictures:
-    """Each way of writing each group that the reader knows, in the place of an end of WRITTEN of the molecules."""
-    return _each(smiles, seed, GROUPS, short.ways, _end)
+    """Draws every spelling of every group that the reader knows, each in place of an end of a molecule."""
+    return _each(smiles, seed, GROUPS, abbreviations.spellings, _end)
 
 
 def each_link(smiles: list[str], seed: int) -> Pictures:
-    """The same of the groups that join two lines, in the place of a link: an ether, an amine or a CH2."""
-    return _each(smiles, seed, LINKS | {"NMe": GROUPS["NMe"]}, short.link_ways, _link)
+    """Draws every spelling of the groups with two bonds, each in place of an ether, an amine or a CH2."""
+    return _each(smiles, seed, LINKS | {"NMe": GROUPS["NMe"]}, abbreviations.link_spellings, _link)
 
 
 def _each(
     smiles: list[str],
     seed: int,
     groups: dict[str, str],
-    ways: Callable[[str], list[tuple[str, str]]],
+    spellings: Callable[[str], list[tuple[str, str]]],
     place: Callable[[str], int | None],
 ) -> Pictures:
-    """Drawings of molecules with groups, as each is written, in the place of the atom that place names of a molecule."""
+    """Draws molecules with every spelling of groups, in place of the atom that `place` returns."""
     places = [(s, at) for s in smiles if (at := place(s)) is not None]
     out: Pictures = []
     for name, text in groups.items():
-        for right, left in ways(name):
-            for _ in range(WRITTEN):
+        for right, left in spellings(name):
+            for _ in range(DRAWINGS_PER_SPELLING):
                 one, at = places[len(out) % len(places)]
                 molecule = Chem.RWMol(Chem.MolFromSmiles(one))
-                short.stand_in(molecule, at, name, right, left)
+                abbreviations.put_label(molecule, at, name, right, left)
                 out.append(
-                    (spelled_at(molecule, at, text), file(drawn(molecule, Random(f"{seed} {name} {right} {one}"))))
+                    (spelled_at(molecule, at, text), file(draw(molecule, Random(f"{seed} {name} {right} {one}"))))
                 )
     return out
 
 
 def _end(smiles: str) -> int | None:
-    """The first carbon, nitrogen, oxygen or halogen that has one neighbour, a carbon, by a single bond."""
+    """Returns the first atom without a charge whose only bond is a single one to a carbon."""
     return next(
         (
             a.GetIdx()
             for a in Chem.MolFromSmiles(smiles).GetAtoms()
-            if short.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"
+            if abbreviations.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"
         ),
         None,
     )
 
 
 def _link(smiles: str) -> int | None:
-    """The first atom without a charge that joins two others by single bonds."""
+    """Returns the first atom without a charge that has two single bonds."""
     return next(
-        (a.GetIdx() for a in Chem.MolFromSmiles(smiles).GetAtoms() if short.is_link(a) and not a.GetFormalCharge()),
+        (
+            a.GetIdx()
+            for a in Chem.MolFromSmiles(smiles).GetAtoms()
+            if abbreviations.is_link(a) and not a.GetFormalCharge()
+        ),
         None,
     )
 
 
 def spelled_at(molecule: Chem.Mol, at: int, text: str) -> str:
-    """Canonical SMILES of a molecule with a group (a SMILES whose first atom has all lines) in the place of one of its atoms."""
+    """Returns the canonical SMILES of a molecule with a group in place of an atom. text: SMILES of the group, whose
+    first atom has all its bonds."""
     group = Chem.MolFromSmiles(text)
     joined = Chem.RWMol(Chem.CombineMols(molecule, group))
     first = molecule.GetNumAtoms()
@@ -392,7 +395,8 @@ def spelled_at(molecule: Chem.Mol, at: int, text: str) -> str:
 
 
 def expanded(molecule: Chem.Mol, groups: dict[int, str]) -> str:
-    """Canonical SMILES of a molecule with groups (SMILES that begin with the `*` where they hang) in the place of some of its ends."""
+    """Returns the canonical SMILES of a molecule with groups in place of ends. groups: by atom, SMILES that start with
+    the `*` where the group hangs."""
     joined = Chem.Mol(molecule)
     for number, (at, text) in enumerate(groups.items(), 1):
         group = Chem.MolFromSmiles(text)
@@ -406,23 +410,23 @@ def numbered(smiles: str, random: Random) -> Image.Image:
     def change(options: rdMolDraw2D.MolDrawOptions) -> None:
         options.addAtomIndices = True
 
-    return drawn(Chem.MolFromSmiles(smiles), random, change)
+    return draw(Chem.MolFromSmiles(smiles), random, change)
 
 
 def photographed(smiles: str, random: Random) -> Image.Image:
-    """A mild photograph, made by the code that makes those for training."""
-    image, _ = damage.photographed(default(smiles, random).resize((640, 480)), np.zeros((1, 2), np.float32), random)
+    """Imitates a mild photograph, as in training."""
+    image, _ = augmentation.photograph(default(smiles, random).resize((640, 480)), np.zeros((1, 2), np.float32), random)
     return image
 
 
 def uneven(smiles: str, random: Random) -> Image.Image | None:
-    """With uneven bonds and bent angles, by the code that makes them so for training; None where they show another molecule."""
+    """Draws with uneven bonds and bent angles, as in training; None if they show another molecule."""
     molecule = Chem.MolFromSmiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
-    sketched(molecule, random)
+    uneven_layout.distort(molecule, random)
     shown = Chem.MolFromMolBlock(Chem.MolToMolBlock(molecule))
     return (
-        drawn(molecule, random) if shown is not None and Chem.MolToSmiles(shown) == Chem.MolToSmiles(molecule) else None
+        draw(molecule, random) if shown is not None and Chem.MolToSmiles(shown) == Chem.MolToSmiles(molecule) else None
     )
 
 
@@ -440,16 +444,19 @@ KINDS: dict[str, Callable[[str, Random], Image.Image | None]] = {
 
 
 def file(image: Image.Image, kind: str = "PNG") -> bytes:
-    """A file that holds nothing but the pixels."""
+    """Returns a file without metadata."""
     buffer = io.BytesIO()
     image.save(buffer, kind, **({"quality": 30} if kind == "JPEG" else {}))
     return buffer.getvalue()
 
 
 def scanned(folder: Path, count: int) -> dict[str, Pictures]:
-    """Scanned drawings of patents by set: of the folders NAME of images and NAME_mol_ref of mol files as github.com/Kohulan/OCSR_Review
-    has them (Rajan et al. 2020, doi 10.1186/s13321-020-00465-0). Apart those that are no molecule, with R or X; left out those that RDKit
-    does not read and those that were looked at."""
+    """Returns scanned drawings of patents by set.
+
+    folder: the images NAME and mol files NAME_mol_ref of github.com/Kohulan/OCSR_Review (Rajan et al. 2020, doi
+    10.1186/s13321-020-00465-0). Drawings with R or X are sets of their own. Left out: mol files that RDKit does not
+    read, and the drawings that the reader was tuned on.
+    """
     out: dict[str, Pictures] = {}
     for truths in sorted(folder.glob("*_mol_ref")):
         name = truths.name.removesuffix("_mol_ref")
@@ -460,7 +467,7 @@ def scanned(folder: Path, count: int) -> dict[str, Pictures]:
             out.setdefault(f"{name}{HELD_OUT}", []),
             out.setdefault(f"{name}, with R or X{HELD_OUT}", []),
         )
-        for path in images[LOOKED_AT:]:
+        for path in images[TUNED_ON:]:
             molecule = Chem.MolFromMolFile(str(files[path.stem]))
             if molecule is not None:
                 smiles = Chem.MolToSmiles(molecule)
@@ -469,14 +476,17 @@ def scanned(folder: Path, count: int) -> dict[str, Pictures]:
 
 
 def drawn_by(path: Path, count: int) -> tuple[list[dict], Pictures]:
-    """What another program drew, out of its file, with the records."""
+    """Returns the records of another program's drawings, and the drawings."""
     records = [json.loads(line) for line in path.open()][:count]
     return records, [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
 
 
 def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pictures]:
-    """All kinds; those of other programs out of PROGRAM.jsonl and PROGRAM-plain.jsonl files of a folder, as scripts.train.vision.foreign
-    writes them; where some have numbers in the place of carbons, both parts apart too."""
+    """Returns the drawings of every kind.
+
+    folder: PROGRAM.jsonl and PROGRAM-plain.jsonl of other programs, from scripts.train.vision.other_programs. If some
+    of a program's drawings have numbers in place of carbons, those and the others are kinds too.
+    """
     chosen = molecules(data, count, seed)
     out: dict[str, Pictures] = {}
     for kind, make in KINDS.items():
@@ -493,10 +503,10 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     ]
     out["salts"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} salt {s}")))) for s in SALTS.values()]
     out["beyond what it knows"] = [
-        (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in STRANGE
+        (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in UNKNOWN
     ]
     out["beyond what it knows, second set"] = [
-        (Chem.CanonSmiles(s.split()[0]), file(labelled(s, Random(f"{seed} strange {s}")))) for s in STRANGE_HELD_OUT
+        (Chem.CanonSmiles(s.split()[0]), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in UNKNOWN_HELD_OUT
     ]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         kind = path.stem.replace("-plain", PLAIN)

@@ -4,7 +4,7 @@
 
 Kinds: RDKit's default, framed, turned by quarters, transparent, grey levels, RDKit's abbreviations, atom numbers, uneven bonds, mild
 photographs, JPEG; each group that it knows; hard structures; reagents; salts; what the reader does not know; what other programs drew, in
-FOLDER/PROGRAM.jsonl (scripts.train.vision.foreign with --molecules, whose list this writes with --list FILE); and with --scanned FOLDER
+FOLDER/PROGRAM.jsonl (scripts.train.vision.other_programs with --molecules, whose list this writes with --list FILE); and with --scanned FOLDER
 drawings of patents (see drawing_sets.scanned). By kind: exact SMILES, said to be unreadable, wrong with a warning, wrong without. With
 --write the table is written into its section of the model's DRAWINGS.md; --write needs every kind and at least MIN_COUNT of each.
 scripts.eval.osra reads some of the same by another program.
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
     parser.add_argument("--concurrency", type=int, default=2, help="requests at once")
     parser.add_argument(
-        "--list", type=Path, help="write the molecules into a file, for scripts.train.vision.foreign, and end"
+        "--list", type=Path, help="write the molecules into a file, for scripts.train.vision.other_programs, and end"
     )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=served.ENTRY / "DRAWINGS.md", help="the page of --write")

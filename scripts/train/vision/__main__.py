@@ -1,10 +1,10 @@
-"""Trains the networks that read drawings of molecules. One command, resumable:
+"""Trains the networks that read drawings of molecules:
 
     python -m scripts.train.vision --data DATA --minutes 60
 
-draws the molecules of DATA (see scripts.train.vision.corpus) in many styles, mixes them with the drawings of other programs in
-runs/drawings (see scripts.train.vision.foreign) and writes runs/vision/. Continue, or train longer, with the same command and a
-larger budget. With --start model_repository/molecule_reader it begins from the served weights.
+draws the molecules of DATA (corpus.py) in many styles, mixes them with drawings by other programs from runs/drawings
+(other_programs.py), and writes runs/vision/. The same command with a larger budget resumes the run. With --start
+model_repository/molecule_reader training starts from the served weights.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 import torch
 
 from scripts.train import provenance, training
-from scripts.train.vision import corpus, evaluation, start
-from scripts.train.vision.data import Batches, Foreign
+from scripts.train.vision import corpus, evaluation, warm_start
+from scripts.train.vision.batches import Batches, ForeignDrawings
 from scripts.train.vision.model import PRESETS, Model, Shape, describe, loss
 
 
@@ -31,7 +31,9 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
     parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
-    parser.add_argument("--start", type=Path, help="entry of a model repository to begin from (default: from nothing)")
+    parser.add_argument(
+        "--start", type=Path, help="entry of a model repository to start from (default: random weights)"
+    )
     parser.add_argument(
         "--drawings", type=Path, default=Path("runs/drawings"), help="folder of the drawings by other programs"
     )
@@ -39,8 +41,8 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def keep_memory() -> None:
-    """Tells the allocator to keep what it gets from the system: fresh pages for every large tensor cost half the step."""
+def retain_memory() -> None:
+    """Makes the allocator retain memory: fresh pages for every large tensor cost half the time of a step."""
     try:
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
@@ -52,12 +54,12 @@ def keep_memory() -> None:
 def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
-    keep_memory()
+    retain_memory()
     provenance.note(options, corpus.FILES)
     data = Path(options.data)
-    molecules = corpus.molecules(data)
-    foreign = Foreign(given.drawings)
-    held_out = evaluation.tuning(data)
+    molecules = corpus.load(data)
+    foreign = ForeignDrawings(given.drawings)
+    held_out = evaluation.tuning_molecules(data)
     options.folder.mkdir(parents=True, exist_ok=True)
     shape = Shape(**PRESETS[given.preset])
     (options.folder / "shape.json").write_text(json.dumps(describe(shape), indent=1) + "\n")
@@ -65,11 +67,9 @@ def main() -> None:
     model = Model(shape)
     batches = Batches(molecules, foreign, options.batch, options.seed, given.uses)
     if given.start and not (options.folder / "checkpoint.pt").exists():
-        start.fill(model, given.start / "1", batches.batch(0))
-    print(
-        f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(foreign.places)} drawings by other programs",
-        flush=True,
-    )
+        warm_start.load_onnx(model, given.start / "1", batches.batch(0))
+    parameters = sum(p.numel() for p in model.parameters()) / 1e6
+    print(f"{parameters:.2f} M parameters, {len(foreign.places)} drawings by other programs", flush=True)
     training.run(
         options,
         model,

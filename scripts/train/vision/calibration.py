@@ -1,5 +1,7 @@
-"""How sure the reader may be: two logistic regressions on what one look gives (views.View.features), fitted on drawings of
-molecules that were neither trained on nor are measured, and on pictures that are none."""
+"""Calibrates the reader's confidence: two logistic regressions on views.View.features.
+
+They are fitted on drawings of molecules that are neither trained on nor measured, and on pictures without a molecule.
+"""
 
 from __future__ import annotations
 
@@ -11,54 +13,67 @@ from PIL import Image
 from scripts.served_reader.cropping import drawing_box
 from scripts.served_reader.drawing_reader import Reader
 from scripts.served_reader.ink import ink_of
-from scripts.served_reader.views import Calibration
-from scripts.train.vision import abbreviated, evaluation, negatives
+from scripts.served_reader.views import Calibration, View
+from scripts.train.vision import abbreviations, evaluation, negatives
 
 
-def fit(features: np.ndarray, right: np.ndarray, weight: float = 1e-3, rounds: int = 50) -> list[float]:
-    """Intercept and weights of a logistic regression by Newton's method, with an L2 penalty on standardised features."""
+def fit(features: np.ndarray, target: np.ndarray, penalty: float = 1e-3, rounds: int = 50) -> list[float]:
+    """Returns intercept and weights of a logistic regression, by Newton's method with an L2 penalty on standardised
+    features."""
     mean, deviation = features.mean(0), features.std(0) + 1e-6
     x = np.concatenate([np.ones((len(features), 1)), (features - mean) / deviation], 1)
     w = np.zeros(x.shape[1])
-    penalty = weight * len(x) * np.eye(len(w))
-    penalty[0, 0] = 1e-6
+    ridge = penalty * len(x) * np.eye(len(w))
+    ridge[0, 0] = 1e-6
     for _ in range(rounds):
         p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
-        w -= np.linalg.solve((x * (p * (1 - p) + 1e-9)[:, None]).T @ x + penalty, x.T @ (p - right) + penalty @ w)
-    scaled = w[1:] / deviation
-    return [float(w[0] - (scaled * mean).sum()), *map(float, scaled)]
+        hessian = (x * (p * (1 - p) + 1e-9)[:, None]).T @ x + ridge
+        w -= np.linalg.solve(hessian, x.T @ (p - target) + ridge @ w)
+    weights = w[1:] / deviation
+    return [float(w[0] - (weights * mean).sum()), *map(float, weights)]
 
 
-def calibrated(reader: Reader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
-    """From `count` drawings in the default style, as many in varied ones, half as many in the default style with abbreviations and in either
-    with a label that the reader does not know, and `count` pictures that are no molecules. A drawing that is said to have such a label has no
-    confidence to be fitted."""
-    views, exact = [], []
+def calibrate(reader: Reader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
+    """Returns the calibration of a reader.
+
+    The drawings: `count` in the default style and as many in varied styles; half as many with abbreviations, and with
+    an unknown label in either style; `count` pictures without a molecule. The confidence is not fitted on drawings in
+    which the reader found an unknown label: it gives no SMILES for them.
+    """
+    views: list[View] = []
+    exact: list[bool] = []
     for alter, default in (
         (None, True),
         (None, False),
-        (abbreviated.grouped, True),
-        (abbreviated.estranged, True),
-        (abbreviated.estranged, False),
+        (abbreviations.abbreviate, True),
+        (abbreviations.add_unknown, True),
+        (abbreviations.add_unknown, False),
     ):
-        strange = alter is abbreviated.estranged
+        unknown = alter is abbreviations.add_unknown
         for smiles, png in evaluation.pictures(molecules, count // 2 if alter else count, default, seed, alter):
-            ink = ink_of(Image.open(io.BytesIO(png)))
-            view = reader.views(ink, drawing_box(ink), retries=0)[0]
+            view = first_view(reader, ink_of(Image.open(io.BytesIO(png))))
+            if view is None:
+                raise ValueError(f"the drawing of {smiles} is blank")
             views.append(view)
-            exact.append(view.built is not None and view.built.smiles == smiles and not strange)
-    random, other = np.random.default_rng(seed), []
-    while len(other) < count:
-        ink = negatives.picture(random)
-        box = drawing_box(ink)
-        if box:
-            other.append(reader.views(ink, box, retries=0)[0])
-    built = [i for i, v in enumerate(views) if v.built and not v.built.unknown]
-    found = np.array([v.features for v in views])
+            exact.append(view.built is not None and view.built.smiles == smiles and not unknown)
+    random = np.random.default_rng(seed)
+    others: list[View] = []
+    while len(others) < count:
+        view = first_view(reader, negatives.picture(random))
+        if view is not None:
+            others.append(view)
+    built = [i for i, view in enumerate(views) if view.built and not view.built.unknown]
+    features = np.array([view.features for view in views])
     return Calibration(
-        fit(found[built], np.array(exact, float)[built]),
+        fit(features[built], np.array(exact, float)[built]),
         fit(
-            np.concatenate([found, np.array([v.features for v in other])]),
-            np.array([1.0] * len(found) + [0.0] * len(other)),
+            np.concatenate([features, np.array([view.features for view in others])]),
+            np.array([1.0] * len(features) + [0.0] * len(others)),
         ),
     )
+
+
+def first_view(reader: Reader, ink: np.ndarray) -> View | None:
+    """Returns the reader's view at the usual scale, None if the ink is no line drawing."""
+    box = drawing_box(ink)
+    return reader.views(ink, box, retries=0)[0] if box else None

@@ -1,4 +1,4 @@
-"""The molecules to draw: mostly those of medicinal chemistry, and the rare kinds often enough to be learnt."""
+"""The molecules to draw: mostly medicinal chemistry, with the rare kinds often enough to be learned."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from random import Random
 from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
-from scripts.train.vision.abbreviated import is_end
+from scripts.train.vision.abbreviations import is_end
 
 FILES = {
     "zinc250k_train.smi.gz": 0.17,
@@ -18,190 +18,87 @@ FILES = {
     "everyday_train.smi": 0.17,
     "broad_salts.smi.gz": 0.06,
 }
-"""Part of the drawings from each file; the rest are molecules with something rare."""
-RARE = (
-    "[S-]",
-    "[N-]",
-    "[n-]",
-    "[NH3+]",
-    "[NH2+]",
-    "[N+]",
-    "[n+]",
-    "[nH+]",
-    "[O-]",
-    "I",
-    "P",
-    "Br",
-    "S",
-    "#",
-    "B",
-    "[Si",
-    "[Se",
-    "[B-",
-    "[S+",
-    "[P",
-    "[2H]",
-    "@@",
-    "/C=",
-    "[C-]",
-    "[As",
-    "[Sn",
-    "[Na+]",
-    "[K+]",
-    "Cl.",
-    ".[",
-    ".O",
-    "[Te",
-    "C12",
-    "C23",
-)
-"""Strings in SMILES of what is seldom drawn."""
-CAGES, TINY = 3, 2
-"""How often cages and the smallest molecules are among the rare kinds, where each of RARE is there once."""
-LOOKED_AT = 60_000
-"""Molecules among which cages are looked for."""
-LARGEST = 60
-"""Most heavy atoms, about."""
-SMALLEST_PART = 0.02
-"""Of the molecules that RDKit draws: of one or two heavy atoms, of which the files have few."""
+"""Share of the molecules by file. The others have one of RARE, or are cages or tiny."""
+RARE = """
+    [S-] [N-] [n-] [NH3+] [NH2+] [N+] [n+] [nH+] [O-] I P Br S # B [Si [Se [B- [S+ [P [2H] @@ /C= [C-] [As [Sn [Na+]
+    [K+] Cl. .[ .O [Te C12 C23
+""".split()
+"""Parts of SMILES that are seldom drawn."""
+CAGE_WEIGHT, TINY_WEIGHT = 3, 2
+"""How often cages and tiny molecules are drawn, where each of RARE counts once."""
+CAGE_SAMPLE = 60_000
+"""Molecules that are searched for cages."""
+MAX_ATOMS = 60
+"""The most heavy atoms, approximately: three letters of SMILES count as one."""
+SMALLEST_SHARE = 0.02
+"""Share of RDKit's drawings with one or two heavy atoms, which the files seldom have."""
 VALENCES = {"C": 4, "N": 3, "O": 2, "S": 2, "F": 1, "Cl": 1, "Br": 1, "I": 1, "P": 3, "B": 3, "Si": 4, "Se": 2}
-"""And their valences."""
-REAGENT_PART = 0.05
-"""Of the molecules: with a group that makes them a chemist's reagent, which the files have seldom or never."""
-REAGENTS = (
-    "B1OC(C)(C)C(C)(C)O1",
-    "B1OC(C)(C)C(C)(C)O1",
-    "B(O)O",
-    "[B-](F)(F)F",
-    "B(OC)OC",
-    "[Sn](C)(C)C",
-    "[Sn](CCCC)(CCCC)CCCC",
-    "[Sn](CCCC)(CCCC)CCCC",
-    "[Sn](CC)(CC)CC",
-    "[Sn](Cl)(CCCC)CCCC",
-    "[Sn](c1ccccc1)(c1ccccc1)c1ccccc1",
-    "[Sn](C)(C)[Sn](C)(C)C",
-    "I=O",
-    "I(=O)=O",
-    "I(OC(C)=O)OC(C)=O",
-    "I(Cl)Cl",
-    "[I+]c1ccccc1",
-    "OI(O)c1ccccc1",
-    "I1OC(=O)c2ccccc21",
-    "I1OC(C)(C)c2ccccc21",
-    "I1(=O)OC(=O)c2ccccc21",
-    "OI(OC(C)=O)c1ccccc1",
-    "I(O)OS(C)(=O)=O",
-    "OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21",
-    "[Si](C)(C)C",
-    "[Si](C)(C)C(C)(C)C",
-    "[Si](CC)(CC)CC",
-    "[Si](OCC)(OCC)OCC",
-    "[Si](Cl)(C)C",
-    "[SiH](C)C",
-    "P(c1ccccc1)c1ccccc1",
-    "P(=O)(OCC)OCC",
-    "P(C)C",
-    "P(=O)(Cl)Cl",
-    "P(=S)(OC)OC",
-    "[P+](c1ccccc1)(c1ccccc1)c1ccccc1",
-    "[P+](C)(C)C",
-    "[N+](C)(C)C",
-    "[N+](CC)(CC)CC",
-    "[n+]1ccccc1",
-    "[S+](C)C",
-    "[S+](C)(C)=O",
-    "C(Cl)=O",
-    "S(=O)(=O)Cl",
-    "S(=O)(=O)F",
-    "S(F)(F)F",
-    "N(CC)S(F)(F)F",
-    "S(F)(F)(F)(F)F",
-    "SC(F)(F)F",
-    "NO",
-    "ON",
-    "OO",
-    "OOC(C)(C)C",
-    "N=[N+]=[N-]",
-    "[N+]#N",
-    "C=[N+]=[N-]",
-    "N=C=O",
-    "N=C=S",
-    "[N+]#[C-]",
-    "OC#N",
-    "SC#N",
-    "N(F)S(C)(=O)=O",
-    "C=[N+](C)C",
-    "[Se]C",
-    "[Se]c1ccccc1",
-    "[Se]Cl",
-    "[Te]C",
-    "[As](C)C",
-    "[Ge](C)(C)C",
-    "[Hg]Cl",
-    "[Mg]Br",
-    "[Li]",
-    "[Zn]Cl",
-)
-"""What takes the place of an end of a molecule, by its first atom. Metals that the reader does not know are drawn, and said to be unknown."""
-ANIONS = (
-    "[Cl-]",
-    "[Br-]",
-    "[Br-]",
-    "[I-]",
-    "[I-]",
-    "F[P-](F)(F)(F)(F)F",
-    "F[P-](F)(F)(F)(F)F",
-    "F[B-](F)(F)F",
-    "F[B-](F)(F)F",
-    "O=S(=O)([O-])C(F)(F)F",
-)
-"""Beside one that has a charge."""
+"""By element of the smallest molecules."""
+REAGENT_SHARE = 0.05
+"""Share of the molecules with one of REAGENTS."""
+REAGENTS = """
+    B1OC(C)(C)C(C)(C)O1 B1OC(C)(C)C(C)(C)O1 B(O)O [B-](F)(F)F B(OC)OC [Sn](C)(C)C [Sn](CCCC)(CCCC)CCCC
+    [Sn](CCCC)(CCCC)CCCC [Sn](CC)(CC)CC [Sn](Cl)(CCCC)CCCC [Sn](c1ccccc1)(c1ccccc1)c1ccccc1 [Sn](C)(C)[Sn](C)(C)C I=O
+    I(=O)=O I(OC(C)=O)OC(C)=O I(Cl)Cl [I+]c1ccccc1 OI(O)c1ccccc1 I1OC(=O)c2ccccc21 I1OC(C)(C)c2ccccc21
+    I1(=O)OC(=O)c2ccccc21 OI(OC(C)=O)c1ccccc1 I(O)OS(C)(=O)=O OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21 [Si](C)(C)C
+    [Si](C)(C)C(C)(C)C [Si](CC)(CC)CC [Si](OCC)(OCC)OCC [Si](Cl)(C)C [SiH](C)C P(c1ccccc1)c1ccccc1 P(=O)(OCC)OCC P(C)C
+    P(=O)(Cl)Cl P(=S)(OC)OC [P+](c1ccccc1)(c1ccccc1)c1ccccc1 [P+](C)(C)C [N+](C)(C)C [N+](CC)(CC)CC [n+]1ccccc1
+    [S+](C)C [S+](C)(C)=O C(Cl)=O S(=O)(=O)Cl S(=O)(=O)F S(F)(F)F N(CC)S(F)(F)F S(F)(F)(F)(F)F SC(F)(F)F NO ON OO
+    OOC(C)(C)C N=[N+]=[N-] [N+]#N C=[N+]=[N-] N=C=O N=C=S [N+]#[C-] OC#N SC#N N(F)S(C)(=O)=O C=[N+](C)C [Se]C
+    [Se]c1ccccc1 [Se]Cl [Te]C [As](C)C [Ge](C)(C)C [Hg]Cl [Mg]Br [Li] [Zn]Cl
+""".split()
+"""Groups of synthetic reagents, which the files seldom or never have; the first atom replaces an end of a molecule.
+Metals that the reader does not know get the unknown label."""
+ANIONS = """
+    [Cl-] [Br-] [Br-] [I-] [I-] F[P-](F)(F)(F)(F)F F[P-](F)(F)(F)(F)F F[B-](F)(F)F F[B-](F)(F)F O=S(=O)([O-])C(F)(F)F
+""".split()
+"""Counterions of molecules with a positive charge."""
 
 
 def read(path: Path) -> list[str]:
+    """Returns the first column of a file, gzip or plain."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         return [line.split()[0] for line in file if line.strip()]
 
 
 @dataclass
 class Corpus:
-    """SMILES by file, and those with something rare by what it is."""
+    """SMILES by file with their share, and SMILES with something rare by kind."""
 
     files: list[tuple[float, list[str]]]
     rare: list[list[str]]
     reagents: float = 0.0
-    """Part of the molecules that get one of REAGENTS."""
+    """Share of the molecules with one of REAGENTS."""
 
     def draw(self, random: Random) -> str:
-        """A molecule."""
-        smiles = self._drawn(random)
-        return reagent(smiles, random) if self.reagents and random.random() < self.reagents else smiles
+        """Returns a random molecule."""
+        smiles = self._sample(random)
+        return with_reagent(smiles, random) if self.reagents and random.random() < self.reagents else smiles
 
-    def _drawn(self, random: Random) -> str:
+    def _sample(self, random: Random) -> str:
         chance = random.random()
-        for part, molecules in self.files:
-            if chance < part:
+        for share, molecules in self.files:
+            if chance < share:
                 return random.choice(molecules)
-            chance -= part
+            chance -= share
         return random.choice(random.choice(self.rare))
 
 
-def molecules(data: Path) -> Corpus:
-    """Of the data folder."""
-    files = [(part, [s for s in read(Path(data) / name) if len(s) < 3 * LARGEST]) for name, part in FILES.items()]
-    everything = [s for _, some in files for s in some]
-    rare = [found for text in RARE if (found := [s for s in everything if text in s])]
-    some = Random(0).sample(everything, min(LOOKED_AT, len(everything)))
-    cages = [s for s in some if caged(s)]
-    tiny = [s for s in everything if len(s) < 8]
-    rare += CAGES * [cages] if cages else []
-    rare += TINY * [tiny] if tiny else []
-    return Corpus(files, rare, REAGENT_PART)
+def load(data: Path) -> Corpus:
+    """Reads the corpus from the data folder."""
+    files = [(share, [s for s in read(data / name) if len(s) < 3 * MAX_ATOMS]) for name, share in FILES.items()]
+    molecules = [smiles for _, chosen in files for smiles in chosen]
+    rare = [found for text in RARE if (found := [smiles for smiles in molecules if text in smiles])]
+    sample = Random(0).sample(molecules, min(CAGE_SAMPLE, len(molecules)))
+    cages = [smiles for smiles in sample if is_caged(smiles)]
+    tiny = [smiles for smiles in molecules if len(smiles) < 8]
+    rare += CAGE_WEIGHT * [cages] if cages else []
+    rare += TINY_WEIGHT * [tiny] if tiny else []
+    return Corpus(files, rare, REAGENT_SHARE)
 
 
-def reagent(smiles: str, random: Random) -> str:
-    """A molecule with one of REAGENTS in place of an end; the molecule itself where it has no end."""
+def with_reagent(smiles: str, random: Random) -> str:
+    """Returns the molecule with one of REAGENTS in place of an end; unchanged if it has no end."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
         return smiles
@@ -219,22 +116,23 @@ def reagent(smiles: str, random: Random) -> str:
     return Chem.MolToSmiles(out) + (f".{random.choice(ANIONS)}" if Chem.GetFormalCharge(out) > 0 else "")
 
 
-def smallest(random: Random) -> str:
-    """A molecule of one heavy atom or of two, most often of carbon, nitrogen and oxygen."""
+def smallest_molecule(random: Random) -> str:
+    """Returns a molecule of one or two heavy atoms, mostly carbon, nitrogen and oxygen."""
     first, second = (Chem.Atom(random.choice(["C", "C", "N", "O", random.choice(list(VALENCES))])) for _ in range(2))
     molecule = Chem.RWMol()
     molecule.AddAtom(first)
     if random.random() < 0.6:
         molecule.AddAtom(second)
-        most = min(3, VALENCES[first.GetSymbol()], VALENCES[second.GetSymbol()])
-        molecule.AddBond(0, 1, random.choice([Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE][:most]))
+        max_order = min(3, VALENCES[first.GetSymbol()], VALENCES[second.GetSymbol()])
+        types = [Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE]
+        molecule.AddBond(0, 1, random.choice(types[:max_order]))
     out = molecule.GetMol()
     Chem.SanitizeMol(out)
     return Chem.MolToSmiles(out)
 
 
-def caged(smiles: str) -> bool:
-    """Whether rings share more than a bond, as in morphine and adamantane."""
+def is_caged(smiles: str) -> bool:
+    """Reports whether rings share more than a bond, as in morphine and adamantane."""
     if smiles.count("1") + smiles.count("2") < 4:
         return False
     molecule = Chem.MolFromSmiles(smiles)

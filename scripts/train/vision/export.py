@@ -2,8 +2,9 @@
 
     python -m scripts.train.vision.export --run runs/vision --data DATA --id retort/molecule-reader-vN
 
-atom_detector.onnx and bond_classifier.onnx (weights in fp16), and calibration.json, fitted on drawings of the molecules that evaluation.tuning
-gives, which nothing measures. The id goes into config.pbtxt. With --to FOLDER everything is written there, and no id is needed.
+writes atom_detector.onnx and bond_classifier.onnx (weights in fp16) and calibration.json, fitted on the tuning
+molecules (evaluation.py), which nothing measures; the id goes into config.pbtxt. With --to FOLDER it writes there and
+needs no id.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import torch
 from scripts.served_reader.drawing_reader import Reader
 from scripts.served_reader.views import UNFITTED
 from scripts.train import checkpoint, entry, served
-from scripts.train.vision import calibration, evaluation, graphs
+from scripts.train.vision import calibration, evaluation, graphs, warm_start
 from scripts.train.vision.model import Model, shape_of
 
 
-def load(run: Path) -> Model:
-    """The averaged weights of a run, in eval mode."""
+def load_run(run: Path) -> Model:
+    """Returns the averaged weights of a run, in eval mode."""
     model = Model(shape_of(json.loads((run / "shape.json").read_text())))
     model.load_state_dict(checkpoint.load(run / "weights.pt"))
     return model.eval()
@@ -43,21 +44,21 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=600, help="drawings a style for the calibration")
     parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
     given = parser.parse_args()
-    shipped = given.to.resolve() == served.VERSION.resolve()
-    if shipped:
+    is_served = given.to.resolve() == served.VERSION.resolve()
+    if is_served:
         entry.check_new(given.id, served.ENTRY.parent)
     torch.set_num_threads(1)
     given.to.mkdir(parents=True, exist_ok=True)
-    graphs.save(load(given.run), given.to)
-    if not shipped:
-        (given.to / "reader").mkdir(exist_ok=True)
-        shutil.copy(served.VERSION / "reader" / "labels.py", given.to / "reader")  # The classes, for start.fill.
+    graphs.save(load_run(given.run), given.to)
+    if not is_served:
+        warm_start.labels_file(given.to).parent.mkdir(exist_ok=True)
+        shutil.copy(warm_start.labels_file(served.VERSION), warm_start.labels_file(given.to))
     reader = Reader(given.to, calibration=UNFITTED)
-    held_out = evaluation.tuning(Path(given.data))
-    fitted = dataclasses.asdict(calibration.calibrated(reader, held_out, given.count))
+    held_out = evaluation.tuning_molecules(Path(given.data))
+    fitted = dataclasses.asdict(calibration.calibrate(reader, held_out, given.count))
     text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)
     (given.to / "calibration.json").write_text(text + "\n")
-    if shipped:
+    if is_served:
         entry.set_id(served.ENTRY / "config.pbtxt", given.id)
 
 

@@ -1,4 +1,4 @@
-"""The two networks as ONNX graphs for one drawing: batch norms folded into the matrices, everything else as in model.py."""
+"""Writes the two networks as ONNX graphs for one drawing: as in model.py, with batch norms folded into the matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ F32, I64, U8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.UINT8
 
 
 def folded(weight: torch.Tensor, norm: nn.BatchNorm1d) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight [in, out] and bias of the product followed by the norm."""
+    """Returns weight [in, out] and bias of a product followed by a norm."""
     scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
     return weight * scale, norm.bias - norm.running_mean * scale
 
@@ -25,7 +25,7 @@ class Sparse(Graph):
     """Layers over rows of inked cells."""
 
     def pick(self, x: str, rows: str, width: int) -> str:
-        """Rows of x, where len(x) stands for zeros."""
+        """Returns rows of x; the index len(x) stands for a row of zeros."""
         return self.op("Gather", self.op("Concat", x, np.zeros((1, width), np.float32), axis=0), rows, axis=0)
 
     def product(self, x: str, weight: torch.Tensor, bias: torch.Tensor) -> str:
@@ -56,11 +56,11 @@ class Sparse(Graph):
 
 
 def atom_detector(module: AtomDetector) -> Sparse:
-    """Inputs as cells.Cells has them; features, atoms and molecule as AtomDetector.forward returns them for one drawing."""
+    """Inputs: SparseCells.tensors. Outputs: features, atoms and molecule of AtomDetector.forward for one drawing."""
     g = Sparse()
     patches = g.input("patches", U8, ["n0", 36])
     near = [g.input(f"neighbours{i}", I64, [f"n{i}", 9]) for i in range(4)]
-    children = [None, *(g.input(f"children{i}", I64, [f"n{i}", 4]) for i in range(1, 4))]
+    children = {i: g.input(f"children{i}", I64, [f"n{i}", 4]) for i in range(1, 4)}
     place = [g.input(f"place{i}", I64, [f"n{i}"]) for i in range(3)]
     x = g.op("Sub", g.op("Mul", g.op("Cast", patches, to=F32), 1 / 128), 0.5)
     x = g.op("Relu", g.product(x, *folded(module.stem.weight.T, module.stem_norm)))
@@ -82,7 +82,7 @@ def atom_detector(module: AtomDetector) -> Sparse:
 
 
 def bond_classifier(module: BondClassifier) -> Sparse:
-    """BondClassifier.forward."""
+    """The inputs and the output of BondClassifier.forward."""
     g, width = Sparse(), module.features.in_features
     steps = width // module.cells
     features, line, shape = (

@@ -1,10 +1,14 @@
-"""The networks that see atoms and bonds: a U-shaped convolutional network over inked cells only (sparse convolutions,
-Graham et al. 2018, arXiv 1711.10275: a blank cell stays blank), and a classifier of the line between two atoms."""
+"""The two networks: an atom detector and a bond classifier.
+
+The detector is a U-Net over inked cells only (sparse convolutions, Graham et al. 2018, arXiv 1711.10275: a blank cell
+stays blank); the classifier is a perceptron on features along the line between two atoms.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +22,8 @@ KINDS = len(REVERSED_KIND)
 
 @dataclass
 class Shape:
-    """Widths of the levels (cells of 2, 4, 8 and 16 pixels), residual blocks at the last two, width of the features."""
+    """Widths of the levels (cells of 2, 4, 8 and 16 pixels), residual blocks at the last two, width of the features,
+    number of atom labels, and steps along a line."""
 
     widths: tuple[int, int, int, int] = (32, 64, 128, 192)
     blocks: tuple[int, int] = (4, 4)
@@ -27,7 +32,7 @@ class Shape:
     steps: int = STEPS
 
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"widths": (8, 12, 16, 20), "blocks": (1, 1), "features": 12},
     "cpu": {"blocks": (2, 2)},
     "deep": {},
@@ -35,9 +40,11 @@ PRESETS = {
 }
 
 
-class Square(torch.autograd.Function):
-    """A 3x3 convolution over the rows of inked cells: gather nine rows, multiply. Its gradient gathers too, because the
-    cell k places on is the one that sees this cell 8 - k places on."""
+class SparseConvolution(torch.autograd.Function):
+    """A 3x3 convolution over the rows of inked cells: gather nine rows, multiply.
+
+    Its gradient gathers too: if a cell is neighbour k of another, that one is its neighbour 8 - k.
+    """
 
     @staticmethod
     def forward(ctx, x: torch.Tensor, weight: torch.Tensor, neighbours: torch.Tensor) -> torch.Tensor:
@@ -55,7 +62,8 @@ class Square(torch.autograd.Function):
 
 
 class Move(torch.autograd.Function):
-    """Rows at other places: out[i] = x[there[i]], and x[j] goes to out[back[j]] alone. len(x) stands for a row of zeros."""
+    """Permutes rows: out[i] = x[there[i]], and x[j] goes to out[back[j]] only. The index len(x) stands for a row of
+    zeros."""
 
     @staticmethod
     def forward(ctx, x: torch.Tensor, there: torch.Tensor, back: torch.Tensor) -> torch.Tensor:
@@ -68,16 +76,17 @@ class Move(torch.autograd.Function):
 
 
 def pick(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """Returns rows of x; the index len(x) stands for a row of zeros."""
     return torch.cat([x, x.new_zeros(1, x.shape[1])]).index_select(0, rows)
 
 
 def gather(x: torch.Tensor, neighbours: torch.Tensor) -> torch.Tensor:
-    """[n, 9 * channels] of [n, channels]."""
+    """Returns each row with its neighbours, [n, 9 * channels] of [n, channels]."""
     return pick(x, neighbours.flatten()).view(len(neighbours), -1)
 
 
 class Convolution(nn.Module):
-    """3x3 over inked cells."""
+    """A 3x3 convolution over inked cells."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -86,11 +95,11 @@ class Convolution(nn.Module):
     def forward(self, x: torch.Tensor, neighbours: torch.Tensor) -> torch.Tensor:
         if torch.onnx.is_in_onnx_export():
             return gather(x, neighbours) @ self.weight
-        return Square.apply(x, self.weight.to(x.dtype), neighbours)
+        return SparseConvolution.apply(x, self.weight.to(x.dtype), neighbours)
 
 
 class Block(nn.Module):
-    """x + norm(conv(relu(norm(conv(x)))))), then relu."""
+    """A residual block: relu(x + norm(conv(relu(norm(conv(x))))))."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -108,7 +117,7 @@ def move(x: torch.Tensor, there: torch.Tensor, back: torch.Tensor) -> torch.Tens
 
 
 class Down(nn.Module):
-    """Four cells to the one of the next level that holds them."""
+    """Merges four cells to the cell of the next level that contains them."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -119,7 +128,7 @@ class Down(nn.Module):
 
 
 class Up(nn.Module):
-    """A cell to the four that it holds, added to what they were."""
+    """Splits a cell into the four that it contains, and adds their features from the way down."""
 
     def __init__(self, inputs: int, skip: int, outputs: int) -> None:
         super().__init__()
@@ -132,7 +141,8 @@ class Up(nn.Module):
 
 
 class AtomDetector(nn.Module):
-    """From cells to features of the 4-pixel cells, the atom at each of them, and whether a drawing is one of a molecule."""
+    """From cells to features of the 4-pixel cells, the atom at each of them, and whether the drawing shows a
+    molecule."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -153,35 +163,33 @@ class AtomDetector(nn.Module):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features [cells, features], atoms [cells, 1 + classes + 2] and molecule [drawings], logits both."""
-        near, up, place = (
-            (lambda i: batch[f"neighbours{i}"]),
-            (lambda i: batch[f"children{i}"]),
-            (lambda i: batch[f"place{i}"]),
-        )
+        near = [batch[f"neighbours{i}"] for i in range(4)]
+        children = [batch.get(f"children{i}") for i in range(4)]
+        place = [batch.get(f"place{i}") for i in range(4)]
         x = F.relu(self.stem_norm(self.stem(batch["patches"].float() / 128 - 0.5)))
-        x = F.relu(self.fine_norm(self.fine(x, near(0))))
-        four = self.at4(self.down[0](x, up(1), place(0)), near(1))
-        eight = self.down[1](four, up(2), place(1))
+        x = F.relu(self.fine_norm(self.fine(x, near[0])))
+        four = self.at4(self.down[0](x, children[1], place[0]), near[1])
+        eight = self.down[1](four, children[2], place[1])
         for block in self.at8:
-            eight = block(eight, near(2))
-        x = self.down[2](eight, up(3), place(2))
+            eight = block(eight, near[2])
+        x = self.down[2](eight, children[3], place[2])
         for block in self.at16:
-            x = block(x, near(3))
+            x = block(x, near[3])
         whole = self.molecule(self.pool(x, batch))[:, 0]
-        eight = self.back8(self.up8(x, eight, up(3), place(2)), near(2))
-        four = self.back4(self.up4(eight, four, up(2), place(1)), near(1))
+        eight = self.back8(self.up8(x, eight, children[3], place[2]), near[2])
+        four = self.back4(self.up4(eight, four, children[2], place[1]), near[1])
         return four, self.atom(four), whole
 
     @staticmethod
     def pool(x: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """The mean over the cells of each drawing."""
+        """Returns the mean over the cells of each drawing."""
         count = len(batch["drawings"])
         total = x.new_zeros(count, x.shape[1], dtype=torch.float32).index_add(0, batch["drawing"], x.float())
         return total / torch.bincount(batch["drawing"], minlength=count).clamp(min=1)[:, None]
 
 
 class BondClassifier(nn.Module):
-    """From the features along the way between two atoms to the kind of line."""
+    """From the features along the line between two atoms to the kind of bond."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -208,12 +216,13 @@ class Model(nn.Module):
 
 
 def loss(model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Cross entropy of atoms and lines, distance of the offsets in cells, cross entropy of the molecule flag."""
+    """Returns the sum of the cross entropies of atoms and bonds, the distance of the offsets in cells, and the cross
+    entropy of the molecule flag; and its parts."""
     atoms, kinds, molecule = model(batch)
     atoms, kinds = atoms.float(), kinds.float()
-    there = batch["atom"] > 0
+    has_atom = batch["atom"] > 0
     atom = F.cross_entropy(atoms[:, :-2], batch["atom"], ignore_index=-1)
-    offset = F.smooth_l1_loss(atoms[there, -2:], batch["offset"][there] / 4)
+    offset = F.smooth_l1_loss(atoms[has_atom, -2:], batch["offset"][has_atom] / 4)
     line = F.cross_entropy(kinds, batch["kind"])
     flag = F.binary_cross_entropy_with_logits(molecule.float(), batch["molecule"])
     right = (kinds.argmax(1) == batch["kind"]).float().mean()
@@ -227,10 +236,11 @@ def loss(model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor
     }
 
 
-def shape_of(given: dict) -> Shape:
-    """A shape from a JSON object."""
-    return Shape(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
+def shape_of(given: dict[str, Any]) -> Shape:
+    """Returns the shape that describe returned as a JSON object."""
+    fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
+    return Shape(**fields)
 
 
-def describe(shape: Shape) -> dict:
+def describe(shape: Shape) -> dict[str, Any]:
     return dataclasses.asdict(shape)

@@ -1,11 +1,11 @@
-"""Writes the names of common drugs and chemicals that the reader of drawings knows, with their SMILES.
+"""Writes names.tsv: the common drugs and chemicals that the molecule reader knows by name, with their SMILES.
 
     pip download --no-deps chemicals==1.5.2; unzip chemicals-*.whl
     python -m scripts.train.vision.names --identifiers chemicals/Identifiers/'chemical identifiers'*.tsv
 
-Structures are those of the PyPI package chemicals (MIT), which has them from PubChem (public domain), or are written here. Which names are
-common is said here.
-A name that the package lacks, or whose SMILES RDKit cannot read, lacks its stereochemistry or is a radical, is left out and reported.
+Structures are from the PyPI package chemicals (MIT), which has them from PubChem (public domain), or from OTHERS. NAMES
+lists which names are common. A name is left out and reported if the package lacks it, if RDKit cannot read its SMILES,
+or if its SMILES lacks stereochemistry or is a radical.
 """
 
 from __future__ import annotations
@@ -19,38 +19,47 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 NAMES = """
-aspirin|acetylsalicylic acid; ibuprofen; paracetamol|acetaminophen; naproxen; diclofenac; ketoprofen; indomethacin; celecoxib; meloxicam; piroxicam
-mefenamic acid; caffeine; theophylline; theobromine; nicotine; cocaine; morphine; codeine; heroin|diacetylmorphine; oxycodone; hydrocodone; fentanyl
-methadone; tramadol; naloxone; naltrexone; buprenorphine; lidocaine; procaine; benzocaine; bupivacaine; ketamine; propofol; thiopental; phenobarbital
-diazepam; alprazolam; lorazepam; clonazepam; midazolam; zolpidem; fluoxetine; sertraline; paroxetine; citalopram; venlafaxine; bupropion
-amitriptyline; imipramine; haloperidol; chlorpromazine; clozapine; olanzapine; quetiapine; risperidone; aripiprazole; carbamazepine; phenytoin
-lamotrigine; gabapentin; pregabalin; valproic acid; levodopa; dopamine; serotonin; adrenaline|epinephrine; noradrenaline|norepinephrine; histamine
-melatonin; acetylcholine; amphetamine; methamphetamine; methylphenidate; ephedrine; pseudoephedrine; mdma; lsd|lysergide; psilocybin; mescaline
-cannabidiol; thc|dronabinol; atropine; scopolamine; quinine; chloroquine; hydroxychloroquine; artemisinin; mefloquine; penicillin g|benzylpenicillin
-amoxicillin; ampicillin; cephalexin; ciprofloxacin; levofloxacin; doxycycline; tetracycline; erythromycin; azithromycin; chloramphenicol
-sulfamethoxazole; trimethoprim; metronidazole; isoniazid; rifampicin|rifampin; linezolid; nitrofurantoin; fluconazole; ketoconazole; terbinafine
-acyclovir|aciclovir; zidovudine; lamivudine; tenofovir; oseltamivir; ribavirin; remdesivir; sofosbuvir; imatinib; erlotinib; gefitinib; lapatinib
-sorafenib; sunitinib; dasatinib; nilotinib; methotrexate; 5-fluorouracil|fluorouracil; gemcitabine; capecitabine; tamoxifen; letrozole; anastrozole
-paclitaxel|taxol; doxorubicin; etoposide; camptothecin; busulfan; cyclophosphamide; chlorambucil; temozolomide; thalidomide; lenalidomide
-atorvastatin; simvastatin; lovastatin; rosuvastatin; pravastatin; ezetimibe; fenofibrate; niacin|nicotinic acid; metoprolol; propranolol; atenolol
-bisoprolol; carvedilol; amlodipine; nifedipine; verapamil; diltiazem; lisinopril; enalapril; captopril; ramipril; losartan; valsartan; irbesartan
-candesartan; furosemide; hydrochlorothiazide; spironolactone; warfarin; clopidogrel; rivaroxaban; apixaban; dabigatran; digoxin; amiodarone
-nitroglycerin; metformin; glibenclamide|glyburide; glipizide; pioglitazone; rosiglitazone; sitagliptin; omeprazole; esomeprazole; lansoprazole
-pantoprazole; ranitidine; cimetidine; famotidine; loperamide; ondansetron; metoclopramide; loratadine; cetirizine; fexofenadine; diphenhydramine
-chlorpheniramine; montelukast; salbutamol|albuterol; salmeterol; sildenafil; tadalafil; vardenafil; finasteride; testosterone; estradiol; progesterone
-cortisol|hydrocortisone; prednisone; prednisolone; dexamethasone; cholesterol; levonorgestrel; ethinylestradiol; levothyroxine|thyroxine; allopurinol
-colchicine; baclofen; donepezil; memantine; galantamine; selegiline; sumatriptan; disulfiram; minoxidil; vitamin c|ascorbic acid; riboflavin; thiamine
-pyridoxine; folic acid; biotin; retinol; beta-carotene; vitamin k1|phylloquinone; cholecalciferol|vitamin d3; alpha-tocopherol|vitamin e; glucose
-fructose; sucrose; lactose; sorbitol; xylitol; aspartame; saccharin; sucralose; glycerol|glycerin; citric acid; lactic acid; malic acid; tartaric acid
-oxalic acid; succinic acid; glycine; alanine; valine; leucine; isoleucine; serine; threonine; cysteine; methionine; proline; phenylalanine; tyrosine
-tryptophan; histidine; lysine; arginine; aspartic acid; glutamic acid; asparagine; glutamine; urea; creatine; taurine; adenosine; adenine; guanine
-cytosine; thymine; uracil; capsaicin; vanillin; menthol; camphor; limonene; eugenol; thymol; curcumin; resveratrol; quercetin; coumarin; indigo
-cinnamaldehyde; benzaldehyde; geraniol; citral; linalool; squalene; piperine; salicylic acid; benzoic acid; sorbic acid; acetic acid; formic acid
-methanol; ethanol; isopropanol|2-propanol; n-butanol|1-butanol; acetone; ethyl acetate; diethyl ether; tetrahydrofuran|thf; 1,4-dioxane|dioxane
-acetonitrile; dimethyl sulfoxide|dmso; dimethylformamide|dmf; dichloromethane; chloroform; carbon tetrachloride; hexane; cyclohexane; benzene; toluene
-xylene|p-xylene; styrene; naphthalene; anthracene; phenanthrene; pyrene; phenol; aniline; nitrobenzene; pyridine; pyrrole; furan; thiophene; imidazole
-indole; quinoline; isoquinoline; piperidine; piperazine; morpholine; triethylamine; ethylene glycol; formaldehyde; acetaldehyde; acetic anhydride
-acrylamide; bisphenol a; ddt; glyphosate; atrazine; dieldrin; malathion; parathion; tnt|2,4,6-trinitrotoluene; picric acid; edta; crotonaldehyde
+aspirin|acetylsalicylic acid; ibuprofen; paracetamol|acetaminophen; naproxen; diclofenac; ketoprofen; indomethacin
+celecoxib; meloxicam; piroxicam; mefenamic acid; caffeine; theophylline; theobromine; nicotine; cocaine; morphine
+codeine; heroin|diacetylmorphine; oxycodone; hydrocodone; fentanyl; methadone; tramadol; naloxone; naltrexone
+buprenorphine; lidocaine; procaine; benzocaine; bupivacaine; ketamine; propofol; thiopental; phenobarbital; diazepam
+alprazolam; lorazepam; clonazepam; midazolam; zolpidem; fluoxetine; sertraline; paroxetine; citalopram; venlafaxine
+bupropion; amitriptyline; imipramine; haloperidol; chlorpromazine; clozapine; olanzapine; quetiapine; risperidone
+aripiprazole; carbamazepine; phenytoin; lamotrigine; gabapentin; pregabalin; valproic acid; levodopa; dopamine
+serotonin; adrenaline|epinephrine; noradrenaline|norepinephrine; histamine; melatonin; acetylcholine; amphetamine
+methamphetamine; methylphenidate; ephedrine; pseudoephedrine; mdma; lsd|lysergide; psilocybin; mescaline; cannabidiol
+thc|dronabinol; atropine; scopolamine; quinine; chloroquine; hydroxychloroquine; artemisinin; mefloquine
+penicillin g|benzylpenicillin; amoxicillin; ampicillin; cephalexin; ciprofloxacin; levofloxacin; doxycycline
+tetracycline; erythromycin; azithromycin; chloramphenicol; sulfamethoxazole; trimethoprim; metronidazole; isoniazid
+rifampicin|rifampin; linezolid; nitrofurantoin; fluconazole; ketoconazole; terbinafine; acyclovir|aciclovir; zidovudine
+lamivudine; tenofovir; oseltamivir; ribavirin; remdesivir; sofosbuvir; imatinib; erlotinib; gefitinib; lapatinib
+sorafenib; sunitinib; dasatinib; nilotinib; methotrexate; 5-fluorouracil|fluorouracil; gemcitabine; capecitabine
+tamoxifen; letrozole; anastrozole; paclitaxel|taxol; doxorubicin; etoposide; camptothecin; busulfan; cyclophosphamide
+chlorambucil; temozolomide; thalidomide; lenalidomide; atorvastatin; simvastatin; lovastatin; rosuvastatin; pravastatin
+ezetimibe; fenofibrate; niacin|nicotinic acid; metoprolol; propranolol; atenolol; bisoprolol; carvedilol; amlodipine
+nifedipine; verapamil; diltiazem; lisinopril; enalapril; captopril; ramipril; losartan; valsartan; irbesartan
+candesartan; furosemide; hydrochlorothiazide; spironolactone; warfarin; clopidogrel; rivaroxaban; apixaban; dabigatran
+digoxin; amiodarone; nitroglycerin; metformin; glibenclamide|glyburide; glipizide; pioglitazone; rosiglitazone
+sitagliptin; omeprazole; esomeprazole; lansoprazole; pantoprazole; ranitidine; cimetidine; famotidine; loperamide
+ondansetron; metoclopramide; loratadine; cetirizine; fexofenadine; diphenhydramine; chlorpheniramine; montelukast
+salbutamol|albuterol; salmeterol; sildenafil; tadalafil; vardenafil; finasteride; testosterone; estradiol; progesterone
+cortisol|hydrocortisone; prednisone; prednisolone; dexamethasone; cholesterol; levonorgestrel; ethinylestradiol
+levothyroxine|thyroxine; allopurinol; colchicine; baclofen; donepezil; memantine; galantamine; selegiline; sumatriptan
+disulfiram; minoxidil; vitamin c|ascorbic acid; riboflavin; thiamine; pyridoxine; folic acid; biotin; retinol
+beta-carotene; vitamin k1|phylloquinone; cholecalciferol|vitamin d3; alpha-tocopherol|vitamin e; glucose; fructose
+sucrose; lactose; sorbitol; xylitol; aspartame; saccharin; sucralose; glycerol|glycerin; citric acid; lactic acid
+malic acid; tartaric acid; oxalic acid; succinic acid; glycine; alanine; valine; leucine; isoleucine; serine; threonine
+cysteine; methionine; proline; phenylalanine; tyrosine; tryptophan; histidine; lysine; arginine; aspartic acid
+glutamic acid; asparagine; glutamine; urea; creatine; taurine; adenosine; adenine; guanine; cytosine; thymine; uracil
+capsaicin; vanillin; menthol; camphor; limonene; eugenol; thymol; curcumin; resveratrol; quercetin; coumarin; indigo
+cinnamaldehyde; benzaldehyde; geraniol; citral; linalool; squalene; piperine; salicylic acid; benzoic acid; sorbic acid
+acetic acid; formic acid; methanol; ethanol; isopropanol|2-propanol; n-butanol|1-butanol; acetone; ethyl acetate
+diethyl ether; tetrahydrofuran|thf; 1,4-dioxane|dioxane; acetonitrile; dimethyl sulfoxide|dmso; dimethylformamide|dmf
+dichloromethane; chloroform; carbon tetrachloride; hexane; cyclohexane; benzene; toluene; xylene|p-xylene; styrene
+naphthalene; anthracene; phenanthrene; pyrene; phenol; aniline; nitrobenzene; pyridine; pyrrole; furan; thiophene
+imidazole; indole; quinoline; isoquinoline; piperidine; piperazine; morpholine; triethylamine; ethylene glycol
+formaldehyde; acetaldehyde; acetic anhydride; acrylamide; bisphenol a; ddt; glyphosate; atrazine; dieldrin; malathion
+parathion; tnt|2,4,6-trinitrotoluene; picric acid; edta; crotonaldehyde
 """
 
 OTHERS = r"""
@@ -126,11 +135,16 @@ CC(C)=CCC/C(C)=C/CO geraniol
 CC(C)=CCC/C(C)=C/C=O citral
 C=CC(=O)Nc1cc(Nc2nccc(n2)-c2cn(C)c3ccccc23)c(OC)cc1N(C)CCN(C)C osimertinib
 """
-"""Molecules that the package lacks or has wrong, with structures as published (INN); formula and stereo descriptors were checked."""
+"""Molecules that the package lacks or has wrong, with the published structures (INN); formula and stereo descriptors
+are checked."""
 
 
-def spoken(path: Path) -> dict[str, str]:
-    """SMILES by each lower-case name of the package; a name that several have belongs to the first."""
+MAX_UNDEFINED = 2
+"""The most undefined stereocentres: a sugar with three could be one of many."""
+
+
+def read_names(path: Path) -> dict[str, str]:
+    """Returns SMILES by lower-case name of a file of the package; the first row with a name has it."""
     csv.field_size_limit(sys.maxsize)
     found: dict[str, str] = {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -140,8 +154,8 @@ def spoken(path: Path) -> dict[str, str]:
     return found
 
 
-def unmarked(molecule: Chem.Mol) -> int:
-    """Stereocentres that the SMILES says nothing of: a sugar with three such could be many."""
+def count_undefined(molecule: Chem.Mol) -> int:
+    """Counts stereocentres without a given configuration."""
     return sum(
         mark == "?"
         for _, mark in Chem.FindMolChiralCenters(molecule, includeUnassigned=True, useLegacyImplementation=False)
@@ -155,17 +169,17 @@ def main() -> None:
         type=Path,
         nargs="+",
         required=True,
-        help="files of the package, the first of which goes before the others",
+        help="files of the package; the first one with a name has it",
     )
     parser.add_argument("--out", type=Path, default=Path("model_repository/molecule_reader/1/reader/names.tsv"))
     args = parser.parse_args()
-    tables = [spoken(path) for path in args.identifiers]
+    tables = [read_names(path) for path in args.identifiers]
     lines, missing = [], []
     for entry in NAMES.replace("\n", ";").split(";"):
         names = [name.strip() for name in entry.split("|") if name.strip()]
         smiles = next((table[name] for name in names for table in tables if name in table), "")
         molecule = Chem.MolFromSmiles(smiles) if smiles else None
-        if molecule is None or unmarked(molecule) > 2 or Descriptors.NumRadicalElectrons(molecule):
+        if molecule is None or count_undefined(molecule) > MAX_UNDEFINED or Descriptors.NumRadicalElectrons(molecule):
             missing += names[:1]
             continue
         lines.append("\t".join((Chem.MolToSmiles(molecule), *names)))

@@ -1,4 +1,4 @@
-"""Pictures that are no molecules: text, charts, shapes, scribbles, tables, noise."""
+"""Pictures without a molecule: text, charts, shapes, scribbles, tables, dots, diagrams."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;()
 
 
 def picture(random: np.random.Generator) -> np.ndarray:
-    """The ink of one, uint8 [height, width]."""
+    """Returns the ink of a random one, uint8 [height, width]."""
     width, height = (int(n) for n in random.integers(120, 420, 2))
     image = Image.new("L", (width, height), 0)
     pen = ImageDraw.Draw(image)
     for _ in range(random.integers(1, 3)):
-        (text, chart, shapes, scribble, table, dots, graph)[random.integers(7)](pen, width, height, random)
+        (text, chart, shapes, scribble, table, dots, diagram)[random.integers(7)](pen, width, height, random)
     return np.asarray(image)
 
 
@@ -90,8 +90,8 @@ def dots(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Ge
         pen.ellipse([x - r, y - r, x + r, y + r], dark(random))
 
 
-def graph(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
-    """Boxes or circles with words, joined by lines: the nearest thing to a molecule."""
+def diagram(pen: ImageDraw.ImageDraw, width: int, height: int, random: np.random.Generator) -> None:
+    """Draws boxes or circles with words, joined by lines: the negatives most like a molecule."""
     font = letters(int(random.integers(8, 16)))
     nodes = random.uniform(0.1, 0.9, (random.integers(3, 9), 2)) * [width, height]
     for a, b in random.integers(0, len(nodes), (len(nodes) + 2, 2)):

@@ -2,8 +2,8 @@
 
     python -m scripts.train.vision.report --data DATA
 
-1,000 drawings a style: exact SMILES, exact without stereochemistry, given at all; what its confidence is worth; CPU time of a
-reading on one thread; and pictures that are no molecules. Writes runs/vision/figures.json.
+1,000 drawings of each style: exact SMILES, exact without stereochemistry, any SMILES; how often a reading is exact by
+its confidence; CPU time of a reading on one thread; and pictures without a molecule. Writes runs/vision/figures.json.
 """
 
 from __future__ import annotations
@@ -24,43 +24,34 @@ from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import evaluation, negatives
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
+"""Bounds of the bins of confidence."""
 
 
-def measured(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, object]:
-    """Accuracy, and how often a reading of a given confidence was exact."""
+def measure(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, object]:
+    """Returns the accuracy, and the share of exact readings by confidence."""
     rows = []
     for smiles, png in drawings:
         image = Image.open(io.BytesIO(png))
-        begun = time.thread_time()
+        start = time.thread_time()
         reading = reader.read(image)
-        spent = time.thread_time() - begun
-        bare = reading.smiles is not None and (
-            reading.smiles == smiles or evaluation.flat(reading.smiles) == evaluation.flat(smiles)
-        )
-        rows.append(
-            (
-                reading.smiles == smiles,
-                bare,
-                reading.smiles is not None,
-                reading.confidence,
-                reading.is_drawing(),
-                spent,
-            )
-        )
-    exact, bare, given, sure, drawn, spent = map(np.array, zip(*rows))
-    at = [(low, (sure >= low) & (sure < high)) for low, high in zip(BINS, BINS[1:])]
+        seconds = time.thread_time() - start
+        exact = reading.smiles == smiles
+        flat = exact or (reading.smiles is not None and evaluation.flat(reading.smiles) == evaluation.flat(smiles))
+        rows.append((exact, flat, reading.smiles is not None, reading.confidence, reading.is_drawing(), seconds))
+    exacts, flats, given, confidences, drawn, times = map(np.array, zip(*rows))
+    bins = [(low, (confidences >= low) & (confidences < high)) for low, high in zip(BINS, BINS[1:])]
     return {
         "drawings": len(rows),
-        "exact": exact.mean(),
-        "flat": bare.mean(),
+        "exact": exacts.mean(),
+        "flat": flats.mean(),
         "given": given.mean(),
         "taken_for_drawing": drawn.mean(),
         "confidence": [
-            {"from": low, "drawings": int(these.sum()), "exact": float(exact[these].mean())}
-            for low, these in at
-            if these.any()
+            {"from": low, "drawings": int(in_bin.sum()), "exact": float(exacts[in_bin].mean())}
+            for low, in_bin in bins
+            if in_bin.any()
         ],
-        "milliseconds": {f"p{q}": float(np.percentile(spent, q)) * 1000 for q in (50, 95)},
+        "milliseconds": {f"p{q}": float(np.percentile(times, q)) * 1000 for q in (50, 95)},
     }
 
 
@@ -72,20 +63,20 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--reader", type=Path, default=served.VERSION, help="folder of the reader")
-    parser.add_argument("--count", type=int, default=1000, help="drawings a style")
-    parser.add_argument("--out", type=Path, default=Path("runs/vision/figures.json"), help="where the figures go")
+    parser.add_argument("--count", type=int, default=1000, help="drawings of each style")
+    parser.add_argument("--out", type=Path, default=Path("runs/vision/figures.json"), help="output file")
     given = parser.parse_args()
     reader = Reader(given.reader)
-    molecules = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[: evaluation.TUNING]
+    molecules = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[: evaluation.TUNING_START]
     figures: dict[str, object] = {}
     for style in ("default", "varied"):
-        figures[style] = measured(reader, evaluation.pictures(molecules, given.count, style == "default", 3))
+        figures[style] = measure(reader, evaluation.pictures(molecules, given.count, style == "default", 3))
         print(style, json.dumps(figures[style]), flush=True)
     random = np.random.default_rng(3)
     others = [Image.fromarray(255 - negatives.picture(random)) for _ in range(given.count // 4)]
     figures["others"] = {
         "pictures": len(others),
-        "taken_for_drawing": float(np.mean([reader.read(p).is_drawing() for p in others])),
+        "taken_for_drawing": float(np.mean([reader.read(picture).is_drawing() for picture in others])),
     }
     print("others", figures["others"])
     given.out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How a molecule is drawn: RDKit's default style, and random ones."""
+"""Styles of RDKit's drawings: the default one, and random ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ SIZES = (200, 225, 250, 250, 300, 300, 300, 300, 350, 400, 450, 600)
 
 
 def default(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
-    """RDKit's own options, and the sizes that its users ask for."""
+    """Returns a drawer with RDKit's own options, at a common size."""
     size = random.choice([(300, 300), (300, 300), (250, 250), (350, 300), (400, 300), (400, 400)])
     return options(rdMolDraw2D.MolDraw2DCairo(*size))[0]
 
 
 def options(drawer: rdMolDraw2D.MolDraw2DCairo) -> tuple[rdMolDraw2D.MolDraw2DCairo, rdMolDraw2D.MolDrawOptions]:
-    """The drawer and its options: molecules come prepared, and no structure is hidden in the file."""
+    """Returns the drawer and its options. Molecules are prepared by the caller; the file has no structure in its
+    metadata."""
     chosen = drawer.drawOptions()
     chosen.prepareMolsBeforeDrawing = False
     chosen.includeMetadata = False
@@ -30,21 +31,21 @@ def options(drawer: rdMolDraw2D.MolDraw2DCairo) -> tuple[rdMolDraw2D.MolDraw2DCa
 
 
 def varied(molecule: Chem.Mol, random: Random) -> tuple[rdMolDraw2D.MolDraw2DCairo, str]:
-    """A drawer with random size, colours, widths, letters, notes and angle, and what to write below the molecule."""
+    """Returns a drawer with random size, colours, widths, letters, notes and angle, and a legend."""
     width = random.choice(SIZES)
     height = width if random.random() < 0.5 else min(600, max(180, int(width * random.uniform(0.6, 1.4))))
     drawer, chosen = options(rdMolDraw2D.MolDraw2DCairo(width, height))
     if random.random() < 0.12:
         rdMolDraw2D.SetACS1996Mode(chosen, rdMolDraw2D.MeanBondLength(molecule) or 1.5)
-        if random.random() < 0.5:  # Its lines are meant for print, and thin at the size of a screen.
+        if random.random() < 0.5:  # The style is for print; its lines are thin at the size of a screen.
             chosen.fixedBondLength = random.uniform(14, 36)
     else:
-        _lines_and_colours(chosen, random)
+        _set_lines_and_colours(chosen, random)
     annotate(chosen, molecule, random)
     return drawer, _legend(random)
 
 
-def _lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
+def _set_lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
     colours = random.random()
     if colours < 0.4:
         chosen.useBWAtomPalette()
@@ -78,7 +79,8 @@ def _lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> No
 
 @functools.lru_cache
 def fonts() -> tuple[str, ...]:
-    """Fonts that are installed here, by file, upright ones of usual weight more than once; RDKit's own alone where there are none."""
+    """Returns the files of installed fonts, upright ones of regular weight more often; "" for RDKit's own if there are
+    none."""
     found = [
         str(p) for folder in ("/usr/share/fonts", "/usr/local/share/fonts") for p in sorted(Path(folder).rglob("*.ttf"))
     ]
@@ -92,11 +94,12 @@ def fonts() -> tuple[str, ...]:
 
 
 NOTES = ("abs", "abs", "or1", "or2", "&1", "&2", "and1", "R", "S", "r", "s", "a", "b")
-"""Of programs that say by letters which stereocentres are known. No star: at the end of a line it is an atom that is not known."""
+"""Letters with which programs mark stereocentres. A star is not among them: at the end of a bond it is an unknown
+atom."""
 
 
 def annotate(chosen: rdMolDraw2D.MolDrawOptions, molecule: Chem.Mol, random: Random) -> None:
-    """Numbers of atoms, stereo labels, and other small letters beside atoms."""
+    """Adds atom numbers, stereo labels or other small letters beside atoms."""
     chance = random.random()
     if chance < 0.1:
         chosen.addAtomIndices = True
@@ -112,7 +115,7 @@ def annotate(chosen: rdMolDraw2D.MolDrawOptions, molecule: Chem.Mol, random: Ran
 
 
 def _legend(random: Random) -> str:
-    """A name or number below the molecule, now and then."""
+    """Returns a name or number for below the molecule, mostly none."""
     if random.random() > 0.06:
         return ""
     letters = "abcdefghijklmnoprstuxyzABCDEFGHIJKLMNOP0123456789-"
@@ -125,8 +128,8 @@ def _legend(random: Random) -> str:
     )
 
 
-def place(molecule: Chem.Mol, random: Random) -> None:
-    """Gives the molecule coordinates of its own: RDKit's or CoordGen's, from any atom, mirrored or not."""
+def lay_out(molecule: Chem.Mol, random: Random) -> None:
+    """Gives the molecule coordinates by RDKit or CoordGen, sometimes mirrored."""
     rdDepictor.SetPreferCoordGen(random.random() < 0.08)
     rdDepictor.Compute2DCoords(molecule, canonOrient=random.random() < 0.5)
     rdDepictor.SetPreferCoordGen(False)

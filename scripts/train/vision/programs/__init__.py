@@ -1,9 +1,11 @@
-"""Other programs that draw molecules: Indigo, Open Babel, the Chemistry Development Kit, Chython, OpenChemLib, SmilesDrawer and
-PIKAChU, a module each, which imports the program when it is asked for.
+"""Other programs that draw molecules: Indigo, Open Babel, the Chemistry Development Kit, Chython, OpenChemLib,
+SmilesDrawer and PIKAChU, a module each, which imports its program on first use.
 
-Each entry of PROGRAMS makes a function from a mol file with coordinates to a picture in a random style; of PLAIN, from SMILES to a
-picture as the program makes it when nothing is set, with coordinates of its own; of OWN, from SMILES to a labelled picture in a random
-style, with coordinates of its own; of LAYOUTS, from a mol file to coordinates of its own.
+Each table has functions that load a program and return what it does:
+PROGRAMS       a mol file with coordinates to a picture in a random style
+PLAIN          SMILES to a picture with the program's default settings and its own coordinates
+SELF_LABELLED  SMILES to a labelled picture in a random style with the program's own coordinates
+LAYOUTS        a mol file to the program's own coordinates
 """
 
 from __future__ import annotations
@@ -12,21 +14,21 @@ import functools
 from collections.abc import Callable
 
 from scripts.train.vision.programs import cdk, chython, indigo, openbabel, openchemlib, pikachu, smilesdrawer
-from scripts.train.vision.programs.picture import Draw, Labelled, Layout, Own, Picture, Plain
+from scripts.train.vision.programs.picture import Draw, DrawLabelled, DrawPlain, LabelledPicture, Layout, Picture
 
 __all__ = [
     "ALIASES",
     "LAYOUTS",
-    "OWN",
     "PLAIN",
     "PROGRAMS",
-    "TOLD",
+    "REPORTING",
+    "SELF_LABELLED",
     "Draw",
-    "Labelled",
+    "DrawLabelled",
+    "DrawPlain",
+    "LabelledPicture",
     "Layout",
-    "Own",
     "Picture",
-    "Plain",
 ]
 PROGRAMS: dict[str, Callable[[], Draw]] = {
     "indigo": indigo.styled,
@@ -36,7 +38,7 @@ PROGRAMS: dict[str, Callable[[], Draw]] = {
     "chython": chython.styled,
     "openchemlib": openchemlib.styled,
 }
-PLAIN: dict[str, Callable[[], Plain]] = {
+PLAIN: dict[str, Callable[[], DrawPlain]] = {
     "indigo": indigo.plain,
     "openbabel": openbabel.plain,
     "cdk": cdk.plain,
@@ -45,9 +47,9 @@ PLAIN: dict[str, Callable[[], Plain]] = {
     "smilesdrawer": smilesdrawer.plain,
     "pikachu": pikachu.plain,
 }
-OWN: dict[str, Callable[[], Own]] = {"smilesdrawer": smilesdrawer.own}
+SELF_LABELLED: dict[str, Callable[[], DrawLabelled]] = {"smilesdrawer": smilesdrawer.self_labelled}
 LAYOUTS: dict[str, Callable[[], Layout]] = {"indigo": indigo.layout, "openbabel": openbabel.layout, "cdk": cdk.layout}
 ALIASES = frozenset({"openbabel", "openchemlib"})
-"""Programs that write the alias of an atom in its place, which is how a mol file names an abbreviation."""
-TOLD = frozenset({"openbabel", "cdk", "chython"})
-"""Programs whose mol file says, atom by atom and line by line, what they draw when nothing is set."""
+"""Programs that draw the alias of an atom, which is how a mol file names an abbreviation."""
+REPORTING = frozenset({"openbabel", "cdk", "chython"})
+"""Programs that report, in a mol file, each atom and bond of a drawing with default settings."""

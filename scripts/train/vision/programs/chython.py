@@ -1,4 +1,4 @@
-"""Chython, whose every length can be set; widths and distances are in bond lengths."""
+"""Chython. Every length can be set; widths and distances are in bond lengths."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 import statistics
 from random import Random
 
-from scripts.train.vision.programs.picture import FAMILIES, Draw, Picture, Plain, rasterised
+from scripts.train.vision.programs.picture import FAMILIES, Draw, DrawPlain, Picture, rasterise, view_box
 
-PIXELS = 96 / 25.4
-"""A browser's, a millimetre."""
+PIXELS_PER_MM = 96 / 25.4
+"""Pixels a millimetre, as in a browser."""
 
 
 def styled() -> Draw:
@@ -45,15 +45,15 @@ def styled() -> Draw:
             order = {atom.n: place for place, atom in enumerate(molecule.atoms())}
             circled = [(order[bond.n], order[bond.m]) for bond in molecule.bonds() if bond.order == 4]
         svg = str(molecule.depict(style=style(random, circles), plane=plane(molecule)))
-        _, _, width, height = (float(x) for x in re.search(r'viewBox="([^"]*)"', svg)[1].split())
+        _, _, width, height = view_box(svg)
         bond = random.choice([18, 22, 26, 30, 36, 44, 56])
         svg = re.sub(
             r'width="[^"]*" height="[^"]*"', f'width="{width * bond:.1f}" height="{height * bond:.1f}"', svg, count=1
         )
-        return Picture(rasterised(svg, random.choice(FAMILIES)), circled)
+        return Picture(rasterise(svg, random.choice(FAMILIES)), circled)
 
     def plane(molecule: kit.MoleculeContainer) -> dict[int, tuple[float, float]]:
-        """The coordinates of the mol file in bond lengths, by the number of the atom."""
+        """Returns the coordinates of the mol file in bond lengths, by atom number."""
         points = {atom.n: (atom.x, atom.y) for atom in molecule.atoms()}
         length = statistics.median_high(math.dist(points[bond.n], points[bond.m]) for bond in molecule.bonds())
         return {number: (x / length, y / length) for number, (x, y) in points.items()}
@@ -61,7 +61,7 @@ def styled() -> Draw:
     return draw
 
 
-def plain() -> Plain:
+def plain() -> DrawPlain:
     import chython as kit
     from chython.exceptions import ImplementationError
 
@@ -69,11 +69,11 @@ def plain() -> Plain:
         molecule = kit.smiles(smiles)
         try:
             molecule.clean2d()
-        except ImplementationError:  # Of some small and some bridged molecules.
+        except ImplementationError:  # Some small and some bridged molecules.
             return None
         svg = re.sub(
-            r'="([0-9.]+)mm"', lambda size: f'="{float(size[1]) * PIXELS:.1f}"', str(molecule.depict()), count=2
+            r'="([0-9.]+)mm"', lambda size: f'="{float(size[1]) * PIXELS_PER_MM:.1f}"', str(molecule.depict()), count=2
         )
-        return rasterised(svg), kit.mol(molecule)
+        return rasterise(svg), kit.mol(molecule)
 
     return draw

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from scripts.train.vision.programs.picture import Draw, Layout, Picture, Plain
+from scripts.train.vision.programs.picture import Draw, DrawPlain, Layout, Picture
 
 
 def styled(numbered: float = 0.1) -> Draw:
-    """So large a part of the drawings has the numbers of atoms, which stand in the place of carbons."""
+    """numbered: share of the drawings with atom numbers, which stand in place of carbons."""
     from indigo import Indigo, IndigoException
     from indigo.renderer import IndigoRenderer
 
@@ -42,19 +42,19 @@ def styled(numbered: float = 0.1) -> Draw:
     return draw
 
 
-def plain() -> Plain:
+def plain() -> DrawPlain:
     from indigo import Indigo, IndigoException
     from indigo.renderer import IndigoRenderer
 
     session = Indigo()
     renderer = IndigoRenderer(session)
     session.setOption("render-output-format", "png")
-    session.setOption("ignore-stereochemistry-errors", True)  # Of a layout with two atoms at one place.
+    session.setOption("ignore-stereochemistry-errors", True)  # A layout may have two atoms at one place.
 
     def draw(smiles: str) -> tuple[bytes, str] | None:
         try:
             molecule = session.loadMolecule(smiles)
-        except IndigoException:  # An element that it does not read in a ring with circles.
+        except IndigoException:  # An element that it does not allow in an aromatic ring.
             return None
         molecule.layout()
         return bytes(renderer.renderToBuffer(molecule)), molecule.molfile()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from scripts.train.vision.programs.picture import FAMILIES, Draw, Layout, Picture, Plain, rasterised
+from scripts.train.vision.programs.picture import FAMILIES, Draw, DrawPlain, Layout, Picture, rasterise
 
 
 def styled() -> Draw:
@@ -19,19 +19,19 @@ def styled() -> Draw:
         for option, part in (("u", 0.5), ("t", 0.25), ("C", 0.5), ("s", 0.3)):
             if random.random() < part:
                 conversion.AddOption(option, conversion.OUTOPTIONS)
-        conversion.AddOption("d", conversion.OUTOPTIONS)  # No name below.
+        conversion.AddOption("d", conversion.OUTOPTIONS)  # No title below the drawing.
         conversion.AddOption("A", conversion.OUTOPTIONS)
         if random.random() < 0.04:
             conversion.AddOption("i", conversion.OUTOPTIONS)
         size = random.choice([200, 250, 300, 300, 400, 500])
         conversion.AddOption("P", conversion.OUTOPTIONS, str(size))
         width = random.choice([size, size, 400, 500])
-        return Picture(rasterised(conversion.WriteString(molecule), random.choice(FAMILIES), width))
+        return Picture(rasterise(conversion.WriteString(molecule), random.choice(FAMILIES), width))
 
     return draw
 
 
-def plain() -> Plain:
+def plain() -> DrawPlain:
     from openbabel import openbabel as ob
 
     ob.obErrorLog.SetOutputLevel(0)
@@ -42,11 +42,11 @@ def plain() -> Plain:
         conversion.SetInAndOutFormats("smi", "svg")
         conversion.ReadString(molecule, smiles)
         operation.Do(molecule)
-        if not molecule.Has2D():  # A lone atom.
+        if not molecule.Has2D():  # A single atom.
             return None
         svg = conversion.WriteString(molecule)
         conversion.SetOutFormat("mol")
-        return rasterised(svg), conversion.WriteString(molecule)
+        return rasterise(svg), conversion.WriteString(molecule)
 
     return draw
 

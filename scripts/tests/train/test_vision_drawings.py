@@ -1,0 +1,403 @@
+"""Drawings to train and to measure the molecule reader on, and their labels. Run by `make test-train`."""
+
+import io
+import json
+from random import Random
+
+import numpy as np
+import pytest
+from PIL import Image
+from rdkit import Chem
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from scripts.eval import drawing_sets
+from scripts.served_reader import ink, labels, molecule_builder
+from scripts.tests.reader_detections import MOLECULES, perfect_detections
+from scripts.train.vision import (
+    abbreviations,
+    alignment,
+    augmentation,
+    corpus,
+    drawing,
+    evaluation,
+    negatives,
+    other_programs,
+    styles,
+    uneven_layout,
+)
+from scripts.train.vision.programs import smilesdrawer
+
+
+def test_points_lie_on_ink():
+    for seed, smiles in enumerate(MOLECULES):
+        drawn = drawing.draw(smiles, Random(seed), False)
+        for x, y in drawn.points:
+            assert drawn.ink[max(0, int(y) - 8) : int(y) + 9, max(0, int(x) - 8) : int(x) + 9].max() > 60
+
+
+def test_negatives_are_seeded_and_not_blank():
+    one, other = (negatives.picture(np.random.default_rng(5)) for _ in range(2))
+    assert (one == other).all() and one.max() > 0
+
+
+ABBREVIATED = {
+    "CCOC(=O)c1ccc(N)cc1": "CO2Et",
+    "COc1ccc(C#N)cc1": "OMe",
+    "CC(C)(C)OC(=O)NC1CCCC1": "NHBoc",
+    "O=[N+]([O-])c1ccc(Cl)cc1": "NO2",
+    "CC(=O)Oc1ccccc1C(=O)O": "COOH",
+}
+
+
+@pytest.mark.parametrize("smiles", ABBREVIATED)
+def test_abbreviations_stand_for_their_groups(smiles):
+    for seed in range(200):
+        random = Random(seed)
+        short = abbreviations.abbreviate_sometimes(Chem.MolFromSmiles(smiles), random)
+        marks = [drawing.atom_label(a) for a in short.GetAtoms()]
+        if ABBREVIATED[smiles] in marks:
+            break
+    else:
+        raise AssertionError("never abbreviated")
+    _, drawn = drawing.picture(smiles, Random(seed), False)
+    built = molecule_builder.build(perfect_detections(drawn))
+    assert built.smiles == Chem.CanonSmiles(smiles) and built.faults == 0
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_training_drawings_have_unknown_labels_in_every_style(default):
+    marks = [mark for seed in range(60) for mark in drawing.draw("CC(=O)Nc1ccc(OCC)cc1", Random(seed), default).atoms]
+    assert "?" in marks
+
+
+def test_pictures_have_unknown_labels_only_on_request():
+    shown = [
+        evaluation.pictures(MOLECULES, 3, True, 1, alter)
+        for alter in (None, abbreviations.add_unknown, abbreviations.abbreviate)
+    ]
+    for drawings in shown:
+        assert len(drawings) == 3 and {png[:4] for _, png in drawings} == {b"\x89PNG"}
+    assert shown[0] != shown[1] != shown[2] != shown[0]
+
+
+def test_notes_beside_atoms_leave_the_labels():
+    molecule = "C[C@H](N)C(=O)N1CCC[C@@H]1C(=O)O"
+    marks = [drawing.atom_label(a) for a in Chem.MolFromSmiles(molecule).GetAtoms()]
+    noted = 0
+    for seed in range(60):
+        given = Chem.MolFromSmiles(molecule)
+        styles.annotate(rdMolDraw2D.MolDraw2DCairo(200, 200).drawOptions(), given, Random(seed))
+        notes = [atom.GetProp("atomNote") for atom in given.GetAtoms() if atom.HasProp("atomNote")]
+        noted += bool(notes)
+        assert len(notes) in (0, 2) and [drawing.atom_label(a) for a in given.GetAtoms()] == marks
+    assert 0 < noted < 20
+
+
+def test_unknown_atoms_for_programs_without_labels():
+    """An element in place of a label, so that a program without labels can draw it; it stands for what is not known."""
+    random = Random(1)
+    altered = [abbreviations.add_unknown_atom(Chem.MolFromSmiles("CCOC(=O)CBr"), random) for _ in range(200)]
+    unknown = [m for m in altered if any(drawing.atom_label(a) == "?" for a in m.GetAtoms())]
+    assert 10 < len(unknown) < 60
+    assert all(a.GetAtomicNum() for m in altered for a in m.GetAtoms())
+    assert {a.GetSymbol() for m in unknown for a in m.GetAtoms()} & set(abbreviations.METALS)
+    assert any(a.GetIsotope() for m in unknown for a in m.GetAtoms())
+
+
+@pytest.mark.parametrize("smiles", [*MOLECULES, "O=C(Cn1cccc1)N[C@@H](C)c1c[nH]nc1"])
+def test_fragments_have_hydrogens_at_cut_bonds(smiles):
+    whole = Chem.MolFromSmiles(smiles)
+    for seed in range(10):
+        parts = abbreviations.fragments(whole, 2, Random(seed))
+        assert sum(p.GetNumAtoms() for p in parts) == whole.GetNumAtoms()
+        for part in parts:
+            again = Chem.MolFromSmiles(Chem.MolToSmiles(part))
+            assert again.GetNumAtoms() == part.GetNumAtoms()
+            assert not any(a.GetNumRadicalElectrons() for a in again.GetAtoms())
+
+
+def test_small_molecules_have_unknown_labels_too():
+    random = Random(3)
+    altered = [
+        abbreviations.add_unknown(Chem.MolFromSmiles("O=C(COc1ccccc1)N1CCN(Cc2ccc(Br)cc2)CC1"), random)
+        for _ in range(300)
+    ]
+    unknown = [[a for a in m.GetAtoms() if drawing.atom_label(a) == "?"] for m in altered]
+    assert sum(map(bool, unknown)) > 270 and any(len(some) == 2 for some in unknown)
+    assert sum(m.GetNumAtoms() < 12 for m in altered) > 60
+    metals = [a for some in unknown for a in some if a.GetSymbol() in abbreviations.METALS]
+    assert {a.GetDegree() for a in metals} >= {1, 2, 3, 4}
+    assert all(drawing.picture(Chem.MolToSmiles(m), random, True)[0] for m in altered[:20])
+
+
+def test_reagents_replace_an_end_of_a_molecule():
+    random = Random(1)
+    found = {corpus.with_reagent("CCc1ccc(OC)cc1", random) for _ in range(900)}
+    molecules = [Chem.MolFromSmiles(s) for s in found]
+    assert all(molecules) and len(found) > len(set(corpus.REAGENTS))
+    assert {
+        Chem.CanonSmiles(f"COc1ccc(C{group})cc1")
+        for group in ("[Sn](C)(C)C", "B2OC(C)(C)C(C)(C)O2", "I(OC(C)=O)OC(C)=O")
+    } <= found
+    salts = [Chem.GetMolFrags(m, asMols=True) for s, m in zip(found, molecules) if "." in s]
+    assert (
+        salts
+        and all(sum(Chem.GetFormalCharge(p) for p in pair) == 0 for pair in salts)
+        and all(Chem.GetFormalCharge(m) < 1 for m in molecules)
+    )
+    unknown = {a.GetSymbol() for m in molecules for a in m.GetAtoms() if drawing.atom_label(a) == labels.UNKNOWN_LABEL}
+    assert unknown == {"Hg", "Mg", "Li", "Zn"}
+    assert corpus.with_reagent("C1CC1", random) == "C1CC1"  # no end
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        lambda i, p, r: augmentation.rotate_quarters(i, p, 1),
+        lambda i, p, r: augmentation.rotate_quarters(i, p, 3),
+        augmentation.tilt,
+        augmentation.photograph,
+    ],
+)
+def test_augmentation_moves_the_points_with_the_picture(handle):
+    """A black dot on white paper is found where its point is said to be."""
+    image = Image.new("RGB", (200, 160), "white")
+    image.paste("black", (146, 36, 155, 45))
+    out, points = handle(image, np.array([[150.0, 40.0]], np.float32), Random(3))
+    dark = np.argwhere(ink.ink_of(out) > 128)
+    assert np.abs(dark.mean(0)[::-1] - points[0]).max() < 2.5
+
+
+@pytest.mark.parametrize("smiles", MOLECULES)
+def test_uneven_layouts_show_the_same_molecule(smiles):
+    ratios = []
+    for seed in range(12):
+        _, drawn = drawing.picture(smiles, Random(seed), False, uneven=1.0)
+        first, second = drawn.points[drawn.bonds[:, 0]], drawn.points[drawn.bonds[:, 1]]
+        lengths = np.linalg.norm(first - second, axis=1)
+        ratios.append(lengths.max() / lengths.min())
+        assert molecule_builder.build(perfect_detections(drawn)).smiles == Chem.CanonSmiles(smiles)
+    assert np.median(ratios) > 1.2
+
+
+def test_uneven_layouts_are_not_more_crowded():
+    for seed in range(40):
+        molecule = Chem.MolFromSmiles("CC1CCCCC1C(C)(C)C(C)(C)CC")
+        styles.lay_out(molecule, Random(seed))
+        bonds = drawing.bonds_of(molecule)[:, :2]
+        before = molecule.GetConformer().GetPositions()[:, :2]
+        bond = np.median(np.linalg.norm(before[bonds[:, 0]] - before[bonds[:, 1]], axis=1))
+        uneven_layout.distort(molecule, Random(seed))
+        after = molecule.GetConformer().GetPositions()[:, :2]
+        assert uneven_layout._count_crowded(after, bonds, bond) <= uneven_layout._count_crowded(before, bonds, bond)
+
+
+def test_coordinates_are_aligned_with_a_picture():
+    """RDKit's own drawing, as if of another program: the points found are those it says."""
+    random = Random(5)
+    molecule = Chem.MolFromSmiles("CC(C)Cc1ccc(cc1)C(C)C(=O)O")
+    png, drawn = drawing.picture(Chem.MolToSmiles(molecule), random, True)
+    points = drawn.points.astype(float)
+    coordinates = np.stack([points[:, 0], -points[:, 1]], 1) / 23.0 + 7.0
+    single = drawn.bonds[drawn.bonds[:, 2] != labels.DOUBLE]
+    found = alignment.align(ink.ink_of(Image.open(io.BytesIO(png))), coordinates, single)
+    assert found is not None and np.abs(found - points).max() < 3
+
+
+def test_every_spelling_of_a_group_is_drawn():
+    written = set()
+    for number in range(60):
+        molecule = Chem.RWMol(Chem.MolFromSmiles("CCCC"))
+        abbreviations._abbreviate_at(molecule, 0, "NMe", Random(number))
+        written.add(
+            (molecule.GetAtomWithIdx(0).GetProp("_displayLabel"), molecule.GetAtomWithIdx(0).GetProp("_displayLabelW"))
+        )
+    assert written == {("NHMe", "MeHN"), ("NMe", "MeN"), ("NHCH<sub>3</sub>", "H<sub>3</sub>CHN")}
+
+
+def test_carbons_are_spelled_out():
+    molecule = Chem.MolFromSmiles("CC(C)=C[C@H](N)c1ccccc1")
+    written = [
+        {
+            a.GetProp("_displayLabel")
+            for a in abbreviations.spell_out_carbons(molecule, Random(seed)).GetAtoms()
+            if a.HasProp("_displayLabel")
+        }
+        for seed in range(30)
+    ]
+    assert {"CH<sub>3</sub>", "CH", "C"} in written and len({frozenset(some) for some in written}) > 3
+    spelled = abbreviations.spell_out_carbons(molecule, Random(0))
+    assert [drawing.atom_label(a) for a in spelled.GetAtoms()] == [drawing.atom_label(a) for a in molecule.GetAtoms()]
+
+
+@pytest.mark.parametrize("smiles", MOLECULES)
+def test_drawn_hydrogens_become_implicit(smiles):
+    drawn = [drawing.picture(smiles, Random(seed), True, abbreviations.show_hydrogens)[1] for seed in range(8)]
+    assert any("H" in d.atoms for d in drawn)
+    assert {molecule_builder.build(perfect_detections(d)).smiles for d in drawn} == {Chem.CanonSmiles(smiles)}
+
+
+def test_a_layout_by_another_program():
+    molecule = Chem.MolFromSmiles("C[C@H](O)/C=C/Cl")
+    styles.lay_out(molecule, Random(1))
+    before = molecule.GetConformer().GetPositions()
+    other_programs.change_layout(molecule, lambda text: [(2 * y, 2 * -x) for x, y in before[:, :2]])
+    assert np.allclose(molecule.GetConformer().GetPositions()[:, :2], 2 * before[:, :2] @ [[0, -1], [1, 0]])
+    with pytest.raises(other_programs.OtherMolecule):  # E becomes Z.
+        other_programs.change_layout(
+            molecule,
+            lambda text: [
+                *molecule.GetConformer().GetPositions()[:-1, :2],
+                molecule.GetConformer().GetPositions()[1, :2] * 0.9,
+            ],
+        )
+    text, _, _ = other_programs.mol_file(
+        Chem.MolFromSmiles("C[C@H](O)/C=C/Cl"), Random(1), None, lambda text: before[:, :2].tolist()
+    )
+    assert Chem.MolToSmiles(Chem.MolFromMolBlock(text)) == Chem.CanonSmiles("C[C@H](O)/C=C/Cl")
+
+
+SULFONAMIDE = "C[C@H](N)c1ccc(S(N)(=O)=O)cc1"
+
+
+def smilesdrawer_answer(wedge: str = "down") -> dict:
+    """What SmilesDrawer 2.4.1 says of its drawing of SULFONAMIDE."""
+    columns = "index element hydrogens x y drawn holds".split()
+    rows = [
+        (0, "C", 3, 234.9, 101.0, True, False),
+        (1, "C", 0, 208.9, 86.0, True, False),
+        (None, "H", 0, 193.9, 112.0, True, False),
+        (2, "N", 2, 223.9, 60.0, True, False),
+        (3, "C", 0, 182.9, 71.0, True, False),
+        (4, "C", 1, 182.9, 41.0, True, False),
+        (5, "C", 1, 157.0, 26.0, True, False),
+        (6, "C", 0, 131.0, 41.0, True, False),
+        (7, "S", 0, 105.0, 26.0, True, True),
+        (8, "N", 2, 79.0, 11.0, False, False),
+        (9, "O", 0, 120.0, 0.0, False, False),
+        (10, "O", 0, 90.0, 52.0, False, False),
+        (11, "C", 1, 131.0, 71.0, True, False),
+        (12, "C", 1, 157.0, 86.0, True, False),
+    ]
+    bonds = [
+        (0, 1),
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        (4, 5),
+        (5, 6),
+        (6, 7),
+        (7, 8),
+        (8, 9),
+        (8, 10),
+        (8, 11),
+        (7, 12),
+        (12, 13),
+        (4, 13),
+    ]
+    return {
+        "atoms": [dict(zip(columns, row, strict=True)) | {"charge": 0, "isotope": 0} for row in rows],
+        "bonds": [
+            {"atoms": list(ends), "narrow": 1 if 1 in ends else ends[0], "wedge": wedge if ends == (1, 3) else ""}
+            for ends in bonds
+        ],
+        "circles": [[13, 4, 5, 6, 7, 12]],
+        "dashed": False,
+    }
+
+
+def test_a_drawing_by_smilesdrawer_is_labelled():
+    answer = smilesdrawer_answer()
+    assert Chem.MolToSmiles(Chem.MolFromMolBlock(smilesdrawer.mol_file(SULFONAMIDE, answer))) == Chem.CanonSmiles(
+        SULFONAMIDE
+    )
+    points, marks, bonds = smilesdrawer.labels_of(SULFONAMIDE, answer)
+    assert marks == ["C", "C", "H", "NH2", "C", "C", "C", "C", "SO2NH2", "C", "C"]
+    assert points[8].tolist() == [105.0, 26.0]
+    assert [tuple(row) for row in bonds.tolist() if row[2] == labels.DASH] == [(1, 3, labels.DASH)]
+    assert sum(bonds[:, 2] == labels.AROMATIC) == 6
+    assert len(bonds) == 11
+
+
+def test_wrong_drawings_by_smilesdrawer_are_detected():
+    other = Chem.MolFromMolBlock(smilesdrawer.mol_file(SULFONAMIDE, smilesdrawer_answer("up")))
+    assert Chem.MolToSmiles(other) == Chem.CanonSmiles(SULFONAMIDE.replace("@", "@@"))
+    assert smilesdrawer.labels_of(SULFONAMIDE, smilesdrawer_answer() | {"circles": []}) is None
+    assert smilesdrawer.labels_of(SULFONAMIDE, smilesdrawer_answer() | {"dashed": True}) is None
+    assert smilesdrawer.mol_file(SULFONAMIDE, {"error": "SyntaxError"}) is None
+
+
+def draw_by_itself(smiles: str) -> tuple[bytes, str] | None:
+    """A program that lays out and draws SMILES, and says what it drew."""
+    molecule = Chem.MolFromSmiles(smiles)
+    if molecule.GetNumAtoms() == 1:
+        return None
+    molecule = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=True)
+    drawer = rdMolDraw2D.MolDraw2DCairo(300, 300)
+    drawer.DrawMolecule(molecule)
+    drawer.FinishDrawing()
+    return drawer.GetDrawingText(), Chem.MolToMolBlock(molecule)
+
+
+def test_plain_drawings_are_labelled(monkeypatch):
+    monkeypatch.setitem(other_programs.programs.PLAIN, "other", lambda: draw_by_itself)
+    molecules = corpus.Corpus([(1.0, ["C[C@H](N)c1ccc(C#N)cc1"])], [])
+    record = other_programs.plain_records("other", molecules, labelled=True)(Random(0))
+    kinds = [kind for *_, kind in record["bonds"]]
+    assert record["atoms"] == ["C", "C", "NH2", "C", "C", "C", "C", "C", "N", "C", "C"]
+    assert [kinds.count(kind) for kind in (labels.SINGLE, labels.DOUBLE, labels.TRIPLE)] == [6, 3, 1]
+    assert kinds.count(labels.WEDGE) + kinds.count(labels.DASH) == 1
+    lengths = [np.linalg.norm(np.subtract(record["points"][a], record["points"][b])) for a, b, _ in record["bonds"]]
+    assert min(lengths) > 0.8 * max(lengths) > 10
+    assert set(other_programs.plain_records("other", molecules, labelled=False)(Random(0))) == {"png", "smiles"}
+    assert (
+        other_programs.plain_records("other", corpus.Corpus([(1.0, ["C", "c1cccc1"])], []), labelled=True)(Random(0))
+        is None
+    )
+
+
+def test_scanned_drawings_are_sorted_by_their_mol_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(drawing_sets, "TUNED_ON", 1)
+    written = {"one": "CCO", "two": "*c1ccccc1", "three": "CCN", "four": "no mol file"}
+    for folder in ("SET", "SET_mol_ref"):
+        (tmp_path / folder).mkdir()
+    for name, smiles in written.items():
+        molecule = Chem.MolFromSmiles(smiles)
+        (tmp_path / "SET" / f"{name}.png").write_bytes(name.encode())
+        (tmp_path / "SET_mol_ref" / f"{name}.mol").write_text(Chem.MolToMolBlock(molecule) if molecule else "nothing")
+    names = sorted(written)
+    Random(0).shuffle(names)
+    found = drawing_sets.scanned(tmp_path, 10)
+    measured = [(written[name], name.encode()) for name in names[1:] if name != "four"]
+    assert found.get(f"SET{drawing_sets.HELD_OUT}", []) == [one for one in measured if "*" not in one[0]]
+    assert found.get(f"SET, with R or X{drawing_sets.HELD_OUT}", []) == [one for one in measured if "*" in one[0]]
+
+
+def test_an_interrupted_file_is_continued(monkeypatch, tmp_path):
+    monkeypatch.setitem(other_programs.programs.PLAIN, "other", lambda: draw_by_itself)
+
+    def draw(path, count):
+        molecules = other_programs.InOrder([*MOLECULES[:2], "C", *MOLECULES[2:]]).after(
+            path
+        )  # No program draws methane here.
+        other_programs.extend_file(path, count, other_programs.plain_records("other", molecules, labelled=False), "1")
+
+    for count in (1, 3, 100):
+        draw(tmp_path / "stopped.jsonl", count)
+    draw(tmp_path / "other.jsonl", 100)
+    assert [json.loads(line)["smiles"] for line in (tmp_path / "other.jsonl").open()] == MOLECULES
+    assert (tmp_path / "stopped.jsonl").read_text() == (tmp_path / "other.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    "smiles, readable",
+    [
+        ("CCOC(=O)c1ccc(CNC)cc1", True),
+        ("CC(C)COc1ccccc1", True),
+        ("CCC(C)Oc1ccccc1", False),
+        ("CCCC(C)c1ccccc1O", False),
+        ("C[NH2+]Cc1ccccc1O", False),
+    ],
+)
+def test_wrong_abbreviations_are_not_measured(smiles, readable):
+    assert (drawing_sets.abbreviated(smiles, Random(0)) is not None) == readable
