@@ -19,7 +19,7 @@ from scripts.train.phrases import evaluation, examples
 from scripts.train.phrases.__main__ import tensors
 from scripts.train.phrases.grammar import LABELS, parse, sample
 from scripts.train.phrases.model import Model, graph, loss
-from scripts.train.phrases.templates import HELD, TRAIN
+from scripts.train.phrases.templates import HELD_OUT, TRAIN
 from scripts.train.ranking import short
 from scripts.train.ranking.__main__ import SHARES
 
@@ -27,7 +27,7 @@ from scripts.train.ranking.__main__ import SHARES
 def test_held_out_phrases_are_held_out():
     draw = random.Random(1)
     for family in examples.NAMES:
-        assert len(HELD[family]) >= 1 and not set(HELD[family]) & set(TRAIN[family]), family
+        assert len(HELD_OUT[family]) >= 1 and not set(HELD_OUT[family]) & set(TRAIN[family]), family
         for template in TRAIN[family]:
             assert sample(parse(template), draw), template
 
@@ -141,7 +141,7 @@ def test_labels_follow_the_words():
     )
     assert made.words == "how many exactly 2 chlorine atoms in the second one".split()
     assert [LABELS["mode"][k] for k in made.heads["mode"]][2:4] == ["exactly", "exactly"]
-    assert evaluation.wanted(made) == [("count_element", {"Cl"}, frozenset(), {"second"}, {"exactly"})]
+    assert evaluation.expected(made) == [("count_element", {"Cl"}, frozenset(), {"second"}, {"exactly"})]
 
 
 def test_the_same_seed_makes_the_same_texts():
@@ -166,9 +166,9 @@ def test_it_learns_and_the_graph_computes_the_same(tmp_path):
     graph(model.eval()).save(tmp_path / "phrases.onnx", "phrases")
     words = intents.split_words("Please give me the formula of the second molecule, and how many rings it has")
     got = onnxruntime.InferenceSession(str(tmp_path / "phrases.onnx")).run(None, {"words": intents.feature_rows(words)})
-    different = np.concatenate([np.zeros((1, intents.WORD_FEATURES), np.int64), intents.feature_rows(words)])
+    distinct = np.concatenate([np.zeros((1, intents.WORD_FEATURES), np.int64), intents.feature_rows(words)])
     with torch.no_grad():
-        begins, heads = model(torch.arange(1, len(different))[None], torch.from_numpy(different))
+        begins, heads = model(torch.arange(1, len(distinct))[None], torch.from_numpy(distinct))
     assert np.allclose(got[0], begins[0].numpy(), atol=0.05)
     for mine, theirs in zip(got[1:], heads):
         assert np.allclose(mine, theirs[0].log_softmax(-1).numpy(), atol=0.1)

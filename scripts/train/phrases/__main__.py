@@ -1,9 +1,10 @@
-"""Trains the network that understands questions about drawings. One command, resumable, twenty minutes on one core:
+"""Trains the network that parses questions about drawings, in twenty minutes on one core:
 
     python -m scripts.train.phrases --data DATA
 
-reads the open sets of DATA/retrieval, for questions out of scope, and writes runs/phrases/. The texts about molecules are made
-on the fly from templates.py. Export with python -m scripts.train.phrases.export --data DATA.
+reads questions out of scope from the open sets of DATA/retrieval, makes the texts about molecules from templates.py,
+and writes runs/phrases/. The same command resumes the run. Export with python -m scripts.train.phrases.export --data
+DATA.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ from scripts.train.phrases.examples import NAMES, Example, Maker, files, out_of_
 from scripts.train.phrases.grammar import HEADS
 from scripts.train.phrases.model import Model, loss
 
-LONGEST = 36
-"""Words of a training text; longer ones are cut."""
+MAX_WORDS = 36
+"""Longer training texts are truncated."""
 
 
 def tensors(examples: list[Example]) -> dict[str, torch.Tensor]:
-    """Rows padded to the longest, cut at LONGEST: numbers of words [B, L], 0 where there is none, buckets of the words that
-    differ [words, WIDTH], and labels [B, L], -1 where there is no word."""
-    length = min(LONGEST, max(len(e.words) for e in examples))
-    different = {word: i for i, word in enumerate(dict.fromkeys(w for e in examples for w in e.words[:length]), 1)}
+    """Returns a batch, padded to the longest text: word indices [B, L], 0 for padding; the buckets of the distinct
+    words [words, WORD_FEATURES]; and labels [B, L], -1 for padding."""
+    length = min(MAX_WORDS, max(len(e.words) for e in examples))
+    indices = {word: i for i, word in enumerate(dict.fromkeys(w for e in examples for w in e.words[:length]), 1)}
     words = np.zeros((len(examples), length), np.int64)
     labels = {name: np.full((len(examples), length), -1, np.int64) for name in ("begins", "family", *HEADS)}
     for i, e in enumerate(examples):
         n = min(length, len(e.words))
-        words[i, :n] = [different[w] for w in e.words[:n]]
+        words[i, :n] = [indices[w] for w in e.words[:n]]
         for name, values in (("begins", e.begins), ("family", e.families), *e.heads.items()):
             labels[name][i, :n] = values[:n]
-    buckets = np.concatenate([np.zeros((1, intents.WORD_FEATURES), np.int64), intents.feature_rows(list(different))])
+    buckets = np.concatenate([np.zeros((1, intents.WORD_FEATURES), np.int64), intents.feature_rows(list(indices))])
     return {
         "words": torch.from_numpy(words),
-        "different": torch.from_numpy(buckets),
+        "distinct": torch.from_numpy(buckets),
         **{k: torch.from_numpy(v) for k, v in labels.items()},
     }
 
@@ -75,8 +76,8 @@ def main() -> None:
 
     def batch(step: int) -> dict[str, torch.Tensor]:
         draw = random.Random(options.seed * 1_000_003 + step)
-        made = [maker.make(draw) for _ in range(options.batch)]
-        return tensors([e for e in made if e.words])
+        examples = [maker.make(draw) for _ in range(options.batch)]
+        return tensors([e for e in examples if e.words])
 
     training.run(options, model, batch, loss, lambda network, step: evaluation.brief(network, unseen))
 

@@ -1,4 +1,4 @@
-"""Texts with the labels of their words: what the network learns from, and what it is measured on."""
+"""Makes texts with the labels of their words, to train and to measure the network on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scripts.train.phrases.grammar import HEADS, LABELS, Piece, parse, sample
 from scripts.train.phrases.templates import NOUNS, PARTS, TRAIN
 
 NAMES = list(TRAIN)
-"""The families, in the order of the labels."""
+"""The families, in the order of the network's classes."""
 
 WEIGHTS = {
     "beyond": 10,
@@ -27,6 +27,7 @@ WEIGHTS = {
     "smiles": 2,
     "style": 2,
 }
+"""How often a family is drawn, where the others have weight 1."""
 
 QUESTION_FILES = {
     "nq_gold": "nq_gold.queries",
@@ -38,60 +39,36 @@ QUESTION_FILES = {
     "squadshifts_amazon": "squadshifts_amazon.queries",
     "squadshifts_new_wiki": "squadshifts_new_wiki.queries",
 }
-"""The retrieval sets with questions, and their files. None is about a drawing: they are examples of the family beyond.
-corpora.OPEN_SETS says which sets may be trained on."""
+"""Files of the retrieval sets with questions. No question is about a drawing: they are examples of the family beyond.
+Only sets in corpora.OPEN_SETS are trained on."""
 
 PASSAGES = "nq_gold"
-"""The open set from whose passages more questions are made, each of an opener and a piece of a sentence."""
+"""The open set whose passages give further questions, each made of an opener and a part of a sentence."""
 
 OPENERS = (
-    "what is",
-    "what was the",
-    "what did",
-    "which",
-    "who",
-    "who was",
-    "where did",
-    "where is the",
-    "when did",
-    "when was",
-    "why did",
-    "why is the",
-    "how did",
-    "how does",
-    "how many",
-    "how much",
-    "how long did",
-    "is",
-    "was",
-    "does",
-    "did the",
-    "can",
-    "are there",
-    "tell me about",
-    "according to",
-    "",
-    "",
-    "",
-)
-"""The beginnings of questions made of a piece of a sentence."""
+    "what is|what was the|what did|which|who|who was|where did|where is the|when did|"
+    "when was|why did|why is the|how did|how does|how many|how much|how long did|is|"
+    "was|does|did the|can|are there|tell me about|according to|||"
+).split("|")
+"""Starts of questions made of a part of a sentence."""
 
 SPLITS = ("train", "held out", "outside")
-"""train: nine in ten questions of each open set; held out: the tenth; outside: all questions of the other sets."""
+"""train: nine in ten questions of each open set; held out: the others of these; outside: all questions of the other
+sets."""
 
 TEXT_FIELDS = ("query", "text")
-"""What a row of those files calls its question: Banking77 `text`, the others `query`."""
+"""Keys of the question in a row: Banking77 has `text`, the others `query`."""
 
-LONGEST_QUESTION = 300
-"""Letters; a longer text of those files is a story and not a question."""
+MAX_QUESTION = 300
+"""Texts with more letters are stories, not questions."""
 
 SETS_SHARE = 0.6
-"""The share of the family beyond that comes from the open sets; the rest is made from templates."""
+"""Share of the questions of family beyond that come from the open sets; the others are made from templates."""
 
 
 @dataclass
 class Example:
-    """Words, and for each the labels: family, whether a question begins at it, and one per head."""
+    """Words with their labels: the family, whether a question begins at the word, and one label per head."""
 
     words: list[str] = field(default_factory=list)
     families: list[int] = field(default_factory=list)
@@ -99,7 +76,7 @@ class Example:
     heads: dict[str, list[int]] = field(default_factory=lambda: {h: [] for h in HEADS})
 
     def add(self, pieces: list[Piece], family: str) -> None:
-        """A question; its first word begins it."""
+        """Appends a question."""
         first = True
         for piece in pieces:
             labels = dict(piece.labels)
@@ -113,23 +90,21 @@ class Example:
 
 
 def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
-    """English questions of a part of SPLITS, by set; no question is in two parts or in two sets.
+    """Returns the English questions of a part (SPLITS) by set. No question is in two parts or in two sets.
 
-    ValueError names a file in which no question was found.
+    ValueError names a file without questions.
     """
     if part not in SPLITS:
         raise ValueError(f"no such part: {part}")
-    names = sorted(
-        QUESTION_FILES, key=lambda name: name not in OPEN_SETS
-    )  # open sets first: a question of two sets stays with the first
+    # Open sets first: a question of two sets belongs to the first one.
+    names = sorted(QUESTION_FILES, key=lambda name: name not in OPEN_SETS)
     found: dict[str, list[str]] = {}
     seen: set[str] = set()
     for name in names:
         texts = questions(data / "retrieval" / f"{QUESTION_FILES[name]}.jsonl.gz")
         if not texts:
-            raise ValueError(
-                f"no question was found in {QUESTION_FILES[name]}: a row has its text in one of {', '.join(TEXT_FIELDS)}"
-            )
+            fields = ", ".join(TEXT_FIELDS)
+            raise ValueError(f"no question was found in {QUESTION_FILES[name]}: a row has its text in one of {fields}")
         texts = [text for text in texts if text not in seen]
         seen.update(texts)
         if name not in OPEN_SETS:
@@ -142,7 +117,7 @@ def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
 
 
 def sentences(data: Path) -> list[str]:
-    """Sentences of the passages of PASSAGES, except passages that answer a held-out question."""
+    """Returns the sentences of the passages of PASSAGES, without passages that answer a held-out question."""
     folder = data / "retrieval"
     held_out = set(out_of_scope(data, "held out")[PASSAGES])
     excluded = {
@@ -156,30 +131,30 @@ def sentences(data: Path) -> list[str]:
 
 
 def files() -> list[str]:
-    """The files of the data folder that training reads."""
+    """Returns the files of the data folder that training reads."""
     names = [f"{file}.jsonl.gz" for name, file in QUESTION_FILES.items() if name in OPEN_SETS]
     return [f"retrieval/{name}" for name in (*names, f"{PASSAGES}.passages.jsonl.gz")]
 
 
 def rows(file: Path) -> list[dict]:
-    """The rows of a gzip file of JSON lines."""
+    """Returns the rows of a gzip file of JSON lines."""
     with gzip.open(file, "rt") as lines:
         return [json.loads(line) for line in lines]
 
 
 def questions(file: Path) -> list[str]:
-    """The different English texts of a corpus that are short enough for a question, sorted."""
+    """Returns the distinct English texts of a file that are short enough for a question, sorted."""
     english = [row for row in rows(file) if row.get("lang", "en") in ("en", "")]
     texts = {next((row[name] for name in TEXT_FIELDS if name in row), "") for row in english}
-    return sorted(text for text in texts if 0 < len(text) < LONGEST_QUESTION)
+    return sorted(text for text in texts if 0 < len(text) < MAX_QUESTION)
 
 
 class Maker:
-    """Makes examples; the same random numbers make the same ones."""
+    """Makes examples: a pure function of the random numbers."""
 
     def __init__(self, other: dict[str, list[str]], sentences: Sequence[str] = ()) -> None:
-        """other: questions out of scope by set, drawn from each set equally often; if empty, only templates are used. sentences: for
-        questions made of pieces of them, drawn as often as a set."""
+        """other: questions out of scope by set; every set is drawn from equally often. sentences: give questions made
+        of their parts, drawn as often as those of a set. Without either, only templates are used."""
         self.other = list(other.values())
         self.sentences = sentences
         self.weights = [WEIGHTS.get(name, 1) for name in NAMES]
@@ -193,7 +168,7 @@ class Maker:
             count = 1 if kind < 0.72 else 2 if kind < 0.93 else 3
             for number in range(count):
                 self._question(example, draw, number)
-        return rough(example, draw)
+        return add_noise(example, draw)
 
     def _question(self, example: Example, draw: random.Random, number: int) -> None:
         family = draw.choices(NAMES, self.weights)[0]
@@ -205,10 +180,10 @@ class Maker:
         if number and draw.random() < 0.3 or family in ("again", "greeting", "thanks"):
             example.add(pieces, family)
         else:
-            example.add([*bare(sample(parse(PARTS[lead]), draw)), *pieces], family)
+            example.add([*strip_labels(sample(parse(PARTS[lead]), draw)), *pieces], family)
 
     def _out_of_scope(self, draw: random.Random) -> str:
-        """A question of a set, or an opener and a piece of a sentence, 3 to 12 words long."""
+        """Returns a question of a set, or an opener and 3 to 12 words of a sentence."""
         number = draw.randrange(len(self.other) + bool(self.sentences))
         if number < len(self.other):
             return draw.choice(self.other[number])
@@ -219,7 +194,7 @@ class Maker:
         return f"{draw.choice(OPENERS)} {piece}{draw.choice('?? ')}".strip()
 
     def _list(self, example: Example, draw: random.Random) -> None:
-        """A list of wishes."""
+        """Appends a list of requested properties, each a question."""
         for number, family in enumerate(draw.sample(list(NOUNS), draw.choice([2, 2, 3, 3, 4]))):
             noun = sample(parse("[the|its|the|a|] " + NOUNS[family]), draw)
             before = sample(parse(PARTS["WHAT"] if number == 0 else "[,|and|, and|,|as well as|plus|&|/]"), draw)
@@ -227,18 +202,18 @@ class Maker:
             example.add([*before, *noun, *after], family)
 
 
-def bare(pieces: list[Piece]) -> list[Piece]:
-    """Without labels: a drawing that is named before a question counts, a mode does not."""
+def strip_labels(pieces: list[Piece]) -> list[Piece]:
+    """Removes all labels but drawings: a drawing named before a question belongs to it, a mode does not."""
     return [Piece(p.text, tuple(label for label in p.labels if label[0] == "drawing")) for p in pieces]
 
 
-def rough(example: Example, draw: random.Random) -> Example:
-    """The text as people type it: case, typing errors, lost little words."""
+def add_noise(example: Example, draw: random.Random) -> Example:
+    """Changes the text to what people type: case and typing errors."""
     case = draw.random()
-    slips = draw.choice([0, 0, 0, 0.04, 0.1, 0.3])
+    typo_share = draw.choice([0, 0, 0, 0.04, 0.1, 0.3])
     for i, word in enumerate(example.words):
-        if len(word) > 3 and draw.random() < slips:
-            word = slip(word, draw)
+        if len(word) > 3 and draw.random() < typo_share:
+            word = typo(word, draw)
         if case < 0.2:
             word = word.lower()
         elif case < 0.25:
@@ -249,8 +224,8 @@ def rough(example: Example, draw: random.Random) -> Example:
     return example
 
 
-def slip(word: str, draw: random.Random) -> str:
-    """One typing error, not in the first letter."""
+def typo(word: str, draw: random.Random) -> str:
+    """Returns the word with one typing error, not in the first letter."""
     at, kind = draw.randrange(1, len(word) - 1), draw.randrange(4)
     if kind == 0:
         return word[:at] + word[at + 1 :]

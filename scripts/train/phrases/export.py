@@ -1,10 +1,10 @@
-"""Writes the trained network beside the reader, and measures it as it will serve:
+"""Writes the trained network into the model repository, and measures it as served:
 
     python -m scripts.train.phrases.export --run runs/phrases --data DATA --id retort/molecule-reader-vN
 
-Writes phrases.onnx (weights in fp16, the table of word features in int8) and phrases.json (labels, what it was trained on, and the
-figures) into model_repository/molecule_reader/1, and the id, which must be new, into the entry's config.pbtxt. With --to FOLDER it
-writes the two files there, needs no id and leaves the entry alone.
+writes phrases.onnx (weights in fp16, the table of word features in int8) and phrases.json (labels, training data,
+figures) into model_repository/molecule_reader/1; the id, which must be new, goes into config.pbtxt. With --to FOLDER it
+writes the two files there and needs no id.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from scripts.train.phrases.examples import NAMES, Maker, out_of_scope
 from scripts.train.phrases.model import Model, graph
 
 
-def understood(network: IntentParser, data: Path, count: int) -> dict[str, float]:
-    """The share of new texts from the templates that the network understands with every argument."""
+def measure_new_texts(parser: IntentParser, data: Path, count: int) -> dict[str, float]:
+    """Returns the share of new texts from the templates that are parsed completely."""
     draw, maker = random.Random(999), Maker(out_of_scope(data, "held out"))
     examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= intents.MAX_WORDS]
     right = 0
     for e in examples:
-        begins, *heads = network.session.run(None, {"words": intents.feature_rows(e.words)})
-        right += evaluation.understood(e.words, begins, heads) == evaluation.wanted(e)
+        begins, *heads = parser.session.run(None, {"words": intents.feature_rows(e.words)})
+        right += evaluation.parsed(e.words, begins, heads) == evaluation.expected(e)
     return {"new_texts": round(right / len(examples), 4), "texts": len(examples)}
 
 
@@ -46,8 +46,8 @@ def main() -> None:
     parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
     parser.add_argument("--to", type=Path, default=served.VERSION, help="folder to write the two files into")
     given = parser.parse_args()
-    shipped = given.to.resolve() == served.VERSION.resolve()
-    if shipped:
+    is_served = given.to.resolve() == served.VERSION.resolve()
+    if is_served:
         entry.check_new(given.id, served.ENTRY.parent)
     model = Model(len(NAMES))
     model.load_state_dict(checkpoint.load(given.run / "weights.pt"))
@@ -56,8 +56,9 @@ def main() -> None:
     labels = evaluation.labels()
     file = given.to / "phrases.json"
     file.write_text(json.dumps(labels, indent=1) + "\n")
-    network = IntentParser(given.to)
-    measured = measure.measure(network, Path(given.data)) | understood(network, Path(given.data), given.texts)
+    served_parser = IntentParser(given.to)
+    data = Path(given.data)
+    figures = measure.measure(served_parser, data) | measure_new_texts(served_parser, data, given.texts)
     state = checkpoint.load(given.run / "checkpoint.pt")
     origin = provenance.read(given.run)
     training = {
@@ -66,11 +67,11 @@ def main() -> None:
         "machines": origin["machines"],
         "data": origin["data"],
     }
-    file.write_text(json.dumps({**labels, "training": training, "figures": measured}, indent=1) + "\n")
-    if shipped:
+    file.write_text(json.dumps({**labels, "training": training, "figures": figures}, indent=1) + "\n")
+    if is_served:
         entry.set_id(served.ENTRY / "config.pbtxt", given.id)
-    print("\n".join(measure.list_misread(network)[0]))
-    print(json.dumps(measured))
+    print("\n".join(measure.list_misread(served_parser)[0]))
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Makes questions from templates: words with their labels.
+"""Makes questions from templates (templates.py): words with their labels.
 
-A template is text with choices [a|b|], parts {NAME} and labels <label:words>; templates.py has them. A part E or G is an
-element or a group, Es and Gs many of them. Everything is drawn from the random.Random that is given.
+A template is text with choices [a|b|], parts {NAME} and labels <label:words>. The parts E and G are an element and a
+group, Es and Gs their plurals.
 """
 
 from __future__ import annotations
@@ -45,13 +45,15 @@ class Piece:
 
 @functools.lru_cache(None)
 def parse(template: str) -> tuple[Node, ...]:
-    nodes, rest = _parse(template, 0, "")
-    if rest != len(template):
-        raise ValueError(f"template {template!r} ends at {rest}")
+    """Parses a template. ValueError if its brackets do not match."""
+    nodes, end = _parse(template, 0, "")
+    if end != len(template):
+        raise ValueError(f"template {template!r} ends at {end}")
     return nodes
 
 
 def _parse(text: str, at: int, until: str) -> tuple[tuple[Node, ...], int]:
+    """Parses from a position up to one of the characters `until`; returns the nodes and the position there."""
     nodes: list[Node] = []
     while at < len(text) and text[at] not in until:
         if text[at] == "[":
@@ -82,7 +84,7 @@ def _parse(text: str, at: int, until: str) -> tuple[tuple[Node, ...], int]:
 
 
 def head_of(label: str) -> tuple[str, str]:
-    """The head and value that a label of a template means."""
+    """Returns the head and the value of a template's label."""
     if "=" in label:
         head, value = label.split("=", 1)
     else:
@@ -93,7 +95,7 @@ def head_of(label: str) -> tuple[str, str]:
 
 
 def sample(nodes: tuple[Node, ...], draw: random.Random, labels: tuple[tuple[str, str], ...] = ()) -> list[Piece]:
-    """One text that the nodes stand for."""
+    """Returns a random text of the nodes, in pieces."""
     out: list[Piece] = []
     for node in nodes:
         if node[0] == "text":
@@ -114,11 +116,17 @@ def sample(nodes: tuple[Node, ...], draw: random.Random, labels: tuple[tuple[str
 def element(draw: random.Random, many: bool, labels: tuple[tuple[str, str], ...]) -> Piece:
     symbol = draw.choice(COMMON) if draw.random() < 0.75 else draw.choice(list(ELEMENTS))
     name = draw.choice(ELEMENTS[symbol].split("|"))
-    short = draw.random() < 0.3
-    text = symbol if short else name
+    use_symbol = draw.random() < 0.3
+    text = symbol if use_symbol else name
     if many:
         text = draw.choice(
-            [f"{text} atoms", f"{text} atoms", f"{text}s" if not short else f"{text} atoms", f"atoms of {text}", text]
+            [
+                f"{text} atoms",
+                f"{text} atoms",
+                f"{text}s" if not use_symbol else f"{text} atoms",
+                f"atoms of {text}",
+                text,
+            ]
         )
     return Piece(text, (*labels, ("element", symbol)))
 
@@ -137,8 +145,6 @@ def group(draw: random.Random, many: bool, labels: tuple[tuple[str, str], ...]) 
 def plural(text: str) -> str:
     if text[-1].isdigit() or re.search(r"[A-Z=#]", text[-2:]) or " or " in text:
         return text if " " in text else text + " groups"
-    return (
-        text[:-1] + "ies"
-        if text.endswith("y") and text[-2:] != "ey" and " " not in text
-        else text + ("es" if text.endswith(("s", "x")) else "s")
-    )
+    if text.endswith("y") and text[-2:] != "ey" and " " not in text:
+        return text[:-1] + "ies"
+    return text + ("es" if text.endswith(("s", "x")) else "s")

@@ -1,4 +1,4 @@
-"""The network that labels the words of a question: hashed features of words, three convolutions over the text, linear heads."""
+"""The network that labels the words of a text: hashed word features, three convolutions over the text, linear heads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EMBEDDING, HIDDEN, REACHES = 32, 96, (1, 2, 4)
 
 
 class Convolution(nn.Module):
-    """x + a map of each word and the words `reach` before and behind it, of x normed."""
+    """A residual layer over each word and the words `reach` before and after it."""
 
     def __init__(self, width: int, reach: int) -> None:
         super().__init__()
@@ -29,33 +29,37 @@ class Convolution(nn.Module):
 
 
 class Model(nn.Module):
-    """Texts to logits: begins [B, L], and per head [B, L, labels]. A text is numbers of words, 0 where there is none, of which
-    `different` has the buckets: [words, intents.WORD_FEATURES], the first row all 0."""
+    """Texts to logits: begins [B, L], and [B, L, labels] per head.
+
+    A text is word indices, 0 for padding, into `distinct`: the buckets of the distinct words [words, WORD_FEATURES], whose
+    first row is 0.
+    """
 
     def __init__(self, families: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(intents.BUCKETS, EMBEDDING, padding_idx=0)
         with torch.no_grad():
-            self.embedding.weight.mul_(0.2)  # small beside what a step of the optimiser moves
+            self.embedding.weight.mul_(0.2)  # Small compared with a step of the optimiser.
         self.enter = nn.Linear(EMBEDDING, HIDDEN)
         self.layers = nn.ModuleList(Convolution(HIDDEN, d) for d in REACHES)
-        self.whole = nn.Linear(HIDDEN, HIDDEN)
+        self.context = nn.Linear(HIDDEN, HIDDEN)
         self.norm = nn.LayerNorm(HIDDEN)
         self.begins = nn.Linear(HIDDEN, 1)
         self.heads = nn.ModuleList(nn.Linear(HIDDEN, n) for n in [families, *(len(LABELS[h]) for h in HEADS)])
         self.drop = nn.Dropout(0.1)
 
-    def vectors(self, different: torch.Tensor) -> torch.Tensor:
-        """A vector for each word: that of the word itself, of its shape, and the mean of those of its n-grams."""
-        grams = different[:, 2:].gt(0).sum(1, keepdim=True).clamp(min=1)
-        rows = self.embedding(different)
+    def vectors(self, distinct: torch.Tensor) -> torch.Tensor:
+        """Returns a vector for each word: the sum of the vectors of the word, of its shape, and the mean vector of its
+        n-grams."""
+        grams = distinct[:, 2:].gt(0).sum(1, keepdim=True).clamp(min=1)
+        rows = self.embedding(distinct)
         return rows[:, 0] + rows[:, 1] + rows[:, 2:].sum(1) / grams
 
-    def forward(self, words: torch.Tensor, different: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    def forward(self, words: torch.Tensor, distinct: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
         mask = (words > 0)[..., None].float()
-        x = F.embedding(words, self.enter(self.drop(self.vectors(different)))) * mask
+        x = F.embedding(words, self.enter(self.drop(self.vectors(distinct)))) * mask
         x = self.layers[0](x, mask)
-        x = x + F.relu(self.whole(x.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))) * mask
+        x = x + F.relu(self.context(x.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1))) * mask
         for layer in self.layers[1:]:
             x = layer(x, mask)
         x = self.drop(self.norm(x))
@@ -63,19 +67,20 @@ class Model(nn.Module):
 
 
 def loss(model: Model, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Cross entropy of every head, summed, averaged over words; labels are -1 where there is no word."""
-    begins, heads = model(batch["words"], batch["different"])
-    there = batch["family"] >= 0
-    start = F.binary_cross_entropy_with_logits(begins.float()[there], batch["begins"].float()[there])
+    """Returns the sum of the cross entropies of all heads, averaged over words, and its parts."""
+    begins, heads = model(batch["words"], batch["distinct"])
+    is_word = batch["family"] >= 0
+    start = F.binary_cross_entropy_with_logits(begins.float()[is_word], batch["begins"].float()[is_word])
     parts = {
-        name: F.cross_entropy(logits.float()[there], batch[name][there])
+        name: F.cross_entropy(logits.float()[is_word], batch[name][is_word])
         for name, logits in zip(("family", *HEADS), heads)
     }
     return start + sum(parts.values()), {"begins": start.detach(), **{k: v.detach() for k, v in parts.items()}}
 
 
 def graph(model: Model) -> Graph:
-    """The network for one text: words int64 [L, WIDTH] to begins [L] and log-probabilities [L, labels] of each head."""
+    """Returns the network for one text: words int64 [L, WORD_FEATURES] to begins [L] and log-probabilities [L, labels]
+    per head."""
     g = Graph()
     words = g.input("words", 7, ["words", intents.WORD_FEATURES])
     table = model.embedding.weight.detach().numpy()
@@ -88,7 +93,7 @@ def graph(model: Model) -> Graph:
     mean = g.op("Div", g.op("ReduceSum", rest, [1], keepdims=0), g.op("Max", count, 1.0))
     x = g.op("Add", g.op("Add", g.op("Squeeze", first, [1]), g.op("Squeeze", second, [1])), mean)
     x = _convolve(g, g.layer(x, model.enter), model.layers[0])
-    whole = g.op("Relu", g.layer(g.op("ReduceMean", x, [0], keepdims=1), model.whole))
+    whole = g.op("Relu", g.layer(g.op("ReduceMean", x, [0], keepdims=1), model.context))
     x = g.op("Add", x, whole)
     for layer in model.layers[1:]:
         x = _convolve(g, x, layer)

@@ -1,7 +1,5 @@
-"""The templates of questions, read from the text files of templates/: what the lines of those files are is said at their head.
-
-[a|b|] is a choice, {X} the part X of PARTS (or E, Es, G, Gs: an element, elements, a group, groups), <label:words> labels words.
-"""
+"""The templates of questions, from the text files of templates/, whose heads explain their lines. Syntax:
+grammar.py."""
 
 from __future__ import annotations
 
@@ -11,13 +9,13 @@ FOLDER = Path(__file__).with_name("templates")
 
 
 def lines(name: str) -> list[str]:
-    """The lines of a file that are neither empty nor a comment."""
-    every = (FOLDER / name).read_text().splitlines()
-    return [line for line in every if line.strip() and not line.startswith("#")]
+    """Returns the lines of a file that are neither empty nor comments."""
+    text = (FOLDER / name).read_text().splitlines()
+    return [line for line in text if line.strip() and not line.startswith("#")]
 
 
 def definitions(name: str) -> dict[str, str]:
-    """NAME = TEMPLATE of a file; an indented line goes on with the line before it."""
+    """Returns templates by name of a file with lines NAME = TEMPLATE. An indented line continues the one before."""
     found: dict[str, str] = {}
     last = ""
     for line in lines(name):
@@ -30,21 +28,21 @@ def definitions(name: str) -> dict[str, str]:
 
 
 def families() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """By family: the templates that the network learns from, and those that are held out."""
-    learnt: dict[str, list[str]] = {}
-    held: dict[str, list[str]] = {}
+    """Returns by family the templates for training, and the held-out ones."""
+    training: dict[str, list[str]] = {}
+    held_out: dict[str, list[str]] = {}
     for line in lines("questions.txt"):
         if line.startswith("== "):
             family = line[3:]
-            learnt[family], held[family] = [], []
-            into = learnt[family]
+            training[family], held_out[family] = [], []
+            into = training[family]
         elif line == "--":
-            into = held[family]
+            into = held_out[family]
         else:
             into.append(line)
-    return learnt, held
+    return training, held_out
 
 
 PARTS = definitions("parts.txt")
 NOUNS = definitions("nouns.txt")
-TRAIN, HELD = families()
+TRAIN, HELD_OUT = families()

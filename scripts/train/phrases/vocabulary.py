@@ -1,4 +1,4 @@
-"""What questions can name: elements and groups of atoms, with the words for them. The order is that of the labels."""
+"""Elements and functional groups that questions name, with the words for them, in the order of the labels."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ ELEMENTS = {
     "Hg": "mercury",
     "Al": "aluminium|aluminum",
 }
-"""Symbol to names. Those that no drawing of the training molecules shows are there to be answered with no."""
+"""Names by symbol. Elements that no training drawing has are here to be answered with no."""
 
 COMMON = ["C", "N", "O", "F", "S", "Cl", "Br", "I", "P", "H"]
-"""Asked for most often."""
+"""Elements of most questions."""
 
 GROUPS = {
     "halogen": "halogen|halogen atom|halide|F, Cl, Br or I",
     "hydroxyl": "hydroxyl|hydroxyl group|hydroxy group|OH group|OH|hydroxy",
     "alcohol": "alcohol|alcohol group|alcoholic OH|aliphatic alcohol",
     "phenol": "phenol|phenol group|phenolic OH|phenolic hydroxyl",
-    "carboxylic acid": "carboxylic acid|carboxyl group|carboxylate|carboxylic acid group|COOH|COOH group|acid group|carboxylic group|CO2H|carboxyl",
+    "carboxylic acid": "carboxylic acid|carboxyl group|carboxylate|carboxylic acid group|COOH|COOH group|acid group|"
+    "carboxylic group|CO2H|carboxyl",
     "ester": "ester|ester group|carboxylic ester|ester linkage",
     "ether": "ether|ether group|ether linkage|ether oxygen|C-O-C",
     "amide": "amide|amide bond|amide group|carboxamide|peptide bond|amide linkage",
@@ -69,12 +70,14 @@ GROUPS = {
     "double bond": "double bond|C=X bond|double-bond",
     "triple bond": "triple bond|triple-bond",
     "epoxide": "epoxide|oxirane|epoxide ring",
-    "three-membered ring": "three-membered ring|3-membered ring|cyclopropane|cyclopropyl|three membered ring|3 membered ring|3-ring",
+    "three-membered ring": "three-membered ring|3-membered ring|cyclopropane|cyclopropyl|three membered ring|"
+    "3 membered ring|3-ring",
     "four-membered ring": "four-membered ring|4-membered ring|cyclobutane|four membered ring|4 membered ring",
     "five-membered ring": "five-membered ring|5-membered ring|five membered ring|5 membered ring|pentagon|5-ring",
     "six-membered ring": "six-membered ring|6-membered ring|six membered ring|6 membered ring|hexagon|6-ring",
     "seven-membered ring": "seven-membered ring|7-membered ring|seven membered ring|7 membered ring",
-    "heterocycle": "heterocycle|heterocyclic ring|hetero ring|ring with a heteroatom|heteroaromatic ring|heterocyclic system",
+    "heterocycle": "heterocycle|heterocyclic ring|hetero ring|ring with a heteroatom|heteroaromatic ring|"
+    "heterocyclic system",
     "spiro atom": "spiro atom|spiro centre|spiro center|spiro carbon|spiro junction",
 }
-"""Name to the words for it. model_repository/molecule_reader/1/reader/functional_groups.py defines each."""
+"""Words by name. model_repository/molecule_reader/1/reader/functional_groups.py defines each."""
