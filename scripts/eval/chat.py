@@ -1,16 +1,17 @@
-"""How well the chat API reads drawings and answers about them, through HTTP:
+"""Measures how well the chat API reads drawings and answers questions about them, through HTTP:
 
-    python -m scripts.eval.chat --data DATA --url http://127.0.0.1:8005 [--molecules 100 --questions 20 --styles default]
+    python -m scripts.eval.chat --data DATA --url http://127.0.0.1:8005 [--molecules 100 --styles default]
 
-reading     drawings of unseen molecules (ZINC250k validation), RDKit's default style and varied ones: exact SMILES, exact
-            without stereo, Tanimoto, and how both differ where the model says that it is not sure
-questions   counts, yes/no, formula of the first --questions drawings of each style, in wordings made for this
+reading     drawings of unseen molecules (ZINC250k validation) in RDKit's default style and varied styles: exact SMILES,
+            exact without stereochemistry, Tanimoto similarity, with and without the model's warning
+questions   counts, yes/no and formula of the first --questions drawings of each style, in wordings made for this
 follow-ups  second turns: about the same drawing, and about a new one
 pairs       two drawings: the same molecule or not
-refusals    pictures that are no molecules, and questions that a drawing does not answer
+refusals    pictures without a molecule, and questions that a drawing does not answer
 
-Right answers are computed by Python RDKit from the molecule drawn. Writes OUT/results.json and, with --write, the tables into their
-section of the model's EVALUATION.md; --write needs both styles and at least MIN_MOLECULES and MIN_QUESTIONS.
+The expected answers are computed by RDKit from the molecule drawn. Writes OUT/results.json and, with --write, the
+tables into their section of the model's EVALUATION.md. --write needs both styles and at least MIN_MOLECULES and
+MIN_QUESTIONS.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rdkit import Chem, DataStructs, RDLogger
-from rdkit.Chem import rdFingerprintGenerator
+from rdkit import Chem, RDLogger
 
 from scripts import sections
 from scripts.eval import chat_pictures, chat_report
 from scripts.eval.chat_questions import FOLLOWING, QUESTIONS, SECOND, SMILES, out_of_scope, right, smiles, wording
+from scripts.served_reader.properties import similarity
 from scripts.train import served
 
 MODEL = "retort/molecule-reader-v3"
@@ -50,8 +51,9 @@ class API:
         self.url, self.concurrency = url.rstrip("/"), concurrency
 
     def talk(self, *turns: tuple[str, list[str]]) -> str:
-        """The answer to the last of some turns, each a text with pictures; those before are asked too."""
-        messages, answer = [], ""
+        """Has a conversation and returns the last answer. A turn is a text with pictures (URLs)."""
+        messages: list[dict] = []
+        answer = ""
         for text, pictures in turns:
             parts = [{"type": "image_url", "image_url": {"url": url}} for url in pictures]
             messages.append({"role": "user", "content": [*parts, {"type": "text", "text": text}]})
@@ -74,60 +76,55 @@ class API:
         raise AssertionError("unreachable")
 
     def each(self, work: Callable, items: Iterable) -> list:
+        """Returns the result of `work` for each item, several at once."""
         with ThreadPoolExecutor(self.concurrency) as pool:
             return list(pool.map(work, items))
 
 
 def flat(text: str) -> str:
-    """Canonical SMILES without stereochemistry."""
+    """Returns canonical SMILES without stereochemistry."""
     return Chem.MolToSmiles(Chem.MolFromSmiles(text), isomericSmiles=False)
 
 
-morgan = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
-
-
 def tanimoto(a: str, b: str) -> float:
-    """Of Morgan fingerprints, radius 2, 2048 bits; 0 where nothing was read."""
-    return (
-        DataStructs.TanimotoSimilarity(*(morgan.GetFingerprint(Chem.MolFromSmiles(s)) for s in (a, b)))
-        if a and b
-        else 0.0
-    )
+    """Returns the similarity of Morgan fingerprints, 0 if nothing was read."""
+    return similarity(Chem.MolFromSmiles(a), Chem.MolFromSmiles(b)) if a and b else 0.0
 
 
 def reading(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
-    """A row per drawing."""
+    """Asks for the SMILES of each drawing; returns a row per drawing."""
 
     def one(item: tuple[int, tuple[str, str]]) -> dict:
         number, (truth, url) = item
         answer = api.talk((SMILES[number % len(SMILES)], [url]))
-        got = smiles(answer)
+        found = smiles(answer)
         return {
             "truth": truth,
-            "got": got,
-            "exact": got == truth,
-            "flat": bool(got) and flat(got) == flat(truth),
-            "tanimoto": tanimoto(got, truth),
-            "sure": bool(got) and "not sure" not in answer,
+            "got": found,
+            "exact": found == truth,
+            "flat": bool(found) and flat(found) == flat(truth),
+            "tanimoto": tanimoto(found, truth),
+            "sure": bool(found) and "not sure" not in answer,
         }
 
     return api.each(one, enumerate(drawn))
 
 
 def questions(api: API, drawn: list[tuple[str, str]], rows: list[dict], seed: int) -> list[dict]:
-    """A row per question: right by the molecule that was drawn, and by the one that was read."""
+    """Asks every question about each drawing; returns a row per question: right for the molecule drawn, and for the one
+    read."""
 
     def one(item) -> dict:
         (truth, url), row, question = item
         text = wording(question, f"{seed} {truth}")
         answer = api.talk((text, [url]))
-        wanted = question.truth(Chem.MolFromSmiles(truth))
+        expected = question.truth(Chem.MolFromSmiles(truth))
         read = Chem.MolFromSmiles(row["got"]) if row["got"] else None
         return {
             "kind": question.kind,
             "asked": text,
             "answer": answer,
-            "right": right(answer, wanted),
+            "right": right(answer, expected),
             "follows": read is not None and right(answer, question.truth(read)),
         }
 
@@ -135,10 +132,12 @@ def questions(api: API, drawn: list[tuple[str, str]], rows: list[dict], seed: in
 
 
 def follow_ups(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
+    """Asks second questions, about the same drawing and about a new one."""
+
     def same(item) -> dict:
-        (truth, url), ((first, second), wanted, kind) = item
+        (truth, url), ((first, second), expected, kind) = item
         answer = api.talk((first, [url]), (second, []))
-        return {"kind": kind, "answer": answer, "right": right(answer, wanted(Chem.MolFromSmiles(truth)))}
+        return {"kind": kind, "answer": answer, "right": right(answer, expected(Chem.MolFromSmiles(truth)))}
 
     def other(item) -> dict:
         (_, before), (truth, url) = item
@@ -153,22 +152,24 @@ def follow_ups(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
 
 
 def pairs(api: API, drawn: list[tuple[str, str]], style: str, seed: int) -> list[dict]:
-    """Each drawing beside another one of the same molecule, and beside the next molecule."""
+    """Compares each drawing with another one of the same molecule, and with the next molecule."""
 
     def one(item) -> dict:
-        (_, url), other, wanted = item
+        (_, url), other, expected = item
         answer = api.talk(("Do these two pictures show the same molecule?", [url, other]))
         return {
-            "kind": "the same molecule" if wanted else "different molecules",
+            "kind": "the same molecule" if expected else "different molecules",
             "answer": answer,
-            "right": right(answer, wanted),
+            "right": right(answer, expected),
         }
 
-    again = [(d, chat_pictures.drawing(d[0], style, seed + 1), True) for d in drawn]
-    return api.each(one, again + [(a, b[1], False) for a, b in zip(drawn, drawn[1:])])
+    same = [(d, chat_pictures.drawing(d[0], style, seed + 1), True) for d in drawn]
+    return api.each(one, same + [(a, b[1], False) for a, b in zip(drawn, drawn[1:])])
 
 
 def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
+    """Shows pictures without a molecule, and asks questions out of scope."""
+
     def picture(other: str) -> dict:
         answer = api.talk(("Which molecule is this?", [other]))
         return {"kind": "pictures that are no molecules", "answer": answer, "right": any(n in answer for n in NOTHING)}
@@ -183,8 +184,8 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
             "right": BEYOND in answer,
         }
 
-    asked = [(kind, text) for kind, texts in out_of_scope().items() for text in texts]
-    return api.each(picture, chat_pictures.others(count, seed)) + api.each(question, asked)
+    questions = [(kind, text) for kind, texts in out_of_scope().items() for text in texts]
+    return api.each(picture, chat_pictures.others(count, seed)) + api.each(question, questions)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -195,7 +196,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--out", type=Path, default=Path("runs/eval-chat"), help="folder of the results")
     parser.add_argument("--molecules", type=int, default=1000, help="drawings of each style")
-    parser.add_argument("--questions", type=int, default=100, help="drawings of each style that questions are asked of")
+    parser.add_argument("--questions", type=int, default=100, help="drawings of each style for questions")
     parser.add_argument("--styles", default=STYLES, help="default, varied or both")
     parser.add_argument("--concurrency", type=int, default=4, help="conversations at once")
     parser.add_argument("--seed", type=int, default=1)
@@ -207,12 +208,13 @@ def main(arguments: list[str] | None = None) -> None:
     if given.write:
         if given.styles != STYLES or given.molecules < MIN_MOLECULES or given.questions < MIN_QUESTIONS:
             parser.error(
-                f"--write needs --styles {STYLES} and at least --molecules {MIN_MOLECULES} and --questions {MIN_QUESTIONS}"
+                f"--write needs --styles {STYLES} and at least --molecules {MIN_MOLECULES} "
+                f"and --questions {MIN_QUESTIONS}"
             )
         sections.check(given.page, SECTION)
     RDLogger.DisableLog("rdApp.*")
     api = API(given.url, given.concurrency)
-    results = {
+    results: dict = {
         "model": MODEL,
         "day": f"{datetime.now(UTC):%Y-%m-%d}",
         "molecules": given.molecules,

@@ -1,8 +1,8 @@
-"""Questions about a drawing with their right answers, computed by RDKit from the molecule that was drawn.
+"""Questions about a drawing with their expected answers, computed by RDKit from the molecule drawn.
 
-The wordings were written for the evaluation and are not among those that the reader's network of phrases learns from
-(scripts/train/phrases/templates). But what failed in a first trial led to templates of its kind there, so the figures of these questions
-are a bound from above. Of the questions out of scope, out_of_scope.txt says which were held out.
+The wordings were written for the evaluation and are not in the training templates (scripts/train/phrases/templates).
+But failures in a first trial led to similar templates there, so the figures of these questions are an upper bound.
+out_of_scope.txt says which questions out of scope were held out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Truth = Callable[[Chem.Mol], object]
 
 @dataclass(frozen=True)
 class Question:
-    """One kind of question: its wordings, the truth, and the part of the table it belongs to."""
+    """One question: its row of the table, its wordings, and the expected answer."""
 
     kind: str
     wordings: tuple[str, ...]
@@ -29,11 +29,13 @@ class Question:
 
 
 def has(smarts: str) -> Truth:
+    """Returns whether a molecule has a substructure."""
     pattern = Chem.MolFromSmarts(smarts)
     return lambda molecule: molecule.HasSubstructMatch(pattern)
 
 
 def atoms(symbol: str) -> Truth:
+    """Returns the number of atoms of an element."""
     return lambda molecule: sum(a.GetSymbol() == symbol for a in molecule.GetAtoms())
 
 
@@ -152,14 +154,14 @@ FOLLOWING = (
     (("What is this?", "What's its formula?"), rdMolDescriptors.CalcMolFormula, "SMILES, then formula"),
     (("Does it contain fluorine?", "What about sulfur?"), has("[#16]"), "fluorine, then sulfur"),
 )
-"""Two turns, and the truth of the second."""
+"""Two turns, the expected answer to the second, and the row of the table."""
 
 SECOND = ("How many rings does this molecule have?", "And this one?")
-"""The second turn brings another drawing."""
+"""Two turns; the second shows another drawing."""
 
 
 def out_of_scope() -> dict[str, list[str]]:
-    """Questions that a drawing does not answer, by set: out_of_scope.txt."""
+    """Returns the questions of out_of_scope.txt, which a drawing does not answer, by set."""
     sets: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("out_of_scope.txt").read_text().splitlines():
         if line.startswith("== "):
@@ -180,7 +182,7 @@ SMILES = (
 
 
 def smiles(answer: str) -> str:
-    """The SMILES of an answer, canonical; empty where there is none."""
+    """Returns the SMILES in an answer, canonical; "" for none."""
     for word in reversed(answer.removesuffix(".").split()):
         if len(word) > 2 and re.search(r"[A-Za-z]", word) and (molecule := Chem.MolFromSmiles(word)):
             return Chem.MolToSmiles(molecule)
@@ -188,7 +190,8 @@ def smiles(answer: str) -> str:
 
 
 def value(answer: str, kind: type) -> object:
-    """What an answer says: a truth for bool, a number for int, else the first word that looks like a formula."""
+    """Returns the value in an answer: yes or no for bool, a number for int, else a formula at the end; None if there is
+    none."""
     text = re.sub(r"^I am not sure that I read .*? right( \(about \d+%\))?\. ", "", answer)
     if kind is bool:
         return {"yes": True, "no": False}.get(re.split(r"\W", text.lower())[0])
@@ -204,4 +207,5 @@ def right(answer: str, truth: object) -> bool:
 
 
 def wording(question: Question, seed: str) -> str:
+    """Returns a random wording of a question."""
     return random.Random(f"{seed} {question.kind} {question.wordings[0]}").choice(question.wordings)

@@ -1,8 +1,8 @@
-"""The figures of scripts.eval.chat as tables."""
+"""Writes the results of scripts.eval.chat as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 def share(rows: list[dict], key: str = "right") -> str:
@@ -13,12 +13,13 @@ def mean(rows: list[dict], key: str) -> str:
     return f"{sum(r[key] for r in rows) / len(rows):.3f}" if rows else "–"
 
 
-def table(head: list[str], lines: list[list[object]]) -> str:
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in [head, ["---"] * len(head), *lines])
+def table(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
+    rows: list[Sequence[object]] = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)
 
 
 def kinds(parts: dict[str, dict], part: str, row: Callable[[list[dict]], list[object]]) -> list[list[object]]:
-    """A line per kind of question, styles side by side."""
+    """Returns a line per kind of question, with the styles side by side."""
     names = list(dict.fromkeys(r["kind"] for s in parts.values() for r in s[part]))
     return [
         [
@@ -31,7 +32,7 @@ def kinds(parts: dict[str, dict], part: str, row: Callable[[list[dict]], list[ob
 
 
 def text(results: dict) -> str:
-    """The tables, below the model, day and command."""
+    """Returns the tables, below a line with the model, the day and the command."""
     styles = results["styles"]
     lines = []
     for style, part in styles.items():
@@ -48,10 +49,8 @@ def text(results: dict) -> str:
                 f"{share(unsure, 'exact')} of {len(unsure)}",
             ]
         )
-    command = (
-        f'make eval-chat UPDATE=1 ARGS="--molecules {results["molecules"]} --questions {results["questions"]} --styles {",".join(styles)} '
-        f'--seed {results["seed"]}"'
-    )
+    options = f"--molecules {results['molecules']} --questions {results['questions']}"
+    command = f'make eval-chat UPDATE=1 ARGS="{options} --styles {",".join(styles)} --seed {results["seed"]}"'
     return (
         "\n\n".join(
             [
@@ -70,7 +69,8 @@ def text(results: dict) -> str:
                     lines,
                 ),
                 "## Questions",
-                "Right by the molecule that was drawn; in brackets: by the molecule that was read, that is, understood and answered rightly.",
+                "Right by the molecule that was drawn; in brackets: by the molecule that was read, "
+                "that is, understood and answered rightly.",
                 table(
                     ["question", "asked", *styles],
                     kinds(styles, "questions", lambda rows: [f"{share(rows)} ({share(rows, 'follows')})"]),

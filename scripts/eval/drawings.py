@@ -1,13 +1,14 @@
-"""How well the chat API reads drawings as people have them, through HTTP:
+"""Measures how well the chat API reads drawings as people have them, through HTTP:
 
     python -m scripts.eval.drawings --data DATA --url http://127.0.0.1:8005 [--count 100 --drawings FOLDER --write]
 
-Kinds: RDKit's default, framed, turned by quarters, transparent, grey levels, RDKit's abbreviations, atom numbers, uneven bonds, mild
-photographs, JPEG; each group that it knows; hard structures; reagents; salts; what the reader does not know; what other programs drew, in
-FOLDER/PROGRAM.jsonl (scripts.train.vision.other_programs with --molecules, whose list this writes with --list FILE); and with --scanned FOLDER
-drawings of patents (see drawing_sets.scanned). By kind: exact SMILES, said to be unreadable, wrong with a warning, wrong without. With
---write the table is written into its section of the model's DRAWINGS.md; --write needs every kind and at least MIN_COUNT of each.
-scripts.eval.osra reads some of the same by another program.
+The kinds of drawings are those of drawing_sets.py. FOLDER has the drawings by other programs, from
+scripts.train.vision.other_programs with --molecules; --list FILE writes the list of these molecules. --scanned FOLDER
+adds scanned patents (drawing_sets.scanned). By kind: exact SMILES, reported as unreadable, wrong with a warning, wrong
+without.
+
+--write puts the table into its section of the model's DRAWINGS.md. It needs every kind and at least MIN_COUNT drawings
+of each. scripts.eval.osra reads some of the same drawings with another program.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from scripts.train import served
 SECTION = "eval-drawings"
 MIN_COUNT = 200
 ASK = "What is the SMILES of this molecule?"
-TRAINED = {"indigo", "openbabel", "cdk", "chython", "smilesdrawer"}
-"""Programs whose drawings, of other molecules, the reader was trained on."""
+TRAINED_ON = {"indigo", "openbabel", "cdk", "chython", "smilesdrawer"}
+"""Programs whose drawings of other molecules the reader was trained on."""
 UNREADABLE = (*NOTHING, "I could not read it", "I do not know")
 
 
-def judged(answer: str, truth: str) -> str:
-    """exact, unreadable, warned (wrong) or wrong."""
+def grade(answer: str, truth: str) -> str:
+    """Returns exact, unreadable, warned (wrong with a warning) or wrong."""
     if any(text in answer for text in UNREADABLE):
         return "unreadable"
     if smiles(answer) == truth:
@@ -41,28 +42,33 @@ def judged(answer: str, truth: str) -> str:
     return "warned" if "not sure" in answer else "wrong"
 
 
-def asked(api: API, pictures: drawing_sets.Pictures) -> dict[str, float]:
-    """Parts of the answers of each sort."""
+def measure(api: API, pictures: drawing_sets.Pictures) -> dict[str, float]:
+    """Returns the share of each grade."""
 
     def one(item: tuple[str, bytes]) -> str:
         truth, file = item
         kind = "jpeg" if file[:2] == b"\xff\xd8" else "png"
-        return judged(api.talk((ASK, [f"data:image/{kind};base64,{base64.b64encode(file).decode()}"])), truth)
+        return grade(api.talk((ASK, [f"data:image/{kind};base64,{base64.b64encode(file).decode()}"])), truth)
 
-    sorts = api.each(one, pictures)
-    return {sort: sorts.count(sort) / len(sorts) for sort in ("exact", "unreadable", "warned", "wrong")}
+    grades = api.each(one, pictures)
+    return {name: grades.count(name) / len(grades) for name in ("exact", "unreadable", "warned", "wrong")}
 
 
 def table(rows: dict[str, tuple[int, dict[str, float]]]) -> str:
-    head = "| drawings | number | exact SMILES | said to be unreadable | wrong with a warning | wrong without |\n| --- | --- | --- | --- | --- | --- |\n"
+    head = (
+        "| drawings | number | exact SMILES | said to be unreadable | wrong with a warning | wrong without |\n"
+        "| --- | --- | --- | --- | --- | --- |\n"
+    )
 
-    def known(kind: str) -> str:
+    def origin(kind: str) -> str:
         program = kind.split(",")[0]
-        return "" if program not in drawing_sets.PROGRAMS else " (trained on)" if program in TRAINED else " (held out)"
+        return (
+            "" if program not in drawing_sets.PROGRAMS else " (trained on)" if program in TRAINED_ON else " (held out)"
+        )
 
     return head + "".join(
-        f"| {kind}{known(kind)} | {count} | " + " | ".join(f"{100 * part:.1f}%" for part in parts.values()) + " |\n"
-        for kind, (count, parts) in rows.items()
+        f"| {kind}{origin(kind)} | {count} | " + " | ".join(f"{100 * share:.1f}%" for share in shares.values()) + " |\n"
+        for kind, (count, shares) in rows.items()
     )
 
 
@@ -76,11 +82,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8005", help="base address of the API")
     parser.add_argument("--count", type=int, default=100, help="drawings of each kind")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--drawings", type=Path, help="folder of what other programs drew")
+    parser.add_argument("--drawings", type=Path, help="folder of the drawings by other programs")
     parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
     parser.add_argument("--concurrency", type=int, default=2, help="requests at once")
     parser.add_argument(
-        "--list", type=Path, help="write the molecules into a file, for scripts.train.vision.other_programs, and end"
+        "--list", type=Path, help="only write the molecules into this file, for scripts.train.vision.other_programs"
     )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=served.ENTRY / "DRAWINGS.md", help="the page of --write")
@@ -96,12 +102,13 @@ def main(arguments: list[str] | None = None) -> None:
     rows: dict[str, tuple[int, dict[str, float]]] = {}
     scanned = drawing_sets.scanned(given.scanned, given.count) if given.scanned else {}
     for kind, pictures in (drawing_sets.sets(given.data, given.count, given.seed, given.drawings) | scanned).items():
-        rows[kind] = len(pictures), asked(api, pictures)
+        rows[kind] = len(pictures), measure(api, pictures)
         print(kind, rows[kind], flush=True)
     text = table(rows)
     print(text)
     if given.write:
-        command = f"python -m scripts.eval.drawings --count {given.count} --seed {given.seed} --drawings FOLDER --scanned FOLDER --write"
+        options = f"--count {given.count} --seed {given.seed} --drawings FOLDER --scanned FOLDER --write"
+        command = f"python -m scripts.eval.drawings {options}"
         sections.write(given.page, SECTION, f"`{MODEL}`, {datetime.now(UTC):%Y-%m-%d}, `{command}`:\n\n{text}")
 
 

@@ -1,9 +1,10 @@
-"""How well OSRA (Filippov and Nicklaus 2009, doi 10.1021/ci800067r; Debian's package osra) reads some of the drawings of scripts.eval.drawings:
+"""Measures how well OSRA (Filippov and Nicklaus 2009, doi 10.1021/ci800067r; Debian's package osra) reads drawings:
 
     python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER [--programs openchemlib,pikachu --count 200 --write]
 
-Scanned patents, and what programs drew with nothing set. It gives no warnings. With --write the table is written into its section
-of the model's OSRA.md; --write needs the default programs and at least MIN_COUNT.
+The drawings are scanned patents and drawings by programs with default settings, as in scripts.eval.drawings. OSRA gives
+no warnings. --write puts the table into its section of the model's OSRA.md; it needs the default programs and at least
+MIN_COUNT.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ PROGRAMS = "openchemlib,pikachu"
 MIN_COUNT = 200
 
 
-def judged(item: tuple[str, bytes]) -> str:
-    """exact, unreadable or wrong: what OSRA makes of a truth's picture."""
+def grade(item: tuple[str, bytes]) -> str:
+    """Runs OSRA on a picture and returns exact, unreadable or wrong."""
     truth, file = item
     with tempfile.NamedTemporaryFile(suffix=".png") as image:
         image.write(file)
@@ -46,8 +47,8 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m scripts.eval.osra", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scanned", type=Path, required=True, help="folder of scanned drawings and their mol files")
-    parser.add_argument("--drawings", type=Path, required=True, help="folder of what other programs drew")
-    parser.add_argument("--programs", default=PROGRAMS, help="whose drawings, of " + ", ".join(drawing_sets.PROGRAMS))
+    parser.add_argument("--drawings", type=Path, required=True, help="folder of the drawings by other programs")
+    parser.add_argument("--programs", default=PROGRAMS, help="some of " + ", ".join(drawing_sets.PROGRAMS))
     parser.add_argument("--count", type=int, default=200, help="drawings of each kind")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
@@ -65,9 +66,9 @@ def main(arguments: list[str] | None = None) -> None:
     lines = ["| drawings | number | exact SMILES | no SMILES | wrong |", "| --- | --- | --- | --- | --- |"]
     for kind, pictures in (drawing_sets.scanned(given.scanned, given.count) | kinds).items():
         with ThreadPoolExecutor(given.threads) as pool:
-            sorts = list(pool.map(judged, pictures))
-        parts = (f"{100 * sorts.count(sort) / len(sorts):.1f}%" for sort in ("exact", "unreadable", "wrong"))
-        lines.append(f"| {kind} | {len(sorts)} | " + " | ".join(parts) + " |")
+            grades = list(pool.map(grade, pictures))
+        shares = (f"{100 * grades.count(name) / len(grades):.1f}%" for name in ("exact", "unreadable", "wrong"))
+        lines.append(f"| {kind} | {len(grades)} | " + " | ".join(shares) + " |")
         print(lines[-1], flush=True)
     if given.write:
         version = subprocess.run(["osra", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]

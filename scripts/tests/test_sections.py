@@ -10,13 +10,14 @@ from servers import ROOT
 from scripts import sections
 from scripts.eval import chat, drawings, latent, latent_report, masked, osra, retrieval
 from scripts.eval.pmo import __main__ as pmo
+from scripts.train import served
 
 PAGES = {
     masked.PAGE: [masked.SECTION],
     latent.PAGE: [name for names in latent.SECTIONS.values() for name in names],
-    chat.ENTRY / "EVALUATION.md": [chat.SECTION],
-    chat.ENTRY / "DRAWINGS.md": [drawings.SECTION],
-    chat.ENTRY / "OSRA.md": [osra.SECTION],
+    served.ENTRY / "EVALUATION.md": [chat.SECTION],
+    served.ENTRY / "DRAWINGS.md": [drawings.SECTION],
+    served.ENTRY / "OSRA.md": [osra.SECTION],
     pmo.PAGE: [pmo.SECTION],
     ROOT / "scripts/bench/SPEED.md": [
         "embedding",

@@ -100,7 +100,7 @@ def plain(folder: Path, name: str, split: str) -> tuple[Collection, set[str]]:
 def chebi(folder: Path, split: str) -> tuple[Collection, set[str]]:
     """Captions of molecules; queries are rare words of a caption, or its first sentence (cut from the passage)."""
     rows = read_lines(folder / "chebi20_captions.jsonl.gz")
-    seen = defaultdict(int)
+    seen: dict[str, int] = defaultdict(int)
     for row in rows:
         for word in set(words(row["caption"])):
             seen[word] += 1
@@ -142,7 +142,8 @@ def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
     for number, row in enumerate(read_lines(folder / "banking77.jsonl.gz")):
         if row["split"] == split or (split == "dev" and row["split"] == "train"):
             groups[row["label"]].append((f"b{number}", row["text"].strip()))
-    passages, queries = {}, []
+    passages: dict[str, str] = {}
+    queries = []
     for _, members in sorted(groups.items()):
         if split == "dev":  # the set has no dev part: the last tenth of each training intent
             members = members[-max(8, len(members) // 10) :]

@@ -31,8 +31,8 @@ class Convolution(nn.Module):
 class Model(nn.Module):
     """Texts to logits: begins [B, L], and [B, L, labels] per head.
 
-    A text is word indices, 0 for padding, into `distinct`: the buckets of the distinct words [words, WORD_FEATURES], whose
-    first row is 0.
+    A text is word indices, 0 for padding, into `distinct`: the buckets of the distinct words [words, WORD_FEATURES],
+    whose first row is 0.
     """
 
     def __init__(self, families: int) -> None:
