@@ -13,7 +13,7 @@ type addedToken struct {
 	SingleWord bool   `json:"single_word"` // not inside a word
 	LStrip     bool   `json:"lstrip"`      // takes the white space on its left with it
 	RStrip     bool   `json:"rstrip"`
-	Normalized bool   `json:"normalized"` // looked for in the normalised text, in its normalised form
+	Normalized bool   `json:"normalized"` // looked for in the normalized text, in its normalized form
 	Special    bool   `json:"special"`    // left out by Decode on request
 }
 

@@ -2,7 +2,7 @@ package tokenizers
 
 import "unicode/utf8"
 
-// bertNormalizer cleans, sets ideographs apart, strips accents and lower-cases, as BERT's basic tokeniser does
+// bertNormalizer cleans, sets ideographs apart, strips accents and lower-cases, as BERT's basic tokenizer does
 // (https://github.com/google-research/bert, tokenization.py).
 type bertNormalizer struct {
 	head

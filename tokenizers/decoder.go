@@ -16,7 +16,7 @@ type decoder interface{ decode([]string) []string }
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	tokens := make([]string, 0, len(ids))
 	for _, id := range ids {
-		s, ok := t.written(id)
+		s, ok := t.decoderInput(id)
 		if !ok || skipSpecial && t.specials[s] {
 			continue
 		}
@@ -33,7 +33,7 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 
 // written is a token as the first decoder gets it. An added token comes in the form in which it is searched for in
 // texts.
-func (t *Tokenizer) written(id int32) (string, bool) {
+func (t *Tokenizer) decoderInput(id int32) (string, bool) {
 	if form, ok := t.forms[id]; ok {
 		return form, true
 	}

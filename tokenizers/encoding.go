@@ -3,7 +3,6 @@ package tokenizers
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 )
 
 // Encoding is a text, or a pair of texts, as the model wants it. All slices have the same length.
@@ -15,39 +14,6 @@ type Encoding struct {
 
 	// Length is how many tokens there would be without truncation, added ones included.
 	Length int
-}
-
-// Truncated tells whether tokens were left out.
-func (e *Encoding) Truncated() bool { return e.Length > len(e.IDs) }
-
-// CharOffsets counts e's offsets in characters instead of bytes, as the Python interface of the reference library does.
-// The texts are those the encoding was made of.
-func (e *Encoding) CharOffsets(texts ...string) []Span {
-	index := make([][]int32, len(texts))
-	for i, s := range texts {
-		index[i] = charIndex(s)
-	}
-	out := make([]Span, len(e.Offsets))
-	for i, o := range e.Offsets {
-		if s := e.Source[i]; s >= 0 && int(s) < len(index) {
-			out[i] = Span{index[s][o.Start], index[s][o.End]}
-		}
-	}
-	return out
-}
-
-// charIndex maps each byte position of s, its end included, to the number of the character there.
-func charIndex(s string) []int32 {
-	index := make([]int32, 0, len(s)+1)
-	n := int32(0)
-	for i := 0; i < len(s); n++ {
-		_, size := utf8.DecodeRuneInString(s[i:])
-		for range size {
-			index = append(index, n)
-		}
-		i += size
-	}
-	return append(index, n)
 }
 
 // Direction is the end of a text that truncation cuts off.

@@ -2,7 +2,7 @@ package tokenizers
 
 import "unicode/utf8"
 
-// The regular expressions that byte-level tokenisers split with need look-ahead, which Go's do not have, so each is
+// The regular expressions that byte-level tokenizers split with need look-ahead, which Go's do not have, so each is
 // written out by hand: a function gives the length of the first match. All of them match every text to its end.
 const (
 	gpt2Pattern   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`

@@ -41,7 +41,7 @@ func TestAddedTokenTakesSpacesOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkHostile tokenises texts that are the worst case of some stage, at one size and at four times that: the time per byte must not grow.
+// BenchmarkHostile tokenizes texts that are the worst case of some stage, at one size and at four times that: the time per byte must not grow.
 func BenchmarkHostile(b *testing.B) {
 	units := map[string]string{
 		"letters": "a", "digits": "1", "spaces": " ", "tabs": "\t", "newlines": "\n", "spaces and newlines": " \n ", "brackets": "[",

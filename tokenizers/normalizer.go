@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// parseNormalizer reads the normaliser: the stages that rewrite the text before it is split.
+// parseNormalizer reads the normalizer: the stages that rewrite the text before it is split.
 func parseNormalizer(raw json.RawMessage) ([]stage, error) {
 	if absent(raw) {
 		return nil, nil
@@ -193,7 +193,7 @@ type replace struct {
 	spaces       bool
 }
 
-// twoSpaces is the one regular expression that sentencepiece-like tokenisers replace.
+// twoSpaces is the one regular expression that sentencepiece-like tokenizers replace.
 const twoSpaces = " {2,}"
 
 func parseReplace(raw json.RawMessage) (*replace, error) {

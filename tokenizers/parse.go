@@ -47,7 +47,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if t.model, err = parseModel(f.Model, byteLevel); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	if t.template, err = parsePostProcessor(f.PostProcessor); err != nil {
+	if t.post, err = parsePostProcessor(f.PostProcessor); err != nil {
 		return nil, fmt.Errorf("post_processor: %w", err)
 	}
 	if t.decoders, err = parseDecoder(f.Decoder); err != nil {
@@ -56,7 +56,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if err := t.addTokens(f.AddedTokens); err != nil {
 		return nil, err
 	}
-	if t.template.trim {
+	if t.post.trim {
 		t.edgesOf = edgesOf(t.model)
 	}
 	t.pad = t.padding(f.Padding)
@@ -118,7 +118,7 @@ func (t *Tokenizer) addTokens(list []addedToken) error {
 	return errors.Join(err, err2)
 }
 
-// normalized runs the normaliser alone.
+// normalized runs the normalizer alone.
 func (t *Tokenizer) normalized(s string) string {
 	p := &pass{}
 	p.text.load(s)

@@ -9,13 +9,13 @@ import (
 )
 
 // parsePostProcessor reads the post-processor into a template.
-func parsePostProcessor(raw json.RawMessage) (template, error) {
+func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
 	if absent(raw) {
 		return plain(), nil
 	}
 	name, err := kind(raw)
 	if err != nil {
-		return template{}, err
+		return postProcessor{}, err
 	}
 	switch name {
 	case "TemplateProcessing":
@@ -33,7 +33,7 @@ func parsePostProcessor(raw json.RawMessage) (template, error) {
 	case "Sequence":
 		return parseProcessors(raw)
 	}
-	return template{}, unknown(name)
+	return postProcessor{}, unknown(name)
 }
 
 // templatePiece is one element of a TemplateProcessing: a text or a special token.
@@ -54,7 +54,7 @@ type templateToken struct {
 	Tokens []string `json:"tokens"`
 }
 
-func parseTemplate(raw json.RawMessage) (template, error) {
+func parseTemplate(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
 		head
 		Single  []templatePiece          `json:"single"`
@@ -62,17 +62,17 @@ func parseTemplate(raw json.RawMessage) (template, error) {
 		Special map[string]templateToken `json:"special_tokens"`
 	}
 	if err := strict(raw, &c); err != nil {
-		return template{}, err
+		return postProcessor{}, err
 	}
 	single, err := slots(c.Single, c.Special, "A")
 	if err != nil {
-		return template{}, fmt.Errorf("TemplateProcessing: single: %w", err)
+		return postProcessor{}, fmt.Errorf("TemplateProcessing: single: %w", err)
 	}
 	pair, err := slots(c.Pair, c.Special, "AB")
 	if err != nil {
-		return template{}, fmt.Errorf("TemplateProcessing: pair: %w", err)
+		return postProcessor{}, fmt.Errorf("TemplateProcessing: pair: %w", err)
 	}
-	return template{single: single, pair: pair}, nil
+	return postProcessor{single: single, pair: pair}, nil
 }
 
 // slots reads one template, in which each of the texts wanted must stand once.
@@ -114,7 +114,7 @@ type namedID struct {
 func (n *namedID) UnmarshalJSON(b []byte) error { return fixed(b, &n.name, &n.id) }
 
 // parseBertProcessing reads the older form of the template [CLS] A [SEP] B [SEP].
-func parseBertProcessing(raw json.RawMessage) (template, error) {
+func parseBertProcessing(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
 		head
 		Sep namedID `json:"sep"`
@@ -124,14 +124,14 @@ func parseBertProcessing(raw json.RawMessage) (template, error) {
 	cls := slot{added, c.Cls.id, 0}
 	sep := slot{added, c.Sep.id, 0}
 	sep1 := slot{added, c.Sep.id, 1}
-	return template{
+	return postProcessor{
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, {source: 1, typeID: 1}, sep1},
 	}, err
 }
 
 // parseRobertaProcessing reads the template <s> A </s></s> B </s>, in which every segment id is 0.
-func parseRobertaProcessing(raw json.RawMessage) (template, error) {
+func parseRobertaProcessing(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
 		head
 		Sep    namedID `json:"sep"`
@@ -142,7 +142,7 @@ func parseRobertaProcessing(raw json.RawMessage) (template, error) {
 	err := strict(raw, &c)
 	cls := slot{source: added, id: c.Cls.id}
 	sep := slot{source: added, id: c.Sep.id}
-	return template{
+	return postProcessor{
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, sep, {source: 1}, sep},
 		trim:   c.Trim, prefixed: c.Prefix,
@@ -150,26 +150,26 @@ func parseRobertaProcessing(raw json.RawMessage) (template, error) {
 }
 
 // parseProcessors reads a sequence: one template, and ByteLevel, which only trims offsets, before it.
-func parseProcessors(raw json.RawMessage) (template, error) {
+func parseProcessors(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
 		head
 		Parts []json.RawMessage `json:"processors"`
 	}
 	if err := strict(raw, &c); err != nil {
-		return template{}, err
+		return postProcessor{}, err
 	}
 	all := plain()
 	for i, part := range c.Parts {
 		name, err := kind(part)
 		if err != nil {
-			return template{}, err
+			return postProcessor{}, err
 		}
 		t, err := parsePostProcessor(part)
 		if err != nil {
-			return template{}, err
+			return postProcessor{}, err
 		}
 		if all.trim && t.trim || i+1 < len(c.Parts) && name != "ByteLevel" {
-			return template{}, fmt.Errorf("Sequence: %s at place %d of %d is not known", name, i+1, len(c.Parts))
+			return postProcessor{}, fmt.Errorf("Sequence: %s at place %d of %d is not known", name, i+1, len(c.Parts))
 		}
 		t.trim = t.trim || all.trim
 		t.prefixed = t.prefixed || all.prefixed
@@ -188,18 +188,18 @@ type slot struct {
 const added = -1
 
 // template is what a post-processor does: where the texts go, and which tokens stand around them.
-type template struct {
+type postProcessor struct {
 	single, pair []slot
 	trim         bool // offsets leave out the white space at a token's ends
-	prefixed     bool // but keep the space before the first word, which the pre-tokeniser put there
+	prefixed     bool // but keep the space before the first word, which the pre-tokenizer put there
 }
 
 // plain puts one text after the other and adds nothing.
-func plain() template {
-	return template{single: []slot{{source: 0}}, pair: []slot{{source: 0}, {source: 1, typeID: 1}}}
+func plain() postProcessor {
+	return postProcessor{single: []slot{{source: 0}}, pair: []slot{{source: 0}, {source: 1, typeID: 1}}}
 }
 
-func addedTokens(slots []slot) int {
+func countAdded(slots []slot) int {
 	n := 0
 	for _, s := range slots {
 		if s.source == added {
@@ -234,13 +234,13 @@ func (e *Encoding) text(s slot, of sequence) {
 }
 
 // trim takes the white space off both ends of the tokens' spans, as far as the tokens say they have any. A single space
-// that begins the first token stays if the pre-tokeniser may have put it there. Spans shrink by characters of the
+// that begins the first token stays if the pre-tokenizer may have put it there. Spans shrink by characters of the
 // input.
 func (t *Tokenizer) trim(s *sequence) {
 	for i, id := range s.ids {
 		o := &s.spans[i]
 		before, after := t.edges(id, s.input[o.Start:o.End])
-		if (i == 0 || o.Start == 0) && t.template.prefixed && before == 1 {
+		if (i == 0 || o.Start == 0) && t.post.prefixed && before == 1 {
 			before = 0
 		}
 		end := o.End

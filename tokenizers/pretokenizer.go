@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// parsePreTokenizer reads the pre-tokeniser: the stages that cut the text into words. byteLevel tells that the model's
+// parsePreTokenizer reads the pre-tokenizer: the stages that cut the text into words. byteLevel tells that the model's
 // vocabulary is written in the byte-level alphabet.
 func parsePreTokenizer(raw json.RawMessage) (stages []stage, byteLevel bool, err error) {
 	stages, err = parseSplits(raw)
@@ -112,7 +112,7 @@ func parseSplit(raw json.RawMessage) ([]stage, error) {
 	return []stage{wordPattern(next)}, nil
 }
 
-// parseMetaspace reads the pre-tokeniser and the decoder of that name. The older add_prefix_space says always or never.
+// parseMetaspace reads the pre-tokenizer and the decoder of that name. The older add_prefix_space says always or never.
 func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
 	c := struct {
 		head

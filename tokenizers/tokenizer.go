@@ -11,14 +11,14 @@ import (
 type Tokenizer struct {
 	before    *matcher // added tokens looked for in the text as it comes
 	normalize []stage
-	after     *matcher // added tokens looked for in the normalised text
+	after     *matcher // added tokens looked for in the normalized text
 	split     []stage
 	model     model
-	template  template
+	post      postProcessor
 	decoders  []decoder
 	added     map[int32]*addedToken
 	addedIDs  map[string]int32
-	forms     map[int32]string // of added tokens: their content, normalised if they are looked for so
+	forms     map[int32]string // of added tokens: their content, normalized if they are looked for so
 	specials  map[string]bool  // by content
 	edgesOf   []edge           // of the model's tokens, if the post-processor trims
 	size      int
@@ -73,7 +73,7 @@ func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
 		return err
 	}
 	p.second.reset("")
-	return t.finish(e, p, t.template.single, o)
+	return t.finish(e, p, t.post.single, o)
 }
 
 // EncodePairInto is EncodePair into an encoding that is used again.
@@ -86,7 +86,7 @@ func (t *Tokenizer) EncodePairInto(e *Encoding, first, second string, o Options)
 	if err := t.run(p, second, &p.second); err != nil {
 		return err
 	}
-	return t.finish(e, p, t.template.pair, o)
+	return t.finish(e, p, t.post.pair, o)
 }
 
 // release keeps a pass for the next call, unless one very long text has made it large.
@@ -96,10 +96,10 @@ func (t *Tokenizer) release(p *pass) {
 	}
 }
 
-// run tokenises one text into s.
+// run tokenizes one text into s.
 func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
 	if len(input) > math.MaxInt32/8 {
-		return fmt.Errorf("text of %d bytes is too large to tokenise", len(input))
+		return fmt.Errorf("text of %d bytes is too large to tokenize", len(input))
 	}
 	s.reset(input)
 	p.text.load(input)
@@ -127,7 +127,7 @@ func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
 
 // finish truncates the sequences and puts them together.
 func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error {
-	extra := addedTokens(slots)
+	extra := countAdded(slots)
 	if o.Bare {
 		extra = 0
 	}
@@ -138,7 +138,7 @@ func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error 
 			return err
 		}
 	}
-	if t.template.trim {
+	if t.post.trim {
 		t.trim(&first)
 		t.trim(&second)
 	}
@@ -165,24 +165,8 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	return t.model.id(token)
 }
 
-// Token is the text of an id as the vocabulary writes it.
-func (t *Tokenizer) Token(id int32) (string, bool) {
-	if a, ok := t.added[id]; ok {
-		return a.Content, true
-	}
-	return t.model.token(id)
-}
-
 // Size is the number of tokens, added ones included.
 func (t *Tokenizer) Size() int { return t.size }
-
-// AddedTokens is how many tokens the post-processor adds to one text, or to a pair.
-func (t *Tokenizer) AddedTokens(pair bool) int {
-	if pair {
-		return addedTokens(t.template.pair)
-	}
-	return addedTokens(t.template.single)
-}
 
 // PadID is the token to pad with: the one the file's padding section names, else [PAD] or <pad>, else 0. A model does
 // not see it, the attention mask being 0 there, unless it counts positions by it, as RoBERTa does.

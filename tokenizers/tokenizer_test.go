@@ -98,7 +98,7 @@ func TestLongWords(t *testing.T) {
 	}
 }
 
-// FuzzEncode takes the tokeniser and the options from one number, so that each run is short.
+// FuzzEncode takes the tokenizer and the options from one number, so that each run is short.
 func FuzzEncode(f *testing.F) {
 	var toks []*Tokenizer
 	for _, folder := range goldenFolders(f) {
@@ -126,7 +126,7 @@ func FuzzEncode(f *testing.F) {
 }
 
 // checkEncoding wants offsets within the text and in order, ids of the vocabulary, and the text back from a byte-level
-// vocabulary that neither normalises nor has added tokens there.
+// vocabulary that neither normalizes nor has added tokens there.
 func checkEncoding(t *testing.T, tok *Tokenizer, text string) {
 	e, err := tok.Encode(text, Options{})
 	if err != nil {
@@ -142,15 +142,15 @@ func checkEncoding(t *testing.T, tok *Tokenizer, text string) {
 		}
 		// A space put in front of a character stands for it, and is trimmed to its end: the one case of a start going
 		// back.
-		if o.End < last.End || o.Start < last.Start && !(tok.template.trim && tok.template.prefixed) {
+		if o.End < last.End || o.Start < last.Start && !(tok.post.trim && tok.post.prefixed) {
 			t.Errorf("%q: token %d goes back from %v to %v", text, i, last, o)
 		}
 		last = o
-		if _, ok := tok.Token(e.IDs[i]); !ok {
+		if _, ok := tok.decoderInput(e.IDs[i]); !ok {
 			t.Errorf("%q: id %d is no token", text, e.IDs[i])
 		}
 	}
-	for i, o := range e.CharOffsets(text) {
+	for i, o := range charOffsets(e, text) {
 		if o.Start > o.End || int(o.End) > len(text) {
 			t.Errorf("%q: token %d has character offsets %v", text, i, o)
 		}

@@ -12,10 +12,10 @@ import (
 type property uint16
 
 const (
-	isControl     property = 1 << iota // removed by the BERT normaliser's cleaning
+	isControl     property = 1 << iota // removed by the BERT normalizer's cleaning
 	isWhitespace                       // Unicode White_Space
 	isMark                             // non-spacing mark, removed with the accents
-	isPunctuation                      // a word by itself for the BERT pre-tokeniser
+	isPunctuation                      // a word by itself for the BERT pre-tokenizer
 	isLetter                           // \p{L} of the splitting patterns
 	isNumber                           // \p{N}
 	isWord                             // \w next to an added token that must stand alone

@@ -8,7 +8,7 @@ import (
 	"retort/tokenizers/template"
 )
 
-// Part is one piece of a message: an image, or else a text.
+// Part is one part of a message: an image or a text.
 type Part struct {
 	Image bool
 	Text  string
@@ -20,34 +20,39 @@ type Message struct {
 	Parts []Part
 }
 
-// Form is how a template wants the content of a message.
+// Form is the type of a message's content in a template.
 type Form string
 
 const (
-	// Auto finds the form in the template's text.
+	// Auto derives the form from the template's text.
 	Auto Form = "auto"
-	// Text is one string with placeholders in it.
+	// Text is one string with placeholders for images.
 	Text Form = "text"
 	// Parts is always a list of {"type": "text" | "image", …}.
 	Parts Form = "parts"
-	// Mixed is a list where a message has an image, else a string.
+	// Mixed is a list for a message with an image, else a string.
 	Mixed Form = "mixed"
 )
 
-var iterated = regexp.MustCompile(`for\s+\w+\s+in\s+[^%]*content|content\s*(\[\s*['"]text|\|\s*selectattr)|content['"]?\]?\s*\[\s*0\s*\]`)
+var (
+	// listUse matches templates that use content as a list; stringTest matches those that also take a string.
+	listUse = regexp.MustCompile(
+		`for\s+\w+\s+in\s+[^%]*content|content\s*(\[\s*['"]text|\|\s*selectattr)|content['"]?\]?\s*\[\s*0\s*\]`)
+	stringTest = regexp.MustCompile(`is\s+(not\s+)?string`)
+)
 
 // formOf guesses the form from how the template uses content.
 func formOf(source string) Form {
 	switch {
-	case !iterated.MatchString(source):
+	case !listUse.MatchString(source):
 		return Text
-	case regexp.MustCompile(`is\s+(not\s+)?string`).MatchString(source):
+	case stringTest.MatchString(source):
 		return Mixed
 	}
 	return Parts
 }
 
-// ordered puts images first where the model wants it.
+// ordered moves images to the front if the model expects that.
 func (t *Template) ordered(parts []Part) []Part {
 	if !t.options.ImageFirst {
 		return parts
@@ -63,7 +68,7 @@ func (t *Template) ordered(parts []Part) []Part {
 	return sorted
 }
 
-// content is what the template sees of one message; images counts those of the conversation so far.
+// content returns the content of a message for the template. images counts the images of the conversation so far.
 func (t *Template) content(parts []Part, images *int) any {
 	if t.options.Form == Text {
 		return t.flat(parts, images)
@@ -84,7 +89,7 @@ func (t *Template) content(parts []Part, images *int) any {
 	return list
 }
 
-// flat writes one part a line, as vLLM does for templates that take text.
+// flat writes one part per line, as vLLM does for templates that take text.
 func (t *Template) flat(parts []Part, images *int) string {
 	lines := make([]string, len(parts))
 	for i, p := range parts {

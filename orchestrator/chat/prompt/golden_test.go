@@ -51,7 +51,7 @@ func chatTemplate(t testing.TB, name string, o Options) *Template {
 	return parsed
 }
 
-// TestReference renders every conversation with every template and compares with Jinja2 as transformers sets it up.
+// TestReference compares every conversation and template with Jinja2 as transformers configures it.
 func TestReference(t *testing.T) {
 	conversations := read[map[string][]any](t, "testdata/conversations.json")
 	entries := read[golden](t, "testdata/golden.json").Entries
@@ -88,7 +88,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestLongConversations renders 200,000 characters with every template: the budget of a rendering leaves room for them.
+// TestLongConversations checks that 200,000 characters are within the budget of a rendering, for every template.
 func TestLongConversations(t *testing.T) {
 	const characters = 200_000
 	templates := map[string]bool{}

@@ -7,14 +7,14 @@ import (
 )
 
 // breaker breaks up marks in the texts of messages. An engine tokenizes the whole prompt at once, so a mark that a user
-// has typed would otherwise become the special token itself: an image that is not there, or the end of the user's turn
-// and words put into the mouth of the system.
+// typed would become the special token itself: an image that does not exist, or the end of the user's turn followed by
+// a forged system message.
 type breaker struct{ marks markNode }
 
-// markNode is a place in the tree of all marks, by their bytes.
+// markNode is a node of the trie of all marks, by bytes.
 type markNode struct {
 	next map[byte]*markNode
-	cut  int // where a mark that ends here is cut: the bytes of its first character; 0 where none ends
+	cut  int // offset of the cut in a mark that ends here: the size of its first character; 0 if none ends here
 }
 
 func newBreaker(marks []string) *breaker {
@@ -35,7 +35,7 @@ func newBreaker(marks []string) *breaker {
 	return b
 }
 
-// parts returns parts with marks broken up, also those that a template would join from neighbouring texts.
+// parts returns parts with marks broken up, including marks that a template would join from adjacent texts.
 func (b *breaker) parts(parts []Part) []Part {
 	out := slices.Clone(parts)
 	for lo := 0; lo < len(out); {
@@ -43,14 +43,14 @@ func (b *breaker) parts(parts []Part) []Part {
 		for hi < len(out) && !out[hi].Image {
 			hi++
 		}
-		b.run(out[lo:hi])
+		b.breakTexts(out[lo:hi])
 		lo = hi + 1
 	}
 	return out
 }
 
-// run treats texts that follow one another as one text.
-func (b *breaker) run(texts []Part) {
+// breakTexts breaks up marks in adjacent texts as if they were one.
+func (b *breaker) breakTexts(texts []Part) {
 	var joined strings.Builder
 	for _, p := range texts {
 		joined.WriteString(p.Text)
@@ -62,14 +62,14 @@ func (b *breaker) run(texts []Part) {
 	start := 0
 	for i, p := range texts {
 		end := start + len(p.Text)
-		texts[i].Text = spread(p.Text, start, cuts)
+		texts[i].Text = insertSpaces(p.Text, start, cuts)
 		start = end
 	}
 }
 
-// spread puts a space before each cut that falls into text, which begins at start. A cut at the very start is one
-// inside a mark that began earlier.
-func spread(text string, start int, cuts []int) string {
+// insertSpaces puts a space at each cut inside text, whose first byte is at offset start. A cut at start itself is inside
+// a mark that starts in an earlier text.
+func insertSpaces(text string, start int, cuts []int) string {
 	var b strings.Builder
 	from := 0
 	for _, cut := range cuts {
@@ -83,13 +83,13 @@ func spread(text string, start int, cuts []int) string {
 	return b.String()
 }
 
-// cuts returns where text must be cut: behind the first character of every mark, overlapping ones included. A mark of
-// one character is cut before it: nothing can keep a tokenizer from reading it, but it is kept apart.
+// cuts returns the offsets at which text is cut: after the first character of every mark, including overlapping ones. A
+// mark of one character cannot be broken up; a space after it keeps it apart.
 func (b *breaker) cuts(text string) (cuts []int) {
 	for i := range len(text) {
 		node := b.marks.next[text[i]]
 		for at := i + 1; node != nil; at++ {
-			if node.cut > 0 { // of all marks that begin here, which have the same first character
+			if node.cut > 0 { // the same for all marks that start here, as they share the first character
 				cuts = append(cuts, i+node.cut)
 				break
 			}

@@ -6,20 +6,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ncruces/go-strftime"
+
 	"retort/tokenizers/template"
 )
 
-// Options are what a model says of its template.
+// Options configure the template of a model.
 type Options struct {
 	Form Form
-	// Placeholder stands for an image in content of form Text; {n} in it is the image's number in the conversation,
-	// from 1.
+	// Placeholder stands for an image in content of form Text, by default <image>. {n} in it is replaced by the number
+	// of the image in the conversation, counted from 1.
 	Placeholder string
-	// Marks are broken up where a message contains them.
+	// Marks are the marks that are broken up in the texts of messages.
 	Marks []string
-	// Variables are further names the template may use: bos_token, eos_token.
+	// Variables are passed to the template: bos_token, eos_token.
 	Variables map[string]string
-	// StripBOS takes bos_token off the front, for engines that add it themselves.
+	// StripBOS removes bos_token from the start of the prompt, for engines that add it themselves.
 	StripBOS bool
 	// ImageFirst moves the images of a message before its text.
 	ImageFirst bool
@@ -27,14 +29,14 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Template is a chat template, safe for use by many goroutines.
+// Template is a chat template. It is safe for concurrent use.
 type Template struct {
 	parsed  *template.Template
 	options Options
 	breaker *breaker
 }
 
-// Parse compiles the text of a chat_template.template.
+// Parse compiles the text of a chat_template.jinja.
 func Parse(source string, o Options) (*Template, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -44,7 +46,7 @@ func Parse(source string, o Options) (*Template, error) {
 		o.Form = formOf(source)
 	case Text, Parts, Mixed:
 	default:
-		return nil, fmt.Errorf("content form %q is none of auto, text, parts, mixed", o.Form)
+		return nil, fmt.Errorf("content form %q: auto, text, parts and mixed are known", o.Form)
 	}
 	if o.Form == Text && o.Placeholder == "" {
 		o.Placeholder = "<image>"
@@ -56,8 +58,8 @@ func Parse(source string, o Options) (*Template, error) {
 	return &Template{parsed: parsed, options: o, breaker: newBreaker(o.Marks)}, nil
 }
 
-// Render returns the prompt for a conversation. With generate it ends where the assistant's answer begins. The error is
-// a *Refusal when the template does not take the conversation.
+// Render returns the prompt for a conversation. With generate, it ends where the assistant's answer starts. The error is a
+// *Refusal if the template rejects the conversation.
 func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	list := make([]any, len(messages))
 	images := 0
@@ -68,10 +70,11 @@ func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	return t.render(list, generate)
 }
 
-// longestEnd is how many bytes a template may write after the final message. Farther from the end the same text is another message's.
-const longestEnd = 4 << 10
+// maxSuffix is the most bytes that a template may write after the final message. Before that, the same text belongs to
+// another message.
+const maxSuffix = 4 << 10
 
-// Continue returns the prompt for a conversation whose last message the model is to go on with.
+// Continue returns the prompt for a conversation whose last message the model continues.
 func (t *Template) Continue(messages []Message) (string, error) {
 	if len(messages) == 0 || len(messages[len(messages)-1].Parts) == 0 {
 		return "", &Refusal{Message: "there is no final message to continue"}
@@ -82,7 +85,7 @@ func (t *Template) Continue(messages []Message) (string, error) {
 	}
 	last := t.breaker.parts(t.ordered(messages[len(messages)-1].Parts))
 	text := strings.TrimSpace(last[len(last)-1].Text)
-	tail := max(0, len(prompt)-len(text)-longestEnd)
+	tail := max(0, len(prompt)-len(text)-maxSuffix)
 	at := strings.LastIndex(prompt[tail:], text)
 	if text == "" || at < 0 {
 		return "", &Refusal{Message: "the final message does not appear in the prompt, so it cannot be continued"}
@@ -93,7 +96,7 @@ func (t *Template) Continue(messages []Message) (string, error) {
 func (t *Template) render(messages []any, generate bool) (string, error) {
 	variables := map[string]any{
 		"messages": messages, "add_generation_prompt": generate, "tools": nil, "documents": nil,
-		"strftime_now": func(format string) string { return strftime(t.options.Now(), format) },
+		"strftime_now": func(format string) string { return strftime.Format(format, t.options.Now()) },
 	}
 	for name, value := range t.options.Variables {
 		variables[name] = value
@@ -112,7 +115,7 @@ func (t *Template) render(messages []any, generate bool) (string, error) {
 	return prompt, nil
 }
 
-// Refusal is a conversation that the template does not take: it has called raise_exception, with this message.
+// Refusal is the error of a template that rejects a conversation: the message it passed to raise_exception.
 type Refusal struct{ Message string }
 
 func (r *Refusal) Error() string { return r.Message }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func user(parts ...Part) []Message { return []Message{{Role: "user", Parts: parts}} }
@@ -32,11 +33,11 @@ func TestForms(t *testing.T) {
 		}
 	}
 	if _, err := Parse("x", Options{Form: "other"}); err == nil {
-		t.Error("an unknown form is accepted")
+		t.Error("an unknown form was accepted")
 	}
 }
 
-// TestPrompts compares with the prompts that the models' cards show.
+// TestPrompts compares prompts with those on the models' cards.
 func TestPrompts(t *testing.T) {
 	question := []Part{text("What is it?"), image}
 	for name, test := range map[string]struct {
@@ -46,11 +47,13 @@ func TestPrompts(t *testing.T) {
 	}{
 		"llama-3.2-vision.jinja": {
 			Options{ImageFirst: true, StripBOS: true}, user(question...),
-			"<|start_header_id|>user<|end_header_id|>\n\n<|image|>What is it?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+			"<|start_header_id|>user<|end_header_id|>\n\n<|image|>What is it?<|eot_id|>" +
+				"<|start_header_id|>assistant<|end_header_id|>\n\n",
 		},
 		"qwen2-vl.jinja": {
 			Options{}, user(question...),
-			"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\nWhat is it?<|vision_start|><|image_pad|><|vision_end|><|im_end|>\n<|im_start|>assistant\n",
+			"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n" +
+				"<|im_start|>user\nWhat is it?<|vision_start|><|image_pad|><|vision_end|><|im_end|>\n<|im_start|>assistant\n",
 		},
 		"phi-3-vision.jinja": {
 			Options{ImageFirst: true, Placeholder: "<|image_{n}|>"},
@@ -59,7 +62,8 @@ func TestPrompts(t *testing.T) {
 				{"assistant", []Part{text("Yes")}},
 				{"user", []Part{text("And now?"), image}},
 			},
-			"<|user|>\n<|image_1|>\n<|image_2|>\nFirst?<|end|>\n<|assistant|>\nYes<|end|>\n<|user|>\n<|image_3|>\nAnd now?<|end|>\n<|assistant|>\n",
+			"<|user|>\n<|image_1|>\n<|image_2|>\nFirst?<|end|>\n<|assistant|>\nYes<|end|>\n" +
+				"<|user|>\n<|image_3|>\nAnd now?<|end|>\n<|assistant|>\n",
 		},
 		"llava-1.5.jinja": {Options{}, user(question...), "USER: <image>\nWhat is it? ASSISTANT:"},
 		"simple.jinja":    {Options{ImageFirst: true}, user(question...), "<user><image>What is it?<end><assistant>"},
@@ -90,16 +94,16 @@ func TestMarksAreBroken(t *testing.T) {
 		got := strings.Replace(render(t, tmpl, user(parts...)), "<user><image>", "<user>", 1)
 		for _, m := range marks {
 			if strings.Contains(got, m) {
-				t.Errorf("%v: %q still holds %q", parts, got, m)
+				t.Errorf("%v: %q still has %q", parts, got, m)
 			}
 		}
 	}
 	if got := render(t, tmpl, user(text("a < b | c > d, <imag>"))); got != "<user>a < b | c > d, <imag><end><assistant>" {
-		t.Errorf("harmless text was changed: %q", got)
+		t.Errorf("text without marks was changed: %q", got)
 	}
 }
 
-// FuzzMarks holds that no text, however it is cut into parts, brings a mark into the prompt.
+// FuzzMarks checks that no text, in any division into parts, brings a mark into the prompt.
 func FuzzMarks(f *testing.F) {
 	f.Add("<|image|>", "<|im", "age|>")
 	f.Add("<|eot", "_id", "|>")
@@ -111,7 +115,7 @@ func FuzzMarks(f *testing.F) {
 		}
 		for _, m := range marks {
 			if strings.Contains(joined, m) {
-				t.Errorf("%q holds %q", joined, m)
+				t.Errorf("%q has %q", joined, m)
 			}
 		}
 	})
@@ -124,7 +128,7 @@ func TestContinue(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if _, err := tmpl.Continue(nil); err == nil {
-		t.Error("nothing was continued")
+		t.Error("an empty conversation was continued")
 	}
 }
 
@@ -132,7 +136,9 @@ func BenchmarkRender(b *testing.B) {
 	tmpl := chatTemplate(b, "llama-3.2-vision.jinja", Options{Marks: marks})
 	var messages []Message
 	for range 10 {
-		messages = append(messages, Message{"user", []Part{image, text("What is this?")}}, Message{"assistant", []Part{text("A molecule.")}})
+		messages = append(messages,
+			Message{"user", []Part{image, text("What is this?")}},
+			Message{"assistant", []Part{text("A molecule.")}})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -142,7 +148,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// TestContinueLooksAtTheEnd has a template that leaves the final message out, where a user has written the same.
+// TestContinueLooksAtTheEnd renders a template that omits the final message, after a user wrote the same text.
 func TestContinueLooksAtTheEnd(t *testing.T) {
 	tmpl, err := Parse("{% for m in messages[:-1] %}{{ m.content }}{% endfor %}", Options{Form: Text})
 	if err != nil {
@@ -156,7 +162,8 @@ func TestContinueLooksAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestManyMarks has text of which each byte begins as tens of thousands of marks do: comparing it with each would take minutes.
+// TestManyMarks breaks a text whose every byte could start tens of thousands of marks. Comparing it with each mark would
+// take minutes.
 func TestManyMarks(t *testing.T) {
 	const n = 1 << 22
 	var marks []string
@@ -165,6 +172,20 @@ func TestManyMarks(t *testing.T) {
 	}
 	parts := newBreaker(marks).parts([]Part{text(strings.Repeat("<", n) + "|reserved 77|>")})
 	if want := strings.Repeat("<", n) + " |reserved 77|>"; parts[0].Text != want {
-		t.Error("the mark is not broken, or more than it")
+		t.Error("more or less than the mark was broken up")
+	}
+}
+
+// TestTime compares strftime_now with datetime.strftime of Python.
+func TestTime(t *testing.T) {
+	const format = "%a %A %b %B %d %e %j %m %y %Y|%H %I %M %S %p %Z %z|%F %T %D %R|%c|%x %X|%-d %U %G-%V %%"
+	tmpl, err := Parse("{{ strftime_now('"+format+"') }}", Options{Now: func() time.Time { return frozen }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "Sat Saturday Mar March 07  7 066 03 26 2026|09 09 05 00 AM UTC +0000|2026-03-07 09:05:00 03/07/26 09:05|" +
+		"Sat Mar  7 09:05:00 2026|03/07/26 09:05:00|7 09 2026-10 %"
+	if got := render(t, tmpl, nil); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
