@@ -1,4 +1,5 @@
-"""The served molecule reader without Triton: detections to molecules, cropping, and readings of the shipped networks."""
+"""The served molecule reader without Triton: detections to molecules, cropping, and readings of the shipped
+networks."""
 
 from __future__ import annotations
 

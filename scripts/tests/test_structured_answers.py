@@ -1,5 +1,5 @@
-"""How the molecule reader fills JSON schemas (json_answers.py and json_fields.py), without Triton. With a real Triton and real
-clients: test_openai_clients.py."""
+"""How the molecule reader fills JSON schemas (json_answers.py and json_fields.py), without Triton. With a real Triton
+and real clients: test_openai_clients.py."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def form(properties: dict, required: list[str] | None = None, **more: object) ->
     }
 
 
-def test_members_are_filled_by_what_they_mean() -> None:
+def test_fields_are_filled_by_their_meaning() -> None:
     wanted = {
         "SMILES": (TEXT, ASPIRIN),
         "molecularFormula": (TEXT, "C9H8O4"),
@@ -72,7 +72,7 @@ def test_members_are_filled_by_what_they_mean() -> None:
     }
 
 
-def test_what_need_not_be_there_is_left_out() -> None:
+def test_optional_fields_without_a_value_are_left_out() -> None:
     assert fill(form({"smiles": TEXT, "name": TEXT, "melting_point": NUMBER}, ["smiles"]), ASPIRIN) == {
         "smiles": ASPIRIN
     }
@@ -88,7 +88,7 @@ def test_one_item_for_each_drawing() -> None:
     }
 
 
-def test_one_of_several_tools() -> None:
+def test_the_tool_that_can_be_filled_is_chosen() -> None:
     def tool(name: str, properties: dict) -> dict:
         return {
             "type": "object",
@@ -111,7 +111,7 @@ def test_any_json() -> None:
     assert [m["smiles"] for m in fill({"json_object": True}, ASPIRIN, CAFFEINE)["molecules"]] == [ASPIRIN, CAFFEINE]
 
 
-def test_a_schema_in_the_words_of_a_prompt() -> None:
+def test_a_schema_in_a_prompt() -> None:
     schema = json.dumps(form({"smiles": TEXT, "name": {"anyOf": [TEXT, NULL]}})["json"])
     found = json_answers.schema_in_prompt([f"Use {{braces}}. JSON schema: {schema} You must answer so."])
     assert fill({"json": found}, ASPIRIN) == {
@@ -139,6 +139,6 @@ def test_a_schema_in_the_words_of_a_prompt() -> None:
         ({"regex": "a+"}, [ASPIRIN], "only json and json_object"),
     ],
 )
-def test_what_cannot_be_filled_is_refused(asked: dict, molecules: list[str], says: str) -> None:
+def test_a_schema_that_cannot_be_filled_is_refused(asked: dict, molecules: list[str], says: str) -> None:
     got = fill(asked, *molecules)
     assert isinstance(got, str) and says in got

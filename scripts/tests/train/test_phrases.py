@@ -1,4 +1,5 @@
-"""The network that understands questions: its texts, its graph, and that what it can name can be answered. Run by `make test-train`."""
+"""The network that understands questions: its texts, its graph, and that what it can name can be answered. Run by `make
+test-train`."""
 
 import gzip
 import json
@@ -34,7 +35,8 @@ def test_held_out_phrases_are_held_out():
 
 @pytest.fixture
 def data(tmp_path):
-    """A data folder named like the published files, with thirty questions in each set, lines that are none, and one passage."""
+    """A data folder named like the published files, with thirty questions in each set, lines that are none, and one
+    passage."""
     (tmp_path / "retrieval").mkdir()
     for name in examples.QUESTION_FILES.values():
         key = "text" if name == "banking77" else "query"

@@ -32,7 +32,7 @@ from scripts.train.vision import model as vision
 def network():
     torch.manual_seed(0)
     network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
-    network(make_batches().batch(0))  # The norms have seen a batch.
+    network(make_batches().batch(0))  # Gives the norms statistics.
     return network.half().float().eval()
 
 
@@ -47,16 +47,16 @@ def test_targets_point_at_the_atoms():
     sample = batches.sample(drawn, np.random.default_rng(0))
     level = sparse_cells.sparse_cells([sample.ink]).levels[1]
     target, offset = targets.atoms_at_cells(level.centres(), sample.points, sample.classes)
-    named = target > 0
-    votes = level.centres()[named] + offset[named]
+    has_atom = target > 0
+    votes = level.centres()[has_atom] + offset[has_atom]
     assert {tuple(p) for p in np.round(votes, 2)} == {tuple(p) for p in np.round(sample.points, 2)}
 
 
 def test_sparse_convolution_equals_the_dense_one_on_inked_cells():
     random = np.random.default_rng(0)
     inks = [np.where(random.random((40, 56)) < 0.02, 255, 0).astype(np.uint8) for _ in range(2)]
-    found = sparse_cells.sparse_cells(inks)
-    level = found.levels[1]
+    cells = sparse_cells.sparse_cells(inks)
+    level = cells.levels[1]
     x = torch.randn(len(level), 5, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(45, 3, dtype=torch.float64, requires_grad=True)
     neighbours = torch.from_numpy(level.neighbours)
@@ -94,19 +94,21 @@ def test_graphs_compute_what_the_model_does(network, tmp_path):
     graphs.save(network, tmp_path)
     onnx, trained = networks.OnnxNetworks(tmp_path, 1), evaluation.TorchNetworks(network)
     small = batches.sample(drawing.draw(MOLECULES[0], Random(0), True), np.random.default_rng(0)).ink
-    found = sparse_cells.sparse_cells([small])
-    features, *heads = onnx.detect_atoms(found)
+    cells = sparse_cells.sparse_cells([small])
+    features, *heads = onnx.detect_atoms(cells)
     with torch.no_grad():
-        wanted = network.atom_detector(batches.cell_tensors(found))
-        lines = network.bond_classifier(wanted[0], torch.zeros(3, detection.STEPS, dtype=torch.int64), torch.ones(3, 4))
-    for mine, other in zip((features, *heads), wanted):
-        np.testing.assert_allclose(mine, other.numpy(), atol=1e-3)
+        expected = network.atom_detector(batches.cell_tensors(cells))
+        lines = network.bond_classifier(
+            expected[0], torch.zeros(3, detection.STEPS, dtype=torch.int64), torch.ones(3, 4)
+        )
+    for output, wanted in zip((features, *heads), expected):
+        np.testing.assert_allclose(output, wanted.numpy(), atol=1e-3)
     np.testing.assert_allclose(
         onnx.classify_bonds(features, np.zeros((3, detection.STEPS), np.int64), np.ones((3, 4), np.float32)),
         lines.numpy(),
         atol=1e-3,
     )
-    assert trained.detect_atoms(found)[0].shape == features.shape
+    assert trained.detect_atoms(cells)[0].shape == features.shape
 
 
 def test_confidence_is_calibrated():
@@ -116,7 +118,7 @@ def test_confidence_is_calibrated():
     assert np.array(calibration.fit(x, right.astype(float))) == pytest.approx([0.5, 2, 0, 0, -1, 0], abs=0.25)
 
 
-def test_a_run_trains_and_resumes(tmp_path):
+def test_a_run_writes_weights(tmp_path):
     options = training.Options(
         name="vision", runs=str(tmp_path), samples=12, batch=6, device="cpu", precision="fp32", threads=1
     )
@@ -136,22 +138,22 @@ def test_the_smallest_molecules_have_the_scales_of_retries():
         box = ink.box_of(drawn.ink)
         usual = ink.scale_of(box)
         for seed in range(5):
-            seen = batches.sample(drawn, np.random.default_rng(seed))
-            part = (seen.ink.shape[1] - 2 * ink.MARGIN) / ((box[2] - box[0]) * usual)
-            assert 0.17 < part < 0.65
+            sample = batches.sample(drawn, np.random.default_rng(seed))
+            scale = (sample.ink.shape[1] - 2 * ink.MARGIN) / ((box[2] - box[0]) * usual)
+            assert 0.17 < scale < 0.65
 
 
 def test_tight_crops_cut_through_the_outermost_letters():
-    shown = drawing.draw("OCCN", Random(1), default=True)
-    box = ink.box_of(shown.ink)
-    cut = [batches.tighten(box, shown, np.random.default_rng(seed)) for seed in range(200)]
-    moved = {side for c in cut for side in range(4) if c[side] != box[side]}
+    drawn = drawing.draw("OCCN", Random(1), default=True)
+    box = ink.box_of(drawn.ink)
+    boxes = [batches.tighten(box, drawn, np.random.default_rng(seed)) for seed in range(200)]
+    moved = {side for tight in boxes for side in range(4) if tight[side] != box[side]}
     assert len(moved) >= 2
-    for left, top, right, bottom in cut:
-        assert (shown.points >= (left, top)).all() and (shown.points < (right, bottom)).all()
-    beside = dataclasses.replace(shown, points=shown.points - 40)  # as after a turn that loses a corner
+    for left, top, right, bottom in boxes:
+        assert (drawn.points >= (left, top)).all() and (drawn.points < (right, bottom)).all()
+    outside = dataclasses.replace(drawn, points=drawn.points - 40)  # As after a rotation that loses a corner.
     for seed in range(50):
-        left, top, right, bottom = batches.tighten(box, beside, np.random.default_rng(seed))
+        left, top, right, bottom = batches.tighten(box, outside, np.random.default_rng(seed))
         assert box[0] <= left < right <= box[2] and box[1] <= top < bottom <= box[3]
 
 
@@ -163,7 +165,7 @@ def test_unreadable_smiles_are_skipped():
         1,
         uses=1,
     )
-    assert all(len(mixed.drawings(group)) == 12 for group in range(20))  # a piece is cut out of one in 17
+    assert all(len(mixed.drawings(group)) == 12 for group in range(20))  # One in 17 is cut to a fragment.
 
 
 def test_drawings_of_other_programs_are_mixed_in(tmp_path):
@@ -180,7 +182,7 @@ def test_drawings_of_other_programs_are_mixed_in(tmp_path):
     assert len(make_batches(tmp_path).drawings(0)) == 3
 
 
-@pytest.mark.parametrize("blocks", [(1, 1), (3, 2)], ids=["as many blocks", "more blocks"])
+@pytest.mark.parametrize("blocks", [(1, 1), (3, 2)], ids=["the same blocks", "more blocks"])
 def test_a_warm_start_computes_what_the_served_networks_do(network, tmp_path, blocks):
     graphs.save(network, tmp_path)
     (tmp_path / "reader").mkdir()
@@ -189,26 +191,26 @@ def test_a_warm_start_computes_what_the_served_networks_do(network, tmp_path, bl
     other = vision.Model(vision.Shape(**vision.PRESETS["tiny"] | {"blocks": blocks}))
     warm_start.load_onnx(other, tmp_path, batch)
     with torch.no_grad():
-        for mine, wanted in zip(other.eval()(batch), network(batch), strict=True):
-            torch.testing.assert_close(mine, wanted, atol=0.05, rtol=0.02)
+        for output, expected in zip(other.eval()(batch), network(batch), strict=True):
+            torch.testing.assert_close(output, expected, atol=0.05, rtol=0.02)
 
 
 def test_a_warm_start_with_new_labels(tmp_path):
     torch.manual_seed(0)
     new = ["NH", "D", "CF3", "NTs"]
-    had = [name for name in labels.ATOM_LABELS if name not in new]
-    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(had)))
-    fewer.atom_detector.atom[2].bias.data[:-2] -= 50  # Logits of any height mean the same.
+    stored = [name for name in labels.ATOM_LABELS if name not in new]
+    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(stored)))
+    fewer.atom_detector.atom[2].bias.data[:-2] -= 50  # The level of all logits is arbitrary.
     graphs.save(fewer.half().float().eval(), tmp_path)
     (tmp_path / "reader").mkdir()
-    (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {had!r}")
+    (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {stored!r}")
     batch = make_batches().batch(0)
     model = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
     warm_start.load_onnx(model, tmp_path, batch)
     with torch.no_grad():
         atoms, wanted = model.eval()(batch)[0], fewer(batch)[0]
     at = [1 + labels.ATOM_LABELS.index(name) for name in new]
-    same = [place for place in range(atoms.shape[1]) if place not in at]  # classes go by their names
+    same = [place for place in range(atoms.shape[1]) if place not in at]  # Labels are matched by name.
     torch.testing.assert_close(atoms[:, same], wanted, atol=0.05, rtol=0.02)
     assert (atoms[:, at].amax(1) < wanted[:, :-2].amax(1)).all()
 

@@ -94,7 +94,7 @@ def test_notes_beside_atoms_leave_the_labels():
 
 
 def test_unknown_atoms_for_programs_without_labels():
-    """An element in place of a label, so that a program without labels can draw it; it stands for what is not known."""
+    """Programs without labels get metals and isotopes, which are unknown atoms."""
     random = Random(1)
     altered = [abbreviations.add_unknown_atom(Chem.MolFromSmiles("CCOC(=O)CBr"), random) for _ in range(200)]
     unknown = [m for m in altered if any(drawing.atom_label(a) == "?" for a in m.GetAtoms())]
@@ -160,7 +160,7 @@ def test_reagents_replace_an_end_of_a_molecule():
     ],
 )
 def test_augmentation_moves_the_points_with_the_picture(handle):
-    """A black dot on white paper is found where its point is said to be."""
+    """The point of a black dot on white paper stays on the dot."""
     image = Image.new("RGB", (200, 160), "white")
     image.paste("black", (146, 36, 155, 45))
     out, points = handle(image, np.array([[150.0, 40.0]], np.float32), Random(3))
@@ -193,7 +193,7 @@ def test_uneven_layouts_are_not_more_crowded():
 
 
 def test_coordinates_are_aligned_with_a_picture():
-    """RDKit's own drawing, as if of another program: the points found are those it says."""
+    """RDKit's own drawing stands for another program's: the points found are those that RDKit reports."""
     random = Random(5)
     molecule = Chem.MolFromSmiles("CC(C)Cc1ccc(cc1)C(C)C(=O)O")
     png, drawn = drawing.picture(Chem.MolToSmiles(molecule), random, True)
@@ -261,7 +261,7 @@ SULFONAMIDE = "C[C@H](N)c1ccc(S(N)(=O)=O)cc1"
 
 
 def smilesdrawer_answer(wedge: str = "down") -> dict:
-    """What SmilesDrawer 2.4.1 says of its drawing of SULFONAMIDE."""
+    """Returns the answer of SmilesDrawer 2.4.1 for SULFONAMIDE."""
     columns = "index element hydrogens x y drawn holds".split()
     rows = [
         (0, "C", 3, 234.9, 101.0, True, False),
@@ -328,7 +328,7 @@ def test_wrong_drawings_by_smilesdrawer_are_detected():
 
 
 def draw_by_itself(smiles: str) -> tuple[bytes, str] | None:
-    """A program that lays out and draws SMILES, and says what it drew."""
+    """Stands for a program that lays out and draws SMILES, and reports its drawing."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule.GetNumAtoms() == 1:
         return None
@@ -376,15 +376,15 @@ def test_scanned_drawings_are_sorted_by_their_mol_files(monkeypatch, tmp_path):
 def test_an_interrupted_file_is_continued(monkeypatch, tmp_path):
     monkeypatch.setitem(other_programs.programs.PLAIN, "other", lambda: draw_by_itself)
 
-    def draw(path, count):
+    def extend(path, count):
         molecules = other_programs.InOrder([*MOLECULES[:2], "C", *MOLECULES[2:]]).after(
             path
-        )  # No program draws methane here.
+        )  # draw_by_itself fails for methane.
         other_programs.extend_file(path, count, other_programs.plain_records("other", molecules, labelled=False), "1")
 
     for count in (1, 3, 100):
-        draw(tmp_path / "stopped.jsonl", count)
-    draw(tmp_path / "other.jsonl", 100)
+        extend(tmp_path / "stopped.jsonl", count)
+    extend(tmp_path / "other.jsonl", 100)
     assert [json.loads(line)["smiles"] for line in (tmp_path / "other.jsonl").open()] == MOLECULES
     assert (tmp_path / "stopped.jsonl").read_text() == (tmp_path / "other.jsonl").read_text()
 
