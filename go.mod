@@ -25,6 +25,7 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/swaggo/files/v2 v2.0.2
 	github.com/tiktoken-go/tokenizer v0.10.0
+	github.com/tmaxmax/go-sse v0.12.0
 	github.com/valyala/fasthttp v1.51.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0

@@ -1,4 +1,3 @@
-// Package client is the command line's side of the APIs: it asks a running gateway over HTTP as any client does.
 package client
 
 import (
@@ -7,43 +6,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 )
 
-// Jobs are the batches and searches that a running gateway keeps for a key.
-type Jobs struct {
-	URL  string // of the main port
-	Key  string // "" for none
-	HTTP *http.Client
-}
-
-// Job is a job as the gateway answers it, and what a list shows of it.
+// Job is a job of a gateway, with what a list shows of it.
 type Job struct {
-	Raw       json.RawMessage
+	Raw       json.RawMessage // the gateway's answer
 	ID        string
 	Kind      string // "batch", "latent" or "masked"
 	Status    string
-	CreatedAt int64 // seconds since 1970
-	Progress  string
+	CreatedAt int64  // Unix time in seconds
+	Progress  string // such as "3/10"
 }
 
-// ErrNone is a job that is not there, or belongs to another key.
-var ErrNone = errors.New("there is no such job")
+// errNoJob means that a job does not exist, or belongs to another key.
+var errNoJob = errors.New("there is no such job")
 
-// kinds are where jobs are, by the beginnings of their ids.
-var kinds = []struct{ name, prefix, path string }{
+// jobKinds has the paths of all kinds of jobs, and the prefixes of their ids.
+var jobKinds = []struct{ name, prefix, path string }{
 	{"batch", "batch_", "/v1/batches"},
 	{"latent", "job_", "/latent/generate/jobs"},
 	{"masked", "job_", "/masked/generate/jobs"},
 }
 
-// List returns at most so many jobs of all kinds, the newest first.
-func (j *Jobs) List(ctx context.Context, limit int) (all []Job, err error) {
-	for _, kind := range kinds {
+// Jobs returns at most limit jobs of all kinds, the newest first. Like Job and CancelJob it makes each request once.
+func (s *Service) Jobs(ctx context.Context, limit int) (all []Job, err error) {
+	for _, kind := range jobKinds {
 		for after := ""; len(all) < 3*limit; {
 			query := url.Values{"limit": {"100"}}
 			if after != "" {
@@ -53,8 +44,8 @@ func (j *Jobs) List(ctx context.Context, limit int) (all []Job, err error) {
 				Data    []json.RawMessage `json:"data"`
 				HasMore bool              `json:"has_more"`
 			}
-			body, err := j.ask(ctx, http.MethodGet, kind.path+"?"+query.Encode())
-			if errors.Is(err, ErrNone) {
+			body, err := s.receiveJob(ctx, http.MethodGet, kind.path+"?"+query.Encode())
+			if errors.Is(err, errNoJob) {
 				break // this kind of job is switched off
 			}
 			if err != nil {
@@ -64,9 +55,9 @@ func (j *Jobs) List(ctx context.Context, limit int) (all []Job, err error) {
 				return nil, fmt.Errorf("%s: %w", kind.path, err)
 			}
 			for _, raw := range page.Data {
-				one := read(kind.name, raw)
-				after = one.ID
-				all = append(all, one)
+				job := decodeJob(kind.name, raw)
+				after = job.ID
+				all = append(all, job)
 			}
 			if !page.HasMore || len(page.Data) == 0 {
 				break
@@ -79,63 +70,44 @@ func (j *Jobs) List(ctx context.Context, limit int) (all []Job, err error) {
 	return all[:min(limit, len(all))], nil
 }
 
-// Show returns a job.
-func (j *Jobs) Show(ctx context.Context, id string) (Job, error) {
-	return j.find(ctx, http.MethodGet, id, "")
+// Job returns a job.
+func (s *Service) Job(ctx context.Context, id string) (Job, error) {
+	return s.findJob(ctx, http.MethodGet, id, "")
 }
 
-// Cancel ends a job and returns it.
-func (j *Jobs) Cancel(ctx context.Context, id string) (Job, error) {
-	return j.find(ctx, http.MethodPost, id, "/cancel")
+// CancelJob cancels a job and returns it.
+func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
+	return s.findJob(ctx, http.MethodPost, id, "/cancel")
 }
 
-// find asks every kind of job that an id may belong to.
-func (j *Jobs) find(ctx context.Context, method, id, what string) (Job, error) {
-	for _, kind := range kinds {
+// findJob makes a request below the path of a job, in every kind that the id may belong to.
+func (s *Service) findJob(ctx context.Context, method, id, suffix string) (Job, error) {
+	for _, kind := range jobKinds {
 		if !strings.HasPrefix(id, kind.prefix) {
 			continue
 		}
-		body, err := j.ask(ctx, method, kind.path+"/"+url.PathEscape(id)+what)
-		if errors.Is(err, ErrNone) {
+		body, err := s.receiveJob(ctx, method, kind.path+"/"+url.PathEscape(id)+suffix)
+		if errors.Is(err, errNoJob) {
 			continue
 		}
-		return read(kind.name, body), err
+		return decodeJob(kind.name, body), err
 	}
-	return Job{}, fmt.Errorf("%s: %w", id, ErrNone)
+	return Job{}, fmt.Errorf("%s: %w", id, errNoJob)
 }
 
-// maxAnswer bounds an answer, in bytes: a page of jobs.
-const maxAnswer = 64 << 20
-
-// ask returns the body of an answer with status 200.
-func (j *Jobs) ask(ctx context.Context, method, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(j.URL, "/")+path, nil)
-	if err != nil {
-		return nil, err
+// receiveJob makes one request. An answer with status 404 is errNoJob.
+func (s *Service) receiveJob(ctx context.Context, method, path string) ([]byte, error) {
+	body, err := s.receive(ctx, method, path, nil)
+	var refusal *Refusal
+	if errors.As(err, &refusal) && refusal.Status == http.StatusNotFound {
+		return nil, errNoJob
 	}
-	if j.Key != "" {
-		request.Header.Set("Authorization", "Bearer "+j.Key)
-	}
-	answer, err := j.HTTP.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	switch {
-	case err != nil:
-		return nil, err
-	case answer.StatusCode == http.StatusNotFound:
-		return nil, ErrNone
-	case answer.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s: %s: %s", path, answer.Status, strings.TrimSpace(string(body)))
-	}
-	return body, nil
+	return body, err
 }
 
-// read takes out of a job what a list shows.
-func read(kind string, raw json.RawMessage) Job {
-	var said struct {
+// decodeJob decodes what a list shows of a job; members that are missing are not shown.
+func decodeJob(kind string, raw json.RawMessage) Job {
+	var answer struct {
 		ID        string `json:"id"`
 		Status    string `json:"status"`
 		CreatedAt int64  `json:"created_at"`
@@ -149,13 +121,13 @@ func read(kind string, raw json.RawMessage) Job {
 			Iterations int `json:"iterations"`
 		} `json:"progress"`
 	}
-	_ = json.Unmarshal(raw, &said) // what it does not say is not shown
-	one := Job{Raw: raw, ID: said.ID, Kind: kind, Status: said.Status, CreatedAt: said.CreatedAt}
+	_ = json.Unmarshal(raw, &answer)
+	job := Job{Raw: raw, ID: answer.ID, Kind: kind, Status: answer.Status, CreatedAt: answer.CreatedAt}
 	switch {
-	case said.Counts != nil:
-		one.Progress = fmt.Sprintf("%d/%d", said.Counts.Completed+said.Counts.Failed, said.Counts.Total)
-	case said.Progress != nil:
-		one.Progress = fmt.Sprintf("%d/%d", said.Progress.Iteration, said.Progress.Iterations)
+	case answer.Counts != nil:
+		job.Progress = fmt.Sprintf("%d/%d", answer.Counts.Completed+answer.Counts.Failed, answer.Counts.Total)
+	case answer.Progress != nil:
+		job.Progress = fmt.Sprintf("%d/%d", answer.Progress.Iteration, answer.Progress.Iterations)
 	}
-	return one
+	return job
 }

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,8 +10,8 @@ import (
 	"retort/orchestrator/client"
 )
 
-// gateway plays a gateway with three kinds of jobs, of which batches are switched off where their list is empty.
-func gateway(t *testing.T, batches string) *client.Jobs {
+// gateway is a fake gateway with three kinds of jobs. If batches, the list of batches, is "", they are switched off.
+func gateway(t *testing.T, batches string) *client.Service {
 	mux := http.NewServeMux()
 	answer := func(pattern, body string) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -38,47 +37,47 @@ func gateway(t *testing.T, batches string) *client.Jobs {
 	answer("POST /masked/generate/jobs/job_7/cancel", `{"id":"job_7","status":"cancelling"}`)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	return &client.Jobs{URL: server.URL + "/", Key: "mine", HTTP: server.Client()}
+	return &client.Service{URL: server.URL + "/", Key: "mine", HTTP: server.Client()}
 }
 
-func TestJobsOfAllKindsAreListed(t *testing.T) {
+func TestJobsOfAllKinds(t *testing.T) {
 	const batches = `{"data":[{"id":"batch_1","status":"completed","created_at":20,"request_counts":{"total":5,"completed":3,"failed":1}}],"has_more":false}`
 	for given, want := range map[string]string{
 		batches: "job_3 latent in_progress 2/9, batch_1 batch completed 4/5, job_1 latent completed 9/9",
 		"":      "job_3 latent in_progress 2/9, job_1 latent completed 9/9",
 	} {
-		jobs, err := gateway(t, given).List(t.Context(), 10)
+		jobs, err := gateway(t, given).Jobs(t.Context(), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var shown []string
-		for _, one := range jobs {
-			shown = append(shown, strings.Join([]string{one.ID, one.Kind, one.Status, one.Progress}, " "))
+		for _, job := range jobs {
+			shown = append(shown, strings.Join([]string{job.ID, job.Kind, job.Status, job.Progress}, " "))
 		}
 		if got := strings.Join(shown, ", "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if jobs, err := gateway(t, batches).List(t.Context(), 2); err != nil || len(jobs) != 2 || jobs[1].ID != "batch_1" {
+	if jobs, err := gateway(t, batches).Jobs(t.Context(), 2); err != nil || len(jobs) != 2 || jobs[1].ID != "batch_1" {
 		t.Errorf("%+v %v", jobs, err)
 	}
 }
 
-func TestAJobIsFoundWhereverItIs(t *testing.T) {
-	jobs := gateway(t, `{"data":[]}`)
-	if one, err := jobs.Show(t.Context(), "batch_1"); err != nil || one.Status != "completed" || one.Kind != "batch" {
-		t.Errorf("%+v %v", one, err)
+func TestAJobIsFoundInItsKind(t *testing.T) {
+	service := gateway(t, `{"data":[]}`)
+	if job, err := service.Job(t.Context(), "batch_1"); err != nil || job.Status != "completed" || job.Kind != "batch" {
+		t.Errorf("%+v %v", job, err)
 	}
-	if one, err := jobs.Cancel(t.Context(), "job_7"); err != nil || one.Status != "cancelling" || one.Kind != "masked" {
-		t.Errorf("%+v %v", one, err)
+	if job, err := service.CancelJob(t.Context(), "job_7"); err != nil || job.Status != "cancelling" || job.Kind != "masked" {
+		t.Errorf("%+v %v", job, err)
 	}
 	for _, id := range []string{"job_8", "batch_2", "../health", ""} {
-		if _, err := jobs.Show(t.Context(), id); !errors.Is(err, client.ErrNone) {
+		if _, err := service.Job(t.Context(), id); err == nil || !strings.Contains(err.Error(), "there is no such job") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	jobs.Key = "other"
-	if _, err := jobs.List(t.Context(), 5); err == nil || !strings.Contains(err.Error(), "401") {
+	service.Key = "other"
+	if _, err := service.Jobs(t.Context(), 5); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("another key: %v", err)
 	}
 }

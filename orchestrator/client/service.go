@@ -1,3 +1,4 @@
+// Package client calls the APIs of a running gateway over HTTP, for the command line.
 package client
 
 import (
@@ -13,30 +14,36 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/tmaxmax/go-sse"
 )
 
-// Service asks the APIs of a running gateway. Any number of goroutines may use it.
+// Service calls a gateway. It may be used by several goroutines.
 type Service struct {
 	URL  string // of the main port
-	Key  string // "" for none
+	Key  string // "": none
 	HTTP *http.Client
-	// Attempts is how often a request is made that the gateway has no room for, or that does not reach it; 0 means 8. It
-	// is made again after what Retry-After says, at most a minute, or else after a pause that grows from a quarter of a
-	// second to ten.
+	// Attempts is how often a request is made at most; 0 means 8. It is retried if the gateway refuses it for now or does
+	// not answer: after the pause of Retry-After, at most a minute, or with exponential backoff from 250 ms to 10 s.
 	Attempts uint
-	// Waiting is told why a request is made again, and when; nil for nobody.
+	// Waiting, if not nil, is called before each pause with its cause.
 	Waiting func(why error, pause time.Duration)
 }
 
-// Refusal is an answer that says what is wrong with a request, in the words of the API.
+const (
+	maxAnswer  = 64 << 20 // bytes of an answer
+	maxEvent   = 64 << 20 // bytes of an event of a stream, whose last one is a whole answer
+	maxRefusal = 1 << 20  // bytes of an answer other than 200
+)
+
+// Refusal is an answer of an API that rejects a request.
 type Refusal struct {
 	Status  int
-	Message string
+	Message string // in the words of the API
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Row reports whether the refusal is about what was sent, so that another row may be answered.
+// Row reports whether the refusal is about the data sent, so that another row may succeed.
 func (r *Refusal) Row() bool {
 	switch r.Status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
@@ -45,7 +52,7 @@ func (r *Refusal) Row() bool {
 	return false
 }
 
-// UnreachableError says that a service does not answer, or has no room for a request, after all attempts.
+// UnreachableError means that a service did not answer, or refused a request for now, in all attempts.
 type UnreachableError struct {
 	URL string
 	Err error
@@ -55,31 +62,26 @@ func (e *UnreachableError) Error() string { return fmt.Sprintf("%s does not answ
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Get asks for what path names, such as /embedding/v1/models, and decodes the answer.
+// ErrCut means that a stream ended before its answer.
+var ErrCut = errors.New("the stream ended before its answer")
+
+// Get requests a path of the main port, such as /embedding/v1/models, and decodes the answer.
 func (s *Service) Get(ctx context.Context, path string, into any) error {
-	return s.whole(ctx, http.MethodGet, path, nil, into)
+	return s.call(ctx, http.MethodGet, path, nil, into)
 }
 
-// Post sends body as JSON to a path of the main port, such as /latent/embedding, and decodes the answer. Every use case
-// of the APIs may be asked twice, so that a request is made again when its answer does not come.
+// Post sends body as JSON to a path of the main port, such as /latent/embedding, and decodes the answer. It retries: all
+// use cases of the APIs are idempotent.
 func (s *Service) Post(ctx context.Context, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return s.whole(ctx, http.MethodPost, path, text, into)
+	return s.call(ctx, http.MethodPost, path, text, into)
 }
 
-// whole reads an answer that comes in one piece.
-func (s *Service) whole(ctx context.Context, method, path string, body []byte, into any) error {
-	text, err := retried(s, ctx, func() ([]byte, error) {
-		answer, err := s.once(ctx, method, path, body)
-		if err != nil {
-			return nil, err
-		}
-		defer answer.Body.Close()
-		return io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	})
+func (s *Service) call(ctx context.Context, method, path string, body []byte, into any) error {
+	text, err := retry(ctx, s, func() ([]byte, error) { return s.receive(ctx, method, path, body) })
 	if err != nil {
 		return err
 	}
@@ -89,8 +91,42 @@ func (s *Service) whole(ctx context.Context, method, path string, body []byte, i
 	return nil
 }
 
-// retried does work until it succeeds, is refused for good, or has been tried often enough.
-func retried[T any](s *Service, ctx context.Context, work backoff.Operation[T]) (T, error) {
+// Stream sends body to a path that answers with server-sent events and calls onEvent with the data of each. It returns
+// the first error of onEvent, or a [*Refusal] if an event reports that the request failed.
+func (s *Service) Stream(ctx context.Context, path string, body any, onEvent func(data []byte) error) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	answer, err := retry(ctx, s, func() (*http.Response, error) { return s.send(ctx, http.MethodPost, path, text) })
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	for event, err := range sse.Read(answer.Body, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+		if err != nil && ctx.Err() == nil {
+			return &UnreachableError{URL: s.URL, Err: fmt.Errorf("%w: %w", ErrCut, err)}
+		}
+		if err != nil || event.Data == "[DONE]" {
+			continue
+		}
+		data := []byte(event.Data)
+		if isFailure(data) {
+			const status = http.StatusInternalServerError
+			return &Refusal{Status: status, Message: failureMessage(status, data)}
+		}
+		if err := onEvent(data); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// retry calls do until it succeeds or is refused, ctx ends, or all attempts are used up.
+func retry[T any](ctx context.Context, s *Service, do backoff.Operation[T]) (T, error) {
 	attempts := s.Attempts
 	if attempts == 0 {
 		attempts = 8
@@ -98,51 +134,55 @@ func retried[T any](s *Service, ctx context.Context, work backoff.Operation[T]) 
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 250 * time.Millisecond
 	pauses.MaxInterval = 10 * time.Second
-	var last error
-	done, err := backoff.Retry(ctx, func() (T, error) {
-		done, err := work()
-		var full *fullError
-		var permanent *backoff.PermanentError
+	var last error // of the last attempt
+	value, err := backoff.Retry(ctx, func() (T, error) {
+		value, err := do()
+		last = err
+		var busy *busyError
+		var refusal *Refusal
 		switch {
-		case err == nil:
-			return done, nil
-		case errors.As(err, &full):
-			last = full
-			if full.pause > 0 {
-				return done, &backoff.RetryAfterError{Duration: min(full.pause, time.Minute)}
+		case errors.As(err, &refusal):
+			return value, backoff.Permanent(err)
+		case err != nil && ctx.Err() != nil:
+			return value, backoff.Permanent(context.Cause(ctx))
+		case errors.As(err, &busy) && busy.pause > 0:
+			return value, &backoff.RetryAfterError{Duration: min(busy.pause, time.Minute)}
+		}
+		return value, err
+	},
+		backoff.WithBackOff(pauses), backoff.WithMaxTries(attempts), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(_ error, pause time.Duration) {
+			if s.Waiting != nil {
+				s.Waiting(last, pause)
 			}
-			return done, full
-		case ctx.Err() != nil && !errors.As(err, &permanent):
-			return done, backoff.Permanent(context.Cause(ctx))
-		case !errors.As(err, &permanent):
-			last = err
-		}
-		return done, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(attempts), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(_ error, pause time.Duration) {
-		if s.Waiting != nil {
-			s.Waiting(last, pause)
-		}
-	}))
+		}))
 	var refusal *Refusal
 	if err == nil || ctx.Err() != nil || errors.As(err, &refusal) {
-		return done, err
+		return value, err
 	}
-	if last == nil {
-		last = err
-	}
-	return done, &UnreachableError{URL: s.URL, Err: last}
+	return value, &UnreachableError{URL: s.URL, Err: last}
 }
 
-// fullError says that the gateway has no room, or is not ready.
-type fullError struct {
+// busyError means that the gateway refuses a request for now.
+type busyError struct {
 	message string
-	pause   time.Duration // that it asks for; 0 for none
+	pause   time.Duration // from Retry-After; 0: none
 }
 
-func (e *fullError) Error() string { return e.message }
+func (e *busyError) Error() string { return e.message }
 
-// once makes a request. Its answer has status 200; any other is a permanent error or one of fullError.
-func (s *Service) once(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+// receive makes one request and reads the answer.
+func (s *Service) receive(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	answer, err := s.send(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+}
+
+// send makes one request and returns an answer with status 200. Any other is a *Refusal or a *busyError.
+func (s *Service) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, backoff.Permanent(err)
@@ -158,15 +198,15 @@ func (s *Service) once(ctx context.Context, method, path string, body []byte) (*
 		return answer, err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 	if err != nil {
 		return nil, err
 	}
-	message := worded(answer.StatusCode, text)
+	message := failureMessage(answer.StatusCode, text)
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable:
 		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
-		return nil, &fullError{message: message, pause: time.Duration(max(0, seconds)) * time.Second}
+		return nil, &busyError{message: message, pause: time.Duration(max(0, seconds)) * time.Second}
 	}
-	return nil, backoff.Permanent(&Refusal{Status: answer.StatusCode, Message: message})
+	return nil, &Refusal{Status: answer.StatusCode, Message: message}
 }

@@ -25,11 +25,11 @@ type listJobs struct {
 }
 
 func (c listJobs) Run(p *Process) error {
-	jobs, err := c.jobs()
+	service, err := c.jobs()
 	if err != nil {
 		return err
 	}
-	list, err := jobs.List(p.Context, max(1, c.Limit))
+	list, err := service.Jobs(p.Context, max(1, c.Limit))
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ type showJob struct {
 }
 
 func (c showJob) Run(p *Process) error {
-	jobs, err := c.jobs()
+	service, err := c.jobs()
 	if err != nil {
 		return err
 	}
-	job, err := jobs.Show(p.Context, c.ID)
+	job, err := service.Job(p.Context, c.ID)
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ type cancelJob struct {
 }
 
 func (c cancelJob) Run(p *Process) error {
-	jobs, err := c.jobs()
+	service, err := c.jobs()
 	if err != nil {
 		return err
 	}
-	job, err := jobs.Cancel(p.Context, c.ID)
+	job, err := service.CancelJob(p.Context, c.ID)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (c cancelJob) Run(p *Process) error {
 }
 
 // jobs returns a client of the service's jobs.
-func (r Remote) jobs() (*client.Jobs, error) {
+func (r Remote) jobs() (*client.Service, error) {
 	key, err := r.secret()
-	return &client.Jobs{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: time.Minute}}, err
+	return &client.Service{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: time.Minute}}, err
 }
 
 // printJob writes a job as one line of JSON.

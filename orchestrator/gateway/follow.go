@@ -1,14 +1,15 @@
 package gateway
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/tmaxmax/go-sse"
 	"github.com/valyala/fasthttp"
 )
 
@@ -61,22 +62,16 @@ func (g *Gateway) Follow(
 
 // readEvents calls each with the data of every event and returns the last one's.
 func readEvents(stream io.Reader, each func(data []byte) error) (last []byte, err error) {
-	lines := bufio.NewReader(stream)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if data, ok := bytes.CutPrefix(bytes.TrimRight(line, "\n"), []byte("data: ")); ok {
-			last = data
-			if err := each(data); err != nil {
-				return last, err
-			}
-		}
-		if err == io.EOF {
-			return last, nil
-		}
+	for event, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: math.MaxInt}) {
 		if err != nil {
 			return last, err
 		}
+		last = []byte(event.Data)
+		if err := each(last); err != nil {
+			return last, err
+		}
 	}
+	return last, nil
 }
 
 // Watch is an endpoint without a body that answers with server-sent events of the thing whose id is in the path, as the
