@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"retort/chem/cores"
 	"retort/chem/rdkit"
 )
 
@@ -47,11 +48,13 @@ func Crossovers(first, second string, count int, seed uint64) ([]string, error) 
 // no molecules have none. Canonical SMILES, counts and fingerprints are there at once. The error is that of the context.
 func Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
 	found := make([][]*Molecule, len(parents))
-	err := Options{}.inChunks(ctx, len(parents), func(i int) int { return max(1, parents[i].wanted()) }, func(from, to int) {
+	weight := func(i int) int { return max(1, parents[i].wanted()) }
+	err := cores.Chunks(ctx, len(parents), weight, func(ctx context.Context, from, to int) error {
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			found[i], _ = parents[i].offspring(ctx)
 		}
-	}, func(int, int) {})
+		return ctx.Err()
+	})
 	return found, err
 }
 

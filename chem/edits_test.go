@@ -6,11 +6,15 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"retort/chem"
+	"retort/chem/cores"
 )
 
 // known are the molecules of testdata.
@@ -276,5 +280,61 @@ func TestMutationsPutNoHydroxylOnNitrogen(t *testing.T) {
 				t.Errorf("%s becomes %s", smiles, text)
 			}
 		}
+	}
+}
+
+// Few parents of many molecules wait for a core, as any long batch does; few of few do not.
+func TestFewParentsOfManyMoleculesWaitForASlot(t *testing.T) {
+	for name, c := range map[string]struct {
+		parents []chem.Parents
+		waits   bool
+	}{
+		"one of the most":           {[]chem.Parents{{First: "CCO", Count: chem.MaxOffspring}}, true},
+		"one of more":               {[]chem.Parents{{First: "CCO", Count: 1 << 40}}, true},
+		"two of nine":               {[]chem.Parents{{First: "CCO", Count: 9}, {First: "CCN", Count: 9}}, true},
+		"one of sixteen":            {[]chem.Parents{{First: "CCO", Count: 16}}, false},
+		"two of seven, one of none": {[]chem.Parents{{First: "CCO", Count: 7}, {First: "CCO", Count: -1}, {First: "CCN", Count: 7}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			free := takeCores(t)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if c.waits {
+				ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+			}
+			defer cancel()
+			offspring, err := chem.Offspring(ctx, c.parents)
+			if waited := errors.Is(err, context.DeadlineExceeded) && len(offspring[0]) == 0; waited != c.waits {
+				t.Errorf("waited while all cores were taken: %v, error %v", waited, err)
+			}
+			free()
+			if offspring, err := chem.Offspring(t.Context(), c.parents); err != nil || len(offspring[0]) == 0 {
+				t.Errorf("afterwards: %v, %v", offspring, err)
+			}
+		})
+	}
+}
+
+// takeCores takes all cores until free is called.
+func takeCores(t *testing.T) (free func()) {
+	t.Helper()
+	var running, ended sync.WaitGroup
+	release := make(chan struct{})
+	for range runtime.GOMAXPROCS(0) {
+		running.Add(1)
+		ended.Go(func() {
+			_, err := cores.Run(t.Context(), func(context.Context) (struct{}, error) {
+				running.Done()
+				<-release
+				return struct{}{}, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	return func() {
+		close(release)
+		ended.Wait()
 	}
 }

@@ -24,7 +24,7 @@ var calls = []struct {
 	do   func(text string)
 }{
 	{"Evaluate", func(s string) {
-		o := chem.Options{Facts: chem.AllFacts, Workers: 1}
+		o := chem.Options{Facts: chem.AllFacts}
 		if _, err := chem.Evaluate(context.Background(), []string{s}, o); err != nil {
 			panic(err)
 		}

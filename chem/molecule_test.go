@@ -182,7 +182,7 @@ func TestBatchKeepsRowsApart(t *testing.T) {
 			smiles[i] = "C1CC"
 		}
 	}
-	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: chem.FactLogP, Workers: 4})
+	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: chem.FactLogP})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"retort/chem/cores"
 	"retort/chem/rdkit"
 )
 
@@ -90,7 +91,7 @@ func (p *Panel) add(m Measure) error {
 func (p *Panel) Measure(ctx context.Context, molecules []*Molecule) ([][]float64, error) {
 	rows := make([][]float64, len(molecules))
 	width := p.native.Width()
-	err := Options{}.inChunks(ctx, len(molecules), oneEach, func(from, to int) {
+	err := cores.Chunks(ctx, len(molecules), nil, func(_ context.Context, from, to int) error {
 		texts := make([]string, to-from)
 		for i := range texts {
 			texts[i] = molecules[from+i].text
@@ -99,6 +100,7 @@ func (p *Panel) Measure(ctx context.Context, molecules []*Molecule) ([][]float64
 		for i := range texts {
 			rows[from+i] = all[i*width : (i+1)*width : (i+1)*width]
 		}
-	}, func(int, int) {})
+		return nil
+	})
 	return rows, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"retort/chem/cores"
 	"retort/chem/rdkit"
 )
 
@@ -54,7 +55,7 @@ func matchError(found rdkit.Match) error {
 // search was given up, does not contain it.
 func (q *Query) Filter(ctx context.Context, molecules []*Molecule) ([]bool, error) {
 	keep := make([]bool, len(molecules))
-	err := Options{}.inChunks(ctx, len(molecules), oneEach, func(from, to int) {
+	err := cores.Chunks(ctx, len(molecules), nil, func(_ context.Context, from, to int) error {
 		var texts []string
 		var rows []int
 		for i := from; i < to; i++ {
@@ -66,6 +67,7 @@ func (q *Query) Filter(ctx context.Context, molecules []*Molecule) ([]bool, erro
 		for i, found := range q.native.Contains(texts) {
 			keep[rows[i]] = found == rdkit.Present
 		}
-	}, func(int, int) {})
+		return nil
+	})
 	return keep, err
 }

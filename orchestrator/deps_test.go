@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"orchestrator/objective":           {"chem", "orchestrator/fault", "orchestrator/wire"},
 	"orchestrator/oracle":              {"chem", "orchestrator/fault", "orchestrator/objective", "orchestrator/triton", "orchestrator/triton/batching", "orchestrator/triton/discovery"},
 	"orchestrator/latent":              api("orchestrator/latent/search", "orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
-	"orchestrator/latent/search":       {"chem", "chem/smiles", "orchestrator/cmaes"},
+	"orchestrator/latent/search":       {"chem", "chem/cores", "chem/smiles", "orchestrator/cmaes"},
 	"orchestrator/latent/search/toy":   {"chem", "orchestrator/latent/search"},
 	"orchestrator/masked":              api("orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
 	"orchestrator/chat":                api("orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/chat/vision"),
@@ -59,7 +59,8 @@ var arrows = map[string][]string{
 	"orchestrator/chat/stack":          chatInterface,
 	"orchestrator/chat/prompt":         {"tokenizers/template"},
 	"orchestrator/chat/vision":         {"orchestrator/fault", "orchestrator/memory"},
-	"chem":                             {"chem/rdkit", "chem/smiles"},
+	"chem":                             {"chem/cores", "chem/rdkit", "chem/smiles"},
+	"chem/cores":                       {},
 	"chem/safe":                        {"chem", "chem/rdkit", "chem/smiles"},
 	"chem/smiles":                      {},
 	"chem/rdkit":                       {},
@@ -79,7 +80,7 @@ func api(more ...string) []string {
 	return append([]string{
 		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway",
 		"orchestrator/triton", "orchestrator/triton/batching", "orchestrator/triton/discovery",
-		"chem", "chem/safe", "chem/smiles", "tokenizers", "tokenizers/molecules",
+		"chem", "chem/cores", "chem/safe", "chem/smiles", "tokenizers", "tokenizers/molecules",
 	}, more...)
 }
 

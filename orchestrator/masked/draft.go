@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"retort/chem"
+	"retort/chem/cores"
 	"retort/chem/safe"
 	"retort/chem/smiles"
 	"retort/orchestrator/fault"
@@ -49,7 +50,7 @@ const maxCachedEnds = 1024
 // drafts draws a row for each template. Row i depends only on the seed, the pass and i, so the result does not depend
 // on how goroutines share the work.
 func (d *drafter) drafts(ctx context.Context, templates []*Template, seed uint64, pass int) ([]*draft, error) {
-	return inParallel(ctx, len(templates), func(i int) (*draft, error) {
+	return cores.Map(ctx, len(templates), func(i int) (*draft, error) {
 		random := rand.New(rand.NewPCG(seed, uint64(pass)<<32|uint64(i)))
 		drawn, err := d.draft(templates[i], random)
 		if err != nil && templates[i] != d.fallback {

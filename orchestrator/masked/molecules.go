@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"retort/chem"
+	"retort/chem/cores"
 	"retort/chem/safe"
 	"retort/orchestrator/fault"
 )
@@ -86,7 +87,7 @@ func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) 
 		smiles    string
 		asWritten bool
 	}
-	all, err := inParallel(ctx, len(rows), func(i int) (decoded, error) {
+	all, err := cores.Map(ctx, len(rows), func(i int) (decoded, error) {
 		text, err := drafts[i].text(g.model, rows[i])
 		if err != nil {
 			return decoded{}, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"retort/chem"
+	"retort/chem/cores"
 )
 
 const (
@@ -44,7 +45,7 @@ func compareFragments(a, b *fragment) int {
 
 // add cuts each molecule in two, up to cutsPerMolecule times, and adds its score to both halves.
 func (p *pool) add(ctx context.Context, candidates []*candidate, seed uint64) error {
-	halves, err := inParallel(ctx, len(candidates), func(i int) ([]string, error) {
+	halves, err := cores.Map(ctx, len(candidates), func(i int) ([]string, error) {
 		cuts, err := chem.Halves(candidates[i].molecule.SMILES(), cutsPerMolecule, seed)
 		if err != nil {
 			return nil, nil // too large to cut: no fragments

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"retort/chem"
+	"retort/chem/cores"
 	"retort/chem/safe"
 )
 
@@ -60,7 +61,7 @@ func (g *generation) remask(ctx context.Context, found []*candidate, count int) 
 func (g *generation) remaskedTemplates(
 	ctx context.Context, fragments []*fragment, best []*candidate, count int,
 ) ([]*Template, error) {
-	return inParallel(ctx, count, func(i int) (*Template, error) {
+	return cores.Map(ctx, count, func(i int) (*Template, error) {
 		random := rand.New(rand.NewPCG(g.seed^remaskingSeed, uint64(g.passes)<<32|uint64(i)))
 		for range remaskAttempts {
 			var molecule string

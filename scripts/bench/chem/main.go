@@ -38,13 +38,14 @@ func run(args []string, in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
+	runtime.GOMAXPROCS(workers)
 	var figures map[string]float64
 	var err error
 	switch args[0] {
 	case "start":
 		figures, err = start()
 	case "whole":
-		figures, err = whole(lines(in), workers)
+		figures, err = whole(lines(in))
 	case "tanimoto":
 		figures, err = tanimoto(lines(in))
 	default:
@@ -74,8 +75,8 @@ func cpu() float64 {
 
 const set = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactFingerprint
 
-func evaluate(smiles []string, workers int) ([]*chem.Molecule, error) {
-	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: set, Workers: workers})
+func evaluate(smiles []string) ([]*chem.Molecule, error) {
+	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: set})
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +90,13 @@ func evaluate(smiles []string, workers int) ([]*chem.Molecule, error) {
 	return molecules, nil
 }
 
-func whole(smiles []string, workers int) (map[string]float64, error) {
+func whole(smiles []string) (map[string]float64, error) {
 	if err := chem.Warm(); err != nil {
 		return nil, err
 	}
 	wall := time.Now()
 	used := cpu()
-	molecules, err := evaluate(smiles, workers)
+	molecules, err := evaluate(smiles)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func whole(smiles []string, workers int) (map[string]float64, error) {
 }
 
 func tanimoto(smiles []string) (map[string]float64, error) {
-	molecules, err := evaluate(smiles[:min(1000, len(smiles))], 1)
+	molecules, err := evaluate(smiles[:min(1000, len(smiles))])
 	if err != nil {
 		return nil, err
 	}
