@@ -2,7 +2,7 @@
 
     python -m scripts.train.phrases.measure [--folder model_repository/molecule_reader/1] [--data DATA]
 
-Needs ONNX Runtime and NumPy only.
+Needs ONNX Runtime, NumPy and RDKit only.
 """
 
 from __future__ import annotations

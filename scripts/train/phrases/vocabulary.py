@@ -2,36 +2,9 @@
 
 from __future__ import annotations
 
-ELEMENTS = {
-    "H": "hydrogen",
-    "C": "carbon",
-    "N": "nitrogen",
-    "O": "oxygen",
-    "F": "fluorine",
-    "P": "phosphorus",
-    "S": "sulfur|sulphur",
-    "Cl": "chlorine",
-    "Br": "bromine",
-    "I": "iodine",
-    "B": "boron",
-    "Si": "silicon",
-    "Se": "selenium",
-    "Na": "sodium",
-    "K": "potassium",
-    "Li": "lithium",
-    "Mg": "magnesium",
-    "Ca": "calcium",
-    "Fe": "iron",
-    "Zn": "zinc",
-    "Cu": "copper",
-    "Au": "gold",
-    "Ag": "silver",
-    "As": "arsenic",
-    "Sn": "tin",
-    "Pt": "platinum",
-    "Hg": "mercury",
-    "Al": "aluminium|aluminum",
-}
+from scripts.served_reader import properties
+
+ELEMENTS = properties.ELEMENTS | {"S": "sulfur|sulphur", "Al": "aluminium|aluminum"}
 """Names by symbol. Elements that no training drawing has are here to be answered with no."""
 
 COMMON = ["C", "N", "O", "F", "S", "Cl", "Br", "I", "P", "H"]
