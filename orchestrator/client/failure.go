@@ -10,8 +10,8 @@ import (
 // maxMessage bounds a failure's message in bytes.
 const maxMessage = 600
 
-// failure has the members in which the APIs report a failure: a text in error, message or detail, an object in error, or a
-// list of problems with their places in detail.
+// failure has the members in which the APIs report a failure: a text in error, message or detail, an object in error,
+// or a list of problems with their places in detail.
 type failure struct {
 	Detail  json.RawMessage `json:"detail"`
 	Error   json.RawMessage `json:"error"`

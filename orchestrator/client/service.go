@@ -22,8 +22,9 @@ type Service struct {
 	URL  string // of the main port
 	Key  string // "": none
 	HTTP *http.Client
-	// Attempts is how often a request is made at most; 0 means 8. It is retried if the gateway refuses it for now or does
-	// not answer: after the pause of Retry-After, at most a minute, or with exponential backoff from 250 ms to 10 s.
+	// Attempts is how often a request is made at most; 0 means 8. It is retried if the gateway refuses it for now or
+	// does not answer: after the pause of Retry-After, at most a minute, or with exponential backoff from 250 ms to 10
+	// s.
 	Attempts uint
 	// Waiting, if not nil, is called before each pause with its cause.
 	Waiting func(why error, pause time.Duration)
@@ -70,8 +71,8 @@ func (s *Service) Get(ctx context.Context, path string, into any) error {
 	return s.call(ctx, http.MethodGet, path, nil, into)
 }
 
-// Post sends body as JSON to a path of the main port, such as /latent/embedding, and decodes the answer. It retries: all
-// use cases of the APIs are idempotent.
+// Post sends body as JSON to a path of the main port, such as /latent/embedding, and decodes the answer. It retries:
+// all use cases of the APIs are idempotent.
 func (s *Service) Post(ctx context.Context, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -17,8 +17,8 @@ const orphanInterval = time.Hour
 // OrphanGrace is how long content may be stored before its record is.
 const OrphanGrace = 5 * time.Minute
 
-// SweepOften calls sweep now and after each interval, and dropOrphans now and each hour, until ctx ends. It logs errors as
-// those of a sweep of what.
+// SweepOften calls sweep now and after each interval, and dropOrphans now and each hour, until ctx ends. It logs errors
+// as those of a sweep of what.
 func SweepOften(
 	ctx context.Context, interval time.Duration, what string, logger zerolog.Logger,
 	sweep, dropOrphans func(context.Context) error,
@@ -38,8 +38,8 @@ func SweepOften(
 	queue.Every(ctx, interval, once)
 }
 
-// DropOrphans deletes the files without a record that were created before a time. id is the id in a file's name, which the
-// key of its record ends in.
+// DropOrphans deletes the files without a record that were created before a time. id is the id in a file's name, which
+// the key of its record ends in.
 func DropOrphans[Record any](
 	ctx context.Context, files *queue.Files, records *queue.Table[Record], before time.Time, id func(name string) string,
 ) error {

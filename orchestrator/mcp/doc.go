@@ -3,7 +3,12 @@
 //
 //	POST /mcp of the main port
 //
-// A tool's arguments are the body of the endpoint that answers it, and its schema is that of the API's description, so
-// the two cannot differ. The endpoint is asked as any client asks it: bounds, permits, deadlines and models are its own.
-// A few tools have arguments of their own, where that is easier for a model: drawings, molecules, paths between them.
+// The arguments of most tools are the body of an API's endpoint, and their schema comes from that API's description. A
+// call goes through the API's gateway, with the same bounds, permits and deadline as a client's request.
+//
+// Terms:
+//
+//	forwarded tool   a tool whose arguments are the body of an endpoint: see tools.go
+//	typed tool       a tool with arguments of a Go type, where that is easier for a model: drawings, molecules, paths
+//	refusal          a result that tells the model what was wrong with its call
 package mcp

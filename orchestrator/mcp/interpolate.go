@@ -2,15 +2,13 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"retort/chem"
 )
 
-// Between are the arguments of interpolate_molecules.
+// Between has the arguments of interpolate_molecules.
 type Between struct {
 	From  string `json:"from" jsonschema:"one molecule as SMILES"`
 	To    string `json:"to" jsonschema:"the other molecule as SMILES"`
@@ -30,8 +28,8 @@ func (s *Service) interpolate(ctx context.Context, in Between) *mcp.CallToolResu
 	var ends struct {
 		Hiddens [][][]float64 `json:"hiddens"`
 	}
-	if failed := s.call(ctx, "/hidden", map[string]any{"sequences": []string{in.From, in.To}}, &ends); failed != nil {
-		return failed
+	if refused := s.call(ctx, "latent", "/hidden", map[string]any{"sequences": []string{in.From, in.To}}, &ends); refused != nil {
+		return refused
 	}
 	if len(ends.Hiddens) != 2 || len(ends.Hiddens[0]) != len(ends.Hiddens[1]) {
 		return refusal("the model answered hidden states of different shapes")
@@ -49,33 +47,13 @@ func (s *Service) interpolate(ctx context.Context, in Between) *mcp.CallToolResu
 	var decoded struct {
 		Generated []string `json:"generated"`
 	}
-	if failed := s.call(ctx, "/decode", map[string]any{"hiddens": points, "mask": mask}, &decoded); failed != nil {
-		return failed
+	if refused := s.call(ctx, "latent", "/decode", map[string]any{"hiddens": points, "mask": mask}, &decoded); refused != nil {
+		return refused
 	}
-	answer, err := json.Marshal(map[string][]string{"molecules": distinct(decoded.Generated)})
-	if err != nil {
-		return refusal("%v", err)
-	}
-	return result(answer)
+	return resultOf(map[string][]string{"molecules": distinct(decoded.Generated)})
 }
 
-// call asks the latent API and decodes its answer, or returns its refusal.
-func (s *Service) call(ctx context.Context, path string, body, into any) *mcp.CallToolResult {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return refusal("%v", err)
-	}
-	status, answer := s.ask(ctx, "latent", http.MethodPost, path, text)
-	if status != http.StatusOK {
-		return refusal("%s", answer)
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		return refusal("%v", err)
-	}
-	return nil
-}
-
-// between is the point that lies a share of the way from one hidden state to another.
+// between returns a point on the line between two hidden states: from at share 0, to at share 1.
 func between(from, to [][]float64, share float64) [][]float64 {
 	point := make([][]float64, len(from))
 	for k := range from {
@@ -87,17 +65,17 @@ func between(from, to [][]float64, share float64) [][]float64 {
 	return point
 }
 
-// distinct leaves out what is no molecule and what came before.
+// distinct returns the canonical SMILES of different molecules, without texts that are not molecules.
 func distinct(texts []string) []string {
 	seen := map[string]bool{}
-	kept := []string{}
+	molecules := []string{}
 	for _, text := range texts {
 		m, err := chem.Parse(text)
 		if err != nil || seen[m.SMILES()] {
 			continue
 		}
 		seen[m.SMILES()] = true
-		kept = append(kept, m.SMILES())
+		molecules = append(molecules, m.SMILES())
 	}
-	return kept
+	return molecules
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// description is what of an API's OpenAPI description makes schemas.
+// description is an OpenAPI description, as far as schemas of tools need it.
 type description struct {
 	Paths map[string]struct {
 		Post struct {
@@ -23,22 +23,22 @@ type description struct {
 	} `json:"components"`
 }
 
-// Where schemas refer to each other in a description, and in a schema that stands alone.
+// Prefixes of references between schemas, in a description and in a schema that stands alone.
 const (
 	components  = "#/components/schemas/"
 	definitions = "#/$defs/"
 )
 
-// read takes the description that an API serves.
+// read reads the description that an API serves.
 func (d *description) read(s *Service, api string) error {
 	status, text := s.ask(s.life, api, http.MethodGet, "/openapi.json", nil)
 	if status != http.StatusOK {
-		return fmt.Errorf("%s: its description is answered with %d", api, status)
+		return fmt.Errorf("%s: reading its description gives status %d", api, status)
 	}
 	return json.Unmarshal([]byte(strings.ReplaceAll(string(text), components, definitions)), d)
 }
 
-// arguments is the schema of a body that a path takes, with all schemas that it refers to and without some members.
+// arguments returns the schema of a path's body without the members in omit, with all schemas that it refers to.
 func (d *description) arguments(path string, omit []string) (map[string]any, error) {
 	schema := d.Paths[path].Post.RequestBody.Content["application/json"].Schema
 	if name, isReference := schema["$ref"].(string); isReference {
@@ -51,31 +51,31 @@ func (d *description) arguments(path string, omit []string) (map[string]any, err
 	for _, name := range omit {
 		delete(properties, name)
 	}
-	found := map[string]any{}
-	d.collect(schema, found)
-	if len(found) > 0 {
-		schema["$defs"] = found
+	referenced := map[string]any{}
+	d.collect(schema, referenced)
+	if len(referenced) > 0 {
+		schema["$defs"] = referenced
 	}
 	return schema, nil
 }
 
-// collect adds the schemas that a part of one refers to, and those that they refer to.
-func (d *description) collect(part any, found map[string]any) {
+// collect adds the schemas that a part of a schema refers to, directly or not, to referenced.
+func (d *description) collect(part any, referenced map[string]any) {
 	switch part := part.(type) {
 	case map[string]any:
 		if name, isReference := part["$ref"].(string); isReference {
 			name = strings.TrimPrefix(name, definitions)
-			if _, known := found[name]; !known {
-				found[name] = d.Components.Schemas[name]
-				d.collect(d.Components.Schemas[name], found)
+			if _, known := referenced[name]; !known {
+				referenced[name] = d.Components.Schemas[name]
+				d.collect(d.Components.Schemas[name], referenced)
 			}
 		}
 		for _, inner := range part {
-			d.collect(inner, found)
+			d.collect(inner, referenced)
 		}
 	case []any:
 		for _, inner := range part {
-			d.collect(inner, found)
+			d.collect(inner, referenced)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestOneCallARequest(t *testing.T) {
 			passed = string(text[:n])
 		})
 		answer := httptest.NewRecorder()
-		single(next).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
+		rejectBatches(next).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
 		if answer.Code != status || (passed == body) != (status == http.StatusOK) {
 			t.Errorf("%s: %d, and %q was passed on", body, answer.Code, passed)
 		}

@@ -1,23 +1,23 @@
 package mcp
 
-// tool is a use case of one API as a tool: its arguments are the body of an endpoint.
+// tool is a forwarded tool: its arguments are the body of an endpoint.
 type tool struct {
 	name        string
 	title       string
 	description string
 	api         string
 	path        string
-	// omit are members of the body that make no sense here.
+	// omit has members of the body that make no sense in a tool.
 	omit []string
 }
 
-// tools are those whose arguments an API describes. Those with arguments of their own are in own.go.
+// tools has the forwarded tools. The typed ones are listed in molecule.go.
 var tools = []tool{
 	{
 		name:  "optimize_molecule",
 		title: "Optimise a molecule",
-		description: "New molecules like a given one (SMILES) with a better property such as QED (drug-likeness) or plogP, at least min_similarity " +
-			"similar to it, best first.",
+		description: "New molecules like a given one (SMILES) with a better property such as QED (drug-likeness) or plogP, " +
+			"at least min_similarity similar to it, best first.",
 		api: "latent", path: "/generate", omit: []string{"stream", "generated"},
 	},
 	{
@@ -29,8 +29,8 @@ var tools = []tool{
 	{
 		name:  "fill_template",
 		title: "Fill a molecule template",
-		description: "Molecules that contain given fragments: a SAFE or SMILES template in which masks such as [*{10-20}] say how much is to be " +
-			"added. Best first by QED or LogP. Without a template: drug-like molecules from nothing.",
+		description: "Molecules that contain given fragments: a SAFE or SMILES template in which masks such as [*{10-20}] " +
+			"say how much is to be added. Best first by QED or LogP. Without a template: drug-like molecules from nothing.",
 		api: "masked", path: "/generate", omit: []string{"stream"},
 	},
 	{

@@ -3,15 +3,15 @@ package page
 // Describe is the body of POST /page/molecules.
 type Describe struct {
 	Molecules []string `json:"molecules" bind:"required"` // SMILES
-	// Reference is a molecule that the others come from: they are compared with it.
+	// Reference is a SMILES that the molecules are compared with, such as the seed of a search.
 	Reference string `json:"reference"`
-	// Template has the fragments that the others contain, as the masked API takes it: they are marked. Masks say nothing.
+	// Template is a template of the masked API. Drawings mark its fragments; its masks are ignored.
 	Template string `json:"template"`
 	// Draw asks for drawings.
 	Draw *Draw `json:"draw"`
 }
 
-// Draw tells how molecules are drawn.
+// Draw has the options of drawings.
 type Draw struct {
 	Width  int  `json:"width"`  // pixels, 40 to 1200
 	Height int  `json:"height"` // pixels, 40 to 1200
@@ -23,9 +23,9 @@ type Described struct {
 	Molecules []Molecule `json:"molecules"`
 }
 
-// Molecule is a molecule with its properties, or why it is none.
+// Molecule has the properties of a molecule, or the error of a text that is not one.
 type Molecule struct {
-	Error string `json:"error,omitempty"` // what is wrong with the text; the rest is empty then
+	Error string `json:"error,omitempty"` // if set, the other members are empty
 
 	SMILES     string   `json:"smiles,omitempty"` // canonical
 	Formula    string   `json:"formula,omitempty"`
@@ -33,7 +33,7 @@ type Molecule struct {
 	LogP       float64  `json:"logp"`   // Wildman-Crippen
 	TPSA       float64  `json:"tpsa"`   // Å²
 	QED        float64  `json:"qed"`    // 0 to 1
-	SA         *float64 `json:"sa"`     // 1 (easy to make) to 10; null where it has none
+	SA         *float64 `json:"sa"`     // 1 (easy to make) to 10; null: it cannot be computed
 	Acceptors  int      `json:"acceptors"`
 	Donors     int      `json:"donors"`
 	Rotatable  int      `json:"rotatable"`
@@ -69,7 +69,7 @@ type File struct {
 // Overview is the answer of GET /page/apis.
 type Overview struct {
 	Version   string `json:"version"`
-	OpenToAll bool   `json:"open_to_all"` // every network may call the APIs, and no key is asked for
+	OpenToAll bool   `json:"open_to_all"` // the APIs listen on all networks and need no key
 	APIs      []API  `json:"apis"`
 }
 
@@ -77,9 +77,9 @@ type Overview struct {
 type API struct {
 	Name   string  `json:"name"` // also its prefix on the main port
 	Title  string  `json:"title"`
-	Port   int     `json:"port"` // of its own; 0: none
+	Port   int     `json:"port"` // its own port; 0: none
 	Ready  bool    `json:"ready"`
-	Reason string  `json:"reason,omitempty"` // why it is not ready
+	Reason string  `json:"reason,omitempty"` // if it is not ready
 	Models []Model `json:"models"`
 }
 
@@ -87,7 +87,7 @@ type API struct {
 type Model struct {
 	ID       string   `json:"id"`
 	Entry    string   `json:"entry,omitempty"`    // its folder in the model repository
-	Versions []string `json:"versions,omitempty"` // those that are ready, oldest first
+	Versions []string `json:"versions,omitempty"` // that are ready, oldest first
 }
 
 // Failure is the answer to a request that fails.

@@ -32,9 +32,9 @@ func (a asset) plain() ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// assets are all files by name, packed once. Those that are large are packed in the tree.
+// assets returns all files by name. It compresses them once; large ones are compressed in the tree.
 var assets = sync.OnceValue(func() map[string]asset {
-	found := map[string]asset{}
+	all := map[string]asset{}
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -49,16 +49,16 @@ var assets = sync.OnceValue(func() map[string]asset {
 			text = pack(text)
 		}
 		sum := sha256.Sum256(text)
-		found[short] = asset{packed: text, kind: contentType(short), tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+		all[short] = asset{packed: text, kind: contentType(short), tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 		return nil
 	})
 	if err != nil {
-		panic(err) // embedded files can be read
+		panic(err) // impossible: the files are embedded
 	}
-	return found
+	return all
 })
 
-// contentType does not ask the system's tables, which differ.
+// contentType does not use the system's tables for the types that the page has: they differ between systems.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -77,8 +77,8 @@ func contentType(name string) string {
 
 func pack(text []byte) []byte {
 	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // a level that there is
-	_, _ = w.Write(text)                                       // into memory
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // a valid level
+	_, _ = w.Write(text)                                       // to memory
 	_ = w.Close()
 	return packed.Bytes()
 }

@@ -10,16 +10,16 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Service answers what the page asks beside the APIs.
+// Service answers the page's requests that are not for an API.
 type Service struct{ overview func() Overview }
 
-// New returns the service; overview tells what the program serves now.
+// New returns the service. overview returns what the program serves now.
 func New(overview func() Overview) *Service { return &Service{overview: overview} }
 
-// Overview tells what is served.
+// Overview returns what the program serves now.
 func (s *Service) Overview(context.Context) (Overview, error) { return s.overview(), nil }
 
-// Describe gives the properties and drawings of molecules.
+// Describe returns the properties and drawings of molecules.
 func (s *Service) Describe(ctx context.Context, r Describe) (Described, error) {
 	var depiction chem.Depiction
 	if r.Draw != nil {
@@ -28,14 +28,14 @@ func (s *Service) Describe(ctx context.Context, r Describe) (Described, error) {
 	if r.Reference != "" {
 		reference, err := chem.Parse(r.Reference)
 		if err != nil {
-			return Described{}, unfit(err, "reference")
+			return Described{}, notAMolecule(err, "reference")
 		}
 		depiction.Reference = reference
 	}
 	if r.Template != "" {
 		query, err := fragments(r.Template)
 		if err != nil {
-			return Described{}, unfit(err, "template")
+			return Described{}, notAMolecule(err, "template")
 		}
 		depiction.Highlight = query
 	}
@@ -59,32 +59,32 @@ func describe(row chem.Result, depiction chem.Depiction, draw bool) Molecule {
 		return Molecule{Error: row.Err.Error()}
 	}
 	m := row.Molecule
-	parts := m.QEDProperties()
+	counts := m.QEDProperties()
 	described := Molecule{
 		SMILES: m.SMILES(), Formula: m.Formula(), Weight: m.Weight(), LogP: m.LogP(), TPSA: m.TPSA(), QED: m.QED(),
-		Acceptors: parts.Acceptors, Donors: parts.Donors, Rotatable: parts.Rotatable, Rings: m.Rings(),
+		Acceptors: counts.Acceptors, Donors: counts.Donors, Rotatable: counts.Rotatable, Rings: m.Rings(),
 	}
 	if sa := m.SA(); !math.IsNaN(sa) {
 		described.SA = &sa
 	}
 	if depiction.Reference != nil {
-		own := m.Fingerprint()
+		fingerprint := m.Fingerprint()
 		reference := depiction.Reference.Fingerprint()
-		similarity := own.Tanimoto(&reference)
+		similarity := fingerprint.Tanimoto(&reference)
 		described.Similarity = &similarity
 	}
 	if draw {
-		drawn, err := depiction.Draw(m)
+		drawing, err := depiction.Draw(m)
 		if err != nil {
 			return Molecule{Error: err.Error()}
 		}
-		described.SVG = string(drawn.SVG)
-		described.Marked = drawn.Marked
+		described.SVG = string(drawing.SVG)
+		described.Marked = drawing.Marked
 	}
 	return described
 }
 
-// Write makes an SD file.
+// Write writes molecules as an SD file.
 func (s *Service) Write(ctx context.Context, r Records) (File, error) {
 	var file strings.Builder
 	for i, record := range r.Molecules {
@@ -93,7 +93,7 @@ func (s *Service) Write(ctx context.Context, r Records) (File, error) {
 		}
 		m, err := chem.Parse(record.SMILES)
 		if err != nil {
-			return File{}, unfit(err, "molecules", i, "smiles")
+			return File{}, notAMolecule(err, "molecules", i, "smiles")
 		}
 		properties := make([]chem.Property, len(record.Properties))
 		for k, p := range record.Properties {
@@ -105,14 +105,14 @@ func (s *Service) Write(ctx context.Context, r Records) (File, error) {
 		}
 		text, err := chem.SDRecord(m, title, properties...)
 		if err != nil {
-			return File{}, unfit(err, "molecules", i, "smiles")
+			return File{}, notAMolecule(err, "molecules", i, "smiles")
 		}
 		file.WriteString(text)
 	}
 	return File{SDF: file.String()}, nil
 }
 
-// unfit is a text that is no molecule.
-func unfit(err error, path ...any) *fault.Error {
+// notAMolecule returns the fault of a text at a path that is not a molecule.
+func notAMolecule(err error, path ...any) *fault.Error {
 	return fault.Field("value_error", nil, path, "%s", err.Error())
 }

@@ -8,24 +8,24 @@ import (
 	"retort/chem/safe"
 )
 
-// mask is a mask of the masked API's templates.
+// mask matches a mask of the masked API's templates.
 var mask = regexp.MustCompile(`\[\*\{[^}]*\}\]`)
 
-// fragments is a pattern of all given fragments of a template: each of them, at atoms of its own. It is nil where the
-// template gives none.
+// fragments returns a query for all fragments of a template, each at different atoms. It is nil if the template has
+// none.
 func fragments(template string) (*chem.Query, error) {
-	var given []string
+	var parts []string
 	for part := range strings.SplitSeq(template, ".") {
 		part = strings.TrimSpace(part)
 		if part == "" || mask.FindString(part) == part {
 			continue
 		}
-		given = append(given, mask.ReplaceAllString(part, "*"))
+		parts = append(parts, mask.ReplaceAllString(part, "*"))
 	}
-	if len(given) == 0 {
+	if len(parts) == 0 {
 		return nil, nil
 	}
-	joined, err := safe.Decode(strings.Join(given, "."), safe.DecodeOptions{KeepOpen: true})
+	joined, err := safe.Decode(strings.Join(parts, "."), safe.DecodeOptions{KeepOpen: true})
 	if err != nil {
 		return nil, err
 	}

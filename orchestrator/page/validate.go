@@ -7,8 +7,8 @@ const (
 	maxMolecules  = 100
 	maxRecords    = 1000
 	maxProperties = 32
-	leastSide     = 40
-	mostSide      = 1200
+	minSide       = 40
+	maxSide       = 1200
 )
 
 // Validate checks the bounds.
@@ -16,8 +16,8 @@ func (d *Describe) Validate() error {
 	var problems fault.Problems
 	if d.Draw != nil {
 		problems.Add(
-			fault.Between(d.Draw.Width, leastSide, mostSide, "draw", "width"),
-			fault.Between(d.Draw.Height, leastSide, mostSide, "draw", "height"),
+			fault.Between(d.Draw.Width, minSide, maxSide, "draw", "width"),
+			fault.Between(d.Draw.Height, minSide, maxSide, "draw", "height"),
 		)
 	}
 	if d.Reference != "" && d.Template != "" {

@@ -80,7 +80,8 @@ func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunk
 	return lines, chunks, problems, nil
 }
 
-// start checks the file of a batch and queues its chunks. It is idempotent: if its worker dies, another one calls it again.
+// start checks the file of a batch and queues its chunks. It is idempotent: if its worker dies, another one calls it
+// again.
 func (s *Service) start(ctx context.Context, st *stores, r record) error {
 	if r.Status == validating {
 		lines, chunks, problems, err := s.check(ctx, st, r)

@@ -1,5 +1,5 @@
-// Package batch serves OpenAI's Files and Batches (https://platform.openai.com/docs/api-reference/files, …/batch) for the
-// documented APIs of this program:
+// Package batch serves OpenAI's Files and Batches (https://platform.openai.com/docs/api-reference/files, …/batch) for
+// the documented APIs of this program:
 //
 //	POST, GET /v1/files; GET, DELETE /v1/files/{id}; GET /v1/files/{id}/content
 //	POST, GET /v1/batches; GET /v1/batches/{id}; POST /v1/batches/{id}/cancel

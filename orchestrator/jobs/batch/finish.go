@@ -10,8 +10,8 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// The steps of a batch, as suffixes of their tasks' ids. They are two tasks, because the second may be due before the end
-// of the first is acknowledged.
+// The steps of a batch, as suffixes of their tasks' ids. They are two tasks, because the second may be due before the
+// end of the first is acknowledged.
 const (
 	stepCheck  = ".check"  // check the file and queue the chunks
 	stepFinish = ".finish" // write the results
@@ -96,8 +96,8 @@ func (s *Service) finish(ctx context.Context, st *stores, r record) error {
 	return st.answers.Drop(ctx, r.ID)
 }
 
-// gather writes the answers in the order of their lines. If the batch has expired, lines without an answer become errors;
-// if it was cancelled or its input file is gone, they are left out.
+// gather writes the answers in the order of their lines. If the batch has expired, lines without an answer become
+// errors; if it was cancelled or its input file is gone, they are left out.
 func (st *stores) gather(ctx context.Context, r record, good, bad *result) error {
 	var input *lineReader // nil unless unanswered lines are needed
 	if r.FinalStatus == expired {
@@ -135,8 +135,8 @@ func (st *stores) gather(ctx context.Context, r record, good, bad *result) error
 	return nil
 }
 
-// answerOf returns the stored answer of line n, or queue.ErrNone. If some lines have none, it checks for one first: in a
-// cluster, Get takes a quarter of a second for an answer that does not exist, in case a replica is stale.
+// answerOf returns the stored answer of line n, or queue.ErrNone. If some lines have none, it checks for one first: in
+// a cluster, Get takes a quarter of a second for an answer that does not exist, in case a replica is stale.
 func (st *stores) answerOf(ctx context.Context, r record, n int) ([]byte, error) {
 	if r.FinalStatus != completed {
 		exists, err := st.answers.Has(ctx, r.ID, n)

@@ -89,7 +89,8 @@ type parsedLine struct {
 	Body     bodySpan `json:"body"`
 }
 
-// bodySpan is the place of a request's body in its line, found while the line is decoded: only the API decodes the body.
+// bodySpan is the place of a request's body in its line, found while the line is decoded: only the API decodes the
+// body.
 type bodySpan struct {
 	kind       jsontext.Kind
 	start, end int64 // in the text of the line

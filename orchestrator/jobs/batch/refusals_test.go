@@ -12,7 +12,8 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// A refusal names every problem of a body by its path; its code for what is missing depends on the kind of thing, not on the id.
+// A refusal names every problem of a body by its path; its code for what is missing depends on the kind of thing, not
+// on the id.
 func TestRefusals(t *testing.T) {
 	api, err := gateway.New(t.Context(), setUp(t, echo).Service, func() bool { return false }, gateway.Options{
 		Config:  gateway.Config{Concurrency: 4, Queue: 4, BodyLimit: 1 << 16, Timeout: time.Minute},

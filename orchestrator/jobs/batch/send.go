@@ -23,11 +23,11 @@ type Reply struct {
 const (
 	// maxTries is how often a line is sent whose failure may be temporary.
 	maxTries = 3
-	// busyTries is how often a line is sent that the API refuses for now. Its chunk is then put back, so that others get
-	// its worker.
+	// busyTries is how often a line is sent that the API refuses for now. Its chunk is then put back, so that others
+	// get its worker.
 	busyTries = 5
-	// maxRefused is how often a chunk is put back while its API answers other lines. After that the refusal is the answer:
-	// its cause is the line itself, for example an oracle that cannot score its molecule.
+	// maxRefused is how often a chunk is put back while its API answers other lines. After that the refusal is the
+	// answer: its cause is the line itself, for example an oracle that cannot score its molecule.
 	maxRefused = 50
 	// maxSendPause is the longest pause before a line is sent again.
 	maxSendPause = 30 * time.Second
@@ -54,8 +54,8 @@ func (r Reply) mayImprove() bool {
 	return false
 }
 
-// send sends a line to its API, with retries. The error is errBusy if the API refuses the line for now; if final is set,
-// the refusal is the reply instead.
+// send sends a line to its API, with retries. The error is errBusy if the API refuses the line for now; if final is
+// set, the refusal is the reply instead.
 func (s *Service) send(ctx context.Context, request Request, final bool) (Reply, error) {
 	failures, refusals := 0, 0
 	return backoff.Retry(ctx, func() (Reply, error) {

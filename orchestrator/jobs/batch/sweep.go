@@ -151,8 +151,8 @@ func (st *stores) dropBatch(ctx context.Context, key, id string) error {
 	return st.batches.Delete(ctx, key)
 }
 
-// sweepFiles deletes files that have expired and results that their batch does not name. It ends batches in progress whose
-// input was deleted while they were created.
+// sweepFiles deletes files that have expired and results that their batch does not name. It ends batches in progress
+// whose input was deleted while they were created.
 func (st *stores) sweepFiles(ctx context.Context, batches map[string]outline) error {
 	inputs := map[string]bool{} // of unfinished batches: whether the file exists
 	for _, b := range batches {

@@ -19,8 +19,9 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// maxAttempts is how often a chunk is started before its unanswered lines fail: a request that ends the whole process each
-// time must not hold up the others for ever. Failures that are not deaths of the process do not count: see putBack.
+// maxAttempts is how often a chunk is started before its unanswered lines fail: a request that ends the whole process
+// each time must not hold up the others for ever. Failures that are not deaths of the process do not count: see
+// putBack.
 const maxAttempts = 20
 
 // staleAttempts is how often the batch of a chunk is looked for: in a cluster, a stale replica may answer that does not
@@ -103,11 +104,12 @@ func (s *Service) tryChunk(ctx context.Context, st *stores, r record, c chunk, a
 	return st.proceed(ctx, r)
 }
 
-// isWorkedOn reports whether a batch whose chunks are queued is in progress. A record that is still validating is stale.
+// isWorkedOn reports whether a batch whose chunks are queued is in progress. A record that is still validating is
+// stale.
 func isWorkedOn(r record) bool { return r.Status == inProgress || r.Status == validating }
 
-// putBack queues a chunk again, behind all others, with a new count of attempts: its lines have to wait, or it failed for
-// another reason than the death of the process.
+// putBack queues a chunk again, behind all others, with a new count of attempts: its lines have to wait, or it failed
+// for another reason than the death of the process.
 func (st *stores) putBack(ctx context.Context, r record, c chunk) error {
 	c.Round++
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace) // the gateway may be stopping

@@ -164,8 +164,8 @@ func TestLostTaskIsQueuedAgain(t *testing.T) {
 	}
 }
 
-// A line that the API refuses gives its worker to others, its task comes back with a new count of attempts, and its lines
-// that were answered are not asked again.
+// A line that the API refuses gives its worker to others, its task comes back with a new count of attempts, and its
+// lines that were answered are not asked again.
 func TestRefusedLineHoldsNothingUp(t *testing.T) {
 	b := newRecorder(t, func(body string, _ int) Reply {
 		if body == bodyOf(0) {

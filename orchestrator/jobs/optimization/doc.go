@@ -8,8 +8,8 @@
 //	POST /generate/jobs/{id}/cancel   the job ends with what it has found
 //
 // A job is a record, a body and a task, stored in [queue]. A worker of any gateway takes the task and requests a stream
-// from its own API. It writes the molecules found so far into the record as they come. When a gateway, Triton or an oracle
-// fails, the next attempt starts from these molecules and runs only the remaining iterations.
+// from its own API. It writes the molecules found so far into the record as they come. When a gateway, Triton or an
+// oracle fails, the next attempt starts from these molecules and runs only the remaining iterations.
 //
 // Terms:
 //

@@ -68,7 +68,8 @@ func newSearches(api string, body []byte) []search {
 	return searches
 }
 
-// attemptBody returns the body of the next attempt: the job's, as a stream, with warm starts and the remaining iterations.
+// attemptBody returns the body of the next attempt: the job's, as a stream, with warm starts and the remaining
+// iterations.
 func (r *record) attemptBody(body []byte) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {

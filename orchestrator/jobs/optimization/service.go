@@ -30,8 +30,8 @@ type Attempt struct {
 	Stopping context.Context
 }
 
-// Follow sends an attempt to its API and calls onEvent with the data of each event. It returns the status and the answer,
-// which is the data of the last event if the answer is a stream.
+// Follow sends an attempt to its API and calls onEvent with the data of each event. It returns the status and the
+// answer, which is the data of the last event if the answer is a stream.
 type Follow func(ctx context.Context, a Attempt, onEvent func(data []byte) error) (status int, answer []byte, err error)
 
 // Service runs the jobs of all APIs.

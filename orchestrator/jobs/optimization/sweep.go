@@ -30,8 +30,8 @@ func summarize(r record) summary {
 	return s
 }
 
-// sweep deletes the jobs that expired before a Unix time, with their files, and queues a task for every job that has not
-// ended. It continues after an error and returns the last one.
+// sweep deletes the jobs that expired before a Unix time, with their files, and queues a task for every job that has
+// not ended. It continues after an error and returns the last one.
 func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
 	var failure error
 	err := st.index.Each(ctx, "", func(key string, job summary) error {

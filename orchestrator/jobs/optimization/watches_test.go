@@ -8,7 +8,8 @@ import (
 	"retort/orchestrator/gateway"
 )
 
-// A client may have a limited number of event streams. One more is refused in the API's words; the job itself is still answered.
+// A client may have a limited number of event streams. One more is refused in the API's words; the job itself is still
+// answered.
 func TestWatchesAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {

@@ -22,8 +22,8 @@ const (
 	maxFailures = 5
 	// stopGrace is how long an attempt may take to end with what it has when the gateway is stopped.
 	stopGrace = 5 * time.Second
-	// staleAttempts is how often a job without a body is tried again: in a cluster, a stale replica may answer that does
-	// not have a new body yet.
+	// staleAttempts is how often a job without a body is tried again: in a cluster, a stale replica may answer that
+	// does not have a new body yet.
 	staleAttempts = 5
 )
 
@@ -101,8 +101,8 @@ func (a *attempt) follow(ctx context.Context, body []byte) (status int, answer [
 	}, func(data []byte) error { return a.onEvent(request, data) })
 }
 
-// watch stops the attempt once the job is cancelled, and aborts it once the job is deleted or another worker has ended it.
-// It returns after that, or when ctx ends.
+// watch stops the attempt once the job is cancelled, and aborts it once the job is deleted or another worker has ended
+// it. It returns after that, or when ctx ends.
 func (a *attempt) watch(ctx context.Context, stop context.CancelCauseFunc, abort func()) {
 	over := jobs.Poll(ctx, a.stores.jobs, a.record.key(), a.service.logger, func(r record) bool {
 		if r.Status == Cancelling {

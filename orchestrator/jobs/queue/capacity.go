@@ -30,7 +30,8 @@ const (
 	ownerShare = 4
 )
 
-// The free bytes of the disk that the engine never uses, so that JetStream keeps running: a share of the disk, up to a bound.
+// The free bytes of the disk that the engine never uses, so that JetStream keeps running: a share of the disk, up to a
+// bound.
 const (
 	reserveShare = 20
 	maxReserve   = 256 << 20
@@ -110,8 +111,8 @@ func (e *Engine) countOften(ctx context.Context) {
 	Every(ctx, usageInterval, count)
 }
 
-// count counts the bytes in the cluster. After an error it restores the last count, without what was written since: that
-// may have been deleted.
+// count counts the bytes in the cluster. After an error it restores the last count, without what was written since:
+// that may have been deleted.
 func (e *Engine) count(ctx context.Context) error {
 	defer func() { e.usage.Store(e.counted.Load()) }()
 	ctx, stop := context.WithTimeout(ctx, usageInterval)
@@ -130,8 +131,8 @@ func (e *Engine) count(ctx context.Context) error {
 	return nil
 }
 
-// streamBound is the bound of a stream of files or answers in bytes, -1 for none. A cluster enforces it, because a gateway
-// learns late what others have written.
+// streamBound is the bound of a stream of files or answers in bytes, -1 for none. A cluster enforces it, because a
+// gateway learns late what others have written.
 func (e *Engine) streamBound() int64 {
 	if e.config.MaxBytes == 0 || e.embedded != nil {
 		return -1

@@ -14,8 +14,8 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// All parts share one bound, at which new work is refused first, then what accepted work writes, and at last its results
-// and records. What is deleted leaves room at once.
+// All parts share one bound, at which new work is refused first, then what accepted work writes, and at last its
+// results and records. What is deleted leaves room at once.
 func TestAllPartsShareOneBound(t *testing.T) {
 	const bound = 8 * PartSize
 	ctx := t.Context()
@@ -181,7 +181,8 @@ func TestBytesThatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// Streams of an earlier release, which bounded each of them by half as much, serve where the cluster cannot reserve more.
+// Streams of an earlier release, which bounded each of them by half as much, serve where the cluster cannot reserve
+// more.
 func TestBoundsThatAClusterCannotReserve(t *testing.T) {
 	const bound = 400 << 20 // of 1 GiB
 	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: bound}

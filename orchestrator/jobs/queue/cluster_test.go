@@ -16,8 +16,8 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// Two gateways share the tasks of a cluster of three nodes, one of which ends meanwhile: every number has one answer, and
-// files stay whole.
+// Two gateways share the tasks of a cluster of three nodes, one of which ends meanwhile: every number has one answer,
+// and files stay whole.
 func TestClusterLosesANode(t *testing.T) {
 	const numbers = 200
 	t.Parallel()
@@ -79,7 +79,8 @@ func TestClusterLosesANode(t *testing.T) {
 	}
 }
 
-// What was made with one copy has three once the setting leaves it open or asks for them, and one again where it says so.
+// What was made with one copy has three once the setting leaves it open or asks for them, and one again where it says
+// so.
 func TestCopiesFollowTheSetting(t *testing.T) {
 	t.Parallel()
 	config := queue.Config{Cluster: queue.Cluster{URL: natstest.URLs(natstest.Cluster(t, 3))}}

@@ -1,5 +1,5 @@
-// Package queue stores work that outlasts a request, on NATS JetStream: embedded in this process and off the network, or a
-// cluster that several gateways share. It knows nothing of what the work is.
+// Package queue stores work that outlasts a request, on NATS JetStream: embedded in this process and off the network,
+// or a cluster that several gateways share. It knows nothing of what the work is.
 //
 // An [Engine] has four kinds of parts, each on a stream of JetStream:
 //

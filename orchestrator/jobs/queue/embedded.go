@@ -138,8 +138,8 @@ func (e *embedded) watch() {
 	}
 }
 
-// restartIfStalled restarts JetStream if it has stopped or a stream is stalled, once the disk has room and the pause since
-// the last restart is over.
+// restartIfStalled restarts JetStream if it has stopped or a stream is stalled, once the disk has room and the pause
+// since the last restart is over.
 func (e *embedded) restartIfStalled() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -161,8 +161,8 @@ func (e *embedded) restartIfStalled() {
 	e.stalled.Store(nil)
 }
 
-// updateStalled returns why a stream is stalled, nil if none is, and removes streams that work again from the lost ones. A
-// stream whose write has failed does not answer writers, which only the server's health shows.
+// updateStalled returns why a stream is stalled, nil if none is, and removes streams that work again from the lost
+// ones. A stream whose write has failed does not answer writers, which only the server's health shows.
 func (e *embedded) updateStalled() (stalled *string) {
 	lost := map[string]bool{}
 	for _, problem := range e.problems() {

@@ -33,8 +33,8 @@ const (
 	reconnectTimeout = 5 * time.Second // of Await
 )
 
-// Open starts the embedded server, or connects to the cluster, which may take seconds for each of its addresses. An error
-// may be temporary: a cluster that does not answer yet, or a folder that another process still holds.
+// Open starts the embedded server, or connects to the cluster, which may take seconds for each of its addresses. An
+// error may be temporary: a cluster that does not answer yet, or a folder that another process still holds.
 func Open(ctx context.Context, config Config, logger zerolog.Logger) (*Engine, error) {
 	e := &Engine{config: config, logger: logger.With().Str("part", "jobs").Logger(), stop: func() {}}
 	options := []nats.Option{

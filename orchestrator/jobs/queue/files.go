@@ -11,10 +11,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Files holds bytes of any length by name, in parts of PartSize. Writing or reading a file takes the memory of one part.
+// Files holds bytes of any length by name, in parts of PartSize. Writing or reading a file takes the memory of one
+// part.
 //
-// The parts are messages of a stream. JetStream's object store cannot be read from the middle, leaves a marker for every
-// deleted object, and buffers writes that are faster than the storage in memory.
+// The parts are messages of a stream. JetStream's object store cannot be read from the middle, leaves a marker for
+// every deleted object, and buffers writes that are faster than the storage in memory.
 type Files struct {
 	engine  *Engine
 	subject string // prefix of the subjects of all parts
@@ -46,8 +47,8 @@ func NewFiles(ctx context.Context, e *Engine, name string) (*Files, error) {
 	return f, err
 }
 
-// Write stores the content of reader under a name and returns its length. A file must not be written again once others may
-// read it. After an error, such as ErrFull, nothing is left of the file.
+// Write stores the content of reader under a name and returns its length. A file must not be written again once others
+// may read it. After an error, such as ErrFull, nothing is left of the file.
 func (f *Files) Write(ctx context.Context, use Use, name string, reader io.Reader) (size int64, err error) {
 	defer func() {
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Index holds a summary of every record of a table in memory. Each use reads only the records that have changed since the
-// last one.
+// Index holds a summary of every record of a table in memory. Each use reads only the records that have changed since
+// the last one.
 type Index[Record, Summary any] struct {
 	table     *Table[Record]
 	summarize func(Record) Summary
@@ -30,8 +30,8 @@ func NewIndex[Record, Summary any](t *Table[Record], summarize func(Record) Summ
 	return &Index[Record, Summary]{table: t, summarize: summarize, lock: make(chan struct{}, 1)}
 }
 
-// Each updates the index and calls do with each record of an owner, until do returns an error. The owner is the part of a
-// key before its first dot; "" means all owners. do may use the table and the index.
+// Each updates the index and calls do with each record of an owner, until do returns an error. The owner is the part of
+// a key before its first dot; "" means all owners. do may use the table and the index.
 func (x *Index[Record, Summary]) Each(ctx context.Context, owner string, do func(key string, s Summary) error) error {
 	entries, err := x.snapshot(ctx, owner)
 	if err != nil {

@@ -96,7 +96,8 @@ func list(ctx context.Context, table *queue.Table[record], owner string) (found 
 	return found, err
 }
 
-// Each passes every record once, though those that were passed are deleted and changed meanwhile, and ends when told to.
+// Each passes every record once, though those that were passed are deleted and changed meanwhile, and ends when told
+// to.
 func TestEach(t *testing.T) {
 	const records = 600
 	table, err := queue.NewTable[record](t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "counts")

@@ -110,8 +110,9 @@ func (e *Engine) withReplicas(create func(replicas int) error) error {
 	return err
 }
 
-// updateReplicas gives an existing stream the number of replicas of the setting, which may have changed; with the setting
-// 0 it only adds some, as after a single node has become a cluster. If that is not possible yet, the stream stays as it is.
+// updateReplicas gives an existing stream the number of replicas of the setting, which may have changed; with the
+// setting 0 it only adds some, as after a single node has become a cluster. If that is not possible yet, the stream
+// stays as it is.
 func (e *Engine) updateReplicas(ctx context.Context, name string) {
 	if e.embedded != nil {
 		return
@@ -172,8 +173,8 @@ func tryRead(ctx context.Context, from jetstream.Stream, subject string) (*jetst
 	return from.GetLastMsgForSubject(ctx, subject)
 }
 
-// retryMissing repeats a read that returns ErrNone, if the engine is a cluster: any replica answers, and it may be stale
-// for a moment.
+// retryMissing repeats a read that returns ErrNone, if the engine is a cluster: any replica answers, and it may be
+// stale for a moment.
 func (e *Engine) retryMissing(ctx context.Context, read func() error) error {
 	if e.embedded != nil {
 		return read()

@@ -18,8 +18,8 @@ type Table[Record any] struct {
 	sleep  func(context.Context, time.Duration) // between tries of Change; tests replace it
 }
 
-// maxConflictPause is the longest pause of Change after a conflict, on average. It lets each of many writers succeed within
-// a few tries.
+// maxConflictPause is the longest pause of Change after a conflict, on average. It lets each of many writers succeed
+// within a few tries.
 const maxConflictPause = 500 * time.Millisecond
 
 // bucketStream begins the names of the streams in which JetStream keeps buckets.
@@ -51,8 +51,8 @@ func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[R
 	return t, err
 }
 
-// extendMarkers sets the marker lifetime of a bucket to markerLife if an earlier release set a shorter one: an Index relies
-// on it.
+// extendMarkers sets the marker lifetime of a bucket to markerLife if an earlier release set a shorter one: an Index
+// relies on it.
 func extendMarkers(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValue) error {
 	status, err := bucket.Status(ctx)
 	if err != nil || status.LimitMarkerTTL() >= markerLife {
@@ -105,9 +105,9 @@ func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision
 // ErrUnchanged is what the function passed to Change returns if it has nothing to change.
 var ErrUnchanged = errors.New("nothing to change")
 
-// Change reads a record, applies change and writes it back. If another writer was faster, it starts over after a pause that
-// grows with each conflict. It returns the record as it is now. An error of change is returned at once; ErrUnchanged is
-// returned as nil.
+// Change reads a record, applies change and writes it back. If another writer was faster, it starts over after a pause
+// that grows with each conflict. It returns the record as it is now. An error of change is returned at once;
+// ErrUnchanged is returned as nil.
 func (t *Table[Record]) Change(ctx context.Context, key string, change func(*Record) error) (Record, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 5 * time.Millisecond
@@ -153,7 +153,8 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 	return translate(t.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerLife)))
 }
 
-// Keys returns the keys of all records, including those that cannot be decoded, such as a later release may have written.
+// Keys returns the keys of all records, including those that cannot be decoded, such as a later release may have
+// written.
 func (t *Table[Record]) Keys(ctx context.Context) (keys []string, err error) {
 	watch, err := t.bucket.Watch(ctx, ">", jetstream.MetaOnly(), jetstream.IgnoreDeletes())
 	if err != nil {
@@ -189,8 +190,8 @@ func nextUpdate(ctx context.Context, watch jetstream.KeyWatcher) (jetstream.KeyV
 	}
 }
 
-// Watch calls onChange with a record now and after each change. It returns nil once onChange returns false or the record is
-// deleted, and an error when ctx ends or the storage stops answering.
+// Watch calls onChange with a record now and after each change. It returns nil once onChange returns false or the
+// record is deleted, and an error when ctx ends or the storage stops answering.
 func (t *Table[Record]) Watch(ctx context.Context, key string, onChange func(Record) bool) error {
 	watch, err := t.bucket.Watch(ctx, key)
 	if err != nil {

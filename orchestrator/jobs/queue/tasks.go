@@ -69,8 +69,8 @@ func (t *Tasks) Push(ctx context.Context, use Use, id string, data []byte) error
 	return err
 }
 
-// Drop deletes the tasks whose ids match a filter: * matches up to the next dot, > everything. A worker that has one of them
-// does not learn of it.
+// Drop deletes the tasks whose ids match a filter: * matches up to the next dot, > everything. A worker that has one of
+// them does not learn of it.
 func (t *Tasks) Drop(ctx context.Context, filter string) error {
 	return translate(t.stream.Purge(ctx, jetstream.WithPurgeSubject(t.subject+filter)))
 }
@@ -84,9 +84,9 @@ func (t *Tasks) Waiting(ctx context.Context) (int, error) {
 	return int(info.State.Msgs), nil
 }
 
-// Work runs workers that call do with tasks until ctx ends, and returns when all of them have returned. If do returns nil,
-// the task is done. If it returns an error, the task is delivered again: after a pause that grows with its attempts to half
-// a minute, or at once to another gateway if ctx has ended. The context of do ends with ctx.
+// Work runs workers that call do with tasks until ctx ends, and returns when all of them have returned. If do returns
+// nil, the task is done. If it returns an error, the task is delivered again: after a pause that grows with its
+// attempts to half a minute, or at once to another gateway if ctx has ended. The context of do ends with ctx.
 func (t *Tasks) Work(ctx context.Context, workers int, do func(context.Context, Task) error) {
 	var running sync.WaitGroup
 	for range workers {

@@ -11,7 +11,7 @@ import (
 	"retort/chem"
 )
 
-// SMILES are the arguments of tools about one molecule.
+// SMILES has the arguments of tools about one molecule.
 type SMILES struct {
 	SMILES string `json:"smiles" jsonschema:"the molecule as SMILES"`
 }
@@ -27,22 +27,26 @@ type Described struct {
 	SA      float64 `json:"synthetic_accessibility"` // 1 (easy) to 10
 }
 
-// offerOwn offers the tools with arguments of their own.
-func (s *Service) offerOwn() {
+// offerTypedTools adds the typed tools.
+func (s *Service) offerTypedTools() {
 	offerTyped(s, "describe_molecule", "Describe a molecule",
-		"Canonical SMILES, formula, molecular weight, LogP, QED, polar surface and synthetic accessibility of a molecule.", s.describe)
+		"Canonical SMILES, formula, molecular weight, LogP, QED, polar surface and synthetic accessibility of a molecule.",
+		s.describe)
 	offerTyped(s, "draw_molecule", "Draw a molecule", "A picture (PNG) of a molecule.", s.draw)
 	offerTyped(s, "interpolate_molecules", "Molecules between two",
 		"The distinct molecules on the straight line between two in the model's latent space, in order.", s.interpolate)
 	offerTyped(s, "read_drawing", "Read a drawing of a molecule",
-		"Reads a picture of one molecule's structural formula and answers a question about it: SMILES, formula, rings, groups.", s.read)
+		"Reads a picture of one molecule's structural formula and answers a question about it: SMILES, formula, rings, groups.",
+		s.read)
 }
 
-// offerTyped offers a tool whose schema is made of its arguments' type.
-func offerTyped[In any](s *Service, name, title, text string, use func(context.Context, In) *mcp.CallToolResult) {
+// offerTyped adds a tool whose schema comes from the type of its arguments.
+func offerTyped[In any](
+	s *Service, name, title, text string, use func(context.Context, In) *mcp.CallToolResult,
+) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
-		panic(err) // the types above are of this package
+		panic(err) // In is a type of this package
 	}
 	s.offer(name, title, text, schema, func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
 		var in In
@@ -61,9 +65,10 @@ func (s *Service) describe(_ context.Context, in SMILES) *mcp.CallToolResult {
 		return refusal("smiles: %v", err)
 	}
 	answer, err := json.Marshal(Described{
-		SMILES: m.SMILES(), Formula: m.Formula(), Weight: m.Weight(), LogP: m.LogP(), QED: m.QED(), TPSA: m.TPSA(), SA: m.SA(),
+		SMILES: m.SMILES(), Formula: m.Formula(), Weight: m.Weight(), LogP: m.LogP(), QED: m.QED(), TPSA: m.TPSA(),
+		SA: m.SA(),
 	})
-	if err != nil {
+	if err != nil { // a property is not a number
 		return refusal("smiles: it has no such properties: %v", err)
 	}
 	return result(answer)
