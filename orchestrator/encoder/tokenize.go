@@ -13,12 +13,14 @@ import (
 	"retort/tokenizers"
 )
 
-// rowsAtOnce is how many rows one goroutine tokenizes before it looks whether the client has left.
+// rowsAtOnce is how many rows a goroutine tokenizes before it checks whether the client has left.
 const rowsAtOnce = 64
 
-// Tokenize makes n rows, on all cores when there are many. row makes one; path is the field of the body that a row came
-// of. A row that is too long is refused as TooLong words it.
-func Tokenize(ctx context.Context, n int, path func(i int) []any, row func(i int) (*tokenizers.Encoding, error)) ([]*tokenizers.Encoding, error) {
+// Tokenize returns n rows, made by row, on all cores if there are many. path returns the field of the body that a row comes
+// from. A row that is too long gives the error of TooLong.
+func Tokenize(
+	ctx context.Context, n int, path func(i int) []any, row func(i int) (*tokenizers.Encoding, error),
+) ([]*tokenizers.Encoding, error) {
 	rows := make([]*tokenizers.Encoding, n)
 	some := func(ctx context.Context, from, to int) error {
 		for i := from; i < to; i++ {
@@ -49,12 +51,12 @@ func refusal(err error, path []any) error {
 	return fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under(path...)
 }
 
-// longText is how many bytes of a text are tokenized at once. Tokenizing takes fifty times as much memory, and no model
-// reads so much: 512 tokens have two thousand bytes each to be in it.
+// longText is the most bytes of a text that are tokenized at once: tokenizing takes fifty times their memory. No model
+// reads more. Even at 2,000 bytes a token, 512 tokens fit in 1 MiB.
 const longText = 1 << 20
 
-// Encode makes a row of a text. Of one above longText, the end that is cut away by truncation is not looked at; where
-// it would be refused, its tokens are counted piece by piece.
+// Encode tokenizes a text into a row. Of a text above longText, the end that truncation removes is not read; if the text
+// would be refused instead, its tokens are counted piece by piece.
 func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encoding, error) {
 	if len(text) > longText {
 		if o.Strategy == tokenizers.Refuse {
@@ -65,7 +67,7 @@ func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encodin
 	return e.Tokenizer.Encode(text, o)
 }
 
-// EncodePair is Encode for a pair of texts, of which only the second is cut.
+// EncodePair is Encode for a pair of texts. Only the second is truncated.
 func (e *Encoder) EncodePair(first, second string, o tokenizers.Options) (*tokenizers.Encoding, error) {
 	if len(first) > longText || len(second) > longText && o.Strategy == tokenizers.Refuse {
 		return e.refuse(first, second, o)
@@ -128,7 +130,7 @@ func (e *Encoder) refuse(first, second string, o tokenizers.Options) (*tokenizer
 	return e.Tokenizer.Encode(first, o)
 }
 
-// count is the number of tokens of a text without the special ones, of which every row has so many.
+// count returns the number of tokens of a text without special tokens, of which every row has the number special.
 func (e *Encoder) count(text string, special int) (int, error) {
 	const piece = 64 << 10
 	total := 0
