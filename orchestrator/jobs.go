@@ -15,8 +15,8 @@ import (
 
 // jobKind is a kind of work that outlasts a request.
 type jobKind interface {
-	// Begin creates the kind's part of the engine and starts its workers. They end with ctx, and ended is done once they
-	// have. Begin is called again after an error.
+	// Begin creates the kind's part of the engine and starts its workers. They end with ctx, and ended is done once
+	// they have. Begin is called again after an error.
 	Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGroup) error
 }
 
@@ -75,7 +75,10 @@ func (j *jobs) startEventually(config queue.Config) {
 		j.logger.WithLevel(level).Err(err).Msg("no jobs until their engine can be opened")
 	}
 	_, err := backoff.Retry(j.working, attempt,
-		backoff.WithBackOff(backoff.NewConstantBackOff(engineRetry)), backoff.WithMaxElapsedTime(0), backoff.WithNotify(report))
+		backoff.WithBackOff(backoff.NewConstantBackOff(engineRetry)),
+		backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(report),
+	)
 	if err == nil && failures > 0 {
 		j.logger.Info().Msg("jobs can be kept now")
 	}

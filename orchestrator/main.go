@@ -26,9 +26,11 @@ import (
 // version is set by the linker: -X main.version=….
 var version = "0.1.0"
 
-const description = "Molecules, texts and pictures through five inference APIs in front of a Triton Inference Server. " +
-	"Without a command it serves the APIs: retort serve --help has the settings. The other commands ask a running service, " +
-	"at http://127.0.0.1:8000 unless --url or RETORT_URL says otherwise. retort COMMAND --help tells more about each."
+const description = "Molecules, texts and pictures through five inference APIs " +
+	"in front of a Triton Inference Server. " +
+	"Without a command it serves the APIs: retort serve --help has the settings. " +
+	"The other commands ask a running service, at http://127.0.0.1:8000 unless --url or RETORT_URL says otherwise. " +
+	"retort COMMAND --help tells more about each."
 
 // commandLine is the command line. Commands that read Config are in this package, all others in package command.
 type commandLine struct {

@@ -97,12 +97,12 @@ func (s *server) listen() error {
 	return nil
 }
 
-func (s *server) listenOn(name string, port int, handler fasthttp.RequestHandler) error {
-	l, err := net.Listen("tcp", net.JoinHostPort(s.config.Host, strconv.Itoa(max(port, 0))))
+func (s *server) listenOn(name string, portNumber int, handler fasthttp.RequestHandler) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(s.config.Host, strconv.Itoa(max(portNumber, 0))))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	s.listeners = append(s.listeners, listener{name: name, Listener: l, server: gateway.NewServer(handler, gateway.ServerConfig{
+	port := gateway.NewServer(handler, gateway.ServerConfig{
 		MaxConnections: s.config.MaxConnections,
 		WriteTimeout:   s.config.WriteTimeout,
 		ConnectionAge:  s.config.ConnectionAge,
@@ -110,7 +110,8 @@ func (s *server) listenOn(name string, port int, handler fasthttp.RequestHandler
 		Name:           name,
 		Logger:         s.logger,
 		Metrics:        s.metrics,
-	})})
+	})
+	s.listeners = append(s.listeners, listener{name: name, server: port, Listener: l})
 	return nil
 }
 
@@ -197,7 +198,8 @@ func (s *server) welcome() string {
 		fmt.Fprintf(&b, "  %-26s %-28s docs: %s/docs\n", service.title, base, base)
 	}
 	fmt.Fprintf(&b, "\n  Try:\n  curl %s/embedding/v1/embeddings -H 'Content-Type: application/json' \\\n", main)
-	b.WriteString(`       -d '{"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"], "input_type": "query"}'`)
+	const body = `{"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"], "input_type": "query"}`
+	fmt.Fprintf(&b, "       -d '%s'", body)
 	b.WriteString("\n\n  Stop with Ctrl-C.\n\n")
 	return b.String()
 }

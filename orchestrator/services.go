@@ -23,7 +23,7 @@ type service struct {
 	title    string
 	limits   func(*Config) gateway.Config
 	open     func(*resources) gateway.API
-	byModel  bool // requests name their model, so the endpoints are also under the main port's /v1, for OpenAI's clients
+	byModel  bool // requests name their model: OpenAI's clients find the endpoints under the main port's /v1 too
 	searches bool // its searches can be jobs
 }
 

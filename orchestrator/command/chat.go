@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
-	"unicode"
+
+	"retort/orchestrator/client"
 )
 
 // Chat is retort chat.
@@ -27,44 +27,45 @@ type Chat struct {
 	System      string   `env:"-" placeholder:"TEXT" help:"What the model is told before the conversation."`
 }
 
-// Help is the longer text of --help.
+// Help returns the longer text of --help.
 func (Chat) Help() string {
 	return "Asks about pictures, and prints the answer while it comes.\n\n" +
 		"  retort chat 'Which molecule is this?' --image drawing.png"
 }
 
-// message is one of a conversation.
+// message is one message of a conversation.
 type message struct {
 	Role    string `json:"role"`
-	Content any    `json:"content"`
+	Content any    `json:"content"` // a text, or a list of parts
 }
 
-// maxPicture and maxQuestion bound what is read, in bytes.
+// Bounds of what is read, in bytes.
 const (
 	maxPicture  = 32 << 20
 	maxQuestion = 1 << 20
 )
 
-// Run asks once or, on a terminal without a question, until there is no more to ask.
+// Run asks one question or, on a terminal without a question, holds a conversation.
 func (c *Chat) Run(p *Process) error {
-	s, err := c.service(p)
+	s, err := c.client(p)
 	if err != nil {
 		return err
 	}
-	if c.Model, err = c.model(p.Context, s); err != nil {
+	model, err := c.model(p.Context, s)
+	if err != nil {
 		return err
 	}
-	var talk []message
+	var messages []message
 	if c.System != "" {
-		talk = append(talk, message{"system", c.System})
+		messages = append(messages, message{"system", c.System})
 	}
-	parts, err := pictures(c.Image)
+	pictures, err := readPictures(c.Image)
 	if err != nil {
 		return err
 	}
 	question := strings.Join(c.Question, " ")
 	if question == "" && isTerminal(p.Stdin) {
-		return c.converse(p, s, talk, parts)
+		return c.converse(p, s, model, messages, pictures)
 	}
 	if question == "" {
 		text, err := io.ReadAll(io.LimitReader(p.Stdin, maxQuestion))
@@ -75,12 +76,12 @@ func (c *Chat) Run(p *Process) error {
 			return errors.New("nothing to ask: give a question, or pipe one in")
 		}
 	}
-	_, err = c.ask(p.Context, p, s, append(talk, asked(question, parts)))
+	_, err = c.ask(p, s, model, append(messages, userMessage(question, pictures)))
 	return err
 }
 
 // model returns the id of the model to ask.
-func (c *Chat) model(ctx context.Context, s service) (string, error) {
+func (c *Chat) model(ctx context.Context, s *client.Service) (string, error) {
 	if c.Model == "" && len(c.Image) > 0 {
 		var list struct {
 			Data []struct {
@@ -97,11 +98,11 @@ func (c *Chat) model(ctx context.Context, s service) (string, error) {
 			}
 		}
 	}
-	return model(ctx, s, "chat", c.Model)
+	return modelOr(ctx, c.Model, s, "chat")
 }
 
-// converse asks line after line, with what was said before. Pictures belong to the first.
-func (c *Chat) converse(p *Process, s service, talk []message, parts []any) error {
+// converse asks a question a line, each with the conversation so far. The pictures belong to the first question.
+func (c *Chat) converse(p *Process, s *client.Service, model string, messages []message, pictures []any) error {
 	lines := bufio.NewScanner(p.Stdin)
 	for {
 		fmt.Fprint(p.Stderr, "> ")
@@ -112,37 +113,28 @@ func (c *Chat) converse(p *Process, s service, talk []message, parts []any) erro
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
-		talk = append(talk, asked(lines.Text(), parts))
-		parts = nil
-		answer, err := c.ask(p.Context, p, s, talk)
+		messages = append(messages, userMessage(lines.Text(), pictures))
+		pictures = nil
+		answer, err := c.ask(p, s, model, messages)
 		if err != nil {
 			return err
 		}
-		talk = append(talk, message{"assistant", answer})
+		messages = append(messages, message{"assistant", answer})
 	}
 }
 
-// asked is a question with its pictures.
-func asked(question string, parts []any) message {
+func userMessage(question string, pictures []any) message {
 	text := map[string]any{"type": "text", "text": question}
-	return message{"user", append([]any{text}, parts...)}
+	return message{"user", append([]any{text}, pictures...)}
 }
 
-// pictures are the parts of a message.
-func pictures(files []string) ([]any, error) {
+// readPictures returns the parts of a message that have the pictures.
+func readPictures(files []string) ([]any, error) {
 	var parts []any
 	for _, name := range files {
-		file, err := os.Open(name)
+		content, err := readFile(name, maxPicture)
 		if err != nil {
 			return nil, err
-		}
-		content, err := io.ReadAll(io.LimitReader(file, maxPicture+1))
-		file.Close()
-		if err != nil {
-			return nil, err
-		}
-		if len(content) > maxPicture {
-			return nil, fmt.Errorf("%s: a picture of more than %d bytes", name, maxPicture)
 		}
 		url := "data:" + http.DetectContentType(content) + ";base64," + base64.StdEncoding.EncodeToString(content)
 		parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]string{"url": url}})
@@ -150,9 +142,9 @@ func pictures(files []string) ([]any, error) {
 	return parts, nil
 }
 
-// ask prints an answer while it comes, and returns it.
-func (c *Chat) ask(ctx context.Context, p *Process, s service, talk []message) (string, error) {
-	body := map[string]any{"model": c.Model, "messages": talk, "stream": true}
+// ask prints the answer while it arrives, and returns it.
+func (c *Chat) ask(p *Process, s *client.Service, model string, messages []message) (string, error) {
+	body := map[string]any{"model": model, "messages": messages, "stream": true}
 	if c.MaxTokens > 0 {
 		body["max_tokens"] = c.MaxTokens
 	}
@@ -160,7 +152,7 @@ func (c *Chat) ask(ctx context.Context, p *Process, s service, talk []message) (
 		body["temperature"] = *c.Temperature
 	}
 	var answer strings.Builder
-	err := s.Stream(ctx, "/chat/v1/chat/completions", body, func(data []byte) error {
+	err := s.Stream(p.Context, "/chat/v1/chat/completions", body, func(data []byte) error {
 		var chunk struct {
 			Choices []struct {
 				Delta struct {
@@ -171,22 +163,13 @@ func (c *Chat) ask(ctx context.Context, p *Process, s service, talk []message) (
 		if err := json.Unmarshal(data, &chunk); err != nil || len(chunk.Choices) == 0 {
 			return err
 		}
-		answer.WriteString(chunk.Choices[0].Delta.Content)
-		_, err := io.WriteString(p.Stdout, printed(chunk.Choices[0].Delta.Content))
+		text := chunk.Choices[0].Delta.Content
+		answer.WriteString(text)
+		_, err := io.WriteString(p.Stdout, printable(text, "\n\t"))
 		return err
 	})
 	if answer.Len() > 0 {
 		fmt.Fprintln(p.Stdout)
 	}
 	return answer.String(), err
-}
-
-// printed leaves line ends and tabs as they are, and no other control character.
-func printed(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return ' '
-		}
-		return r
-	}, text)
 }

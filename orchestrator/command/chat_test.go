@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A picture goes to a model that takes pictures, unless a model is named.
-func TestPicturesGoToAModelThatTakesThem(t *testing.T) {
+// TestModelForPictures sends a picture to a model that takes images, unless the command names a model.
+func TestModelForPictures(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "drawing.png")
 	if err := os.WriteFile(picture, []byte("\x89PNG\r\n\x1a\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -25,10 +25,10 @@ func TestPicturesGoToAModelThatTakesThem(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"no picture":                            {writer + "," + reader, nil, "lab/writer"},
-		"a picture":                             {writer + "," + reader, []string{"--image", picture}, "lab/reader"},
-		"a model that says nothing of pictures": {writer, []string{"--image", picture}, "lab/writer"},
-		"a model by name":                       {writer + "," + reader, []string{"--image", picture, "--model", "lab/writer"}, "lab/writer"},
+		"no picture":            {writer + "," + reader, nil, "lab/writer"},
+		"picture":               {writer + "," + reader, []string{"--image", picture}, "lab/reader"},
+		"no model takes images": {writer, []string{"--image", picture}, "lab/writer"},
+		"named model":           {writer + "," + reader, []string{"-i", picture, "--model=lab/writer"}, "lab/writer"},
 	} {
 		var body struct{ Model string }
 		mux := http.NewServeMux()
@@ -45,7 +45,7 @@ func TestPicturesGoToAModelThatTakesThem(t *testing.T) {
 		got := run(t, "", append([]string{"chat", "What is it?", "--url", server.URL}, c.args...)...)
 		server.Close()
 		if got.code != 0 || got.out != "C\n" || body.Model != c.want {
-			t.Errorf("%s: %+v, asked of %q", name, got, body.Model)
+			t.Errorf("%s: %+v from model %q, want %q", name, got, body.Model, c.want)
 		}
 	}
 }

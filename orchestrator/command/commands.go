@@ -1,6 +1,18 @@
+// Package command has the commands of the command line that do not read the gateway's settings: those that ask a
+// running service, such as optimize and rank, and jobs, model and man.
+//
+// Most of them read rows and write records. The records come in the order of the rows. A row that cannot be answered is
+// reported on standard error, and the others go on. Every record has the line of its row, so that an interrupted run
+// can be resumed from its own output.
+//
+// Terms:
+//   - row: a molecule, template, text or hidden state of the input, identified by its line.
+//   - record: a line of the output; a row has one or several.
+//   - batch: rows that are sent in one request.
+//   - kept column: a column of the input that --keep copies to the output.
 package command
 
-// Commands are those for people who use a running service.
+// Commands are the commands that read rows or ask a question.
 type Commands struct {
 	Optimize  Optimize  `cmd:"" group:"Molecules" help:"Search for better molecules near given ones."`
 	Sample    Sample    `cmd:"" group:"Molecules" help:"Draw molecules around given ones."`

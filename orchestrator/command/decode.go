@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,49 +16,64 @@ type Decode struct {
 	Service `embed:"" group:"Service"`
 }
 
-// Help is the longer text of --help.
+// Help returns the longer text of --help.
 func (Decode) Help() string {
 	return "Turns hidden states into molecules.\n\n  retort embed --hidden CCO c1ccccc1 | retort decode --format csv"
 }
 
-// state is a row of the input.
-type state struct {
+// hiddenState is a row of the input.
+type hiddenState struct {
 	Hidden json.RawMessage `json:"hidden"`
 	Mask   json.RawMessage `json:"mask"`
 	Input  string          `json:"input"`
 }
 
+func parseHiddenState(line []byte) (state hiddenState, err error) {
+	if err := json.Unmarshal(line, &state); err != nil || len(state.Hidden) == 0 || len(state.Mask) == 0 {
+		return state, errors.New("it needs the members hidden and mask")
+	}
+	return state, nil
+}
+
+var hiddenStateRows = kind{
+	noun:    "hidden state",
+	format:  "jsonl",
+	columns: []string{"hidden"},
+	check: func(row *inputRow) error {
+		state, err := parseHiddenState(row.json)
+		row.label = cmp.Or(state.Input, "hidden state")
+		return err
+	},
+}
+
 // Run decodes.
 func (c *Decode) Run(p *Process) error {
-	return overService(p, c.Input, c.Output, c.Service, states, c.States, "smiles", func(j *job, s service) {
-		j.verb = "decoding"
-		j.prepare = func(row *Row) error {
-			var given state
-			if err := json.Unmarshal(row.JSON, &given); err != nil || len(given.Hidden) == 0 || len(given.Mask) == 0 {
-				return errors.New("it needs the members hidden and mask")
-			}
-			row.Label = given.Input
-			if row.Label == "" {
-				row.Label = "hidden state"
-			}
-			return nil
-		}
-		j.ask = func(ctx context.Context, rows []Row) ([]answer, error) {
-			hiddens := make([]json.RawMessage, len(rows))
-			masks := make([]json.RawMessage, len(rows))
-			for i, row := range rows {
-				var given state
-				if err := json.Unmarshal(row.JSON, &given); err != nil {
-					return nil, err
-				}
-				hiddens[i] = given.Hidden
-				masks[i] = given.Mask
-			}
-			var said struct{ Generated []string }
-			if err := s.Post(ctx, "/latent/decode", map[string]any{"hiddens": hiddens, "mask": masks}, &said); err != nil {
+	s, err := c.client(p)
+	if err != nil {
+		return err
+	}
+	l := newPipeline(p, c.Input, c.Output, hiddenStateRows, c.States)
+	l.activity = "decoding"
+	l.drawn = "smiles"
+	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+		hiddens := make([]json.RawMessage, len(rows))
+		masks := make([]json.RawMessage, len(rows))
+		for i, row := range rows {
+			state, err := parseHiddenState(row.json)
+			if err != nil {
 				return nil, err
 			}
-			return one(rows, len(said.Generated), func(i int) []Field { return []Field{{"smiles", said.Generated[i]}} })
+			hiddens[i] = state.Hidden
+			masks[i] = state.Mask
 		}
-	})
+		var response struct{ Generated []string }
+		body := map[string]any{"hiddens": hiddens, "mask": masks}
+		if err := s.Post(ctx, "/latent/decode", body, &response); err != nil {
+			return nil, err
+		}
+		return onePerRow(rows, len(response.Generated), func(i int) []field {
+			return []field{{"smiles", response.Generated[i]}}
+		})
+	}
+	return l.run()
 }

@@ -19,43 +19,42 @@ type EmbedText struct {
 	Truncate   string `env:"-" enum:"NONE,START,END" default:"NONE" help:"What becomes of texts that are too long: NONE refuses them, START and END cut there."`
 }
 
-// Help is the longer text of --help.
+// Help returns the longer text of --help.
 func (EmbedText) Help() string {
-	return "Gives the vector of each text.\n\n  retort embed-text passages.txt -o vectors.jsonl\n  retort embed-text 'What eases pain?' --type query"
+	return "Gives the vector of each text.\n\n" +
+		"  retort embed-text passages.txt -o vectors.jsonl\n  retort embed-text 'What eases pain?' --type query"
 }
 
 // Run embeds.
 func (c *EmbedText) Run(p *Process) error {
-	s, err := c.service(p)
+	s, err := c.client(p)
 	if err != nil {
 		return err
 	}
-	id, err := model(p.Context, s, "embedding", c.Model)
+	id, err := modelOr(p.Context, c.Model, s, "embedding")
 	if err != nil {
 		return err
 	}
-	// The main port's /v1 takes input_type from models with one mode too.
-	body := map[string]any{"model": id, "input_type": c.Type, "truncate": c.Truncate}
-	if c.Dimensions > 0 {
-		body["dimensions"] = c.Dimensions
-	}
-	return overRows(p, c.Input, c.Output, texts, c.Texts, "", func(j *job) {
-		j.verb = "embedding"
-		j.size = 64
-		j.ask = func(ctx context.Context, rows []Row) ([]answer, error) {
-			asked := map[string]any{"input": column(rows)}
-			for name, value := range body {
-				asked[name] = value
-			}
-			var said struct {
-				Data []struct {
-					Embedding json.RawMessage `json:"embedding"`
-				} `json:"data"`
-			}
-			if err := s.Post(ctx, "/v1/embeddings", asked, &said); err != nil {
-				return nil, err
-			}
-			return one(rows, len(said.Data), func(i int) []Field { return []Field{{"embedding", raw(said.Data[i].Embedding)}} })
+	l := newPipeline(p, c.Input, c.Output, textRows, c.Texts)
+	l.activity = "embedding"
+	l.batchSize = 64
+	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+		// The main port's /v1 also accepts input_type for models with one mode.
+		body := map[string]any{"model": id, "input": texts(rows), "input_type": c.Type, "truncate": c.Truncate}
+		if c.Dimensions > 0 {
+			body["dimensions"] = c.Dimensions
 		}
-	})
+		var response struct {
+			Data []struct {
+				Embedding json.RawMessage `json:"embedding"`
+			} `json:"data"`
+		}
+		if err := s.Post(ctx, "/v1/embeddings", body, &response); err != nil {
+			return nil, err
+		}
+		return onePerRow(rows, len(response.Data), func(i int) []field {
+			return []field{{"embedding", response.Data[i].Embedding}}
+		})
+	}
+	return l.run()
 }

@@ -10,25 +10,33 @@ import (
 	"retort/orchestrator/client"
 )
 
-// The exit codes of all commands.
+// The exit codes of all commands. Whatever was done is in the output.
 const (
 	exitFailed      = 1   // a file, a setting or the service refused
 	exitUsage       = 2   // the command line is wrong
-	exitRows        = 3   // some rows could not be answered; the others are in the output
-	exitUnreachable = 4   // the service does not answer, or went away; what was done is in the output
-	exitInterrupted = 130 // by Ctrl-C or SIGTERM; what was done is in the output
+	exitRows        = 3   // some rows could not be answered
+	exitUnreachable = 4   // the service does not answer, or went away
+	exitInterrupted = 130 // by Ctrl-C or SIGTERM
 )
 
-// RowsError says how many rows could not be answered. Each has been reported.
-type RowsError struct{ Bad, All int }
+// exitCodes explains the exit codes in the manual.
+const exitCodes = `0 all rows were answered; ` +
+	`1 something failed: a file, a setting, or the service refused; ` +
+	`2 the command line is wrong; ` +
+	`3 some rows could not be answered, each of which is reported on standard error with its line; ` +
+	`4 the service does not answer or went away; ` +
+	`130 interrupted. Whatever was done until then is in the output.`
 
-func (e *RowsError) Error() string {
-	return fmt.Sprintf("%d of %d rows could not be answered", e.Bad, e.All)
+// rowsError says how many rows could not be answered. Each has been reported.
+type rowsError struct{ failed, total int }
+
+func (e *rowsError) Error() string {
+	return fmt.Sprintf("%d of %d rows could not be answered", e.failed, e.total)
 }
 
-// ExitCode is the exit code that an error of the program means.
+// ExitCode returns the exit code for an error of the program.
 func ExitCode(err error) int {
-	var rows *RowsError
+	var rows *rowsError
 	var usage *kong.ParseError
 	var unreachable *client.UnreachableError
 	switch {
@@ -45,8 +53,3 @@ func ExitCode(err error) int {
 	}
 	return exitFailed
 }
-
-// exitCodes explains them in the manual.
-const exitCodes = `0 all rows were answered; 1 something failed: a file, a setting, or the service refused; 2 the command line is wrong; ` +
-	`3 some rows could not be answered, each of which is reported on standard error with its line; ` +
-	`4 the service does not answer or went away; 130 interrupted. Whatever was done until then is in the output.`

@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+
+	"retort/orchestrator/client"
 )
 
 // Fill is retort fill.
@@ -22,52 +24,70 @@ type Fill struct {
 	Seed        *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, for the same molecules again."`
 }
 
-// Help is the longer text of --help.
+// Help returns the longer text of --help.
 func (Fill) Help() string {
 	return "Fills the masks of templates; given fragments stay.\n\n" +
-		"  retort fill 'C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]' --count 5\n  retort fill '[*{20-30}]' -n 100 -o new.sdf"
+		"  retort fill 'C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]' --count 5\n" +
+		"  retort fill '[*{20-30}]' -n 100 -o new.sdf"
 }
 
 // Run fills.
 func (c *Fill) Run(p *Process) error {
-	goal, err := objective(c.Objective)
+	objective, err := parseObjective(c.Objective)
 	if err != nil {
 		return err
 	}
-	return overService(p, c.Input, c.Output, c.Service, templates, c.Templates, "smiles", func(j *job, s service) {
-		j.verb = "filling"
-		j.size = 1
-		j.ask = func(ctx context.Context, rows []Row) ([]answer, error) {
-			var said struct {
-				Molecules []struct {
-					Smiles string  `json:"smiles"`
-					Score  float64 `json:"score"`
-					Scores struct {
-						QED    float64 `json:"QED"`
-						LogP   float64 `json:"LogP"`
-						SA     float64 `json:"SA"`
-						TPSA   float64 `json:"TPSA"`
-						Weight float64 `json:"molecular_weight"`
-					} `json:"scores"`
-				} `json:"molecules"`
-			}
-			err := s.Post(ctx, "/masked/generate", map[string]any{
-				"smiles": rows[0].Text, "objective": goal, "num_molecules": c.Count, "rounds": c.Rounds, "temperature": c.Temperature,
-				"noise": c.Noise, "unique": c.Unique, "seed": c.Seed, "scores": true,
-			}, &said)
-			if err != nil {
-				return nil, err
-			}
-			var found answer
-			for i, m := range said.Molecules {
-				found.records = append(found.records, rows[0].record(
-					Field{"smiles", m.Smiles}, Field{"number", i + 1}, Field{"score", m.Score}, Field{"qed", m.Scores.QED}, Field{"logp", m.Scores.LogP},
-					Field{"sa", m.Scores.SA}, Field{"tpsa", m.Scores.TPSA}, Field{"molecular_weight", m.Scores.Weight}))
-			}
-			if len(found.records) == 0 {
-				found.err = errors.New("no molecule was found")
-			}
-			return []answer{found}, nil
-		}
-	})
+	s, err := c.client(p)
+	if err != nil {
+		return err
+	}
+	l := newPipeline(p, c.Input, c.Output, templateRows, c.Templates)
+	l.activity = "filling"
+	l.drawn = "smiles"
+	l.batchSize = 1
+	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+		filled, err := c.fill(ctx, s, objective, rows[0])
+		return []answer{filled}, err
+	}
+	return l.run()
+}
+
+func (c *Fill) fill(ctx context.Context, s *client.Service, objective any, row inputRow) (answer, error) {
+	body := map[string]any{
+		"smiles": row.text, "objective": objective, "num_molecules": c.Count, "rounds": c.Rounds,
+		"temperature": c.Temperature, "noise": c.Noise, "unique": c.Unique, "seed": c.Seed, "scores": true,
+	}
+	var response struct {
+		Molecules []struct {
+			Smiles string  `json:"smiles"`
+			Score  float64 `json:"score"`
+			Scores struct {
+				QED    float64 `json:"QED"`
+				LogP   float64 `json:"LogP"`
+				SA     float64 `json:"SA"`
+				TPSA   float64 `json:"TPSA"`
+				Weight float64 `json:"molecular_weight"`
+			} `json:"scores"`
+		} `json:"molecules"`
+	}
+	if err := s.Post(ctx, "/masked/generate", body, &response); err != nil {
+		return answer{}, err
+	}
+	if len(response.Molecules) == 0 {
+		return answer{err: errors.New("no molecule was found")}, nil
+	}
+	var filled answer
+	for i, m := range response.Molecules {
+		filled.records = append(filled.records, row.record(
+			field{"smiles", m.Smiles},
+			field{"number", i + 1},
+			field{"score", m.Score},
+			field{"qed", m.Scores.QED},
+			field{"logp", m.Scores.LogP},
+			field{"sa", m.Scores.SA},
+			field{"tpsa", m.Scores.TPSA},
+			field{"molecular_weight", m.Scores.Weight},
+		))
+	}
+	return filled, nil
 }

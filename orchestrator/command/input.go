@@ -11,18 +11,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"retort/chem"
 )
 
-// Row is one molecule, template or text of the input.
-type Row struct {
-	Line  int     // on which it stands, from 1; of an argument its place
-	Text  string  // SMILES, template or text; of an SDF the mol block
-	Name  string  // "" for none
-	Label string  // what records have in input; "" for Text
-	JSON  []byte  // the whole object, of JSONL
-	SDF   bool    // Text is a mol block
-	Kept  []Field // columns of the input that go into the records too
-	Err   error   // why it cannot be read
+// inputRow is a row of the input.
+type inputRow struct {
+	line  int     // from 1; of an argument its position
+	text  string  // SMILES, template or text; of an SDF the mol block
+	name  string  // "" for none
+	label string  // what records show as input; "" means text
+	json  []byte  // the whole line, of JSONL
+	isSDF bool    // text is a mol block
+	kept  []field // kept columns
+	err   error   // why the row cannot be read
+}
+
+func (r inputRow) labelOrText() string {
+	if r.label != "" {
+		return r.label
+	}
+	return r.text
+}
+
+// texts returns the texts of rows.
+func texts(rows []inputRow) []string {
+	all := make([]string, len(rows))
+	for i, row := range rows {
+		all[i] = row.text
+	}
+	return all
 }
 
 // Input says where rows come from.
@@ -34,79 +52,116 @@ type Input struct {
 	Keep        []string `env:"-" placeholder:"NAME,..." help:"Columns of a table, members of JSONL or fields of an SDF that go into the output as well; all for every column of a table."`
 }
 
-// kind is what rows are: it decides how lines are read, and which columns are looked for.
+// kind is what the rows of a command are.
 type kind struct {
-	what    string   // as errors call it
-	lines   string   // format of a file without a known ending
-	columns []string // in the order in which they are looked for
+	noun    string                // in error messages
+	format  string                // of a file whose format cannot be told
+	columns []string              // that have the text, in order of preference
+	check   func(*inputRow) error // of a row before it is sent; nil for none
 }
 
 var (
-	molecules = kind{"molecule", "smi", []string{"smiles", "canonical_smiles", "smi", "structure", "molecule"}}
-	templates = kind{"template", "smi", []string{"template", "smiles", "safe"}}
-	texts     = kind{"text", "lines", []string{"text", "passage", "content", "sentence", "input"}}
-	states    = kind{"hidden state", "jsonl", []string{"hidden"}}
+	moleculeRows = kind{
+		noun:    "molecule",
+		format:  "smi",
+		columns: []string{"smiles", "canonical_smiles", "smi", "structure", "molecule"},
+		check: func(row *inputRow) error {
+			_, err := chem.Parse(row.text)
+			return err
+		},
+	}
+	templateRows = kind{noun: "template", format: "smi", columns: []string{"template", "smiles", "safe"}}
+	textRows     = kind{
+		noun:    "text",
+		format:  "lines",
+		columns: []string{"text", "passage", "content", "sentence", "input"},
+	}
 )
 
-var endings = map[string]string{
-	".smi": "smi", ".smiles": "smi", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".sdf": "sdf", ".sd": "sdf", ".mol": "sdf", ".txt": "",
+// prepare checks a row before it is sent. A mol block becomes SMILES.
+func (k kind) prepare(row *inputRow) error {
+	switch {
+	case row.err != nil:
+		return row.err
+	case row.isSDF:
+		m, err := chem.ParseMolfile(row.text)
+		if err != nil {
+			return err
+		}
+		row.text = m.SMILES()
+		row.isSDF = false
+	case k.check != nil:
+		return k.check(row)
+	}
+	return nil
 }
 
-// ErrNothing says that a command was given nothing to work on.
-var ErrNothing = errors.New("nothing to work on: give molecules or texts as arguments, a file with --input, or pipe them in")
+// formatByExtension has the input formats; "" if the extension does not tell.
+var formatByExtension = map[string]string{
+	".smi": "smi", ".smiles": "smi",
+	".csv": "csv", ".tsv": "tsv",
+	".jsonl": "jsonl", ".ndjson": "jsonl",
+	".sdf": "sdf", ".sd": "sdf", ".mol": "sdf",
+	".txt": "",
+}
 
-// source is an input that may be read more than once, but for standard input.
+func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
+
+var errNoInput = errors.New(
+	"nothing to work on: give molecules or texts as arguments, a file with --input, or pipe them in")
+
+// source is an opened input. It can be read more than once, unless it is standard input.
 type source struct {
-	kind   kind
-	input  Input
-	format string
-	given  []string // arguments
-	file   string   // "" for none, "-" for standard input
-	stdin  io.Reader
+	kind      kind
+	input     Input
+	format    string // "" means to detect it
+	arguments []string
+	file      string // "" for arguments, "-" for standard input
+	stdin     io.Reader
 }
 
-// from decides where rows come from: arguments, the file of --input, a single argument that is a file, or else standard
-// input where that is no terminal.
-func (in Input) from(p *Process, k kind, arguments []string) (*source, error) {
-	s := &source{kind: k, input: in, given: arguments, file: in.File, stdin: p.Stdin}
+// source decides where rows come from: the file of --input, a single argument that is a file, arguments or, if that is
+// no terminal, standard input.
+func (in Input) source(p *Process, k kind, arguments []string) (*source, error) {
+	s := &source{kind: k, input: in, arguments: arguments, file: in.File, stdin: p.Stdin}
 	if in.File != "" && len(arguments) > 0 {
 		return nil, errors.New("--input and arguments exclude each other")
 	}
 	if len(arguments) == 1 && in.File == "" {
 		name := arguments[0]
-		_, known := endings[strings.ToLower(filepath.Ext(name))]
+		_, known := formatByExtension[extension(name)]
 		info, err := os.Stat(name)
 		switch {
 		case name == "-" || known && err == nil && !info.IsDir():
 			s.file = name
-			s.given = nil
-		case known && err != nil && !strings.Contains(name, " "): // no SMILES ends so
+			s.arguments = nil
+		case known && err != nil && !strings.Contains(name, " "): // no SMILES has such an ending
 			return nil, err
 		}
 	}
-	if s.file == "" && len(s.given) == 0 {
+	if s.file == "" && len(s.arguments) == 0 {
 		if isTerminal(p.Stdin) {
-			return nil, ErrNothing
+			return nil, errNoInput
 		}
 		s.file = "-"
 	}
 	s.format = in.InputFormat
 	if s.format == "auto" || s.format == "" {
-		s.format = endings[strings.ToLower(filepath.Ext(s.file))]
+		s.format = formatByExtension[extension(s.file)]
 	}
 	return s, nil
 }
 
-// rows reads the input row by row. Its error is of the input as a whole.
-func (s *source) rows() iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+// rows reads the rows. An error ends them; the error of a single row is in the row.
+func (s *source) rows() iter.Seq2[inputRow, error] {
+	return func(yield func(inputRow, error) bool) {
 		if s.file == "" {
-			if err := s.input.keeping(""); err != nil {
-				yield(Row{}, err)
+			if err := s.input.checkKeep(""); err != nil {
+				yield(inputRow{}, err)
 				return
 			}
-			for i, text := range s.given {
-				if !yield(Row{Line: i + 1, Text: text}, nil) {
+			for i, text := range s.arguments {
+				if !yield(inputRow{line: i + 1, text: text}, nil) {
 					return
 				}
 			}
@@ -116,7 +171,7 @@ func (s *source) rows() iter.Seq2[Row, error] {
 		if s.file != "-" {
 			file, err := os.Open(s.file)
 			if err != nil {
-				yield(Row{}, err)
+				yield(inputRow{}, err)
 				return
 			}
 			defer file.Close()
@@ -129,10 +184,10 @@ func (s *source) rows() iter.Seq2[Row, error] {
 		format := s.format
 		if format == "" {
 			start, _ := reader.Peek(4096)
-			format = s.guess(start)
+			format = s.detectFormat(start)
 		}
-		if err := s.input.keeping(format); err != nil {
-			yield(Row{}, err)
+		if err := s.input.checkKeep(format); err != nil {
+			yield(inputRow{}, err)
 			return
 		}
 		for row, err := range s.read(format, reader) {
@@ -146,7 +201,25 @@ func (s *source) rows() iter.Seq2[Row, error] {
 	}
 }
 
-func (s *source) read(format string, reader *bufio.Reader) iter.Seq2[Row, error] {
+// rowsAfter reads the rows that an earlier run has not answered.
+func (s *source) rowsAfter(r resumed) iter.Seq2[inputRow, error] {
+	return func(yield func(inputRow, error) bool) {
+		for row, err := range s.rows() {
+			if err == nil && row.line <= r.line {
+				if row.line == r.line && !r.mayBeOf(row) {
+					yield(row, fmt.Errorf("line %d differs from the output, which was made of another input", row.line))
+					return
+				}
+				continue
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *source) read(format string, reader *bufio.Reader) iter.Seq2[inputRow, error] {
 	switch format {
 	case "csv":
 		return s.table(reader, ',')
@@ -155,26 +228,28 @@ func (s *source) read(format string, reader *bufio.Reader) iter.Seq2[Row, error]
 	case "jsonl":
 		return s.objects(reader)
 	case "sdf":
-		return s.records(reader)
+		return s.molBlocks(reader)
 	}
 	return s.lines(reader, format == "smi")
 }
 
-// guess is the format of what begins so.
-func (s *source) guess(start []byte) string {
-	first, _, _ := bytes.Cut(bytes.TrimLeft(start, "\r\n"), []byte("\n"))
-	first = bytes.TrimSpace(first)
-	if bytes.HasPrefix(first, []byte(`{"`)) || bytes.HasPrefix(first, []byte(`"`)) && bytes.HasSuffix(first, []byte(`"`)) {
+// detectFormat returns the format of an input by its start.
+func (s *source) detectFormat(start []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(start, "\r\n"), []byte("\n"))
+	line = bytes.TrimSpace(line)
+	isText := bytes.HasPrefix(line, []byte(`"`)) && bytes.HasSuffix(line, []byte(`"`))
+	if isText || bytes.HasPrefix(line, []byte(`{"`)) {
 		return "jsonl"
 	}
 	if bytes.Contains(start, []byte(" V2000")) || bytes.Contains(start, []byte(" V3000")) {
 		return "sdf"
 	}
-	for format, comma := range map[string]string{"csv": ",", "tsv": "\t"} {
-		cells := strings.Split(strings.ToLower(string(first)), comma)
-		if len(cells) > 1 && slices.ContainsFunc(s.kind.columns, func(c string) bool { return slices.Contains(cells, c) }) {
+	for format, separator := range map[string]string{"csv": ",", "tsv": "\t"} {
+		cells := strings.Split(strings.ToLower(string(line)), separator)
+		isColumn := func(name string) bool { return slices.Contains(cells, name) }
+		if len(cells) > 1 && slices.ContainsFunc(s.kind.columns, isColumn) {
 			return format
 		}
 	}
-	return s.kind.lines
+	return s.kind.format
 }

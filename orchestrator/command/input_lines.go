@@ -12,11 +12,12 @@ import (
 	"strings"
 )
 
-// maxLine bounds a line, in bytes: one with a hidden state of many numbers is the longest.
+// maxLine bounds a line, in bytes. The longest have a hidden state of many numbers.
 const maxLine = 16 << 20
 
-// numbered are the lines of an input without their ends, and their numbers from 1.
-func numbered(reader *bufio.Reader) (iter.Seq2[int, string], *bufio.Scanner) {
+// numberedLines returns the lines of an input, without their ends, by number from 1. Its last result returns the error
+// that ended them.
+func numberedLines(reader *bufio.Reader) (iter.Seq2[int, string], func() error) {
 	scanner := bufio.NewScanner(reader)
 	scanner.Buffer(nil, maxLine)
 	return func(yield func(int, string) bool) {
@@ -25,84 +26,93 @@ func numbered(reader *bufio.Reader) (iter.Seq2[int, string], *bufio.Scanner) {
 				return
 			}
 		}
-	}, scanner
+	}, scanner.Err
 }
 
-// lines reads a row from each line that is not blank: a text, or SMILES and a name.
-func (s *source) lines(reader *bufio.Reader, named bool) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		all, scanner := numbered(reader)
-		for number, line := range all {
-			row := Row{Line: number, Text: strings.TrimSpace(line)}
+// lines reads a row from each line that is not blank: a text or, if named, SMILES and a name.
+func (s *source) lines(reader *bufio.Reader, named bool) iter.Seq2[inputRow, error] {
+	return func(yield func(inputRow, error) bool) {
+		lines, readErr := numberedLines(reader)
+		for number, line := range lines {
+			row := inputRow{line: number, text: strings.TrimSpace(line)}
 			if named {
-				row.Text, row.Name, _ = strings.Cut(strings.ReplaceAll(row.Text, "\t", " "), " ")
-				row.Name = strings.TrimSpace(row.Name)
-				if number == 1 && slices.Contains(s.kind.columns, strings.ToLower(row.Text)) {
+				row.text, row.name, _ = strings.Cut(strings.ReplaceAll(row.text, "\t", " "), " ")
+				row.name = strings.TrimSpace(row.name)
+				if number == 1 && slices.Contains(s.kind.columns, strings.ToLower(row.text)) {
 					continue // a header
 				}
 			}
-			if row.Text != "" && !yield(row, nil) {
+			if row.text != "" && !yield(row, nil) {
 				return
 			}
 		}
-		if err := scanner.Err(); err != nil {
-			yield(Row{}, err)
+		if err := readErr(); err != nil {
+			yield(inputRow{}, err)
 		}
 	}
 }
 
-// objects reads a row from each line of JSON: a text, or an object with it.
-func (s *source) objects(reader *bufio.Reader) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		all, scanner := numbered(reader)
-		for number, line := range all {
+// objects reads a row from each line of JSONL: a text, or an object that has it.
+func (s *source) objects(reader *bufio.Reader) iter.Seq2[inputRow, error] {
+	return func(yield func(inputRow, error) bool) {
+		lines, readErr := numberedLines(reader)
+		for number, line := range lines {
 			if strings.TrimSpace(line) != "" && !yield(s.object(number, []byte(line)), nil) {
 				return
 			}
 		}
-		if err := scanner.Err(); err != nil {
-			yield(Row{}, err)
+		if err := readErr(); err != nil {
+			yield(inputRow{}, err)
 		}
 	}
 }
 
-func (s *source) object(number int, line []byte) Row {
-	row := Row{Line: number, JSON: line}
-	if json.Unmarshal(line, &row.Text) == nil {
+func (s *source) object(number int, line []byte) inputRow {
+	row := inputRow{line: number, json: line}
+	if json.Unmarshal(line, &row.text) == nil {
 		return row
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line, &members); err != nil {
-		row.Err = fmt.Errorf("not a line of JSON: %w", err)
+		row.err = fmt.Errorf("not a line of JSON: %w", err)
 		return row
 	}
-	row.Kept = s.input.members(members)
-	column := s.input.Column
-	for name := range members {
-		if at := rank(s.kind.columns, name); s.input.Column == "" && at >= 0 && (column == "" || at < rank(s.kind.columns, column)) {
-			column = name
-		}
-	}
-	value, there := members[column]
-	if !there {
-		row.Err = fmt.Errorf("it has no member for the %s: %s", s.kind.what, strings.Join(s.wanted(), ", "))
+	row.kept = s.input.keptMembers(members)
+	value, ok := members[s.textMember(members)]
+	if !ok {
+		row.err = fmt.Errorf("it has no member for the %s: %s", s.kind.noun, strings.Join(s.textColumns(), ", "))
 		return row
 	}
-	if json.Unmarshal(value, &row.Text) != nil {
-		row.Text = string(value)
+	if json.Unmarshal(value, &row.text) != nil {
+		row.text = string(value)
 	}
-	for _, name := range s.names() {
-		if row.Name == "" {
-			_ = json.Unmarshal(members[name], &row.Name) // a name that is no text is none
+	for _, name := range s.nameColumns() {
+		if row.name == "" {
+			_ = json.Unmarshal(members[name], &row.name) // a name that is no string is ignored
 		}
 	}
 	return row
 }
 
-// table reads a row from each record of a CSV with a header. A record that cannot be read ends the table, since nobody
-// knows where the next one begins; one with too few cells does not.
-func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+// textMember returns the name of the member that has the text: of those present, the preferred one.
+func (s *source) textMember(members map[string]json.RawMessage) string {
+	if s.input.Column != "" {
+		return s.input.Column
+	}
+	best := ""
+	for name := range members {
+		position := columnIndex(s.kind.columns, name)
+		if position >= 0 && (best == "" || position < columnIndex(s.kind.columns, best)) {
+			best = name
+		}
+	}
+	return best
+}
+
+// table reads a row from each record of a CSV with a header. A record that cannot be read ends the table, because
+// nothing tells where the next one starts. One with too few cells is an error of its row.
+func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[inputRow, error] {
+	return func(yield func(inputRow, error) bool) {
 		records := csv.NewReader(reader)
 		records.Comma = comma
 		records.FieldsPerRecord = -1
@@ -110,20 +120,20 @@ func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[Row, error] {
 		header, err := records.Read()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				yield(Row{}, err)
+				yield(inputRow{}, err)
 			}
 			return
 		}
-		column := place(header, s.wanted())
-		if column < 0 {
-			yield(Row{}, fmt.Errorf("none of its columns (%s) is called %s: --column names the one with the %ss",
-				strings.Join(header, ", "), strings.Join(s.wanted(), ", "), s.kind.what))
+		text := firstColumnIndex(header, s.textColumns())
+		if text < 0 {
+			yield(inputRow{}, fmt.Errorf("none of its columns (%s) is called %s: --column names the one with the %ss",
+				strings.Join(header, ", "), strings.Join(s.textColumns(), ", "), s.kind.noun))
 			return
 		}
-		name := place(header, s.names())
-		kept, err := s.input.kept(header, column, name)
+		name := firstColumnIndex(header, s.nameColumns())
+		kept, err := s.input.keptColumns(header, text, name)
 		if err != nil {
-			yield(Row{}, err)
+			yield(inputRow{}, err)
 			return
 		}
 		for {
@@ -132,18 +142,18 @@ func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[Row, error] {
 				return
 			}
 			if err != nil {
-				yield(Row{}, err)
+				yield(inputRow{}, err)
 				return
 			}
 			line, _ := records.FieldPos(0)
-			row := Row{Line: line, Kept: cells(header, record, kept)}
-			if column < len(record) {
-				row.Text = strings.TrimSpace(record[column])
+			row := inputRow{line: line, kept: keptCells(header, record, kept)}
+			if text < len(record) {
+				row.text = strings.TrimSpace(record[text])
 			} else {
-				row.Err = fmt.Errorf("it has %d cells, and the header %d", len(record), len(header))
+				row.err = fmt.Errorf("it has %d cells, and the header %d", len(record), len(header))
 			}
 			if name >= 0 && name < len(record) {
-				row.Name = strings.TrimSpace(record[name])
+				row.name = strings.TrimSpace(record[name])
 			}
 			if !yield(row, nil) {
 				return
@@ -152,31 +162,35 @@ func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[Row, error] {
 	}
 }
 
-// wanted are the columns that are looked for.
-func (s *source) wanted() []string {
+// textColumns returns the names of columns that may have the text, in order of preference.
+func (s *source) textColumns() []string {
 	if s.input.Column != "" {
 		return []string{s.input.Column}
 	}
 	return s.kind.columns
 }
 
-func (s *source) names() []string {
+// nameColumns returns the names of columns that may have the name, in order of preference.
+func (s *source) nameColumns() []string {
 	if s.input.NameColumn != "" {
 		return []string{s.input.NameColumn}
 	}
 	return []string{"name", "id", "title"}
 }
 
-// place is where the first of some names stands in a header, whatever its case; -1 for none.
-func place(header, names []string) int {
+// firstColumnIndex returns the index in a header of the first name that it has, or -1.
+func firstColumnIndex(header, names []string) int {
 	for _, name := range names {
-		if at := rank(header, name); at >= 0 {
-			return at
+		if i := columnIndex(header, name); i >= 0 {
+			return i
 		}
 	}
 	return -1
 }
 
-func rank(names []string, name string) int {
-	return slices.IndexFunc(names, func(each string) bool { return strings.EqualFold(strings.TrimSpace(each), name) })
+// columnIndex returns the index of a name in a header, ignoring case, or -1.
+func columnIndex(header []string, name string) int {
+	return slices.IndexFunc(header, func(column string) bool {
+		return strings.EqualFold(strings.TrimSpace(column), name)
+	})
 }

@@ -7,69 +7,71 @@ import (
 	"strings"
 )
 
-// maxRecord bounds a record of an SDF, in bytes.
-const maxRecord = 1 << 20
+// maxMolBlock bounds a record of an SDF, in bytes.
+const maxMolBlock = 1 << 20
 
-// records reads a row from each record of an SDF: its mol block, and its name from its first line or a data field.
-func (s *source) records(reader *bufio.Reader) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		all, scanner := numbered(reader)
+// molBlocks reads a row from each record of an SDF. Its name is the first line or a data field.
+func (s *source) molBlocks(reader *bufio.Reader) iter.Seq2[inputRow, error] {
+	return func(yield func(inputRow, error) bool) {
+		lines, readErr := numberedLines(reader)
 		var record strings.Builder
-		began := 1
+		start := 1
 		last := 0
-		for number, line := range all {
+		for number, line := range lines {
 			last = number
 			if strings.HasPrefix(line, "$$$$") {
-				if !yield(s.record(began, record.String()), nil) {
+				if !yield(s.molBlock(start, record.String()), nil) {
 					return
 				}
 				record.Reset()
-				began = number + 1
+				start = number + 1
 				continue
 			}
-			if record.Len() <= maxRecord {
+			if record.Len() <= maxMolBlock {
 				record.WriteString(line + "\n")
 			}
 		}
-		if err := scanner.Err(); err != nil {
-			yield(Row{}, err)
+		if err := readErr(); err != nil {
+			yield(inputRow{}, err)
 			return
 		}
-		if strings.TrimSpace(record.String()) != "" && last >= began {
-			yield(s.record(began, record.String()), nil)
+		if strings.TrimSpace(record.String()) != "" && last >= start {
+			yield(s.molBlock(start, record.String()), nil)
 		}
 	}
 }
 
-func (s *source) record(line int, text string) Row {
-	row := Row{Line: line, SDF: true}
-	if len(text) > maxRecord {
-		row.Err = fmt.Errorf("a record of more than %d bytes", maxRecord)
+func (s *source) molBlock(line int, record string) inputRow {
+	row := inputRow{line: line, isSDF: true}
+	if len(record) > maxMolBlock {
+		row.err = fmt.Errorf("a record of more than %d bytes", maxMolBlock)
 		return row
 	}
-	block, data, ended := strings.Cut(text, "M  END\n")
-	if ended {
-		block += "M  END\n"
+	const end = "M  END\n"
+	block, data, hasEnd := strings.Cut(record, end)
+	if hasEnd {
+		block += end
 	}
-	row.Text = block
+	row.text = block
 	title, _, _ := strings.Cut(block, "\n")
-	row.Name = strings.TrimSpace(title)
+	row.name = strings.TrimSpace(title)
 	for _, name := range s.input.Keep {
-		row.Kept = append(row.Kept, Field{Name: name, Value: field(data, name)})
+		row.kept = append(row.kept, field{name: name, value: dataField(data, name)})
 	}
-	for _, name := range s.names() {
-		if value := field(data, name); value != "" && (row.Name == "" || s.input.NameColumn != "") {
-			row.Name = value
+	for _, name := range s.nameColumns() {
+		if value := dataField(data, name); value != "" && (row.name == "" || s.input.NameColumn != "") {
+			row.name = value
 		}
 	}
 	return row
 }
 
-// field is the first line of a data field of an SDF record.
-func field(data, name string) string {
+// dataField returns the first line of a data field of an SDF record.
+func dataField(data, name string) string {
+	tag := "<" + strings.ToLower(name) + ">"
 	lines := strings.Split(data, "\n")
 	for i, line := range lines[:len(lines)-1] {
-		if strings.HasPrefix(line, ">") && strings.Contains(strings.ToLower(line), "<"+strings.ToLower(name)+">") {
+		if strings.HasPrefix(line, ">") && strings.Contains(strings.ToLower(line), tag) {
 			return strings.TrimSpace(lines[i+1])
 		}
 	}

@@ -8,84 +8,73 @@ import (
 	"strings"
 )
 
-// everyColumn stands for all columns of a table.
-const everyColumn = "all"
+// keepAll is the value of --keep for all columns of a table.
+const keepAll = "all"
 
-// keeping checks what the command line says about columns to keep against a format.
-func (in Input) keeping(format string) error {
-	switch {
-	case len(in.Keep) == 0:
+// checkKeep reports whether --keep makes sense for a format.
+func (in Input) checkKeep(format string) error {
+	if len(in.Keep) == 0 {
 		return nil
-	case format == "jsonl" || format == "sdf":
-		if slices.Contains(in.Keep, everyColumn) {
-			return errors.New("--keep all needs a table with a header: of JSONL and SDF the members and data fields are named one by one")
+	}
+	switch format {
+	case "csv", "tsv":
+		return nil
+	case "jsonl", "sdf":
+		if slices.Contains(in.Keep, keepAll) {
+			return errors.New("--keep all needs a table with a header: " +
+				"of JSONL and SDF the members and data fields are named one by one")
 		}
-		return nil
-	case format == "csv" || format == "tsv":
 		return nil
 	}
 	return errors.New("--keep: the input has no columns")
 }
 
-// kept are the places in a header of the columns to keep; taken are those that a record has anyway.
-func (in Input) kept(header []string, taken ...int) ([]int, error) {
-	if slices.Contains(in.Keep, everyColumn) {
-		var all []int
-		for at := range header {
-			if !slices.Contains(taken, at) {
-				all = append(all, at)
+// keptColumns returns the indices of the kept columns. All columns are those other than text and name.
+func (in Input) keptColumns(header []string, text, name int) ([]int, error) {
+	if slices.Contains(in.Keep, keepAll) {
+		var indices []int
+		for i := range header {
+			if i != text && i != name {
+				indices = append(indices, i)
 			}
 		}
-		return all, nil
+		return indices, nil
 	}
-	places := make([]int, len(in.Keep))
-	for i, name := range in.Keep {
-		at := rank(header, name)
-		if at < 0 {
-			return nil, fmt.Errorf("--keep: none of its columns (%s) is called %s", strings.Join(header, ", "), name)
+	indices := make([]int, len(in.Keep))
+	for i, column := range in.Keep {
+		indices[i] = columnIndex(header, column)
+		if indices[i] < 0 {
+			return nil, fmt.Errorf("--keep: none of its columns (%s) is called %s", strings.Join(header, ", "), column)
 		}
-		places[i] = at
 	}
-	return places, nil
+	return indices, nil
 }
 
-// cells are the fields of a record of a table that are kept.
-func cells(header, record []string, places []int) []Field {
-	var fields []Field
-	for _, at := range places {
-		field := Field{Name: strings.TrimSpace(header[at])}
-		if at < len(record) {
-			field.Value = record[at]
+// keptCells returns the kept columns of a record of a table.
+func keptCells(header, record []string, indices []int) []field {
+	var fields []field
+	for _, i := range indices {
+		f := field{name: strings.TrimSpace(header[i])}
+		if i < len(record) {
+			f.value = record[i]
 		}
-		fields = append(fields, field)
+		fields = append(fields, f)
 	}
 	return fields
 }
 
-// members are the members of an object that are kept: texts as such, all else as its JSON.
-func (in Input) members(object map[string]json.RawMessage) []Field {
-	var fields []Field
+// keptMembers returns the kept members of an object: strings as text, all others as JSON.
+func (in Input) keptMembers(object map[string]json.RawMessage) []field {
+	var fields []field
 	for _, name := range in.Keep {
-		field := Field{Name: name}
-		var text string
-		switch value, there := object[name]; {
-		case !there:
-		case json.Unmarshal(value, &text) == nil:
-			field.Value = text
-		default:
-			field.Value = raw(value)
-		}
-		fields = append(fields, field)
-	}
-	return fields
-}
-
-// apart gives kept fields names of their own where a record has such a field already.
-func apart(kept, own []Field) []Field {
-	var fields []Field
-	for _, f := range kept {
-		if slices.ContainsFunc(own, func(o Field) bool { return o.Name == f.Name }) {
-			f.Name = "input_" + f.Name
+		f := field{name: name}
+		if value, ok := object[name]; ok {
+			var text string
+			if json.Unmarshal(value, &text) == nil {
+				f.value = text
+			} else {
+				f.value = value
+			}
 		}
 		fields = append(fields, f)
 	}

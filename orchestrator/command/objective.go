@@ -3,43 +3,38 @@ package command
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 )
 
 // maxObjective bounds a file with an objective, in bytes.
 const maxObjective = 1 << 20
 
-// objective is what --objective says: a JSON file, JSON, or names of terms with commas between them. The service checks
-// what it means.
-func objective(text string) (any, error) {
+// parseObjective parses the value of --objective: a file of JSON (NAME.json or @NAME), JSON, or names of terms
+// separated by commas. The service checks the objective itself.
+func parseObjective(text string) (any, error) {
 	text = strings.TrimSpace(text)
-	from := "--objective"
-	if name, isFile := strings.CutPrefix(text, "@"); isFile || strings.HasSuffix(text, ".json") {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("--objective: %w", err)
-		}
-		defer file.Close()
-		content, err := io.ReadAll(io.LimitReader(file, maxObjective))
+	source := "--objective"
+	name, hasAt := strings.CutPrefix(text, "@")
+	switch {
+	case hasAt || strings.HasSuffix(text, ".json"):
+		content, err := readFile(name, maxObjective)
 		if err != nil {
 			return nil, fmt.Errorf("--objective: %w", err)
 		}
 		text = strings.TrimSpace(string(content))
-		from = name
-	} else if text != "" && !strings.ContainsAny(text[:1], `{["`) {
-		names := strings.Split(text, ",")
-		for i, name := range names {
-			names[i] = strings.TrimSpace(name)
+		source = name
+	case text != "" && !strings.ContainsAny(text[:1], `{["`):
+		terms := strings.Split(text, ",")
+		for i, term := range terms {
+			terms[i] = strings.TrimSpace(term)
 		}
-		if len(names) == 1 {
-			return names[0], nil
+		if len(terms) == 1 {
+			return terms[0], nil
 		}
-		return names, nil
+		return terms, nil
 	}
 	if !json.Valid([]byte(text)) {
-		return nil, fmt.Errorf("%s: it is not JSON", from)
+		return nil, fmt.Errorf("%s: it is not JSON", source)
 	}
 	return json.RawMessage(text), nil
 }

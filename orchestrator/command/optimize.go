@@ -27,7 +27,7 @@ type Optimize struct {
 	FromNothing   bool     `env:"-" help:"Begin with molecules that the model draws itself, and take no input."`
 }
 
-// Help is the longer text of --help.
+// Help returns the longer text of --help.
 func (Optimize) Help() string {
 	return "Searches for better molecules near each given one, and shows the best score while it does.\n\n" +
 		"  retort optimize 'CC(C)Cc1ccc(C(C)C(=O)O)cc1' --min-similarity 0.4\n" +
@@ -36,52 +36,85 @@ func (Optimize) Help() string {
 
 // Run searches.
 func (c *Optimize) Run(p *Process) error {
-	goal, err := objective(c.Objective)
+	objective, err := parseObjective(c.Objective)
 	if err != nil {
 		return err
 	}
-	s, err := c.service(p)
+	s, err := c.client(p)
 	if err != nil {
 		return err
 	}
-	arguments := c.Molecules
-	k := molecules
+	l := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
 	if c.FromNothing {
 		if len(c.Molecules) > 0 || c.Input.File != "" {
 			return errors.New("--from-nothing takes no molecules")
 		}
-		arguments = []string{"(none)"}
-		k = kind{what: "search"}
+		l.kind = kind{noun: "search"}
+		l.arguments = []string{"(none)"}
 	}
-	return overRows(p, c.Input, c.Output, k, arguments, "smiles", func(j *job) {
-		j.verb = "optimising"
-		j.size = 1
-		j.atOnce = 2
-		j.ask = func(ctx context.Context, rows []Row) ([]answer, error) {
-			found, err := c.search(ctx, s, goal, rows[0], j)
-			return []answer{found}, err
+	l.activity = "optimising"
+	l.drawn = "smiles"
+	l.batchSize = 1
+	l.concurrency = 2
+	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+		row := rows[0]
+		result, err := c.search(ctx, s, objective, row, func(generation int, best float64) {
+			l.progress.describe("line %d, generation %d of %d: best %.4f", row.line, generation, c.Iterations, best)
+		})
+		if err != nil {
+			return nil, err
 		}
-	})
+		if result.Unfinished != nil {
+			p.report("line %d: %s", row.line, result.Unfinished.Message)
+		}
+		return []answer{result.answer(row)}, nil
+	}
+	return l.run()
 }
 
-// optimized is the last event of a stream.
-type optimized struct {
+var errNothingFound = errors.New(
+	"the search found nothing: a lower --min-similarity or more --iterations may help")
+
+// searchResult is the last event of a search.
+type searchResult struct {
 	Generated []struct {
 		Smiles     string   `json:"smiles"`
 		Score      float64  `json:"score"`
 		Similarity *float64 `json:"similarity"`
 	} `json:"generated"`
 	Unfinished *struct {
-		Reason  string `json:"reason"`
 		Message string `json:"message"`
 	} `json:"unfinished"`
 }
 
-// search follows one search to its end.
-func (c *Optimize) search(ctx context.Context, s service, goal any, row Row, j *job) (answer, error) {
+func (r searchResult) answer(row inputRow) answer {
+	if len(r.Generated) == 0 {
+		return answer{err: errNothingFound}
+	}
+	var found answer
+	for i, m := range r.Generated {
+		var similarity any
+		if m.Similarity != nil {
+			similarity = *m.Similarity
+		}
+		found.records = append(found.records, row.record(
+			field{"smiles", m.Smiles},
+			field{"number", i + 1},
+			field{"score", m.Score},
+			field{"similarity", similarity},
+		))
+	}
+	return found
+}
+
+// search follows a search to its end. It calls onGeneration with each generation and the best score so far.
+func (c *Optimize) search(
+	ctx context.Context, s *client.Service, objective any, row inputRow, onGeneration func(int, float64),
+) (result searchResult, err error) {
 	body := map[string]any{
-		"smi": row.Text, "objective": goal, "minimize": c.Minimize, "num_molecules": c.Count, "iterations": c.Iterations,
-		"particles": c.Particles, "scaled_radius": c.Radius, "seed": c.Seed, "include_scores": true, "stream": true,
+		"smi": row.text, "objective": objective, "minimize": c.Minimize, "num_molecules": c.Count,
+		"iterations": c.Iterations, "particles": c.Particles, "scaled_radius": c.Radius, "seed": c.Seed,
+		"include_scores": true, "stream": true,
 	}
 	if c.FromNothing {
 		body["smi"] = []string{}
@@ -89,11 +122,10 @@ func (c *Optimize) search(ctx context.Context, s service, goal any, row Row, j *
 	if c.MinSimilarity != nil {
 		body["min_similarity"] = *c.MinSimilarity
 	}
-	var last optimized
-	answered := false
-	err := s.Stream(ctx, "/latent/generate", body, func(data []byte) error {
+	isComplete := false
+	err = s.Stream(ctx, "/latent/generate", body, func(data []byte) error {
 		var event struct {
-			optimized
+			searchResult
 			Iteration int `json:"iteration"`
 			Best      *struct {
 				Score float64 `json:"score"`
@@ -103,32 +135,15 @@ func (c *Optimize) search(ctx context.Context, s service, goal any, row Row, j *
 			return err
 		}
 		if event.Iteration == 0 {
-			last = event.optimized
-			answered = true
+			result = event.searchResult
+			isComplete = true
 		} else if event.Best != nil {
-			j.note("line %d, generation %d of %d: best %.4f", row.Line, event.Iteration, c.Iterations, event.Best.Score)
+			onGeneration(event.Iteration, event.Best.Score)
 		}
 		return nil
 	})
-	if err == nil && !answered {
+	if err == nil && !isComplete {
 		err = &client.UnreachableError{URL: s.URL, Err: client.ErrCut}
 	}
-	if err != nil {
-		return answer{}, err
-	}
-	if last.Unfinished != nil {
-		j.process.tell("%sline %d: %s\n", clearLine(j.process), row.Line, shown(last.Unfinished.Message))
-	}
-	var found answer
-	for i, m := range last.Generated {
-		fields := []Field{{"smiles", m.Smiles}, {"number", i + 1}, {"score", m.Score}, {"similarity", nil}}
-		if m.Similarity != nil {
-			fields[3].Value = *m.Similarity
-		}
-		found.records = append(found.records, row.record(fields...))
-	}
-	if len(found.records) == 0 {
-		found.err = errors.New("the search found nothing: a lower --min-similarity or more --iterations may help")
-	}
-	return found, nil
+	return result, err
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 )
 
 // Output says where records go, and in which form.
@@ -18,56 +16,43 @@ type Output struct {
 	Force  bool   `env:"-" help:"Write over the output file."`
 }
 
-// writer puts records in one form. flush is called after each batch, so that what is done is kept: only forms for people,
-// which need all records or many to look well, hold some back until end.
+// writer writes records in one form. flush is called after each batch, so that nothing that is done gets lost. Only
+// forms for people hold records back until end, to align or to sort them.
 type writer interface {
-	write(Record) error
+	write(outputRecord) error
 	flush() error
 	end() error
 }
 
-// sink is an open output.
+// sink is an opened output.
 type sink struct {
 	writer
-	done done // what an earlier run has left
-	file *os.File
-	tty  bool
+	resumed resumed
+	file    *os.File // nil for standard output
 }
 
-// open decides on the form, and opens the file. molecule is the field that an SDF draws; "" where a command has none.
-func (o Output) open(p *Process, molecule string) (*sink, error) {
-	s := &sink{}
-	format := o.Format
-	if format == "auto" || format == "" {
-		format = map[string]string{".csv": "csv", ".sdf": "sdf", ".sd": "sdf", ".jsonl": "jsonl", ".ndjson": "jsonl"}[strings.ToLower(filepath.Ext(o.File))]
-	}
-	if format == "" {
-		format = "jsonl"
-		if o.File == "" && isTerminal(p.Stdout) {
-			format = "table"
-		}
-	}
+// open opens the output. drawn is the field that an SDF draws; "" if the records have none.
+func (o Output) open(p *Process, drawn string) (*sink, error) {
+	format := o.format(p)
 	switch {
-	case format == "sdf" && molecule == "":
+	case format == "sdf" && drawn == "":
 		return nil, errors.New("--format sdf: this command has no molecules to write")
 	case o.Resume && o.File == "":
 		return nil, errors.New("--resume needs --output FILE, which it goes on with")
 	case o.Resume && format == "table":
 		return nil, errors.New("--resume goes on with a csv, jsonl or sdf file, and not with a table")
 	}
+	s := &sink{}
 	var to io.Writer = p.Stdout
-	s.tty = isTerminal(p.Stdout)
 	if o.File != "" {
-		file, err := o.create()
-		if err != nil {
+		var err error
+		if s.file, err = o.create(); err != nil {
 			return nil, err
 		}
-		s.file = file
-		s.tty = false
-		to = file
+		to = s.file
 		if o.Resume {
-			if s.done, err = resumed(file, format); err != nil {
-				file.Close()
+			if s.resumed, err = resume(s.file, format); err != nil {
+				s.file.Close()
 				return nil, fmt.Errorf("--resume: %s: %w", o.File, err)
 			}
 		}
@@ -75,15 +60,32 @@ func (o Output) open(p *Process, molecule string) (*sink, error) {
 	buffer := bufio.NewWriter(to)
 	switch format {
 	case "csv":
-		s.writer = newCSV(buffer, s.done.any)
+		s.writer = newCSVWriter(buffer, s.resumed.hasHeader)
 	case "sdf":
-		s.writer = &sdf{to: buffer, molecule: molecule}
+		s.writer = &sdfWriter{Writer: buffer, drawn: drawn}
 	case "table":
-		s.writer = &table{to: buffer}
+		s.writer = &tableWriter{Writer: buffer}
 	default:
-		s.writer = &jsonl{to: buffer}
+		s.writer = &jsonlWriter{buffer}
 	}
 	return s, nil
+}
+
+// format returns the form of the records.
+func (o Output) format(p *Process) string {
+	if o.Format != "auto" && o.Format != "" {
+		return o.Format
+	}
+	switch extension(o.File) {
+	case ".csv":
+		return "csv"
+	case ".sdf", ".sd":
+		return "sdf"
+	}
+	if o.File == "" && isTerminal(p.Stdout) {
+		return "table"
+	}
+	return "jsonl"
 }
 
 func (o Output) create() (*os.File, error) {
@@ -109,14 +111,4 @@ func (s *sink) close() error {
 		err = errors.Join(err, s.file.Close())
 	}
 	return err
-}
-
-// isTerminal reports whether a stream is a person's terminal.
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
 }

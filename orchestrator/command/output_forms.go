@@ -14,25 +14,25 @@ import (
 	"retort/chem"
 )
 
-// jsonl writes an object a line, its members in the order of the fields. Each byte of the input that is not UTF-8 becomes
-// U+FFFD.
-type jsonl struct{ to *bufio.Writer }
+// jsonlWriter writes an object a line, its members in the order of the fields. Each byte of the input that is not UTF-8
+// becomes U+FFFD.
+type jsonlWriter struct{ *bufio.Writer }
 
-func (w *jsonl) write(r Record) error {
+func (w *jsonlWriter) write(r outputRecord) error {
 	line := []byte{'{'}
 	for i, f := range r.all() {
 		if i > 0 {
 			line = append(line, ',')
 		}
-		value := f.Value
+		value := f.value
 		if v, ok := value.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 			value = nil
 		}
-		name, err := plainJSON(f.Name)
+		name, err := encodeJSON(f.name)
 		if err != nil {
 			return err
 		}
-		text, err := plainJSON(value)
+		text, err := encodeJSON(value)
 		if err != nil {
 			return err
 		}
@@ -40,12 +40,12 @@ func (w *jsonl) write(r Record) error {
 		line = append(line, ':')
 		line = append(line, text...)
 	}
-	_, err := w.to.Write(append(line, "}\n"...))
+	_, err := w.Write(append(line, "}\n"...))
 	return err
 }
 
-// plainJSON encodes a value as valid UTF-8. It leaves <, > and & of SMILES and texts as they are.
-func plainJSON(value any) ([]byte, error) {
+// encodeJSON encodes a value as valid UTF-8. The characters <, > and & of SMILES and texts stay as they are.
+func encodeJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -53,40 +53,40 @@ func plainJSON(value any) ([]byte, error) {
 		return nil, err
 	}
 	text := bytes.TrimSpace(b.Bytes())
-	if !utf8.Valid(text) { // a raw member of the input
-		text = []byte(validUTF8(string(text)))
+	if !utf8.Valid(text) { // a JSON value of the input
+		text = []byte(toUTF8(string(text)))
 	}
 	return text, nil
 }
 
-// validUTF8 replaces each byte that is not UTF-8 with U+FFFD, as encoding/json does.
-func validUTF8(text string) string { return string([]rune(text)) }
+// toUTF8 replaces each byte that is not UTF-8 with U+FFFD, as encoding/json does.
+func toUTF8(text string) string { return string([]rune(text)) }
 
-func (w *jsonl) flush() error { return w.to.Flush() }
+func (w *jsonlWriter) flush() error { return w.Flush() }
 
-func (w *jsonl) end() error { return w.flush() }
+func (w *jsonlWriter) end() error { return w.Flush() }
 
-// commas writes a CSV with a header.
-type commas struct {
-	to     *bufio.Writer
-	csv    *csv.Writer
-	headed bool
+// csvWriter writes a CSV with a header.
+type csvWriter struct {
+	buffer    *bufio.Writer
+	csv       *csv.Writer
+	hasHeader bool
 }
 
-func newCSV(to *bufio.Writer, headed bool) *commas {
-	return &commas{to: to, csv: csv.NewWriter(to), headed: headed}
+func newCSVWriter(buffer *bufio.Writer, hasHeader bool) *csvWriter {
+	return &csvWriter{buffer: buffer, csv: csv.NewWriter(buffer), hasHeader: hasHeader}
 }
 
-func (w *commas) write(r Record) error {
+func (w *csvWriter) write(r outputRecord) error {
 	fields := r.all()
 	header := make([]string, len(fields))
 	cells := make([]string, len(fields))
 	for i, f := range fields {
-		header[i] = f.Name
-		cells[i] = whole(f.Value)
+		header[i] = f.name
+		cells[i] = formatValue(f.value)
 	}
-	if !w.headed {
-		w.headed = true
+	if !w.hasHeader {
+		w.hasHeader = true
 		if err := w.csv.Write(header); err != nil {
 			return err
 		}
@@ -94,68 +94,68 @@ func (w *commas) write(r Record) error {
 	return w.csv.Write(cells)
 }
 
-func (w *commas) flush() error {
+func (w *csvWriter) flush() error {
 	w.csv.Flush()
 	if err := w.csv.Error(); err != nil {
 		return err
 	}
-	return w.to.Flush()
+	return w.buffer.Flush()
 }
 
-func (w *commas) end() error { return w.flush() }
+func (w *csvWriter) end() error { return w.flush() }
 
-// sdf writes MDL's format: the molecule of one field with 2D coordinates, all others as data fields.
-type sdf struct {
-	to       *bufio.Writer
-	molecule string
+// sdfWriter writes MDL's format: the molecule of one field with 2D coordinates, all others as data fields.
+type sdfWriter struct {
+	*bufio.Writer
+	drawn string
 }
 
-func (w *sdf) write(r Record) error {
-	text, _ := r.get(w.molecule).(string)
-	m, err := chem.Parse(text)
+// maxTitle is the length of a line of MDL's format, in characters.
+const maxTitle = 80
+
+func (w *sdfWriter) write(r outputRecord) error {
+	smiles, _ := r.get(w.drawn).(string)
+	m, err := chem.Parse(smiles)
 	if err != nil {
-		return fmt.Errorf("line %d: no record of an SDF: %w", r.Line, err)
+		return fmt.Errorf("line %d: no record of an SDF: %w", r.line, err)
 	}
 	var properties []chem.Property
 	for _, f := range r.all() {
-		properties = append(properties, chem.Property{Name: f.Name, Value: whole(f.Value)})
+		properties = append(properties, chem.Property{Name: f.name, Value: formatValue(f.value)})
 	}
-	title := []rune(r.Name)
-	record, err := chem.SDRecord(m, string(title[:min(len(title), titleLength)]), properties...)
+	title := []rune(r.name)
+	record, err := chem.SDRecord(m, string(title[:min(len(title), maxTitle)]), properties...)
 	if err != nil {
-		return fmt.Errorf("line %d: no record of an SDF: %w", r.Line, err)
+		return fmt.Errorf("line %d: no record of an SDF: %w", r.line, err)
 	}
-	_, err = w.to.WriteString(record)
+	_, err = w.WriteString(record)
 	return err
 }
 
-// titleLength is how many characters the title of a record may have: those of a line of MDL's format.
-const titleLength = 80
+func (w *sdfWriter) flush() error { return w.Flush() }
 
-func (w *sdf) flush() error { return w.to.Flush() }
+func (w *sdfWriter) end() error { return w.Flush() }
 
-func (w *sdf) end() error { return w.flush() }
-
-// table aligns columns. Its widths are those of the rows that are shown at once, so that long runs show something early.
-type table struct {
-	to    *bufio.Writer
-	tabs  *tabwriter.Writer
-	named bool
-	rows  int
+// tableWriter aligns columns. It aligns tableRows at a time, so that long runs show something early.
+type tableWriter struct {
+	*bufio.Writer
+	tabs     *tabwriter.Writer // nil until the first record
+	hasNames bool
+	rows     int
 }
 
 const (
-	tableRows = 200 // aligned together
-	tableCell = 64  // characters of a cell at most
+	tableRows = 200
+	tableCell = 64 // maximum characters of a cell
 )
 
-func (w *table) write(r Record) error {
+func (w *tableWriter) write(r outputRecord) error {
 	if w.tabs == nil {
-		w.tabs = tabwriter.NewWriter(w.to, 0, 0, 2, ' ', 0)
-		w.named = r.Name != ""
-		w.line(r, func(f Field) string { return strings.ToUpper(strings.ReplaceAll(f.Name, "_", " ")) })
+		w.tabs = tabwriter.NewWriter(w.Writer, 0, 0, 2, ' ', 0)
+		w.hasNames = r.name != ""
+		w.line(r, func(f field) string { return strings.ToUpper(strings.ReplaceAll(f.name, "_", " ")) })
 	}
-	w.line(r, func(f Field) string { return brief(f.Value, tableCell) })
+	w.line(r, func(f field) string { return formatCell(f.value, tableCell) })
 	w.rows++
 	if w.rows%tableRows == 0 {
 		return w.tabs.Flush()
@@ -163,24 +163,24 @@ func (w *table) write(r Record) error {
 	return nil
 }
 
-func (w *table) line(r Record, cell func(Field) string) {
+func (w *tableWriter) line(r outputRecord, cell func(field) string) {
 	var cells []string
 	for _, f := range r.all() {
-		if f.Name != "name" || w.named {
+		if f.name != "name" || w.hasNames {
 			cells = append(cells, cell(f))
 		}
 	}
 	fmt.Fprintln(w.tabs, strings.Join(cells, "\t"))
 }
 
-// flush shows the rows that are aligned already.
-func (w *table) flush() error { return w.to.Flush() }
+// flush writes the rows that are aligned already.
+func (w *tableWriter) flush() error { return w.Flush() }
 
-func (w *table) end() error {
+func (w *tableWriter) end() error {
 	if w.tabs != nil {
 		if err := w.tabs.Flush(); err != nil {
 			return err
 		}
 	}
-	return w.to.Flush()
+	return w.Flush()
 }

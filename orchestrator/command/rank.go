@@ -1,10 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+
+	"retort/orchestrator/client"
 )
 
 // Rank is retort rank.
@@ -22,7 +25,7 @@ type Rank struct {
 	KeepOrder bool   `env:"-" help:"Write passages in the order of the input, as they are answered, so that a run can be gone on with by --resume; by default the best comes first, once all are answered."`
 }
 
-// Help is the longer text of --help.
+// Help returns the longer text of --help.
 func (Rank) Help() string {
 	return "Orders passages by how well they answer a query. The logit is unbounded: more is better.\n\n" +
 		"  retort rank 'What eases pain?' passages.txt --top 5"
@@ -30,92 +33,84 @@ func (Rank) Help() string {
 
 // Run ranks.
 func (c *Rank) Run(p *Process) error {
-	s, err := c.service(p)
+	s, err := c.client(p)
 	if err != nil {
 		return err
 	}
 	if c.Resume && !c.KeepOrder || c.KeepOrder && c.Top > 0 {
 		return errors.New("--resume needs --keep-order, which --top excludes: the best are known once all are answered")
 	}
-	id, err := model(p.Context, s, "ranking", c.Model)
+	id, err := modelOr(p.Context, c.Model, s, "ranking")
 	if err != nil {
 		return err
 	}
-	return overRows(p, c.Input, c.Output, texts, c.Passages, "", func(j *job) {
-		j.verb = "ranking"
-		j.size = 64
-		if !c.KeepOrder {
-			j.sink.writer = &best{writer: j.sink.writer, top: c.Top}
-		}
-		j.ask = func(ctx context.Context, rows []Row) ([]answer, error) {
-			return c.ask(ctx, s, id, rows)
-		}
-	})
+	l := newPipeline(p, c.Input, c.Output, textRows, c.Passages)
+	l.activity = "ranking"
+	l.batchSize = 64
+	if !c.KeepOrder {
+		l.wrap = func(w writer) writer { return &rankingWriter{writer: w, top: c.Top} }
+	}
+	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+		return c.rank(ctx, s, id, rows)
+	}
+	return l.run()
 }
 
-func (c *Rank) ask(ctx context.Context, s service, id string, rows []Row) ([]answer, error) {
+func (c *Rank) rank(ctx context.Context, s *client.Service, model string, rows []inputRow) ([]answer, error) {
 	type text struct {
 		Text string `json:"text"`
 	}
 	passages := make([]text, len(rows))
 	for i, row := range rows {
-		passages[i].Text = row.Text
+		passages[i].Text = row.text
 	}
-	var said struct {
+	body := map[string]any{"model": model, "query": text{c.Query}, "passages": passages, "truncate": c.Truncate}
+	var response struct {
 		Rankings []struct {
 			Index int     `json:"index"`
 			Logit float64 `json:"logit"`
 		} `json:"rankings"`
 	}
-	body := map[string]any{"model": id, "query": text{c.Query}, "passages": passages, "truncate": c.Truncate}
-	if err := s.Post(ctx, "/ranking/v1/ranking", body, &said); err != nil {
+	if err := s.Post(ctx, "/ranking/v1/ranking", body, &response); err != nil {
 		return nil, err
 	}
 	logits := make([]float64, len(rows))
-	for _, rank := range said.Rankings {
-		if rank.Index < 0 || rank.Index >= len(rows) {
-			return nil, fmt.Errorf("passage %d was ranked of %d", rank.Index, len(rows))
+	for _, ranking := range response.Rankings {
+		if ranking.Index < 0 || ranking.Index >= len(rows) {
+			return nil, fmt.Errorf("passage %d was ranked of %d", ranking.Index, len(rows))
 		}
-		logits[rank.Index] = rank.Logit
+		logits[ranking.Index] = ranking.Logit
 	}
-	return one(rows, len(said.Rankings), func(i int) []Field { return []Field{{"logit", logits[i]}} })
+	return onePerRow(rows, len(response.Rankings), func(i int) []field { return []field{{"logit", logits[i]}} })
 }
 
-// best holds all records back until the end, and writes those with the highest logits first.
-type best struct {
+// rankingWriter holds all records back until the end, then writes those with the highest logits first.
+type rankingWriter struct {
 	writer
-	top int // 0 for all
-	all []Record
+	top     int // 0 for all
+	records []outputRecord
 }
 
-func (b *best) write(r Record) error {
-	b.all = append(b.all, r)
+func (w *rankingWriter) write(r outputRecord) error {
+	w.records = append(w.records, r)
 	return nil
 }
 
-// flush is called after every batch, and writes nothing.
-func (b *best) flush() error { return nil }
+func (w *rankingWriter) flush() error { return nil }
 
-// end writes what was held back.
-func (b *best) end() error {
-	slices.SortStableFunc(b.all, func(x, y Record) int {
-		first, _ := x.get("logit").(float64)
-		second, _ := y.get("logit").(float64)
-		switch {
-		case first > second:
-			return -1
-		case first < second:
-			return 1
-		}
-		return 0
+func (w *rankingWriter) end() error {
+	slices.SortStableFunc(w.records, func(a, b outputRecord) int {
+		first, _ := a.get("logit").(float64)
+		second, _ := b.get("logit").(float64)
+		return cmp.Compare(second, first)
 	})
-	if b.top > 0 {
-		b.all = b.all[:min(b.top, len(b.all))]
+	if w.top > 0 {
+		w.records = w.records[:min(w.top, len(w.records))]
 	}
-	for _, r := range b.all {
-		if err := b.writer.write(r); err != nil {
+	for _, r := range w.records {
+		if err := w.writer.write(r); err != nil {
 			return err
 		}
 	}
-	return b.writer.end()
+	return w.writer.end()
 }

@@ -1,65 +1,86 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 )
 
-// Record is one line of the output.
-type Record struct {
-	Line   int     // of its row
-	Input  string  // of its row
-	Name   string  // of its row
-	Kept   []Field // of its row
-	Fields []Field
+// outputRecord is a record, with the line, label, name and kept columns of its row.
+type outputRecord struct {
+	line   int
+	input  string
+	name   string
+	kept   []field
+	fields []field // the same names in every record of a command
 }
 
-// Field is a value of a record. Every record of a command has the same fields.
-type Field struct {
-	Name  string
-	Value any // nil for none
+type field struct {
+	name  string
+	value any // nil for none
 }
 
-// record is one of a row.
-func (r Row) record(fields ...Field) Record {
-	return Record{Line: r.Line, Input: r.label(), Name: r.Name, Kept: r.Kept, Fields: fields}
+// record returns a record of the row.
+func (r inputRow) record(fields ...field) outputRecord {
+	return outputRecord{line: r.line, input: r.labelOrText(), name: r.name, kept: r.kept, fields: fields}
 }
 
-// label is what records call a row.
-func (r Row) label() string {
-	if r.Label != "" {
-		return r.Label
+// onePerRow returns a record of each row, if the service has answered them all.
+func onePerRow(rows []inputRow, answered int, fields func(i int) []field) ([]answer, error) {
+	if answered != len(rows) {
+		return nil, errAnswerCount(answered, len(rows))
 	}
-	return r.Text
+	answers := make([]answer, len(rows))
+	for i, row := range rows {
+		answers[i].records = []outputRecord{row.record(fields(i)...)}
+	}
+	return answers, nil
 }
 
-// all are the fields with those of the row, and the columns that are kept between them.
-func (r Record) all() []Field {
-	first := []Field{{"line", r.Line}, {"input", r.Input}, {"name", r.Name}}
-	own := append(slices.Clip(first), r.Fields...)
-	return slices.Concat(first, apart(r.Kept, own), r.Fields)
+func errAnswerCount(answered, rows int) error {
+	return fmt.Errorf("%d answers for %d rows", answered, rows)
 }
 
-// get is the value of a field; nil for none.
-func (r Record) get(name string) any {
-	at := slices.IndexFunc(r.Fields, func(f Field) bool { return f.Name == name })
-	if at < 0 {
+// all returns the fields of the row, the kept columns and the fields of the record. A kept column whose name a field
+// already has is called input_NAME.
+func (r outputRecord) all() []field {
+	all := []field{{"line", r.line}, {"input", r.input}, {"name", r.name}}
+	isTaken := func(name string) bool {
+		return name == "line" || name == "input" || name == "name" || r.index(name) >= 0
+	}
+	for _, f := range r.kept {
+		if isTaken(f.name) {
+			f.name = "input_" + f.name
+		}
+		all = append(all, f)
+	}
+	return append(all, r.fields...)
+}
+
+// get returns the value of a field; nil for none.
+func (r outputRecord) get(name string) any {
+	i := r.index(name)
+	if i < 0 {
 		return nil
 	}
-	return r.Fields[at].Value
+	return r.fields[i].value
 }
 
-// whole is a value as text, with all its digits.
-func whole(value any) string {
+func (r outputRecord) index(name string) int {
+	return slices.IndexFunc(r.fields, func(f field) bool { return f.name == name })
+}
+
+// formatValue returns a value as text, with all its digits.
+func formatValue(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
 	case string:
 		return v
+	case json.RawMessage:
+		return string(v)
 	case int:
 		return strconv.Itoa(v)
 	case float64:
@@ -71,25 +92,15 @@ func whole(value any) string {
 	return fmt.Sprint(value)
 }
 
-// brief is a value for a table: four digits, and at most so many characters.
-func brief(value any, most int) string {
-	text := whole(value)
+// formatCell returns a value as text for a table: with four decimals, and at most limit characters.
+func formatCell(value any, limit int) string {
+	text := formatValue(value)
 	if v, ok := value.(float64); ok && !math.IsNaN(v) {
 		text = strconv.FormatFloat(v, 'f', 4, 64)
 	}
-	text = shown(text)
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most-1]) + "…"
+	text = printable(text, "")
+	if runes := []rune(text); len(runes) > limit {
+		text = string(runes[:limit-1]) + "…"
 	}
 	return text
-}
-
-// shown makes a text fit for a terminal: no control characters, which could move the cursor or change what is there.
-func shown(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
 }

@@ -12,139 +12,152 @@ import (
 	"strings"
 )
 
-// done is what an earlier run has left in a file: all its rows but the last one, whose records may not be all there.
-type done struct {
-	any   bool   // the file has a beginning, such as the header of a CSV
-	line  int    // of the last row that is kept; 0 for none
-	input string // of that row
+// resumed is what an earlier run has left in the output file: all its rows but the last one, whose records may be
+// incomplete.
+type resumed struct {
+	hasHeader bool   // the file is not empty
+	line      int    // of the last row; 0 for none
+	input     string // of that row
 }
 
-// mark is a record of the file.
-type mark struct {
-	start, end int64 // bytes
+// mayBeOf reports whether the last row of the earlier run can be this row of the input.
+func (r resumed) mayBeOf(row inputRow) bool {
+	if row.isSDF || row.json != nil {
+		return true // their records show another text
+	}
+	normalize := func(text string) string { return strings.TrimSpace(printable(toUTF8(text), "")) }
+	return normalize(row.labelOrText()) == normalize(r.input)
+}
+
+// storedRecord is a record of the output file.
+type storedRecord struct {
+	start, end int64 // byte offsets
 	line       int
 	input      string
 }
 
-// ErrOther says that a file is not the output of an earlier run.
-var ErrOther = errors.New("it is not the output of such a run")
+// errForeignFile is the error for a file that no earlier run has written.
+var errForeignFile = errors.New("it is not the output of such a run")
 
-// resumed finds the rows that are complete and cuts the file behind them. Rows are written in order, so the last row
-// that has begun is the only one that may lack something: it is done again.
-func resumed(file *os.File, format string) (done, error) {
-	scan := map[string]func(*bufio.Reader, func(mark)) (int64, error){"jsonl": scanJSONL, "csv": scanCSV, "sdf": scanSDF}[format]
-	var kept, last mark // the row before the last one, and the last one: from its first record
-	keep, err := scan(bufio.NewReaderSize(file, 1<<20), func(m mark) {
-		if m.line != last.line {
-			kept = last
-			last = m
+// scanner calls each for every complete record of a file, and returns where the first record starts.
+type scanner func(file *bufio.Reader, each func(storedRecord)) (int64, error)
+
+// resume truncates the file to its complete rows. Rows are written in order, so only the last one can be incomplete: it
+// is removed and answered again.
+func resume(file *os.File, format string) (resumed, error) {
+	scan := map[string]scanner{"jsonl": scanJSONL, "csv": scanCSV, "sdf": scanSDF}[format]
+	var previous, last storedRecord // the last two rows, from their first records
+	size, err := scan(bufio.NewReaderSize(file, 1<<20), func(r storedRecord) {
+		if r.line != last.line {
+			previous = last
+			last = r
 		}
-		last.end = m.end
+		last.end = r.end
 	})
 	if err != nil {
-		return done{}, err
+		return resumed{}, err
 	}
 	if last.line > 0 {
-		keep = last.start
+		size = last.start
 	}
-	if err := file.Truncate(keep); err != nil {
-		return done{}, err
+	if err := file.Truncate(size); err != nil {
+		return resumed{}, err
 	}
-	_, err = file.Seek(keep, io.SeekStart)
-	return done{any: keep > 0, line: kept.line, input: kept.input}, err
+	_, err = file.Seek(size, io.SeekStart)
+	return resumed{hasHeader: size > 0, line: previous.line, input: previous.input}, err
 }
 
-// scanJSONL calls each for every line that is whole. What it returns is where the first record begins.
-func scanJSONL(from *bufio.Reader, each func(mark)) (int64, error) {
-	at := int64(0)
+func scanJSONL(file *bufio.Reader, each func(storedRecord)) (int64, error) {
+	offset := int64(0)
 	for {
-		text, err := from.ReadBytes('\n')
-		const begin = `{"line":`
-		if errors.Is(err, io.EOF) { // what is left has no end
-			if len(text) > 0 && !strings.HasPrefix(string(text), begin[:min(len(begin), len(text))]) {
-				return 0, fmt.Errorf("%w: byte %d", ErrOther, at)
+		text, err := file.ReadBytes('\n')
+		const start = `{"line":`
+		if errors.Is(err, io.EOF) { // an incomplete line
+			if len(text) > 0 && !strings.HasPrefix(string(text), start[:min(len(start), len(text))]) {
+				return 0, fmt.Errorf("%w: byte %d", errForeignFile, offset)
 			}
 			return 0, nil
 		}
 		if err != nil {
 			return 0, err
 		}
-		var said struct {
+		var record struct {
 			Line  int    `json:"line"`
 			Input string `json:"input"`
 		}
-		if err := json.Unmarshal(text, &said); err != nil || said.Line < 1 {
-			return 0, fmt.Errorf("%w: byte %d", ErrOther, at)
+		if err := json.Unmarshal(text, &record); err != nil || record.Line < 1 {
+			return 0, fmt.Errorf("%w: byte %d", errForeignFile, offset)
 		}
-		each(mark{at, at + int64(len(text)), said.Line, said.Input})
-		at += int64(len(text))
+		end := offset + int64(len(text))
+		each(storedRecord{start: offset, end: end, line: record.Line, input: record.Input})
+		offset = end
 	}
 }
 
-func scanCSV(from *bufio.Reader, each func(mark)) (int64, error) {
-	// The reader takes a last line without an end for a record: only what ends with a line end is looked at.
-	ended := &wholeLines{from: from}
-	records := csv.NewReader(ended)
+func scanCSV(file *bufio.Reader, each func(storedRecord)) (int64, error) {
+	// csv.Reader takes a last line without an end for a record.
+	complete := &completeLines{from: file}
+	records := csv.NewReader(complete)
 	header, err := records.Read()
 	if errors.Is(err, io.EOF) {
-		if start := string(ended.left); !strings.HasPrefix("line,input,name,", start[:min(len(start), 16)]) {
-			return 0, ErrOther
+		if start := string(complete.remainder); !strings.HasPrefix("line,input,name,", start[:min(len(start), 16)]) {
+			return 0, errForeignFile
 		}
 		return 0, nil
 	}
 	if err != nil || len(header) < 3 || header[0] != "line" || header[1] != "input" {
-		return 0, ErrOther
+		return 0, errForeignFile
 	}
-	begin := records.InputOffset()
+	first := records.InputOffset()
 	for {
 		start := records.InputOffset()
 		cells, err := records.Read()
-		if err != nil { // the end, or a last record that is torn within quotes
-			var torn *csv.ParseError
-			if errors.Is(err, io.EOF) || errors.As(err, &torn) {
-				return begin, nil
+		if err != nil { // the end, or a last record that ends within quotes
+			var parseError *csv.ParseError
+			if errors.Is(err, io.EOF) || errors.As(err, &parseError) {
+				return first, nil
 			}
 			return 0, err
 		}
 		line, err := strconv.Atoi(cells[0])
 		if err != nil || line < 1 {
-			return 0, fmt.Errorf("%w: byte %d", ErrOther, start)
+			return 0, fmt.Errorf("%w: byte %d", errForeignFile, start)
 		}
-		each(mark{start, records.InputOffset(), line, cells[1]})
+		each(storedRecord{start: start, end: records.InputOffset(), line: line, input: cells[1]})
 	}
 }
 
-// wholeLines reads up to the last line end.
-type wholeLines struct {
-	from *bufio.Reader
-	line []byte
-	left []byte // after the last line end
+// completeLines reads up to the last line end.
+type completeLines struct {
+	from      *bufio.Reader
+	line      []byte
+	remainder []byte // after the last line end
 }
 
-func (w *wholeLines) Read(p []byte) (int, error) {
-	if len(w.line) == 0 {
-		line, err := w.from.ReadBytes('\n')
+func (c *completeLines) Read(p []byte) (int, error) {
+	if len(c.line) == 0 {
+		line, err := c.from.ReadBytes('\n')
 		if err != nil {
-			w.left = line
+			c.remainder = line
 			return 0, err
 		}
-		w.line = line
+		c.line = line
 	}
-	n := copy(p, w.line)
-	w.line = w.line[n:]
+	n := copy(p, c.line)
+	c.line = c.line[n:]
 	return n, nil
 }
 
-func scanSDF(from *bufio.Reader, each func(mark)) (int64, error) {
-	at := int64(0)
-	m := mark{}
-	field := ""
+func scanSDF(file *bufio.Reader, each func(storedRecord)) (int64, error) {
+	offset := int64(0)
+	record := storedRecord{}
+	dataField := ""
 	number := 0
 	for {
-		text, err := from.ReadString('\n')
+		text, err := file.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			if at == 0 && len(text) > 4*titleLength {
-				return 0, ErrOther
+			if offset == 0 && len(text) > 4*maxTitle { // more bytes than a title has in UTF-8
+				return 0, errForeignFile
 			}
 			return 0, nil
 		}
@@ -152,27 +165,27 @@ func scanSDF(from *bufio.Reader, each func(mark)) (int64, error) {
 			return 0, err
 		}
 		number++
-		if number == 2 && !strings.Contains(text, "RDKit") { // which writes its name there
-			return 0, ErrOther
+		if number == 2 && !strings.Contains(text, "RDKit") { // RDKit writes its name there
+			return 0, errForeignFile
 		}
-		at += int64(len(text))
+		offset += int64(len(text))
 		text = strings.TrimRight(text, "\r\n")
 		switch {
 		case text == "$$$$":
-			if m.line < 1 {
-				return 0, fmt.Errorf("%w: a record that ends at byte %d has no line", ErrOther, at)
+			if record.line < 1 {
+				return 0, fmt.Errorf("%w: a record that ends at byte %d has no line", errForeignFile, offset)
 			}
-			m.end = at
-			each(m)
-			m = mark{start: at}
+			record.end = offset
+			each(record)
+			record = storedRecord{start: offset}
 		case strings.HasPrefix(text, ">  <"):
-			field = strings.Trim(text[3:], "<>")
+			dataField = strings.Trim(text[3:], "<>")
 			continue
-		case field == "line":
-			m.line, _ = strconv.Atoi(text)
-		case field == "input":
-			m.input = text
+		case dataField == "line":
+			record.line, _ = strconv.Atoi(text)
+		case dataField == "input":
+			record.input = text
 		}
-		field = ""
+		dataField = ""
 	}
 }

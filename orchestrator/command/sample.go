@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"fmt"
 
 	"retort/chem"
 )
@@ -21,41 +20,51 @@ type Sample struct {
 	Seed   *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, for the same molecules again."`
 }
 
-// Help is the longer text of --help.
+// Help returns the longer text of --help.
 func (Sample) Help() string {
-	return "Draws molecules around each given one in the latent space of the model, with their Tanimoto similarity to it (Morgan, radius 2).\n\n" +
+	return "Draws molecules around each given one in the latent space of the model, " +
+		"with their Tanimoto similarity to it (Morgan, radius 2).\n\n" +
 		"  retort sample CCOc1ccccc1 --count 5\n  retort sample seeds.smi -o around.sdf"
 }
 
-// Run draws.
+// Run samples.
 func (c *Sample) Run(p *Process) error {
-	return overService(p, c.Input, c.Output, c.Service, molecules, c.Molecules, "smiles", func(j *job, s service) {
-		j.verb = "sampling"
-		j.size = 16
-		j.ask = func(ctx context.Context, rows []Row) ([]answer, error) {
-			var said struct{ Generated [][]string }
-			err := s.Post(ctx, "/latent/sampling", map[string]any{
-				"sequences": column(rows), "num_molecules": c.Count, "scaled_radius": c.Radius, "beam_size": c.Beam, "seed": c.Seed,
-			}, &said)
-			if err == nil && len(said.Generated) != len(rows) {
-				err = fmt.Errorf("%d rows were answered for %d", len(said.Generated), len(rows))
-			}
-			if err != nil {
-				return nil, err
-			}
-			answers := make([]answer, len(rows))
-			for i, row := range rows {
-				for at, smiles := range said.Generated[i] {
-					answers[i].records = append(answers[i].records, row.record(
-						Field{"smiles", smiles}, Field{"number", at + 1}, Field{"similarity", similarity(row.Text, smiles)}))
-				}
-			}
-			return answers, nil
+	s, err := c.client(p)
+	if err != nil {
+		return err
+	}
+	l := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	l.activity = "sampling"
+	l.drawn = "smiles"
+	l.batchSize = 16
+	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+		body := map[string]any{
+			"sequences": texts(rows), "num_molecules": c.Count, "scaled_radius": c.Radius,
+			"beam_size": c.Beam, "seed": c.Seed,
 		}
-	})
+		var response struct{ Generated [][]string }
+		if err := s.Post(ctx, "/latent/sampling", body, &response); err != nil {
+			return nil, err
+		}
+		if len(response.Generated) != len(rows) {
+			return nil, errAnswerCount(len(response.Generated), len(rows))
+		}
+		answers := make([]answer, len(rows))
+		for i, row := range rows {
+			for n, smiles := range response.Generated[i] {
+				answers[i].records = append(answers[i].records, row.record(
+					field{"smiles", smiles},
+					field{"number", n + 1},
+					field{"similarity", similarity(row.text, smiles)},
+				))
+			}
+		}
+		return answers, nil
+	}
+	return l.run()
 }
 
-// similarity is that of two SMILES, nil where one cannot be read.
+// similarity returns the Tanimoto similarity of two SMILES, or nil if one cannot be parsed.
 func similarity(first, second string) any {
 	a, err := chem.Parse(first)
 	if err != nil {

@@ -34,8 +34,8 @@ type group struct {
 // New returns a watcher without files.
 func New(logger zerolog.Logger) *Watcher { return &Watcher{logger: logger} }
 
-// Add adds a group of files. reload reads them; if it fails, it keeps what it has and is called again at the next check.
-// Add must not be called after Run.
+// Add adds a group of files. reload reads them. If it fails, it keeps the previous contents, and is called again at the
+// next check. Add must not be called after Run.
 func (w *Watcher) Add(setting string, reload func() error, paths ...string) {
 	w.groups = append(w.groups, &group{setting: setting, paths: paths, reload: reload})
 }
@@ -75,7 +75,8 @@ func (w *Watcher) check() {
 			}
 		case err.Error() != g.failure:
 			g.failure = err.Error()
-			w.logger.Warn().Err(err).Str("setting", g.setting).Msg("changed files cannot be read, keeping their previous contents")
+			w.logger.Warn().Err(err).Str("setting", g.setting).
+				Msg("changed files cannot be read, keeping their previous contents")
 		}
 	}
 }
