@@ -168,8 +168,8 @@ func entry(t *testing.T, name string) tritontest.Model {
 			if md, ok := metadata.FromIncomingContext(ctx); ok && len(md.Get("traceparent")) > 0 {
 				traced.Store(md.Get("traceparent")[0])
 			}
-			ids, _ := r.Input("input_ids")
-			mask, _ := r.Input("attention_mask")
+			ids, _ := tritontest.Input(r, "input_ids")
+			mask, _ := tritontest.Input(r, "attention_mask")
 			tokens, err := ids.Int64s()
 			if err != nil {
 				return nil, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
 )
 
 func maxTokens(r *triton.Request) int {
@@ -20,7 +21,7 @@ func maxTokens(r *triton.Request) int {
 		return p.MaxTokens
 	}
 	for _, name := range []string{"max_tokens", "sampling_param_max_tokens"} {
-		if t, ok := r.Input(name); ok {
+		if t, ok := tritontest.Input(r, name); ok {
 			return whole(t)
 		}
 	}
@@ -28,7 +29,7 @@ func maxTokens(r *triton.Request) int {
 }
 
 func firstText(r *triton.Request, name string) string {
-	t, ok := r.Input(name)
+	t, ok := tritontest.Input(r, name)
 	if !ok {
 		return ""
 	}
@@ -40,11 +41,11 @@ func firstText(r *triton.Request, name string) string {
 }
 
 func truth(r *triton.Request, name string) bool {
-	t, ok := r.Input(name)
+	t, ok := tritontest.Input(r, name)
 	if !ok {
 		return false
 	}
-	values, err := t.Bools()
+	values, err := triton.Values[bool](t)
 	return err == nil && len(values) > 0 && values[0]
 }
 
@@ -82,7 +83,7 @@ func describedTensor(t triton.Tensor) any {
 		v, _ := t.Strings()
 		return v
 	case triton.BOOL:
-		v, _ := t.Bools()
+		v, _ := triton.Values[bool](t)
 		return v
 	case triton.FP32:
 		v, _ := t.Float32s()

@@ -33,7 +33,7 @@ func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, e
 	ids := input(r, "input_ids")
 	mask := input(r, "attention_mask")
 	types := input(r, "token_type_ids")
-	tensor, _ := r.Input("input_ids")
+	tensor, _ := tritontest.Input(r, "input_ids")
 	rows := int(tensor.Shape[0])
 	length := int(tensor.Shape[1])
 	out := make([]float32, 2*rows)
@@ -53,7 +53,7 @@ func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, e
 }
 
 func input(r *triton.Request, name string) []int64 {
-	tensor, there := r.Input(name)
+	tensor, there := tritontest.Input(r, name)
 	if !there {
 		return nil
 	}
@@ -91,15 +91,15 @@ func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, 
 	}
 	server := tritontest.Start(t, tritontest.Model{Config: tritontest.Config(t, config(parameters, g.types)), Infer: g.infer})
 	client := server.Client()
-	described, err := client.ModelConfig(t.Context(), "toy", "")
+	described, err := client.ModelConfig(t.Context(), "toy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := client.ModelMetadata(t.Context(), "toy", "")
+	inputs, outputs, err := client.ModelTensors(t.Context(), "toy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &triton.Model{Name: "toy", Config: described, Inputs: info.Inputs, Outputs: info.Outputs, Dir: folder}
+	model := &triton.Model{Name: "toy", Config: described, Inputs: inputs, Outputs: outputs, Dir: folder}
 	entry := model.Read()
 	e := encoder.Open(client, entry, output, batching.Options{})
 	return e, entry.Done()

@@ -339,15 +339,15 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 	r := start(t, standard, models...)
 	entry := func(name string, change func(*triton.Model)) *triton.Model {
 		client := r.triton.Client()
-		config, err := client.ModelConfig(context.Background(), name, "")
+		config, err := client.ModelConfig(context.Background(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := client.ModelMetadata(context.Background(), name, "")
+		inputs, outputs, err := client.ModelTensors(context.Background(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &triton.Model{Name: name, Versions: []string{"1"}, Config: config, Inputs: info.Inputs, Outputs: info.Outputs, Dir: t.TempDir()}
+		m := &triton.Model{Name: name, Versions: []string{"1"}, Config: config, Inputs: inputs, Outputs: outputs, Dir: t.TempDir()}
 		if change != nil {
 			change(m)
 		}

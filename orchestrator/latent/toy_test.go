@@ -148,7 +148,7 @@ func toyBeam(tb testing.TB, r *triton.Request) (*triton.Response, error) {
 }
 
 func tensor[T triton.Element](r *triton.Request, name string) []T {
-	t, _ := r.Input(name)
+	t, _ := tritontest.Input(r, name)
 	values, err := triton.Values[T](t)
 	if err != nil {
 		panic(err)

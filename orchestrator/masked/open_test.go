@@ -21,7 +21,7 @@ func TestBatchSizeOfEachModel(t *testing.T) {
 	open := Opener(server.Client(), batching.Options{MaxTokens: 1 << 20})
 	models := map[string]Model{}
 	for _, name := range []string{"small", "large"} {
-		config, err := server.Client().ModelConfig(t.Context(), name, "")
+		config, err := server.Client().ModelConfig(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func TestMaskLengths(t *testing.T) {
 		h.generate(body)
 		counts = map[int]int{}
 		for _, call := range h.triton.Calls()[before:] {
-			input, _ := call.Input("input_ids")
+			input, _ := tritontest.Input(call, "input_ids")
 			ids, err := input.Int64s()
 			if err != nil {
 				t.Fatal(err)
@@ -165,17 +165,17 @@ func TestSettingsReachTheModel(t *testing.T) {
 		"gamma":"0.5","unique":"True","model":"genmol","extra":{"a":1}}`)
 	call := h.triton.Calls()[0]
 	for name, want := range map[string]float32{"temperature": 1.5, "noise": 0.25, "gamma": 0.5} {
-		input, _ := call.Input(name)
+		input, _ := tritontest.Input(call, name)
 		values, err := input.Float32s()
 		if err != nil || !slices.Equal(values, slices.Repeat([]float32{want}, 3*otherOversample)) {
 			t.Errorf("%s is %v (%v), want %v", name, values, err, want)
 		}
 	}
-	size, _ := call.Input("step_size")
+	size, _ := tritontest.Input(call, "step_size")
 	if values, err := size.Int64s(); err != nil || values[1] != 4 {
 		t.Errorf("step_size is %v (%v)", values, err)
 	}
-	seed, _ := call.Input("seed")
+	seed, _ := tritontest.Input(call, "seed")
 	if values, err := seed.Int64s(); err != nil || values[0] == values[1] || values[0] < 0 {
 		t.Errorf("seeds are %v (%v)", values, err)
 	}

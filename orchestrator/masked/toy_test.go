@@ -131,8 +131,8 @@ func toy(t testing.TB) tritontest.Model {
 	return tritontest.Model{
 		Config: tritontest.ConfigFile(t, "testdata/toy/config.pbtxt"),
 		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
-			input, _ := r.Input("input_ids")
-			seeds, _ := r.Input("seed")
+			input, _ := tritontest.Input(r, "input_ids")
+			seeds, _ := tritontest.Input(r, "seed")
 			ids, err := input.Int64s()
 			if err != nil {
 				return nil, err

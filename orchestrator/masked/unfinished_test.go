@@ -31,7 +31,7 @@ input [ { name: "smiles" data_type: TYPE_STRING dims: [ 1 ] } ]
 output [ { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]
 parameters { key: "retort_api" value { string_value: "oracle" } }`),
 		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
-			in, _ := r.Input("smiles")
+			in, _ := tritontest.Input(r, "smiles")
 			texts, err := in.Strings()
 			if err != nil {
 				return nil, err

@@ -31,7 +31,7 @@ func reading(tb testing.TB, name, shapes string) tritontest.Model {
 parameters { key: "retort_api" value { string_value: "oracle" } }
 parameters { key: "unit" value { string_value: "2" } }`),
 		Infer: func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-			in, _ := r.Input("smiles")
+			in, _ := tritontest.Input(r, "smiles")
 			texts, err := in.Strings()
 			if err != nil {
 				return nil, err
@@ -192,7 +192,7 @@ func TestConcurrentOpens(t *testing.T) {
 	open := oracle.Opener(client, oracle.Config{Timeout: time.Minute, Calls: 100}, batching.Options{}, func(string, string, int) {})
 	var all sync.WaitGroup
 	for _, name := range []string{"length", "flat"} {
-		config, err := client.ModelConfig(t.Context(), name, "")
+		config, err := client.ModelConfig(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ parameters { key: "max_model_len" value { string_value: "64" } }`
 
 func (m *toy) infer(_ context.Context, r *triton.Request) (*triton.Response, error) {
 	input := func(name string) []int64 {
-		t, _ := r.Input(name)
+		t, _ := tritontest.Input(r, name)
 		values, err := t.Int64s()
 		if err != nil {
 			panic(err)
@@ -57,7 +57,7 @@ func (m *toy) infer(_ context.Context, r *triton.Request) (*triton.Response, err
 		return values
 	}
 	ids, mask, types := input("input_ids"), input("attention_mask"), input("token_type_ids")
-	t, _ := r.Input("input_ids")
+	t, _ := tritontest.Input(r, "input_ids")
 	c := call{rows: int(t.Shape[0]), length: int(t.Shape[1])}
 	logits := make([]float32, c.rows)
 	for i, id := range ids {

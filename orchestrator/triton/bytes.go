@@ -6,12 +6,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Bytes returns a BYTES tensor. On the wire each element is its length in four bytes and then itself.
-func Bytes(name string, shape []int64, values [][]byte) Tensor {
-	return Tensor{Name: name, Datatype: BYTES, Shape: shape, raw: joined(values)}
-}
-
-// Strings is Bytes for strings.
+// Strings returns a BYTES tensor. On the wire each element is its length in four bytes, then its bytes.
 func Strings(name string, shape []int64, values []string) Tensor {
 	return Tensor{Name: name, Datatype: BYTES, Shape: shape, raw: joined(values)}
 }

@@ -160,7 +160,7 @@ func TestModelOnOneReplicaOnly(t *testing.T) {
 	}
 	a.Fail(func(*triton.Request) error { t.Error("asked a replica without the model"); return nil })
 	for range 10 {
-		if _, err := c.ModelConfig(t.Context(), "echo", ""); err != nil {
+		if _, err := c.ModelConfig(t.Context(), "echo"); err != nil {
 			t.Fatal(err)
 		}
 	}

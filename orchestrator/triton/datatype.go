@@ -22,9 +22,6 @@ const (
 	BYTES  Datatype = "BYTES"
 )
 
-// Datatypes are all of them.
-var Datatypes = []Datatype{BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, FP16, BF16, FP32, FP64, BYTES}
-
 // Size returns the bytes of one element: 0 for BYTES, whose elements differ, and -1 for a datatype that does not exist.
 func (d Datatype) Size() int {
 	switch d {

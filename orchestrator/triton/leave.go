@@ -3,8 +3,6 @@ package triton
 import (
 	"context"
 	"time"
-
-	pb "retort/orchestrator/triton/inferencepb"
 )
 
 // A Triton dies, hangs or never stops when a call is cancelled while it hands over a response: the state of the call is
@@ -57,7 +55,7 @@ func (s *stream) hangUp() {
 			}
 			pause = nil
 			now := time.Now()
-			if final(m.response) {
+			if isFinal(m.response.GetInferResponse()) {
 				over = time.After(closing)
 				steady = -1
 				continue
@@ -82,9 +80,4 @@ func (s *stream) hangUp() {
 			over = time.After(patience)
 		}
 	}
-}
-
-// final reports whether the server closes the call now.
-func final(m *pb.ModelStreamInferResponse) bool {
-	return m.GetInferResponse().GetParameters()[finalResponse].GetBoolParam()
 }

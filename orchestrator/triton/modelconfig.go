@@ -6,62 +6,43 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
+// TensorInfo is a tensor as a model declares it. A dimension of -1 has any size. A Model's shapes are those of the wire
+// and start with a batch dimension of -1 if the model has one; a ModelConfig's shapes leave the batch dimension out.
+type TensorInfo struct {
+	Name     string
+	Datatype Datatype
+	Shape    []int64
+	// Optional is known only from a ModelConfig: requests may leave the input out.
+	Optional bool
+}
+
 // ModelConfig is a model's configuration as Triton runs it: config.pbtxt with Triton's own defaults filled in.
 type ModelConfig struct {
 	Name, Platform, Backend string
-	// MaxBatch is the most rows in one request; 0 means that the model's tensors have no batch dimension.
+	// MaxBatch is the largest number of rows in a request, or 0 if the model's tensors have no batch dimension.
 	MaxBatch        int
 	Inputs, Outputs []TensorInfo
-	// Parameters are the strings an operator wrote for the gateway or for the backend. Their meaning belongs to whoever
-	// reads them.
+	// Parameters are the strings that an operator wrote for the gateway or for the backend.
 	Parameters map[string]string
-	// Decoupled models answer any number of times, and only to Stream.
+	// Decoupled models send any number of responses to a request, and only to Stream.
 	Decoupled bool
-	// Batching is nil when Triton does not join requests of different callers.
-	Batching  *Batching
-	Instances []Instances
-	// Steps are the models of an ensemble, in the order written.
-	Steps []Step
-	// Cached is set when Triton answers repeated requests from its cache.
-	Cached bool
+	// MaxQueueDelay is how long Triton holds a request back to join others to it, or nil if it does not join requests.
+	MaxQueueDelay *time.Duration
+
+	instances int
+	wire      string // the whole configuration
 }
 
-// Batching is how Triton joins requests.
-type Batching struct {
-	PreferredSizes []int
-	MaxQueueDelay  time.Duration
-	// MaxQueued is the most requests that wait; 0 means any number.
-	MaxQueued int
-}
+// Concurrency returns how many requests the model executes in parallel on one replica, at least 1.
+func (c *ModelConfig) Concurrency() int { return max(1, c.instances) }
 
-// Instances is a group of copies of a model.
-type Instances struct {
-	// Kind is "AUTO", "GPU", "CPU" or "MODEL".
-	Kind string
-	// Count is per GPU of GPUs for kind GPU, else in all.
-	Count int
-	GPUs  []int
-}
-
-// Step is one model of an ensemble, with the tensors of the ensemble by the names of the model's own.
-type Step struct {
-	Model           string
-	Version         int64
-	Inputs, Outputs map[string]string
-}
-
-// Concurrency returns how many requests the model executes at a time on one replica, at least 1.
-func (c *ModelConfig) Concurrency() int {
-	n := 0
-	for _, group := range c.Instances {
-		n += group.Count * max(1, len(group.GPUs))
-	}
-	return max(1, n)
-}
+// Equal reports whether two configurations agree in everything that Triton says, known to this program or not.
+func (c *ModelConfig) Equal(o *ModelConfig) bool { return c.wire == o.wire }
 
 // Input returns the declaration of an input.
 func (c *ModelConfig) Input(name string) (TensorInfo, bool) { return find(c.Inputs, name) }
@@ -78,10 +59,11 @@ func find(tensors []TensorInfo, name string) (TensorInfo, bool) {
 	return TensorInfo{}, false
 }
 
-// ModelConfig returns the configuration of a version, or of the one the policy picks.
-func (c *Client) ModelConfig(ctx context.Context, name, version string) (config *ModelConfig, err error) {
-	err = c.ask(ctx, question{name: "model_config", model: name, steady: true}, func(ctx context.Context, r *Replica) error {
-		answer, err := r.service.ModelConfig(ctx, &pb.ModelConfigRequest{Name: name, Version: version})
+// ModelConfig returns the configuration of the version that serves requests without a version.
+func (c *Client) ModelConfig(ctx context.Context, model string) (config *ModelConfig, err error) {
+	q := question{name: "model_config", model: model, steady: true}
+	err = c.ask(ctx, q, func(ctx context.Context, r *Replica) error {
+		answer, err := r.service.ModelConfig(ctx, &pb.ModelConfigRequest{Name: model})
 		config = ConfigFrom(answer.GetConfig())
 		return err
 	})
@@ -91,7 +73,27 @@ func (c *Client) ModelConfig(ctx context.Context, name, version string) (config 
 	return config, nil
 }
 
-// ParseConfig reads the text of a config.pbtxt. What Triton fills in is not there.
+// ModelTensors returns the tensors of the version that serves requests without a version, with the shapes of the wire.
+func (c *Client) ModelTensors(ctx context.Context, model string) (inputs, outputs []TensorInfo, err error) {
+	q := question{name: "model_metadata", model: model, steady: true}
+	err = c.ask(ctx, q, func(ctx context.Context, r *Replica) error {
+		m, err := r.service.ModelMetadata(ctx, &pb.ModelMetadataRequest{Name: model})
+		inputs = tensorInfos(m.GetInputs())
+		outputs = tensorInfos(m.GetOutputs())
+		return err
+	})
+	return inputs, outputs, err
+}
+
+func tensorInfos(tensors []*pb.ModelMetadataResponse_TensorMetadata) []TensorInfo {
+	var infos []TensorInfo
+	for _, t := range tensors {
+		infos = append(infos, TensorInfo{Name: t.Name, Datatype: Datatype(t.Datatype), Shape: t.Shape})
+	}
+	return infos
+}
+
+// ParseConfig reads the text of a config.pbtxt, without the defaults that Triton fills in.
 func ParseConfig(text []byte) (*ModelConfig, error) {
 	config := &pb.ModelConfig{}
 	if err := prototext.Unmarshal(text, config); err != nil {
@@ -100,18 +102,19 @@ func ParseConfig(text []byte) (*ModelConfig, error) {
 	return ConfigFrom(config), nil
 }
 
-// ConfigFrom reads the wire form, which is also the text form of config.pbtxt.
+// ConfigFrom reads a configuration in wire form.
 func ConfigFrom(m *pb.ModelConfig) *ModelConfig {
 	c := &ModelConfig{
-		Name: m.GetName(), Platform: m.GetPlatform(), Backend: m.GetBackend(), MaxBatch: int(m.GetMaxBatchSize()),
+		Name:       m.GetName(),
+		Platform:   m.GetPlatform(),
+		Backend:    m.GetBackend(),
+		MaxBatch:   int(m.GetMaxBatchSize()),
 		Parameters: make(map[string]string, len(m.GetParameters())),
 		Decoupled:  m.GetModelTransactionPolicy().GetDecoupled(),
-		Batching:   batchingFrom(m.GetDynamicBatching()),
-		Cached:     m.GetResponseCache().GetEnable(),
 	}
 	for _, t := range m.GetInput() {
 		c.Inputs = append(c.Inputs, TensorInfo{
-			Name: t.Name, Datatype: declared(t.DataType), Shape: t.Dims, Optional: t.Optional, Ragged: t.AllowRaggedBatch,
+			Name: t.Name, Datatype: declared(t.DataType), Shape: t.Dims, Optional: t.Optional,
 		})
 	}
 	for _, t := range m.GetOutput() {
@@ -120,26 +123,16 @@ func ConfigFrom(m *pb.ModelConfig) *ModelConfig {
 	for name, p := range m.GetParameters() {
 		c.Parameters[name] = p.GetStringValue()
 	}
-	for _, g := range m.GetInstanceGroup() {
-		c.Instances = append(c.Instances, Instances{
-			Kind: strings.TrimPrefix(g.Kind.String(), "KIND_"), Count: int(g.Count), GPUs: ints(g.Gpus),
-		})
+	if batching := m.GetDynamicBatching(); batching != nil {
+		delay := time.Duration(batching.MaxQueueDelayMicroseconds) * time.Microsecond
+		c.MaxQueueDelay = &delay
 	}
-	for _, s := range m.GetEnsembleScheduling().GetStep() {
-		c.Steps = append(c.Steps, Step{Model: s.ModelName, Version: s.ModelVersion, Inputs: s.InputMap, Outputs: s.OutputMap})
+	for _, group := range m.GetInstanceGroup() {
+		c.instances += int(group.Count) * max(1, len(group.Gpus)) // Count is per GPU.
 	}
+	wire, _ := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	c.wire = string(wire)
 	return c
-}
-
-func batchingFrom(m *pb.ModelDynamicBatching) *Batching {
-	if m == nil {
-		return nil
-	}
-	return &Batching{
-		PreferredSizes: ints(m.PreferredBatchSize),
-		MaxQueueDelay:  time.Duration(m.MaxQueueDelayMicroseconds) * time.Microsecond,
-		MaxQueued:      int(m.GetDefaultQueuePolicy().GetMaxQueueSize()),
-	}
 }
 
 // declared turns TYPE_FP32 into FP32 and TYPE_STRING into BYTES.
@@ -148,12 +141,4 @@ func declared(d pb.DataType) Datatype {
 		return BYTES
 	}
 	return Datatype(strings.TrimPrefix(d.String(), "TYPE_"))
-}
-
-func ints(values []int32) []int {
-	var out []int
-	for _, v := range values {
-		out = append(out, int(v))
-	}
-	return out
 }

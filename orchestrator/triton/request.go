@@ -49,33 +49,6 @@ func (r *Request) Message() (*pb.ModelInferRequest, error) {
 	return m, nil
 }
 
-// RequestFrom reads a request as a server gets it. The tensors are not checked.
-func RequestFrom(m *pb.ModelInferRequest) (*Request, error) {
-	r := &Request{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Parameters: parametersIn(m.Parameters)}
-	raws := m.RawInputContents
-	for _, in := range m.Inputs {
-		t, err := tensorFrom(in.Name, in.Datatype, in.Shape, in.Contents, &raws)
-		if err != nil {
-			return nil, err
-		}
-		r.Inputs = append(r.Inputs, t)
-	}
-	for _, out := range m.Outputs {
-		r.Outputs = append(r.Outputs, out.Name)
-	}
-	return r, nil
-}
-
-// Input returns the input of that name.
-func (r *Request) Input(name string) (Tensor, bool) {
-	for _, t := range r.Inputs {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return Tensor{}, false
-}
-
 // parametersOut writes parameters as the protocol has them.
 func parametersOut(parameters map[string]any) (map[string]*pb.InferParameter, error) {
 	if len(parameters) == 0 {
@@ -103,27 +76,4 @@ func parametersOut(parameters map[string]any) (map[string]*pb.InferParameter, er
 		out[name] = p
 	}
 	return out, nil
-}
-
-// parametersIn reads parameters into bool, int64, uint64, float64 and string.
-func parametersIn(parameters map[string]*pb.InferParameter) map[string]any {
-	if len(parameters) == 0 {
-		return nil
-	}
-	in := make(map[string]any, len(parameters))
-	for name, p := range parameters {
-		switch v := p.GetParameterChoice().(type) {
-		case *pb.InferParameter_BoolParam:
-			in[name] = v.BoolParam
-		case *pb.InferParameter_Int64Param:
-			in[name] = v.Int64Param
-		case *pb.InferParameter_Uint64Param:
-			in[name] = v.Uint64Param
-		case *pb.InferParameter_DoubleParam:
-			in[name] = v.DoubleParam
-		case *pb.InferParameter_StringParam:
-			in[name] = v.StringParam
-		}
-	}
-	return in
 }

@@ -15,8 +15,9 @@ const (
 // Response is one answer to a request.
 type Response struct {
 	Model, Version, ID string
-	Parameters         map[string]any
 	Outputs            []Tensor
+
+	final bool // marked as the last response to its request
 }
 
 // Output returns the output of that name, or Internal when it is missing: the model is not the one we think it is.
@@ -29,34 +30,16 @@ func (r *Response) Output(name string) (Tensor, error) {
 	return Tensor{}, fault.New(fault.Internal, "model %s answered without the tensor %s", r.Model, name)
 }
 
-// Final reports whether this is marked as the last response to its request.
-func (r *Response) Final() bool {
-	final, _ := r.Parameters[finalResponse].(bool)
-	return final
-}
-
-// Message returns the response in wire form, checked.
-func (r *Response) Message() (*pb.ModelInferResponse, error) {
-	parameters, err := parametersOut(r.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	m := &pb.ModelInferResponse{ModelName: r.Model, ModelVersion: r.Version, Id: r.ID, Parameters: parameters}
-	for _, t := range r.Outputs {
-		if err := t.Check(); err != nil {
-			return nil, err
-		}
-		m.Outputs = append(m.Outputs, &pb.ModelInferResponse_InferOutputTensor{Name: t.Name, Datatype: string(t.Datatype), Shape: t.Shape})
-		m.RawOutputContents = append(m.RawOutputContents, t.raw)
-	}
-	return m, nil
+// isFinal reports whether a response is marked as the last one to its request.
+func isFinal(m *pb.ModelInferResponse) bool {
+	return m.GetParameters()[finalResponse].GetBoolParam()
 }
 
 // responseFrom reads a response and checks its tensors.
 func responseFrom(m *pb.ModelInferResponse) (*Response, error) {
 	r := &Response{
 		Model: m.ModelName, Version: m.ModelVersion, ID: m.Id,
-		Parameters: parametersIn(m.Parameters), Outputs: make([]Tensor, 0, len(m.Outputs)),
+		Outputs: make([]Tensor, 0, len(m.Outputs)), final: isFinal(m),
 	}
 	raws := m.RawOutputContents
 	for _, out := range m.Outputs {

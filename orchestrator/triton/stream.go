@@ -205,7 +205,7 @@ func (s *stream) receive() (*Response, error) {
 		if len(r.Outputs) > 0 {
 			return r, nil
 		}
-		if r.Final() {
+		if r.final {
 			return nil, s.finish()
 		}
 	}
@@ -239,7 +239,7 @@ func (s *stream) drain(r *Response, err error, yield func(*Response, error) bool
 		case !yield(r, nil):
 			s.leave()
 			return io.EOF
-		case r.Final():
+		case r.final:
 			return s.finish()
 		}
 		start := time.Now()

@@ -69,7 +69,7 @@ func (h halfway) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 	if err != nil {
 		return err
 	}
-	response, err := (&triton.Response{Model: m.ModelName, Outputs: ask().Inputs}).Message()
+	response, err := tritontest.Message(&triton.Response{Model: m.ModelName, Outputs: ask().Inputs})
 	if err != nil {
 		return err
 	}

@@ -16,20 +16,20 @@ var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 // New returns a tensor of values. It does not copy them on a little-endian machine. That their number fits the shape is
 // checked when the tensor is sent.
 func New[T Element](name string, shape []int64, values []T) Tensor {
-	return Tensor{Name: name, Datatype: DatatypeOf[T](), Shape: shape, raw: encode(values)}
+	return Tensor{Name: name, Datatype: datatypeOf[T](), Shape: shape, raw: encode(values)}
 }
 
 // Values returns the elements of a tensor of T's datatype, in row-major order, copied only where alignment, byte order
 // or BOOL ask for it.
 func Values[T Element](t Tensor) ([]T, error) {
-	if err := t.is(DatatypeOf[T]()); err != nil {
+	if err := t.is(datatypeOf[T]()); err != nil {
 		return nil, err
 	}
 	return decode[T](t.raw), nil
 }
 
-// DatatypeOf returns the datatype that T stands for.
-func DatatypeOf[T Element]() Datatype {
+// datatypeOf returns the datatype that T stands for.
+func datatypeOf[T Element]() Datatype {
 	var zero T
 	switch any(zero).(type) {
 	case bool:
@@ -88,9 +88,6 @@ func memory[T Element](values []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(*new(T))))
 }
 
-// Int32s returns an INT32 tensor.
-func Int32s(name string, shape []int64, values []int32) Tensor { return New(name, shape, values) }
-
 // Int64s returns an INT64 tensor.
 func Int64s(name string, shape []int64, values []int64) Tensor { return New(name, shape, values) }
 
@@ -100,14 +97,8 @@ func Float32s(name string, shape []int64, values []float32) Tensor { return New(
 // Bools returns a BOOL tensor.
 func Bools(name string, shape []int64, values []bool) Tensor { return New(name, shape, values) }
 
-// Int32s returns the elements of an INT32 tensor.
-func (t Tensor) Int32s() ([]int32, error) { return Values[int32](t) }
-
 // Int64s returns the elements of an INT64 tensor.
 func (t Tensor) Int64s() ([]int64, error) { return Values[int64](t) }
 
 // Float32s returns the elements of an FP32 tensor.
 func (t Tensor) Float32s() ([]float32, error) { return Values[float32](t) }
-
-// Bools returns the elements of a BOOL tensor.
-func (t Tensor) Bools() ([]bool, error) { return Values[bool](t) }

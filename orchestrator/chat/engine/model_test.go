@@ -62,5 +62,5 @@ func values(t *testing.T, tensor triton.Tensor) string {
 	case triton.FP64:
 		return show(triton.Values[float64](tensor))
 	}
-	return show(tensor.Bools())
+	return show(triton.Values[bool](tensor))
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -56,18 +55,15 @@ func (r *Registry) describeModel(ctx context.Context, name string, versions []st
 	m := &triton.Model{Name: name, Versions: versions}
 	m.Dir, m.Fingerprint = folder(r.config.Repository, name)
 	var err error
-	if m.Config, err = r.client.ModelConfig(ctx, name, ""); err != nil {
+	if m.Config, err = r.client.ModelConfig(ctx, name); err != nil {
 		return unlessNotFound(before, err)
 	}
 	if before != nil && isSame(before, m) {
 		return before
 	}
-	info, err := r.client.ModelMetadata(ctx, name, "")
-	if err != nil {
+	if m.Inputs, m.Outputs, err = r.client.ModelTensors(ctx, name); err != nil {
 		return unlessNotFound(before, err)
 	}
-	m.Inputs = info.Inputs
-	m.Outputs = info.Outputs
 	r.client.Forget(name)
 	return m
 }
@@ -84,7 +80,7 @@ func unlessNotFound(before *triton.Model, err error) *triton.Model {
 // isSame reports whether two descriptions have the same versions, configuration and files.
 func isSame(a, b *triton.Model) bool {
 	return a.Dir == b.Dir && a.Fingerprint == b.Fingerprint &&
-		slices.Equal(a.Versions, b.Versions) && reflect.DeepEqual(a.Config, b.Config)
+		slices.Equal(a.Versions, b.Versions) && a.Config.Equal(b.Config)
 }
 
 // folder returns the folder of a model and a fingerprint of its files: names, sizes and modification times. The folders

@@ -39,7 +39,7 @@ func config(t *testing.T, s *tritontest.Server, name string, is func(*triton.Mod
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for {
-		c, err := s.Client().ModelConfig(ctx, name, "")
+		c, err := s.Client().ModelConfig(ctx, name)
 		if err == nil && is(c) {
 			return c
 		}
@@ -51,7 +51,7 @@ func config(t *testing.T, s *tritontest.Server, name string, is func(*triton.Mod
 }
 
 func batches(delay time.Duration) func(*triton.ModelConfig) bool {
-	return func(c *triton.ModelConfig) bool { return c.Batching != nil && c.Batching.MaxQueueDelay == delay }
+	return func(c *triton.ModelConfig) bool { return c.MaxQueueDelay != nil && *c.MaxQueueDelay == delay }
 }
 
 // Every replica gets the delay, also one that was loaded anew from its files, and the rest of the configuration stays.
@@ -62,11 +62,11 @@ func TestQueueDelayOnEveryReplica(t *testing.T) {
 	setDelay(t, a, b)
 	for _, s := range []*tritontest.Server{a, b} {
 		c := config(t, s, "echo", batches(500*time.Microsecond))
-		if c.Parameters["pooling"] != "cls" || c.MaxBatch != 8 || c.Concurrency() != 4 || len(c.Batching.PreferredSizes) != 1 {
+		if c.Parameters["pooling"] != "cls" || c.MaxBatch != 8 || c.Concurrency() != 4 {
 			t.Errorf("the rest of the configuration: %+v", c)
 		}
 	}
-	if c := config(t, a, "plain", func(*triton.ModelConfig) bool { return true }); c.Batching != nil {
+	if c := config(t, a, "plain", func(*triton.ModelConfig) bool { return true }); c.MaxQueueDelay != nil {
 		t.Errorf("a model that does not batch: %+v", c)
 	}
 	later := delayed(t)

@@ -72,7 +72,7 @@ func checkPresent(r *triton.Request, declared *triton.ModelConfig) error {
 			continue
 		}
 		required++
-		if _, ok := r.Input(in.Name); !ok {
+		if _, ok := Input(r, in.Name); !ok {
 			missing = append(missing, "'"+in.Name+"'")
 		}
 	}

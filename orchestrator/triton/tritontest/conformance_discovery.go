@@ -28,7 +28,7 @@ func (x *trial) discovery(t *testing.T) {
 	x.reconfigure(t, map[string]any{"max_queue_delay_microseconds": 7000})
 	x.within5s(t, registry, "a changed configuration", func(s *discovery.Snapshot) bool {
 		m, ok := s.Model("conformance_slow")
-		return ok && m.Config.Batching != nil && m.Config.Batching.MaxQueueDelay == 7*time.Millisecond && m.Config.Parameters["pooling"] == "mean"
+		return ok && hasDelay(m.Config, 7*time.Millisecond) && m.Config.Parameters["pooling"] == "mean"
 	})
 	if err := x.admin.Unload(x.ctx(t), "conformance_count"); err != nil {
 		t.Fatal(err)

@@ -39,8 +39,8 @@ func identity(_ context.Context, r *triton.Request) (*triton.Response, error) {
 
 // integer reads a one-element INT32 input.
 func integer(r *triton.Request, name string, otherwise int32) int32 {
-	if t, ok := r.Input(name); ok {
-		if values, err := t.Int32s(); err == nil && len(values) > 0 {
+	if t, ok := Input(r, name); ok {
+		if values, err := triton.Values[int32](t); err == nil && len(values) > 0 {
 			return values[0]
 		}
 	}
@@ -64,8 +64,8 @@ func (c *counting) stream(ctx context.Context, r *triton.Request, send func(*tri
 			return fmt.Errorf("told to fail at %d", value)
 		}
 		if err := send(&triton.Response{Outputs: []triton.Tensor{
-			triton.Int32s("VALUE", []int64{1}, []int32{value}),
-			triton.Int32s("CANCELED", []int64{1}, []int32{c.canceled.Load()}),
+			triton.New("VALUE", []int64{1}, []int32{value}),
+			triton.New("CANCELED", []int64{1}, []int32{c.canceled.Load()}),
 		}}); err != nil {
 			return nil
 		}
@@ -88,7 +88,7 @@ func (s *sleeping) infer(ctx context.Context, r *triton.Request) (*triton.Respon
 	}
 	return &triton.Response{Outputs: []triton.Tensor{
 		triton.Raw("SLEPT", triton.INT32, asked.Shape, asked.Raw()),
-		triton.Int32s("CANCELED", asked.Shape, counts),
+		triton.New("CANCELED", asked.Shape, counts),
 	}}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // sleep asks the slow model, with a context of the caller's.
 func (x *trial) sleep(ctx context.Context, milliseconds int32, parameters map[string]any) (*triton.Response, error) {
 	return x.client.Infer(ctx, &triton.Request{Model: "conformance_slow", Parameters: parameters,
-		Inputs: []triton.Tensor{triton.Int32s("MILLISECONDS", []int64{1, 1}, []int32{milliseconds})}})
+		Inputs: []triton.Tensor{triton.New("MILLISECONDS", []int64{1, 1}, []int32{milliseconds})}})
 }
 
 // deadline and cancellation end the work on the server as well: the slow model serves one request at a time, so the
@@ -35,7 +35,7 @@ func (x *trial) deadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ := r.Output("CANCELED")
-	if canceled, err := out.Int32s(); err != nil || canceled[0] < 2 {
+	if canceled, err := triton.Values[int32](out); err != nil || canceled[0] < 2 {
 		t.Errorf("the model saw %v of 2 callers leave, %v", canceled, err)
 	}
 	if took := time.Since(started); took > 3*time.Second {

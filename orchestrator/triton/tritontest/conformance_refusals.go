@@ -44,7 +44,7 @@ func (x *trial) refusals(t *testing.T) {
 
 // number is a one-element INT32 tensor.
 func number(name string, value int32) triton.Tensor {
-	return triton.Int32s(name, []int64{1}, []int32{value})
+	return triton.New(name, []int64{1}, []int32{value})
 }
 
 // modelErrors are what a model says itself.

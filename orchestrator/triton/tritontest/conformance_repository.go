@@ -70,46 +70,51 @@ func notLoaded(t *testing.T, err error, message string) {
 // described checks configuration and metadata of the identity model.
 func (x *trial) described(t *testing.T, name string) {
 	t.Helper()
-	config, err := x.client.ModelConfig(x.ctx(t), name, "")
+	config, err := x.client.ModelConfig(x.ctx(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in, _ := config.Input("FP16")
-	if config.Name != name || config.Backend != "python" || config.MaxBatch != 0 || config.Decoupled || config.Batching != nil ||
-		config.Parameters["model_id"] != "conformance/identity" || config.Concurrency() != 1 ||
-		len(config.Inputs) != len(triton.Datatypes) || in.Datatype != triton.FP16 || !in.Optional || !slices.Equal(in.Shape, []int64{-1}) {
+	if config.Name != name || config.Backend != "python" || config.MaxBatch != 0 || config.Decoupled ||
+		config.MaxQueueDelay != nil || config.Parameters["model_id"] != "conformance/identity" || config.Concurrency() != 1 ||
+		len(config.Inputs) != datatypes || in.Datatype != triton.FP16 || !in.Optional || !slices.Equal(in.Shape, []int64{-1}) {
 		t.Errorf("config: %+v", config)
 	}
-	info, err := x.client.ModelMetadata(x.ctx(t), name, "")
-	if err != nil {
-		t.Fatal(err)
+	inputs, outputs, err := x.client.ModelTensors(x.ctx(t), name)
+	if err != nil || len(inputs) != datatypes || len(outputs) != datatypes {
+		t.Errorf("tensors: %+v, %+v, %v", inputs, outputs, err)
 	}
-	if info.Name != name || !slices.Equal(info.Versions, []string{"1"}) || len(info.Outputs) != len(triton.Datatypes) {
-		t.Errorf("metadata: %+v", info)
-	}
+}
+
+// datatypes is the number of datatypes of the protocol.
+const datatypes = 14
+
+// hasDelay reports whether a model batches dynamically with the given maximum queue delay.
+func hasDelay(c *triton.ModelConfig, delay time.Duration) bool {
+	return c.MaxQueueDelay != nil && *c.MaxQueueDelay == delay
 }
 
 // override loads a model with a changed configuration while it serves.
 func (x *trial) override(t *testing.T) {
 	const name = "conformance_slow"
 	x.load(t, name)
-	config, err := x.client.ModelConfig(x.ctx(t), name, "1")
+	config, err := x.client.ModelConfig(x.ctx(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Batching == nil || config.Batching.MaxQueueDelay != 100*time.Microsecond || config.MaxBatch != 4 {
-		t.Fatalf("config: %+v, batching %+v", config, config.Batching)
+	if !hasDelay(config, 100*time.Microsecond) || config.MaxBatch != 4 {
+		t.Fatalf("config: %+v", config)
 	}
 	x.reconfigure(t, map[string]any{"max_queue_delay_microseconds": 2500})
-	if config, err = x.client.ModelConfig(x.ctx(t), name, ""); err != nil {
+	if config, err = x.client.ModelConfig(x.ctx(t), name); err != nil {
 		t.Fatal(err)
 	}
-	if config.Batching == nil || config.Batching.MaxQueueDelay != 2500*time.Microsecond || config.Parameters["pooling"] != "mean" {
-		t.Errorf("after the override: %+v, batching %+v", config, config.Batching)
+	if !hasDelay(config, 2500*time.Microsecond) || config.Parameters["pooling"] != "mean" {
+		t.Errorf("after the override: %+v", config)
 	}
 	notLoaded(t, x.admin.Load(x.ctx(t), name, "{"),
 		"failed to load 'conformance_slow', failed to poll from model repository")
-	x.infer(t, name, triton.Int32s("MILLISECONDS", []int64{1, 1}, []int32{0}))
+	x.infer(t, name, triton.New("MILLISECONDS", []int64{1, 1}, []int32{0}))
 }
 
 // reconfigure loads the slow model with other settings of the dynamic batcher.

@@ -31,9 +31,9 @@ func (s *Server) admit(m *pb.ModelInferRequest) (*triton.Request, *version, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := triton.RequestFrom(m)
+	r, err := requestFrom(m)
 	if err != nil {
-		return nil, nil, invalid("%s", err.Error())
+		return nil, nil, err
 	}
 	s.mu.Lock()
 	s.calls = append(s.calls, r)
@@ -125,11 +125,7 @@ func answer(r *triton.Request, response *triton.Response) (*pb.ModelInferRespons
 			}
 		}
 	}
-	m, err := complete.Message()
-	if err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
-	}
-	return m, nil
+	return Message(&complete)
 }
 
 func invalid(format string, values ...any) error {

@@ -56,7 +56,7 @@ func follow(count, models int) error {
 // reconfigured reports whether the new configuration of every model is known.
 func reconfigured(s *discovery.Snapshot) bool {
 	for _, m := range s.Models {
-		if m.Config.Batching == nil || m.Config.Batching.MaxQueueDelay != 200*time.Microsecond {
+		if m.Config.MaxQueueDelay == nil || *m.Config.MaxQueueDelay != 200*time.Microsecond {
 			return false
 		}
 	}

@@ -1,0 +1,72 @@
+package tritontest
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"retort/orchestrator/triton"
+	pb "retort/orchestrator/triton/inferencepb"
+)
+
+// Input returns the input of that name.
+func Input(r *triton.Request, name string) (triton.Tensor, bool) {
+	for _, t := range r.Inputs {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return triton.Tensor{}, false
+}
+
+// requestFrom reads a request in wire form, as triton.Client sends it. The tensors are not checked.
+func requestFrom(m *pb.ModelInferRequest) (*triton.Request, error) {
+	if len(m.RawInputContents) != len(m.Inputs) {
+		return nil, invalid("%d inputs with %d raw contents", len(m.Inputs), len(m.RawInputContents))
+	}
+	r := &triton.Request{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Parameters: parameters(m.Parameters)}
+	for i, in := range m.Inputs {
+		r.Inputs = append(r.Inputs, triton.Raw(in.Name, triton.Datatype(in.Datatype), in.Shape, m.RawInputContents[i]))
+	}
+	for _, out := range m.Outputs {
+		r.Outputs = append(r.Outputs, out.Name)
+	}
+	return r, nil
+}
+
+// parameters reads parameters into bool, int64, uint64, float64 and string.
+func parameters(wire map[string]*pb.InferParameter) map[string]any {
+	if len(wire) == 0 {
+		return nil
+	}
+	in := make(map[string]any, len(wire))
+	for name, p := range wire {
+		switch v := p.GetParameterChoice().(type) {
+		case *pb.InferParameter_BoolParam:
+			in[name] = v.BoolParam
+		case *pb.InferParameter_Int64Param:
+			in[name] = v.Int64Param
+		case *pb.InferParameter_Uint64Param:
+			in[name] = v.Uint64Param
+		case *pb.InferParameter_DoubleParam:
+			in[name] = v.DoubleParam
+		case *pb.InferParameter_StringParam:
+			in[name] = v.StringParam
+		}
+	}
+	return in
+}
+
+// Message returns a response in wire form. Its tensors must be valid.
+func Message(r *triton.Response) (*pb.ModelInferResponse, error) {
+	m := &pb.ModelInferResponse{ModelName: r.Model, ModelVersion: r.Version, Id: r.ID}
+	for _, t := range r.Outputs {
+		if err := t.Check(); err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
+		m.Outputs = append(m.Outputs, &pb.ModelInferResponse_InferOutputTensor{
+			Name: t.Name, Datatype: string(t.Datatype), Shape: t.Shape,
+		})
+		m.RawOutputContents = append(m.RawOutputContents, t.Raw())
+	}
+	return m, nil
+}
