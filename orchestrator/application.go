@@ -74,7 +74,8 @@ func (a *application) ask(ctx context.Context, api, method, path string, body []
 	if !ok {
 		return http.StatusNotFound, nil
 	}
-	return g.Ask(ctx, method, path, body)
+	result := g.Call(ctx, gateway.Call{Method: method, Path: path, Body: body})
+	return result.Status, result.Body
 }
 
 // imageModels returns the public ids of the chat models that take images.

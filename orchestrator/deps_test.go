@@ -14,37 +14,45 @@ import (
 
 // arrows says which rooms each room may import. Rooms that are absent here may not exist: a new one needs a line.
 var arrows = map[string][]string{
-	"orchestrator":                     {"*"},
-	".":                                {},
-	"orchestrator/fault":               {},
-	"orchestrator/wire":                {},
-	"orchestrator/telemetry":           {},
-	"orchestrator/cmaes":               {},
-	"orchestrator/memory":              {"orchestrator/fault"},
-	"orchestrator/unfinished":          {"orchestrator/fault"},
-	"orchestrator/gateway":             {"orchestrator/fault", "orchestrator/memory", "orchestrator/telemetry", "orchestrator/unfinished", "orchestrator/wire"},
+	"orchestrator":            {"*"},
+	".":                       {},
+	"orchestrator/fault":      {},
+	"orchestrator/wire":       {},
+	"orchestrator/telemetry":  {},
+	"orchestrator/cmaes":      {},
+	"orchestrator/memory":     {"orchestrator/fault"},
+	"orchestrator/unfinished": {"orchestrator/fault"},
+	"orchestrator/gateway": {
+		"orchestrator/fault", "orchestrator/gateway/admission", "orchestrator/gateway/bind",
+		"orchestrator/gateway/description", "orchestrator/gateway/httpserver", "orchestrator/memory",
+		"orchestrator/telemetry", "orchestrator/unfinished",
+	},
+	"orchestrator/gateway/admission":   {"orchestrator/fault"},
+	"orchestrator/gateway/bind":        {"orchestrator/fault", "orchestrator/wire"},
+	"orchestrator/gateway/description": {},
+	"orchestrator/gateway/httpserver":  {"orchestrator/fault", "orchestrator/memory", "orchestrator/telemetry"},
+	"orchestrator/dialect":             {"orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/triton":              {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton/inferencepb"},
 	"orchestrator/triton/batching":     {"orchestrator/fault", "orchestrator/telemetry"},
 	"orchestrator/triton/discovery":    {"orchestrator/fault", "orchestrator/triton"},
 	"orchestrator/triton/inferencepb":  {},
 	"orchestrator/triton/tritontest":   {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/discovery", "orchestrator/triton/inferencepb"},
 	"orchestrator/encoder":             {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton", "orchestrator/triton/batching", "tokenizers"},
-	"orchestrator/embedding":           api("orchestrator/encoder"),
-	"orchestrator/ranking":             api("orchestrator/encoder"),
-	"orchestrator/ranking/rerank":      {"orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway", "orchestrator/ranking", "orchestrator/wire"},
-	"orchestrator/embedding/tei":       {"orchestrator/embedding", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway", "orchestrator/wire"},
-	"orchestrator/priority":            {},
+	"orchestrator/embedding":           api("orchestrator/dialect", "orchestrator/encoder"),
+	"orchestrator/ranking":             api("orchestrator/dialect", "orchestrator/encoder"),
+	"orchestrator/ranking/rerank":      textInterface("orchestrator/ranking"),
+	"orchestrator/embedding/tei":       textInterface("orchestrator/embedding"),
 	"orchestrator/jobs":                {"orchestrator/fault", "orchestrator/jobs/queue"},
 	"orchestrator/jobs/queue":          {},
 	"orchestrator/jobs/queue/natstest": {},
-	"orchestrator/jobs/batch":          {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs", "orchestrator/jobs/queue", "orchestrator/memory", "orchestrator/unfinished"},
+	"orchestrator/jobs/batch":          {"orchestrator/dialect", "orchestrator/fault", "orchestrator/gateway", "orchestrator/gateway/bind", "orchestrator/jobs", "orchestrator/jobs/queue", "orchestrator/memory", "orchestrator/unfinished"},
 	"orchestrator/jobs/optimization":   {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs", "orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
 	"orchestrator/client":              {},
 	"orchestrator/command":             {"chem", "orchestrator/client", "orchestrator/modelimport", "orchestrator/triton"},
 	"orchestrator/settings":            {},
 	"orchestrator/filewatch":           {},
 	"orchestrator/mcp":                 {"chem", "orchestrator/fault", "orchestrator/gateway"},
-	"orchestrator/page":                {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway"},
+	"orchestrator/page":                {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway", "orchestrator/gateway/bind"},
 	"orchestrator/modelimport":         {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb":  {},
 	"orchestrator/objective":           {"chem", "orchestrator/fault", "orchestrator/wire"},
@@ -72,13 +80,23 @@ var arrows = map[string][]string{
 
 // chatInterface is what each documented interface of the chat API may import.
 var chatInterface = []string{
-	"orchestrator/chat", "orchestrator/chat/engine", "orchestrator/fault", "orchestrator/gateway", "orchestrator/wire",
+	"orchestrator/chat", "orchestrator/chat/engine", "orchestrator/fault", "orchestrator/gateway",
+	"orchestrator/gateway/bind", "orchestrator/wire",
+}
+
+// textInterface is what another published interface of the embedding or the ranking API may import.
+func textInterface(api string) []string {
+	return []string{
+		api, "orchestrator/dialect", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway",
+		"orchestrator/gateway/bind", "orchestrator/wire",
+	}
 }
 
 // api is what every documented API may import: the shared rooms, never a sister.
 func api(more ...string) []string {
 	return append([]string{
 		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway",
+		"orchestrator/gateway/bind",
 		"orchestrator/triton", "orchestrator/triton/batching", "orchestrator/triton/discovery",
 		"chem", "chem/cores", "chem/safe", "chem/smiles", "tokenizers", "tokenizers/molecules",
 	}, more...)
@@ -108,7 +126,8 @@ func TestBorders(t *testing.T) {
 			return strings.HasPrefix(f, "orchestrator/gateway/") || path.Base(f) == "routes.go" || path.Dir(f) == "orchestrator"
 		},
 		"retort/orchestrator/gateway": func(f string) bool {
-			return path.Base(f) == "routes.go" || path.Base(f) == "api.go" || path.Dir(f) == "orchestrator"
+			isGateway := strings.HasPrefix(f, "orchestrator/gateway/") || strings.HasPrefix(f, "orchestrator/dialect/")
+			return isGateway || path.Base(f) == "routes.go" || path.Base(f) == "api.go" || path.Dir(f) == "orchestrator"
 		},
 		// The fleet of a bench plays a hundred Tritons.
 		"google.golang.org/grpc": func(f string) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"retort/orchestrator/dialect"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/jobs/batch"
 )
@@ -27,7 +28,7 @@ func (a *application) openBatches() (err error) {
 		program := batch.Program{
 			Endpoints: a.batchEndpoints,
 			Send:      a.sendLine,
-			Acquire:   a.gate.Place,
+			Acquire:   a.gate.Acquire,
 			Memory:    a.memory,
 			Meter:     a.metrics,
 			Logger:    a.logger,
@@ -80,9 +81,12 @@ func (a *application) sendLine(ctx context.Context, r batch.Request) batch.Reply
 	if !ok {
 		return batch.Reply{Status: http.StatusNotFound}
 	}
-	asking := gateway.Asking{ID: r.ID, OpenAI: r.OpenAI, Background: true}
-	status, answer, cut := g.AskAs(ctx, asking, http.MethodPost, r.Path, r.Body)
-	return batch.Reply{Status: status, Body: answer, Unfinished: cut}
+	call := gateway.Call{Path: r.Path, Body: r.Body, ID: r.ID, Background: true}
+	if r.OpenAI {
+		call.Dialect = dialect.OpenAI
+	}
+	result := g.Call(ctx, call)
+	return batch.Reply{Status: result.Status, Body: result.Body, Unfinished: result.Unfinished}
 }
 
 // withBatches adds files and batches to the handler of an API.

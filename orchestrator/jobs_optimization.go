@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/admission"
 	"retort/orchestrator/jobs/optimization"
 )
 
@@ -33,7 +34,7 @@ func (a *application) openOptimizations() error {
 		}
 		options := a.options(optimizationLimits)
 		options.BodyLimit = s.limits(a.config).BodyLimit
-		options.Watches = gateway.Watches{All: a.config.MaxWatches, PerClient: a.config.ClientWatches}
+		options.Watches = admission.WatchLimits{Total: a.config.MaxWatches, PerClient: a.config.ClientWatches}
 		options.TransferRate = a.config.Batch.TransferRate
 		g, err := a.openAuxiliary(service.Endpoints(a.gateways[i].API()), options)
 		if err != nil {
@@ -52,8 +53,11 @@ func (a *application) followAttempt(
 	if !ok {
 		return http.StatusNotFound, nil, nil
 	}
-	work := gateway.Work{Timeout: attempt.Timeout, Stopping: attempt.Stopping, Trial: attempt.ValidateOnly}
-	return g.Follow(ctx, work, "/generate", attempt.Body, each)
+	call := gateway.Call{
+		Path: "/generate", Body: attempt.Body, Timeout: attempt.Timeout, Stopping: attempt.Stopping,
+		Background: !attempt.ValidateOnly, ValidateOnly: attempt.ValidateOnly,
+	}
+	return g.Follow(ctx, call, each)
 }
 
 // withJobs adds the endpoints of jobs to the handler of an API.

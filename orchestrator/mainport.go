@@ -12,8 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/valyala/fasthttp"
 
-	"retort/orchestrator/fault"
+	"retort/orchestrator/dialect"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/mcp"
 	"retort/orchestrator/page"
 )
@@ -30,8 +31,8 @@ const localTimeout = 30 * time.Second
 // every API under its name and, for OpenAI's clients, by model.
 func (a *application) mainHandler() fasthttp.RequestHandler {
 	app := gateway.NewApp()
-	word := func(f *fault.Error) (status int, body any) { return gateway.WordForOpenAI(f) }
-	local := gateway.NewLocalRoutes(a.life, "main", word, a.options(gateway.Config{Timeout: localTimeout})).Route
+	localOptions := a.options(gateway.Config{Timeout: localTimeout})
+	local := gateway.NewLocalRoutes(a.life, "main", dialect.OpenAI.Render, localOptions).Route
 	a.openAIRoutes(app, local)
 	for i, s := range services {
 		app.Use("/"+s.name, stripPrefix("/"+s.name, a.withJobs(s.name, a.gateways[i].Handler())))
@@ -51,7 +52,7 @@ func (a *application) mainHandler() fasthttp.RequestHandler {
 	metrics := promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{})
 	app.Get("/metrics", local(adaptor.HTTPHandler(metrics)))
 	app.Use(openAIBase, local(unknownURL))
-	return gateway.Guard(app.Handler(), gateway.RefusePlainly)
+	return httpserver.Guard(app.Handler(), gateway.RefusePlainly)
 }
 
 func forward(serve fasthttp.RequestHandler) fiber.Handler {

@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2/middleware/cors"
 	"github.com/valyala/fasthttp"
 
+	"retort/orchestrator/dialect"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/triton"
@@ -63,7 +64,7 @@ func unknownURL(c *fiber.Ctx) error {
 // forOpenAI marks requests as those of an OpenAI client, which changes the form of errors.
 func forOpenAI(serve fasthttp.RequestHandler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		gateway.OpenAIClient(c.Context())
+		gateway.SetDialect(c.Context(), dialect.OpenAI)
 		serve(c.Context())
 		return nil
 	}

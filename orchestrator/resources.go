@@ -10,9 +10,9 @@ import (
 
 	"retort/orchestrator/filewatch"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/admission"
 	"retort/orchestrator/memory"
 	"retort/orchestrator/oracle"
-	"retort/orchestrator/priority"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
@@ -32,7 +32,7 @@ type resources struct {
 	logger      zerolog.Logger
 	metrics     *telemetry.Metrics
 	memory      *memory.Budget
-	gate        *priority.Gate // admits background work beside the requests of clients
+	gate        *admission.BackgroundGate // admits background work beside the requests of clients
 	client      *triton.Client
 	registry    *discovery.Registry
 	oracles     *oracle.Oracles
@@ -65,7 +65,7 @@ func openResources(config *Config, logger zerolog.Logger) (*resources, error) {
 		logger:   logger,
 		metrics:  telemetry.NewMetrics(),
 		memory:   memory.NewBudget(config.memoryBudget(), memoryPatience),
-		gate:     priority.NewGate(config.Batch.Concurrency),
+		gate:     admission.NewBackgroundGate(config.Batch.Concurrency),
 		files:    filewatch.New(logger),
 		lifetime: newLifetime(context.Background()),
 	}
@@ -127,15 +127,15 @@ func (r *resources) close() {
 // options returns the options of a gateway with these limits.
 func (r *resources) options(limits gateway.Config) gateway.Options {
 	return gateway.Options{
-		Config:      limits,
-		Keys:        r.keys,
-		Memory:      r.memory,
-		Stopping:    r.stopping,
-		CORSOrigins: r.config.CORSOrigins,
-		Version:     version,
-		Logger:      r.logger,
-		Metrics:     r.metrics,
-		Interactive: r.gate.Request,
+		Config:       limits,
+		Keys:         r.keys,
+		Memory:       r.memory,
+		Stopping:     r.stopping,
+		CORSOrigins:  r.config.CORSOrigins,
+		Version:      version,
+		Logger:       r.logger,
+		Metrics:      r.metrics,
+		StartRequest: r.gate.StartRequest,
 	}
 }
 
@@ -146,7 +146,7 @@ func (r *resources) openGateway(api gateway.API, options gateway.Options) (*gate
 
 // openAuxiliary opens the gateway of endpoints that no model answers: their requests do not slow down background work.
 func (r *resources) openAuxiliary(api gateway.API, options gateway.Options) (*gateway.Gateway, error) {
-	options.Interactive = nil
+	options.StartRequest = nil
 	return r.openGateway(api, options)
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"retort/chem"
 	"retort/orchestrator/command"
-	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/memory"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/unfinished"
@@ -49,7 +49,7 @@ type server struct {
 // listener is a port. Its name is "main", or the name of the API that has the port for itself.
 type listener struct {
 	name   string
-	server *gateway.Server
+	server *httpserver.Server
 	net.Listener
 }
 
@@ -102,7 +102,7 @@ func (s *server) listenOn(name string, portNumber int, handler fasthttp.RequestH
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	port := gateway.NewServer(handler, gateway.ServerConfig{
+	port := httpserver.New(handler, httpserver.Config{
 		MaxConnections: s.config.MaxConnections,
 		WriteTimeout:   s.config.WriteTimeout,
 		ConnectionAge:  s.config.ConnectionAge,

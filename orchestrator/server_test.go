@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
-	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/httpserver"
 )
 
 // Before the time to drain is over, work that can answer with what it has found is told to, while all else goes on.
@@ -20,13 +20,13 @@ func TestDrainTellsSearchesToEnd(t *testing.T) {
 		lifetime: newLifetime(t.Context()),
 	}}}
 	begun := make(chan struct{})
-	port := gateway.NewServer(func(c *fasthttp.RequestCtx) {
+	port := httpserver.New(func(c *fasthttp.RequestCtx) {
 		close(begun)
 		<-s.stopping.Done()
 		if s.life.Err() != nil {
 			c.SetStatusCode(http.StatusServiceUnavailable)
 		}
-	}, gateway.ServerConfig{})
+	}, httpserver.Config{})
 	opened, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/discovery"
@@ -110,7 +111,7 @@ func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config,
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	server := httpserver.New(g.Handler(), httpserver.Config{})
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() {
 		end()

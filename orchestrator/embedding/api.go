@@ -1,6 +1,6 @@
 package embedding
 
-import "retort/orchestrator/gateway"
+import "retort/orchestrator/gateway/bind"
 
 // Request is the body of POST /v1/embeddings.
 type Request struct {
@@ -20,12 +20,12 @@ type Request struct {
 	// User is accepted and ignored.
 	User *string `json:"user"`
 
-	lenient bool // see ForOpenAI
+	lenient bool // see SetLenient
 }
 
-// ForOpenAI is called for a client of OpenAI's, which knows nothing of modes: an input_type that the model does not
+// SetLenient is called for a client of OpenAI's, which knows nothing of modes: an input_type that the model does not
 // have is without effect, and one that it needs is the model's default mode.
-func (r *Request) ForOpenAI() { r.lenient = true }
+func (r *Request) SetLenient() { r.lenient = true }
 
 // SetDefaults is called before the body is decoded.
 func (r *Request) SetDefaults() {
@@ -76,16 +76,16 @@ type Health struct {
 
 // Error is the answer to a request that the model cannot serve. Detail locates the input where one is to blame.
 type Error struct {
-	Error  string          `json:"error"`
-	Detail *gateway.Detail `json:"detail,omitempty"`
+	Error  string       `json:"error"`
+	Detail *bind.Detail `json:"detail,omitempty"`
 }
 
 // ValidationError is the answer to a body that does not fit the API. Detail is the first problem; Errors has all of
 // them when there are several.
 type ValidationError struct {
-	Object  string           `json:"object"`  // "error"
-	Message string           `json:"message"` // always the same
-	Detail  gateway.Detail   `json:"detail"`
-	Type    string           `json:"type"` // "request_validation_error"
-	Errors  []gateway.Detail `json:"errors,omitempty"`
+	Object  string        `json:"object"`  // "error"
+	Message string        `json:"message"` // always the same
+	Detail  bind.Detail   `json:"detail"`
+	Type    string        `json:"type"` // "request_validation_error"
+	Errors  []bind.Detail `json:"errors,omitempty"`
 }

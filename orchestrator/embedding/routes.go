@@ -5,8 +5,10 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"retort/orchestrator/dialect"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 )
 
 //go:embed openapi.yaml
@@ -23,7 +25,7 @@ type interfaces = gateway.Interfaces
 
 // Routes are the API's own endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post("/v1/embeddings", gateway.JSON(s.Embed, gateway.AtMost("input", s.config.MaxInputs)))
+	r.Post("/v1/embeddings", gateway.JSON(s.Embed, bind.AtMost("input", s.config.MaxInputs)))
 	r.Get("/v1/models", gateway.Get(s.List))
 	s.interfaces.Routes(r)
 }
@@ -37,13 +39,13 @@ func (s *Service) Health() (ready, live any) {
 // 400, not 422), everything else {"error": "<text>"}.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if s.config.Errors == "openai" {
-		return gateway.WordForOpenAI(f)
+		return dialect.RenderOpenAI(f)
 	}
 	status = gateway.StatusOf(f.Kind)
 	if f.Kind != fault.Invalid || f.Rule == "" {
 		answer := Error{Error: f.Message}
 		if len(f.Path) > 0 {
-			detail := gateway.DetailOf(f)
+			detail := bind.DetailOf(f)
 			answer.Detail = &detail
 		}
 		return status, answer
@@ -51,10 +53,10 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	answer := ValidationError{
 		Object:  "error",
 		Message: "Your request cannot be validated, it is incorrect.",
-		Detail:  gateway.DetailOf(f),
+		Detail:  bind.DetailOf(f),
 		Type:    "request_validation_error",
 	}
-	if all := gateway.DetailsOf(f); len(all) > 1 {
+	if all := bind.DetailsOf(f); len(all) > 1 {
 		answer.Errors = all
 	}
 	return status, answer

@@ -1,33 +1,54 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"net/http"
+	"net/url"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
 
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/bind"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/unfinished"
 )
 
-// Validator is a request that knows its documented bounds.
-type Validator interface{ Validate() error }
+// What a request type may implement. All are optional.
+type (
+	// Defaulter sets the defaults of members that the body may leave out. It is called before the body is decoded.
+	Defaulter interface{ SetDefaults() }
 
-// Defaulter is a request with defaults for the members left out.
-type Defaulter interface{ SetDefaults() }
+	// Lenient is a request that is read more leniently for a client that expects a dialect. It is called before the body
+	// is decoded.
+	Lenient interface{ SetLenient() }
 
-// FromHeaders is a request of which headers say something too: for clients whose bodies are not to be changed. It is told
-// after its body is decoded.
-type FromHeaders interface {
-	FromHeaders(get func(name string) string)
-}
+	// FromHeaders reads members from headers, for clients whose bodies are not to be changed. It is called after the
+	// body has been decoded.
+	FromHeaders interface {
+		FromHeaders(get func(name string) string)
+	}
+
+	// Bounded checks the documented bounds that concern one member each. They are checked even if other members could
+	// not be decoded, so that an answer names every problem at once. Entries may be nil.
+	Bounded interface{ Bounds() []*fault.Error }
+
+	// Validator checks a request that was decoded and is within its bounds.
+	Validator interface{ Validate() error }
+
+	// Heavy reports whether a request asks for so much work that short requests must not wait for it: thousands of texts,
+	// a long search.
+	Heavy interface{ Heavy() bool }
+)
 
 // JSON is an endpoint that answers a JSON object with a JSON value: it reads the body, decodes it within the bounds,
-// validates, takes a permit, calls the use case and encodes. *Req may be a Defaulter, Bounded, a Validator and Heavy. JSON
-// panics if Bind has no rules for Req.
-func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...Bound) fiber.Handler {
-	mustBind(reflect.TypeFor[Req]())
+// validates, takes a permit, calls the use case and encodes its answer. JSON panics if Req has fields that package bind
+// cannot decode.
+func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...bind.Bound) fiber.Handler {
+	bind.MustSupport(reflect.TypeFor[Req]())
 	return func(c *fiber.Ctx) error {
 		req, err := receive[Req](c, bounds)
 		if err != nil {
@@ -41,10 +62,10 @@ func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...B
 	}
 }
 
-// Get is an endpoint without a body.
+// Get is an endpoint without a body or parameters. It takes no permit.
 func Get[Res any](use func(context.Context) (Res, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		exchangeOf(c).named(c.Route().Path)
+		exchangeOf(c).setRoute(c)
 		res, err := use(c.UserContext())
 		if err != nil {
 			return err
@@ -53,45 +74,166 @@ func Get[Res any](use func(context.Context) (Res, error)) fiber.Handler {
 	}
 }
 
-// receive returns a request's decoded and validated body once it is admitted. A permit comes last, since only then is
-// it known what the request asks for; what is held until then is bounded by the size of a small body and by the memory
-// budget.
-func receive[Req any](c *fiber.Ctx, bounds []Bound) (req Req, err error) {
+// Params are the parameters in the path and the query of a request.
+type Params struct{ c *fiber.Ctx }
+
+// Path returns a parameter of the path, unescaped.
+func (p Params) Path(name string) string {
+	text := utils.CopyString(p.c.Params(name))
+	if unescaped, err := url.PathUnescape(text); err == nil {
+		return unescaped
+	}
+	return text
+}
+
+// Query returns a parameter of the query, or "".
+func (p Params) Query(name string) string { return utils.CopyString(p.c.Query(name)) }
+
+// WithParams is an endpoint without a body, of any method. It takes a permit.
+func WithParams[Res any](use func(context.Context, Params) (Res, error)) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		x := exchangeOf(c)
+		x.setRoute(c)
+		if err := x.takePermit(c.UserContext(), false); err != nil {
+			return err
+		}
+		httpserver.MarkServing(c.Context()) // a body would not be read
+		res, err := use(c.UserContext(), Params{c})
+		if err != nil {
+			return err
+		}
+		return send(c, res)
+	}
+}
+
+// Raw is an endpoint that gets the body as it is and sets its own status.
+func Raw[Res any](use func(ctx context.Context, body []byte) (status int, res Res, err error)) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		body, err := receiveRaw(c)
+		if err != nil {
+			return err
+		}
+		status, res, err := use(c.UserContext(), bytes.Clone(body))
+		if err != nil {
+			return err
+		}
+		c.Status(status)
+		return send(c, res)
+	}
+}
+
+// HTTPHandler is an endpoint that a handler of net/http answers in one piece.
+func HTTPHandler(handler http.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		body, err := receiveRaw(c)
+		if err != nil {
+			return err
+		}
+		request, err := http.NewRequestWithContext(c.UserContext(), c.Method(), c.OriginalURL(), bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		request.Host = c.Hostname()
+		for name, values := range c.GetReqHeaders() {
+			for _, value := range values {
+				request.Header.Add(name, value)
+			}
+		}
+		handler.ServeHTTP(&responseWriter{header: http.Header{}, c: c}, request)
+		return nil
+	}
+}
+
+// responseWriter is an http.ResponseWriter that writes to Fiber.
+type responseWriter struct {
+	header      http.Header
+	c           *fiber.Ctx
+	wroteHeader bool
+}
+
+func (w *responseWriter) Header() http.Header { return w.header }
+
+func (w *responseWriter) WriteHeader(status int) {
+	if w.wroteHeader {
+		return
+	}
+	w.wroteHeader = true
+	w.c.Status(status)
+	for name, values := range w.header {
+		for _, value := range values {
+			w.c.Response().Header.Add(name, value)
+		}
+	}
+}
+
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.c.Write(p)
+}
+
+// receive returns a request's decoded and validated body with a permit. The permit comes last, since only then is it known
+// whether the request is heavy. Until then a request holds no more than a small body and its share of the memory budget.
+func receive[Req any](c *fiber.Ctx, bounds []bind.Bound) (req Req, err error) {
 	x := exchangeOf(c)
-	x.named(c.Route().Path)
-	body, err := x.body(c)
+	x.setRoute(c)
+	body, err := x.readBody(c)
 	if err != nil {
 		return req, err
 	}
-	if d, ok := any(&req).(Defaulter); ok {
-		d.SetDefaults()
+	if r, ok := any(&req).(Defaulter); ok {
+		r.SetDefaults()
 	}
-	if o, ok := any(&req).(ForOpenAI); ok && x.openAI {
-		o.ForOpenAI()
+	if r, ok := any(&req).(Lenient); ok && x.dialect != nil {
+		r.SetLenient()
 	}
-	err = Bind(body, &req, bounds...)
-	if h, ok := any(&req).(FromHeaders); ok {
-		h.FromHeaders(func(name string) string { return utils.CopyString(c.Get(name)) })
+	err = bind.JSON(body, &req, bounds...)
+	if r, ok := any(&req).(FromHeaders); ok {
+		r.FromHeaders(func(name string) string { return utils.CopyString(c.Get(name)) })
 	}
-	if b, ok := any(&req).(Bounded); ok {
-		err = withBounds(err, b.Bounds())
+	if r, ok := any(&req).(Bounded); ok {
+		err = bind.Merge(err, r.Bounds())
 	}
 	if err != nil {
 		return req, err
 	}
-	if v, ok := any(&req).(Validator); ok {
-		if err := v.Validate(); err != nil {
+	if r, ok := any(&req).(Validator); ok {
+		if err := r.Validate(); err != nil {
 			return req, err
 		}
 	}
-	heavy, _ := any(&req).(Heavy)
-	return req, x.admit(c.UserContext(), heavy != nil && heavy.Heavy())
+	r, ok := any(&req).(Heavy)
+	return req, x.takePermit(c.UserContext(), ok && r.Heavy())
 }
 
-// send encodes body as the answer. One that is unfinished has a header that says so.
+// receiveRaw returns a request's body with a permit.
+func receiveRaw(c *fiber.Ctx) ([]byte, error) {
+	x := exchangeOf(c)
+	x.setRoute(c)
+	body, err := x.readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	return body, x.takePermit(c.UserContext(), false)
+}
+
+// readBody returns the request's body. Its memory is released when the exchange ends.
+func (x *exchange) readBody(c *fiber.Ctx) ([]byte, error) {
+	opts := x.gateway.opts
+	body, release, err := httpserver.ReadBody(c.UserContext(), c.Context(), opts.BodyLimit, opts.Memory)
+	if err != nil {
+		return nil, err
+	}
+	x.atEnd(release)
+	if c.Request().IsBodyStream() {
+		x.bytesIn = len(body)
+	}
+	return body, nil
+}
+
+// send encodes body as the answer, with a header if it is unfinished.
 func send(c *fiber.Ctx, body any) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	if reason := exchangeOf(c).cut(body); reason != "" {
+	if reason := exchangeOf(c).noteUnfinished(body); reason != "" {
 		c.Set(unfinished.Header, string(reason))
 	}
 	return json.MarshalWrite(c.Response().BodyWriter(), body, json.Deterministic(true))

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -24,23 +25,23 @@ import (
 // RequestIDHeader carries a request's id in both directions.
 const RequestIDHeader = "X-Request-Id"
 
-// exchange is one HTTP request from its arrival to the end of its answer.
+// exchange is one HTTP request, from its arrival to the end of its answer.
 type exchange struct {
-	gateway    *Gateway
-	request    *telemetry.Request
-	log        zerolog.Logger
-	span       trace.Span
-	started    time.Time
-	method     string
-	path       string
-	route      string
-	bytesIn    int
-	stream     bool  // the answer outlives the handler
-	background bool  // nobody waits for it: see Asking
-	openAI     bool  // the client is one of OpenAI's: see OpenAIClient
-	err        error // what was answered, if not success
+	gateway  *Gateway
+	request  *telemetry.Request
+	log      zerolog.Logger
+	span     trace.Span
+	start    time.Time
+	method   string
+	path     string
+	route    string
+	bytesIn  int
+	isStream bool     // the answer outlives the handler
+	call     *Call    // nil for a request of a client
+	dialect  *Dialect // may be nil
+	err      error    // what was answered, if not success
 
-	unfinished unfinished.Reason // of an answer that is; else empty
+	unfinished unfinished.Reason // "" for a finished answer
 
 	cleanups []func()
 	once     sync.Once
@@ -51,20 +52,21 @@ type exchangeKey struct{}
 // exchangeOf returns the exchange that c belongs to.
 func exchangeOf(c *fiber.Ctx) *exchange { return c.Context().UserValue(exchangeKey{}).(*exchange) }
 
-// begin gives the request its id, deadline, span and place in the metrics. Strings that Fiber lends are copied: a
-// stream outlives the handler.
-func (g *Gateway) begin(c *fiber.Ctx) *exchange {
+// startExchange gives the request its id, deadline, span and place in the metrics. Strings that Fiber lends are copied,
+// since a stream outlives the handler.
+func (g *Gateway) startExchange(c *fiber.Ctx) *exchange {
 	id := requestID(c.Get(RequestIDHeader))
+	call, caller := callOf(c.Context())
 	x := &exchange{
-		gateway:    g,
-		request:    &telemetry.Request{ID: id, API: g.api.Name(), Background: isBackground(c.Context())},
-		log:        g.opts.Logger.With().Str("api", g.api.Name()).Str("request", id).Logger(),
-		started:    time.Now(),
-		method:     fault.Clip(utils.CopyString(c.Method())),
-		path:       fault.Clip(utils.CopyString(c.Path())),
-		bytesIn:    max(0, c.Request().Header.ContentLength()),
-		openAI:     isOpenAIClient(c.Context()),
-		background: isBackground(c.Context()),
+		gateway: g,
+		request: &telemetry.Request{ID: id, API: g.api.Name(), Background: call.isBackground()},
+		log:     g.opts.Logger.With().Str("api", g.api.Name()).Str("request", id).Logger(),
+		start:   time.Now(),
+		method:  fault.Clip(utils.CopyString(c.Method())),
+		path:    fault.Clip(utils.CopyString(c.Path())),
+		bytesIn: max(0, c.Request().Header.ContentLength()),
+		call:    call,
+		dialect: dialectOf(c.Context()),
 	}
 	c.Set(RequestIDHeader, id)
 	g.opts.Metrics.InFlight(g.api.Name(), 1)
@@ -73,85 +75,111 @@ func (g *Gateway) begin(c *fiber.Ctx) *exchange {
 		"traceparent": utils.CopyString(c.Get("traceparent")),
 		"tracestate":  utils.CopyString(c.Get("tracestate")),
 	})
-	ctx, x.span = telemetry.Tracer().Start(ctx, x.method+" "+g.api.Name()+x.path, trace.WithSpanKind(trace.SpanKindServer))
-	ctx = telemetry.WithRequest(g.identified(ctx, c), x.request)
-	timeout, stopping := g.times(workOf(c.Context()))
-	ctx, stop := context.WithTimeout(ctx, timeout)
-	ctx = unfinished.Within(ctx, limits(x.started, timeout, stopping))
-	ctx, gone := context.WithCancelCause(ctx)
-	x.atEnd(stop)
-	x.atEnd(func() { gone(nil) })
-	x.follow(c, gone)
-	x.atEnd(g.departures.add(c.Context().Conn(), gone))
+	name := x.method + " " + g.api.Name() + x.path
+	ctx, x.span = telemetry.Tracer().Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
+	ctx = telemetry.WithRequest(g.identify(ctx, c), x.request)
+	ctx, cancel := context.WithCancelCause(x.withDeadline(ctx))
+	x.atEnd(func() { cancel(nil) })
+	if caller != nil {
+		stop := context.AfterFunc(caller, func() { cancel(context.Cause(caller)) })
+		x.atEnd(func() { stop() })
+	}
+	x.atEnd(g.departures.Add(c.Context().Conn(), cancel))
 	c.SetUserContext(ctx)
 	c.Context().SetUserValue(exchangeKey{}, x)
 	return x
 }
 
-// limits say when the work of a request that came at a moment has to end with what it has. Half of the time that is left
-// then is for what was found and has no score yet, half for the answer.
-func limits(came time.Time, timeout time.Duration, stopping context.Context) unfinished.Limits {
+// withDeadline returns ctx with the deadline of the request, and with the earlier one by which a search must stop so that
+// it can answer with what it has. Half of the time between the two is for scoring what was found, half for the answer.
+func (x *exchange) withDeadline(ctx context.Context) context.Context {
+	timeout := x.gateway.opts.Timeout
+	stopping := x.gateway.opts.Stopping
+	if x.call != nil && x.call.Timeout > 0 {
+		timeout = x.call.Timeout
+	}
+	if x.call != nil && x.call.Stopping != nil {
+		stopping = x.call.Stopping
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	x.atEnd(cancel)
 	reserve := unfinished.Reserve(timeout)
-	return unfinished.Limits{End: came.Add(timeout - reserve), Grace: reserve / 2, Stopping: stopping}
+	limits := unfinished.Limits{End: x.start.Add(timeout - reserve), Grace: reserve / 2, Stopping: stopping}
+	return unfinished.Within(ctx, limits)
 }
 
-// times are how long a request may take, and what ends when its work has to.
-func (g *Gateway) times(work Work) (timeout time.Duration, stopping context.Context) {
-	timeout = g.opts.Timeout
-	stopping = g.opts.Stopping
-	if work.Timeout > 0 {
-		timeout = work.Timeout
-	}
-	if work.Stopping != nil {
-		stopping = work.Stopping
-	}
-	return timeout, stopping
-}
-
-// cut notes that an answer is unfinished, if it is, and returns why.
-func (x *exchange) cut(answer any) unfinished.Reason {
-	one, ok := answer.(unfinished.Answer)
-	if !ok || one.Cut() == nil {
+// noteUnfinished records that an answer is unfinished, if it is, and returns why.
+func (x *exchange) noteUnfinished(answer any) unfinished.Reason {
+	a, ok := answer.(unfinished.Answer)
+	if !ok {
 		return ""
 	}
-	x.err = one.Cut().Err
-	x.unfinished = one.Cut().Reason
+	mark := a.Cut()
+	if mark == nil {
+		return ""
+	}
+	x.err = mark.Err
+	x.unfinished = mark.Reason
 	x.gateway.opts.Metrics.Unfinished(x.request.API, string(x.unfinished))
 	return x.unfinished
 }
 
-// atEnd adds what must happen when the exchange ends.
+// atEnd adds a function to call when the exchange ends.
 func (x *exchange) atEnd(f func()) { x.cleanups = append(x.cleanups, f) }
 
-// admit takes a permit for the exchange.
-func (x *exchange) admit(ctx context.Context, heavy bool) error {
-	if tell := x.gateway.opts.Interactive; tell != nil && !x.background {
-		ended := tell(x.request.API + " " + x.route)
-		x.atEnd(func() { ended(x.err == nil) })
+// takePermit waits for a permit, which the exchange holds until it ends.
+func (x *exchange) takePermit(ctx context.Context, heavy bool) (err error) {
+	var release func()
+	if x.call.isBackground() {
+		release, err = x.gateway.permits.AcquireBackground(ctx)
+	} else {
+		if start := x.gateway.opts.StartRequest; start != nil {
+			end := start(x.request.API + " " + x.route)
+			x.atEnd(func() { end(x.err == nil) })
+		}
+		release, err = x.gateway.permits.Acquire(ctx, heavy)
 	}
-	acquire := func() (func(), error) { return x.gateway.permits.acquire(ctx, heavy) }
-	if x.background {
-		acquire = func() (func(), error) { return x.gateway.permits.acquireBehind(ctx) }
-	}
-	release, err := acquire()
 	if err == nil {
 		x.atEnd(release)
 	}
 	return err
 }
 
-// named remembers the route, while Fiber's context is at hand.
-func (x *exchange) named(route string) { x.route = utils.CopyString(route) }
+// setRoute remembers the route for the metrics, while Fiber's context is at hand.
+func (x *exchange) setRoute(c *fiber.Ctx) { x.route = utils.CopyString(c.Route().Path) }
 
-// end closes the exchange: permits, span, metrics and the log line.
+// catchPanic calls f and returns its panic as an error.
+func (x *exchange) catchPanic(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.log.Error().Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
+			err = fault.New(fault.Internal, "panic: %v", p)
+		}
+	}()
+	return f()
+}
+
+// finish answers an error of the handler and ends the exchange, unless it ends with a stream.
+func (x *exchange) finish(c *fiber.Ctx, err error) error {
+	if err == nil && x.isStream {
+		return nil
+	}
+	if err != nil {
+		x.answerError(c, err)
+	}
+	x.end(c.Response().StatusCode(), len(c.Response().Body()))
+	return nil
+}
+
+// end closes the exchange: permits, span, metrics and the log line. Later calls do nothing.
 func (x *exchange) end(status, bytesOut int) {
 	x.once.Do(func() {
 		for i := len(x.cleanups) - 1; i >= 0; i-- {
 			x.cleanups[i]()
 		}
-		took := time.Since(x.started)
+		took := time.Since(x.start)
 		if x.route == "" {
-			x.route = unknownRoute
+			x.route = telemetry.OtherRoute
 			if x.gateway.routes[x.path] {
 				x.route = x.path
 			}
@@ -163,9 +191,6 @@ func (x *exchange) end(status, bytesOut int) {
 		x.report(status, bytesOut, took)
 	})
 }
-
-// unknownRoute is the route in the metrics of all paths without one.
-const unknownRoute = "other"
 
 func (x *exchange) endSpan(status int) {
 	x.span.SetAttributes(
@@ -182,26 +207,29 @@ func (x *exchange) endSpan(status int) {
 	x.span.End()
 }
 
+// report writes the log line of the request.
 func (x *exchange) report(status, bytesOut int, took time.Duration) {
 	event := x.log.Info()
-	unready := status == fiber.StatusServiceUnavailable && x.err == nil // the answer of a handler, no failure
+	// A probe answers 503 without an error: the service is not ready, and nothing has failed.
+	isUnready := status == fiber.StatusServiceUnavailable && x.err == nil
 	switch {
-	case status >= 500 && fault.KindOf(x.err) == fault.Internal && !unready:
+	case status >= 500 && fault.KindOf(x.err) == fault.Internal && !isUnready:
 		event = x.log.Error()
-	case x.background, status < 400 && x.method == fiber.MethodGet && x.request.Triton() == 0:
-		event = x.log.Debug() // lines of batches, which have their results and are asked again; probes and scrapes
+	case x.call.isBackground(), status < 400 && x.method == fiber.MethodGet && x.request.Triton() == 0:
+		event = x.log.Debug() // lines of batches, which report their own failures and are retried; probes and scrapes
 	case status >= 400:
 		event = x.log.Warn()
 	}
 	if x.err != nil {
 		event = event.AnErr("error", x.err)
 	}
-	triton := min(x.request.Triton(), took)
 	if x.unfinished != "" {
 		event = event.Str("unfinished", string(x.unfinished))
 	}
 	event.Str("method", x.method).Str("path", x.path).Int("status", status).
-		Float64("ms", milliseconds(took)).Float64("triton_ms", milliseconds(triton)).Float64("queued_ms", milliseconds(x.request.Queued())).
+		Float64("ms", milliseconds(took)).
+		Float64("triton_ms", milliseconds(min(x.request.Triton(), took))).
+		Float64("queued_ms", milliseconds(x.request.Queued())).
 		Int64("rows", x.request.Rows()).Int64("tokens", x.request.Tokens()).
 		Int("bytes_in", x.bytesIn).Int("bytes_out", bytesOut).
 		Msg("request")
@@ -209,11 +237,13 @@ func (x *exchange) report(status, bytesOut int, took time.Duration) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// requestID takes a caller's id if it is short and printable, else makes one.
+// maxRequestID is the length of the longest id of a client's that is used.
+const maxRequestID = 128
+
+// requestID returns the id that a client gave if it is short and printable, else a new one.
 func requestID(given string) string {
-	const most = 128
-	clean := given != "" && len(given) <= most && strings.IndexFunc(given, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
-	if clean {
+	isPrintable := strings.IndexFunc(given, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+	if given != "" && len(given) <= maxRequestID && isPrintable {
 		return utils.CopyString(given)
 	}
 	return rand.Text()

@@ -1,17 +1,23 @@
-// Package gateway holds what is true of every documented API and of none in particular: the server of a port, limits,
-// deadlines, streams, health, documentation, and one log line, metric and span per request.
+// Package gateway holds what all documented APIs share: limits, deadlines, streams, health, documentation, and one log
+// line, metric and span a request. It knows no API.
 //
-// A request: [Guard] refuses what two programs could read differently → the API's own Fiber app → an exchange (id,
-// deadline, departure of the client) → [JSON] or [JSONOrStream] reads the body, decodes it, validates, and takes a
-// permit → the use case of the room → the answer, or the fault as the room words it.
+// A request: [httpserver.Guard] refuses what is ambiguous → the API's own Fiber app → an exchange (id, deadline, departure
+// of the client) → an endpoint such as [JSON] reads the body, binds it to a typed request, validates it and takes a permit
+// → the use case of the room → the answer, or the fault as the API renders it.
+//
+// Terms:
+//
+//   - endpoint: a Fiber handler made of a use case by JSON, JSONOrStream, Get, WithParams, Raw, Upload, Download, Watch or
+//     HTTPHandler.
+//   - exchange: one request, from its arrival to the end of its answer, streams included.
+//   - interface: endpoints of another published API that a documented API answers too.
+//   - dialect: how the clients of another published API expect faults from all APIs.
+//   - call: a request that this program makes to one of its own APIs.
 package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -20,47 +26,60 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/admission"
+	"retort/orchestrator/gateway/description"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/memory"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/unfinished"
 )
 
-// API is one documented API as the gateway sees it.
+// API is one documented API.
 type API interface {
 	// Name is one word, used in settings, logs, metrics and as path prefix.
 	Name() string
 	// Routes adds the API's own routes.
 	Routes(r fiber.Router)
-	// RenderFault words a failure as the API documents it. The body is encoded as JSON.
+	// RenderFault renders a failure as the API documents it. The body is encoded as JSON.
 	RenderFault(f *fault.Error) (status int, body any)
-	// Health returns the documented bodies of a service that is ready and of one that is alive.
+	// Health returns the documented bodies of a service that is ready and of one that is live.
 	Health() (ready, live any)
-	// Ready returns nil when the API can serve, else why not.
+	// Ready returns nil if the API can serve, else why not.
 	Ready() error
-	// Models lists the public ids of the models it can serve now.
+	// Models lists the public ids of the models that it can serve now.
 	Models() []string
 	// OpenAPI is the API's description in YAML.
 	OpenAPI() []byte
+}
+
+// Config are the settings of one API's listener and limits. The defaults depend on the API and are set by the
+// orchestrator's Config.
+type Config struct {
+	Port        int           `default:"${port}" help:"Port of its own for this API (0: none, -1: any free one)."`
+	Concurrency int           `default:"${concurrency}" help:"Requests served at once; the rest wait."`
+	Queue       int           `default:"1024" help:"Requests that may wait; more are refused with Retry-After."`
+	BodyLimit   int           `default:"${body}" help:"Largest request body in bytes."`
+	Timeout     time.Duration `default:"120s" help:"Longest time for one request, a stream included."`
 }
 
 // Options are one API's limits and what all APIs share.
 type Options struct {
 	Config
 	Keys   *Keys          // nil: no authentication
-	Memory *memory.Budget // of all APIs, for large bodies; nil: no bound
-	// Stopping ends when work that can answer with what it has found so far has to, since the process is being stopped:
-	// see the package unfinished. nil for never.
+	Memory *memory.Budget // for the large bodies of all APIs; nil: no bound
+	// Stopping ends when the process stops and work must answer with what it has found so far: see the package
+	// unfinished. nil: never.
 	Stopping    context.Context
 	CORSOrigins string // comma-separated; empty: no CORS
 	Version     string // of this program
 	Logger      zerolog.Logger
 	Metrics     *telemetry.Metrics
-	// Interactive is told of every request that a client waits for and that takes a permit, by its kind; ended is called
-	// with its end, and whether it was answered with success. nil: nobody is.
-	Interactive func(kind string) (ended func(ok bool))
+	// StartRequest is called for every request that a client waits for and that takes a permit, with its API and route.
+	// end is called when it has been answered, with ok for success. May be nil.
+	StartRequest func(kind string) (end func(ok bool))
 	// Watches bounds the open streams of Watch endpoints.
-	Watches Watches
-	// TransferRate is how many bytes a second an upload or a download has to move on average; 0: any pace will do.
+	Watches admission.WatchLimits
+	// TransferRate is the least average rate of uploads and downloads in bytes a second; 0: no bound.
 	TransferRate int64
 }
 
@@ -69,27 +88,30 @@ type Gateway struct {
 	api        API
 	opts       Options
 	app        *fiber.App
-	permits    *permits
-	uploads    *permits // bound uploads and downloads, which go at the pace of their clients and so take no permit
-	downloads  *permits
-	watches    *watches
-	departures *departures
+	permits    *admission.Permits
+	uploads    *admission.Permits // transfers go at the pace of their clients and so take none of permits
+	downloads  *admission.Permits
+	watches    *admission.Watches
+	departures *httpserver.Departures
 	life       context.Context
 	routes     map[string]bool
 	draining   func() bool
 }
 
-// New builds the app of one API. All work ends when life does; draining says whether the process is about to stop, when
-// readiness must be refused.
+// New builds the app of one API. All work ends with life. Readiness is refused while draining reports true: the process is
+// about to stop.
 func New(life context.Context, api API, draining func() bool, opts Options) (*Gateway, error) {
+	permits := func() *admission.Permits {
+		return admission.NewPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics)
+	}
 	g := &Gateway{
 		api:        api,
 		opts:       opts,
-		permits:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
-		uploads:    newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
-		downloads:  newPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics),
-		watches:    newWatches(opts.Watches),
-		departures: watchDepartures(life, departureInterval),
+		permits:    permits(),
+		uploads:    permits(),
+		downloads:  permits(),
+		watches:    admission.NewWatches(opts.Watches),
+		departures: httpserver.WatchDepartures(life),
 		life:       life,
 		routes:     map[string]bool{},
 		draining:   draining,
@@ -98,14 +120,15 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	g.app = NewApp()
 	g.app.Use(g.serve)
 	if opts.CORSOrigins != "" {
-		g.app.Use(cors.New(cors.Config{AllowOrigins: opts.CORSOrigins, ExposeHeaders: exposed}))
+		g.app.Use(cors.New(cors.Config{AllowOrigins: opts.CORSOrigins, ExposeHeaders: exposedHeaders}))
 	}
 	if opts.Keys != nil {
 		g.app.Use(g.authorize)
 	}
 	api.Routes(g.app)
-	g.health(g.app)
-	if err := g.docs(g.app); err != nil {
+	g.serviceRoutes(g.app)
+	source := description.Source{OpenAPI: api.OpenAPI(), Version: opts.Version, Keyed: opts.Keys != nil}
+	if err := description.Mount(g.app, source); err != nil {
 		return nil, fmt.Errorf("%s: %w", api.Name(), err)
 	}
 	for _, r := range g.app.GetRoutes(true) {
@@ -114,36 +137,40 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	return g, nil
 }
 
-// exposed are the headers of answers that a browser shows to a page of another origin.
-const exposed = RequestIDHeader + ",Retry-After," + unfinished.Header
+// exposedHeaders are the headers of answers that a browser shows to pages of another origin.
+const exposedHeaders = RequestIDHeader + ",Retry-After," + unfinished.Header
 
-// NewApp returns a Fiber app for a Server.
+// NewApp returns a Fiber app whose handler an httpserver.Server can serve.
 func NewApp() *fiber.App {
 	return fiber.New(fiber.Config{AppName: "retort", DisableStartupMessage: true, StreamRequestBody: true})
 }
 
-// Handler serves the API, on a port of its own or behind a prefix. Clients whose base address ends before /v1 are
-// served too.
+// Handler serves the API, on a port of its own or behind a prefix. Clients whose base address ends before /v1 are served
+// too.
 func (g *Gateway) Handler() fasthttp.RequestHandler {
 	serve := g.app.Handler()
-	return Guard(func(ctx *fasthttp.RequestCtx) {
-		if path := string(ctx.Path()); !g.routes[path] && g.routes[versioned+path] {
-			ctx.Request.URI().SetPath(versioned + path)
+	return httpserver.Guard(func(ctx *fasthttp.RequestCtx) {
+		if path := string(ctx.Path()); !g.routes[path] && g.routes[versionPrefix+path] {
+			ctx.Request.URI().SetPath(versionPrefix + path)
 		}
 		serve(ctx)
 	}, g.refuse)
 }
 
-// versioned begins the paths of the documented family.
-const versioned = "/v1"
+// versionPrefix starts the paths of most documented endpoints.
+const versionPrefix = "/v1"
 
-// refuse answers a request that reaches no route in the words of the API.
+// refuse answers a request that reaches no route as the API renders it.
 func (g *Gateway) refuse(ctx *fasthttp.RequestCtx, f *fault.Error) {
 	c := g.app.AcquireCtx(ctx)
 	defer g.app.ReleaseCtx(c)
-	x := g.begin(c)
-	x.render(c, f)
-	x.end(c.Response().StatusCode(), len(c.Response().Body()))
+	_ = g.startExchange(c).finish(c, f)
+}
+
+// serve wraps every request of the API.
+func (g *Gateway) serve(c *fiber.Ctx) error {
+	x := g.startExchange(c)
+	return x.finish(c, x.catchPanic(c.Next))
 }
 
 // Posts lists the paths of the API's POST endpoints.
@@ -156,85 +183,40 @@ func (g *Gateway) Posts() (paths []string) {
 	return paths
 }
 
-// API is the API that this gateway serves.
+// API returns the API that this gateway serves.
 func (g *Gateway) API() API { return g.api }
 
-// serve wraps every request of the API.
-func (g *Gateway) serve(c *fiber.Ctx) error {
-	x := g.begin(c)
-	return x.finish(c, x.guard(c.Next))
+// LocalRoutes serves the routes of a port that belong to no API. As with the routes of an API, each request has an id, a
+// deadline, a span, metrics and a log line, and a panic is answered with 500.
+type LocalRoutes struct{ gateway *Gateway }
+
+// NewLocalRoutes returns routes that the log and the metrics show under name. render renders their failures.
+func NewLocalRoutes(life context.Context, name string, render RenderFunc, opts Options) *LocalRoutes {
+	return &LocalRoutes{&Gateway{
+		api:        localAPI{name: name, render: render},
+		opts:       opts,
+		departures: httpserver.WatchDepartures(life),
+		life:       life,
+		routes:     map[string]bool{},
+	}}
 }
 
-// finish ends an exchange with its handler's answer or error.
-func (x *exchange) finish(c *fiber.Ctx, err error) error {
-	if err == nil && x.stream {
-		return nil // the exchange ends with its stream
-	}
-	if err != nil {
-		x.render(c, err)
-	}
-	x.end(c.Response().StatusCode(), len(c.Response().Body()))
-	return nil
-}
-
-// guard turns a panic of next into an error.
-func (x *exchange) guard(next func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			x.log.Error().Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
-			err = fault.New(fault.Internal, "panic: %v", p)
-		}
-	}()
-	return next()
-}
-
-// render answers with err in the words of the API.
-func (x *exchange) render(c *fiber.Ctx, err error) {
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
-		x.err = err
-		c.Status(refusal.Status).Response().SetBodyRaw(refusal.Body)
-		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-		return
-	}
-	f := x.gateway.classify(err)
-	x.err = f
-	if f.RetryAfter > 0 || f.Kind == fault.Overloaded || f.Kind == fault.Unavailable {
-		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(max(1, int(f.RetryAfter.Round(time.Second)/time.Second))))
-	}
-	if f.Kind == fault.Unauthorized {
-		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
-	}
-	status, body := x.word(f)
-	c.Response().ResetBody()
-	c.Status(status)
-	if err := send(c, body); err != nil {
-		x.log.Error().Err(err).Msg("fault not encoded")
+// Route wraps the handler of a route.
+func (l *LocalRoutes) Route(handle fiber.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		x := l.gateway.startExchange(c)
+		x.setRoute(c)
+		return x.finish(c, x.catchPanic(func() error { return handle(c) }))
 	}
 }
 
-// classify makes a fault of any error. What is internal is not shown.
-func (g *Gateway) classify(err error) *fault.Error {
-	var known *fiber.Error
-	if errors.As(err, &known) {
-		return fromFiber(known)
-	}
-	f := fault.As(err).Clipped()
-	if f.Kind != fault.Internal && f.Kind != fault.Rejected {
-		return f
-	}
-	return &fault.Error{Kind: fault.Internal, Message: "Internal server error", Err: err}
+// localAPI is the part of an API that an exchange needs.
+type localAPI struct {
+	API
+	name   string
+	render RenderFunc
 }
 
-func fromFiber(err *fiber.Error) *fault.Error {
-	switch err.Code {
-	case fiber.StatusNotFound:
-		return fault.Missing(fault.Route, "Not Found")
-	case fiber.StatusMethodNotAllowed:
-		return fault.New(fault.Method, "Method Not Allowed")
-	case fiber.StatusRequestEntityTooLarge:
-		return fault.New(fault.TooLarge, "%s", err.Message)
-	default:
-		return fault.Wrap(fault.Invalid, err, "%s", err.Message)
-	}
-}
+func (l localAPI) Name() string { return l.name }
+
+func (l localAPI) Renderer(string) RenderFunc { return l.render }

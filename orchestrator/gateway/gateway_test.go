@@ -20,6 +20,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/telemetry"
 )
 
@@ -102,17 +103,17 @@ func (k *kitchen) serve(ctx context.Context, o order, e *Events) error {
 // open serves k on a port of its own and returns its address.
 func open(t *testing.T, k *kitchen, change func(*Options)) (url string, log *lines) {
 	t.Helper()
-	return openServer(t, k, change, ServerConfig{})
+	return openServer(t, k, change, httpserver.Config{})
 }
 
 // openServer is open with bounds on the port.
-func openServer(t *testing.T, k *kitchen, change func(*Options), config ServerConfig) (url string, log *lines) {
+func openServer(t *testing.T, k *kitchen, change func(*Options), config httpserver.Config) (url string, log *lines) {
 	t.Helper()
 	return openAPI(t, k, change, config)
 }
 
 // openAPI is openServer of any API.
-func openAPI(t *testing.T, api API, change func(*Options), config ServerConfig) (url string, log *lines) {
+func openAPI(t *testing.T, api API, change func(*Options), config httpserver.Config) (url string, log *lines) {
 	t.Helper()
 	log = &lines{}
 	opts := Options{
@@ -131,7 +132,7 @@ func openAPI(t *testing.T, api API, change func(*Options), config ServerConfig) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := NewServer(g.Handler(), config)
+	server := httpserver.New(g.Handler(), config)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -248,7 +249,7 @@ func get(t *testing.T, url string) (int, string) {
 func TestLoadBeyondCapacityIsRefused(t *testing.T) {
 	var metrics *telemetry.Metrics
 	blocking := blockingKitchen{&kitchen{}, make(chan struct{}, 10), make(chan struct{})}
-	url, _ := openAPI(t, blocking, func(o *Options) { metrics = o.Metrics }, ServerConfig{}) // 4 served, 2 wait
+	url, _ := openAPI(t, blocking, func(o *Options) { metrics = o.Metrics }, httpserver.Config{}) // 4 served, 2 wait
 	answers := make(chan string, 10)
 	ask := func() {
 		status, _, header := post(t, url+"/cook", `{}`)
@@ -299,7 +300,7 @@ func TestDeadline(t *testing.T) {
 func TestDepartedClientEndsTheWork(t *testing.T) {
 	for name, path := range map[string]string{"in one piece": "/table", "as a stream": "/courses", "as a stream without an event": "/starters"} {
 		endless := endlessKitchen{&kitchen{}, make(chan struct{}, 1), make(chan error, 1)}
-		url, _ := openAPI(t, endless, func(o *Options) { o.Timeout = time.Hour }, ServerConfig{})
+		url, _ := openAPI(t, endless, func(o *Options) { o.Timeout = time.Hour }, httpserver.Config{})
 		ctx, leave := context.WithCancel(t.Context())
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+path, strings.NewReader(`{}`))
 		if err != nil {
@@ -324,6 +325,20 @@ func TestDepartedClientEndsTheWork(t *testing.T) {
 			t.Errorf("%s: the work ended with %v", name, err)
 		}
 	}
+}
+
+// blockingKitchen is a kitchen whose handler sends on began and then blocks until release is closed.
+type blockingKitchen struct {
+	*kitchen
+	began, release chan struct{}
+}
+
+func (l blockingKitchen) Routes(r fiber.Router) {
+	r.Post("/cook", JSON(func(context.Context, order) (string, error) {
+		l.began <- struct{}{}
+		<-l.release
+		return "soup", nil
+	}))
 }
 
 // endlessKitchen is a kitchen whose work ends only with its context.

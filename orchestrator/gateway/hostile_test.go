@@ -7,16 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
-	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/memory"
 )
 
@@ -111,47 +107,9 @@ func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// Listening goes on after the system had no descriptor left.
-func TestAcceptOutlivesErrorsThatPass(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	poor := &poorListener{Listener: inner}
-	poor.failures.Store(3)
-	server := NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("ok") }, ServerConfig{})
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(poor) }()
-	if status, text := get(t, "http://"+inner.Addr().String()); status != 200 || text != "ok" {
-		t.Errorf("%d %s", status, text)
-	}
-	if left := poor.failures.Load(); left > 0 {
-		t.Errorf("%d failures were not met", left)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	if err := server.Shutdown(patience); err != nil {
-		t.Error(err)
-	}
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-}
-
-type poorListener struct {
-	net.Listener
-	failures atomic.Int64
-}
-
-func (l *poorListener) Accept() (net.Conn, error) {
-	if l.failures.Add(-1) >= 0 {
-		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
-	}
-	return l.Listener.Accept()
-}
-
 // Clients that hold connections without a whole request keep nobody out.
 func TestConnectionsAreBounded(t *testing.T) {
-	url, _ := openServer(t, &kitchen{}, nil, ServerConfig{MaxConnections: 4})
+	url, _ := openServer(t, &kitchen{}, nil, httpserver.Config{MaxConnections: 4})
 	for _, sent := range []string{"", "POST /cook HTTP/1.1\r\nHo", "POST /cook HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"} {
 		var held []net.Conn
 		for range 8 {
@@ -179,7 +137,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		url, _ := openServer(t, &kitchen{}, func(o *Options) {
 			o.Concurrency = 1
 			o.Timeout = time.Hour
-		}, ServerConfig{WriteTimeout: 100 * time.Millisecond})
+		}, httpserver.Config{WriteTimeout: 100 * time.Millisecond})
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +154,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 // Large bodies wait for memory while small ones pass.
 func TestLargeBodiesShareABudget(t *testing.T) {
 	const size = 1 << 20
-	budget := memory.NewBudget(bodyWeight*size, 200*time.Millisecond)
+	budget := memory.NewBudget(httpserver.BodyWeight*size, 200*time.Millisecond)
 	url, _ := open(t, &kitchen{}, func(o *Options) {
 		o.BodyLimit = 2 * size
 		o.Memory = budget
@@ -228,115 +186,5 @@ func waitUntil(t *testing.T, what string, holds func() bool) {
 		if time.Now().After(until) {
 			t.Fatalf("waited %v in vain until %s", patience, what)
 		}
-	}
-}
-
-// What is wrong with a body costs no more memory the more of it is wrong.
-func TestProblemsTakeNoMemory(t *testing.T) {
-	type item struct {
-		Text string   `json:"text" bind:"required"`
-		More []string `json:"more"`
-		Pad  [16]int64
-	}
-	const size = 2 << 20
-	for name, body := range map[string]string{
-		"empty objects":    `{"items":[` + repeated(`{}`, size) + `]}`,
-		"empty lists":      `{"items":[` + repeated(`[]`, size) + `]}`,
-		"wrong values":     `{"texts":[` + repeated(`1`, size) + `]}`,
-		"unknown members":  `{"` + strings.Repeat("x", size) + `":1}`,
-		"a long text":      `{"kind":"` + strings.Repeat("x", size) + `"}`,
-		"nested too deep":  `{"texts":` + strings.Repeat("[", size),
-		"beyond the bound": `{"few":[` + repeated(`{"text":"a"}`, size) + `]}`,
-	} {
-		var into struct {
-			Items []item   `json:"items"`
-			Few   []item   `json:"few"`
-			Texts []string `json:"texts"`
-			Kind  string   `json:"kind" oneof:"a b"`
-		}
-		var before, after runtime.MemStats
-		raw := []byte(body)
-		runtime.ReadMemStats(&before)
-		err := Bind(raw, &into, AtMost("few", 100))
-		runtime.ReadMemStats(&after)
-		all := fault.As(err).All()
-		if len(all) > fault.MaxProblems {
-			t.Errorf("%s: %d problems", name, len(all))
-		}
-		for _, f := range all {
-			if n := len(fmt.Sprint(f.Input, f.Path, f.Message)); n > 2000 {
-				t.Errorf("%s: a problem of %d bytes", name, n)
-			}
-		}
-		if taken := after.TotalAlloc - before.TotalAlloc; taken > 10*size {
-			t.Errorf("%s: %d MiB for %d MiB of body", name, taken>>20, size>>20)
-		}
-	}
-}
-
-func repeated(item string, size int) string {
-	return strings.TrimSuffix(strings.Repeat(item+",", size/(len(item)+1)), ",")
-}
-
-func TestBoundsAndBrokenLiterals(t *testing.T) {
-	for _, test := range []struct{ body, want string }{
-		{`{"name":"a","aliases":["x","y","z"]}`, "too_long @ aliases"},
-		{`{"name":"a","aliases":["x","y"]}`, ""},
-		{`{"name":"a","rows":[[1],[2],[3]]}`, "too_long @ rows"},
-		{`{"name":"a","rows":[[1,2,3,4]]}`, ""},
-		{`{"name":"a","flag":tru}`, "json_invalid @ flag"},
-		{`{"name":"a","flag":tr`, "json_invalid @ flag"},
-		{`{"name":"a`, "json_invalid @ name"},
-	} {
-		var into struct {
-			person
-			Name    string      `json:"name"`
-			Flag    bool        `json:"flag"`
-			Rows    [][]float64 `json:"rows"`
-			Aliases any         `json:"-"`
-			Texts   texts       `json:"aliases"`
-		}
-		if got := describe(Bind([]byte(test.body), &into, AtMost("aliases", 2), AtMost("rows", 2))); got != test.want {
-			t.Errorf("Bind(%s) = %s, want %s", test.body, got, test.want)
-		}
-	}
-}
-
-// texts decodes itself, as lists that may also be one text do.
-type texts []string
-
-func (s *texts) UnmarshalJSON(data []byte) error {
-	*s = texts{string(data)}
-	return nil
-}
-
-// A server that is shut down before it has come to serve ends too.
-func TestShutdownBeforeServe(t *testing.T) {
-	for _, early := range []bool{true, false} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := NewServer(func(*fasthttp.RequestCtx) {}, ServerConfig{})
-		served := make(chan error, 1)
-		serve := func() { served <- server.Serve(listener) }
-		if !early {
-			go serve()
-		}
-		if err := server.Shutdown(patience); err != nil {
-			t.Error(err)
-		}
-		if early {
-			go serve()
-		}
-		select {
-		case err := <-served:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(patience):
-			t.Fatal("the server goes on after its shutdown")
-		}
-		listener.Close()
 	}
 }

@@ -2,20 +2,23 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"strings"
 	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/fault"
 )
 
-// Keys are the bearer keys that open the APIs: one a line in a file, empty lines and lines that begin with # left out.
-// Reload replaces them, so that keys can be rotated without a restart. Open never waits for the file system.
+// Keys are the bearer keys that give access to the APIs. They are read from a file with one key a line; empty lines and
+// lines that start with # are ignored. Reload replaces them, so that keys can be rotated without a restart.
 type Keys struct {
 	path    string
 	digests atomic.Pointer[[][sha256.Size]byte]
@@ -27,7 +30,7 @@ func ReadKeys(path string) (*Keys, error) {
 	return k, k.Reload()
 }
 
-// Reload reads the file again. After an error the previous keys stay.
+// Reload reads the file again. After an error the previous keys stay valid.
 func (k *Keys) Reload() error {
 	text, err := os.ReadFile(k.path)
 	if err != nil {
@@ -46,8 +49,8 @@ func (k *Keys) Reload() error {
 	return nil
 }
 
-// Open reports whether key is one of the keys. The time it takes depends neither on the key nor on which one it equals.
-func (k *Keys) Open(key string) bool {
+// has reports whether key is one of the keys, in a time that depends neither on key nor on which one it equals.
+func (k *Keys) has(key string) bool {
 	given := sha256.Sum256([]byte(key))
 	found := 0
 	for _, digest := range *k.digests.Load() {
@@ -56,12 +59,12 @@ func (k *Keys) Open(key string) bool {
 	return found == 1
 }
 
-// authorize refuses requests without a key. Probes and scrapers need none.
+// authorize refuses requests of clients without a key. Probes and scrapers need none.
 func (g *Gateway) authorize(c *fiber.Ctx) error {
 	if path := c.Path(); strings.HasPrefix(path, "/v1/health/") || path == "/metrics" || path == "/v1/metrics" {
 		return c.Next()
 	}
-	if askedBy(c.Context()) != nil {
+	if exchangeOf(c).call != nil {
 		return c.Next()
 	}
 	if f := g.opts.Keys.Check(c); f != nil {
@@ -70,14 +73,48 @@ func (g *Gateway) authorize(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// Check returns nil where a request brings one of the keys, or where none is asked for since k is nil.
+// Check returns nil if a request has one of the keys, or if k is nil and none is needed.
 func (k *Keys) Check(c *fiber.Ctx) *fault.Error {
 	if k == nil {
 		return nil
 	}
 	scheme, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
-	if !strings.EqualFold(scheme, "bearer") || !k.Open(strings.TrimSpace(key)) {
+	if !strings.EqualFold(scheme, "bearer") || !k.has(strings.TrimSpace(key)) {
 		return fault.New(fault.Unauthorized, "A valid key is required: Authorization: Bearer <key>.")
 	}
 	return nil
+}
+
+// What a request's context says about its client.
+type (
+	callerKey struct{}
+	viaKey    struct{}
+)
+
+// Caller identifies the key of the client by a digest that does not reveal it, "" if no key is needed.
+func Caller(ctx context.Context) string {
+	caller, _ := ctx.Value(callerKey{}).(string)
+	return caller
+}
+
+// Via returns the API by whose port or prefix a request for another gateway came, or "": see SetVia.
+func Via(ctx context.Context) string {
+	via, _ := ctx.Value(viaKey{}).(string)
+	return via
+}
+
+// SetVia sets what Via returns for a request.
+func SetVia(c *fasthttp.RequestCtx, api string) { c.SetUserValue(viaKey{}, api) }
+
+// identify adds to ctx what Caller and Via return.
+func (g *Gateway) identify(ctx context.Context, c *fiber.Ctx) context.Context {
+	if g.opts.Keys != nil {
+		_, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
+		digest := sha256.Sum256([]byte("caller of retort: " + strings.TrimSpace(key)))
+		ctx = context.WithValue(ctx, callerKey{}, hex.EncodeToString(digest[:16]))
+	}
+	if via, ok := c.Context().UserValue(viaKey{}).(string); ok {
+		ctx = context.WithValue(ctx, viaKey{}, via)
+	}
+	return ctx
 }

@@ -19,7 +19,7 @@ func TestKeysAfterALongLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"alpha", long, "omega"} {
-		if !keys.Open(key) {
+		if !keys.has(key) {
 			t.Errorf("%.10s… of %d bytes is no key", key, len(key))
 		}
 	}
@@ -43,14 +43,14 @@ func TestKeysChangeWithReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("new\n")
-	if keys.Open("new") || !keys.Open("old") {
+	if keys.has("new") || !keys.has("old") {
 		t.Error("the file was read for a request")
 	}
-	if err := keys.Reload(); err != nil || !keys.Open("new") || keys.Open("old") {
-		t.Errorf("after Reload: new is %t, old is %t, %v", keys.Open("new"), keys.Open("old"), err)
+	if err := keys.Reload(); err != nil || !keys.has("new") || keys.has("old") {
+		t.Errorf("after Reload: new is %t, old is %t, %v", keys.has("new"), keys.has("old"), err)
 	}
 	write("# none\n")
-	if err := keys.Reload(); err == nil || !keys.Open("new") {
-		t.Errorf("after a file without keys: new is %t, %v", keys.Open("new"), err)
+	if err := keys.Reload(); err == nil || !keys.has("new") {
+		t.Errorf("after a file without keys: new is %t, %v", keys.has("new"), err)
 	}
 }

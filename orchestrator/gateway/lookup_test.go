@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/gateway/httpserver"
 )
 
 // larder is an API in which looking something up lasts until it is told to end.
@@ -16,10 +18,10 @@ type larder struct {
 }
 
 func (l *larder) Routes(r fiber.Router) {
-	r.Get("/shelf/:name", Find(func(_ context.Context, q Lookup) (map[string]string, error) {
+	r.Get("/shelf/:name", WithParams(func(_ context.Context, q Params) (map[string]string, error) {
 		l.began <- struct{}{}
 		<-l.end
-		return map[string]string{"name": q.Param("name")}, nil
+		return map[string]string{"name": q.Path("name")}, nil
 	}))
 }
 
@@ -29,7 +31,7 @@ func TestLookingUpTakesAPermit(t *testing.T) {
 	url, _ := openAPI(t, l, func(o *Options) {
 		o.Concurrency = 1
 		o.Queue = 0
-	}, ServerConfig{})
+	}, httpserver.Config{})
 	look := func() int {
 		res, err := http.Get(url + "/shelf/salt")
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/telemetry"
 )
 
@@ -24,12 +25,12 @@ func TestAPanicOfAPortIsAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := NewServer(func(ctx *fasthttp.RequestCtx) {
+	server := httpserver.New(func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/pan" {
 			panic("the pan\nis hot")
 		}
 		ctx.SetBodyString("ok")
-	}, ServerConfig{Name: "main", Logger: zerolog.New(log), Metrics: metrics})
+	}, httpserver.Config{Name: "main", Logger: zerolog.New(log), Metrics: metrics})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -66,7 +67,7 @@ func (broken) Routes(r fiber.Router) {
 		}
 		return fault.New(fault.Unavailable, "out of bread")
 	}))
-	r.Get("/book", Download(func(context.Context, Lookup) (Content, error) {
+	r.Get("/book", Download(func(context.Context, Params) (Content, error) {
 		return Content{Type: "text/plain", Size: 100, Reader: broken{}}, nil
 	}))
 }
@@ -79,7 +80,7 @@ func (broken) Read([]byte) (int, error) { panic("no book") }
 func TestAPanicWhileAnAnswerIsWritten(t *testing.T) {
 	for path, says := range map[string]string{"/words": "no words", "/book": "no book"} {
 		var metrics *telemetry.Metrics
-		url, log := openAPI(t, broken{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, ServerConfig{})
+		url, log := openAPI(t, broken{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, httpserver.Config{})
 		response, err := http.Get(url + path)
 		if err == nil {
 			_, _ = io.Copy(io.Discard, response.Body) // what came before the panic

@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/telemetry"
 )
 
@@ -45,7 +46,7 @@ type logLine struct {
 // Each request makes one log line, at the level that its outcome has, and counts once in the metrics.
 func TestEveryRequestIsReported(t *testing.T) {
 	var metrics *telemetry.Metrics
-	url, log := openAPI(t, countingKitchen{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, ServerConfig{})
+	url, log := openAPI(t, countingKitchen{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, httpserver.Config{})
 	for _, test := range []struct {
 		method, path, body string
 		want               logLine

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"net/netip"
 	"reflect"
 	"time"
 
@@ -11,19 +12,20 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/bind"
 )
 
-// Events is a server-sent event stream under way.
+// Events is an open stream of server-sent events.
 type Events struct {
 	exchange *exchange
 	ctx      context.Context
 	next     chan []byte
 }
 
-// Send writes one event with v, encoded as JSON, as its data. It returns the context's error once the client has left
-// or the deadline has passed.
+// Send writes an event with v, encoded as JSON, as its data. It returns the context's error once the client has left or
+// the deadline has passed.
 func (e *Events) Send(v any) error {
-	e.exchange.cut(v)
+	e.exchange.noteUnfinished(v)
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -31,7 +33,7 @@ func (e *Events) Send(v any) error {
 	return e.SendText(string(data))
 }
 
-// SendNamed is Send for an event that has a name.
+// SendNamed is Send for an event with a name.
 func (e *Events) SendNamed(name string, v any) error {
 	data, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
@@ -40,7 +42,7 @@ func (e *Events) SendNamed(name string, v any) error {
 	return e.send("event: " + name + "\ndata: " + string(data) + "\n\n")
 }
 
-// SendText writes one event with a single line of text as its data.
+// SendText writes an event with a single line of text as its data.
 func (e *Events) SendText(data string) error { return e.send("data: " + data + "\n\n") }
 
 func (e *Events) send(event string) error {
@@ -52,42 +54,40 @@ func (e *Events) send(event string) error {
 	}
 }
 
-// StreamFaults is an API that words a failure within a stream, after status 200 has been sent: the data of the events
-// that end it.
-type StreamFaults interface {
+// StreamRenderer is an API that renders a failure within a stream, whose status 200 has been sent already, as the data of
+// the events that end it.
+type StreamRenderer interface {
 	RenderStreamFault(f *fault.Error) []any
 }
 
-// Ending is the error of a stream that words its end itself: an API with two kinds of streams. Err is classified and
-// logged like any other; Events are the data of the events that tell the client, given what it may know of Err.
-type Ending struct {
+// StreamError is the error of a stream that renders its own end, for an API with several kinds of streams. Err is
+// classified and logged like any other. Events returns the data of the last events, given what the client may know of
+// Err.
+type StreamError struct {
 	Err    error
 	Events func(f *fault.Error) []any
 }
 
-func (e *Ending) Error() string { return e.Err.Error() }
+func (e *StreamError) Error() string { return e.Err.Error() }
 
-func (e *Ending) Unwrap() error { return e.Err }
+func (e *StreamError) Unwrap() error { return e.Err }
 
-// pulse is how often an idle stream sends a comment: proxies keep the connection, and a departed client shows.
-const pulse = 10 * time.Second
-
-// JSONOrStream is an endpoint that answers in one piece or, when wants says so, as server-sent events. What fails
-// before the first event is answered with its status like any other request. JSONOrStream panics if Bind has no rules for
-// Req.
+// JSONOrStream is an endpoint that answers as whole in one piece or, if wants says so, as stream in server-sent events.
+// A failure before the first event is answered with its status like that of any other request. JSONOrStream panics if Req
+// has fields that package bind cannot decode.
 func JSONOrStream[Req, Res any](
 	wants func(Req) bool,
 	whole func(context.Context, Req) (Res, error),
 	stream func(context.Context, Req, *Events) error,
-	bounds ...Bound,
+	bounds ...bind.Bound,
 ) fiber.Handler {
-	mustBind(reflect.TypeFor[Req]())
+	bind.MustSupport(reflect.TypeFor[Req]())
 	return func(c *fiber.Ctx) error {
 		req, err := receive[Req](c, bounds)
 		if err != nil {
 			return err
 		}
-		if workOf(c.Context()).Trial {
+		if exchangeOf(c).call.isValidateOnly() {
 			return c.SendStatus(fiber.StatusNoContent)
 		}
 		if !wants(req) {
@@ -97,54 +97,97 @@ func JSONOrStream[Req, Res any](
 			}
 			return send(c, res)
 		}
-		return events(c, func(ctx context.Context, e *Events) error { return stream(ctx, req, e) })
+		return sendEvents(c, func(ctx context.Context, e *Events) error { return stream(ctx, req, e) })
 	}
 }
 
-// events runs produce beside the connection. The body is written by fasthttp after this handler has returned, so the
-// exchange stays open until then.
-func events(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
+// Watch is an endpoint without a body that answers with the server-sent events of one thing, whose id is the parameter
+// param of the path. It takes no permit: Options.Watches bounds the number of streams.
+func Watch(param string, watch func(ctx context.Context, id string, events *Events) error) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		x := exchangeOf(c)
+		x.setRoute(c)
+		leave, err := x.gateway.watches.Enter(clientOf(c))
+		if err != nil {
+			x.gateway.opts.Metrics.Refused(x.request.API)
+			return err
+		}
+		x.atEnd(leave)
+		id := Params{c}.Path(param)
+		return sendEvents(c, func(ctx context.Context, e *Events) error { return watch(ctx, id, e) })
+	}
+}
+
+// clientOf identifies the client of a request by its key or, without one, by its network.
+func clientOf(c *fiber.Ctx) string {
+	if caller := Caller(c.UserContext()); caller != "" {
+		return caller
+	}
+	return network(c.Context().RemoteIP())
+}
+
+// network returns an IPv4 address, or the /64 prefix of an IPv6 address: a single client may have all of it.
+func network(ip []byte) string {
+	address, ok := netip.AddrFromSlice(ip)
+	if !ok {
+		return ""
+	}
+	address = address.Unmap()
+	if address.Is6() {
+		prefix, _ := address.Prefix(64) // cannot fail: the address has 128 bits
+		return prefix.String()
+	}
+	return address.String()
+}
+
+// sendEvents answers with the events of produce, which runs in its own goroutine. fasthttp writes the body after this
+// handler has returned, so the exchange stays open until then.
+func sendEvents(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
 	x := exchangeOf(c)
 	ctx, stop := context.WithCancel(c.UserContext())
 	x.atEnd(stop)
 	e := &Events{exchange: x, ctx: ctx, next: make(chan []byte, 16)}
-	ended := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
-		err := x.guard(func() error { return produce(ctx, e) })
+		err := x.catchPanic(func() error { return produce(ctx, e) })
 		close(e.next)
-		ended <- err
+		result <- err
 	}()
-	first, more := <-e.next
-	if !more {
-		if err := <-ended; err != nil {
+	first, hasEvents := <-e.next
+	if !hasEvents {
+		if err := <-result; err != nil {
 			return err
 		}
 	}
 	c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
 	c.Set(fiber.HeaderCacheControl, "no-cache")
 	c.Set("X-Accel-Buffering", "no")
-	x.stream = true
+	x.isStream = true
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 		written := 0
-		err := x.guard(func() error { // fasthttp runs this in a goroutine of its own
-			written = x.write(w, first, e.next, stop)
-			if more {
-				written += x.writeFailure(w, <-ended)
+		err := x.catchPanic(func() error { // fasthttp runs this in a goroutine of its own
+			written = writeEvents(w, first, e.next, stop)
+			if hasEvents {
+				written += x.writeFailure(w, <-result)
 			}
 			return nil
 		})
 		if err != nil {
-			x.err = x.gateway.classify(err)
+			x.err = classify(err)
 		}
 		x.end(fiber.StatusOK, written)
 	})
 	return nil
 }
 
-// write copies events to the client until there are no more. After a failed flush it stops the producer and only
-// drains.
-func (x *exchange) write(w *bufio.Writer, first []byte, next <-chan []byte, stop func()) (written int) {
-	idle := time.NewTicker(pulse)
+// keepAlive is how often an idle stream sends a comment, so that proxies keep the connection and a departed client is
+// noticed.
+const keepAlive = 10 * time.Second
+
+// writeEvents copies events to the client until there are no more. After a failed flush it stops the producer and drops
+// the rest.
+func writeEvents(w *bufio.Writer, first []byte, next <-chan []byte, stop func()) (written int) {
+	idle := time.NewTicker(keepAlive)
 	defer idle.Stop()
 	put := func(event []byte) {
 		n, err := w.Write(event)
@@ -167,33 +210,14 @@ func (x *exchange) write(w *bufio.Writer, first []byte, next <-chan []byte, stop
 	}
 }
 
-// endOfStream is the last event of OpenAI's streams.
-const endOfStream = "[DONE]"
-
-// lastEvents words the failure of a stream.
-func (x *exchange) lastEvents(err error, f *fault.Error) []any {
-	var ending *Ending
-	if errors.As(err, &ending) {
-		return ending.Events(f)
-	}
-	if x.openAI {
-		_, body := WordForOpenAI(f)
-		return []any{body, endOfStream}
-	}
-	if api, ok := x.gateway.api.(StreamFaults); ok {
-		return api.RenderStreamFault(f)
-	}
-	return nil
-}
-
-// writeFailure writes the events that tell the client why its stream failed.
+// writeFailure writes the events that tell the client why its stream failed, if it did.
 func (x *exchange) writeFailure(w *bufio.Writer, err error) (written int) {
 	if err == nil {
 		return 0
 	}
-	f := x.gateway.classify(err)
+	f := classify(err)
 	x.err = f
-	for _, event := range x.lastEvents(err, f) {
+	for _, event := range x.renderStream(err, f) {
 		data, isText := event.(string)
 		if !isText {
 			encoded, err := json.Marshal(event, json.Deterministic(true))
@@ -207,4 +231,19 @@ func (x *exchange) writeFailure(w *bufio.Writer, err error) (written int) {
 	}
 	w.Flush()
 	return written
+}
+
+// renderStream returns the data of the events that end a stream after err, which is shown as f.
+func (x *exchange) renderStream(err error, f *fault.Error) []any {
+	var streamErr *StreamError
+	if errors.As(err, &streamErr) {
+		return streamErr.Events(f)
+	}
+	if x.dialect != nil {
+		return x.dialect.RenderStream(f)
+	}
+	if api, ok := x.gateway.api.(StreamRenderer); ok {
+		return api.RenderStreamFault(f)
+	}
+	return nil
 }

@@ -9,13 +9,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/gateway/httpserver"
 )
 
 // cellar is an API that takes and gives bytes.
@@ -37,14 +38,14 @@ func (s *cellar) Routes(r fiber.Router) {
 		s.stored <- contentType + " " + string(content)
 		return map[string]int64{"bytes": int64(len(content))}, nil
 	}))
-	r.Get("/barrel", Download(func(context.Context, Lookup) (Content, error) { return s.given(), nil }))
-	r.Get("/shelf", Find(func(context.Context, Lookup) (map[string]bool, error) { return map[string]bool{"there": true}, nil }))
+	r.Get("/barrel", Download(func(context.Context, Params) (Content, error) { return s.given(), nil }))
+	r.Get("/shelf", WithParams(func(context.Context, Params) (map[string]bool, error) { return map[string]bool{"there": true}, nil }))
 }
 
 func openCellar(t *testing.T, change func(*Options)) (s *cellar, url string, log *lines) {
 	t.Helper()
 	s = &cellar{kitchen: &kitchen{}, limit: 1 << 20, coming: make(chan bool, 100), stored: make(chan string, 100)}
-	url, log = openAPI(t, s, change, ServerConfig{})
+	url, log = openAPI(t, s, change, httpserver.Config{})
 	return s, url, log
 }
 
@@ -225,67 +226,21 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("it breaks off") }
 
-// A client that sends an upload slowly is left once it falls behind the pace, though it never stops for long.
-func TestSlowUploadEnds(t *testing.T) {
-	for name, c := range map[string]struct {
-		least  int64
-		piece  int
-		every  time.Duration
-		after  time.Duration // 0: it is read to its end
-		pieces int
-	}{
-		"a byte a second":                  {least: 64 << 10, piece: 1, every: time.Second, pieces: 1000, after: 21 * time.Second},
-		"a byte a second, at any pace":     {least: 0, piece: 1, every: time.Second, pieces: 1000, after: 20 * time.Second},
-		"a piece in time, but too slow":    {least: 64 << 10, piece: bodyPiece, every: 15 * time.Second, pieces: 100, after: 25 * time.Second},
-		"a piece in time, at any pace":     {least: 0, piece: bodyPiece, every: 15 * time.Second, pieces: 100},
-		"as fast as it has to":             {least: 64 << 10, piece: bodyPiece, every: time.Second, pieces: 600},
-		"a pause that speed before allows": {least: 64 << 10, piece: 20 * bodyPiece, every: 19 * time.Second, pieces: 10},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client, server := net.Pipe()
-				go func() {
-					defer client.Close()
-					for range c.pieces {
-						if _, err := client.Write(make([]byte, c.piece)); err != nil {
-							return
-						}
-						time.Sleep(c.every)
-					}
-				}()
-				defer server.Close()
-				began := time.Now()
-				reader := &paced{ctx: t.Context(), stream: server, conn: server, pace: pace{least: c.least, began: began}}
-				n, err := io.Copy(io.Discard, reader)
-				if c.after == 0 {
-					if err != nil || n != int64(c.pieces*c.piece) {
-						t.Errorf("%d bytes in %v: %v", n, time.Since(began), err)
-					}
-				} else if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took > c.after {
-					t.Errorf("it ended after %v and %d bytes: %v", took, n, err)
-				}
-				_ = server.Close()
-				time.Sleep(time.Minute) // the client ends
-			})
-		})
-	}
-}
-
-// So is one that takes a download slowly.
+// A download fails once its client takes it more slowly than the least rate.
 func TestSlowDownloadEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &download{from: endless{}, exchange: &exchange{}, pace: pace{least: 64 << 10, began: time.Now()}}
+		d := &download{content: endless{}, exchange: &exchange{}, pace: httpserver.NewPace(64 << 10)}
 		for range 100 { // as fast as it has to
 			time.Sleep(time.Second)
 			if _, err := d.Read(make([]byte, 64<<10)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(piecePatience / 2)
+		time.Sleep(10 * time.Second)
 		if _, err := d.Read(make([]byte, 1)); err != nil {
 			t.Errorf("after a pause: %v", err)
 		}
-		time.Sleep(piecePatience)
+		time.Sleep(20 * time.Second)
 		if _, err := d.Read(make([]byte, 1)); err == nil {
 			t.Error("it goes on at any pace")
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/unfinished"
 )
 
@@ -53,7 +54,7 @@ func TestUnfinishedAnswersSaySo(t *testing.T) {
 		"deadline": func(o *Options) { o.Timeout = 300 * time.Millisecond },
 		"stopping": func(o *Options) { o.Stopping = stopping },
 	} {
-		url, log := openAPI(t, newPatient(), change, ServerConfig{})
+		url, log := openAPI(t, newPatient(), change, httpserver.Config{})
 		if reason == "stopping" {
 			stop()
 		}
@@ -77,7 +78,7 @@ func TestUnfinishedAnswersSaySo(t *testing.T) {
 // A client that has left gets nothing, whatever was found: its work is not answered.
 func TestADepartedClientGetsNothing(t *testing.T) {
 	p := newPatient()
-	url, log := openAPI(t, p, func(o *Options) { o.Timeout = time.Minute }, ServerConfig{})
+	url, log := openAPI(t, p, func(o *Options) { o.Timeout = time.Minute }, httpserver.Config{})
 	ctx, leave := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/cook", strings.NewReader(`{}`))
 	if err != nil {

@@ -61,26 +61,3 @@ func TestPackedBodies(t *testing.T) {
 		}
 	}
 }
-
-// What every API answers is in its description, with the version of the program and, where keys are asked for, the
-// bearer scheme everywhere but at the probes.
-func TestDescription(t *testing.T) {
-	g := &Gateway{api: &kitchen{}, opts: Options{Version: "1.2.3", Keys: &Keys{}}}
-	text, title, err := g.description()
-	if err != nil || title != "Kitchen" {
-		t.Fatal(title, err)
-	}
-	for _, want := range []string{
-		`{"openapi":"3.1.0","info":{"title":"Kitchen","version":"1.2.3"},`, `"/v1/models/{id}":`, `"/v1/license":`, `"/v1/metrics":`,
-		`"securitySchemes":{"bearer":{"description":"One of the keys that the operator gave out.","scheme":"bearer","type":"http"}}`,
-		`"security":[{"bearer":[]}]`,
-	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %s in %s", want, text)
-		}
-	}
-	g.opts.Keys = nil
-	if text, _, _ = g.description(); strings.Contains(string(text), "bearer") {
-		t.Error("a key is announced where none is asked for")
-	}
-}

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -13,7 +12,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/admission"
+	"retort/orchestrator/gateway/httpserver"
 )
 
 // gallery is a kitchen with streams that send one event and stay open.
@@ -71,10 +71,10 @@ func TestWatchesAreBounded(t *testing.T) {
 			url, log := openAPI(t, gallery{&kitchen{}}, func(o *Options) {
 				registry = o.Metrics.Registry
 				o.Keys = test.keys
-				o.Watches = Watches{All: 3, PerClient: 2}
+				o.Watches = admission.WatchLimits{Total: 3, PerClient: 2}
 				o.Concurrency = 1
 				o.Timeout = patience
-			}, ServerConfig{})
+			}, httpserver.Config{})
 			var open []*http.Response
 			for i, want := range []struct{ client, status int }{{0, 200}, {0, 200}, {0, 429}, {1, 200}, {1, 429}, {2, 429}} {
 				response := stream(t, url, test.clients[want.client][0], test.clients[want.client][1])
@@ -108,7 +108,7 @@ func TestWatchesAreBounded(t *testing.T) {
 // The head of a stream is the end of its connection: fasthttp writes the end of a chunked body behind it, which the next
 // answer would begin with.
 func TestHeadOfAStream(t *testing.T) {
-	url, _ := openAPI(t, gallery{&kitchen{}}, nil, ServerConfig{})
+	url, _ := openAPI(t, gallery{&kitchen{}}, nil, httpserver.Config{})
 	for path, closes := range map[string]bool{"/ovens/7/events": true, "/v1/health/live": false} {
 		response, err := http.Head(url + path)
 		if err != nil {
@@ -146,17 +146,5 @@ func TestNetwork(t *testing.T) {
 		if got := network(net.ParseIP(address)); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
-	}
-}
-
-// TooMany has a status and an error type in each kind of API.
-func TestWordsOfTooMany(t *testing.T) {
-	f := &fault.Error{Kind: fault.TooMany, Message: "enough"}
-	status, body := WordForOpenAI(f)
-	if got := fmt.Sprint(status, " ", body.Error.Type, " ", *body.Error.Code); got != "429 rate_limit_error rate_limit_exceeded" {
-		t.Error(got)
-	}
-	if status, kind := TEIStatusOf(f); status != 429 || kind != "Overloaded" {
-		t.Error(status, kind)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/objective"
 	"retort/orchestrator/unfinished"
 	"retort/orchestrator/wire"
@@ -220,7 +220,7 @@ type Health struct {
 
 // Invalid is the answer to a body that does not fit the API, with status 422.
 type Invalid struct {
-	Detail []gateway.Detail `json:"detail"`
+	Detail []bind.Detail `json:"detail"`
 }
 
 // Failure is the answer to any other request that fails.

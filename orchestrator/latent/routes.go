@@ -8,6 +8,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 )
 
 //go:embed openapi.yaml
@@ -21,12 +22,12 @@ func (s *Service) OpenAPI() []byte { return openAPI }
 
 // Routes are the endpoints of this API alone; health, documentation and metrics are the gateway's.
 func (s *Service) Routes(r fiber.Router) {
-	sequences := gateway.AtMost("sequences", s.config.MaxSequences)
-	hiddens := gateway.AtMost("hiddens", s.config.MaxHiddens)
-	mask := gateway.AtMost("mask", s.config.MaxHiddens)
-	seeds := gateway.AtMost("sequences", s.config.MaxSeeds)
-	smi := gateway.AtMost("smi", s.config.MaxSeeds)
-	starts := gateway.AtMost("starts", max(1, s.config.MaxSeeds))
+	sequences := bind.AtMost("sequences", s.config.MaxSequences)
+	hiddens := bind.AtMost("hiddens", s.config.MaxHiddens)
+	mask := bind.AtMost("mask", s.config.MaxHiddens)
+	seeds := bind.AtMost("sequences", s.config.MaxSeeds)
+	smi := bind.AtMost("smi", s.config.MaxSeeds)
+	starts := bind.AtMost("starts", max(1, s.config.MaxSeeds))
 	r.Post("/embedding", gateway.JSON(s.Embedding, sequences))
 	r.Post("/hidden", gateway.JSON(s.Hidden, sequences))
 	r.Post("/decode", gateway.JSON(s.Decode, hiddens, mask))
@@ -47,7 +48,7 @@ func (s *Service) Health() (ready, live any) { return Health{"ready"}, Health{"l
 // pydantic's errors with status 422, anything else one text.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if f.Kind == fault.Invalid {
-		return fiber.StatusUnprocessableEntity, Invalid{Detail: gateway.DetailsOf(f)}
+		return fiber.StatusUnprocessableEntity, Invalid{Detail: bind.DetailsOf(f)}
 	}
 	return gateway.StatusOf(f.Kind), Failure{Detail: f.Message}
 }

@@ -19,6 +19,7 @@ import (
 
 	"retort/chem"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/latent/search/toy"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
@@ -244,7 +245,7 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	if err != nil {
 		tb.Fatal(err)
 	}
-	apiServer := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	apiServer := httpserver.New(g.Handler(), httpserver.Config{})
 	go func() { _ = apiServer.Serve(listener) }()
 	drain := sync.OnceFunc(func() {
 		if err := apiServer.Shutdown(time.Minute); err != nil {

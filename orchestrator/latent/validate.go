@@ -4,8 +4,8 @@ import "retort/orchestrator/fault"
 
 // Where a field of a request is checked:
 //
-//   - its JSON type, and whether it is there: gateway.Bind, from the types in api.go; the package objective for objective and property_name
-//   - the greatest length of a list, which is a setting (config.go): gateway.Bind, from routes.go
+//   - its JSON type, and whether it is there: bind.JSON, from the types in api.go; the package objective for objective and property_name
+//   - the greatest length of a list, which is a setting (config.go): bind.JSON, from routes.go
 //   - its documented bounds: here
 //   - whether a SMILES can be read: seeds.go; the size of a hidden state: checkSize; the terms of an objective: objective.go
 

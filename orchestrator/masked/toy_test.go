@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
@@ -71,7 +72,7 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	if err != nil {
 		t.Fatal(err)
 	}
-	apiServer := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	apiServer := httpserver.New(g.Handler(), httpserver.Config{})
 	go func() { _ = apiServer.Serve(listener) }()
 	drain := sync.OnceFunc(func() {
 		http.DefaultClient.CloseIdleConnections()

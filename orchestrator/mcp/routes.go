@@ -14,7 +14,7 @@ const Path = "/mcp"
 func (s *Service) Name() string { return "mcp" }
 
 // Routes adds the endpoint. The library answers GET, which would open a stream of messages from the server, with 405.
-func (s *Service) Routes(r fiber.Router) { r.All(Path, gateway.Standard(s.http)) }
+func (s *Service) Routes(r fiber.Router) { r.All(Path, gateway.HTTPHandler(s.http)) }
 
 // Failure is the JSON-RPC error of a request that did not reach the library.
 type Failure struct {

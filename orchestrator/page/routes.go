@@ -8,6 +8,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 )
 
 //go:embed openapi.yaml
@@ -21,15 +22,15 @@ func (s *Service) OpenAPI() []byte { return openAPI }
 
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post("/molecules", gateway.JSON(s.Describe, gateway.AtMost("molecules", maxMolecules)))
-	r.Post("/sdf", gateway.JSON(s.Write, gateway.AtMost("molecules", maxRecords)))
+	r.Post("/molecules", gateway.JSON(s.Describe, bind.AtMost("molecules", maxMolecules)))
+	r.Post("/sdf", gateway.JSON(s.Write, bind.AtMost("molecules", maxRecords)))
 	r.Get("/apis", gateway.Get(s.Overview))
 }
 
 // RenderFault returns a failure in the latent API's form.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if f.Kind == fault.Invalid {
-		return fiber.StatusUnprocessableEntity, Failure{Detail: gateway.DetailsOf(f)}
+		return fiber.StatusUnprocessableEntity, Failure{Detail: bind.DetailsOf(f)}
 	}
 	return gateway.StatusOf(f.Kind), Failure{Detail: f.Message}
 }

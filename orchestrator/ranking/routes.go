@@ -5,8 +5,10 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"retort/orchestrator/dialect"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 )
 
 //go:embed openapi.yaml
@@ -24,10 +26,10 @@ type interfaces = gateway.Interfaces
 // Routes are the API's own endpoints. The other spellings are those of hosted copies of the service, of
 // which the last has the model in its path too; the body's counts.
 func (s *Service) Routes(r fiber.Router) {
-	rank := gateway.JSON(s.Rank, gateway.AtMost("passages", s.config.MaxPassages))
+	rank := gateway.JSON(s.Rank, bind.AtMost("passages", s.config.MaxPassages))
 	r.Post("/v1/ranking", rank)
 	r.Post("/v1/reranking", rank)
-	r.Post("/v1/retrieval/+/reranking", gateway.JSON(s.RankHosted, gateway.AtMost("passages", s.config.MaxPassages)))
+	r.Post("/v1/retrieval/+/reranking", gateway.JSON(s.RankHosted, bind.AtMost("passages", s.config.MaxPassages)))
 	r.Get("/v1/models", gateway.Get(s.List))
 	s.interfaces.Routes(r)
 }
@@ -38,7 +40,7 @@ func (s *Service) Health() (ready, live any) { return Ready{true}, Live{true} }
 // RenderFault words a failure as the service does: one text, which names the field first where one is to blame.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if s.config.Errors == "openai" {
-		return gateway.WordForOpenAI(f)
+		return dialect.RenderOpenAI(f)
 	}
 	answer := Error{Error: f.Message}
 	switch {
@@ -48,7 +50,7 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 		answer.Error = f.Field() + ": " + f.Message
 	}
 	if len(f.Path) > 0 {
-		answer.Detail = gateway.DetailsOf(f)
+		answer.Detail = bind.DetailsOf(f)
 	}
 	return gateway.StatusOf(f.Kind), answer
 }

@@ -105,6 +105,9 @@ func (m *Metrics) Serves(api string) {
 	m.refused.WithLabelValues(api)
 }
 
+// OtherRoute is the route in the metrics of all requests that match none, so that scanners add no time series.
+const OtherRoute = "other"
+
 // Answered records the end of a request. Requests that matched no route share the route "other", so that scanners
 // cannot grow the registry.
 func (m *Metrics) Answered(r *Request, route, method string, status int, took time.Duration) {
@@ -181,7 +184,7 @@ func (m *Metrics) BatchTasks(api string, tasks int) {
 	m.batchWaiting.WithLabelValues(api).Set(float64(tasks))
 }
 
-// BackgroundLevel adds a gauge of how much work nobody waits for may be under way: see the room priority.
+// BackgroundLevel adds a gauge of the level of background work: see admission.BackgroundGate.
 func (m *Metrics) BackgroundLevel(level func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "retort_background_level",

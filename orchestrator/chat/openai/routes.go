@@ -7,6 +7,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 )
 
 // Bounds of lists that no model would have longer.
@@ -21,18 +22,18 @@ const older = "/v1/openai"
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
 	messages := gateway.JSONOrStream(Request.Streams, s.Complete, marked(s.Stream),
-		gateway.AtMost("messages", s.chat.MaxMessages()),
-		gateway.AtMost("stop_token_ids", maxStopTokens),
-		gateway.AtMost("modalities", maxModalities),
+		bind.AtMost("messages", s.chat.MaxMessages()),
+		bind.AtMost("stop_token_ids", maxStopTokens),
+		bind.AtMost("modalities", maxModalities),
 	)
 	texts := gateway.JSONOrStream(TextRequest.Streams, s.CompleteText, marked(s.StreamText),
-		gateway.AtMost("prompt", maxPrompts),
-		gateway.AtMost("stop_token_ids", maxStopTokens),
+		bind.AtMost("prompt", maxPrompts),
+		bind.AtMost("stop_token_ids", maxStopTokens),
 	)
 	responses := gateway.JSONOrStream(ResponseRequest.Streams, s.Respond, s.streamResponse,
-		gateway.AtMost("input", s.chat.MaxMessages()),
-		gateway.AtMost("include", maxModalities),
-		gateway.AtMost("tools", maxTools),
+		bind.AtMost("input", s.chat.MaxMessages()),
+		bind.AtMost("include", maxModalities),
+		bind.AtMost("tools", maxTools),
 	)
 	for _, base := range []string{"", older} {
 		r.Post(base+"/v1/chat/completions", messages)
@@ -56,7 +57,7 @@ func marked[Req any](stream func(context.Context, Req, func(any) error) error) f
 func (s *Service) streamResponse(ctx context.Context, r ResponseRequest, events *gateway.Events) error {
 	w := s.newResponseWriter(r, events.SendNamed)
 	if err := w.run(ctx); err != nil {
-		return &gateway.Ending{Err: err, Events: w.failed}
+		return &gateway.StreamError{Err: err, Events: w.failed}
 	}
 	return nil
 }

@@ -8,11 +8,12 @@ import (
 	"retort/orchestrator/chat"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 )
 
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	messages := gateway.AtMost("messages", s.chat.MaxMessages())
+	messages := bind.AtMost("messages", s.chat.MaxMessages())
 	older := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(false), messages)
 	newer := gateway.JSONOrStream(Request.Streams, s.Complete, s.stream(true), messages)
 	r.Post("/inference/chat_completion", older)
@@ -36,7 +37,7 @@ func (s *Service) list(c *fiber.Ctx) error {
 func (s *Service) stream(typed bool) func(context.Context, Request, *gateway.Events) error {
 	return func(ctx context.Context, r Request, events *gateway.Events) error {
 		if err := s.Stream(ctx, r, typed, events.Send); err != nil {
-			return &gateway.Ending{Err: err, Events: lastEvents}
+			return &gateway.StreamError{Err: err, Events: lastEvents}
 		}
 		return nil
 	}

@@ -22,7 +22,7 @@ func (s *Service) Embed(ctx context.Context, r Request) ([]any, error) {
 		Truncate:       r.truncate(),
 		EncodingFormat: "float",
 	}
-	asked.ForOpenAI() // these clients know nothing of modes either
+	asked.SetLenient() // these clients know nothing of modes either
 	var err error
 	if asked.Model, err = s.model(r); err != nil {
 		return nil, err

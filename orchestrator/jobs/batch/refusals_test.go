@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"retort/orchestrator/dialect"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/telemetry"
 )
@@ -45,8 +46,9 @@ func TestRefusals(t *testing.T) {
 		{http.MethodGet, "/v1/model", "", http.StatusNotFound, "Not Found", "", "unknown_url"},
 		{http.MethodPut, batches, "", http.StatusMethodNotAllowed, "Method Not Allowed", "", "unknown_url"},
 	} {
-		status, answer := api.Ask(t.Context(), test.method, test.path, []byte(test.body))
-		var refusal gateway.OpenAIError
+		result := api.Call(t.Context(), gateway.Call{Method: test.method, Path: test.path, Body: []byte(test.body)})
+		status, answer := result.Status, result.Body
+		var refusal dialect.OpenAIError
 		if err := json.Unmarshal(answer, &refusal); err != nil {
 			t.Fatalf("%s %s: %s", test.method, test.path, answer)
 		}

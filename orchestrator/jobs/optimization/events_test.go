@@ -13,6 +13,8 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/admission"
+	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/telemetry"
 )
 
@@ -27,7 +29,7 @@ func (molecules) RenderFault(f *fault.Error) (int, any) {
 }
 
 // serve serves the API until the test ends, and returns its address.
-func serve(t *testing.T, b *bench, watches gateway.Watches) string {
+func serve(t *testing.T, b *bench, watches admission.WatchLimits) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	g, err := gateway.New(ctx, b.Endpoints(molecules{}), func() bool { return false }, gateway.Options{
@@ -41,7 +43,7 @@ func serve(t *testing.T, b *bench, watches gateway.Watches) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := gateway.NewServer(g.Handler(), gateway.ServerConfig{})
+	server := httpserver.New(g.Handler(), httpserver.Config{})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -59,7 +61,7 @@ func serve(t *testing.T, b *bench, watches gateway.Watches) string {
 func TestCutOffEventsEndWithAFailure(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	job := b.submit("latent", `{"smi":"CCC"}`)
-	url := serve(t, b, gateway.Watches{All: 1, PerClient: 1})
+	url := serve(t, b, admission.WatchLimits{Total: 1, PerClient: 1})
 	answer, err := http.Get(url + Path + "/" + job.ID + "/events")
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (e *Endpoints) Ready() error { return e.service.storage.Ready() }
 
 // RenderStreamFault returns the last events of a job's event stream that fails, in the form of the API's own streams.
 func (e *Endpoints) RenderStreamFault(f *fault.Error) []any {
-	if api, ok := e.API.(gateway.StreamFaults); ok {
+	if api, ok := e.API.(gateway.StreamRenderer); ok {
 		return api.RenderStreamFault(f)
 	}
 	_, body := e.RenderFault(f)
@@ -56,24 +56,24 @@ func (e *Endpoints) Routes(r fiber.Router) {
 		}
 		return http.StatusAccepted, job, err
 	}))
-	r.Get(Path, gateway.Find(func(ctx context.Context, l gateway.Lookup) (jobs.Page[Job], error) {
+	r.Get(Path, gateway.WithParams(func(ctx context.Context, l gateway.Params) (jobs.Page[Job], error) {
 		return s.list(ctx, api, gateway.Caller(ctx), l.Query("after"), l.Query("limit"))
 	}))
-	r.Get(Path+"/:id", gateway.Find(func(ctx context.Context, l gateway.Lookup) (Job, error) {
-		r, _, err := s.get(ctx, api, gateway.Caller(ctx), l.Param("id"))
+	r.Get(Path+"/:id", gateway.WithParams(func(ctx context.Context, l gateway.Params) (Job, error) {
+		r, _, err := s.get(ctx, api, gateway.Caller(ctx), l.Path("id"))
 		return r.Job, err
 	}))
 	r.Get(Path+"/:id/events", gateway.Watch("id", func(ctx context.Context, id string, events *gateway.Events) error {
 		return s.watch(ctx, api, gateway.Caller(ctx), id, events.Send)
 	}))
-	r.Get(Path+"/:id/result", gateway.Download(func(ctx context.Context, l gateway.Lookup) (gateway.Content, error) {
-		r, reader, err := s.result(ctx, api, gateway.Caller(ctx), l.Param("id"))
+	r.Get(Path+"/:id/result", gateway.Download(func(ctx context.Context, l gateway.Params) (gateway.Content, error) {
+		r, reader, err := s.result(ctx, api, gateway.Caller(ctx), l.Path("id"))
 		content := gateway.Content{
 			Type: fiber.MIMEApplicationJSON, Name: r.ID + ".json", Size: r.ResultSize, Reader: reader,
 		}
 		return content, err
 	}))
-	r.Post(Path+"/:id/cancel", gateway.Find(func(ctx context.Context, l gateway.Lookup) (Job, error) {
-		return s.cancel(ctx, api, gateway.Caller(ctx), l.Param("id"))
+	r.Post(Path+"/:id/cancel", gateway.WithParams(func(ctx context.Context, l gateway.Params) (Job, error) {
+		return s.cancel(ctx, api, gateway.Caller(ctx), l.Path("id"))
 	}))
 }

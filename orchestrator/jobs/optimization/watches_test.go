@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/admission"
 )
 
 // A client may have a limited number of event streams. One more is refused in the API's words; the job itself is still
@@ -17,7 +17,7 @@ func TestWatchesAreBounded(t *testing.T) {
 		return `{"generated":[]}`, nil
 	})
 	job := b.submit("latent", `{"smi":"CCC"}`)
-	api := serve(t, b, gateway.Watches{All: 4, PerClient: 1})
+	api := serve(t, b, admission.WatchLimits{Total: 4, PerClient: 1})
 	url := api + Path + "/" + job.ID
 	open := func(url string) *http.Response {
 		t.Helper()

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/ranking"
 	"retort/orchestrator/ranking/rerank"
 	"retort/orchestrator/triton"
@@ -68,7 +68,7 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 func ask(t *testing.T, s *rerank.Service, body string) (string, error) {
 	t.Helper()
 	var r rerank.Request
-	if err := gateway.Bind([]byte(body), &r); err != nil {
+	if err := bind.JSON([]byte(body), &r); err != nil {
 		return "", err
 	}
 	if err := r.Validate(); err != nil {

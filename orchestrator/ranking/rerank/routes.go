@@ -3,8 +3,10 @@ package rerank
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"retort/orchestrator/dialect"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
 )
 
 // The paths of the interfaces.
@@ -20,15 +22,15 @@ const maxFields = 64
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
 	most := s.ranking.MaxPassages()
-	rerank := gateway.JSON(s.Rerank, gateway.AtMost("documents", most), gateway.AtMost("texts", most),
-		gateway.AtMost("rank_fields", maxFields))
+	rerank := gateway.JSON(s.Rerank, bind.AtMost("documents", most), bind.AtMost("texts", most),
+		bind.AtMost("rank_fields", maxFields))
 	for _, path := range []string{coherePath, jinaPath, teiPath} {
 		r.Post(path, rerank)
 	}
 }
 
 // Words are those of failures at a path, nil where it is none of these.
-func (s *Service) Words(path string) gateway.Words {
+func (s *Service) Renderer(path string) gateway.RenderFunc {
 	switch path {
 	case coherePath:
 		return func(f *fault.Error) (int, any) { return gateway.StatusOf(f.Kind), CohereError{Message: f.Summary()} }
@@ -38,7 +40,7 @@ func (s *Service) Words(path string) gateway.Words {
 		}
 	case teiPath:
 		return func(f *fault.Error) (int, any) {
-			status, kind := gateway.TEIStatusOf(f)
+			status, kind := dialect.TEIStatus(f)
 			text := f.Summary()
 			return status, TEIError{Error: text, ErrorType: kind, Message: text, Detail: text}
 		}

@@ -1,0 +1,165 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"retort/orchestrator/fault"
+)
+
+// serviceRoutes adds what every API answers: readiness, liveness, metadata, version, licence, manifest, single models and
+// metrics.
+func (g *Gateway) serviceRoutes(r fiber.Router) {
+	ready, live := g.api.Health()
+	r.Get("/v1/health/ready", Get(func(context.Context) (any, error) { return ready, g.Ready() }))
+	r.Get("/v1/health/live", Get(func(context.Context) (any, error) { return live, nil }))
+	r.Get("/v1/metadata", Get(g.metadata))
+	r.Get("/v1/version", Get(g.version))
+	r.Get("/v1/license", Get(g.license))
+	r.Get("/v1/manifest", Get(g.manifest))
+	r.Get("/v1/models/+", g.retrieveModel)
+	metrics := adaptor.HTTPHandler(promhttp.HandlerFor(g.opts.Metrics.Registry, promhttp.HandlerOpts{}))
+	r.Get("/metrics", metrics)
+	r.Get("/v1/metrics", metrics)
+}
+
+// Ready returns nil if the API can serve and the process is not about to stop.
+func (g *Gateway) Ready() error {
+	if g.draining() {
+		return fault.New(fault.Unavailable, "Service is shutting down.")
+	}
+	return g.api.Ready()
+}
+
+// Metadata is the answer of /v1/metadata.
+type Metadata struct {
+	Version     string      `json:"version"`
+	AssetInfo   []string    `json:"assetInfo"`
+	LicenseInfo License     `json:"licenseInfo"`
+	ModelInfo   []ModelInfo `json:"modelInfo"`
+}
+
+// License is the licence of this program. Those of the models are on their cards.
+type License struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+// ModelInfo names one model.
+type ModelInfo struct {
+	ShortName string `json:"shortName"`
+	ModelURL  string `json:"modelUrl"`
+}
+
+func (g *Gateway) metadata(context.Context) (Metadata, error) {
+	m := Metadata{
+		Version:     g.opts.Version,
+		AssetInfo:   []string{},
+		LicenseInfo: License{Name: "Apache-2.0", Path: "LICENSE"},
+		ModelInfo:   []ModelInfo{},
+	}
+	for _, id := range g.api.Models() {
+		m.ModelInfo = append(m.ModelInfo, ModelInfo{ShortName: id[strings.LastIndexByte(id, '/')+1:], ModelURL: id})
+	}
+	return m, nil
+}
+
+// Version is the answer of /v1/version. The APIs have the version of the program.
+type Version struct {
+	Release string `json:"release"`
+	API     string `json:"api"`
+}
+
+func (g *Gateway) version(context.Context) (Version, error) {
+	return Version{Release: g.opts.Version, API: g.opts.Version}, nil
+}
+
+// licenseText is a copy of the repository's LICENSE, which no package can embed from above its own folder.
+//
+//go:embed license.txt
+var licenseText string
+
+// LicenseText is the licence of this program with its full text.
+type LicenseText struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	SHA     string `json:"sha"`  // SHA-1 of the text
+	Size    int    `json:"size"` // characters of the text
+	URL     string `json:"url"`
+	Type    string `json:"type"` // "file"
+	Content string `json:"content"`
+}
+
+func (g *Gateway) license(context.Context) (LicenseText, error) {
+	sum := sha1.Sum([]byte(licenseText)) // as in the published services
+	return LicenseText{
+		Name:    "Apache-2.0",
+		Path:    "LICENSE",
+		SHA:     hex.EncodeToString(sum[:]),
+		Size:    utf8.RuneCountInString(licenseText),
+		URL:     "https://www.apache.org/licenses/LICENSE-2.0",
+		Type:    "file",
+		Content: licenseText,
+	}, nil
+}
+
+// Manifest describes what the API serves now, as YAML.
+type Manifest struct {
+	ManifestFile       string `json:"manifest_file"`
+	RepositoryOverride string `json:"repository_override"` // always empty
+}
+
+func (g *Gateway) manifest(context.Context) (Manifest, error) {
+	text, err := yaml.Marshal(struct {
+		API     string   `yaml:"api"`
+		Release string   `yaml:"release"`
+		Models  []string `yaml:"models"`
+	}{g.api.Name(), g.opts.Version, g.api.Models()})
+	return Manifest{ManifestFile: string(text)}, err
+}
+
+// Lister is an API whose model list has entries of its own. Entry returns that of a model, or why there is none.
+type Lister interface{ Entry(id string) (any, error) }
+
+// retrieveModel answers with one model of the list. Its id may have slashes, which some clients escape.
+func (g *Gateway) retrieveModel(c *fiber.Ctx) error {
+	exchangeOf(c).setRoute(c)
+	if err := g.api.Ready(); err != nil {
+		return err
+	}
+	id, err := url.PathUnescape(c.Params("+"))
+	if err != nil {
+		return noModel(id)
+	}
+	entry, err := g.entry(id)
+	if err != nil {
+		return err
+	}
+	return send(c, entry)
+}
+
+// entry returns the entry of a model in the list.
+func (g *Gateway) entry(id string) (any, error) {
+	if api, ok := g.api.(Lister); ok {
+		return api.Entry(id)
+	}
+	if !slices.Contains(g.api.Models(), id) {
+		return nil, noModel(id)
+	}
+	return map[string]string{"id": id, "object": "model"}, nil
+}
+
+func noModel(id string) *fault.Error {
+	return fault.Missing(fault.Model, "The model `%s` does not exist.", fault.Clip(id))
+}
