@@ -50,7 +50,7 @@ import sascorer  # noqa: E402  (its folder is known only now)
 RDLogger.DisableLog("rdApp.*")
 MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, float]] = {
     "de_novo": dict(temperature=1.0, noise=0.5, gamma=0.0, min_add_len=24),
     "documented_defaults": {},
     "motif_extension": dict(temperature=1.4, noise=1.0, gamma=0.0, min_add_len=18),
@@ -68,7 +68,7 @@ COLUMNS = {
     "linker_one_step": "linker_design",
 }
 
-WAYS = {
+WAYS: dict[str, dict[str, float]] = {
     "drawn once": {"attempts": 1},
     "as served": {"unique": True},
     "drawn once of any quality": {"attempts": 1, "quality": False},
@@ -80,7 +80,7 @@ FREE = ("de_novo", "documented_defaults")
 
 FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance", "draws")
 
-PUBLISHED = {
+PUBLISHED: dict[str, dict[str, tuple[float | None, ...]]] = {
     "de_novo": {
         "SAFE-GPT": (94.0, None, 100.0, 54.7, 0.879, None),
         "GenMol": (100.0, None, 99.7, 84.6, 0.818, None),
@@ -287,7 +287,7 @@ def shown(figure: str, values: list[float | None]) -> str:
     return f"{text} ± {statistics.stdev(known):.{places}f}" if len(known) > 1 else text
 
 
-def changed(changes: list[str]) -> dict[str, dict]:
+def with_changes(changes: list[str]) -> dict[str, dict[str, float]]:
     """The settings, with changes of the form task.name=value."""
     settings = {task: dict(values) for task, values in SETTINGS.items()}
     for change in changes:
@@ -359,7 +359,7 @@ def differing_options(options: argparse.Namespace) -> list[str]:
 
 def main(given: list[str] | None = None) -> None:
     options = arguments(given)
-    settings = changed(options.set)
+    settings = with_changes(options.set)
     api = API(options.url, options.timeout, options.batch, options.workers)
     results: dict[str, dict[str, list[dict]]] = {}
     options.out.mkdir(parents=True, exist_ok=True)

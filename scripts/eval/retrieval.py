@@ -19,6 +19,7 @@ import math
 import os
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ MINILM, EMBEDDING, RANKER = (
 )
 
 
-def ndcg(gains: list[float], best: list[float], depth: int = 10) -> float:
+def ndcg(gains: Sequence[float], best: Sequence[float], depth: int = 10) -> float:
     """Normalised discounted cumulative gain: gains in the order found, best = all gains there are."""
 
     def total(row):

@@ -52,7 +52,7 @@ class LocalScorer:
         return np.split(found, np.cumsum([len(p) for _, p in asked])[:-1])
 
 
-def session(folder: Path, threads: int):
+def session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     return onnxruntime.InferenceSession(str(folder / "1" / "model.onnx"), options)
@@ -75,21 +75,28 @@ def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
         return LocalEmbedder(embed, tokenizer, {"query": "", "passage": ""}, 256)
     if kind == "run":
         folder, alpha = rest.split("@")
+        weights = _required(weights)
         model = export.two_mode(weights, Path(folder), float(alpha)).to(device)
         prefixes = {"query": QUERY_PREFIX, "passage": PASSAGE_PREFIX}
         return LocalEmbedder(
             vectors.module_embed(model, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256
         )
-    told, run = parameters(Path(rest)), session(Path(rest), threads)
-    prefixes = {m: told.get(f"{m}_prefix", "") for m in ("query", "passage")}
+    config, run = parameters(Path(rest)), session(Path(rest), threads)
+    prefixes = {mode: config.get(f"{mode}_prefix", "") for mode in ("query", "passage")}
 
-    def embed(ids, mask):
+    def embed_by_onnx(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         feed = dict(zip(export.INPUTS, (ids.numpy(), mask.numpy(), np.zeros_like(ids.numpy()))))
         return torch.from_numpy(run.run(None, feed)[0])
 
     return LocalEmbedder(
-        embed, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), prefixes, int(told["max_model_len"])
+        embed_by_onnx, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), prefixes, int(config["max_model_len"])
     )
+
+
+def _required(weights: Path | None) -> Path:
+    if weights is None:
+        raise SystemExit("retrieval: a run: source needs --weights, the folder of MiniLM")
+    return weights
 
 
 def scorer(source: str, weights: Path | None, threads: int, longest: int) -> LocalScorer:
@@ -97,20 +104,21 @@ def scorer(source: str, weights: Path | None, threads: int, longest: int) -> Loc
     torch.set_num_threads(threads)
     kind, _, rest = source.partition(":")
     if kind == "run":
+        weights = _required(weights)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         folder, alpha = rest.split("@")
         model = ranking_export.trained_ranker(Path(folder), float(alpha)).to(device)
 
-        def by_torch(*rows):
+        def score_by_torch(*rows: torch.Tensor) -> torch.Tensor:
             with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
                 return model(*(r.to(device) for r in rows)).float().cpu()
 
-        return LocalScorer(by_torch, vectors.load_tokenizer(weights / "tokenizer.json"), longest)
-    told, run = parameters(Path(rest)), session(Path(rest), threads)
+        return LocalScorer(score_by_torch, vectors.load_tokenizer(weights / "tokenizer.json"), longest)
+    config, run = parameters(Path(rest)), session(Path(rest), threads)
 
-    def by_onnx(*rows):
-        return run.run(None, dict(zip(export.INPUTS, (r.numpy() for r in rows))))[0]
+    def score_by_onnx(*rows: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(run.run(None, dict(zip(export.INPUTS, (r.numpy() for r in rows))))[0])
 
     return LocalScorer(
-        by_onnx, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), min(longest, int(told["max_model_len"]))
+        score_by_onnx, vectors.load_tokenizer(Path(rest) / "tokenizer.json"), min(longest, int(config["max_model_len"]))
     )

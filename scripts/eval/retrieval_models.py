@@ -79,7 +79,8 @@ def post(url: str, body: dict) -> dict:
 def embedder(source: str, weights: Path | None, threads: int, modes: bool = True) -> Embedder:
     """The embedder that a source names; modes: whether it knows queries from passages."""
     if source.startswith(("http:", "https:")):
-        return HttpEmbedder(*source.split("#", 1), modes)
+        base, _, model = source.partition("#")
+        return HttpEmbedder(base, model, modes)
     from scripts.eval import retrieval_local
 
     return retrieval_local.embedder(source, weights, threads)
@@ -88,7 +89,8 @@ def embedder(source: str, weights: Path | None, threads: int, modes: bool = True
 def scorer(source: str, weights: Path | None, threads: int, longest: int) -> Scorer:
     """The ranker that a source names; a local one cuts pairs to `longest` tokens, or less where the model takes less."""
     if source.startswith(("http:", "https:")):
-        return HttpScorer(*source.split("#", 1))
+        base, _, model = source.partition("#")
+        return HttpScorer(base, model)
     from scripts.eval import retrieval_local
 
     return retrieval_local.scorer(source, weights, threads, longest)

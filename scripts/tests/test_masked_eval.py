@@ -164,6 +164,6 @@ def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_settings_are_checked(data: Path) -> None:
     with pytest.raises(SystemExit, match="the tasks are"):
-        masked.changed(["de_nova.noise=1"])
+        masked.with_changes(["de_nova.noise=1"])
     with pytest.raises(SystemExit):
         masked.arguments(["--data", str(data), "--tasks", "docking"])

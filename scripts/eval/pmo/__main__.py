@@ -30,6 +30,7 @@ import urllib.request
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from scripts import sections
 from scripts.eval.pmo import oracles, tasks
@@ -84,7 +85,7 @@ class Gateway:
         return first + self.latent(objective, calls - len(first), seed, starts)
 
     def latent(self, objective: object, calls: int, seed: int, starts: list[str]) -> list[tuple[str, float]]:
-        body = {
+        body: dict[str, Any] = {
             "smi": starts,
             "shared": True,
             "objective": objective,

@@ -87,7 +87,9 @@ def gather(collection: Collection, most: int | None, seed: int) -> tuple[Mined, 
     asked = variants(collection, chance)
     chance.shuffle(asked)
     asked = asked[:most]
-    texts, rows, groups = [], {}, []
+    texts: list[str] = []
+    rows: dict[str, int] = {}
+    groups: list[str] = []
     for pid in collection.passages:
         rows[pid] = len(texts)
         texts.append(corpora.titled(collection, pid) if chance.random() < 0.5 else collection.passages[pid])

@@ -22,6 +22,7 @@ Sources: MolMIM (Reidenbach et al. 2022, arXiv 2208.09016), A-MIM (Livne et al. 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import torch
 from torch import nn
@@ -54,7 +55,7 @@ NOISE = 0.0, 2.6
 """Least and greatest log-variance of the latent noise in training: standard deviations 1 to 3.7. Noise below that range is
 taken away by what is learned above; the upper end is where a molecule can no longer be told from its neighbours."""
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "tiny": dict(width=32, heads=4, key_heads=2, encoder_layers=1, decoder_layers=1, latent=64, slots=4),
     "cpu": dict(),
     "gpu": dict(

@@ -98,7 +98,19 @@ def shape(encoder: Held, decoder: Held) -> Shape:
     layers = [sum(name.endswith("feed.0.weight") for name in held) for held in (encoder, decoder)]
     feeds = [held["layers.0.feed.0.weight"].shape[1] // width for held in (encoder, decoder)]
     key_heads = decoder["layers.0.cross.k.weight"].shape[1] * heads // width
-    return Shape(vocabulary, width, heads, key_heads, *layers, *feeds, encoder["out.weight"].shape[1], slots, positions)
+    return Shape(
+        vocabulary,
+        width,
+        heads,
+        key_heads,
+        encoder_layers=layers[0],
+        decoder_layers=layers[1],
+        encoder_feed=feeds[0],
+        decoder_feed=feeds[1],
+        latent=encoder["out.weight"].shape[1],
+        slots=slots,
+        positions=positions,
+    )
 
 
 def plain(held: Held, name: str) -> np.ndarray:

@@ -9,6 +9,7 @@ arXiv 2110.02037, equation 4). The network is not told n.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import torch
 from torch import nn
@@ -33,7 +34,7 @@ class Shape:
     """Ids, the first ones, that are never put in place of a mask."""
 
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "tiny": dict(width=32, heads=4, layers=2, feed=2),
     "cpu": dict(),
     "gpu": dict(width=384, heads=12, layers=8, feed=4, dropout=0.05),

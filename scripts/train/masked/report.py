@@ -78,15 +78,14 @@ def main() -> None:
         torch.set_num_threads(given.threads)
     model, vocabulary, table = load(given.run)
     fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
-    figures: dict[str, object] = {"samples": given.samples, "de_novo": []}
+    de_novo: list[dict[str, object]] = []
+    figures: dict[str, object] = {"samples": given.samples, "de_novo": de_novo}
     for temperature, noise, quality in SETTINGS[: given.settings]:
         texts = evaluation.de_novo(
             fill, vocabulary, data.lengths(table, quality), given.samples, temperature, noise, quality
         )
-        figures["de_novo"].append(
-            {"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)}
-        )
-        print(figures["de_novo"][-1], flush=True)
+        de_novo.append({"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)})
+        print(de_novo[-1], flush=True)
     train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
     own = np.random.default_rng(7).choice(train, given.samples, replace=False)
     figures["zinc250k"] = evaluation.figures([str(s) for s in own])

@@ -59,7 +59,7 @@ def sides(smiles: str, stereo: bool = False) -> list[Side]:
     ends = cut.GetNumAtoms() - atoms  # Two dummies for each cut, side by side after the molecule's own atoms.
     for atom in range(atoms, atoms + ends):
         cut.GetAtomWithIdx(atom).SetIsotope(0)
-    out: list[Side | None] = [None] * ends
+    out = [Side("", ())] * ends
     places: list[list[int]] = []
     for piece, place in (
         zip(Chem.GetMolFrags(cut, asMols=True, sanitizeFrags=False, fragsMolAtomMapping=places), places) if ends else ()
@@ -143,7 +143,8 @@ def numbered(text: str) -> str:
     """The same in the bracket form of SAFE. An open end that no piece takes, and a piece without an open end, keep a number
     that occurs once."""
     waiting: list[int] = []
-    pieces, count = [], 0
+    pieces: list[str] = []
+    count = 0
     for index, piece in enumerate(text.split(".")):
         if index == 0 and piece == "":
             continue

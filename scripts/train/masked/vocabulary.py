@@ -116,7 +116,8 @@ def build(pieces: Counter[str], runs: int, quality: bool = False) -> Vocabulary:
             single[token] += count
     base = sorted(single, key=lambda t: (-single[t], t))
     merged = _merge(dict(pieces.most_common(12_000)), 2 * runs)
-    wide, used = Vocabulary([*first, *base, *merged]), Counter()
+    wide = Vocabulary([*first, *base, *merged])
+    used: Counter[str] = Counter()
     for text, count in pieces.most_common(30_000):
         for known in wide.piece(text):
             used[wide.tokens[known]] += count

@@ -79,7 +79,8 @@ def logits_of(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[di
     """Query and passage, the ids of the pair, the length of its first segment, and the logit."""
     cases = []
     for query, passage in texts:
-        row, first = pairs.paired(*vectors.token_ids(tokenizer, [query, passage], 256), 512)
+        query_ids, passage_ids = vectors.token_ids(tokenizer, [query, passage], 256)
+        row, first = pairs.paired(query_ids, passage_ids, 512)
         with torch.inference_mode():
             logit = float(model(*pairs.stacked([(row, first)]))[0, 0])
         cases.append({"query": query, "passage": passage, "ids": row, "first": first, "logit": round(logit, 4)})

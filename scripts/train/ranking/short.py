@@ -164,6 +164,7 @@ class Dictionary:
         offset = random.choice(self.of_kinds if random.random() < 0.5 else self.told_of)
         meaning, sisters = self.all[offset], self.sisters(offset)
         random.shuffle(sisters)
+        query: str | None
         if random.random() < 0.35:
             word = random.choice(meaning.words)
             start = "Who was" if meaning.instance and meaning.file == PERSON else "What is"
