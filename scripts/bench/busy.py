@@ -52,5 +52,5 @@ def verdict(value: float, others: float, least: float | None = None, most: float
     bound = f"at least {least:.2f} wanted" if least is not None else f"at most {most:.2f} wanted"
     if others > MOST:
         return f"{bound}: not judged, others took {others:.0%}"
-    good = value >= least if least is not None else value <= most
+    good = (least is None or value >= least) and (most is None or value <= most)
     return f"{bound}: {'met' if good else 'missed'}, others took {others:.0%}"

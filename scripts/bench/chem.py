@@ -135,7 +135,7 @@ def main():
     args = parser.parse_args()
     RDLogger.DisableLog("rdApp.*")
     smiles = (read(args.smiles) if args.smiles else list(made()))[: args.limit]
-    measured = {}
+    measured: dict[str, list[float]] = {}
 
     def note(name, value):
         measured.setdefault(name, []).append(value)
@@ -183,7 +183,7 @@ def main():
         verdict = ""
         if target is not None:
             met = sign * statistics.median(measured[key]) >= sign * target
-            excused = key in ("two goroutines", "start") and (busy or os.cpu_count() < 2)
+            excused = key in ("two goroutines", "start") and (busy or (os.cpu_count() or 1) < 2)
             verdict = f"{'>=' if sign > 0 else '<='} {target:g} {'met' if met else 'MISSED'}"
             verdict += " (machine not idle)" if excused and not met else ""
             missed |= not met and not excused

@@ -18,6 +18,7 @@ a gateway that runs:
 from __future__ import annotations
 
 import argparse
+import functools
 import http.client
 import json
 import random
@@ -198,7 +199,10 @@ def throughput(gateway: Gateway, options: argparse.Namespace) -> int:
     ratios, rates = [], []
     for turn in range(options.rounds):
         pair = [single, batch] if turn % 2 == 0 else [batch, single]
-        took = {side: seconds(side) for side in pair if not time.sleep(options.pause)}
+        took = {}
+        for side in pair:
+            time.sleep(options.pause)
+            took[side] = seconds(side)
         ratios.append(took[single] / took[batch])
         rates.append(len(wanted) / took[batch])
         say(f"throughput {turn + 1}: 32 clients {len(wanted) / took[single]:.0f}/s, batch {rates[-1]:.0f}/s")
@@ -284,11 +288,12 @@ def beside(
 
 def measured(gateway: Gateway, path: str, bodies: list[bytes], length: float) -> list[float]:
     """Seconds of each of the requests that follow each other for so long."""
-    connection, took = gateway.connection(), []
+    connection = gateway.connection()
+    took: list[float] = []
     until = time.perf_counter() + length
     while time.perf_counter() < until:
         data = bodies[len(took) % len(bodies)]
-        took.append(seconds(lambda data=data: post(connection, path, data)))
+        took.append(seconds(functools.partial(post, connection, path, data)))
     connection.close()
     return took
 

@@ -99,10 +99,11 @@ def decode(api: API, rows: int, rounds: int) -> None:
             times[name] += [spent] if number else []  # the first round warms up
     own = statistics.median(times["/decode"])
     print(f"decode    {rows} hidden states, /decode {1000 * own:.0f} ms; its graph: {arithmetic(GRAPH)}", flush=True)
-    for name, spent in list(times.items())[1:]:
+    for name, spents in list(times.items())[1:]:
         wanted = " (target 3)" if name.endswith("without cache") else ""
         print(
-            f"          {name} {1000 * statistics.median(spent):.0f} ms: {statistics.median(spent) / own:.1f} times{wanted}",
+            f"          {name} {1000 * statistics.median(spents):.0f} ms: "
+            f"{statistics.median(spents) / own:.1f} times{wanted}",
             flush=True,
         )
 
@@ -139,22 +140,20 @@ def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
     states = states + torch.randn(states.shape, generator=torch.Generator().manual_seed(2))
     trials = {size: [alone(states[at : at + size]) for at in range(0, 4 * size, size)] for size in BATCHES}
     speeds = {
-        size: 4 * size / min(seconds(lambda calls=calls: [call() for call in calls]) for _ in range(2))
+        size: 4 * size / min(seconds(functools.partial(run_all, calls)) for _ in range(2))
         for size, calls in trials.items()
     }
-    size = max(speeds, key=speeds.get)
+    size = max(speeds, key=speeds.__getitem__)
     calls = [alone(states[at : at + size]) for at in range(0, count, size)]
     busy = Busy(*processes.values())
     bare: list[float] = []
     found: dict[int, list[tuple[float, float]]] = {1: [], 8: []}
     with ThreadPoolExecutor(8) as pool:
         for _ in range(rounds):
-            bare.append(count / seconds(lambda: [call() for call in calls]))
+            bare.append(count / seconds(lambda: run_all(calls)))
             for searches, figures in found.items():
                 before = decoded()
-                spent = seconds(
-                    lambda n=searches: list(pool.map(lambda s: api.generate(s, PARTICLES, ITERATIONS), STARTS[:n]))
-                )
+                spent = seconds(functools.partial(search_all, api, pool, STARTS[:searches]))
                 figures.append((searches * count / spent, (decoded() - before) / spent))
     others = busy.others()
     print(
@@ -169,6 +168,16 @@ def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
             f"{verdict(ratio, others, least=least)}; Triton decodes {share:.2f} times as many states/s as that",
             flush=True,
         )
+
+
+def run_all(calls: list[Callable[[], object]]) -> None:
+    for call in calls:
+        call()
+
+
+def search_all(api: API, pool: ThreadPoolExecutor, seeds: list[str]) -> None:
+    """One search from each seed, all at once."""
+    list(pool.map(lambda seed: api.generate(seed, PARTICLES, ITERATIONS), seeds))
 
 
 def decoded() -> float:
@@ -226,7 +235,7 @@ def together(api: API, rounds: int) -> None:
     one, ten = [], []
     with ThreadPoolExecutor(len(STARTS)) as pool:
         for _ in range(rounds):
-            one.append(statistics.mean(seconds(lambda s=s: api.generate(s, 30, 20)) for s in STARTS[:3]))
+            one.append(statistics.mean(seconds(functools.partial(api.generate, s, 30, 20)) for s in STARTS[:3]))
             ten.append(seconds(lambda: list(pool.map(lambda start: api.generate(start, 30, 20), STARTS))))
     print(
         f"together  one /generate {1000 * statistics.median(one):.0f} ms, ten at once {1000 * statistics.median(ten):.0f} ms: "

@@ -24,7 +24,7 @@ import torch
 from scripts.train import quantise
 from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, decoding
-from scripts.train.latent.model import PRESETS, Model, Shape
+from scripts.train.latent.model import Model, Shape
 from scripts.train.latent.report import load
 from scripts.train.latent.tokens import BOS
 
@@ -35,7 +35,7 @@ def prepared(run: Path, rows: int) -> tuple[Model, torch.Tensor]:
         model, _ = load(run)
     else:
         torch.manual_seed(0)
-        model = Model(Shape(vocabulary=66, positions=48, **PRESETS["cpu"])).eval()
+        model = Model(Shape(vocabulary=66, positions=48)).eval()
     z = torch.randn(rows, model.shape.latent, generator=torch.Generator().manual_seed(1))
     return model.half().float(), z
 

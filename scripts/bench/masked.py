@@ -137,7 +137,7 @@ def thousand(api: API, entry: Path, turns: int, processes: list[int]) -> None:
     }
     middle = {size: calls[len(calls) // 2] for size, calls in cut.items()}
     speeds = {size: size / min(seconds(middle[size]) for _ in range(2)) for size in BATCHES}
-    size = max(speeds, key=speeds.get)
+    size = max(speeds, key=speeds.__getitem__)
     busy, found, bare = Busy(*processes), [], []
     for _ in range(turns):
         bare.append(seconds(lambda: [call() for call in cut[size]]))

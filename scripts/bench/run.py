@@ -97,6 +97,7 @@ def update(name: str, args: str) -> int:
     sections.check(PAGE, name)
     command = [sys.executable, str(HERE / "run.py"), f"--args={args}", name]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout
     printed = []
     for line in child.stdout:
         print(line, end="", flush=True)

@@ -210,8 +210,8 @@ def check_same_ranker(ours: str, theirs: str, model: str) -> float:
     ]
     body = {"model": model, "query": {"text": query}, "passages": [{"text": p} for p in passages]}
     logits = {r["index"]: r["logit"] for r in ask(f"{ours}/v1/ranking", body)["rankings"]}
-    body = {"model": PEER_RANKER, "query": query, "documents": passages, "raw_scores": True}
-    found = ask(f"{theirs}/rerank", body)["results"]
+    peer_body = {"model": PEER_RANKER, "query": query, "documents": passages, "raw_scores": True}
+    found = ask(f"{theirs}/rerank", peer_body)["results"]
     apart = max(abs(r["relevance_score"] - logits[r["index"]]) for r in found)
     if len(found) != len(passages) or apart > 0.01:
         raise RuntimeError(f"the servers do not serve the same weights: logits differ by {apart:.4f}")

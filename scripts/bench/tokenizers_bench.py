@@ -50,7 +50,8 @@ def compare(binary, path, texts, rounds, tmp):
     listed.write_text(json.dumps(texts))
     tok = tokenizers_golden.load(plain)
     go = subprocess.Popen([binary, plain, listed], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    speeds = {"go": [], "encode": [], "batch": []}
+    assert go.stdin and go.stdout
+    speeds: dict[str, list[float]] = {"go": [], "encode": [], "batch": []}
     for n in range(rounds + 1):
         go.stdin.write("\n")
         go.stdin.flush()

@@ -72,7 +72,7 @@ def logits(folder: Path, family: str) -> list[float]:
 
 
 def main() -> None:
-    golden = {
+    golden: dict[str, object] = {
         "made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, torch {torch.__version__}, fp32"
     }
     with tempfile.TemporaryDirectory() as temporary:

@@ -63,7 +63,7 @@ def combining_classes(nfd):
 
     low, high = "\u0334", "\u0345"  # class 1, the lowest, and class 240, the highest
     marks = [c for c in POINTS if c not in nfd and c not in HANGUL and (swaps(high, chr(c)) or swaps(chr(c), low))]
-    anchors = {}
+    anchors: dict[int, str] = {}
     for c in marks:
         anchors.setdefault(unicodedata.combining(chr(c)), chr(c))
     anchors.pop(0, None)
@@ -92,13 +92,13 @@ def compositions(nfd):
 
 
 def ranges(points):
-    out, points = [], sorted(points)
-    for c in points:
-        if out and out[-1][1] == c - 1:
-            out[-1][1] = c
+    spans: list[list[int]] = []
+    for c in sorted(points):
+        if spans and spans[-1][1] == c - 1:
+            spans[-1][1] = c
         else:
-            out.append([c, c])
-    return [f"{a:x}" if a == b else f"{a:x}-{b:x}" for a, b in out]
+            spans.append([c, c])
+    return [f"{a:x}" if a == b else f"{a:x}-{b:x}" for a, b in spans]
 
 
 def lines(name, words, per_line=16):

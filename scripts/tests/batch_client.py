@@ -64,7 +64,7 @@ def refused(call: Callable[[], object]) -> list:
 def embeddings() -> list:
     """A batch of embeddings: counts, ids in the order of the lines, a vector, the object of a line that fails."""
     ours = client()
-    bodies = [{"model": MODEL, "input": text} for text in TEXTS] + [
+    bodies: list[dict] = [{"model": MODEL, "input": text} for text in TEXTS] + [
         {"model": "none", "input": "x"},
         {"model": MODEL, "input": "x", "stream": True},
     ]
@@ -90,7 +90,7 @@ def embeddings() -> list:
 def other_endpoints() -> list:
     """Batches for other APIs from the main port, and on an API's own port."""
     ours, own = client(), client(EMBEDDING)
-    asked = {
+    asked: dict[str, dict] = {
         "/v1/ranking": {
             "model": "retort/rankqa-minilm-v2",
             "query": {"text": TEXTS[2]},
@@ -227,12 +227,12 @@ def cancelled() -> list:
 
 if __name__ == "__main__":
     cases = [embeddings, other_endpoints, wrong_files, lists, other_key, cancelled]
-    told = {}
+    results: dict[str, object] = {}
     for case in cases:
         try:
             began = time.monotonic()
-            told[case.__name__] = case()
+            results[case.__name__] = case()
             print(f"{case.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)
         except Exception as error:  # the test shows what it was
-            told[case.__name__] = f"{type(error).__name__}: {error}"
-    print(json.dumps(told))
+            results[case.__name__] = f"{type(error).__name__}: {error}"
+    print(json.dumps(results))

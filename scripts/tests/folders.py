@@ -8,6 +8,7 @@ import gzip
 import json
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ FAMILIES = {
 CLASSES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}
 
 # What the rest of the folder says: pooling, normalisation, prompts, the activation.
-RECIPES = {
+RECIPES: dict[str, dict[str, Any]] = {
     "bert": {
         "pooling": "mean",
         "normalize": True,
@@ -145,7 +146,8 @@ def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 def save(path: Path, tensors: dict[str, np.ndarray]) -> None:
     """A safetensors file."""
-    header, at = {"__metadata__": {"format": "pt"}}, 0
+    header: dict[str, dict] = {"__metadata__": {"format": "pt"}}
+    at = 0
     for name, array in tensors.items():
         header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
         at += array.nbytes

@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 Ranked = list[tuple[int, float]]
 """Index and score of each passage, best first."""
@@ -88,7 +89,7 @@ def llama_index_embeds(url: str, model: str, query: str, passages: list[str]) ->
     return sorted(enumerate(cosines), key=lambda pair: -pair[1])
 
 
-def llama_index(reranker: object, query: str, passages: list[str]) -> Ranked:
+def llama_index(reranker: Any, query: str, passages: list[str]) -> Ranked:
     from llama_index.core.schema import NodeWithScore, TextNode
 
     nodes = [NodeWithScore(node=TextNode(text=p), score=0) for p in passages]

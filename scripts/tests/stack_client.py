@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from importlib.metadata import version
+from typing import Any
 
 from llama_stack_client import LlamaStackClient
 
@@ -38,11 +39,11 @@ def arguments(model: str, image: str, question: str) -> dict:
     }
 
 
-def text(delta: object) -> str:
+def text(delta: Any) -> str:
     return delta if isinstance(delta, str) else delta.text
 
 
-def listed(model: object) -> str:
+def listed(model: Any) -> str:
     """The id, as the client or as OpenAI calls it."""
     return getattr(model, "identifier", None) or model.id
 

@@ -65,7 +65,7 @@ def executions(client, model: str) -> int:
 
 
 def test_every_tensor_type_passes_unchanged(served):
-    values = {
+    values: dict[str, list] = {
         "BOOL": [True, False, True],
         "BYTES": ["plain", "", "naïve 分子 \U0001f9ea"],
         "FP16": [0.5, -2.0, 65504.0],

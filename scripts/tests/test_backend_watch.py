@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import types
+from typing import Any
 
 import pytest
 from servers import ROOT
@@ -51,13 +52,13 @@ class Session:
 
 @pytest.fixture
 def watch(monkeypatch):
-    runtime = types.ModuleType("onnxruntime")
+    runtime: Any = types.ModuleType("onnxruntime")
     runtime.RunOptions = lambda: types.SimpleNamespace(terminate=False)
     monkeypatch.setitem(sys.modules, "onnxruntime", runtime)
     monkeypatch.setitem(sys.modules, "triton_python_backend_utils", types.ModuleType("triton_python_backend_utils"))
     path = ROOT / "scripts/triton/backends/onnxruntime/model.py"
     spec = importlib.util.spec_from_file_location("onnxruntime_backend", path)
-    backend = importlib.util.module_from_spec(spec)
+    backend: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(backend)
     backend.ASK_EVERY = 0.01
     made = backend.Watch()

@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import openai
@@ -32,7 +33,7 @@ def say(*pieces: str, **more: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def scripted_url(tmp_path_factory) -> str:
+def scripted_url(tmp_path_factory) -> Iterator[str]:
     """The chat API in front of a real Triton with the scripted model."""
     source, folder = ROOT / "orchestrator/chat/testdata", tmp_path_factory.mktemp("models")
     shutil.copytree(source / "models/scripted_vllm", folder / "scripted_vllm")

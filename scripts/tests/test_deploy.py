@@ -83,7 +83,7 @@ def test_no_default_triton_has_published_vulnerabilities() -> None:
 
 
 def test_values_are_those_of_the_schema() -> None:
-    def same(values: object, schema: dict, path: str) -> None:
+    def same(values: dict, schema: dict, path: str) -> None:
         if schema.get("additionalProperties") is not False:
             return
         known = schema["properties"].keys() - {"global"}

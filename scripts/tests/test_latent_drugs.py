@@ -85,7 +85,7 @@ def test_points_around_a_state_have_the_deviation_asked_for() -> None:
 
 
 def test_interpolation_goes_from_end_to_end() -> None:
-    chain = ["CCCCCCCCO", "CCCCCCCN"]
+    chain = ("CCCCCCCCO", "CCCCCCCN")
 
     def post(path: str, body: dict) -> dict:
         if path == "/hidden":
@@ -93,7 +93,7 @@ def test_interpolation_goes_from_end_to_end() -> None:
         assert body["hiddens"][0] == [[0.0]] and body["hiddens"][-1] == [[1.0]] and len(body["hiddens"]) == 50
         return {"generated": [chain[row[0][0] > 0.5] for row in body["hiddens"]]}
 
-    figures = latent_drugs.interpolated(post, [tuple(chain)])
+    figures = latent_drugs.interpolated(post, [chain])
     assert figures["distinct"] == 2 and figures["to_first"] < -0.8 and figures["to_last"] > 0.8
 
 

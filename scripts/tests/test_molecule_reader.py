@@ -13,6 +13,7 @@ import os
 import queue
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def url(server) -> str:
+def url(server) -> Iterator[str]:
     with Gateway(server.url, server.repository) as gateway:
         gateway.wait_ready("chat")
         yield gateway.urls["chat"] + "/v1/chat/completions"
@@ -73,7 +74,8 @@ def content_of(text: str) -> list[dict]:
 
 def test_conversations(url: str) -> None:
     """The file has blocks of lines: # a title, > the user's message, < the model's answer."""
-    got, messages = [], []
+    got: list[str] = []
+    messages: list[dict] = []
     for line in CONVERSATIONS.read_text().splitlines():
         if line.startswith("<"):
             continue
@@ -208,7 +210,7 @@ def tensor(name: str, value: object) -> grpc.InferInput:
 
 def responses(got: queue.Queue, leave_after: int) -> list:
     """Collects responses up to the final one, an error, or `leave_after` responses."""
-    out = []
+    out: list = []
     while True:
         result = got.get(timeout=PATIENCE)
         if isinstance(result, str):

@@ -45,7 +45,7 @@ def page(browser: Browser, gateway_url: str) -> Iterator[Page]:
             complaints.append(r.url) if urlsplit(r.url).scheme == "http" and not r.url.startswith(gateway_url) else None
         ),
     )
-    tab.complaints = complaints  # type: ignore[attr-defined]  # tests of refusals take theirs out
+    tab.complaints = complaints  # tests of refusals take theirs out
     yield tab
     context.close()
     assert not complaints
@@ -143,7 +143,7 @@ def test_what_is_wrong_stands_beside_its_field(page: Page):
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator('#molecules [data-field="num_molecules"] .problem')).to_contain_text("less than or equal to")
     assert page.locator("#m-count").get_attribute("aria-invalid") == "true"
-    page.complaints[:] = [c for c in page.complaints if "422" not in c]  # type: ignore[attr-defined]
+    page.complaints[:] = [c for c in page.complaints if "422" not in c]
 
 
 def test_templates_are_filled_and_keep_what_was_given(page: Page):
@@ -159,7 +159,7 @@ def test_templates_are_filled_and_keep_what_was_given(page: Page):
     page.get_by_label("At most").fill("5")
     page.get_by_role("button", name="Generate").click()  # a mask of 15 to 5
     expect(page.locator('#templates [data-field="template"] .problem')).to_contain_text("above its most")
-    page.complaints[:] = [c for c in page.complaints if "400" not in c]  # type: ignore[attr-defined]
+    page.complaints[:] = [c for c in page.complaints if "400" not in c]
 
 
 def test_two_orders_side_by_side(page: Page):

@@ -262,7 +262,9 @@ def image_triton(monkeypatch, tmp_path):
     for module in (environment, server):
         monkeypatch.setattr(module, "BACKENDS", tmp_path / "backends")
     environment.assemble_backends(Image())
-    running = server.Server(Image(), server.Options(ROOT / "model_repository", "127.0.0.1", *server.free_ports(3)))
+    grpc, http, metrics = server.free_ports(3)
+    options = server.Options(ROOT / "model_repository", grpc=grpc, http=http, metrics=metrics)
+    running = server.Server(Image(), options)
     try:
         running.start()
         running.wait_ready(PATIENCE)

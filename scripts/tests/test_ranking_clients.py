@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 import requests
@@ -30,7 +31,7 @@ def rank(url: str, model: str, passages: list[str], query: str = QUERY, **more: 
     return requests.post(f"{url}/v1/ranking", json=body, timeout=PATIENCE)
 
 
-def logits(url: str, model: str, passages: list[str], **more: object) -> list[float]:
+def logits(url: str, model: str, passages: list[str], **more: Any) -> list[float]:
     answer = rank(url, model, passages, **more)
     assert answer.status_code == 200, answer.text
     found = {r["index"]: r["logit"] for r in answer.json()["rankings"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import random
 from types import SimpleNamespace
 
@@ -37,7 +38,7 @@ def test_near_passages_are_the_best_that_neither_count_as_right_nor_hold_the_ans
     }
     embedding = SimpleNamespace(vectors=lambda texts, mode: np.array([[nearness[t]] for t in texts]))
     made = Collection("made", passages, [Query("q", "When?", frozenset(["right"]), "1890")])
-    args = SimpleNamespace(queries=40, distractors=-1, seed=1)
+    args = argparse.Namespace(queries=40, distractors=-1, seed=1)
     found = ranking_zero.whole(made, embedding, random.Random(1), args)
     assert found == [("When?", (passages["right"], passages["near"], passages["far"]))]
 

@@ -10,6 +10,7 @@ import json
 import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from scripts.tests.reader_detections import MOLECULES, perfect_detections
 from scripts.train.vision import abbreviations, augmentation, drawing
 
 TRITON_PYTHON = ROOT / ".venv-triton/bin/python3"
+UNUSED_NETWORKS: Any = object()
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +149,9 @@ def test_pieces_that_belong_together_are_kept(smiles, faults, confidence, togeth
         np.zeros(2),
         np.ones(2),
     )
-    reader = drawing_reader.Reader(Path(), networks=object(), calibration=views.Calibration([0.0, 1.0], [0.0, 1.0]))
+    reader = drawing_reader.Reader(
+        Path(), networks=UNUSED_NETWORKS, calibration=views.Calibration([0.0, 1.0], [0.0, 1.0])
+    )
     assert reader._belong_together([other, surest]) == together
 
 
@@ -232,7 +236,7 @@ def test_the_conformer_is_in_pixels_of_the_picture(monkeypatch):
         ), 5.0
 
     monkeypatch.setattr(drawing_reader, "detect", perfect)
-    reading = drawing_reader.Reader(Path(), networks=object(), calibration=views.UNFITTED).read(image)
+    reading = drawing_reader.Reader(Path(), networks=UNUSED_NETWORKS, calibration=views.UNFITTED).read(image)
     assert reading.smiles == Chem.CanonSmiles(MOLECULES[2])
     found = reading.molecule.GetConformer().GetPositions()[:, :2]
     heavy = drawn.points[[a != "H" for a in drawn.atoms]] * [1, -1]

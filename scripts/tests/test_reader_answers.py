@@ -38,10 +38,10 @@ def test_a_refusal_is_given_once(families, drawings, refusal):
 class InlineExecutor(Executor):
     """Runs a task before submit returns."""
 
-    def submit(self, task, *arguments):
-        future = Future()
+    def submit(self, task, /, *args, **kwargs):
+        future: Future = Future()
         try:
-            future.set_result(task(*arguments))
+            future.set_result(task(*args, **kwargs))
         except Exception as error:
             future.set_exception(error)
         return future

@@ -26,12 +26,15 @@ def served():
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             asked.append((self.path, body))
+            answer: dict[str, list]
             if self.path.endswith("/embeddings"):
                 rows = [{"index": i, "embedding": [float(len(t)), 1.0]} for i, t in enumerate(body["input"])]
                 answer = {"data": rows[::-1]}
             else:
-                rows = [{"index": i, "logit": float(len(p["text"]))} for i, p in enumerate(body["passages"])]
-                answer = {"rankings": sorted(rows, key=lambda r: -r["logit"])}
+                logits: list[dict] = [
+                    {"index": i, "logit": float(len(p["text"]))} for i, p in enumerate(body["passages"])
+                ]
+                answer = {"rankings": sorted(logits, key=lambda r: r["logit"], reverse=True)}
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps(answer).encode())

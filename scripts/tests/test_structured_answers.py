@@ -4,6 +4,7 @@ and real clients: test_openai_clients.py."""
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from rdkit import Chem
@@ -16,7 +17,7 @@ ASPIRIN, CAFFEINE = "CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
 TEXT, WHOLE, NUMBER, FLAG, NULL = ({"type": kind} for kind in ("string", "integer", "number", "boolean", "null"))
 
 
-def fill(form: dict, *molecules: str) -> object:
+def fill(form: dict, *molecules: str) -> Any:
     """Returns the answer for molecules, or the refusal as a text."""
     readings = [Reading(smiles, Chem.MolFromSmiles(smiles), 0.98, 1.0, (1, 1)) for smiles in molecules]
     try:
@@ -25,13 +26,12 @@ def fill(form: dict, *molecules: str) -> object:
         return str(error)
 
 
-def form(properties: dict, required: list[str] | None = None, **more: object) -> dict:
+def form(properties: dict, required: list[str] | None = None) -> dict:
     return {
         "json": {
             "type": "object",
             "properties": properties,
             "required": list(properties) if required is None else required,
-            **more,
         }
     }
 
@@ -80,9 +80,8 @@ def test_optional_fields_without_a_value_are_left_out() -> None:
 
 def test_one_item_for_each_drawing() -> None:
     molecule = {"type": "object", "properties": {"smiles": TEXT, "rings": WHOLE}, "required": ["smiles", "rings"]}
-    several = form(
-        {"molecules": {"type": "array", "items": {"$ref": "#/$defs/Molecule"}}}, **{"$defs": {"Molecule": molecule}}
-    )
+    several = form({"molecules": {"type": "array", "items": {"$ref": "#/$defs/Molecule"}}})
+    several["json"]["$defs"] = {"Molecule": molecule}
     assert fill(several, ASPIRIN, CAFFEINE) == {
         "molecules": [{"smiles": ASPIRIN, "rings": 1}, {"smiles": CAFFEINE, "rings": 2}]
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from servers import ROOT
@@ -49,7 +50,7 @@ class Quiet:
 
 def test_a_server_that_keeps_dying_is_given_up(monkeypatch):
     monkeypatch.setattr(supervisor, "StubWatch", Quiet)
-    server = Dying()
+    server: Any = Dying()
     kept = supervisor.Supervisor(server, None, timeout=1)
     kept.start()
     with pytest.raises(RuntimeError, match="died 5 times right after it was ready.* status 139"):

@@ -14,7 +14,7 @@ from servers import ROOT, Gateway, Triton, kill
 from waiting import PATIENCE, at_once, wait_for
 
 EXAMPLE = ROOT / "scripts/tests/testdata/oracles/toy_docking"
-ENDLESS = {
+ENDLESS: dict[str, dict] = {
     "latent": {"smi": "CC(C)Cc1ccc(C(C)C(=O)O)cc1", "iterations": 1000, "particles": 60, "min_similarity": 0.2},
     "masked": {"num_molecules": 200, "rounds": 50},
 }

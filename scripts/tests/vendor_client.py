@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import requests
@@ -56,4 +57,5 @@ def molmim(url: str, smiles: str, sigma: str) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"triton": triton, "molmim": molmim}[sys.argv[1]](*sys.argv[2:])))
+    clients: dict[str, Callable[..., object]] = {"triton": triton, "molmim": molmim}
+    print(json.dumps(clients[sys.argv[1]](*sys.argv[2:])))

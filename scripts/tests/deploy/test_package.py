@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -19,7 +20,7 @@ SLOW = 20 * 60
 """Seconds that a download of a Debian may take."""
 
 
-def run(*command: object, **options: object) -> str:
+def run(*command: object, **options: Any) -> str:
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SLOW, **options)
     assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
     return done.stdout

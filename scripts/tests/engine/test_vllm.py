@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def url(server) -> str:
+def url(server) -> Iterator[str]:
     with Gateway(server.url, server.repository) as gateway:
         gateway.wait_ready("chat")
         yield gateway.urls["chat"] + "/v1/chat/completions"

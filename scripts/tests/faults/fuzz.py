@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import requests
 
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from attacks import CHAT, EMBEDDING, RANKING
 from servers import APIS, ROOT, Gateway, Triton
 
-ROUTES = [
+ROUTES: list[tuple[str, str, dict]] = [
     ("latent", "/embedding", {"sequences": ["CCO", "c1ccccc1"]}),
     ("latent", "/hidden", {"sequences": ["CCO"]}),
     ("latent", "/decode", {"hiddens": [[[0.1] * 512]], "mask": [[True]]}),
@@ -152,7 +153,7 @@ def mutate(body: dict, dice: random.Random) -> bytes:
         path = dice.choice(places(body))
         if not path:
             continue
-        holder = body
+        holder: Any = body
         try:
             for step in path[:-1]:
                 holder = holder[step]
@@ -163,7 +164,7 @@ def mutate(body: dict, dice: random.Random) -> bytes:
     return spoil(raw, dice) if dice.random() < 0.3 else raw
 
 
-def change(holder: dict | list, key: object, dice: random.Random) -> None:
+def change(holder: Any, key: Any, dice: random.Random) -> None:
     kind = dice.randrange(4)
     if kind == 0:
         del holder[key]

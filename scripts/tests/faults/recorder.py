@@ -41,7 +41,7 @@ class Recorder(grpc.GenericRpcHandler):
         try:
             return self.channel.unary_unary(method)(request)
         except grpc.RpcError as error:
-            context.abort(error.code(), error.details())
+            return context.abort(error.code(), error.details())  # raises
 
     def _stream(self, method: str, requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         def recorded() -> Iterator[bytes]:

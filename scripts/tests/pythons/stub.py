@@ -14,6 +14,7 @@ import sys
 import threading
 import types
 from pathlib import Path
+from typing import Any
 
 sys.dont_write_bytecode = True
 sys.path[:0] = sys.argv[1:]
@@ -73,13 +74,11 @@ class Request:
 
 def utils() -> types.ModuleType:
     """The module that models import as triton_python_backend_utils."""
-    module = types.ModuleType("triton_python_backend_utils")
-    module.Tensor, module.InferenceResponse, module.TritonError, module.TritonModelException = (
-        Tensor,
-        Response,
-        TritonError,
-        TritonError,
-    )
+    module: Any = types.ModuleType("triton_python_backend_utils")
+    module.Tensor = Tensor
+    module.InferenceResponse = Response
+    module.TritonError = TritonError
+    module.TritonModelException = TritonError
     module.TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
     module.Logger = types.SimpleNamespace(log_error=print_error, log_warn=print_error)
     module.get_input_tensor_by_name = lambda request, name: next((t for t in request.tensors if t.name() == name), None)
