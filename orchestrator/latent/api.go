@@ -2,7 +2,10 @@ package latent
 
 import (
 	"cmp"
-	"encoding/json"
+	stdjson "encoding/json"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/objective"
@@ -20,6 +23,17 @@ type Sequences struct {
 // Embeddings is the answer of POST /embedding: one vector per sequence, null for one that was skipped.
 type Embeddings struct {
 	Embeddings []Row[float32] `json:"embeddings"`
+}
+
+// Row is a list that is null in JSON, not empty, if the molecule was skipped.
+type Row[T any] []T
+
+// MarshalJSONTo writes null for nil.
+func (r Row[T]) MarshalJSONTo(to *jsontext.Encoder) error {
+	if r == nil {
+		return to.WriteToken(jsontext.Null)
+	}
+	return json.MarshalEncode(to, []T(r))
 }
 
 // Hidden is the answer of POST /hidden and the body of POST /decode. A row that is null stands for a molecule that was
@@ -142,7 +156,7 @@ func (s *Seeds) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	s.Smiles = texts
-	s.List = json.Unmarshal(data, new(string)) != nil
+	s.List = stdjson.Unmarshal(data, new(string)) != nil
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Decode returns one SMILES per hidden state, in order, canonical. Where the text that the model finds likeliest token
 // by token is no molecule, it is decoded again: see rescue. A hidden state on the line between those of two molecules gives
-// a molecule between the two: see between. A row that is null gives null.
+// a molecule between the two: see [search.Interpolate]. A row that is null gives null.
 func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
 	model, err := s.model()
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
 	telemetry.FromContext(ctx).AddRows(len(points))
 	texts, err := decode(ctx, model, points)
 	if err == nil {
-		err = between(ctx, model, points, texts)
+		err = search.Interpolate(ctx, model, points, texts)
 	}
 	if err != nil {
 		return Decoded{}, err

@@ -11,104 +11,94 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// sequencePath is where row i of sequences stands in the body.
+// sequencePath is the path of row i of sequences in the body.
 func sequencePath(i int) []any { return []any{"sequences", i} }
 
-// given is the molecules of a request: what every endpoint but /decode begins with.
-type given struct {
-	model Model
-	seeds []search.Seed // without hidden states, until encode
-	rows  []int         // of each seed its place in the request: with skip_invalid there are fewer seeds than rows
+// seeds are the molecules of a request, which every endpoint but /decode starts from.
+type seeds struct {
+	model    Model
+	list     []search.Seed  // without hidden states, until encode
+	rows     []int          // row of the request of each seed
+	problems fault.Problems // of the rows that cannot be read
 }
 
-// given reads the SMILES of a request. With skip it leaves out what cannot be read; else the error names the first
-// fault.MaxProblems of those, each with its place in the body, path.
-func (s *Service) given(ctx context.Context, smiles []string, path func(i int) []any, skip bool) (given, error) {
+// readSequences reads the SMILES of /embedding, /hidden and /sampling. A row that cannot be read is left out if skip is
+// set, else it is an error.
+func (s *Service) readSequences(ctx context.Context, smiles []string, skip bool) (seeds, error) {
+	seeds, err := s.readSeeds(ctx, smiles, sequencePath)
+	if err == nil && !skip {
+		err = seeds.problems.Err()
+	}
+	return seeds, err
+}
+
+// readSeeds reads the SMILES of a request. Rows that the model cannot read are left out and noted among the problems,
+// with their path in the body.
+func (s *Service) readSeeds(ctx context.Context, smiles []string, path func(i int) []any) (seeds, error) {
 	model, err := s.model()
 	if err != nil {
-		return given{}, err
+		return seeds{}, err
 	}
-	g := given{model: model}
-	var problems fault.Problems
-	err = g.read(ctx, smiles, func(i int, f *fault.Error) {
-		if !skip && !problems.Full() {
-			problems.Add(f.Under(path(i)...))
-		}
-	})
-	if err != nil {
-		return given{}, err
-	}
-	tokens := 0
-	for _, seed := range g.seeds {
-		tokens += len(seed.Tokens)
-	}
-	request := telemetry.FromContext(ctx)
-	request.AddRows(len(g.seeds))
-	request.AddTokens(tokens)
-	return g, problems.Err()
-}
-
-// read takes the SMILES that are molecules which the model reads, and tells of each other one why it is not.
-func (g *given) read(ctx context.Context, smiles []string, refused func(i int, f *fault.Error)) error {
 	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: chem.FactFingerprint})
 	if err != nil {
-		return err
+		return seeds{}, err
 	}
-	for i := range smiles {
-		seed, f := seedOf(g.model, smiles[i], results[i])
-		if f != nil {
-			refused(i, f)
-			continue
+	found := seeds{model: model}
+	tokens := 0
+	for i, result := range results {
+		seed, f := seedOf(model, smiles[i], result)
+		switch {
+		case f == nil:
+			found.list = append(found.list, seed)
+			found.rows = append(found.rows, i)
+			tokens += len(seed.Tokens)
+		case !found.problems.Full():
+			found.problems.Add(f.Under(path(i)...))
 		}
-		g.seeds = append(g.seeds, seed)
-		g.rows = append(g.rows, i)
 	}
-	return nil
+	request := telemetry.FromContext(ctx)
+	request.AddRows(len(found.list))
+	request.AddTokens(tokens)
+	return found, nil
 }
 
-// tokens are those of each seed.
-func (g *given) tokens() [][]int32 {
-	rows := make([][]int32, len(g.seeds))
-	for i, seed := range g.seeds {
+// tokens returns the token ids of each seed.
+func (s *seeds) tokens() [][]int32 {
+	rows := make([][]int32, len(s.list))
+	for i, seed := range s.list {
 		rows[i] = seed.Tokens
 	}
 	return rows
 }
 
-// encode gives the seeds their hidden states.
-func (g *given) encode(ctx context.Context) error {
-	hiddens, err := g.model.Encode(ctx, g.tokens())
+// encode sets the hidden states of the seeds.
+func (s *seeds) encode(ctx context.Context) error {
+	hiddens, err := s.model.Encode(ctx, s.tokens())
 	if err != nil {
 		return err
 	}
-	for i := range g.seeds {
-		g.seeds[i].Hidden = hiddens[i]
+	for i := range s.list {
+		s.list[i].Hidden = hiddens[i]
 	}
 	return nil
 }
 
-// seedOf makes a seed: the canonical SMILES, which the model was trained on, and its token ids.
+// seedOf returns the seed of a text that was read as a molecule. Its tokens are those of the canonical SMILES, which the
+// model was trained on.
 func seedOf(model Model, smiles string, read chem.Result) (search.Seed, *fault.Error) {
 	if read.Err != nil {
 		return search.Seed{}, unreadable(smiles, read.Err)
 	}
-	molecule := read.Molecule
-	tokens, err := model.Tokens(molecule.SMILES())
+	tokens, err := model.Tokens(read.Molecule.SMILES())
 	if err != nil {
 		f := *fault.As(err)
 		f.Input = fault.Clip(smiles)
 		return search.Seed{}, &f
 	}
-	return search.Seed{
-		SMILES:      molecule.SMILES(),
-		Radicals:    molecule.Radicals(),
-		HeavyAtoms:  molecule.HeavyAtoms(),
-		Fingerprint: molecule.Fingerprint(),
-		Tokens:      tokens,
-	}, nil
+	return search.NewSeed(read.Molecule, tokens), nil
 }
 
-// unreadable words why a text is no molecule, and at which byte.
+// unreadable says why a text is not a molecule, and at which byte.
 func unreadable(smiles string, err error) *fault.Error {
 	reason := err.Error()
 	position := -1

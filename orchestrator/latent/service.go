@@ -21,16 +21,16 @@ func New(config Config, models *discovery.Catalog[Model], oracles *oracle.Oracle
 	return &Service{config: config, models: models, oracles: oracles}
 }
 
-// Ready returns nil when the model to serve is there.
+// Ready returns nil if the model to serve is loaded.
 func (s *Service) Ready() error {
 	_, err := s.model()
 	return err
 }
 
-// Models lists the public ids of the models served now.
+// Models lists the public ids of the models that Triton serves now.
 func (s *Service) Models() []string { return s.models.IDs() }
 
-// List is the model list.
+// List returns the model list.
 func (s *Service) List(context.Context) (Models, error) {
 	list := Models{Object: "list", Data: []Listed{}}
 	for _, m := range s.models.All() {
@@ -39,7 +39,7 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, s.models.Ready()
 }
 
-// Entry is the entry of the model list with a public id. Its errors are those of a request that names the model.
+// Entry returns the entry of the model list with a public id. Its errors are the same as of a request for the model.
 func (s *Service) Entry(id string) (any, error) {
 	m, err := s.models.Find(id)
 	if err != nil {
@@ -48,64 +48,68 @@ func (s *Service) Entry(id string) (any, error) {
 	return m.Facts(), nil
 }
 
-// model is the model of all requests, since they name none.
+// model returns the model that serves all requests, which name none.
 func (s *Service) model() (Model, error) { return s.models.Default(s.config.Model) }
 
-// Embedding returns one vector per sequence, of the model's own head for that or, where it has none, the hidden state,
-// which the encoder pools to one vector. With skip_invalid what cannot be read has none.
+// Embedding returns one vector per sequence: of the encoder's own output for embeddings if it has one, else the hidden
+// state, to which the encoder pools the molecule.
 func (s *Service) Embedding(ctx context.Context, r Sequences) (Embeddings, error) {
-	g, err := s.given(ctx, r.Sequences, sequencePath, r.SkipInvalid)
+	seeds, err := s.readSequences(ctx, r.Sequences, r.SkipInvalid)
 	if err != nil {
 		return Embeddings{}, err
 	}
-	vectors, err := g.model.Embed(ctx, g.tokens())
+	vectors, err := seeds.model.Embed(ctx, seeds.tokens())
 	if err != nil {
 		return Embeddings{}, err
 	}
 	answer := Embeddings{Embeddings: make([]Row[float32], len(r.Sequences))}
-	for k, i := range g.rows {
-		answer.Embeddings[i] = vectors[k]
+	for k, row := range seeds.rows {
+		answer.Embeddings[row] = vectors[k]
 	}
 	return answer, nil
 }
 
-// Hidden returns the hidden states and their mask, as Decode takes them.
+// Hidden returns the hidden states and their mask, in the form that Decode takes.
 func (s *Service) Hidden(ctx context.Context, r Sequences) (Hidden, error) {
-	g, err := s.given(ctx, r.Sequences, sequencePath, r.SkipInvalid)
+	seeds, err := s.readSequences(ctx, r.Sequences, r.SkipInvalid)
 	if err == nil {
-		err = g.encode(ctx)
+		err = seeds.encode(ctx)
 	}
 	if err != nil {
 		return Hidden{}, err
 	}
 	answer := Hidden{Hiddens: make([]Row[[]float32], len(r.Sequences)), Mask: make([]Row[bool], len(r.Sequences))}
-	for k, i := range g.rows {
-		answer.Hiddens[i] = [][]float32{g.seeds[k].Hidden}
-		answer.Mask[i] = []bool{true}
+	for k, row := range seeds.rows {
+		answer.Hiddens[row] = [][]float32{seeds.list[k].Hidden}
+		answer.Mask[row] = []bool{true}
 	}
 	return answer, nil
 }
 
 // Sampling returns molecules around each seed.
 func (s *Service) Sampling(ctx context.Context, r Sampling) (Sampled, error) {
-	g, err := s.given(ctx, r.Sequences, sequencePath, r.SkipInvalid)
+	seeds, err := s.readSequences(ctx, r.Sequences, r.SkipInvalid)
 	if err == nil {
-		err = g.encode(ctx)
+		err = seeds.encode(ctx)
 	}
 	if err != nil {
 		return Sampled{}, err
 	}
 	sampling := search.Sampling{
-		Model: g.model, Seeds: g.seeds, Random: randomOf(r.Seed, slices.Collect(slices.Chunk(g.seeds, 1))),
-		Molecules: r.NumMolecules, ScaledRadius: r.ScaledRadius, BeamSize: r.BeamSize,
+		Model:        seeds.model,
+		Seeds:        seeds.list,
+		Random:       randomStreams(r.Seed, slices.Collect(slices.Chunk(seeds.list, 1))),
+		Molecules:    r.NumMolecules,
+		ScaledRadius: r.ScaledRadius,
+		BeamSize:     r.BeamSize,
 	}
 	found, err := sampling.Draw(ctx)
 	if err != nil {
 		return Sampled{}, err
 	}
 	answer := Sampled{Generated: make([]Row[string], len(r.Sequences))}
-	for k, i := range g.rows {
-		answer.Generated[i] = found[k]
+	for k, row := range seeds.rows {
+		answer.Generated[row] = found[k]
 	}
 	return answer, nil
 }

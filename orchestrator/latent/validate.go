@@ -118,6 +118,28 @@ func (r *Generate) Validate() error {
 	return problems.Err()
 }
 
+// points is the most molecules that a request may have scored.
+func (r *Generate) points() int {
+	if r.Algorithm == unguided {
+		return r.searches() * max(r.Particles, r.NumMolecules) * unguidedRounds
+	}
+	// The seeds, the warm starts and what may be evaluated after the last iteration come on top: see search.Optimize.
+	warmStarts := 0
+	for _, list := range r.Starts {
+		warmStarts += len(list)
+	}
+	return r.searches()*(r.Particles*r.Iterations+2*r.NumMolecules) + len(r.Smi.Smiles) + warmStarts
+}
+
+// unguidedRounds is an upper bound of the rounds of an unguided search.
+const unguidedRounds = 8
+
+// skips reports whether seeds that cannot be read are skipped, given the number of those that can. A shared search whose
+// seeds are all skipped would start from none, which is not what the client asks for.
+func (r *Generate) skips(readable int) bool {
+	return r.SkipInvalid && r.Smi.List && !(r.Shared && readable == 0)
+}
+
 // searches is how many searches a request asks for.
 func (r *Generate) searches() int {
 	if r.Shared || !r.Smi.List {

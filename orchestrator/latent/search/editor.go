@@ -14,13 +14,21 @@ type editor struct {
 	seeds []Seed
 }
 
-// variant is a molecule that an editor made.
+// variant is a molecule near one or more seeds.
 type variant struct {
-	smiles     string  // canonical
-	similarity float64 // to the most similar seed
-	// fingerprint is that of the molecule.
+	smiles      string  // canonical
+	similarity  float64 // to the most similar seed
 	fingerprint chem.Fingerprint
 	heavyAtoms  int
+}
+
+func newVariant(m *chem.Molecule, seeds ...Seed) variant {
+	return variant{
+		smiles:      m.SMILES(),
+		similarity:  similarity(seeds, m),
+		fingerprint: m.Fingerprint(),
+		heavyAtoms:  m.HeavyAtoms(),
+	}
 }
 
 // make gives the variants of each of the parents, distinct among those of the same parents and none of them a seed.
@@ -33,7 +41,7 @@ func (e *editor) make(ctx context.Context, parents []chem.Parents) ([][]variant,
 	for i, some := range made {
 		for _, m := range some {
 			if e.keeps(m) {
-				variants[i] = append(variants[i], variant{m.SMILES(), similarity(e.seeds, m), m.Fingerprint(), m.HeavyAtoms()})
+				variants[i] = append(variants[i], newVariant(m, e.seeds...))
 			}
 		}
 	}

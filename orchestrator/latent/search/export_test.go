@@ -5,7 +5,8 @@ import "context"
 // OptimizeUncached is Optimize that forgets all texts after each iteration, for a benchmark in a space of few
 // molecules.
 func (s Search) OptimizeUncached(ctx context.Context) error {
-	o, err := s.optimizer(ctx)
+	o := newOptimizer(s)
+	err := o.start(ctx)
 	for iteration := 1; err == nil && iteration <= s.Iterations; iteration++ {
 		clear(o.evaluator.known)
 		err = o.generation(ctx, iteration)

@@ -21,8 +21,8 @@ const (
 	fillRounds = 8
 )
 
-// filling is what fill has made so far.
-type filling struct {
+// filler is the state of the search for more molecules in place of better ones.
+type filler struct {
 	edited     map[string]bool // molecules whose edits are among the candidates
 	turned     bool            // configurations have been changed as well
 	candidates []variant       // similar enough; the most similar ones first
@@ -43,7 +43,7 @@ func (o *optimizer) complete(ctx context.Context) error {
 	if o.evaluator.evaluations == before {
 		return nil
 	}
-	return o.watch(ctx, o.Iterations, o.evaluator.evaluations, o.found())
+	return o.report(ctx, o.Iterations, o.evaluator.evaluations, o.results())
 }
 
 // fill looks for molecules that meet the constraint among the edits of the seed and of what was found, the most similar
@@ -59,15 +59,15 @@ func (o *optimizer) fill(ctx context.Context, evaluations int) error {
 			return err
 		}
 		var texts []string
-		for _, v := range o.filling.candidates {
-			if len(texts) < min(missing, evaluations) && o.wants(v) {
+		for _, v := range o.filler.candidates {
+			if len(texts) < min(missing, evaluations) && o.isCandidate(v) {
 				texts = append(texts, v.smiles)
 			}
 		}
 		if len(texts) == 0 {
 			return nil
 		}
-		if _, _, err := o.assess(ctx, texts); err != nil {
+		if _, _, err := o.scoreTexts(ctx, texts); err != nil {
 			return err
 		}
 		evaluations -= len(texts)
@@ -78,8 +78,8 @@ func (o *optimizer) fill(ctx context.Context, evaluations int) error {
 // extend makes more candidates while fewer than wanted are new: edits of the seed, then of the molecules found, and at
 // last molecules that differ in their configuration alone.
 func (o *optimizer) extend(ctx context.Context, wanted int) error {
-	f := &o.filling
-	f.candidates = slices.DeleteFunc(f.candidates, func(v variant) bool { return !o.wants(v) })
+	f := &o.filler
+	f.candidates = slices.DeleteFunc(f.candidates, func(v variant) bool { return !o.isCandidate(v) })
 	if f.edited == nil {
 		f.edited = map[string]bool{}
 	}
@@ -123,10 +123,10 @@ func (o *optimizer) candidates(ctx context.Context, parents ...chem.Parents) err
 	if err != nil {
 		return err
 	}
-	f := &o.filling
+	f := &o.filler
 	for _, variants := range made {
 		for _, v := range variants {
-			if o.wants(v) && !slices.ContainsFunc(f.candidates, func(c variant) bool { return c.smiles == v.smiles }) {
+			if o.isCandidate(v) && !slices.ContainsFunc(f.candidates, func(c variant) bool { return c.smiles == v.smiles }) {
 				f.candidates = append(f.candidates, v)
 			}
 		}

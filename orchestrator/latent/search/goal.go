@@ -8,19 +8,18 @@ import (
 
 // Objective gives molecules a score. It is safe for concurrent use.
 type Objective interface {
-	// Facts are what Score asks of each molecule. A search computes them for a whole batch beforehand, which is faster
-	// than one molecule at a time.
+	// Facts returns the facts that Score needs of each molecule. A search computes them for a batch beforehand, which is
+	// faster than one molecule at a time.
 	Facts() chem.Facts
-	// Score gives one score per molecule, in order. NaN or an infinite one says that the molecule has none: it is no
-	// result and no parent. An error ends the search; beside it come the scores that were there before, NaN for the
-	// others, or none at all.
+	// Score returns one score per molecule, in order. A molecule with a score of NaN or infinity has none: it is no result
+	// and no parent. An error ends the search; with it come no scores, or those computed so far and NaN for the others.
 	Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error)
-	// Unit is a difference between scores that is a step worth taking, such as 0.1 for QED. A search weighs score
-	// against similarity in this unit. It is positive.
+	// Unit returns a difference between scores that matters, such as 0.1 for QED. It is positive. A search weighs score
+	// against similarity in this unit.
 	Unit() float64
 }
 
-// Goal is what a search looks for: a high score, or a low one, among the molecules that are similar enough to the seed.
+// Goal is a high score, or a low one, among the molecules that are similar enough to the seed.
 type Goal struct {
 	Objective     Objective
 	Minimize      bool
@@ -35,11 +34,11 @@ func (g *Goal) better(a, b float64) bool {
 	return a > b
 }
 
-// met reports whether a molecule is similar enough to the seed.
-func (g *Goal) met(m *Molecule) bool { return m.Similarity >= g.MinSimilarity }
+// isMet reports whether a molecule is similar enough to the seed.
+func (g *Goal) isMet(m *Molecule) bool { return m.Similarity >= g.MinSimilarity }
 
-// lostSimilarity is the penalty for having no similarity at all, in units of the objective.
-const lostSimilarity = 10
+// dissimilarityPenalty is the penalty for no similarity at all, in units of the objective.
+const dissimilarityPenalty = 10
 
 // fitness is what the search maximises: the score in units of the objective, less a penalty in proportion to the
 // similarity that is missing. MolMIM maximises QED / 0.9 plus similarity / least similarity, each clipped at 1. This is
@@ -49,8 +48,37 @@ func (g *Goal) fitness(m *Molecule) float64 {
 	if g.Minimize {
 		fitness = -fitness
 	}
-	if !g.met(m) {
-		fitness -= lostSimilarity * (g.MinSimilarity - m.Similarity) / g.MinSimilarity
+	if !g.isMet(m) {
+		fitness -= dissimilarityPenalty * (g.MinSimilarity - m.Similarity) / g.MinSimilarity
 	}
 	return fitness
+}
+
+// hallOfFame holds the best distinct molecules that meet the goal's constraint, best first.
+type hallOfFame struct {
+	goal *Goal
+	size int // molecules at most
+	best []*Molecule
+}
+
+// add adds a molecule unless it is there already, or is worse than all others and there is no room.
+func (h *hallOfFame) add(m *Molecule) {
+	place := len(h.best)
+	for i := len(h.best) - 1; i >= 0; i-- {
+		if h.best[i].SMILES == m.SMILES {
+			return
+		}
+		if h.goal.better(m.Score, h.best[i].Score) {
+			place = i
+		}
+	}
+	if place == h.size {
+		return
+	}
+	if len(h.best) == h.size {
+		h.best = h.best[:h.size-1]
+	}
+	h.best = append(h.best, nil)
+	copy(h.best[place+1:], h.best[place:])
+	h.best[place] = m
 }

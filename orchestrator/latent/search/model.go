@@ -47,6 +47,17 @@ type Seed struct {
 	Hidden      []float32
 }
 
+// NewSeed returns a molecule as a seed. tokens are the token ids of its canonical SMILES; the hidden state is not set.
+func NewSeed(m *chem.Molecule, tokens []int32) Seed {
+	return Seed{
+		SMILES:      m.SMILES(),
+		Radicals:    m.Radicals(),
+		HeavyAtoms:  m.HeavyAtoms(),
+		Fingerprint: m.Fingerprint(),
+		Tokens:      tokens,
+	}
+}
+
 // Molecule is a molecule that a search has found.
 type Molecule struct {
 	SMILES     string  // canonical

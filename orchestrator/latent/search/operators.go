@@ -1,6 +1,11 @@
 package search
 
-// start is what an operator makes a hidden state of, before it adds noise.
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// start is the source of an operator's hidden state, to which it then adds noise.
 type start int
 
 const (
@@ -13,15 +18,15 @@ const (
 	graphCrossover               // a part of the parent's molecule joined with a part of another's, encoded
 )
 
-// encodes reports whether the start is a text that has to be encoded.
-func (s start) encodes() bool { return s >= tokenEdit }
+// isText reports whether the start is a text that has to be encoded.
+func (s start) isText() bool { return s >= tokenEdit }
 
-// edits reports whether the start is a molecule that an [editor] makes.
-func (s start) edits() bool { return s >= graphEdit }
+// editsGraph reports whether the start is a molecule that an [editor] makes.
+func (s start) editsGraph() bool { return s >= graphEdit }
 
-// operator is a mutation or crossover operator: a way to make a point of the latent space of one or two parents. A
-// window is a run of neighbouring coordinates at a random place. The model was trained such that places in the hidden
-// state belong to places in the text, so a change in a window is a change to some of the atoms.
+// operator is a mutation or crossover operator: it makes a point of the latent space from one or two parents. A window is
+// a run of neighbouring coordinates at a random place. The model was trained so that places in the hidden state belong to
+// places in the text, so a change in a window changes some of the atoms.
 type operator struct {
 	start
 	window      float64 // share of the coordinates in the window, from 0 to 1
@@ -29,12 +34,12 @@ type operator struct {
 	temperature float32 // of the decoder
 }
 
-// direct reports whether the operator's molecule is evaluated as it is: at its own hidden state, without noise, the
-// decoder would give it back at best.
-func (o *operator) direct() bool { return o.edits() && o.window == 0 }
+// isDirect reports whether the operator's molecule is scored without decoding: without noise, its hidden state would at
+// best decode to the molecule itself.
+func (o *operator) isDirect() bool { return o.editsGraph() && o.window == 0 }
 
-// operators are all that a search chooses from. Which of them pays differs between seeds and objectives, so a search
-// learns it: see [selection].
+// operators are the operators that a search chooses from. Which of them pays differs between seeds and objectives, so a
+// search learns it: see [selection].
 var operators = [...]operator{
 	{parentCode, 1, 0.9, 0},
 	{parentCode, 1, 1.2, 0},
@@ -55,4 +60,46 @@ var operators = [...]operator{
 	{graphEdit, 1, 0.5, 0},
 	{graphCrossover, 0, 0, 0},
 	{graphCrossover, 1, 0.5, 0},
+}
+
+const (
+	// newParentReward is the reward for a child that joins the parents without being fitter than its own; a fitter child
+	// earns 1.
+	newParentReward = 0.05
+	// repeatedTrial is how much of a trial a repeated text counts: it was decoded or made by edits, but not scored.
+	repeatedTrial = 0.3
+	// retention is the share of trials and rewards that is kept from one generation to the next.
+	retention = 0.97
+)
+
+// selection is adaptive operator selection: it learns which operators pay and prefers them.
+type selection struct {
+	random  *rand.Rand
+	trials  [len(operators)]float64 // how often each was tried, the recent past counting more
+	rewards [len(operators)]float64 // reward of those trials, at most 1 each
+}
+
+// choose returns the index of an operator by Thompson sampling: it draws a plausible reward per trial for each operator and
+// takes the operator with the highest. The distribution is the normal approximation of a beta distribution with a prior
+// of half a reward in 20 trials.
+func (s *selection) choose() int {
+	highest := math.Inf(-1)
+	chosen := 0
+	for k := range operators {
+		rate := (s.rewards[k] + 0.5) / (s.trials[k] + 20)
+		rate += s.random.NormFloat64() * math.Sqrt(rate*(1-rate)/(s.trials[k]+21))
+		if rate > highest {
+			highest = rate
+			chosen = k
+		}
+	}
+	return chosen
+}
+
+// decay makes earlier trials count less. It is called once a generation.
+func (s *selection) decay() {
+	for k := range operators {
+		s.trials[k] *= retention
+		s.rewards[k] *= retention
+	}
 }

@@ -7,20 +7,29 @@ import (
 	"retort/orchestrator/cmaes"
 )
 
-// The constants of this package were tuned on the starts of qed_opt_tune and plogp_opt_tune, but for one:
-// maxOversampling was raised once after a look at qed_opt_dev. What is published was measured on the dev files: model_repository/latent_encoder/EVALUATION.md.
+// The constants of this package were tuned on the starts of qed_opt_tune and plogp_opt_tune, except maxOversampling,
+// which was raised once after a look at qed_opt_dev. The published figures were measured on the dev files:
+// model_repository/latent_encoder/EVALUATION.md.
 const (
 	// firstStepSize is the step size of CMA-ES at the start, in standard deviations of the training molecules.
 	firstStepSize = 1.0
-	// cmaShare is the share of a generation's points that CMA-ES gives; the rest is offspring.
+	// cmaShare is the share of a generation's points that CMA-ES draws; the others are offspring.
 	cmaShare = 0.1
-	// maxOversampling is how many times particles a generation decodes at most, to make up for points that gave no new
-	// text in earlier generations.
-	maxOversampling = 6
 	// patience is how many generations without a fitter molecule CMA-ES gets before it restarts.
 	patience = 8
 	// eliteSize is how many of the best molecules a restart chooses from.
 	eliteSize = 8
+)
+
+// A search without seeds takes its first parents from the model itself: it decodes points around the mean of the space,
+// far from any molecule, where the decoder writes what molecules are like in general.
+const (
+	// firstParentsShare is the share of the iterations that sample first parents.
+	firstParentsShare = 0.05
+	// firstParentsRadius is the standard deviation per coordinate of their points, in units of the space's radius.
+	firstParentsRadius = 2
+	// firstParentsTemperature is the temperature at which every other of them is decoded.
+	firstParentsTemperature = 1
 )
 
 // optimizer is the state of a guided search.
@@ -29,118 +38,197 @@ type optimizer struct {
 	evaluator  *evaluator
 	hallOfFame hallOfFame
 	population *population
-	origin     parent          // the fittest seed
-	excluded   map[string]bool // SMILES that are no results
+	origin     parent          // the fittest of the first parents
+	excluded   map[string]bool // SMILES of seeds that may not be results
 	editor     editor
-	filling    filling
+	filler     filler
 
-	run     *cmaes.Optimizer // the present run of CMA-ES
-	fittest float64          // fitness of the best molecule that this run was given
-	idle    int              // generations since that rose
+	run        *cmaes.Optimizer // the present run of CMA-ES
+	runBest    float64          // fitness of the best molecule that the run was given
+	stagnation int              // generations since runBest rose
 }
 
-// Optimize is the guided search. It evaluates at most Particles texts for each of its Iterations, the seed included, and
-// where it has not found Molecules molecules then, at most twice as many more as are missing. It returns at most
-// Molecules molecules, best first, distinct, all with the least similarity and, unless KeepSeeds says so, none of them a
-// seed. Beside an error, the end of ctx among them, comes what it had found until then.
+// Optimize is the guided search. It evaluates at most Particles texts per iteration, the seeds included. If it has found
+// fewer than Molecules molecules by then, it evaluates at most two more texts for each that is missing. It returns at
+// most Molecules molecules, all with the least similarity and, unless KeepSeeds is set, none of them a seed.
 func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 	s.Model = remote{s.Model}
 	return compute(ctx, s.optimize)
 }
 
 func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
-	o, err := s.optimizer(ctx)
-	if err != nil {
-		return o.found(), err
+	o := newOptimizer(s)
+	if err := o.start(ctx); err != nil {
+		return o.results(), err
 	}
 	for iteration := 1; iteration <= s.Iterations; iteration++ {
+		var err error
 		switch {
-		case o.draws(iteration):
-			err = o.own(ctx, iteration)
+		case o.samplesFirstParents(iteration):
+			err = o.sampleFirstParents(ctx, o.offspringCount(iteration, 0))
 		case o.fills(iteration):
-			err = o.fill(ctx, o.due(iteration, 0))
+			err = o.fill(ctx, o.offspringCount(iteration, 0))
 		default:
 			err = o.generation(ctx, iteration)
 		}
 		if err == nil {
-			err = s.watch(ctx, iteration, o.evaluator.evaluations, o.found())
+			err = s.report(ctx, iteration, o.evaluator.evaluations, o.results())
 		}
 		if err != nil {
-			return o.found(), err
+			return o.results(), err
 		}
 	}
-	err = o.complete(ctx)
-	return o.found(), err
+	err := o.complete(ctx)
+	return o.results(), err
 }
 
-// found are the results so far.
-func (o *optimizer) found() []*Molecule {
-	return o.hallOfFame.best[:min(len(o.hallOfFame.best), o.Molecules)]
-}
-
-// optimizer scores the seeds, makes them the first parents, and the fittest of them the first mean of CMA-ES. Without
-// seeds it begins with molecules that the model draws: see own. Beside an error the seeds that were scored before are in
-// the hall of fame, as far as seeds may be results.
-func (s Search) optimizer(ctx context.Context) (*optimizer, error) {
-	o := &optimizer{Search: s, evaluator: newEvaluator(s.Goal, s.Seeds, s.Evaluated), excluded: map[string]bool{}}
-	if s.predicts() {
+func newOptimizer(s Search) *optimizer {
+	o := &optimizer{
+		Search:     s,
+		evaluator:  newEvaluator(s.Goal, s.Seeds, s.Evaluated),
+		population: newPopulation(s.Random),
+		excluded:   map[string]bool{},
+		editor:     editor{model: s.Model, seeds: s.Seeds},
+	}
+	if s.usesSurrogate() {
 		o.evaluator.surrogate = &surrogate{}
 	}
 	o.hallOfFame = hallOfFame{goal: &o.Goal, size: max(s.Molecules, eliteSize)}
-	o.population = newPopulation(s.Random)
-	o.population.size = s.parents()
-	o.editor = editor{model: o.Model, seeds: s.Seeds}
-	if len(s.Seeds) == 0 {
-		return o, o.goOn(ctx)
-	}
-	texts := make([]string, len(s.Seeds))
-	for i, seed := range s.Seeds {
-		texts[i] = seed.SMILES
-		o.excluded[seed.SMILES] = !s.KeepSeeds
-	}
-	scored, _, err := o.evaluator.evaluate(ctx, texts)
-	for i, seed := range s.Seeds {
-		one := parent{
-			smiles: seed.SMILES, fitness: math.Inf(-1), fingerprint: seed.Fingerprint, tokens: seed.Tokens, hidden: seed.Hidden,
-		}
-		if scored[i] != nil {
-			one.fitness = o.Goal.fitness(scored[i])
-			if s.KeepSeeds && o.Goal.met(scored[i]) {
-				o.hallOfFame.add(scored[i])
-			}
-		}
-		o.population.parents = append(o.population.parents, one)
-	}
-	if err != nil {
-		return o, err
-	}
-	o.population.settle()
-	return o, o.goOn(ctx)
+	o.population.size = s.populationSize()
+	return o
 }
 
-// goOn makes results and parents of what the search begins with beside its seeds, and begins where there are parents.
-func (o *optimizer) goOn(ctx context.Context) error {
-	molecules, _, err := o.assess(ctx, o.Starts)
+// results are the results so far.
+func (o *optimizer) results() []*Molecule {
+	return o.hallOfFame.best[:min(len(o.hallOfFame.best), o.Molecules)]
+}
+
+// start scores the seeds and the warm starts, makes them the first parents, and starts CMA-ES at the fittest.
+func (o *optimizer) start(ctx context.Context) error {
+	if len(o.Seeds) > 0 {
+		if err := o.addSeeds(ctx); err != nil {
+			return err
+		}
+	}
+	molecules, _, err := o.scoreTexts(ctx, o.WarmStarts)
 	if err == nil && len(molecules) > 0 {
 		err = o.population.admit(ctx, o.Model, molecules, o.Goal.fitness)
 	}
 	if err != nil || len(o.population.parents) == 0 {
 		return err
 	}
-	return o.begin()
+	return o.startAtBest()
 }
 
-// begin makes the fittest parent the origin of the search and the first mean of CMA-ES.
-func (o *optimizer) begin() error {
+// addSeeds scores the seeds and makes them parents, whether they have a score or not. With KeepSeeds they are results.
+func (o *optimizer) addSeeds(ctx context.Context) error {
+	texts := make([]string, len(o.Seeds))
+	for i, seed := range o.Seeds {
+		texts[i] = seed.SMILES
+		o.excluded[seed.SMILES] = !o.KeepSeeds
+	}
+	scored, _, err := o.scoreTexts(ctx, texts)
+	if err != nil {
+		return err
+	}
+	for i, seed := range o.Seeds {
+		p := parent{
+			smiles:      seed.SMILES,
+			fitness:     math.Inf(-1),
+			fingerprint: seed.Fingerprint,
+			tokens:      seed.Tokens,
+			hidden:      seed.Hidden,
+		}
+		if scored[i] != nil {
+			p.fitness = o.Goal.fitness(scored[i])
+		}
+		o.population.parents = append(o.population.parents, p)
+	}
+	o.population.trim()
+	return nil
+}
+
+// samplesFirstParents reports whether an iteration samples first parents: while there are no parents, and for the first
+// share of a search without seeds.
+func (o *optimizer) samplesFirstParents(iteration int) bool {
+	if len(o.population.parents) == 0 {
+		return true
+	}
+	return len(o.Seeds) == 0 && float64(iteration) <= firstParentsShare*float64(o.Iterations)
+}
+
+// sampleFirstParents decodes points around the mean of the space, makes parents of the best molecules, and starts CMA-ES
+// at the fittest.
+func (o *optimizer) sampleFirstParents(ctx context.Context, count int) error {
+	space := o.Model.Space()
+	mean := space.colour(make([]float64, space.Size()))
+	for remaining := count; remaining > 0; remaining -= pointsAtOnce {
+		points := make([]Point, min(remaining, pointsAtOnce))
+		for i := range points {
+			noise := make([]float64, len(mean))
+			for k := range noise {
+				noise[k] = o.Random.NormFloat64()
+			}
+			points[i].Hidden = space.near(mean, firstParentsRadius, noise)
+			if i%2 == 1 {
+				points[i].Temperature = firstParentsTemperature
+				points[i].Seed = o.Random.Int64()
+			}
+		}
+		molecules, _, err := o.decodeAndScore(ctx, points)
+		if err != nil {
+			return err
+		}
+		if err := o.population.admit(ctx, o.Model, molecules, o.Goal.fitness); err != nil {
+			return err
+		}
+	}
+	if len(o.population.parents) == 0 {
+		return nil
+	}
+	return o.startAtBest()
+}
+
+// startAtBest makes the fittest parent the origin of the search and the first mean of CMA-ES.
+func (o *optimizer) startAtBest() error {
 	o.origin = o.population.parents[0]
-	return o.start(o.origin.hidden, firstStepSize)
+	return o.startRun(o.origin.hidden, firstStepSize)
 }
 
-// start begins a run of CMA-ES at a hidden state.
-func (o *optimizer) start(hidden []float32, stepSize float64) (err error) {
-	o.fittest = math.Inf(-1)
-	o.idle = 0
-	size := max(2, int(cmaShare*float64(o.Particles)))
-	o.run, err = cmaes.New(o.Model.Space().whiten(hidden), stepSize, size, o.Random.Uint64())
+// startRun starts a run of CMA-ES at a hidden state.
+func (o *optimizer) startRun(hidden []float32, stepSize float64) (err error) {
+	o.runBest = math.Inf(-1)
+	o.stagnation = 0
+	lambda := max(2, int(cmaShare*float64(o.Particles)))
+	o.run, err = cmaes.New(o.Model.Space().whiten(hidden), stepSize, lambda, o.Random.Uint64())
 	return err
+}
+
+// restart starts a run of CMA-ES at one of the best molecules, with a step size of half to one and a half times the
+// first.
+func (o *optimizer) restart(ctx context.Context) error {
+	hidden, err := o.drawElite(ctx)
+	if err != nil {
+		return err
+	}
+	return o.startRun(hidden, firstStepSize*(0.5+o.Random.Float64()))
+}
+
+// drawElite returns the hidden state of one of the best molecules, encoded anew: the code of a molecule lies deeper in
+// the region that decodes to it than the point it was found at. While nothing has been found it is the origin's.
+func (o *optimizer) drawElite(ctx context.Context) ([]float32, error) {
+	size := min(len(o.hallOfFame.best), eliteSize)
+	if size == 0 {
+		return o.origin.hidden, nil
+	}
+	elite := o.hallOfFame.best[o.Random.IntN(size)]
+	tokens, err := o.Model.Tokens(elite.SMILES)
+	if err != nil { // the canonical SMILES has a token that the decoded text had not
+		return o.origin.hidden, nil
+	}
+	hiddens, err := o.Model.Encode(ctx, [][]int32{tokens})
+	if err != nil {
+		return nil, err
+	}
+	return hiddens[0], nil
 }

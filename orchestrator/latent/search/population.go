@@ -42,9 +42,9 @@ func newPopulation(random *rand.Rand, parents ...parent) *population {
 	return &population{random: random, size: minParents, parents: parents, selection: selection{random: random}}
 }
 
-// parents is the size of the population: the longer a search, the later it may settle on a kind of molecule. One with a
+// populationSize is the size of the population: the longer a search, the later it may settle on a kind of molecule. One with a
 // single seed stays near it anyway.
-func (s *Search) parents() int {
+func (s *Search) populationSize() int {
 	if len(s.Seeds) == 1 {
 		return minParents
 	}
@@ -57,10 +57,10 @@ func (p *population) draw() *parent {
 	return &p.parents[int(u*u*float64(len(p.parents)))]
 }
 
-// learn credits the operators with what became of the children: their molecules, and whether no earlier point gave the
+// credit credits the operators with what became of the children: their molecules, and whether no earlier point gave the
 // same text.
-func (p *population) learn(children []offspring, molecules []*Molecule, fresh []bool, fitness func(*Molecule) float64) {
-	p.selection.forget()
+func (p *population) credit(children []offspring, molecules []*Molecule, fresh []bool, fitness func(*Molecule) float64) {
+	p.selection.decay()
 	for i, child := range children {
 		if !fresh[i] {
 			p.selection.trials[child.operator] += repeatedTrial
@@ -103,12 +103,12 @@ func (p *population) admit(ctx context.Context, model Model, molecules []*Molecu
 		candidates[i].hidden = hiddens[i]
 	}
 	p.parents = append(p.parents, candidates...)
-	p.settle()
+	p.trim()
 	return nil
 }
 
-// settle puts the fittest parents first, and keeps those for which there is room.
-func (p *population) settle() {
+// trim puts the fittest parents first, and keeps those for which there is room.
+func (p *population) trim() {
 	slices.SortStableFunc(p.parents, func(a, b parent) int { return cmp.Compare(b.fitness, a.fitness) })
 	p.parents = p.distinct()
 }

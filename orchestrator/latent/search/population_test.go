@@ -24,7 +24,7 @@ func TestTheSearchLearnsWhichOperatorPays(t *testing.T) {
 				}
 			}
 		}
-		p.learn(children, molecules, fresh, fitness)
+		p.credit(children, molecules, fresh, fitness)
 		return share
 	}
 	for _, paying := range []int{3, 11} {
@@ -46,7 +46,7 @@ func TestRewards(t *testing.T) {
 		children[i] = offspring{operator: i, parent: &p.parents[0]}
 	}
 	molecules := []*Molecule{{Score: 6}, {Score: 4}, nil, {Score: 6}}
-	p.learn(children, molecules, []bool{true, true, true, false}, func(m *Molecule) float64 { return m.Score })
+	p.credit(children, molecules, []bool{true, true, true, false}, func(m *Molecule) float64 { return m.Score })
 	if got := p.selection.rewards[:4]; !slices.Equal(got, []float64{1, newParentReward, 0, 0}) {
 		t.Errorf("rewards %v", got)
 	}

@@ -19,13 +19,13 @@ type offspring struct {
 }
 
 // plan decides on as many points as count says: their parents, their operators, and the texts they start with, but for
-// those that an editor makes (breed.go).
+// those that an editor makes: see chooseEdits.
 func (p *population) plan(count int, alphabet []int32) []offspring {
 	children := make([]offspring, count)
 	for i := range children {
 		by := p.draw()
 		children[i] = offspring{parent: by, operator: p.selection.choose()}
-		if start := operators[children[i].operator].start; start.encodes() && !start.edits() {
+		if start := operators[children[i].operator].start; start.isText() && !start.editsGraph() {
 			children[i].text = p.text(start, by.tokens, alphabet)
 		}
 	}
@@ -36,9 +36,9 @@ func (p *population) plan(count int, alphabet []int32) []offspring {
 func (p *population) text(start start, tokens, alphabet []int32) []int32 {
 	switch start {
 	case tokenEdit:
-		return edit(tokens, alphabet, p.random)
+		return editTokens(tokens, alphabet, p.random)
 	case twoTokenEdits:
-		return edit(edit(tokens, alphabet, p.random), alphabet, p.random)
+		return editTokens(editTokens(tokens, alphabet, p.random), alphabet, p.random)
 	}
 	return splice(tokens, p.draw().tokens, p.random)
 }
@@ -67,9 +67,9 @@ func (p *population) points(ctx context.Context, model Model, children []offspri
 	return points, nil
 }
 
-// edit inserts a token into a text, replaces one, or deletes one. The result need not be a SMILES: the decoder, which
+// editTokens inserts a token into a text, replaces one, or deletes one. The result need not be a SMILES: the decoder, which
 // has learnt to write molecules, often makes one of it.
-func edit(tokens, alphabet []int32, random *rand.Rand) []int32 {
+func editTokens(tokens, alphabet []int32, random *rand.Rand) []int32 {
 	at := random.IntN(len(tokens) + 1)
 	token := alphabet[random.IntN(len(alphabet))]
 	kind := random.IntN(5) // 0 and 1 insert, 2 and 3 replace, 4 deletes

@@ -8,8 +8,8 @@ import (
 
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(3, 4)) }
 
-// distance is the least number of tokens to insert, replace or delete that makes b of a.
-func distance(a, b []int32) int {
+// editDistance returns the Levenshtein distance between two texts, in tokens.
+func editDistance(a, b []int32) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -34,11 +34,11 @@ func TestAnEditChangesOneToken(t *testing.T) {
 	for range 2000 {
 		tokens := make([]int32, 1+random.IntN(5))
 		before := slices.Clone(tokens)
-		got := edit(tokens, alphabet, random)
+		got := editTokens(tokens, alphabet, random)
 		if !slices.Equal(tokens, before) {
 			t.Fatal("the parent's text changed")
 		}
-		if len(got) == 0 || distance(tokens, got) != 1 {
+		if len(got) == 0 || editDistance(tokens, got) != 1 {
 			t.Fatalf("%v became %v", tokens, got)
 		}
 		lengths[len(got)-len(tokens)] = true
@@ -48,7 +48,7 @@ func TestAnEditChangesOneToken(t *testing.T) {
 	}
 	for range 200 {
 		for _, size := range []int{maxTokens, 2 * maxTokens} {
-			if got := edit(make([]int32, size), alphabet, random); len(got) > size {
+			if got := editTokens(make([]int32, size), alphabet, random); len(got) > size {
 				t.Fatalf("%d tokens became %d", size, len(got))
 			}
 		}
@@ -121,7 +121,7 @@ func TestEveryOperatorMakesAPoint(t *testing.T) {
 		if drawn := len(seeds) == 3; drawn != (by.temperature > 0) {
 			t.Errorf("operator %d: the random numbers of its tokens are %v", k, seeds)
 		}
-		if start := by.start; start.encodes() && len(p.text(start, []int32{1, 2, 3}, []int32{4, 5})) == 0 {
+		if start := by.start; start.isText() && len(p.text(start, []int32{1, 2, 3}, []int32{4, 5})) == 0 {
 			t.Errorf("operator %d: no text", k)
 		}
 	}

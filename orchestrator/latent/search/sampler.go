@@ -11,46 +11,52 @@ import (
 const (
 	// maxRounds is how often a sampler draws points.
 	maxRounds = 6
-	// maxRoundPoints bounds the points of a round, as long as no fewer are asked for.
+	// maxRoundPoints bounds the points of a round, unless more molecules are missing.
 	maxRoundPoints = 64
 	// pointsPerMolecule is how many points a round has for each missing molecule.
 	pointsPerMolecule = 1.5
 )
 
-// sampler collects molecules around one seed. A molecule counts when it is valid, new and not the seed; it fits when it
-// is not less similar to the seed than the radius allows.
+// sampler collects molecules around one seed. A molecule fits if it is as similar to the seed as the radius demands.
 type sampler struct {
 	seed      Seed
 	random    *rand.Rand
 	molecules int     // wanted
-	least     int     // points of the first round
+	minPoints int     // of the first round
 	radius    float64 // scaled
 	rays      []*ray
-	found     []string  // those that fit, canonical
-	others    []variant // new ones that do not
+	found     []string  // canonical SMILES; those that fit, until fill adds others
+	misfits   []variant // new molecules that do not fit
 	seen      map[string]bool
 }
 
-func newSampler(seed Seed, random *rand.Rand, molecules, least int, radius float64) *sampler {
-	return &sampler{seed: seed, random: random, molecules: molecules, least: least, radius: radius, seen: map[string]bool{seed.SMILES: true}}
+func newSampler(seed Seed, random *rand.Rand, molecules, minPoints int, radius float64) *sampler {
+	return &sampler{
+		seed:      seed,
+		random:    random,
+		molecules: molecules,
+		minPoints: minPoints,
+		radius:    radius,
+		seen:      map[string]bool{seed.SMILES: true},
+	}
 }
 
-// leastSimilarity is the Tanimoto similarity to the seed down to which a molecule fits a scaled radius: it falls in a
-// straight line from 0.85 at 0 to 0.05 at 2, with 0.57 at 0.7 and 0.45 at 1. Noise of one size is no step of one size for
-// all molecules, and this makes a radius mean much the same for all of them.
-func leastSimilarity(radius float64) float64 { return max(0, 0.85-0.4*radius) }
+// minSimilarity is the least Tanimoto similarity to the seed of a molecule that fits a scaled radius. It falls linearly
+// from 0.85 at 0 to 0.05 at 2. The same noise is a large step for one molecule and none for another; with this bound a
+// radius means much the same for all of them.
+func minSimilarity(radius float64) float64 { return max(0, 0.85-0.4*radius) }
 
-func (s *sampler) fits(similarity float64) bool { return similarity >= leastSimilarity(s.radius) }
+func (s *sampler) fits(similarity float64) bool { return similarity >= minSimilarity(s.radius) }
 
-// due is the rays of a round, from 0: those whose search goes on and new ones.
-func (s *sampler) due(round int) []*ray {
+// nextRays returns the rays of a round, counted from 0: unfinished ones and new ones.
+func (s *sampler) nextRays(round int) []*ray {
 	missing := s.molecules - len(s.found)
 	if missing <= 0 {
 		return nil
 	}
 	wanted := min(int(pointsPerMolecule*float64(missing)+1), max(missing, maxRoundPoints))
 	if round == 0 {
-		wanted = max(wanted, s.least)
+		wanted = max(wanted, s.minPoints)
 	}
 	var rays []*ray
 	for _, r := range s.rays {
@@ -65,8 +71,8 @@ func (s *sampler) due(round int) []*ray {
 	return s.rays
 }
 
-// take takes what a point on a ray decoded to: molecules, the likeliest beam first. Texts that are no molecule, or one
-// that the seed does not admit, are empty.
+// take takes the molecules that a point on a ray decoded to, the likeliest beam first. A beam that is no molecule, or one
+// that the seed does not admit, is empty.
 func (s *sampler) take(r *ray, beams []variant) {
 	isNew := func(v variant) bool { return v.smiles != "" && !s.seen[v.smiles] }
 	best := slices.IndexFunc(beams, func(v variant) bool { return isNew(v) && s.fits(v.similarity) })
@@ -78,7 +84,7 @@ func (s *sampler) take(r *ray, beams []variant) {
 	}
 	if other := slices.IndexFunc(beams, isNew); other >= 0 {
 		s.seen[beams[other].smiles] = true
-		s.others = append(s.others, beams[other])
+		s.misfits = append(s.misfits, beams[other])
 	}
 	valid := slices.IndexFunc(beams, func(v variant) bool { return v.smiles != "" })
 	if valid < 0 {
@@ -95,10 +101,10 @@ func (s *sampler) take(r *ray, beams []variant) {
 	}
 }
 
-// shortage is how many molecules are missing.
+// shortage returns how many molecules are missing.
 func (s *sampler) shortage() int { return max(0, s.molecules-len(s.found)) }
 
-// parents are what is edited to fill the places: the seed first, and the molecules that were found.
+// parents returns what is edited to fill the shortage: the seed, count times, and the molecules found so far.
 func (s *sampler) parents(count int) []chem.Parents {
 	parents := []chem.Parents{{First: s.seed.SMILES, Count: count, Seed: s.random.Uint64()}}
 	for _, smiles := range s.found {
@@ -107,8 +113,8 @@ func (s *sampler) parents(count int) []chem.Parents {
 	return parents
 }
 
-// fill takes edits of the seed into the places that are left: those that fit as they were drawn, then the most similar
-// of these and of what decoded to something else.
+// fill reduces the shortage with edits: first the ones that fit, in their order, then the most similar of the misfits,
+// drawn and edited.
 func (s *sampler) fill(edits []variant) {
 	for _, v := range edits {
 		if s.shortage() > 0 && !s.seen[v.smiles] && s.fits(v.similarity) {
@@ -116,23 +122,22 @@ func (s *sampler) fill(edits []variant) {
 			s.found = append(s.found, v.smiles)
 		}
 	}
-	rest := s.others
+	misfits := s.misfits
 	for _, v := range edits {
 		if !s.seen[v.smiles] {
 			s.seen[v.smiles] = true
-			rest = append(rest, v)
+			misfits = append(misfits, v)
 		}
 	}
-	slices.SortStableFunc(rest, func(a, b variant) int { return cmp.Compare(b.similarity, a.similarity) })
-	taken := min(len(rest), s.shortage())
-	for _, v := range rest[:taken] {
+	slices.SortStableFunc(misfits, func(a, b variant) int { return cmp.Compare(b.similarity, a.similarity) })
+	taken := min(len(misfits), s.shortage())
+	for _, v := range misfits[:taken] {
 		s.found = append(s.found, v.smiles)
 	}
-	s.others = rest[taken:]
+	s.misfits = misfits[taken:]
 }
 
-// result is exactly as many molecules as were asked for: where there are not enough, repeated ones fill the places, or
-// the seed.
+// result returns exactly the wanted number of molecules. If there are not enough, they are repeated, or the seed is.
 func (s *sampler) result() []string {
 	out := slices.Clone(s.found[:min(len(s.found), s.molecules)])
 	for i := 0; len(out) < s.molecules; i++ {
@@ -143,4 +148,46 @@ func (s *sampler) result() []string {
 		}
 	}
 	return out
+}
+
+// ray is a random direction from a seed. Along it a sampler looks for the nearest molecule that is not the seed and fits
+// the radius: first at that radius, then farther if it finds the seed, and nearer if it finds a misfit.
+type ray struct {
+	noise []float64 // standard normal, shortened: see noise
+	at    float64   // the scaled radius of its next point
+	low   float64   // the largest radius at which the seed was found
+	high  float64   // the smallest radius at which a misfit was found; 0 for none
+	steps int
+	done  bool
+}
+
+const (
+	// maxSteps is how many points of a ray are decoded at most after the first.
+	maxSteps = 4
+	// firstStep is the least scaled radius of the second point of a ray if the first gave the seed.
+	firstStep = 0.4
+)
+
+func newRay(radius float64, size int, random *rand.Rand) *ray {
+	return &ray{noise: noise(size, random), at: radius}
+}
+
+func (r *ray) farther() {
+	r.low = r.at
+	if r.high > 0 {
+		r.step((r.low + r.high) / 2)
+	} else {
+		r.step(max(firstStep, 1.5*r.at))
+	}
+}
+
+func (r *ray) nearer() {
+	r.high = r.at
+	r.step((r.low + r.high) / 2)
+}
+
+func (r *ray) step(at float64) {
+	r.at = at
+	r.steps++
+	r.done = r.steps > maxSteps
 }

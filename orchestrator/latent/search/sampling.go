@@ -2,13 +2,15 @@ package search
 
 import (
 	"context"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"retort/chem"
 )
 
-// maxPoints bounds the points of all seeds that a sampling holds and decodes at once.
+// maxPoints bounds the points that a sampling holds and decodes at once, over all seeds.
 const maxPoints = 4096
 
 // Sampling draws molecules around several seeds, unguided.
@@ -21,8 +23,8 @@ type Sampling struct {
 	BeamSize     int          // above 1, points are decoded by beam search
 }
 
-// Draw returns exactly Molecules canonical SMILES for each seed: distinct, and not the seed, as far as there are such.
-// What fits the radius (see leastSimilarity) comes first, in the order in which it was found.
+// Draw returns exactly Molecules canonical SMILES for each seed: distinct and not the seed, as far as there are enough of
+// them. Molecules that fit the radius (see minSimilarity) come first, in the order in which they were found.
 func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	samplers := make([]*sampler, len(s.Seeds))
 	for i, seed := range s.Seeds {
@@ -38,8 +40,8 @@ func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	return found, nil
 }
 
-// explore runs the rounds of all samplers side by side, calls after at the end of each with the number of points drawn
-// in it, and fills the places that are left.
+// explore runs the rounds of all samplers together, calls after at the end of each with the number of points drawn in it,
+// and then fills the shortage of each sampler.
 func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(round, drawn int) error) error {
 	for round := range maxRounds {
 		drawn, err := s.round(ctx, samplers, round)
@@ -62,24 +64,24 @@ func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(
 }
 
 const (
-	// editsPerPlace is how many edits are made of the seed for each place that drawing has left.
-	editsPerPlace = 4
-	// maxFillings is how often what was found is edited in turn.
-	maxFillings = 3
+	// editsPerMissing is how many edits of the seed are made for each missing molecule.
+	editsPerMissing = 4
+	// maxFillRounds bounds how often the molecules found are edited in turn.
+	maxFillRounds = 3
 )
 
-// fill fills the places of a sampler with edits of its seed and, where these are not enough, of what was found.
+// fill fills the shortage of a sampler with edits of its seed and, if these are not enough, of the molecules found.
 func (s *Sampling) fill(ctx context.Context, one *sampler) error {
 	editor := editor{model: s.Model, seeds: []Seed{one.seed}}
-	for range maxFillings {
+	for range maxFillRounds {
 		if one.shortage() == 0 {
 			return nil
 		}
-		made, err := editor.make(ctx, one.parents(editsPerPlace*one.shortage()+16))
+		edits, err := editor.make(ctx, one.parents(editsPerMissing*one.shortage()+16))
 		if err != nil {
 			return err
 		}
-		one.fill(slices.Concat(made...))
+		one.fill(slices.Concat(edits...))
 	}
 	return nil
 }
@@ -90,7 +92,7 @@ func (s *Sampling) round(ctx context.Context, samplers []*sampler, round int) (d
 	var points []Point
 	var owners []owner
 	for _, one := range samplers {
-		for _, ray := range one.due(round) {
+		for _, ray := range one.nextRays(round) {
 			points = append(points, Point{Hidden: s.Model.Space().near(one.seed.Hidden, ray.at, ray.noise)})
 			owners = append(owners, owner{one, ray})
 			if len(points) < batch {
@@ -107,7 +109,7 @@ func (s *Sampling) round(ctx context.Context, samplers []*sampler, round int) (d
 	return drawn + len(points), s.take(ctx, points, owners)
 }
 
-// owner is whose point it is.
+// owner is the sampler and the ray of a point.
 type owner struct {
 	*sampler
 	ray *ray
@@ -133,7 +135,7 @@ func (s *Sampling) take(ctx context.Context, points []Point, owners []owner) err
 	return nil
 }
 
-// decode gives the texts of each point: those of a beam search, likeliest first, or one.
+// decode returns the texts of each point: those of a beam search, likeliest first, or one.
 func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, error) {
 	if s.BeamSize > 1 {
 		hiddens := make([][]float32, len(points))
@@ -150,8 +152,8 @@ func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, erro
 	return beams, err
 }
 
-// variantsOf reads the texts of each point as variants of its seed. One is empty where the text is no molecule, or one that
-// the seed does not admit.
+// variantsOf reads the texts of each point as variants of its seed. A variant is empty if the text is no molecule, or one
+// that the seed does not admit.
 func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]variant, error) {
 	results, err := chem.Evaluate(ctx, slices.Concat(beams...), chem.Options{Facts: chem.FactFingerprint})
 	if err != nil {
@@ -162,11 +164,29 @@ func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]varia
 		variants[i] = make([]variant, len(b))
 		for k, r := range results[:len(b)] {
 			if r.Err == nil && seeds[i].admits(r.Molecule) {
-				fingerprint := r.Molecule.Fingerprint()
-				variants[i][k] = variant{r.Molecule.SMILES(), fingerprint.Tanimoto(&seeds[i].Fingerprint), fingerprint, r.Molecule.HeavyAtoms()}
+				variants[i][k] = newVariant(r.Molecule, *seeds[i])
 			}
 		}
 		results = results[len(b):]
 	}
 	return variants, nil
+}
+
+// Streams returns a stream of random numbers for each seed molecule of a request. A stream depends only on the number of
+// the Streams, the molecule, and how often the molecule came before, so the result of a molecule does not depend on the
+// other molecules of its request.
+type Streams struct {
+	number uint64
+	times  map[string]int // by SMILES
+}
+
+// NewStreams returns the streams of a number.
+func NewStreams(number uint64) *Streams { return &Streams{number: number, times: map[string]int{}} }
+
+// Next returns the next stream of a molecule. It is not safe for concurrent use.
+func (s *Streams) Next(smiles string) *rand.Rand {
+	hash := fnv.New64a()
+	hash.Write([]byte(smiles + "\n" + strconv.Itoa(s.times[smiles])))
+	s.times[smiles]++
+	return rand.New(rand.NewPCG(s.number, hash.Sum64()))
 }

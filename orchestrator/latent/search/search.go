@@ -21,9 +21,9 @@ type Search struct {
 	// radius.
 	ScaledRadius float64
 
-	// Starts are SMILES that Optimize begins with beside its seeds, such as what an earlier search found. They may be
+	// WarmStarts are SMILES that Optimize begins with beside its seeds, such as what an earlier search found. They may be
 	// results; similarity is not that to them. What cannot be read is left out.
-	Starts []string
+	WarmStarts []string
 	// KeepSeeds lets seeds be results.
 	KeepSeeds bool
 	// Evaluated is told of every molecule that has a score, once, in the order in which they are found; nil for no one.
@@ -44,7 +44,7 @@ type Progress struct {
 	Found []*Molecule
 }
 
-func (s *Search) watch(ctx context.Context, iteration, evaluations int, found []*Molecule) error {
+func (s *Search) report(ctx context.Context, iteration, evaluations int, found []*Molecule) error {
 	if s.Watch == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
 	evaluated := 0  // of draws.found
 	failed := false // whether the objective failed, not because the context ended
-	assess := func(ctx context.Context) error {
+	score := func(ctx context.Context) error {
 		molecules, _, err := evaluator.evaluate(ctx, draws.found[evaluated:])
 		for _, m := range molecules {
 			if m != nil {
@@ -87,17 +87,17 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	}
 	evaluations := 0
 	err := sampling.explore(ctx, []*sampler{draws}, func(round, drawn int) error {
-		if err := assess(ctx); err != nil {
+		if err := score(ctx); err != nil {
 			return err
 		}
 		evaluations += drawn
-		return s.watch(ctx, round, evaluations, hallOfFame.best)
+		return s.report(ctx, round, evaluations, hallOfFame.best)
 	})
 	if err == nil {
-		err = assess(ctx)
+		err = score(ctx)
 	}
 	if err != nil && !failed && s.Last != nil {
-		_ = assess(s.Last) // the search has failed already
+		_ = score(s.Last) // the search has failed already
 	}
 	return hallOfFame.best, err
 }

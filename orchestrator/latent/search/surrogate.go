@@ -27,9 +27,9 @@ const (
 	surrogateAccuracy = 1e-3
 )
 
-// predicts reports whether a search has a surrogate: a long one without a constraint on similarity. Under such a
+// usesSurrogate reports whether a search has a surrogate: a long one without a constraint on similarity. Under such a
 // constraint it has not been measured.
-func (s *Search) predicts() bool {
+func (s *Search) usesSurrogate() bool {
 	return s.Goal.MinSimilarity == 0 && s.Particles*s.Iterations >= surrogateEvaluations
 }
 

@@ -110,7 +110,7 @@ func TestWhichSearchesHaveASurrogate(t *testing.T) {
 		want                  bool
 	}{{30, 10, 0, false}, {100, 20, 0, true}, {100, 20, 0.4, false}} {
 		s := Search{Particles: c.particles, Iterations: c.iterations, Goal: Goal{MinSimilarity: c.similarity}}
-		if s.predicts() != c.want {
+		if s.usesSurrogate() != c.want {
 			t.Errorf("%+v: %v", c, !c.want)
 		}
 	}

@@ -22,7 +22,7 @@ func TestARayClosesIn(t *testing.T) {
 
 func TestWhatFitsARadius(t *testing.T) {
 	for radius, want := range map[float64]float64{0: 0.85, 0.7: 0.57, 1: 0.45, 2: 0.05} {
-		if got := leastSimilarity(radius); got < want-1e-9 || got > want+1e-9 {
+		if got := minSimilarity(radius); got < want-1e-9 || got > want+1e-9 {
 			t.Errorf("radius %v: %v, want %v", radius, got, want)
 		}
 	}

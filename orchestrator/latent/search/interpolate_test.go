@@ -1,4 +1,4 @@
-package latent
+package search
 
 import (
 	"context"
@@ -7,15 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"retort/orchestrator/latent/search"
 )
 
 // sphere is a model whose molecules lie at random places of a sphere of radius 1, and whose decoder gives the nearest molecule that
 // it has encoded so far.
 type sphere struct {
 	Model
-	space *search.Space
+	space *Space
 	known map[string][]float32
 	read  []string // by their ids, counted from 0
 }
@@ -24,7 +22,7 @@ const sphereSize = 64
 
 func newSphere(tb testing.TB, length float64) *sphere {
 	tb.Helper()
-	space, err := search.NewSpace(make([]float64, sphereSize), slices.Repeat([]float64{1}, sphereSize), 1)
+	space, err := NewSpace(make([]float64, sphereSize), slices.Repeat([]float64{1}, sphereSize), 1)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -32,7 +30,7 @@ func newSphere(tb testing.TB, length float64) *sphere {
 	return &sphere{space: space, known: map[string][]float32{}}
 }
 
-func (s *sphere) Space() *search.Space { return s.space }
+func (s *sphere) Space() *Space { return s.space }
 
 // Tokens gives a molecule an id of its own.
 func (s *sphere) Tokens(smiles string) ([]int32, error) {
@@ -56,7 +54,7 @@ func (s *sphere) place(smiles string) []float32 {
 	for i := range at {
 		at[i] = float32(random.NormFloat64())
 	}
-	shorter := float32(1 / length(at))
+	shorter := float32(1 / norm(at))
 	for i := range at {
 		at[i] *= shorter
 	}
@@ -64,7 +62,7 @@ func (s *sphere) place(smiles string) []float32 {
 	return at
 }
 
-func (s *sphere) Decode(_ context.Context, points []search.Point) (texts []string, err error) {
+func (s *sphere) Decode(_ context.Context, points []Point) (texts []string, err error) {
 	for _, p := range points {
 		nearest := ""
 		for smiles := range s.known {
@@ -78,7 +76,7 @@ func (s *sphere) Decode(_ context.Context, points []search.Point) (texts []strin
 }
 
 // line is so many points from one molecule to another, the ends among them.
-func (s *sphere) line(from, to string, steps int) (points []search.Point) {
+func (s *sphere) line(from, to string, steps int) (points []Point) {
 	a := s.place(from)
 	b := s.place(to)
 	for step := range steps {
@@ -87,7 +85,7 @@ func (s *sphere) line(from, to string, steps int) (points []search.Point) {
 		for i := range hidden {
 			hidden[i] = (1-at)*a[i] + at*b[i]
 		}
-		points = append(points, search.Point{Hidden: hidden})
+		points = append(points, Point{Hidden: hidden})
 	}
 	return points
 }
@@ -98,11 +96,11 @@ const (
 	lineTo   = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
 )
 
-func decoded(t *testing.T, s *sphere, points []search.Point) []string {
+func decoded(t *testing.T, s *sphere, points []Point) []string {
 	t.Helper()
-	texts, err := decode(t.Context(), s, points)
+	texts, err := s.Decode(t.Context(), points)
 	if err == nil {
-		err = between(t.Context(), s, points, texts)
+		err = Interpolate(t.Context(), s, points, texts)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -144,31 +142,31 @@ func TestAPointGivesTheSameWhateverLiesBesideIt(t *testing.T) {
 }
 
 func TestOtherPointsAreDecodedAsTheyAre(t *testing.T) {
-	halfway := func(s *sphere) search.Point { return s.line(lineFrom, lineTo, 3)[1] }
+	halfway := func(s *sphere) Point { return s.line(lineFrom, lineTo, 3)[1] }
 	for name, test := range map[string]struct {
 		length float64
-		point  func(*sphere) search.Point
+		point  func(*sphere) Point
 	}{
-		"on the sphere":             {1, func(s *sphere) search.Point { return s.line(lineFrom, lineTo, 3)[0] }},
+		"on the sphere":             {1, func(s *sphere) Point { return s.line(lineFrom, lineTo, 3)[0] }},
 		"a model without a sphere":  {0, halfway},
-		"beside the line":           {1, func(s *sphere) search.Point { p := halfway(s); p.Hidden[0] += 0.2; return p }},
-		"of one molecule, shorter":  {1, func(s *sphere) search.Point { return scaled(s.line(lineFrom, lineTo, 3)[0], 0.7) }},
-		"of one molecule, longer":   {1, func(s *sphere) search.Point { return scaled(s.line(lineFrom, lineTo, 3)[0], 2) }},
-		"nowhere":                   {1, func(s *sphere) search.Point { return scaled(halfway(s), 0) }},
-		"of one molecule, reversed": {1, func(s *sphere) search.Point { return scaled(s.line(lineFrom, lineTo, 3)[0], -0.5) }},
+		"beside the line":           {1, func(s *sphere) Point { p := halfway(s); p.Hidden[0] += 0.2; return p }},
+		"of one molecule, shorter":  {1, func(s *sphere) Point { return scaled(s.line(lineFrom, lineTo, 3)[0], 0.7) }},
+		"of one molecule, longer":   {1, func(s *sphere) Point { return scaled(s.line(lineFrom, lineTo, 3)[0], 2) }},
+		"nowhere":                   {1, func(s *sphere) Point { return scaled(halfway(s), 0) }},
+		"of one molecule, reversed": {1, func(s *sphere) Point { return scaled(s.line(lineFrom, lineTo, 3)[0], -0.5) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSphere(t, test.length)
 			point := test.point(s)
-			plain, _ := s.Decode(t.Context(), []search.Point{point})
-			if found := decoded(t, s, []search.Point{point}); found[0] != plain[0] {
+			plain, _ := s.Decode(t.Context(), []Point{point})
+			if found := decoded(t, s, []Point{point}); found[0] != plain[0] {
 				t.Errorf("%s, the model's text is %s", found[0], plain[0])
 			}
 		})
 	}
 }
 
-func scaled(p search.Point, by float32) search.Point {
+func scaled(p Point, by float32) Point {
 	for i := range p.Hidden {
 		p.Hidden[i] *= by
 	}
