@@ -66,7 +66,7 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, optio
 		options.MaxRows = entry.Config.MaxBatch
 	}
 	options.PaddingCost = entry.Number("padding_cost", 1, 0.01, 1)
-	options.Copies = func() int { return client.Copies(entry.Model) }
+	options.Instances = func() int { return client.Instances(entry.Model) }
 	e.batcher = batching.New(func(row *tokenizers.Encoding) int { return len(row.IDs) }, e.infer, options)
 	return e
 }

@@ -44,8 +44,8 @@ func (c *Client) Close() { c.pool.close() }
 // Live returns the replicas that answered their last probe.
 func (c *Client) Live() []*Replica { return c.pool.live() }
 
-// Copies returns how many requests for a model all live replicas together execute at a time, at least 1.
-func (c *Client) Copies(m *Model) int { return max(1, len(c.pool.live())) * m.Config.Concurrency() }
+// Instances returns how many requests for a model all live replicas can execute at once, at least 1.
+func (c *Client) Instances(m *Model) int { return max(1, len(c.pool.live())) * m.Config.Concurrency() }
 
 // errNoReplica is the answer while no server lives. It comes at once: a caller that may come back in a second need not
 // hold a connection until then.

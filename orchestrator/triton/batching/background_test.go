@@ -11,20 +11,20 @@ import (
 	"retort/orchestrator/triton/batching"
 )
 
-// Rows in the background are sent after those that someone waits for, in batches of their own, which are small for as
-// long as anyone asks.
-func TestBatcherSendsTheBackgroundLast(t *testing.T) {
+// Background rows are sent after foreground rows, in batches of their own. The batches are small until the foreground
+// has been quiet for a while.
+func TestBatcherSendsBackgroundLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: 10 * time.Millisecond}
+		r := &recorder{duration: 10 * time.Millisecond}
 		b := newBatcher(r.run, batching.Options{MaxRows: 32, MaxTokens: 320, Concurrency: 1})
 		background := telemetry.WithRequest(t.Context(), &telemetry.Request{Background: true})
-		ended := make(chan struct{}, 8)
+		done := make(chan struct{}, 8)
 		do := func(ctx context.Context, row, n int) {
 			go func() {
 				if _, err := b.Do(ctx, repeated(row, n)); err != nil {
 					t.Error(err)
 				}
-				ended <- struct{}{}
+				done <- struct{}{}
 			}()
 			synctest.Wait()
 		}
@@ -33,28 +33,30 @@ func TestBatcherSendsTheBackgroundLast(t *testing.T) {
 		do(t.Context(), 11, 2)
 		do(t.Context(), 11, 2)
 		for range 4 {
-			<-ended
+			<-done
 		}
-		if len(r.calls) != 4 || !slices.Equal(r.calls[1], repeated(11, 4)) || !slices.Equal(r.calls[2], repeated(10, 4)) {
+		if len(r.calls) != 4 ||
+			!slices.Equal(r.calls[1], repeated(11, 4)) ||
+			!slices.Equal(r.calls[2], repeated(10, 4)) {
 			t.Errorf("calls: %v", r.calls)
 		}
 
-		time.Sleep(3 * time.Second) // nobody asks any more
+		time.Sleep(3 * time.Second) // longer than the quiet period
 		r.calls = nil
 		do(background, 10, 1)
 		do(background, 10, 16)
-		<-ended
-		<-ended
+		<-done
+		<-done
 		if len(r.calls) != 2 || len(r.calls[1]) != 16 {
-			t.Errorf("calls while nobody asks: %v", r.calls)
+			t.Errorf("calls with a quiet foreground: %v", r.calls)
 		}
 	})
 }
 
-// Requests without end do not keep the background from its turn for more than about a second.
-func TestBatcherDoesNotStarveTheBackground(t *testing.T) {
+// Under constant foreground load, a background row waits at most about a second.
+func TestBatcherDoesNotStarveBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: 10 * time.Millisecond}
+		r := &recorder{duration: 10 * time.Millisecond}
 		b := newBatcher(r.run, batching.Options{Concurrency: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		for range 3 {
@@ -67,12 +69,12 @@ func TestBatcherDoesNotStarveTheBackground(t *testing.T) {
 		time.Sleep(time.Second)
 		background := telemetry.WithRequest(t.Context(), &telemetry.Request{Background: true})
 		for range 3 {
-			began := time.Now()
+			start := time.Now()
 			if _, err := b.Do(background, []int{10}); err != nil {
 				t.Fatal(err)
 			}
-			if waited := time.Since(began); waited > 1200*time.Millisecond {
-				t.Errorf("it waited for %v", waited)
+			if waited := time.Since(start); waited > 1200*time.Millisecond {
+				t.Errorf("the background waited %v", waited)
 			}
 		}
 		stop()

@@ -7,40 +7,40 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// batch is what one call of run gets: rows ordered by length.
+// batch is the argument of one call of run: rows in ascending order of length.
 type batch[Row, Result any] struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	rows    []*row[Row, Result]
-	members []*submission[Row, Result] // whose rows they are
-	alive   int                        // how many of those are still waited for
-	started time.Time
-	turn    turn
-	behind  *batch[Row, Result] // that it waits for at Triton
+	ctx         context.Context
+	cancel      context.CancelFunc
+	rows        []*row[Row, Result]
+	submissions []*submission[Row, Result] // to which the rows belong
+	waiters     int                        // submissions that still wait for a result
+	started     time.Time
+	schedule    schedule
+	waitsFor    *batch[Row, Result] // must end before an instance is free for this one; nil if one is free
 }
 
-// newBatch makes a batch that ends when all its requests have: by leaving, or by the latest of their deadlines if each
-// has one.
+// newBatch makes a batch. Its context ends when no submission waits for it any longer, or at the latest of their
+// deadlines if all have one. It carries the trace of the seed's request.
 func newBatch[Row, Result any](rows []*row[Row, Result], seed *row[Row, Result]) *batch[Row, Result] {
 	b := &batch[Row, Result]{rows: rows}
 	var latest time.Time
-	bounded := true
+	allHaveDeadlines := true
 	now := time.Now()
 	for _, r := range rows {
-		if _, in := r.submission.batches[b]; in {
+		if _, ok := r.submission.batches[b]; ok {
 			continue
 		}
 		r.submission.join(b, now)
-		b.members = append(b.members, r.submission)
+		b.submissions = append(b.submissions, r.submission)
 		deadline, ok := r.submission.ctx.Deadline()
-		bounded = bounded && ok
+		allHaveDeadlines = allHaveDeadlines && ok
 		if deadline.After(latest) {
 			latest = deadline
 		}
 	}
-	b.alive = len(b.members)
+	b.waiters = len(b.submissions)
 	ctx := telemetry.WithRequest(context.WithoutCancel(seed.submission.ctx), nil)
-	if bounded {
+	if allHaveDeadlines {
 		b.ctx, b.cancel = context.WithDeadline(ctx, latest)
 	} else {
 		b.ctx, b.cancel = context.WithCancel(ctx)
@@ -48,7 +48,7 @@ func newBatch[Row, Result any](rows []*row[Row, Result], seed *row[Row, Result])
 	return b
 }
 
-// values are the rows as run takes them.
+// values returns the rows as run takes them.
 func (b *batch[Row, Result]) values() []Row {
 	values := make([]Row, len(b.rows))
 	for i, r := range b.rows {
@@ -57,10 +57,10 @@ func (b *batch[Row, Result]) values() []Row {
 	return values
 }
 
-// longest is the number of tokens of the longest row.
+// longest returns the length of the longest row, in tokens.
 func (b *batch[Row, Result]) longest() int { return b.rows[len(b.rows)-1].length }
 
-// tokens is the number of tokens, padding not counted.
+// tokens returns the number of tokens without padding.
 func (b *batch[Row, Result]) tokens() int {
 	tokens := 0
 	for _, r := range b.rows {
@@ -69,11 +69,11 @@ func (b *batch[Row, Result]) tokens() int {
 	return tokens
 }
 
-// parts splits the batch by request.
-func (b *batch[Row, Result]) parts() []*batch[Row, Result] {
-	parts := make([]*batch[Row, Result], len(b.members))
-	for i, s := range b.members {
-		parts[i] = &batch[Row, Result]{ctx: b.ctx, members: []*submission[Row, Result]{s}}
+// split returns one batch for each submission.
+func (b *batch[Row, Result]) split() []*batch[Row, Result] {
+	parts := make([]*batch[Row, Result], len(b.submissions))
+	for i, s := range b.submissions {
+		parts[i] = &batch[Row, Result]{ctx: b.ctx, submissions: []*submission[Row, Result]{s}}
 		for _, r := range b.rows {
 			if r.submission == s {
 				parts[i].rows = append(parts[i].rows, r)
@@ -83,17 +83,21 @@ func (b *batch[Row, Result]) parts() []*batch[Row, Result] {
 	return parts
 }
 
-// stats are what an observer is told.
+// stats returns the statistics of a batch that has ended with err.
 func (b *batch[Row, Result]) stats(err error) Stats {
-	s := Stats{Rows: len(b.rows), Requests: len(b.members), Took: time.Since(b.started), Err: err}
-	s.Tokens = b.tokens()
-	s.Padded = len(b.rows) * b.longest()
-	first := b.started
+	firstQueued := b.started
 	for _, r := range b.rows {
-		if r.since.Before(first) {
-			first = r.since
+		if r.queuedAt.Before(firstQueued) {
+			firstQueued = r.queuedAt
 		}
 	}
-	s.Waited = b.started.Sub(first)
-	return s
+	return Stats{
+		Rows:     len(b.rows),
+		Requests: len(b.submissions),
+		Tokens:   b.tokens(),
+		Padded:   len(b.rows) * b.longest(),
+		Waited:   b.started.Sub(firstQueued),
+		Took:     time.Since(b.started),
+		Err:      err,
+	}
 }

@@ -1,5 +1,17 @@
-// Package batching joins rows of many requests to shared calls of a model. It knows no server: a call is a function of
-// rows.
+// Package batching combines rows of concurrent requests in shared calls of a model. It knows no server: a call is a
+// function of rows.
+//
+// Most models take as long for a batch as for that many rows of the longest one's length, so a batch has rows of
+// similar length. Sorting by length and cutting by padded tokens triples the throughput of arrival order on mixed
+// lengths. The result of a row must not depend on the rows beside it.
+//
+// Terms:
+//   - row: one element of a batch, with a length in tokens.
+//   - submission: the rows of one call of Do. The submissions of one HTTP request share its account.
+//   - lane: where submissions wait; the foreground lane goes before the background lane.
+//   - seed: the row around which a batch is built.
+//   - instance: a copy of the model that computes one batch at a time.
+//   - claim: how much of the model a request has used and still asks for; the smallest claim goes first.
 package batching
 
 import (
@@ -12,30 +24,30 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// Options bound what a Batcher sends. Zero values are the defaults said.
+// Options bound the batches of a Batcher. A zero value means the default.
 type Options struct {
-	// MaxRows is the largest number of rows in a batch: the model's MaxBatch. Default 32.
+	// MaxRows is the upper bound on the rows of a batch: the model's MaxBatch. Default 32.
 	MaxRows int
-	// MaxTokens is the largest number of tokens in a batch, those of padding as PaddingCost says: about 512 suit a CPU,
-	// thousands a GPU. A longer row goes alone. Default 512.
+	// MaxTokens is the upper bound on the cost of a batch, in tokens, with padding weighted by PaddingCost. A longer
+	// row is sent alone. About 512 suit a CPU, thousands a GPU. Default 512.
 	MaxTokens int
-	// PaddingCost is what a token of padding costs a call, as a part of what one of a row costs: 1 for a graph that
-	// computes padding, less for one that leaves it out of most products. Default 1.
+	// PaddingCost is the cost of a padding token relative to a token of a row: 1 for a graph that computes padding,
+	// less for one that skips it in most products. Default 1.
 	PaddingCost float64
-	// CallTokens is what one more call costs, in tokens. Rows join only while that adds less padding. Default
-	// MaxTokens/32.
+	// CallTokens is the overhead of a call, in tokens. A row joins a batch only if it adds no more padding than that.
+	// Default MaxTokens/32, at least 8.
 	CallTokens int
-	// Concurrency is how many batches are in flight: the instances of the model on all replicas; one more hides the way
-	// there and back. Default 2.
+	// Concurrency is the upper bound on batches in flight. One more than the instances on all replicas hides the round
+	// trip. Default 2.
 	Concurrency int
-	// Copies is how many batches are computed at once: the model's instances on all replicas. Where Concurrency is more,
-	// a batch that would only wait for another to end is made shortly before that, of the rows there are by then. nil:
-	// not known, every batch is made as soon as it may be in flight.
-	Copies func() int
-	// MaxWaiting is how many rows may wait, as a last bound on memory: the gateway bounds the requests. A request of
-	// any size is taken when nothing waits. Default 2,097,152 (256 requests of 8,192 texts).
+	// Instances returns how many batches can be computed at once: the instances on all replicas. If Concurrency is
+	// higher, a batch that would only queue at Triton is built shortly before an instance is free, from the rows
+	// waiting then. If Instances is nil, every batch is sent as soon as Concurrency allows.
+	Instances func() int
+	// MaxWaiting is the upper bound on waiting rows, which protects memory in case the gateway admits too much. A
+	// request of any size is accepted if no row waits. Default 2,097,152 (256 requests of 8,192 texts).
 	MaxWaiting int
-	// Observe is told of every batch, from the goroutine that sent it.
+	// Observe is called after each batch, on the goroutine that sent it.
 	Observe func(Stats)
 }
 
@@ -55,74 +67,73 @@ func setDefault[T int | float64](field *T, value T) {
 	}
 }
 
-// cost is what some rows of so many tokens in all cost beside one that is as long as longest, in tokens.
+// cost returns the cost of rows with a total of tokens, padded to longest.
 func (o Options) cost(rows, tokens, longest int) int {
 	return tokens + o.padding(rows*longest-tokens)
 }
 
-// padding is what so many tokens of padding cost.
+// padding returns the cost of padding tokens.
 func (o Options) padding(tokens int) int { return int(math.Ceil(o.PaddingCost * float64(tokens))) }
 
-// Stats says what one batch was made of, for metrics.
+// Stats describes a batch that has ended.
 type Stats struct {
-	Rows, Requests int
-	// Tokens are without padding, Padded with it.
-	Tokens, Padded int
-	// Waited is how long its first row did, Took how long the batch did.
-	Waited, Took time.Duration
-	Err          error
+	Rows     int
+	Requests int
+	Tokens   int           // without padding
+	Padded   int           // tokens with padding
+	Waited   time.Duration // of the row that waited longest
+	Took     time.Duration // the call
+	Err      error
 }
 
-// Batcher joins the rows of all requests to batches of similar length, since a batch costs most models as much as its
-// longest row times their number: sorted by length and cut by padded tokens, the throughput on mixed lengths is three
-// times that of arrival order. A row's result must not depend on the rows beside it.
-//
-// When a batch may start, it starts: a lone request waits for nothing, and rows gather only while all batches allowed
-// are in flight, or those are that the copies of the model can compute at once (see early). Requests take turns (see next): each batch is made around the longest waiting row of the request whose
-// turn it is.
+// Batcher combines rows of all requests in batches. It starts a batch as soon as it may: a lone request does not wait,
+// and rows accumulate only while Concurrency batches are in flight or while another batch would queue at Triton (see
+// postpone). Requests take turns (see next): the seed of a batch is the longest waiting row of the request whose turn
+// it is.
 type Batcher[Row, Result any] struct {
 	length  func(Row) int
 	run     func(context.Context, []Row) ([]Result, error)
 	options Options
 
-	mu     sync.Mutex
-	front  lane[Row, Result] // of requests that someone waits for
-	behind lane[Row, Result] // of work in the background
-	flying []*batch[Row, Result]
-	pace   pace
-	asked  time.Time     // when rows last came to the front
-	gave   time.Time     // when the background last had a batch
-	perRow time.Duration // what a row has taken of late, see retryAfter
+	mu             sync.Mutex
+	foreground     lane[Row, Result]
+	background     lane[Row, Result] // of requests marked as background work
+	inFlight       []*batch[Row, Result]
+	pace           pace
+	lastForeground time.Time     // when rows last came to the foreground
+	lastBackground time.Time     // when the background last had a batch, or began to wait
+	rowTime        time.Duration // moving average of the time per row, for retryAfter
 }
 
-// lane is what waits of one importance.
+// lane holds the waiting rows of one priority.
 type lane[Row, Result any] struct {
-	queue   queue[Row, Result]
-	waiting []*submission[Row, Result] // those with waiting rows, longest since their last turn first
-	long    int                        // of those, how many are not short
-	turns   uint64
+	queue     queue[Row, Result]
+	waiting   []*submission[Row, Result] // with waiting rows, the least recently served first
+	longCount int                        // submissions in waiting that are not short
+	turns     uint64
 }
 
-// lane is where the rows of a request wait.
+// lane returns the lane in which a submission waits.
 func (b *Batcher[Row, Result]) lane(s *submission[Row, Result]) *lane[Row, Result] {
 	if s.account.Background {
-		return &b.behind
+		return &b.background
 	}
-	return &b.front
+	return &b.foreground
 }
 
-// New returns a batcher. length is the number of tokens of a row. run sends one batch and returns a result per
-// row, in order; its context ends when none of the requests in it is waited for any longer, and carries the trace of
-// the request that led to the batch. The batcher counts the time it takes as each request's time with Triton, so run
-// need not.
-func New[Row, Result any](length func(Row) int, run func(context.Context, []Row) ([]Result, error), options Options) *Batcher[Row, Result] {
+// New returns a Batcher. length returns the tokens of a row. run sends one batch and returns a result per row, in
+// order. Its context ends when no request waits for the batch any longer, and carries the trace of the seed's request.
+// The Batcher itself counts the time of run as the requests' time with Triton.
+func New[Row, Result any](
+	length func(Row) int, run func(context.Context, []Row) ([]Result, error), options Options,
+) *Batcher[Row, Result] {
 	return &Batcher[Row, Result]{length: length, run: run, options: options.withDefaults()}
 }
 
-// Do returns a result for each row, in order, or the error of the first batch that failed with a row of this request in
-// it; beside an error come the results that were there before, zero values for the others, or none at all. Too many
-// waiting rows are Overloaded. What its rows spent in batches is added to the request of ctx as time with
-// Triton, the rest as time in the queue.
+// Do returns a result for each row, in order. On failure it returns the error of the first failed batch with one of the
+// rows, together with the results received before, zero values for the others, or nil. The error is Overloaded if too
+// many rows are waiting. Do adds the time that rows spent in batches to the request of ctx as time with Triton, and the
+// remaining time as time in the queue.
 func (b *Batcher[Row, Result]) Do(ctx context.Context, rows []Row) ([]Result, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -143,84 +154,87 @@ func (b *Batcher[Row, Result]) Do(ctx context.Context, rows []Row) ([]Result, er
 		b.mu.Unlock()
 	}
 	request := telemetry.FromContext(ctx)
-	request.AddTriton(s.inBatches)
-	request.AddQueued(time.Since(start) - s.inBatches)
+	request.AddTriton(s.batchTime)
+	request.AddQueued(time.Since(start) - s.batchTime)
 	return s.results, s.err
 }
 
-// submit queues the rows and starts what may start.
+// submit queues the rows and starts batches.
 func (b *Batcher[Row, Result]) submit(s *submission[Row, Result]) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := b.lane(s)
-	if n := len(l.queue.rows); n > 0 && n+s.left > b.options.MaxWaiting {
-		return &fault.Error{Kind: fault.Overloaded, Message: "too many inputs are waiting", RetryAfter: b.retryAfter()}
+	if n := len(l.queue.rows); n > 0 && n+s.pending > b.options.MaxWaiting {
+		return &fault.Error{
+			Kind:       fault.Overloaded,
+			Message:    "too many inputs are waiting",
+			RetryAfter: b.retryAfter(),
+		}
 	}
-	if l == &b.behind && len(l.queue.rows) == 0 {
-		b.gave = time.Now() // it has not waited yet
+	now := time.Now()
+	if l == &b.foreground {
+		b.lastForeground = now
+	} else if len(l.queue.rows) == 0 {
+		b.lastBackground = now // the background did not wait before
 	}
 	l.queue.add(s.waiting)
-	s.short = b.claim(s).foreseen == 0
+	s.short = b.claim(s).batches == 0
 	if !s.short {
-		l.long++
+		l.longCount++
 	}
 	l.waiting = append(l.waiting, s)
-	if l == &b.front {
-		b.asked = time.Now()
-	}
-	b.start()
+	b.startBatches()
 	return nil
 }
 
-// retryAfter estimates when what waits now is done, in whole seconds.
+// retryAfter estimates the time until the rows now waiting are served, in whole seconds from 1 to 30.
 func (b *Batcher[Row, Result]) retryAfter() time.Duration {
-	estimate := b.perRow * time.Duration(len(b.front.queue.rows)/b.options.Concurrency)
+	estimate := b.rowTime * time.Duration(len(b.foreground.queue.rows)/b.options.Concurrency)
 	return min(max(estimate.Round(time.Second), time.Second), 30*time.Second)
 }
 
-// What the background gets beside requests that someone waits for: after the last of them it is quiet for so long before
-// it gets everything; until then it has one batch at a time of a part of the tokens, and none while one of theirs is in
-// flight, so that a request which comes just then waits for little.
-// Once it has waited for long it has one such batch all the same.
+// The background gets full batches only when no foreground rows have come for quietPeriod. Until then it gets small
+// batches, one at a time and only while no other batch is in flight, so that a request that comes then waits little. If
+// it has waited for starvationLimit, it gets a small batch whatever else is in flight.
 const (
-	quiet      = 2 * time.Second
-	smallShare = 8
-	starving   = time.Second
+	quietPeriod     = 2 * time.Second
+	starvationLimit = time.Second
+	smallDivisor    = 8 // a small batch has MaxTokens/smallDivisor
 )
 
-// start sends batches until no more may be in flight or nothing waits. Work in the background goes last, and its rows
-// are not put into batches of others, which they would lengthen.
-func (b *Batcher[Row, Result]) start() {
+// startBatches sends batches while more may be in flight and rows wait. Background rows have batches of their own,
+// since they would lengthen those of the foreground.
+func (b *Batcher[Row, Result]) startBatches() {
 	now := time.Now()
 	small := b.options
-	small.MaxTokens = max(1, small.MaxTokens/smallShare)
-	if now.Sub(b.gave) > starving && len(b.flying) < b.options.Concurrency && b.startOne(&b.behind, small) {
-		b.gave = now
+	small.MaxTokens = max(1, small.MaxTokens/smallDivisor)
+	if now.Sub(b.lastBackground) > starvationLimit && len(b.inFlight) < b.options.Concurrency &&
+		b.startBatch(&b.background, small) {
+		b.lastBackground = now
 	}
-	for len(b.flying) < b.options.Concurrency && !b.early(now) && b.startOne(&b.front, b.options) {
+	for len(b.inFlight) < b.options.Concurrency && !b.postpone(now) && b.startBatch(&b.foreground, b.options) {
 	}
 	options := b.options
-	most := b.options.Concurrency
-	if now.Sub(b.asked) < quiet {
+	concurrency := b.options.Concurrency
+	if now.Sub(b.lastForeground) < quietPeriod {
 		options = small
-		most = 1
+		concurrency = 1
 	}
-	for len(b.flying) < most && b.startOne(&b.behind, options) {
-		b.gave = now
+	for len(b.inFlight) < concurrency && b.startBatch(&b.background, options) {
+		b.lastBackground = now
 	}
 }
 
-// startOne sends the next batch of a lane, if something waits there. Where it is made for a short request, only rows of
-// short ones are in it, so that it ends soon.
-func (b *Batcher[Row, Result]) startOne(l *lane[Row, Result], options Options) bool {
+// startBatch sends the next batch of a lane, and returns false if no row waits there.
+func (b *Batcher[Row, Result]) startBatch(l *lane[Row, Result], options Options) bool {
 	s := b.next(l)
 	if s == nil {
 		return false
 	}
 	seed := s.longest()
-	made := newBatch(l.take(seed, options), seed)
-	b.launch(made)
-	b.count(made, s)
-	go b.send(made)
+	next := newBatch(l.take(seed, options), seed)
+	b.addInFlight(next)
+	b.charge(next, s)
+	go b.send(next)
 	return true
 }

@@ -17,7 +17,7 @@ import (
 	"retort/orchestrator/triton/batching"
 )
 
-// A row of these tests is its own length; its result is its double.
+// In these tests the value of a row is its length, and its result is twice the value.
 type batcher = batching.Batcher[int, int]
 
 func doubled(rows []int) []int {
@@ -32,11 +32,11 @@ func newBatcher(run func(context.Context, []int) ([]int, error), o batching.Opti
 	return batching.New(func(row int) int { return row }, run, o)
 }
 
-// recorder is a run that takes a while and remembers its calls.
+// recorder has a run function that sleeps for duration and records its calls.
 type recorder struct {
-	mu    sync.Mutex
-	calls [][]int
-	takes time.Duration
+	mu       sync.Mutex
+	calls    [][]int
+	duration time.Duration
 }
 
 func (r *recorder) run(ctx context.Context, rows []int) ([]int, error) {
@@ -44,7 +44,7 @@ func (r *recorder) run(ctx context.Context, rows []int) ([]int, error) {
 	r.calls = append(r.calls, slices.Clone(rows))
 	r.mu.Unlock()
 	select {
-	case <-time.After(r.takes):
+	case <-time.After(r.duration):
 		return doubled(rows), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -53,18 +53,19 @@ func (r *recorder) run(ctx context.Context, rows []int) ([]int, error) {
 
 func repeated(row, n int) []int { return slices.Repeat([]int{row}, n) }
 
-func TestBatcherAnswersEveryRowOnceWithinItsBounds(t *testing.T) {
+func TestBatcherSendsEveryRowOnceWithinBounds(t *testing.T) {
 	var rows, calls atomic.Int64
 	o := batching.Options{MaxRows: 8, MaxTokens: 300, Concurrency: 3, MaxWaiting: 1 << 20}
 	o.Observe = func(b batching.Stats) {
 		calls.Add(1)
 		rows.Add(int64(b.Rows))
-		if b.Rows > 8 || (b.Padded > 300 && b.Rows > 1) || b.Tokens > b.Padded || b.Requests > b.Rows || b.Requests < 1 {
+		if b.Rows > 8 || (b.Padded > 300 && b.Rows > 1) || b.Tokens > b.Padded ||
+			b.Requests > b.Rows || b.Requests < 1 {
 			t.Errorf("out of bounds: %+v", b)
 		}
 	}
 	b := newBatcher(func(_ context.Context, rows []int) ([]int, error) { return doubled(rows), nil }, o)
-	var sent int64
+	var submitted int64
 	var clients sync.WaitGroup
 	for seed := range uint64(16) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -74,7 +75,7 @@ func TestBatcherAnswersEveryRowOnceWithinItsBounds(t *testing.T) {
 			for j := range requests[i] {
 				requests[i][j] = random.IntN(400)
 			}
-			sent += int64(len(requests[i]))
+			submitted += int64(len(requests[i]))
 		}
 		clients.Go(func() {
 			for _, request := range requests {
@@ -85,33 +86,33 @@ func TestBatcherAnswersEveryRowOnceWithinItsBounds(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	if rows.Load() != sent {
-		t.Errorf("%d rows were sent in calls, want %d", rows.Load(), sent)
+	if rows.Load() != submitted {
+		t.Errorf("the calls had %d rows, want %d", rows.Load(), submitted)
 	}
-	if calls.Load() == 0 || calls.Load() == sent {
-		t.Errorf("%d calls for %d rows: nothing was joined", calls.Load(), sent)
+	if calls.Load() == 0 || calls.Load() == submitted {
+		t.Errorf("%d calls for %d rows: no rows were combined", calls.Load(), submitted)
 	}
 }
 
-func TestBatcherSendsALoneRequestAtOnce(t *testing.T) {
+func TestBatcherSendsLoneRequestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: 10 * time.Millisecond}
+		r := &recorder{duration: 10 * time.Millisecond}
 		b := newBatcher(r.run, batching.Options{})
 		request := &telemetry.Request{}
 		start := time.Now()
 		if _, err := b.Do(telemetry.WithRequest(t.Context(), request), []int{7}); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(start); took != r.takes || request.Triton() != r.takes {
-			t.Errorf("took %v, counted %v; want %v", took, request.Triton(), r.takes)
+		if took := time.Since(start); took != r.duration || request.Triton() != r.duration {
+			t.Errorf("took %v, counted %v; want %v", took, request.Triton(), r.duration)
 		}
 	})
 }
 
-// Rows that wait behind a running call go together by length, not by arrival and not by request.
+// Rows that wait for a call to end are grouped by length, not by arrival or request.
 func TestBatcherGroupsByLength(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{MaxRows: 4, MaxTokens: 400, CallTokens: 10, Concurrency: 1})
 		var clients sync.WaitGroup
 		for _, rows := range [][]int{{1}, {100, 10, 200, 400}, {102, 11, 99, 401}, {12, 500, 101}} {
@@ -123,8 +124,8 @@ func TestBatcherGroupsByLength(t *testing.T) {
 			synctest.Wait()
 		}
 		clients.Wait()
-		// The three share. 400, 401, 500 and 200 have no neighbour below 400 padded tokens, and 11 stands between 10 and
-		// 12; of the four around 100 three fit, and the fourth is left over.
+		// 400, 401, 500 and 200 have no neighbour that fits in 400 padded tokens. Three of the four rows around 100
+		// fit.
 		want := [][]int{{1}, {400}, {401}, {500}, {200}, {100, 101, 102}, {99}, {10, 11, 12}}
 		if fmt.Sprint(r.calls) != fmt.Sprint(want) {
 			t.Errorf("got  %v\nwant %v", r.calls, want)
@@ -132,16 +133,22 @@ func TestBatcherGroupsByLength(t *testing.T) {
 	})
 }
 
-// Where padding costs little, rows of other lengths join, and a batch is cut by what its rows cost.
-func TestBatcherJoinsOtherLengthsWherePaddingCostsLittle(t *testing.T) {
+// If padding is cheap, rows of different lengths share a batch, which is bounded by its cost.
+func TestBatcherCombinesLengthsIfPaddingIsCheap(t *testing.T) {
 	for cost, want := range map[float64][][]int{
 		1:    {{1}, {200}, {90, 100}, {10, 12}},
 		0.25: {{1}, {90, 100, 200}, {10, 12}},
 		0.05: {{1}, {10, 12, 90, 100, 200}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &recorder{takes: time.Second}
-			b := newBatcher(r.run, batching.Options{MaxRows: 8, MaxTokens: 450, CallTokens: 30, Concurrency: 1, PaddingCost: cost})
+			r := &recorder{duration: time.Second}
+			b := newBatcher(r.run, batching.Options{
+				MaxRows:     8,
+				MaxTokens:   450,
+				CallTokens:  30,
+				Concurrency: 1,
+				PaddingCost: cost,
+			})
 			var clients sync.WaitGroup
 			for _, rows := range [][]int{{1}, {100, 10, 200, 12, 90}} {
 				clients.Go(func() {
@@ -153,7 +160,7 @@ func TestBatcherJoinsOtherLengthsWherePaddingCostsLittle(t *testing.T) {
 			}
 			clients.Wait()
 			if fmt.Sprint(r.calls) != fmt.Sprint(want) {
-				t.Errorf("padding at %v: got %v, want %v", cost, r.calls, want)
+				t.Errorf("padding cost %v: got %v, want %v", cost, r.calls, want)
 			}
 		})
 	}
@@ -162,10 +169,13 @@ func TestBatcherJoinsOtherLengthsWherePaddingCostsLittle(t *testing.T) {
 func TestBatcherPadsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var padded, tokens int
-		r := &recorder{takes: time.Second}
-		b := newBatcher(r.run, batching.Options{MaxRows: 32, MaxTokens: 512, Concurrency: 1, Observe: func(b batching.Stats) {
-			padded, tokens = padded+b.Padded, tokens+b.Tokens
-		}})
+		r := &recorder{duration: time.Second}
+		o := batching.Options{MaxRows: 32, MaxTokens: 512, Concurrency: 1}
+		o.Observe = func(b batching.Stats) {
+			padded += b.Padded
+			tokens += b.Tokens
+		}
+		b := newBatcher(r.run, o)
 		random := rand.New(rand.NewPCG(1, 2))
 		var clients sync.WaitGroup
 		for range 64 {
@@ -181,33 +191,39 @@ func TestBatcherPadsLittle(t *testing.T) {
 		}
 		clients.Wait()
 		if waste := float64(padded)/float64(tokens) - 1; waste > 0.04 {
-			t.Errorf("%.1f%% of %d tokens were padding", 100*waste, padded)
+			t.Errorf("padding adds %.1f%% to %d tokens, want at most 4%%", 100*waste, tokens)
 		}
 	})
 }
 
 func TestBatcherTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{MaxRows: 10, MaxTokens: 1000, CallTokens: 5, Concurrency: 1})
 		var clients sync.WaitGroup
 		start := time.Now()
 		var long, short time.Duration
-		clients.Go(func() { _, _ = b.Do(t.Context(), repeated(100, 1000)); long = time.Since(start) })
+		clients.Go(func() {
+			_, _ = b.Do(t.Context(), repeated(100, 1000))
+			long = time.Since(start)
+		})
 		time.Sleep(1500 * time.Millisecond)
-		clients.Go(func() { _, _ = b.Do(t.Context(), []int{10}); short = time.Since(start) })
+		clients.Go(func() {
+			_, _ = b.Do(t.Context(), []int{10})
+			short = time.Since(start)
+		})
 		clients.Wait()
-		// The call in flight ends at 2 s; the long request's next turn may come first, so the short one is done by 4 s.
+		// The call in flight ends at 2 s. The long request may have the next turn, so the short one is done by 4 s.
 		if short > 4*time.Second || long != 101*time.Second {
 			t.Errorf("the short request was done at %v, the long one at %v", short, long)
 		}
 	})
 }
 
-// Short requests that keep coming must not hold a long row back for ever.
-func TestBatcherStarvesNobody(t *testing.T) {
+// A stream of short requests does not starve a long row.
+func TestBatcherDoesNotStarveLongRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{MaxRows: 4, CallTokens: 8, Concurrency: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		var clients sync.WaitGroup
@@ -231,9 +247,9 @@ func TestBatcherStarvesNobody(t *testing.T) {
 	})
 }
 
-func TestBatcherDropsRowsWhoseCallerLeft(t *testing.T) {
+func TestBatcherDropsRowsOfDepartedCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{Concurrency: 1})
 		var clients sync.WaitGroup
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })
@@ -247,13 +263,13 @@ func TestBatcherDropsRowsWhoseCallerLeft(t *testing.T) {
 		}
 		clients.Wait()
 		if fmt.Sprint(r.calls) != "[[1]]" {
-			t.Errorf("calls were made for rows that nobody waits for: %v", r.calls)
+			t.Errorf("rows of the departed caller were sent: %v", r.calls)
 		}
 	})
 }
 
-// A call goes on while anyone waits for it, and ends with the last.
-func TestBatcherCancelsACallWithItsLastCaller(t *testing.T) {
+// A call is cancelled when the last of its callers leaves.
+func TestBatcherCancelsCallWithLastCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Duration, 2)
 		start := time.Now()
@@ -285,7 +301,7 @@ func TestBatcherCancelsACallWithItsLastCaller(t *testing.T) {
 	})
 }
 
-func TestBatcherPassesTheLatestDeadlineOn(t *testing.T) {
+func TestBatcherPassesOnLatestDeadline(t *testing.T) {
 	var got time.Time
 	var ok bool
 	b := newBatcher(func(ctx context.Context, rows []int) ([]int, error) {
@@ -299,12 +315,12 @@ func TestBatcherPassesTheLatestDeadlineOn(t *testing.T) {
 		t.Errorf("deadline %v, %v, %v; want %v", got, ok, err, want)
 	}
 	if _, err := b.Do(t.Context(), []int{1}); err != nil || ok {
-		t.Errorf("a deadline out of nowhere: %v, %v", got, err)
+		t.Errorf("a call without a deadline got %v, %v", got, err)
 	}
 }
 
-// One request's bad row fails neither its neighbours in the call nor anyone outside it.
-func TestBatcherKeepsErrorsApart(t *testing.T) {
+// A bad row fails its own request only.
+func TestBatcherIsolatesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		poison := fault.New(fault.Invalid, "a bad row")
 		b := newBatcher(func(_ context.Context, rows []int) ([]int, error) {
@@ -332,14 +348,14 @@ func TestBatcherKeepsErrorsApart(t *testing.T) {
 	})
 }
 
-// A server that is away is not asked once more for each request.
-func TestBatcherDoesNotRepeatWhatFailedOutside(t *testing.T) {
+// A batch that failed because the server is unavailable is not repeated for each request.
+func TestBatcherDoesNotSplitBatchOnServerFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
 		b := newBatcher(func(context.Context, []int) ([]int, error) {
 			calls.Add(1)
 			time.Sleep(time.Second)
-			return nil, fault.New(fault.Unavailable, "away")
+			return nil, fault.New(fault.Unavailable, "no server")
 		}, batching.Options{Concurrency: 1})
 		var clients sync.WaitGroup
 		for range 9 {
@@ -357,9 +373,9 @@ func TestBatcherDoesNotRepeatWhatFailedOutside(t *testing.T) {
 	})
 }
 
-func TestBatcherRefusesMoreThanMayWait(t *testing.T) {
+func TestBatcherBoundsWaitingRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{Concurrency: 1, MaxRows: 1, MaxWaiting: 10})
 		var clients sync.WaitGroup
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })
@@ -368,11 +384,11 @@ func TestBatcherRefusesMoreThanMayWait(t *testing.T) {
 		synctest.Wait()
 		_, err := b.Do(t.Context(), []int{3})
 		if f := fault.As(err); f.Kind != fault.Overloaded || f.RetryAfter < time.Second {
-			t.Errorf("with 10 of 10 rows waiting: %v, retry after %v", err, f.RetryAfter)
+			t.Errorf("10 of 10 rows are waiting: %v, retry after %v", err, f.RetryAfter)
 		}
 		clients.Wait()
 		if got, err := b.Do(t.Context(), repeated(1, 100)); err != nil || len(got) != 100 {
-			t.Errorf("a large request with nothing waiting: %v", err)
+			t.Errorf("a large request while no row waits: %v", err)
 		}
 		clients.Go(func() { _, _ = b.Do(t.Context(), repeated(1, 10)) })
 		synctest.Wait()
@@ -384,10 +400,10 @@ func TestBatcherRefusesMoreThanMayWait(t *testing.T) {
 	})
 }
 
-func TestBatcherContainsWhatRunDoesWrong(t *testing.T) {
+func TestBatcherReportsPanicAndMissingResults(t *testing.T) {
 	for name, run := range map[string]func(context.Context, []int) ([]int, error){
-		"panic":       func(context.Context, []int) ([]int, error) { panic("oops") },
-		"few results": func(context.Context, []int) ([]int, error) { return []int{1}, nil },
+		"panic":          func(context.Context, []int) ([]int, error) { panic("oops") },
+		"missing result": func(context.Context, []int) ([]int, error) { return []int{1}, nil },
 	} {
 		b := newBatcher(run, batching.Options{})
 		if _, err := b.Do(t.Context(), []int{1, 2}); fault.KindOf(err) != fault.Internal {
@@ -396,10 +412,11 @@ func TestBatcherContainsWhatRunDoesWrong(t *testing.T) {
 	}
 }
 
-// BenchmarkBatcherLone is the own time of the batcher for one short request.
+// BenchmarkBatcherLone measures the overhead of the batcher for one short request.
 func BenchmarkBatcherLone(b *testing.B) {
 	batcher := newBatcher(func(_ context.Context, rows []int) ([]int, error) { return rows, nil }, batching.Options{})
-	ctx, row := context.Background(), []int{12}
+	ctx := context.Background()
+	row := []int{12}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := batcher.Do(ctx, row); err != nil {
@@ -408,7 +425,7 @@ func BenchmarkBatcherLone(b *testing.B) {
 	}
 }
 
-// BenchmarkBatcherBusy has 64 callers with one row each and 2 calls in flight.
+// BenchmarkBatcherBusy measures 64 callers with one row each and 2 calls in flight.
 func BenchmarkBatcherBusy(b *testing.B) {
 	batcher := newBatcher(func(_ context.Context, rows []int) ([]int, error) { return rows, nil }, batching.Options{})
 	var lengths atomic.Int64
@@ -423,11 +440,11 @@ func BenchmarkBatcherBusy(b *testing.B) {
 	})
 }
 
-// Beside requests of any number of rows, a new short one is in the next batch or the one after it, and none of the long
-// ones starves.
+// A short request is served in one of the next two batches, however many rows of other requests wait, and equal long
+// requests end at about the same time.
 func TestBatcherServesShortRequestsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1, Concurrency: 1})
 		var clients sync.WaitGroup
 		ended := make([]time.Duration, 64)
@@ -441,14 +458,15 @@ func TestBatcherServesShortRequestsFirst(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		for at := range 20 {
-			time.Sleep(time.Duration(at)*time.Second/2 + time.Millisecond)
-			asked := time.Now()
+		for i := range 20 {
+			time.Sleep(time.Duration(i)*time.Second/2 + time.Millisecond)
+			submitted := time.Now()
 			if _, err := b.Do(t.Context(), []int{5}); err != nil {
 				t.Error(err)
 			}
-			if waited := time.Since(asked); waited > 4*time.Second {
-				t.Errorf("a short request waited %v, want at most the batch in flight, one fair turn and its own", waited)
+			if waited := time.Since(submitted); waited > 4*time.Second {
+				t.Errorf("a short request waited %v, want at most the batch in flight, a fair turn and its own batch",
+					waited)
 			}
 		}
 		clients.Wait()
@@ -458,10 +476,10 @@ func TestBatcherServesShortRequestsFirst(t *testing.T) {
 	})
 }
 
-// A batch made for a short request has no rows of long ones, so that it ends soon. Short ones share theirs.
-func TestBatcherKeepsShortRequestsApart(t *testing.T) {
+// Short requests share a batch without rows of long requests, so that it ends soon.
+func TestBatcherSeparatesShortRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{MaxRows: 8, MaxTokens: 1 << 20, CallTokens: 1 << 20, Concurrency: 1})
 		var clients sync.WaitGroup
 		for _, rows := range [][]int{repeated(10, 9), repeated(10, 16), {11}, {10, 10}} {
@@ -469,7 +487,7 @@ func TestBatcherKeepsShortRequestsApart(t *testing.T) {
 			synctest.Wait()
 		}
 		clients.Wait()
-		// The first batch was under way; the single row and the two are the next.
+		// The first batch is in flight when the others come. The two short requests share the next one.
 		want := [][]int{repeated(10, 8), {10, 10, 11}, repeated(10, 8), repeated(10, 8), {10}}
 		if fmt.Sprint(r.calls) != fmt.Sprint(want) {
 			t.Errorf("got  %v\nwant %v", r.calls, want)
@@ -477,10 +495,10 @@ func TestBatcherKeepsShortRequestsApart(t *testing.T) {
 	})
 }
 
-// The rows that a search submits generation by generation are one request's.
-func TestBatcherCountsPerRequest(t *testing.T) {
+// All submissions of an HTTP request count towards its claim, such as the generations of a search.
+func TestBatcherCountsServicePerRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{MaxRows: 1, Concurrency: 1})
 		search := telemetry.WithRequest(t.Context(), &telemetry.Request{})
 		ctx, stop := context.WithCancel(search)
@@ -493,11 +511,11 @@ func TestBatcherCountsPerRequest(t *testing.T) {
 			})
 		}
 		time.Sleep(30 * time.Second)
-		asked := time.Now()
+		submitted := time.Now()
 		if _, err := b.Do(telemetry.WithRequest(t.Context(), &telemetry.Request{}), []int{7, 7}); err != nil {
 			t.Error(err)
 		}
-		if waited := time.Since(asked); waited > 5*time.Second {
+		if waited := time.Since(submitted); waited > 5*time.Second {
 			t.Errorf("two rows waited %v behind the rows of a search", waited)
 		}
 		stop()
@@ -505,10 +523,9 @@ func TestBatcherCountsPerRequest(t *testing.T) {
 	})
 }
 
-// Time in the queue is not time with Triton.
-func TestBatcherTellsQueueFromTriton(t *testing.T) {
+func TestBatcherSeparatesQueueTimeFromTritonTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{takes: time.Second}
+		r := &recorder{duration: time.Second}
 		b := newBatcher(r.run, batching.Options{MaxRows: 2, Concurrency: 1})
 		var clients sync.WaitGroup
 		clients.Go(func() { _, _ = b.Do(t.Context(), []int{1}) })

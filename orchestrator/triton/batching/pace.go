@@ -5,65 +5,64 @@ import (
 	"time"
 )
 
-// pace is how fast batches are computed, and when the next one is to be made.
+// pace is how fast batches are computed, and when the next one is due.
 type pace struct {
-	perToken time.Duration // of late, padding counted as Options.cost does; 0 until a batch has ended
-	timer    *time.Timer   // starts what may start, see early
+	tokenTime time.Duration // moving average per token of Options.cost; 0 until a batch has ended
+	timer     *time.Timer   // starts a postponed batch
 }
 
-// turn is when a batch is computed, as far as one can tell from outside.
-type turn struct {
-	begins time.Time // when it is sent or, later, when the batch ends that it waits for at Triton
-	ends   time.Time // foreseen; zero where nothing is known yet
+// schedule is when a batch is computed, estimated from outside.
+type schedule struct {
+	start time.Time // when it is sent or, if later, when the batch that it waits for ends
+	end   time.Time // estimate; zero if the pace is not known yet
 }
 
-// begin sets the beginning, and moves the end foreseen with it.
-func (t *turn) begin(now time.Time) {
-	if !t.ends.IsZero() {
-		t.ends = now.Add(t.ends.Sub(t.begins))
+// moveTo sets the start and moves the estimated end with it.
+func (s *schedule) moveTo(start time.Time) {
+	if !s.end.IsZero() {
+		s.end = start.Add(s.end.Sub(s.start))
 	}
-	t.begins = now
+	s.start = start
 }
 
-// ahead is how long before a batch is foreseen to end the next one is made: the way to Triton, and a part of the time
-// foreseen since that is a guess.
+// The next batch is sent before an instance is free: by roundTrip, the way to Triton and back, and by the estimated
+// duration of the batch in flight divided by safetyDivisor, since the estimate may be too long.
 const (
-	way   = time.Millisecond
-	guess = 8 // the part is one of so many
+	roundTrip     = time.Millisecond
+	safetyDivisor = 8
 )
 
-// early reports whether a batch made now would only wait at Triton for one of those in flight to end. Rows that come
-// meanwhile can still join it, if it is made later: then it starts by itself. A batch that cannot grow is not early.
-func (b *Batcher[Row, Result]) early(now time.Time) bool {
-	if b.options.Copies == nil || len(b.flying) == 0 || len(b.front.queue.rows) == 0 || b.grown() || len(b.flying) < b.options.Copies() {
+// postpone returns true and sets a timer if a batch sent now would only wait at Triton for an instance. Rows that come
+// until the timer fires can still join it. A full batch is not postponed.
+func (b *Batcher[Row, Result]) postpone(now time.Time) bool {
+	switch {
+	case b.options.Instances == nil, len(b.inFlight) == 0, len(b.foreground.queue.rows) == 0,
+		b.hasFullBatch(), len(b.inFlight) < b.options.Instances():
 		return false
 	}
-	next := b.soonest().turn
-	if next.ends.IsZero() {
+	current := b.nextToEnd().schedule
+	if current.end.IsZero() {
 		return false
 	}
-	wait := next.ends.Sub(now) - next.ends.Sub(next.begins)/guess - way
+	wait := current.end.Sub(now) - current.end.Sub(current.start)/safetyDivisor - roundTrip
 	if wait <= 0 {
 		return false
 	}
 	if b.pace.timer == nil {
-		b.pace.timer = time.AfterFunc(wait, b.wake)
+		b.pace.timer = time.AfterFunc(wait, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.startBatches()
+		})
 	} else {
 		b.pace.timer.Reset(wait)
 	}
 	return true
 }
 
-// wake starts what may start.
-func (b *Batcher[Row, Result]) wake() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.start()
-}
-
-// grown reports whether the rows that wait fill a batch.
-func (b *Batcher[Row, Result]) grown() bool {
-	rows := b.front.queue.rows
+// hasFullBatch reports whether the waiting foreground rows fill a batch.
+func (b *Batcher[Row, Result]) hasFullBatch() bool {
+	rows := b.foreground.queue.rows
 	if len(rows) >= b.options.MaxRows {
 		return true
 	}
@@ -74,55 +73,55 @@ func (b *Batcher[Row, Result]) grown() bool {
 	return tokens >= b.options.MaxTokens
 }
 
-// soonest is the batch in flight that is foreseen to end first, of those for which no other waits.
-func (b *Batcher[Row, Result]) soonest() *batch[Row, Result] {
+// nextToEnd returns the batch in flight that is estimated to end first among those for which no other batch waits.
+func (b *Batcher[Row, Result]) nextToEnd() *batch[Row, Result] {
 	awaited := map[*batch[Row, Result]]bool{}
-	for _, other := range b.flying {
-		awaited[other.behind] = true
+	for _, other := range b.inFlight {
+		awaited[other.waitsFor] = true
 	}
 	var first *batch[Row, Result]
-	for _, other := range b.flying {
-		if !awaited[other] && (first == nil || other.turn.ends.Before(first.turn.ends)) {
+	for _, other := range b.inFlight {
+		if !awaited[other] && (first == nil || other.schedule.end.Before(first.schedule.end)) {
 			first = other
 		}
 	}
 	return first
 }
 
-// launch takes note of a batch that is sent now.
-func (b *Batcher[Row, Result]) launch(made *batch[Row, Result]) {
-	made.turn.begins = time.Now()
-	if b.options.Copies != nil && len(b.flying) > 0 && len(b.flying) >= b.options.Copies() {
-		made.behind = b.soonest()
-		if free := made.behind.turn.ends; free.After(made.turn.begins) {
-			made.turn.begins = free
+// addInFlight schedules a batch that is sent now.
+func (b *Batcher[Row, Result]) addInFlight(next *batch[Row, Result]) {
+	next.schedule.start = time.Now()
+	if b.options.Instances != nil && len(b.inFlight) > 0 && len(b.inFlight) >= b.options.Instances() {
+		next.waitsFor = b.nextToEnd()
+		if free := next.waitsFor.schedule.end; free.After(next.schedule.start) {
+			next.schedule.start = free
 		}
 	}
-	if b.pace.perToken > 0 {
-		made.turn.ends = made.turn.begins.Add(b.pace.perToken * time.Duration(b.weight(made)))
+	if b.pace.tokenTime > 0 {
+		next.schedule.end = next.schedule.start.Add(b.pace.tokenTime * time.Duration(b.cost(next)))
 	}
-	b.flying = append(b.flying, made)
+	b.inFlight = append(b.inFlight, next)
 }
 
-// weight is what a batch costs, in tokens.
-func (b *Batcher[Row, Result]) weight(made *batch[Row, Result]) int {
-	return b.options.cost(len(made.rows), made.tokens(), made.longest())
+// cost returns the cost of a batch, in tokens.
+func (b *Batcher[Row, Result]) cost(of *batch[Row, Result]) int {
+	return b.options.cost(len(of.rows), of.tokens(), of.longest())
 }
 
-// land takes note of a batch that has ended, and of how long it was computed.
-func (b *Batcher[Row, Result]) land(ended *batch[Row, Result]) {
+// removeInFlight reschedules the batches that waited for one that has ended, and updates the pace.
+func (b *Batcher[Row, Result]) removeInFlight(ended *batch[Row, Result]) {
 	now := time.Now()
-	for _, other := range b.flying {
-		if other.behind == ended {
-			other.behind = nil
-			other.turn.begin(now)
+	for _, other := range b.inFlight {
+		if other.waitsFor == ended {
+			other.waitsFor = nil
+			other.schedule.moveTo(now)
 		}
 	}
-	at := slices.Index(b.flying, ended)
-	b.flying = slices.Delete(b.flying, at, at+1)
-	took := max(1, now.Sub(ended.turn.begins)/time.Duration(max(1, b.weight(ended))))
-	if b.pace.perToken == 0 {
-		b.pace.perToken = took
+	i := slices.Index(b.inFlight, ended)
+	b.inFlight = slices.Delete(b.inFlight, i, i+1)
+	tokenTime := max(1, now.Sub(ended.schedule.start)/time.Duration(max(1, b.cost(ended))))
+	if b.pace.tokenTime == 0 {
+		b.pace.tokenTime = tokenTime
 	}
-	b.pace.perToken += (took - b.pace.perToken) / 4
+	b.pace.tokenTime += (tokenTime - b.pace.tokenTime) / 4
 }

@@ -12,50 +12,55 @@ import (
 	"retort/orchestrator/triton/batching"
 )
 
-// copies is a model of so many instances, each of which computes one call after another, a millisecond a padded token.
-type copies struct {
-	free  chan struct{}
+// fakeModel computes one call at a time on each of its instances, in a millisecond per padded token.
+type fakeModel struct {
+	busy  chan struct{}
 	start time.Time
 
-	mu   sync.Mutex
-	came []string // when, and the rows
+	mu       sync.Mutex
+	arrivals []string // time and rows of each call
 }
 
-func newCopies(n int) *copies { return &copies{free: make(chan struct{}, n), start: time.Now()} }
+func newFakeModel(instances int) *fakeModel {
+	return &fakeModel{busy: make(chan struct{}, instances), start: time.Now()}
+}
 
-func (c *copies) run(_ context.Context, rows []int) ([]int, error) {
-	c.mu.Lock()
-	c.came = append(c.came, fmt.Sprint(time.Since(c.start), rows))
-	c.mu.Unlock()
-	c.free <- struct{}{}
+func (m *fakeModel) run(_ context.Context, rows []int) ([]int, error) {
+	m.mu.Lock()
+	m.arrivals = append(m.arrivals, fmt.Sprint(time.Since(m.start), rows))
+	m.mu.Unlock()
+	m.busy <- struct{}{}
 	time.Sleep(time.Duration(len(rows)*rows[len(rows)-1]) * time.Millisecond)
-	<-c.free
+	<-m.busy
 	return doubled(rows), nil
 }
 
-// A batch that would only wait at Triton for another one to end is made shortly before that, of all rows there are by
-// then. Not so where a copy of the model is free, or where it is not known how many there are.
-func TestBatcherMakesTheNextBatchLate(t *testing.T) {
+// A batch that would only wait at Triton for an instance is built shortly before one is free, from all rows that wait
+// then. It is sent at once if an instance is free or the number of instances is unknown.
+func TestBatcherPostponesBatchWithoutFreeInstance(t *testing.T) {
 	tests := map[string]struct {
-		copies, concurrency int
-		unknown             bool
-		want                []string
+		instances   int
+		concurrency int
+		unknown     bool
+		want        []string
 	}{
-		// The first batch tells how long a token takes, so that the second is foreseen to end at 160 ms: an eighth of its
-		// 80 ms and one more before that the third is made.
-		"one copy":       {1, 2, false, []string{"0s [80]", "80ms [80]", "149ms [10 11 12]"}},
-		"a copy is free": {2, 3, false, []string{"0s [80]", "80ms [80]", "90ms [10]", "100ms [12]", "110ms [11]"}},
-		"not known":      {1, 2, true, []string{"0s [80]", "80ms [80]", "90ms [10]", "160ms [11 12]"}},
+		// The first batch gives the pace, so the second is estimated to end at 160 ms. The third is sent earlier, by an
+		// eighth of the second's 80 ms and 1 ms for the round trip.
+		"one instance": {1, 2, false, []string{"0s [80]", "80ms [80]", "149ms [10 11 12]"}},
+		"free instance": {2, 3, false, []string{
+			"0s [80]", "80ms [80]", "90ms [10]", "100ms [12]", "110ms [11]",
+		}},
+		"unknown": {1, 2, true, []string{"0s [80]", "80ms [80]", "90ms [10]", "160ms [11 12]"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newCopies(test.copies)
+				m := newFakeModel(test.instances)
 				o := batching.Options{MaxTokens: 1000, CallTokens: 100, Concurrency: test.concurrency}
 				if !test.unknown {
-					o.Copies = func() int { return test.copies }
+					o.Instances = func() int { return test.instances }
 				}
-				b := newBatcher(c.run, o)
+				b := newBatcher(m.run, o)
 				var clients sync.WaitGroup
 				do := func(row int) {
 					clients.Go(func() {
@@ -72,19 +77,19 @@ func TestBatcherMakesTheNextBatchLate(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 				}
 				clients.Wait()
-				if !slices.Equal(c.came, test.want) {
-					t.Errorf("got  %v\nwant %v", c.came, test.want)
+				if !slices.Equal(m.arrivals, test.want) {
+					t.Errorf("got  %v\nwant %v", m.arrivals, test.want)
 				}
 			})
 		})
 	}
 }
 
-// A batch that is full does not wait.
-func TestBatcherSendsAFullBatchAtOnce(t *testing.T) {
+// A full batch is not postponed.
+func TestBatcherSendsFullBatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCopies(1)
-		b := newBatcher(c.run, batching.Options{MaxTokens: 100, Concurrency: 2, Copies: func() int { return 1 }})
+		m := newFakeModel(1)
+		b := newBatcher(m.run, batching.Options{MaxTokens: 100, Concurrency: 2, Instances: func() int { return 1 }})
 		var clients sync.WaitGroup
 		for range 3 {
 			clients.Go(func() {
@@ -96,8 +101,8 @@ func TestBatcherSendsAFullBatchAtOnce(t *testing.T) {
 		}
 		clients.Wait()
 		full := fmt.Sprint(repeated(10, 10))
-		if want := []string{"0s " + full, "10ms " + full, "100ms " + full}; !slices.Equal(c.came, want) {
-			t.Errorf("got  %v\nwant %v", c.came, want)
+		if want := []string{"0s " + full, "10ms " + full, "100ms " + full}; !slices.Equal(m.arrivals, want) {
+			t.Errorf("got  %v\nwant %v", m.arrivals, want)
 		}
 	})
 }

@@ -2,38 +2,38 @@ package batching
 
 import "slices"
 
-// queue holds the waiting rows of all requests by length.
+// queue holds waiting rows in ascending order of length, equal lengths in order of arrival.
 type queue[Row, Result any] struct {
-	rows []*row[Row, Result]
-	seq  uint64
+	rows    []*row[Row, Result]
+	lastSeq uint64
 }
 
-// add sorts the new rows, in place, and merges them in from the back.
+// add sorts rows in place and merges them into the queue from its end.
 func (q *queue[Row, Result]) add(rows []*row[Row, Result]) {
 	for _, r := range rows {
-		q.seq++
-		r.seq = q.seq
+		q.lastSeq++
+		r.seq = q.lastSeq
 	}
 	slices.SortFunc(rows, (*row[Row, Result]).compare)
 	old := len(q.rows) - 1
 	added := len(rows) - 1
 	q.rows = append(q.rows, rows...)
-	for at := len(q.rows) - 1; added >= 0; at-- {
+	for i := len(q.rows) - 1; added >= 0; i-- {
 		if old >= 0 && q.rows[old].compare(rows[added]) > 0 {
-			q.rows[at] = q.rows[old]
+			q.rows[i] = q.rows[old]
 			old--
 		} else {
-			q.rows[at] = rows[added]
+			q.rows[i] = rows[added]
 			added--
 		}
 	}
 }
 
-// take removes a row and those that make a good batch with it: see [queue.around]. Beside a row of a short request that
-// is only rows of short requests.
+// take removes and returns the rows of a batch around a seed (see queue.around). If the seed's request is short, so are
+// those of all its rows: the batch then ends soon.
 func (l *lane[Row, Result]) take(seed *row[Row, Result], o Options) []*row[Row, Result] {
 	q := &l.queue
-	if !seed.submission.short || l.long == 0 {
+	if !seed.submission.short || l.longCount == 0 {
 		return q.cut(q.around(seed, o))
 	}
 	short := queue[Row, Result]{}
@@ -47,26 +47,28 @@ func (l *lane[Row, Result]) take(seed *row[Row, Result], o Options) []*row[Row, 
 	return taken
 }
 
-// around is the part of the queue that makes a good batch with a row in it: those next to it in length. At every step
-// the neighbour that adds less padding is looked at: a longer one lengthens all rows so far, a shorter one is lengthened
-// itself.
+// around returns the range of rows that makes a good batch with the seed. It extends the range by the neighbour that
+// adds less padding, until that exceeds CallTokens: a longer neighbour pads all rows of the range, a shorter one is
+// padded itself.
 func (q *queue[Row, Result]) around(seed *row[Row, Result], o Options) (from, to int) {
 	from, _ = slices.BinarySearchFunc(q.rows, seed, (*row[Row, Result]).compare)
 	to = from + 1
 	tokens := seed.length
 	for to-from < o.MaxRows {
-		longest, rows := q.rows[to-1].length, to-from
-		shorter, longer := o.CallTokens+1, o.CallTokens+1
+		rows := to - from
+		longest := q.rows[to-1].length
+		shorterPadding := o.CallTokens + 1
 		if from > 0 && o.cost(rows+1, tokens+q.rows[from-1].length, longest) <= o.MaxTokens {
-			shorter = o.padding(longest - q.rows[from-1].length)
+			shorterPadding = o.padding(longest - q.rows[from-1].length)
 		}
+		longerPadding := o.CallTokens + 1
 		if to < len(q.rows) && o.cost(rows+1, tokens+q.rows[to].length, q.rows[to].length) <= o.MaxTokens {
-			longer = o.padding((q.rows[to].length - longest) * rows)
+			longerPadding = o.padding((q.rows[to].length - longest) * rows)
 		}
-		if min(shorter, longer) > o.CallTokens {
+		if min(shorterPadding, longerPadding) > o.CallTokens {
 			break
 		}
-		if longer < shorter {
+		if longerPadding < shorterPadding {
 			tokens += q.rows[to].length
 			to++
 		} else {
@@ -77,7 +79,7 @@ func (q *queue[Row, Result]) around(seed *row[Row, Result], o Options) (from, to
 	return from, to
 }
 
-// cut takes a part out of the queue.
+// cut removes and returns a range of rows.
 func (q *queue[Row, Result]) cut(from, to int) []*row[Row, Result] {
 	taken := slices.Clone(q.rows[from:to])
 	q.rows = slices.Delete(q.rows, from, to)
@@ -89,7 +91,7 @@ func (q *queue[Row, Result]) cut(from, to int) []*row[Row, Result] {
 	return taken
 }
 
-// remove takes out what a request still has waiting.
+// remove removes the waiting rows of a submission.
 func (q *queue[Row, Result]) remove(s *submission[Row, Result]) {
 	if s.longest() != nil {
 		q.rows = slices.DeleteFunc(q.rows, func(r *row[Row, Result]) bool { return r.submission == s })

@@ -6,18 +6,18 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// send sends one batch and hands its results out. When a batch that served several requests fails by what was in it,
-// each of them that is still waited for gets one of its own, so that one request's rows cannot fail another's.
+// send sends one batch and delivers its results. If the rows of several requests made it fail, each request that still
+// waits gets a batch of its own, so that the rows of one request cannot fail another.
 func (b *Batcher[Row, Result]) send(batch *batch[Row, Result]) {
 	defer batch.cancel()
-	results, err := b.observed(batch)
+	results, err := b.runObserved(batch)
 	took := time.Since(batch.started)
-	if err != nil && len(batch.members) > 1 && !outside(err) {
-		for _, part := range batch.parts() {
-			if b.over(part.members[0]) {
+	if err != nil && len(batch.submissions) > 1 && isCausedByRows(err) {
+		for _, part := range batch.split() {
+			if b.hasEnded(part.submissions[0]) {
 				continue
 			}
-			results, err := b.observed(part)
+			results, err := b.runObserved(part)
 			b.deliver(batch, part.rows, results, err)
 		}
 	} else {
@@ -25,38 +25,40 @@ func (b *Batcher[Row, Result]) send(batch *batch[Row, Result]) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.perRow += (took/time.Duration(len(batch.rows)) - b.perRow) / 8
-	b.land(batch)
-	b.start()
+	b.rowTime += (took/time.Duration(len(batch.rows)) - b.rowTime) / 8
+	b.removeInFlight(batch)
+	b.startBatches()
 }
 
-func (b *Batcher[Row, Result]) over(s *submission[Row, Result]) bool {
+func (b *Batcher[Row, Result]) hasEnded(s *submission[Row, Result]) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return s.over
+	return s.ended
 }
 
-// outside reports whether a batch failed by its surroundings, so that the same rows would fail again now.
-func outside(err error) bool {
+// isCausedByRows reports whether other rows might succeed where these failed. Any other failure, such as an unavailable
+// server, would meet them too.
+func isCausedByRows(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Internal, fault.Rejected, fault.Invalid:
-		return false
+		return true
 	}
-	return true
+	return false
 }
 
-// observed runs one batch and tells the observer.
-func (b *Batcher[Row, Result]) observed(batch *batch[Row, Result]) ([]Result, error) {
+// runObserved runs one batch and calls the observer.
+func (b *Batcher[Row, Result]) runObserved(batch *batch[Row, Result]) ([]Result, error) {
 	batch.started = time.Now()
-	results, err := b.contained(batch)
+	results, err := b.runGuarded(batch)
 	if b.options.Observe != nil {
 		b.options.Observe(batch.stats(err))
 	}
 	return results, err
 }
 
-// contained turns a panic of run, which has no caller to contain it, and a wrong number of results into errors.
-func (b *Batcher[Row, Result]) contained(batch *batch[Row, Result]) (results []Result, err error) {
+// runGuarded runs one batch. A panic of run, which no caller could recover here, and a wrong number of results become
+// errors.
+func (b *Batcher[Row, Result]) runGuarded(batch *batch[Row, Result]) (results []Result, err error) {
 	err = fault.Guard(func() (err error) {
 		results, err = b.run(batch.ctx, batch.values())
 		return err
@@ -67,8 +69,10 @@ func (b *Batcher[Row, Result]) contained(batch *batch[Row, Result]) (results []R
 	return results, err
 }
 
-// deliver gives rows of a batch their results, or their requests the error.
-func (b *Batcher[Row, Result]) deliver(from *batch[Row, Result], rows []*row[Row, Result], results []Result, err error) {
+// deliver hands results to the submissions of the rows, or ends them with the error.
+func (b *Batcher[Row, Result]) deliver(
+	from *batch[Row, Result], rows []*row[Row, Result], results []Result, err error,
+) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -76,21 +80,22 @@ func (b *Batcher[Row, Result]) deliver(from *batch[Row, Result], rows []*row[Row
 		s := r.submission
 		s.leave(from, now)
 		switch {
-		case s.over:
+		case s.ended:
 		case err != nil:
 			b.fail(s, err)
 		default:
 			s.results[r.index] = results[i]
-			if s.left--; s.left == 0 {
+			if s.pending--; s.pending == 0 {
 				s.end(nil)
 			}
 		}
 	}
 }
 
-// fail ends a request: its waiting rows leave the queue, and batches that nobody else waits for are cancelled.
+// fail ends a submission with an error: its waiting rows leave the queue, and batches for which no other submission
+// waits are cancelled.
 func (b *Batcher[Row, Result]) fail(s *submission[Row, Result], err error) {
-	if s.over {
+	if s.ended {
 		return
 	}
 	b.lane(s).queue.remove(s)
@@ -98,7 +103,7 @@ func (b *Batcher[Row, Result]) fail(s *submission[Row, Result], err error) {
 	now := time.Now()
 	for batch := range s.batches {
 		s.leave(batch, now)
-		if batch.alive--; batch.alive == 0 {
+		if batch.waiters--; batch.waiters == 0 {
 			batch.cancel()
 		}
 	}

@@ -8,32 +8,34 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// submission is what one call of Do wants. Its fields are guarded by the batcher's lock until done is closed.
+// submission is one call of Do. The batcher's lock guards its fields until done is closed.
 type submission[Row, Result any] struct {
 	ctx     context.Context
-	account *telemetry.Request  // of the HTTP request that this is a part of: counts what it had
-	waiting []*row[Row, Result] // by length; those at its end may be taken already
+	account *telemetry.Request  // of the HTTP request; counts what it has been served
+	waiting []*row[Row, Result] // ascending by length; rows at the end may have been taken
 	batches map[*batch[Row, Result]]struct{}
 	results []Result
-	queued  amount // of the rows that are in no batch yet
-	left    int    // rows without a result
+	queued  amount // rows that are in no batch yet
+	pending int    // rows without a result
 	err     error
-	over    bool
-	short   bool // its request will have had less than a full batch when its rows are served
+	ended   bool
+	short   bool // its request will have used less than a full batch when these rows are served
 	done    chan struct{}
 
-	inBatches time.Duration // while at least one batch with its rows was in flight
-	since     time.Time     // when the first of the batches now in flight was made
+	batchTime time.Duration // with at least one batch in flight
+	busySince time.Time     // when batches last became non-empty
 }
 
-func newSubmission[Row, Result any](ctx context.Context, values []Row, length func(Row) int, now time.Time) *submission[Row, Result] {
+func newSubmission[Row, Result any](
+	ctx context.Context, values []Row, length func(Row) int, now time.Time,
+) *submission[Row, Result] {
 	s := &submission[Row, Result]{
 		ctx:     ctx,
 		account: telemetry.FromContext(ctx),
 		waiting: make([]*row[Row, Result], len(values)),
 		batches: make(map[*batch[Row, Result]]struct{}),
 		results: make([]Result, len(values)),
-		left:    len(values),
+		pending: len(values),
 		done:    make(chan struct{}),
 	}
 	if s.account == nil {
@@ -41,7 +43,7 @@ func newSubmission[Row, Result any](ctx context.Context, values []Row, length fu
 	}
 	rows := make([]row[Row, Result], len(values))
 	for i, value := range values {
-		rows[i] = row[Row, Result]{submission: s, index: i, value: value, length: length(value), since: now}
+		rows[i] = row[Row, Result]{submission: s, index: i, value: value, length: length(value), queuedAt: now}
 		s.waiting[i] = &rows[i]
 		s.queued.tokens += rows[i].length
 	}
@@ -49,7 +51,7 @@ func newSubmission[Row, Result any](ctx context.Context, values []Row, length fu
 	return s
 }
 
-// longest returns the longest row that still waits, or nil.
+// longest returns the longest waiting row, or nil. It drops taken rows from the end of s.waiting.
 func (s *submission[Row, Result]) longest() *row[Row, Result] {
 	for len(s.waiting) > 0 {
 		if last := s.waiting[len(s.waiting)-1]; !last.taken {
@@ -60,28 +62,28 @@ func (s *submission[Row, Result]) longest() *row[Row, Result] {
 	return nil
 }
 
-// join notes that a batch has rows of s.
+// join records a batch with rows of s.
 func (s *submission[Row, Result]) join(b *batch[Row, Result], now time.Time) {
 	if len(s.batches) == 0 {
-		s.since = now
+		s.busySince = now
 	}
 	s.batches[b] = struct{}{}
 }
 
-// leave notes that a batch has ended, or that s does not wait for it any more.
+// leave removes a batch that has ended, or for which s does not wait any longer.
 func (s *submission[Row, Result]) leave(b *batch[Row, Result], now time.Time) {
-	if _, in := s.batches[b]; !in {
+	if _, ok := s.batches[b]; !ok {
 		return
 	}
 	delete(s.batches, b)
 	if len(s.batches) == 0 {
-		s.inBatches += now.Sub(s.since)
+		s.batchTime += now.Sub(s.busySince)
 	}
 }
 
 func (s *submission[Row, Result]) end(err error) {
 	s.err = err
-	s.over = true
+	s.ended = true
 	close(s.done)
 }
 
@@ -90,10 +92,10 @@ type row[Row, Result any] struct {
 	submission *submission[Row, Result]
 	index      int
 	value      Row
-	length     int
+	length     int    // tokens
 	seq        uint64 // orders rows of equal length by arrival
-	since      time.Time
-	taken      bool
+	queuedAt   time.Time
+	taken      bool // from the queue, for a batch
 }
 
 func (r *row[Row, Result]) compare(other *row[Row, Result]) int {

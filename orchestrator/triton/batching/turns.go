@@ -1,25 +1,25 @@
 package batching
 
-// What a request had of batches is counted in thousandths of a full one (full). A batch made for it counts as a sixteenth
-// at least (call), which is about what a call costs however few its rows are. Requests that will have had this much
-// (many) share equally with each other.
+// Service is counted in thousandths of a full batch.
 const (
-	full = 1000
-	call = full / 16
-	many = 16 * full
+	fullBatch = 1000
+	// minCharge is the least charge to a request for which a batch is built: about the overhead of a call with few
+	// rows.
+	minCharge = fullBatch / 16
+	// claimCap is the claim from which on requests share equally.
+	claimCap = 16 * fullBatch
 )
 
-// Every so many turns the request that has waited longest has one, whatever else waits: short requests that keep coming
-// cannot hold a long one back.
+// fairEvery is the interval of turns at which the request that has waited longest is next, whatever its claim, so that
+// a stream of short requests cannot starve a long one.
 const fairEvery = 4
 
-// next takes the request whose turn it is off the front of those that wait and puts it to their end, or returns nil
-// when nothing waits. It is the one that will have had the fewest full batches when the rows that it waits for are
-// served, so that a short one does not wait behind long ones; among those the one that had the least so far, and then
-// the one that has waited longest. What it had is counted over all of an HTTP request's rows: a search that submits its
-// rows generation by generation is one request.
+// next returns the submission whose turn it is and moves it to the end of the lane, or returns nil if none waits. It
+// chooses the smallest claim, so that a short request does not wait behind long ones, and the one that has waited
+// longest among equal claims. Claims are of whole HTTP requests: a search that submits its rows generation by
+// generation is one request.
 func (b *Batcher[Row, Result]) next(l *lane[Row, Result]) *submission[Row, Result] {
-	l.forgetServed()
+	l.dropServed()
 	if len(l.waiting) == 0 {
 		return nil
 	}
@@ -28,9 +28,9 @@ func (b *Batcher[Row, Result]) next(l *lane[Row, Result]) *submission[Row, Resul
 	if l.turns%fairEvery != 0 {
 		least := b.claim(l.waiting[0])
 		for i, s := range l.waiting {
-			if claim := b.claim(s); claim.before(least) {
+			if c := b.claim(s); c.less(least) {
 				chosen = i
-				least = claim
+				least = c
 			}
 		}
 	}
@@ -40,65 +40,65 @@ func (b *Batcher[Row, Result]) next(l *lane[Row, Result]) *submission[Row, Resul
 	return s
 }
 
-// claim is what decides whose turn it is.
+// claim orders requests by the service that they have had and ask for, up to claimCap.
 type claim struct {
-	foreseen int64 // full batches that the request will have had with the rows that wait now
-	served   int64 // what it had so far, in thousandths of a full batch
+	batches int64 // full batches, rounded down, that the request will have had when its waiting rows are served
+	served  int64 // service so far, in thousandths of a full batch
 }
 
-func (c claim) before(other claim) bool {
-	if c.foreseen != other.foreseen {
-		return c.foreseen < other.foreseen
+func (c claim) less(other claim) bool {
+	if c.batches != other.batches {
+		return c.batches < other.batches
 	}
 	return c.served < other.served
 }
 
 func (b *Batcher[Row, Result]) claim(s *submission[Row, Result]) claim {
 	served := s.account.Served()
-	foreseen := served + int64(b.share(s.queued))
-	return claim{foreseen: min(foreseen, many) / full, served: min(served, many)}
+	total := served + int64(b.share(s.queued))
+	return claim{batches: min(total, claimCap) / fullBatch, served: min(served, claimCap)}
 }
 
-// amount is how much work some rows are.
+// amount is a number of rows and their tokens.
 type amount struct {
 	rows   int
 	tokens int
 }
 
-// share is how much of a full batch some rows are, in thousandths.
+// share returns how much of a full batch an amount is, in thousandths.
 func (b *Batcher[Row, Result]) share(a amount) int {
-	return max(full*a.tokens/b.options.MaxTokens, full*a.rows/b.options.MaxRows)
+	return max(fullBatch*a.tokens/b.options.MaxTokens, fullBatch*a.rows/b.options.MaxRows)
 }
 
-// count adds a batch, made for one of its requests, to what each of them had.
-func (b *Batcher[Row, Result]) count(made *batch[Row, Result], s *submission[Row, Result]) {
-	longest := made.longest()
-	var own amount
-	for _, r := range made.rows {
+// charge adds a batch built for s to the accounts of all requests with rows in it.
+func (b *Batcher[Row, Result]) charge(next *batch[Row, Result], s *submission[Row, Result]) {
+	longest := next.longest()
+	var ofSeed amount // rows of s
+	for _, r := range next.rows {
 		if r.submission == s {
-			own.rows++
-			own.tokens += r.length
+			ofSeed.rows++
+			ofSeed.tokens += r.length
 		} else {
 			r.submission.account.AddServed(b.share(amount{rows: 1, tokens: b.options.cost(1, r.length, longest)}))
 		}
 	}
-	own.tokens = b.options.cost(own.rows, own.tokens, longest)
-	s.account.AddServed(max(call, b.share(own)))
+	ofSeed.tokens = b.options.cost(ofSeed.rows, ofSeed.tokens, longest)
+	s.account.AddServed(max(minCharge, b.share(ofSeed)))
 }
 
-// forgetServed drops the requests whose rows have all been taken along.
-func (l *lane[Row, Result]) forgetServed() {
-	kept := l.waiting[:0]
-	l.long = 0
+// dropServed removes the submissions without waiting rows from the lane.
+func (l *lane[Row, Result]) dropServed() {
+	remaining := l.waiting[:0]
+	l.longCount = 0
 	for _, s := range l.waiting {
 		if s.longest() == nil {
 			continue
 		}
-		kept = append(kept, s)
+		remaining = append(remaining, s)
 		if !s.short {
-			l.long++
+			l.longCount++
 		}
 	}
-	clear(l.waiting[len(kept):])
-	l.waiting = kept
+	clear(l.waiting[len(remaining):])
+	l.waiting = remaining
 }
