@@ -19,9 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -32,6 +29,7 @@ from rdkit import Chem, RDLogger
 from scripts import sections
 from scripts.eval import chat_pictures, chat_report
 from scripts.eval.chat_questions import FOLLOWING, QUESTIONS, SECOND, SMILES, out_of_scope, right, smiles, wording
+from scripts.eval.service import Service
 from scripts.served_reader.properties import similarity
 from scripts.train import served
 
@@ -44,11 +42,12 @@ MIN_MOLECULES, MIN_QUESTIONS = 500, 30
 """The smallest --molecules and --questions that --write accepts."""
 
 
-class API:
-    """The service at a base address."""
+class API(Service):
+    """The chat API; concurrency: requests in flight."""
 
     def __init__(self, url: str, concurrency: int) -> None:
-        self.url, self.concurrency = url.rstrip("/"), concurrency
+        super().__init__(url, timeout=120)
+        self.concurrency = concurrency
 
     def talk(self, *turns: tuple[str, list[str]]) -> str:
         """Has a conversation and returns the last answer. A turn is a text with pictures (URLs)."""
@@ -57,23 +56,13 @@ class API:
         for text, pictures in turns:
             parts = [{"type": "image_url", "image_url": {"url": url}} for url in pictures]
             messages.append({"role": "user", "content": [*parts, {"type": "text", "text": text}]})
-            answer = self.post({"model": MODEL, "messages": messages, "temperature": 0, "max_tokens": 512})
+            answer = self.complete({"model": MODEL, "messages": messages, "temperature": 0, "max_tokens": 512})
             messages.append({"role": "assistant", "content": answer})
         return answer
 
-    def post(self, body: dict) -> str:
-        request = urllib.request.Request(
-            self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        for attempt in range(10):
-            try:
-                with urllib.request.urlopen(request, timeout=120) as answer:
-                    return json.load(answer)["choices"][0]["message"]["content"]
-            except urllib.error.HTTPError as error:
-                if error.code != 503 or attempt == 9:
-                    raise RuntimeError(f"{error.code} {error.read()[:500]!r}") from error
-                time.sleep(float(error.headers.get("Retry-After", 1)))
-        raise AssertionError("unreachable")
+    def complete(self, body: dict) -> str:
+        """Returns the text of a chat completion."""
+        return self.post("/v1/chat/completions", body)["choices"][0]["message"]["content"]
 
     def each(self, work: Callable, items: Iterable) -> list:
         """Returns the result of `work` for each item, several at once."""

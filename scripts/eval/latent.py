@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import http.client
 import json
 import math
 import os
@@ -29,8 +28,6 @@ import random
 import statistics
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
@@ -38,6 +35,7 @@ from pathlib import Path
 
 from scripts import sections
 from scripts.eval import latent_drugs, latent_report, latent_space, molecules
+from scripts.eval.service import Service
 
 QED_BUDGETS = {1500: (30, 50), 10000: (100, 100)}
 """Evaluations (distinct decoded texts): particles, iterations."""
@@ -45,32 +43,8 @@ PLOGP_BUDGET = (101, 80)
 PAGE = Path(__file__).resolve().parents[2] / "model_repository" / "latent_encoder" / "EVALUATION.md"
 
 
-class API:
-    """The service at a base address."""
-
-    def __init__(self, url: str, timeout: float) -> None:
-        self.url, self.timeout = url.rstrip("/"), timeout
-
-    def post(self, path: str, body: dict) -> dict:
-        """The answer to a body."""
-        with self.open(path, body) as answer:
-            return json.load(answer)
-
-    def open(self, path: str, body: dict) -> http.client.HTTPResponse:
-        """An answer to read; a refusal of an overloaded service is tried again, any other is an error with its text."""
-        request = urllib.request.Request(
-            self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        for attempt in range(10):
-            try:
-                return urllib.request.urlopen(request, timeout=self.timeout)
-            except urllib.error.HTTPError as error:
-                text = error.read().decode(errors="replace")
-                if error.code != 503 or attempt == 9:
-                    kind = latent_space.Refused if error.code < 500 else RuntimeError
-                    raise kind(f"{path}: {error.code} {text[:500]}") from error
-                time.sleep(float(error.headers.get("Retry-After", 1)))
-        raise AssertionError("unreachable")
+class API(Service):
+    """The latent-space API."""
 
     def optimise(
         self, smiles: str, budget: tuple[int, int], similarity: float, name: str, seed: int, enough: float = math.inf

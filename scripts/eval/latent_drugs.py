@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from rdkit import Chem, DataStructs
 
 from scripts.eval import latent_space, molecules
-from scripts.eval.latent_space import Post, Refused
+from scripts.eval.latent_space import Post
+from scripts.eval.service import Refused
 
 IMATINIB = "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
 NAMED = {

@@ -16,10 +16,6 @@ SCALED_RADII = (0.7, 1.0, 1.5, 2.0)
 SEEDS, EACH, ROWS = 200, 5, 500
 
 
-class Refused(RuntimeError):
-    """The service's answer to a body that it does not accept (4xx)."""
-
-
 Post = Callable[[str, dict], dict]
 
 

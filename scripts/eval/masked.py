@@ -32,20 +32,17 @@ import random
 import statistics
 import sys
 import time
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from rdkit import Chem, DataStructs, RDConfig, RDLogger
+from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import QED, rdFingerprintGenerator
+from rdkit.Contrib.SA_Score import sascorer
 
 from scripts import sections
-
-sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
-import sascorer  # noqa: E402  (its folder is known only now)
+from scripts.eval.service import Service
 
 RDLogger.DisableLog("rdApp.*")
 MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
@@ -116,32 +113,17 @@ PAGE = Path(__file__).resolve().parents[2] / "model_repository" / "masked" / "EV
 SECTION = "eval-masked"
 
 
-class API:
-    """The service at a base address."""
+class API(Service):
+    """The masked-template API; batch: most molecules of a request; workers: requests in flight."""
 
     def __init__(self, url: str, timeout: float, batch: int, workers: int) -> None:
-        self.url, self.timeout, self.batch, self.workers = url.rstrip("/"), timeout, batch, workers
+        super().__init__(url, timeout)
+        self.batch, self.workers = batch, workers
 
     def model(self) -> str:
         """The public id of the model."""
-        with urllib.request.urlopen(self.url + "/v1/models", timeout=self.timeout) as answer:
+        with self.open("/v1/models") as answer:
             return json.load(answer)["available_models"][0]
-
-    def post(self, body: dict) -> dict:
-        """The answer to one /generate request; a refusal of an overloaded service is tried again."""
-        request = urllib.request.Request(
-            self.url + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        for attempt in range(10):
-            try:
-                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
-                    return json.load(answer)
-            except urllib.error.HTTPError as error:
-                text = error.read().decode(errors="replace")
-                if error.code != 503 or attempt == 9:
-                    raise RuntimeError(f"/generate: {error.code} {text[:500]}") from error
-                time.sleep(float(error.headers.get("Retry-After", 1)))
-        raise AssertionError("unreachable")
 
     def generate(self, count: int, seed: int, settings: dict, smiles: str | None) -> tuple[list[dict], int]:
         """`count` molecules, in requests of a batch each, whose seeds follow from `seed`, and how many rows were drawn."""
@@ -156,7 +138,7 @@ class API:
             for at in range(0, count, self.batch)
         ]
         with ThreadPoolExecutor(self.workers) as pool:
-            answers = list(pool.map(self.post, bodies))
+            answers = list(pool.map(lambda body: self.post("/generate", body), bodies))
         return [m for answer in answers for m in answer["molecules"]], sum(answer["drawn"] for answer in answers)
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
-from rdkit import Chem, DataStructs, RDConfig, RDLogger
+from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import QED, Crippen, rdFingerprintGenerator
-
-sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
-import sascorer  # noqa: E402  (its folder is known only now)
+from rdkit.Contrib.SA_Score import sascorer
 
 RDLogger.DisableLog("rdApp.*")
 MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048, includeChirality=False)

@@ -39,7 +39,11 @@ MINILM, EMBEDDING, RANKER = (
 
 
 def ndcg(gains: Sequence[float], best: Sequence[float], depth: int = 10) -> float:
-    """Normalised discounted cumulative gain: gains in the order found, best = all gains there are."""
+    """Normalised discounted cumulative gain with linear gains, as in trec_eval.
+
+    gains: of the results, best first; best: of all relevant items. Written out because this environment has no
+    ir_measures.
+    """
 
     def total(row):
         return sum(g / math.log2(place + 2) for place, g in enumerate(row[:depth]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.eval import latent_drugs, latent_space
+from scripts.eval import latent_drugs
+from scripts.eval.service import Refused
 
 SEED = "CCOc1ccccc1"
 
@@ -37,7 +38,7 @@ def test_a_molecule_that_is_not_read_is_none_that_comes_back() -> None:
     def post(path: str, body: dict) -> dict:
         if path == "/hidden":
             if any("Xe" in s for s in body["sequences"]):
-                raise latent_space.Refused("no such token")
+                raise Refused("no such token")
             return {"hiddens": [[[float(len(s))]] for s in body["sequences"]]}
         return {"generated": ["OCC" if row[0][0] == 3 else "CC" for row in body["hiddens"]]}
 
@@ -60,7 +61,7 @@ def test_sampling_counts_what_embedding_reads() -> None:
         if path == "/sampling":
             return {"generated": [["CCCOc1ccccc1", SEED], ["CCN", "C1CC"]]}
         if "C1CC" in body["sequences"]:
-            raise latent_space.Refused("no molecule")
+            raise Refused("no molecule")
         return {"embeddings": [[0.0] for _ in body["sequences"]]}
 
     figures = latent_drugs.sampled(post, [SEED, "CCO"], 0.7)

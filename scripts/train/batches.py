@@ -7,13 +7,13 @@ little of the work goes into padding; their order is random.
 
 from __future__ import annotations
 
-import concurrent.futures
-import multiprocessing
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from torch.utils import data
 
 
 class Buckets:
@@ -62,41 +62,43 @@ def pad(rows: list[np.ndarray], fill: int, multiple: int = 8, over: int = 0) -> 
     return out
 
 
-class Ahead:
-    """Makes the batches of the next steps in other processes: ahead(step) is batch(step).
+class Prefetcher:
+    """Prepares the batches of the next steps in worker processes: prefetcher(step) is batch(step).
 
-    For training on a GPU that eats batches faster than one process makes them. batch must be a pure function of the step that
-    returns CPU tensors.
+    For a GPU that consumes batches faster than one process prepares them. batch must be a pure function of the step that
+    returns CPU tensors; steps are asked for in order, from `first`.
     """
 
-    def __init__(self, batch: Callable[[int], Any], workers: int) -> None:
-        self.workers = workers
-        self.waiting: dict[int, concurrent.futures.Future] = {}
-        context = multiprocessing.get_context("fork")  # The data is shared, not copied.
-        self.pool = concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_adopt, initargs=(batch,))
+    def __init__(self, batch: Callable[[int], Any], first: int, workers: int) -> None:
+        loader = data.DataLoader(
+            _Steps(batch),
+            batch_size=None,  # An item of the data set is a whole batch.
+            sampler=range(first, sys.maxsize),
+            collate_fn=_as_is,
+            num_workers=workers,
+            prefetch_factor=3,
+            multiprocessing_context="fork",  # The data is shared, not copied.
+            generator=torch.Generator(),  # Leaves the global random state alone.
+        )
+        self._batches, self._next = iter(loader), first
 
     def __call__(self, step: int) -> Any:
-        for coming in range(step, step + 3 * self.workers):
-            if coming not in self.waiting:
-                self.waiting[coming] = self.pool.submit(_make, coming)
-        return self.waiting.pop(step).result()
-
-    def close(self) -> None:
-        self.pool.shutdown(cancel_futures=True)
+        if step != self._next:
+            raise ValueError(f"batches: step {step} asked for, {self._next} is next")
+        self._next += 1
+        return next(self._batches)
 
 
-_batch: Callable[[int], Any] | None = None
+class _Steps(data.Dataset):
+    def __init__(self, batch: Callable[[int], Any]) -> None:
+        self.batch = batch
+
+    def __getitem__(self, step: int) -> Any:
+        return self.batch(step)
 
 
-def _adopt(batch: Callable[[int], Any]) -> None:
-    global _batch
-    _batch = batch
-    torch.set_num_threads(1)
-
-
-def _make(step: int) -> Any:
-    assert _batch is not None
-    return _batch(step)
+def _as_is(batch: Any) -> Any:
+    return batch
 
 
 def send(batch: Any, device: torch.device) -> Any:

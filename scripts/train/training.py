@@ -31,7 +31,7 @@ import torch
 from torch import nn
 
 from scripts.train import checkpoint, metrics
-from scripts.train.batches import Ahead, send
+from scripts.train.batches import Prefetcher, send
 
 Batch = Any
 Batches = Callable[[int], Batch]
@@ -273,11 +273,10 @@ def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evalua
     state.resume()
     log = metrics.Metrics(options.folder, state.step)
     network = torch.compile(state.model, dynamic=True) if options.compile else state.model
-    ahead = Ahead(batches, options.workers) if options.workers else None
     with _Stop(options) as stop:
-        _loop(state, network, ahead or batches, loss, evaluate, log, stop)
-    if ahead:
-        ahead.close()
+        if options.workers:
+            batches = Prefetcher(batches, state.step, options.workers)
+        _loop(state, network, batches, loss, evaluate, log, stop)
     metrics.plot(options.folder, options.name)
     model.load_state_dict(state.average)
     return model.eval()

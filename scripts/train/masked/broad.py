@@ -16,19 +16,16 @@ template asks for as long a molecule as its given fragments and masks together a
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
-from rdkit import Chem, RDConfig
+from rdkit import Chem
 from rdkit.Chem import QED
+from rdkit.Contrib.SA_Score import sascorer
 
 from scripts.train.latent import corpus
 from scripts.train.masked import safe
 from scripts.train.masked.vocabulary import Vocabulary
-
-sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
-import sascorer  # noqa: E402  (RDKit ships it as a script)
 
 SHARES = {
     "zinc250k_train.smi.gz": 0.35,

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import torch
-from rdkit import Chem, RDConfig
+from rdkit import Chem
 from rdkit.Chem import QED
+from rdkit.Contrib.SA_Score import sascorer
 
 from scripts.train import batches, training
 from scripts.train.latent.tokens import read_molecules
 from scripts.train.masked import broad, safe, vocabulary
 from scripts.train.masked.vocabulary import BOS, EOS, PAD, QUALITY, Vocabulary
-
-sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
-import sascorer  # noqa: E402  (RDKit ships it as a script)
 
 WRITTEN = 8
 """Strings kept of a molecule, each from another end where it has so many."""

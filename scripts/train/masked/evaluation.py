@@ -7,21 +7,17 @@ diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 10
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
-from rdkit import Chem, DataStructs, RDConfig, RDLogger
+from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import QED, rdFingerprintGenerator
+from rdkit.Contrib.SA_Score import sascorer
 
 from scripts.train.masked import safe, sampler, structure
 from scripts.train.masked.model import Model, loss
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, QUALITY, Vocabulary
-
-sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
-import sascorer  # noqa: E402  (RDKit ships it as a script)
 
 RDLogger.DisableLog("rdApp.*")
 _MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
