@@ -26,7 +26,7 @@ type serveCommand struct{}
 
 // Run serves until the process is told to end, then drains.
 func (serveCommand) Run(p *command.Process, config *Config) error {
-	memory.Collect()
+	memory.TuneGC()
 	logger, err := telemetry.NewLogger(p.Stdout, config.LogLevel, config.logFormat())
 	if err != nil {
 		return err

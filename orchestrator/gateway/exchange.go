@@ -105,7 +105,7 @@ func (x *exchange) withDeadline(ctx context.Context) context.Context {
 	x.atEnd(cancel)
 	reserve := unfinished.Reserve(timeout)
 	limits := unfinished.Limits{End: x.start.Add(timeout - reserve), Grace: reserve / 2, Stopping: stopping}
-	return unfinished.Within(ctx, limits)
+	return unfinished.WithLimits(ctx, limits)
 }
 
 // noteUnfinished records that an answer is unfinished, if it is, and returns why.
@@ -114,7 +114,7 @@ func (x *exchange) noteUnfinished(answer any) unfinished.Reason {
 	if !ok {
 		return ""
 	}
-	mark := a.Cut()
+	mark := a.UnfinishedMark()
 	if mark == nil {
 		return ""
 	}

@@ -19,7 +19,7 @@ type soup struct {
 	Unfinished *unfinished.Mark `json:"unfinished,omitempty"`
 }
 
-func (s soup) Cut() *unfinished.Mark { return s.Unfinished }
+func (s soup) UnfinishedMark() *unfinished.Mark { return s.Unfinished }
 
 // patient is a kitchen that stirs until it has to stop, and then answers what there is.
 type patient struct {
@@ -33,7 +33,7 @@ func (p patient) Routes(r fiber.Router) {
 		defer end()
 		p.begun <- struct{}{}
 		<-work.Done()
-		mark, err := unfinished.Of(ctx, work, work.Err(), true)
+		mark, err := unfinished.Explain(ctx, work, work.Err(), true)
 		return soup{Spoons: 7, Unfinished: mark}, err
 	}
 	r.Post("/cook", JSONOrStream(func(o order) bool { return o.Stream }, stir, func(ctx context.Context, o order, e *Events) error {

@@ -179,8 +179,8 @@ type Generated struct {
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
 }
 
-// Cut makes an answer an unfinished.Answer.
-func (g Generated) Cut() *unfinished.Mark {
+// UnfinishedMark implements unfinished.Answer.
+func (g Generated) UnfinishedMark() *unfinished.Mark {
 	if g.Unfinished == nil {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	last, endLast := unfinished.Last(ctx, work)
 	defer endLast()
 	err = searches.run(work, last)
-	mark, err := unfinished.Of(ctx, work, err, searches.hasNews())
+	mark, err := unfinished.Explain(ctx, work, err, searches.hasNews())
 	if err != nil {
 		return Generated{}, err
 	}

@@ -84,7 +84,7 @@ func TestNothingBeforeTheDeadlineIsATimeout(t *testing.T) {
 	request.SetDefaults()
 	request.Smi.Smiles = []string{plain}
 	passed := unfinished.Limits{End: time.Unix(0, 0)}
-	_, err := r.service.Generate(unfinished.Within(t.Context(), passed), request)
+	_, err := r.service.Generate(unfinished.WithLimits(t.Context(), passed), request)
 	if fault.KindOf(err) != fault.Timeout {
 		t.Errorf("%v", err)
 	}

@@ -79,8 +79,8 @@ type Response struct {
 	Unfinished *unfinished.Mark `json:"unfinished,omitempty"`
 }
 
-// Cut implements unfinished.Answer.
-func (r Response) Cut() *unfinished.Mark { return r.Unfinished }
+// UnfinishedMark implements unfinished.Answer.
+func (r Response) UnfinishedMark() *unfinished.Mark { return r.Unfinished }
 
 // Molecule is a molecule with the score it is ranked by.
 type Molecule struct {

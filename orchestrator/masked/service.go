@@ -75,7 +75,7 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	defer endLast()
 	g.finalContext = last
 	candidates, err := g.run(work)
-	mark, err := unfinished.Of(ctx, work, err, g.hasNews(candidates))
+	mark, err := unfinished.Explain(ctx, work, err, g.hasNews(candidates))
 	if err != nil {
 		return Response{}, fault.As(err)
 	}

@@ -1,5 +1,4 @@
-// Package memory bounds what requests hold of the process's memory while their bodies and pictures are read, fetched
-// and decoded, and keeps the process small.
+// Package memory bounds the memory that the bodies and images of requests take, and keeps the process small.
 package memory
 
 import (
@@ -13,33 +12,34 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// A Budget is a number of bytes that all requests of the process share. A nil Budget gives everything at once, for
-// tests and tools.
+// A Budget is a number of bytes that all requests of the process share. A nil Budget has no bound, for tests and tools.
 type Budget struct {
-	size  int64
-	bytes *semaphore.Weighted
-	// Patience is how long Acquire waits before it refuses.
-	patience time.Duration
+	size     int64
+	bytes    *semaphore.Weighted
+	patience time.Duration // longest wait of Acquire
 
-	mu       sync.Mutex
-	waiting  int
-	held     int64
-	returned time.Time // when memory was last given back to the system
+	mu      sync.Mutex
+	waiting int
+	held    int64
+	freedAt time.Time // when memory was last returned to the operating system
 }
 
-// maxWaiting is how many requests may wait for bytes at once. Each of them holds the first pieces of its body only.
+// maxWaiting is the most requests that wait for bytes at once. Each of them holds the start of its body only.
 const maxWaiting = 1024
 
-// freeAbove is the use, in bytes, after whose end memory is given back to the system at once: Go's runtime would take
-// minutes.
-const freeAbove = 64 << 20
+// After more than freeAbove bytes were held, memory is returned to the operating system within a second, at most once in
+// freeInterval. Go's runtime would take minutes.
+const (
+	freeAbove    = 64 << 20
+	freeInterval = 10 * time.Second
+)
 
-// NewBudget returns a budget of size bytes. Whoever waits longer than patience is refused.
+// NewBudget returns a budget of size bytes. Acquire waits for at most patience.
 func NewBudget(size int64, patience time.Duration) *Budget {
 	return &Budget{size: size, bytes: semaphore.NewWeighted(size), patience: patience}
 }
 
-// Size is the number of bytes that can be held at once.
+// Size returns the number of bytes that can be held at once; 0 for no bound.
 func (b *Budget) Size() int64 {
 	if b == nil {
 		return 0
@@ -47,9 +47,9 @@ func (b *Budget) Size() int64 {
 	return b.size
 }
 
-// Acquire takes n bytes, waiting for others to give theirs back, in order of arrival. release gives them back and may
-// be called more than once. More than the whole budget is taken to be the whole budget: such a request is served alone.
-// The error is Overloaded where too many wait already or the wait took too long, or that of ctx.
+// Acquire takes n bytes, in order of arrival, and waits until they are free. A request for more than the whole budget gets
+// the whole budget, and so is served alone. release may be called more than once. The error is Overloaded if too many
+// requests wait or the wait took too long, or the one of ctx.
 func (b *Budget) Acquire(ctx context.Context, n int64) (release func(), err error) {
 	if b == nil || n <= 0 {
 		return func() {}, nil
@@ -64,7 +64,7 @@ func (b *Budget) Acquire(ctx context.Context, n int64) (release func(), err erro
 	b.held += n
 	b.mu.Unlock()
 	var once sync.Once
-	return func() { once.Do(func() { b.giveBack(n) }) }, nil
+	return func() { once.Do(func() { b.release(n) }) }, nil
 }
 
 func (b *Budget) wait(ctx context.Context, n int64) error {
@@ -80,9 +80,9 @@ func (b *Budget) wait(ctx context.Context, n int64) error {
 		b.waiting--
 		b.mu.Unlock()
 	}()
-	patient, cancel := context.WithTimeout(ctx, b.patience)
+	waiting, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
-	if b.bytes.Acquire(patient, n) == nil {
+	if b.bytes.Acquire(waiting, n) == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -99,21 +99,19 @@ func errFull() error {
 	}
 }
 
-// giveBack returns n bytes. After much was held and nothing is any more, the memory itself goes back to the system, at
-// most every ten seconds.
-func (b *Budget) giveBack(n int64) {
+func (b *Budget) release(n int64) {
 	b.bytes.Release(n)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	large := b.held >= freeAbove
+	wasLarge := b.held >= freeAbove
 	b.held -= n
-	if large && b.held < freeAbove && time.Since(b.returned) > 10*time.Second {
-		b.returned = time.Now()
+	if wasLarge && b.held < freeAbove && time.Since(b.freedAt) > freeInterval {
+		b.freedAt = time.Now()
 		time.AfterFunc(time.Second, debug.FreeOSMemory)
 	}
 }
 
-// Held is the number of bytes taken now.
+// Held returns the number of bytes held now.
 func (b *Budget) Held() int64 {
 	if b == nil {
 		return 0

@@ -24,11 +24,11 @@ func TestBudgetWaitsAndRefuses(t *testing.T) {
 		}
 		start := time.Now()
 		if _, err := budget.Acquire(t.Context(), 50); fault.KindOf(err) != fault.Overloaded || time.Since(start) != patience {
-			t.Errorf("more than is left: %v after %v", err, time.Since(start))
+			t.Errorf("more than is free: %v after %v", err, time.Since(start))
 		}
 		second, err := budget.Acquire(t.Context(), 40)
 		if err != nil || budget.Held() != 100 {
-			t.Fatalf("what is left: %v, %d held", err, budget.Held())
+			t.Fatalf("all that is free: %v, %d held", err, budget.Held())
 		}
 		first()
 		first() // only once
@@ -38,14 +38,14 @@ func TestBudgetWaitsAndRefuses(t *testing.T) {
 		}
 		whole, err := budget.Acquire(t.Context(), 1<<40)
 		if err != nil {
-			t.Fatalf("more than the whole budget, alone: %v", err)
+			t.Fatalf("more than the whole budget: %v", err)
 		}
 		whole()
 	})
 }
 
 // Released bytes go to waiting requests in order of arrival; a request whose client leaves stops waiting.
-func TestBudgetIsHandedOn(t *testing.T) {
+func TestReleasedBytesGoToWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := memory.NewBudget(100, time.Minute)
 		hold, err := budget.Acquire(t.Context(), 100)
@@ -72,7 +72,7 @@ func TestBudgetIsHandedOn(t *testing.T) {
 		small := acquire(t.Context(), "small", 1)
 		leave()
 		if err := <-gone; fault.KindOf(err) != fault.Canceled {
-			t.Errorf("a client that left: %v", err)
+			t.Errorf("a departed client: %v", err)
 		}
 		synctest.Wait()
 		if len(served) > 0 || budget.Held() != 100 {
@@ -80,7 +80,7 @@ func TestBudgetIsHandedOn(t *testing.T) {
 		}
 		hold()
 		if err := errors.Join(<-large, <-small); err != nil || !slices.Equal(served, []string{"large", "small"}) {
-			t.Errorf("those who waited: %v, %v", served, err)
+			t.Errorf("the waiting requests: %v, %v", served, err)
 		}
 		if budget.Held() != 0 {
 			t.Errorf("%d bytes are still held", budget.Held())
@@ -108,6 +108,6 @@ func TestLimits(t *testing.T) {
 		t.Errorf("the limit is %d bytes of %d", limit, installed)
 	}
 	if size := memory.Default(); size != min(max(limit/8, 256<<20), 2<<30) {
-		t.Errorf("the default is %d bytes where the limit is %d", size, limit)
+		t.Errorf("the default is %d bytes with a limit of %d", size, limit)
 	}
 }

@@ -20,8 +20,8 @@ const nestedLimit = 300 << 20
 // inGroup is set in the environment of the process that TestLimitOfNestedGroup starts.
 const inGroup = "RETORT_TEST_IN_GROUP"
 
-// TestLimitOfNestedGroup starts itself again in a control group below its own, as systemd does for a unit with MemoryMax.
-// It is skipped without the right to make one.
+// TestLimitOfNestedGroup runs itself in a control group below its own, as systemd does for a unit with MemoryMax. It is
+// skipped without the right to create one.
 func TestLimitOfNestedGroup(t *testing.T) {
 	if os.Getenv(inGroup) != "" {
 		var line string
@@ -47,14 +47,14 @@ func TestLimitOfNestedGroup(t *testing.T) {
 	input.Close()
 	err = child.Wait()
 	if moved != nil {
-		t.Skipf("no process can be moved into a control group: %v", moved)
+		t.Skipf("cannot move a process into a control group: %v", moved)
 	}
 	if err != nil {
 		t.Errorf("in the group: %v\n%s", err, &output)
 	}
 }
 
-// nestedGroup makes a control group with nestedLimit below the one of this process.
+// nestedGroup creates a control group with nestedLimit below the one of this process.
 func nestedGroup(t *testing.T) string {
 	t.Helper()
 	groups, err := os.ReadFile("/proc/self/cgroup")
@@ -76,7 +76,7 @@ func nestedGroup(t *testing.T) string {
 			continue
 		}
 		if err != nil {
-			t.Skipf("no control group can be made: %v", err)
+			t.Skipf("cannot create a control group: %v", err)
 		}
 		t.Cleanup(func() { os.Remove(group) })
 		if err := os.WriteFile(filepath.Join(group, file), []byte(strconv.Itoa(nestedLimit)), 0); err != nil {

@@ -1,43 +1,43 @@
 // Package unfinished is for work that can answer with what it has found so far: a search over molecules whose deadline
-// comes, whose oracle or model fails half way, or whose gateway is told to stop.
+// comes, whose oracle or model fails half way, or whose process is stopped.
 //
-// The gateway says when the work of a request has to end ([Within]). The use case begins its work with [Begin], which
-// ends a little before the request does, so that there is time to write the answer. What it was that ended the work, if
-// anything can still be answered, says [Of].
+// The gateway sets the limits of a request's work ([WithLimits]). The use case starts its work with [Begin]; it ends a
+// little before the request does, so that there is time to write the answer. [Explain] says what ended the work and
+// whether it can still be answered.
 package unfinished
 
 import "time"
 
-// Reason says why work ended before it was done.
+// Reason says why work ended before it was finished. It is the cause of the context that ended.
 type Reason string
 
+// The reasons.
 const (
-	Deadline Reason = "deadline" // the time for the request was up
-	Stopping Reason = "stopping" // the gateway is being stopped
-	// Cancelled is a job that was cancelled.
-	Cancelled Reason = "cancelled"
-	Oracle    Reason = "oracle" // an oracle failed, or did not answer in its time
-	Model     Reason = "model"  // a model failed, or is not there any more
+	Deadline  Reason = "deadline"  // the time for the request was up
+	Stopping  Reason = "stopping"  // the process is being stopped
+	Cancelled Reason = "cancelled" // the job was cancelled
+	Oracle    Reason = "oracle"    // an oracle failed or did not answer in time
+	Model     Reason = "model"     // a model failed or has been removed
 )
 
-// Error makes a reason the cause of a context's end.
+// Error makes a Reason an error, and so the cause of a context.
 func (r Reason) Error() string { return string(r) }
 
-// Header is the header of an answer that is unfinished. Its value is the reason.
+// Header is the header of an unfinished answer. Its value is the reason.
 const Header = "X-Retort-Unfinished"
 
-// Mark is what an unfinished answer says of itself.
+// Mark says in an answer that it is unfinished.
 type Mark struct {
 	Reason  Reason `json:"reason"`
-	Message string `json:"message"` // for a person
+	Message string `json:"message"` // for people
 	Err     error  `json:"-"`       // for the log
 }
 
-// Answer is an answer that may be unfinished. Mark is nil for one that is not.
-type Answer interface{ Cut() *Mark }
+// Answer is an answer that may be unfinished. The mark of a finished one is nil.
+type Answer interface{ UnfinishedMark() *Mark }
 
-// maxReserve is the most time that work leaves for its answer to be written.
+// maxReserve is the most time that work leaves for its answer.
 const maxReserve = 2 * time.Second
 
-// Reserve is how much earlier than the end of a request of that length its work ends: a tenth, 2 s at most.
-func Reserve(length time.Duration) time.Duration { return min(length/10, maxReserve) }
+// Reserve returns how long before the timeout of a request its work ends: a tenth of it, at most 2 s.
+func Reserve(timeout time.Duration) time.Duration { return min(timeout/10, maxReserve) }

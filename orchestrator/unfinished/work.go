@@ -8,45 +8,43 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Limits say when the work of a request has to end with what it has.
+// Limits say when the work of a request must end.
 type Limits struct {
-	// End is when the work has to end.
-	End time.Time
-	// Grace is how long what is found then may still be read and scored.
-	Grace time.Duration
-	// Stopping ends when the work has to end because the process is being stopped, or for the reason that is its cause; nil
-	// for never.
+	End   time.Time     // zero: with the request
+	Grace time.Duration // after the end of the work, for scoring what it has found
+	// Stopping is done at shutdown or job cancellation. Its cause is the Reason; without one that is Stopping. nil:
+	// never.
 	Stopping context.Context
 }
 
 type limitsKey struct{}
 
-// Within returns ctx with the limits of the work done for it.
-func Within(ctx context.Context, limits Limits) context.Context {
+// WithLimits returns ctx with the limits of its work.
+func WithLimits(ctx context.Context, limits Limits) context.Context {
 	return context.WithValue(ctx, limitsKey{}, limits)
 }
 
-// Begin returns the context of a request's work, which ends with ctx or, where that has limits, before. Its cause is
-// then a [Reason]. The function returned frees it.
+// Begin returns the context of a request's work. It ends with ctx or, with a [Reason] as its cause, at the limits of ctx.
+// end releases its resources.
 func Begin(ctx context.Context) (work context.Context, end func()) {
 	limits, _ := ctx.Value(limitsKey{}).(Limits)
 	work, cancel := context.WithCancelCause(ctx)
-	free := func() {}
+	stopTimer := func() {}
 	if !limits.End.IsZero() {
-		work, free = context.WithDeadlineCause(work, limits.End, Deadline)
+		work, stopTimer = context.WithDeadlineCause(work, limits.End, Deadline)
 	}
-	forget := func() bool { return false }
+	unwatch := func() bool { return false }
 	if limits.Stopping != nil {
-		forget = context.AfterFunc(limits.Stopping, func() { cancel(stopReason(limits.Stopping)) })
+		unwatch = context.AfterFunc(limits.Stopping, func() { cancel(stopReason(limits.Stopping)) })
 	}
 	return work, func() {
-		forget()
-		free()
+		unwatch()
+		stopTimer()
 		cancel(nil)
 	}
 }
 
-// stopReason is the reason that a context ended for.
+// stopReason returns the cause of Limits.Stopping.
 func stopReason(ctx context.Context) Reason {
 	var reason Reason
 	if errors.As(context.Cause(ctx), &reason) {
@@ -55,12 +53,11 @@ func stopReason(ctx context.Context) Reason {
 	return Stopping
 }
 
-// Last returns a context in which what work has found can be read and scored although it has ended: it ends with ctx,
-// or when work ended a little while ago (Limits.Grace).
+// Last returns a context for scoring what work has found. It ends with ctx, or Limits.Grace after work.
 func Last(ctx, work context.Context) (last context.Context, end func()) {
 	limits, _ := ctx.Value(limitsKey{}).(Limits)
 	last, cancel := context.WithCancelCause(ctx)
-	forget := context.AfterFunc(work, func() {
+	unwatch := context.AfterFunc(work, func() {
 		cause := context.Cause(work)
 		if limits.Grace <= 0 {
 			cancel(cause)
@@ -70,15 +67,15 @@ func Last(ctx, work context.Context) (last context.Context, end func()) {
 		context.AfterFunc(last, func() { timer.Stop() })
 	})
 	return last, func() {
-		forget()
+		unwatch()
 		cancel(nil)
 	}
 }
 
-// Of says what ended the work of ctx, given its error, when it has found something: then the answer is that, with the
-// mark. Otherwise the request fails with the error that is returned: where nothing is found, where the request is at
-// fault, and where nobody waits for an answer. Without an error there is neither.
-func Of(ctx, work context.Context, err error, found bool) (*Mark, error) {
+// Explain says what the error of work means for the answer. If something was found it returns the mark of an unfinished
+// answer. It returns the error to answer with if nothing was found, if the request itself is invalid, and if the client
+// has left. Without an error it returns neither.
+func Explain(ctx, work context.Context, err error, found bool) (*Mark, error) {
 	if err == nil {
 		return nil, nil
 	}
@@ -98,14 +95,14 @@ func Of(ctx, work context.Context, err error, found bool) (*Mark, error) {
 	return nil, err
 }
 
-// ofOracle is an error of an oracle: see objective.Failure.
-type ofOracle interface {
+// oracleError is an error of an oracle: see objective.Failure.
+type oracleError interface {
 	error
 	Oracle() string
 }
 
 func markOf(work context.Context, err error) *Mark {
-	var oracle ofOracle
+	var oracle oracleError
 	var reason Reason
 	f := fault.As(err)
 	switch {
@@ -117,7 +114,7 @@ func markOf(work context.Context, err error) *Mark {
 		return &Mark{Reason: Deadline, Message: "the time for the request was up", Err: err}
 	case errors.As(err, &oracle):
 		return &Mark{Reason: Oracle, Message: f.Message, Err: err}
-	case f.Kind == fault.Internal || f.Kind == fault.Rejected: // not to be shown
+	case f.Kind == fault.Internal || f.Kind == fault.Rejected: // must not be shown
 		return &Mark{Reason: Model, Message: "the model failed", Err: err}
 	}
 	return &Mark{Reason: Model, Message: f.Message, Err: err}
