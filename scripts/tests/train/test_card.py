@@ -224,7 +224,7 @@ def test_an_export_needs_a_new_id(export, tmp_path):
     for arguments, words in (([], "--id is needed"), (["--id", "house/old-v1"], "house/old-v1 stands for other files")):
         with pytest.raises(SystemExit, match=words):
             export.main(["--repository", str(tmp_path), *arguments])
-    assert entry.check_new("house/old-v2", tmp_path) is None
+    entry.check_new("house/old-v2", tmp_path)
 
 
 @pytest.mark.parametrize(

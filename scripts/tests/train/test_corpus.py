@@ -49,7 +49,7 @@ def test_rows_of_a_corpus_are_the_molecules_as_often_as_asked(tmp_path):
 def test_labelled_molecules_are_the_molecules_but_for_isotopes():
     labelled = variants.isotopes(COMMON * 20, np.random.default_rng(0))
     assert len(labelled) == 80
-    found = Counter()
+    found: Counter = Counter()
     for smiles in labelled:
         molecule = Chem.MolFromSmiles(smiles)
         assert Chem.MolToSmiles(molecule) == smiles

@@ -260,9 +260,12 @@ def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch)
     asked = []
     decode = decoding.exported(small.decoder, 1)
     points = rejection.around(small, vocabulary, MOLECULES * 20)
-    z, ids, counts = rejection.texts(
-        points, vocabulary, lambda z, heat: asked.append((len(z), heat)) or decode(z, heat)
-    )
+
+    def recording_decode(z, heat):
+        asked.append((len(z), heat))
+        return decode(z, heat)
+
+    z, ids, counts = rejection.texts(points, vocabulary, recording_decode)
     assert len(z) == len(ids) == sum(counts) > 0
     assert all(EOS in row for row in ids)
     assert all(rejection.evaluation.sound(vocabulary.decode(row.tolist())) for row in ids)

@@ -157,7 +157,7 @@ def test_rows_of_molecules_of_quality_may_begin_with_the_token_for_it(wide):
     assert begun[QUALITY] / (40 * wide.good.sum()) == pytest.approx(data.Batches.asked, abs=0.1)
 
 
-def test_strings_of_the_models_own_always_begin_with_the_token_for_quality(wide):
+def test_strings_of_the_models_own_always_begin_with_the_token_for_quality(wide, monkeypatch):
     share = 0.4
     joined = data.joined(wide, wide, share)
     own = len(joined) - len(wide)
@@ -165,7 +165,7 @@ def test_strings_of_the_models_own_always_begin_with_the_token_for_quality(wide)
     for number in range(own):
         assert joined.string(len(wide) + number).tolist() == wide.string(number % len(wide)).tolist()
     source = data.Batches(joined, training.Options(device="cpu", batch=len(joined), samples=1))
-    source.buckets.rows = lambda step: np.arange(len(joined))
+    monkeypatch.setattr(source.buckets, "rows", lambda step: np.arange(len(joined)))
     ids, _ = source.batch(0)
     assert (ids[len(wide) :, 0] == QUALITY).all() and (ids[: len(wide), 0] == BOS).any()
 

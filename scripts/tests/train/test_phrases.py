@@ -40,7 +40,7 @@ def data(tmp_path):
     (tmp_path / "retrieval").mkdir()
     for name in examples.QUESTION_FILES.values():
         key = "text" if name == "banking77" else "query"
-        rows = [{"qid": str(i), key: f"question {i} of {name}?", "lang": "en"} for i in range(30)]
+        rows: list[dict] = [{"qid": str(i), key: f"question {i} of {name}?", "lang": "en"} for i in range(30)]
         rows += [
             {key: "wie geht es?", "lang": "de"},
             {key: "long " * 100},

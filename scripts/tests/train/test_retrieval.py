@@ -298,7 +298,7 @@ def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
     passage = (
         "Normandy is a region of France. The Normans came there in the 10th century. They gave it their name to keep."
     )
-    wiki = {
+    wiki: dict[str, list[dict]] = {
         "passages": [{"pid": "p", "text": passage}],
         "queries": [
             {
