@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"retort/chem"
+	"retort/chem/cores"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/objective"
@@ -28,21 +29,21 @@ func openTarget(r Generate, oracles []objective.Oracle) (target, error) {
 	if r.Algorithm == guided && len(r.Smi.Smiles) > 0 {
 		t.goal.MinSimilarity = r.MinSimilarity
 	}
-	remotes := make([]objective.Oracle, len(oracles))
+	yielding := make([]objective.Oracle, len(oracles))
 	for i, o := range oracles {
-		remotes[i] = remote{o}
+		yielding[i] = yieldingOracle{o}
 	}
 	var err error
-	if t.objective, err = spec.Open(remotes); err != nil {
+	if t.objective, err = spec.Open(yielding); err != nil {
 		return t, fault.As(err).Under(t.member)
 	}
 	t.goal.Objective = t.objective
 	return t, nil
 }
 
-// remote is an oracle whose calls give up the processor that a search holds.
-type remote struct{ objective.Oracle }
+// yieldingOracle is an oracle whose calls are waited for without the core that a search holds: see [cores.Yield].
+type yieldingOracle struct{ objective.Oracle }
 
-func (r remote) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
-	return search.Wait(ctx, func() ([][]float64, error) { return r.Oracle.Score(ctx, molecules) })
+func (o yieldingOracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+	return cores.Yield(ctx, func() ([][]float64, error) { return o.Oracle.Score(ctx, molecules) })
 }

@@ -13,6 +13,3 @@ func (s Search) OptimizeUncached(ctx context.Context) error {
 	}
 	return err
 }
-
-// Computing returns the number of processors in use.
-func Computing() int { return len(processors) }

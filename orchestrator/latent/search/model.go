@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"retort/chem"
+	"retort/chem/cores"
 )
 
 // Model encodes molecules into a latent space and decodes its points. It is safe for concurrent use. What a row gives
@@ -26,6 +27,17 @@ type Model interface {
 	// Beams gives, for each hidden state, between one and size texts of a beam search, likeliest first. They may not be
 	// valid SMILES. A model without beam search answers with an error that may be shown to whoever asked for it.
 	Beams(ctx context.Context, hiddens [][]float32, size int) ([][]string, error)
+}
+
+// yieldingModel is a model whose calls are waited for without a core: see [cores.Yield].
+type yieldingModel struct{ Model }
+
+func (m yieldingModel) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	return cores.Yield(ctx, func() ([][]float32, error) { return m.Model.Encode(ctx, rows) })
+}
+
+func (m yieldingModel) Decode(ctx context.Context, points []Point) ([]string, error) {
+	return cores.Yield(ctx, func() ([]string, error) { return m.Model.Decode(ctx, points) })
 }
 
 // Point is a hidden state to decode.

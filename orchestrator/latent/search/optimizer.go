@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"retort/chem/cores"
 	"retort/orchestrator/cmaes"
 )
 
@@ -52,8 +53,8 @@ type optimizer struct {
 // fewer than Molecules molecules by then, it evaluates at most two more texts for each that is missing. It returns at
 // most Molecules molecules, all with the least similarity and, unless KeepSeeds is set, none of them a seed.
 func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
-	s.Model = remote{s.Model}
-	return compute(ctx, s.optimize)
+	s.Model = yieldingModel{s.Model}
+	return cores.Run(ctx, s.optimize)
 }
 
 func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"retort/chem"
+	"retort/chem/cores"
 )
 
 // Path is a row of molecules that leads from one molecule to another: with each step they are less similar to the
@@ -39,10 +40,10 @@ const (
 	sizePenalty = 0.03
 )
 
-// NewPath computes the path between two molecules, the same in either direction. It takes one of the processors that
-// searches share, so a search must not call it. The error is the context's.
+// NewPath computes the path between two molecules, the same in either direction. It holds one core: see [cores.Run]. The
+// error is the context's.
 func NewPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
-	return compute(ctx, func(ctx context.Context) (*Path, error) { return newPath(ctx, model, first, last) })
+	return cores.Run(ctx, func(ctx context.Context) (*Path, error) { return newPath(ctx, model, first, last) })
 }
 
 func newPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {

@@ -1,9 +1,15 @@
 package search_test
 
 import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	"retort/chem"
+	"retort/chem/cores"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/latent/search/toy"
 )
@@ -25,7 +31,7 @@ func end(t *testing.T, smiles string) search.Seed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return search.Seed{SMILES: m.SMILES(), Radicals: m.Radicals(), HeavyAtoms: m.HeavyAtoms(), Fingerprint: m.Fingerprint()}
+	return search.NewSeed(m, nil)
 }
 
 func walk(t *testing.T, first, last search.Seed) (stops []string) {
@@ -85,30 +91,44 @@ func TestAPathFromAMoleculeToItself(t *testing.T) {
 	}
 }
 
-// counter counts the calls of Tokens, and those made while no processor is held.
-type counter struct {
-	reader
-	read, free int
+// NewPath waits for a core, even between equal ends, and gives it back.
+func TestAPathHoldsACore(t *testing.T) {
+	model := reader{toy.New()}
+	release := takeCores(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := search.NewPath(ctx, model, end(t, benzene), end(t, benzene))
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("NewPath did not wait while all cores were taken: error %v", err)
+	}
+	release()
+	if _, err := search.NewPath(t.Context(), model, end(t, gefitinib), end(t, erlotinib)); err != nil {
+		t.Error(err)
+	}
+	takeCores(t)()
 }
 
-func (c *counter) Tokens(string) ([]int32, error) {
-	c.read++
-	if search.Computing() == 0 {
-		c.free++
+// takeCores takes all cores until release is called.
+func takeCores(t *testing.T) (release func()) {
+	t.Helper()
+	var running, ended sync.WaitGroup
+	released := make(chan struct{})
+	for range runtime.GOMAXPROCS(0) {
+		running.Add(1)
+		ended.Go(func() {
+			_, err := cores.Run(t.Context(), func(context.Context) (struct{}, error) {
+				running.Done()
+				<-released
+				return struct{}{}, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	return nil, nil
-}
-
-// NewPath takes one of the processors that searches share, and releases it.
-func TestAPathTakesAProcessor(t *testing.T) {
-	c := &counter{reader: reader{toy.New()}}
-	if _, err := search.NewPath(t.Context(), c, end(t, gefitinib), end(t, erlotinib)); err != nil {
-		t.Fatal(err)
-	}
-	if c.read == 0 || c.free > 0 {
-		t.Errorf("%d of %d molecules were made without a processor", c.free, c.read)
-	}
-	if taken := search.Computing(); taken != 0 {
-		t.Errorf("%d processors are taken afterwards", taken)
+	running.Wait()
+	return func() {
+		close(released)
+		ended.Wait()
 	}
 }

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"math/rand/v2"
+
+	"retort/chem/cores"
 )
 
 // Search is one search from one seed, several or none. Its value can be used once, since its random numbers go on.
@@ -52,7 +54,7 @@ func (s *Search) report(ctx context.Context, iteration, evaluations int, found [
 	if len(found) > 0 {
 		progress.Best = found[0]
 	}
-	_, err := Wait(ctx, func() (struct{}, error) { return struct{}{}, s.Watch(progress) })
+	_, err := cores.Yield(ctx, func() (struct{}, error) { return struct{}{}, s.Watch(progress) })
 	return err
 }
 
@@ -61,8 +63,8 @@ func (s *Search) report(ctx context.Context, iteration, evaluations int, found [
 // distinct, and none of them is the seed. Fewer come back only where some have no score, or a seed has no neighbours.
 // Beside an error, the end of ctx among them, comes what it had found until then.
 func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
-	s.Model = remote{s.Model}
-	return compute(ctx, s.around)
+	s.Model = yieldingModel{s.Model}
+	return cores.Run(ctx, s.around)
 }
 
 func (s Search) around(ctx context.Context) ([]*Molecule, error) {
