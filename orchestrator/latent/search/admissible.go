@@ -7,20 +7,22 @@ import (
 	"retort/chem/smiles"
 )
 
-// mostHeavyAtoms is how many heavy atoms the molecules have at most that the models were trained on.
-const mostHeavyAtoms = 60
+// maxHeavyAtoms is the largest number of heavy atoms of a molecule that the models were trained on.
+const maxHeavyAtoms = 60
 
-// admits reports whether a molecule may be an answer for a seed. It has no more components than the seed: a counter-ion
-// beside the molecule raises many a score and is no better molecule. It has no more unpaired electrons, and is no larger
-// than what the models know or the seed: a chain of a hundred carbons raises many a score too. And each of its
-// atoms in brackets is of an ordinary kind or stands in the seed as well, so that no metal between two carbons, no
-// isotope and no unusual charge comes in.
+// admits reports whether a molecule may be a result for a seed. It keeps out what raises many scores without a better
+// molecule:
+//
+//   - more components than the seed has, such as a counter-ion
+//   - more unpaired electrons than the seed has
+//   - more heavy atoms than both the seed and the training molecules have, such as a chain of a hundred carbons
+//   - an atom in brackets that neither is ordinary nor occurs in the seed: a metal, an isotope or an unusual charge
 func (s *Seed) admits(m *chem.Molecule) bool {
 	text := m.SMILES()
 	if strings.Count(text, ".") > strings.Count(s.SMILES, ".") || m.Radicals() > s.Radicals {
 		return false
 	}
-	if m.HeavyAtoms() > max(mostHeavyAtoms, s.HeavyAtoms) {
+	if m.HeavyAtoms() > max(maxHeavyAtoms, s.HeavyAtoms) {
 		return false
 	}
 	for t := range smiles.Tokens(text) {
@@ -33,7 +35,7 @@ func (s *Seed) admits(m *chem.Molecule) bool {
 	return true
 }
 
-// The elements, aromatic ones in small letters, of ordinary atoms in brackets, by charge.
+// The elements of ordinary atoms in brackets, by charge. Aromatic ones are in lower case.
 const (
 	neutral  = " H B C N O F Si P S Cl Se Br I b c n o p s se "
 	positive = " N n S P "

@@ -1,31 +1,39 @@
-// Package search looks for molecules with a better score than a given one in the latent space of a molecule model. It
-// knows neither HTTP nor Triton: a [Model] encodes and decodes, an [Objective] scores, and the rest is here.
+// Package search looks in the latent space of a molecule model for molecules with a better score than a given one. It
+// knows neither HTTP nor Triton: a [Model] encodes and decodes, an [Objective] scores.
 //
-//	found, err := search.Search{Model: m, Goal: goal, Seed: seed, Random: random, Molecules: 10, Particles: 30,
+//	found, err := search.Search{Model: m, Goal: goal, Seeds: seeds, Random: random, Molecules: 10, Particles: 30,
 //		Iterations: 10}.Optimize(ctx)
 //
 // A guided search ([Search.Optimize], optimizer.go) runs in generations (generation.go):
 //
-//  1. CMA-ES is asked for a tenth of the points; the rest are offspring of the best molecules so far
-//     (population.go), made by mutation and crossover operators (operators.go, reproduction.go), each chosen as often
-//     as it has paid so far. A long search makes several
-//     edits for a child and takes the one of which a model of the scores so far predicts the most (surrogate.go).
-//  2. All points are decoded, and every text that is new is read as a molecule and scored (evaluator.go). Molecules
-//     that meet the constraint on similarity enter the hall of fame (goal.go), from which the answer is taken.
-//  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES is told the values of the
-//     points that it gave ([cmaes.Optimizer.Tell], called in generation.go), and restarts at an elite molecule when it has
-//     found nothing better for a while.
+//  1. CMA-ES draws a tenth of the points. The others are offspring of the best molecules so far (population.go), made by
+//     mutation and crossover operators (operators.go, reproduction.go). An operator that has paid is chosen more often.
+//     A long search makes several edits for a child and takes the one with the highest predicted fitness (surrogate.go).
+//  2. All points are decoded. Every new text is read as a molecule and scored (evaluator.go). Molecules that meet the
+//     constraint on similarity enter the hall of fame (goal.go), which the results are taken from.
+//  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES receives the values of its
+//     points, and restarts at an elite molecule if it has found nothing better for a while.
 //
-// While fewer molecules have been found than were asked for, the last iterations look for more of them, and a few
-// evaluations after them (fill.go).
+// If there are fewer results than requested, the last iterations look for more, and a few evaluations after them
+// (fill.go).
 //
 // An unguided search ([Search.Around], [Sampling]; sampling.go) draws points around its seeds, along random directions
-// (sampler.go), and fills what is missing with changes of the seed's graph (editor.go).
+// (sampler.go), and fills what is missing with edits of the seed's graph (editor.go).
 //
-// Why the search is built like this, and what was measured: orchestrator/decisions/0009-latent-search.md and
-// 0015-graph-edits.md.
+// Searches return their results best first and distinct. With an error, such as the end of the context, they return the
+// results so far. A search computes on one core at a time (package cores) and gives it up while it waits for a model,
+// an objective's oracle or a watcher. Text means decoded text, which need not be a SMILES.
 //
-// The words: a hidden state is a point of the latent space; a text is what the decoder writes for a point, which need
-// not be a molecule; a score is what the objective gives, and the fitness of a molecule its score in the objective's
-// unit with a penalty below the least similarity. The elite is the first few molecules of the hall of fame.
+// The design and its measurements: orchestrator/decisions/0009-latent-search.md and 0015-graph-edits.md.
+//
+// Terms:
+//   - hidden state: a point of the latent space, the code of a molecule.
+//   - seed: a molecule to start from. Similarity is Tanimoto similarity to the most similar seed, from 0 to 1: Morgan
+//     fingerprints of radius 2, 2048 bits.
+//   - warm start: a molecule to start from that is no seed, such as a result of an earlier search.
+//   - score: the value of the objective.
+//   - fitness: the score in units of the objective, less a penalty for missing similarity.
+//   - elite: the first few molecules of the hall of fame.
+//   - edit: a molecule made from another by a small change of its graph.
+//   - fill: to look for more molecules instead of better ones.
 package search

@@ -7,8 +7,8 @@ import (
 	"retort/chem"
 )
 
-// editor makes molecules by small changes of the graphs of others, and by crossover of two: see [chem.Offspring]. It keeps
-// those that a seed admits and the model can read.
+// editor makes molecules by small changes of the graphs of others, and by crossover of two: see [chem.Offspring]. It
+// keeps those that a seed admits and the model can read.
 type editor struct {
 	model Model
 	seeds []Seed
@@ -31,16 +31,16 @@ func newVariant(m *chem.Molecule, seeds ...Seed) variant {
 	}
 }
 
-// make gives the variants of each of the parents, distinct among those of the same parents and none of them a seed.
-func (e *editor) make(ctx context.Context, parents []chem.Parents) ([][]variant, error) {
-	made, err := chem.Offspring(ctx, parents)
+// edit returns variants of each of the parents. Those of the same parents are distinct, and none is a seed.
+func (e *editor) edit(ctx context.Context, parents []chem.Parents) ([][]variant, error) {
+	offspring, err := chem.Offspring(ctx, parents)
 	if err != nil {
 		return nil, err
 	}
-	variants := make([][]variant, len(made))
-	for i, some := range made {
-		for _, m := range some {
-			if e.keeps(m) {
+	variants := make([][]variant, len(offspring))
+	for i, molecules := range offspring {
+		for _, m := range molecules {
+			if e.accepts(m) {
 				variants[i] = append(variants[i], newVariant(m, e.seeds...))
 			}
 		}
@@ -48,8 +48,8 @@ func (e *editor) make(ctx context.Context, parents []chem.Parents) ([][]variant,
 	return variants, nil
 }
 
-// keeps reports whether a molecule may be an answer and can be encoded.
-func (e *editor) keeps(m *chem.Molecule) bool {
+// accepts reports whether a molecule may be a result, is no seed, and can be encoded.
+func (e *editor) accepts(m *chem.Molecule) bool {
 	isSeed := func(s Seed) bool { return s.SMILES == m.SMILES() }
 	if slices.ContainsFunc(e.seeds, isSeed) || !admits(e.seeds, m) {
 		return false

@@ -7,32 +7,35 @@ import (
 	"retort/chem"
 )
 
-// maxKnownTexts bounds the memory of one search, at about 200 bytes a text. A search that has seen more forgets them
-// all, and evaluates again what it decodes again.
+// maxKnownTexts bounds the memory of one search, at about 200 bytes a text. A search that has seen more texts forgets
+// them all.
 const maxKnownTexts = 1 << 17
 
-// evaluator turns decoded texts into molecules with a score and the similarity to the most similar seed. It evaluates each text
-// once.
+// evaluator reads texts as molecules and scores them, each text once.
 type evaluator struct {
-	goal  Goal
-	seeds []Seed
-	told  func(*Molecule) // of each molecule that has a score; nil for no one
-	// surrogate learns from every molecule that has a score; nil for none.
-	surrogate *surrogate
-	known     map[string]*Molecule // by text; nil for a text that is no molecule, is not admitted or has no score
-	// scored are the molecules that were scored, by canonical SMILES, which several texts may have; nil for no score.
-	scored map[string]*Molecule
+	goal     Goal
+	seeds    []Seed
+	onScored func(*Molecule) // called once for each molecule with a score; nil for no calls
 
-	// evaluations counts the distinct texts evaluated so far, molecules or not.
-	evaluations int
+	surrogate *surrogate // learns from every molecule with a score; nil in a search without a surrogate
+
+	known       map[string]*Molecule // by text; nil if the text is no molecule, is not admitted or has no score
+	scored      map[string]*Molecule // by canonical SMILES, which several texts may share; nil for no score
+	evaluations int                  // distinct texts evaluated so far, molecules or not
 }
 
-func newEvaluator(goal Goal, seeds []Seed, told func(*Molecule)) *evaluator {
-	return &evaluator{goal: goal, seeds: seeds, told: told, known: map[string]*Molecule{}, scored: map[string]*Molecule{}}
+func newEvaluator(goal Goal, seeds []Seed, onScored func(*Molecule)) *evaluator {
+	return &evaluator{
+		goal:     goal,
+		seeds:    seeds,
+		onScored: onScored,
+		known:    map[string]*Molecule{},
+		scored:   map[string]*Molecule{},
+	}
 }
 
-// evaluate returns a molecule for each text, nil if the text is no molecule or has no score, and whether the text is new.
-// With an error it still returns the molecules scored so far; the other texts count as new when they come again.
+// evaluate returns a molecule for each text, nil if the text is no molecule or has no score, and whether the text is
+// new. With an error it still returns the molecules scored so far; the other texts are new again the next time.
 func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)
@@ -60,8 +63,8 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 	return molecules, fresh, err
 }
 
-// score adds texts and their molecules to known; each molecule is scored once. If the objective fails, the molecules that
-// it has scored stay and the texts of the others are removed.
+// score adds texts and their molecules to known. It scores each molecule once. If the objective fails, the molecules
+// that it has scored stay and the texts of the others are removed.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
 	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: e.goal.Objective.Facts() | chem.FactFingerprint})
 	if err != nil {
@@ -93,8 +96,8 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 			fingerprint := molecule.Fingerprint()
 			e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.fitness(m))
 		}
-		if e.told != nil {
-			e.told(m)
+		if e.onScored != nil {
+			e.onScored(m)
 		}
 	}
 	if err != nil {
@@ -124,16 +127,16 @@ func (e *evaluator) knows(text string) bool {
 	return known || scored
 }
 
-// similarity is that to the most similar seed, 0 without any.
-func similarity(seeds []Seed, m *chem.Molecule) (most float64) {
+// similarity returns the similarity of a molecule to the most similar seed, or 0 without seeds.
+func similarity(seeds []Seed, m *chem.Molecule) (highest float64) {
 	fingerprint := m.Fingerprint()
 	for i := range seeds {
-		most = max(most, fingerprint.Tanimoto(&seeds[i].Fingerprint))
+		highest = max(highest, fingerprint.Tanimoto(&seeds[i].Fingerprint))
 	}
-	return most
+	return highest
 }
 
-// admits reports whether one of the seeds admits a molecule. Without any it is what an ordinary molecule would admit.
+// admits reports whether one of the seeds admits a molecule. Without seeds, it decides as for a seed of ordinary atoms.
 func admits(seeds []Seed, m *chem.Molecule) bool {
 	if len(seeds) == 0 {
 		return (&Seed{}).admits(m)

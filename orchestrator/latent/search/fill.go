@@ -9,32 +9,31 @@ import (
 )
 
 const (
-	// fillShare is the share of the iterations, at the end, that look for more molecules instead of better ones, as long
-	// as fewer have been found than were asked for.
+	// fillShare is the share of the iterations, at the end, that fill while results are missing.
 	fillShare = 0.2
-	// fillEvaluations is how many evaluations a molecule that is missing after all iterations may cost, on average.
+	// fillEvaluations is how many evaluations a result that is missing after all iterations may cost, on average.
 	fillEvaluations = 2
-	// seedEdits and foundEdits are how many edits are made of the seeds and of a molecule that was found, to fill.
-	seedEdits  = 512
-	foundEdits = 96
-	// fillRounds bounds how often what was found is edited in turn.
+	// seedEdits is how many edits are made of all seeds, and resultEdits of each result.
+	seedEdits   = 512
+	resultEdits = 96
+	// fillRounds bounds how often new results are edited in turn.
 	fillRounds = 8
 )
 
-// filler is the state of the search for more molecules in place of better ones.
+// filler is the state of filling.
 type filler struct {
-	edited     map[string]bool // molecules whose edits are among the candidates
-	turned     bool            // configurations have been changed as well
-	candidates []variant       // similar enough; the most similar ones first
+	edited       map[string]bool // molecules whose edits are among the candidates
+	stereoEdited bool            // whether configurations have been changed as well
+	candidates   []variant       // similar enough, the most similar first
 }
 
-// fills reports whether an iteration looks for more molecules.
+// fills reports whether an iteration fills.
 func (o *optimizer) fills(iteration int) bool {
 	last := float64(iteration) > float64(o.Iterations)*(1-fillShare)
 	return iteration > 1 && last && len(o.hallOfFame.best) < o.Molecules
 }
 
-// complete goes on after the last iteration while molecules are missing, and tells the watcher if it evaluated any.
+// complete fills after the last iteration, and reports progress if it evaluated a text.
 func (o *optimizer) complete(ctx context.Context) error {
 	before := o.evaluator.evaluations
 	if err := o.fill(ctx, fillEvaluations*(o.Molecules-len(o.hallOfFame.best))); err != nil {
@@ -46,16 +45,15 @@ func (o *optimizer) complete(ctx context.Context) error {
 	return o.report(ctx, o.Iterations, o.evaluator.evaluations, o.results())
 }
 
-// fill looks for molecules that meet the constraint among the edits of the seed and of what was found, the most similar
-// first, with a number of evaluations at most. It ends when as many have been found as were asked for, or there are no
-// more.
+// fill evaluates edits of the seeds and of the results that meet the constraint, the most similar first. It ends when
+// no result is missing, there are no more candidates, or it has made the given number of evaluations.
 func (o *optimizer) fill(ctx context.Context, evaluations int) error {
 	for range fillRounds {
 		missing := o.Molecules - len(o.hallOfFame.best)
 		if missing <= 0 || evaluations <= 0 {
 			return nil
 		}
-		if err := o.extend(ctx, fillEvaluations*missing); err != nil {
+		if err := o.extendCandidates(ctx, fillEvaluations*missing); err != nil {
 			return err
 		}
 		var texts []string
@@ -75,9 +73,9 @@ func (o *optimizer) fill(ctx context.Context, evaluations int) error {
 	return nil
 }
 
-// extend makes more candidates while fewer than wanted are new: edits of the seed, then of the molecules found, and at
-// last molecules that differ in their configuration alone.
-func (o *optimizer) extend(ctx context.Context, wanted int) error {
+// extendCandidates makes candidates until there are the wanted number: edits of the seeds, then of the results. If
+// there are none, it makes molecules that differ in their configuration only.
+func (o *optimizer) extendCandidates(ctx context.Context, wanted int) error {
 	f := &o.filler
 	f.candidates = slices.DeleteFunc(f.candidates, func(v variant) bool { return !o.isCandidate(v) })
 	if f.edited == nil {
@@ -98,33 +96,33 @@ func (o *optimizer) extend(ctx context.Context, wanted int) error {
 			continue
 		}
 		f.edited[smiles] = true
-		count := foundEdits
+		count := resultEdits
 		if i < len(o.Seeds) {
-			count = max(foundEdits, seedEdits/len(o.Seeds))
+			count = max(resultEdits, seedEdits/len(o.Seeds))
 		}
-		if err := o.candidates(ctx, chem.Parents{First: smiles, Count: count, Seed: o.Random.Uint64()}); err != nil {
+		if err := o.addCandidates(ctx, chem.Parents{First: smiles, Count: count, Seed: o.Random.Uint64()}); err != nil {
 			return err
 		}
 	}
-	if len(f.candidates) > 0 || f.turned {
+	if len(f.candidates) > 0 || f.stereoEdited {
 		return nil
 	}
-	f.turned = true
-	turned := make([]chem.Parents, len(centres))
+	f.stereoEdited = true
+	parents := make([]chem.Parents, len(centres))
 	for i, smiles := range centres {
-		turned[i] = chem.Parents{First: smiles, Stereo: true, Count: wanted, Seed: o.Random.Uint64()}
+		parents[i] = chem.Parents{First: smiles, Stereo: true, Count: wanted, Seed: o.Random.Uint64()}
 	}
-	return o.candidates(ctx, turned...)
+	return o.addCandidates(ctx, parents...)
 }
 
-// candidates adds those variants of the parents that are wanted.
-func (o *optimizer) candidates(ctx context.Context, parents ...chem.Parents) error {
-	made, err := o.editor.make(ctx, parents)
+// addCandidates adds the edits of the parents that are candidates.
+func (o *optimizer) addCandidates(ctx context.Context, parents ...chem.Parents) error {
+	edits, err := o.editor.edit(ctx, parents)
 	if err != nil {
 		return err
 	}
 	f := &o.filler
-	for _, variants := range made {
+	for _, variants := range edits {
 		for _, v := range variants {
 			if o.isCandidate(v) && !slices.ContainsFunc(f.candidates, func(c variant) bool { return c.smiles == v.smiles }) {
 				f.candidates = append(f.candidates, v)

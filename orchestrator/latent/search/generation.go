@@ -66,7 +66,7 @@ func (o *optimizer) chooseEdits(ctx context.Context, children []offspring) ([]of
 			parents = append(parents, o.parentsOfEdits(start, child.parent, each))
 		}
 	}
-	edits, err := o.editor.make(ctx, parents)
+	edits, err := o.editor.edit(ctx, parents)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func (o *optimizer) isCandidate(v variant) bool {
 	return v.similarity >= o.Goal.MinSimilarity && !o.evaluator.knows(v.smiles)
 }
 
-// mostPromising returns the candidate among the edits for which the surrogate predicts the highest fitness, or the first
-// candidate while the surrogate is not ready; nil if there is none. Taken edits belong to other children.
+// mostPromising returns the candidate among the edits for which the surrogate predicts the highest fitness, or the
+// first candidate while the surrogate is not ready; nil if there is none. Taken edits belong to other children.
 func (o *optimizer) mostPromising(edits []variant, taken map[string]bool) (best *variant) {
 	highest := math.Inf(-1)
 	for i := range edits {

@@ -8,11 +8,12 @@ import (
 
 // Objective gives molecules a score. It is safe for concurrent use.
 type Objective interface {
-	// Facts returns the facts that Score needs of each molecule. A search computes them for a batch beforehand, which is
-	// faster than one molecule at a time.
+	// Facts returns the facts that Score needs of each molecule. A search computes them for a batch beforehand, which
+	// is faster than one molecule at a time.
 	Facts() chem.Facts
-	// Score returns one score per molecule, in order. A molecule with a score of NaN or infinity has none: it is no result
-	// and no parent. An error ends the search; with it come no scores, or those computed so far and NaN for the others.
+	// Score returns one score per molecule, in order. A molecule with a score of NaN or infinity has none: it is no
+	// result and no parent. An error ends the search; with it come no scores, or those computed so far and NaN for the
+	// others.
 	Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error)
 	// Unit returns a difference between scores that matters, such as 0.1 for QED. It is positive. A search weighs score
 	// against similarity in this unit.

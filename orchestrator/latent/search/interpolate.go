@@ -14,8 +14,8 @@ import (
 // walks from one molecule to another so gets the molecules of a path between them (decision 0020).
 
 const (
-	// maxInsideShare is the share of the sphere's radius below which a point is inside. Rounding to 16 bits moves a point
-	// on the sphere by less.
+	// maxInsideShare is the share of the sphere's radius below which a point is inside. Rounding to 16 bits moves a
+	// point on the sphere by less.
 	maxInsideShare = 0.998
 	// maxEndShare is the largest distance, as a share of the sphere's radius, between the place where a line leaves the
 	// sphere and the hidden state of the molecule at its end. Two molecules that differ in one atom are farther apart.
@@ -138,8 +138,8 @@ func readSeeds(ctx context.Context, model Model, texts []string) (map[string]See
 	return seeds, nil
 }
 
-// chordEnd returns where the line from a point on a sphere around zero through a point inside leaves the sphere, and the
-// share of that line at which the inner point lies. The share is 0 if the line does not cross the sphere's inside.
+// chordEnd returns where the line from a point on a sphere around zero through a point inside leaves the sphere, and
+// the share of that line at which the inner point lies. The share is 0 if the line does not cross the sphere's inside.
 func chordEnd(start, through []float32) (end []float32, share float64) {
 	var along, square float64 // product of start with the step from start to through, and the squared length of the step
 	for i, s := range start {

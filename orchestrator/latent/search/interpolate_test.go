@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// sphere is a model whose molecules lie at random places of a sphere of radius 1, and whose decoder gives the nearest molecule that
-// it has encoded so far.
+// sphere is a model whose molecules lie at random places of a sphere of radius 1, and whose decoder gives the nearest
+// molecule that it has encoded so far.
 type sphere struct {
 	Model
 	space *Space

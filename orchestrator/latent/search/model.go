@@ -7,25 +7,23 @@ import (
 	"retort/chem/cores"
 )
 
-// Model encodes molecules into a latent space and decodes its points. It is safe for concurrent use. What a row gives
-// does not depend on the rows beside it, so callers may split and join batches as they like; a model may make calls of
-// any size from the rows of several callers. A model does not keep or change the rows it is given, and results are the
-// caller's. An error is that of the whole batch.
+// Model encodes molecules into a latent space and decodes its points. It is safe for concurrent use. The result of a
+// row does not depend on the other rows, so callers may split and join batches. A model neither keeps nor changes the
+// rows that it receives, and callers own the results. An error concerns the whole batch. An empty batch calls nothing.
 type Model interface {
-	// Space is the latent space: its size, and how the training molecules lie in it.
+	// Space describes the latent space.
 	Space() *Space
-	// Tokens gives the token ids of a canonical SMILES, without special tokens. The error says why the model cannot
-	// read it: a token that it does not know, or too many of them.
+	// Tokens returns the token ids of a canonical SMILES, without special tokens. The error says why the model cannot
+	// read it: an unknown token, or too many tokens.
 	Tokens(smiles string) ([]int32, error)
-	// TextTokens are the ids that a SMILES can be made of: all of the vocabulary but the special ones.
+	// TextTokens returns the ids that a SMILES can consist of: the vocabulary without special tokens.
 	TextTokens() []int32
-	// Encode gives one hidden state of Space().Size() numbers per row of token ids. Rows need not be valid SMILES. No
-	// rows are no call.
+	// Encode returns one hidden state of Space().Size() numbers per row of token ids. Rows need not be valid SMILES.
 	Encode(ctx context.Context, rows [][]int32) ([][]float32, error)
-	// Decode gives one text per point. It may not be a valid SMILES, and is not canonical. No points are no call.
+	// Decode returns one text per point. A text need not be a valid SMILES, and is not canonical.
 	Decode(ctx context.Context, points []Point) ([]string, error)
-	// Beams gives, for each hidden state, between one and size texts of a beam search, likeliest first. They may not be
-	// valid SMILES. A model without beam search answers with an error that may be shown to whoever asked for it.
+	// Beams returns 1 to size texts of a beam search per hidden state, the likeliest first. The error of a model
+	// without beam search may be shown to the client.
 	Beams(ctx context.Context, hiddens [][]float32, size int) ([][]string, error)
 }
 
@@ -43,10 +41,10 @@ func (m yieldingModel) Decode(ctx context.Context, points []Point) ([]string, er
 // Point is a hidden state to decode.
 type Point struct {
 	Hidden []float32
-	// Temperature 0 takes the likeliest token at every place. Above 0 tokens are drawn from the distribution at that
-	// temperature, with the random numbers that Seed stands for.
+	// Temperature 0 takes the likeliest token at every position. Above 0, tokens are drawn from the distribution at
+	// that temperature.
 	Temperature float32
-	Seed        int64
+	Seed        int64 // of the random numbers for drawing tokens
 }
 
 // Seed is a molecule that a search starts from.
@@ -74,8 +72,8 @@ func NewSeed(m *chem.Molecule, tokens []int32) Seed {
 type Molecule struct {
 	SMILES     string  // canonical
 	Score      float64 // of the objective; finite
-	Similarity float64 // Tanimoto similarity to the seed, from 0 to 1: Morgan fingerprint of radius 2, 2048 bits
+	Similarity float64
 }
 
-// pointsAtOnce is how many points of one seed are held and decoded at once, 2 kB each at 512 coordinates.
+// pointsAtOnce is how many points of one seed are held and decoded at once: 2 kB each at 512 coordinates.
 const pointsAtOnce = 256

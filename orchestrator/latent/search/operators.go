@@ -24,9 +24,9 @@ func (s start) isText() bool { return s >= tokenEdit }
 // editsGraph reports whether the start is a molecule that an [editor] makes.
 func (s start) editsGraph() bool { return s >= graphEdit }
 
-// operator is a mutation or crossover operator: it makes a point of the latent space from one or two parents. A window is
-// a run of neighbouring coordinates at a random place. The model was trained so that places in the hidden state belong to
-// places in the text, so a change in a window changes some of the atoms.
+// operator is a mutation or crossover operator: it makes a point of the latent space from one or two parents. A window
+// is a run of neighbouring coordinates at a random place. The model was trained so that places in the hidden state
+// belong to places in the text, so a change in a window changes some of the atoms.
 type operator struct {
 	start
 	window      float64 // share of the coordinates in the window, from 0 to 1
@@ -63,8 +63,8 @@ var operators = [...]operator{
 }
 
 const (
-	// newParentReward is the reward for a child that joins the parents without being fitter than its own; a fitter child
-	// earns 1.
+	// newParentReward is the reward for a child that joins the parents without being fitter than its own; a fitter
+	// child earns 1.
 	newParentReward = 0.05
 	// repeatedTrial is how much of a trial a repeated text counts: it was decoded or made by edits, but not scored.
 	repeatedTrial = 0.3
@@ -79,9 +79,9 @@ type selection struct {
 	rewards [len(operators)]float64 // reward of those trials, at most 1 each
 }
 
-// choose returns the index of an operator by Thompson sampling: it draws a plausible reward per trial for each operator and
-// takes the operator with the highest. The distribution is the normal approximation of a beta distribution with a prior
-// of half a reward in 20 trials.
+// choose returns the index of an operator by Thompson sampling: it draws a plausible reward per trial for each operator
+// and takes the operator with the highest. The distribution is the normal approximation of a beta distribution with a
+// prior of half a reward in 20 trials.
 func (s *selection) choose() int {
 	highest := math.Inf(-1)
 	chosen := 0

@@ -49,9 +49,9 @@ type optimizer struct {
 	stagnation int              // generations since runBest rose
 }
 
-// Optimize is the guided search. It evaluates at most Particles texts per iteration, the seeds included. If it has found
-// fewer than Molecules molecules by then, it evaluates at most two more texts for each that is missing. It returns at
-// most Molecules molecules, all with the least similarity and, unless KeepSeeds is set, none of them a seed.
+// Optimize is the guided search. It evaluates at most Particles texts per iteration, the seeds included. If it has
+// found fewer than Molecules molecules by then, it evaluates at most two more texts for each that is missing. It
+// returns at most Molecules molecules, all with the least similarity and, unless KeepSeeds is set, none of them a seed.
 func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 	s.Model = yieldingModel{s.Model}
 	return cores.Run(ctx, s.optimize)
@@ -158,8 +158,8 @@ func (o *optimizer) samplesFirstParents(iteration int) bool {
 	return len(o.Seeds) == 0 && float64(iteration) <= firstParentsShare*float64(o.Iterations)
 }
 
-// sampleFirstParents decodes points around the mean of the space, makes parents of the best molecules, and starts CMA-ES
-// at the fittest.
+// sampleFirstParents decodes points around the mean of the space, makes parents of the best molecules, and starts
+// CMA-ES at the fittest.
 func (o *optimizer) sampleFirstParents(ctx context.Context, count int) error {
 	space := o.Model.Space()
 	mean := space.colour(make([]float64, space.Size()))

@@ -11,47 +11,50 @@ import (
 	"retort/chem/cores"
 )
 
-// Path is a row of molecules that leads from one molecule to another: with each step they are less similar to the
-// first, or more similar to the last, and never the other way round. They are made of parts of both and small changes of
-// these (crossovers and mutations, decision 0020), all of them molecules that the model can read.
+// Path is a sequence of molecules that leads from one molecule to another. Along it, the similarity to the first never
+// rises and the similarity to the last never falls. The molecules are crossovers and mutations of the two (decision
+// 0020) that the model can read.
 type Path struct {
-	stops []stop  // the ends are the two molecules
-	apart float64 // similarity of the ends
-	size  int     // heavy atoms of the larger end
+	stops          []stop  // with both ends
+	endsSimilarity float64 // between the ends
+	maxHeavyAtoms  int     // of the ends
 }
 
 // stop is a molecule of a path.
 type stop struct {
 	smiles          string  // canonical
-	toFirst, toLast float64 // Tanimoto similarity to the ends
+	toFirst, toLast float64 // similarity to the ends
 	heavyAtoms      int
 }
 
 const (
-	// pathCrossovers is how many crossovers of the two ends a path begins with.
+	// pathCrossovers is how many crossovers of the two ends are made first.
 	pathCrossovers = 64
-	// pathRounds is how often molecules are made between neighbours of a path, pathOffspring in each round.
+	// pathRounds is how many rounds then fill gaps between neighbours, with pathOffspring molecules each.
 	pathRounds    = 3
 	pathOffspring = 96
-	// leastGap is the share of a path below which no molecules are looked for between two neighbours.
-	leastGap = 1. / 40
-	// sizePenalty is what each heavy atom beyond those of the larger end costs, in similarity: a molecule with two copies of
-	// an end is similar to it, but on no way to the other.
+	// minGap is the share of a path below which a gap is not filled.
+	minGap = 1. / 40
+	// sizePenalty is the penalty, in similarity, for each heavy atom beyond the larger end. Without it, two copies of
+	// an end in one molecule would be a good step towards the other end.
 	sizePenalty = 0.03
 )
 
-// NewPath computes the path between two molecules, the same in either direction. It holds one core: see [cores.Run]. The
-// error is the context's.
+// NewPath computes the path between two molecules, the same in either direction. It holds one core: see [cores.Run].
+// The error is the context's.
 func NewPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
 	return cores.Run(ctx, func(ctx context.Context) (*Path, error) { return newPath(ctx, model, first, last) })
 }
 
 func newPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
 	ends := []Seed{first, last}
-	apart := first.Fingerprint.Tanimoto(&last.Fingerprint)
-	p := &Path{apart: apart, size: max(first.HeavyAtoms, last.HeavyAtoms)}
-	p.stops = []stop{{first.SMILES, 1, apart, first.HeavyAtoms}, {last.SMILES, apart, 1, last.HeavyAtoms}}
-	if apart == 1 {
+	endsSimilarity := first.Fingerprint.Tanimoto(&last.Fingerprint)
+	p := &Path{endsSimilarity: endsSimilarity, maxHeavyAtoms: max(first.HeavyAtoms, last.HeavyAtoms)}
+	p.stops = []stop{
+		{first.SMILES, 1, endsSimilarity, first.HeavyAtoms},
+		{last.SMILES, endsSimilarity, 1, last.HeavyAtoms},
+	}
+	if endsSimilarity == 1 {
 		return p, nil
 	}
 	seed := pairSeed(first.SMILES, last.SMILES)
@@ -59,14 +62,19 @@ func newPath(ctx context.Context, model Model, first, last Seed) (*Path, error) 
 	found := map[string]stop{}
 	parents := []chem.Parents{{First: first.SMILES, Second: last.SMILES, Count: pathCrossovers, Seed: seed}}
 	for range 1 + pathRounds {
-		made, err := editor.make(ctx, parents)
+		edits, err := editor.edit(ctx, parents)
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range slices.Concat(made...) {
-			found[v.smiles] = stop{v.smiles, v.fingerprint.Tanimoto(&first.Fingerprint), v.fingerprint.Tanimoto(&last.Fingerprint), v.heavyAtoms}
+		for _, v := range slices.Concat(edits...) {
+			found[v.smiles] = stop{
+				smiles:     v.smiles,
+				toFirst:    v.fingerprint.Tanimoto(&first.Fingerprint),
+				toLast:     v.fingerprint.Tanimoto(&last.Fingerprint),
+				heavyAtoms: v.heavyAtoms,
+			}
 		}
-		p.lay(found)
+		p.choose(found)
 		if parents = p.gaps(seed); len(parents) == 0 {
 			break
 		}
@@ -75,72 +83,71 @@ func newPath(ctx context.Context, model Model, first, last Seed) (*Path, error) 
 	return p, nil
 }
 
-// pairSeed makes a seed of random numbers out of two molecules.
+// pairSeed derives a seed for random numbers from two molecules.
 func pairSeed(first, last string) uint64 {
 	hash := fnv.New64a()
 	hash.Write([]byte(first + " " + last))
 	return hash.Sum64()
 }
 
-// position is where a molecule stands on the path: 0 is the first, 1 the last, and halfway is what is as similar to the
-// one as to the other.
+// position returns where a molecule is on the path, from 0 for the first to 1 for the last. A molecule as similar to
+// one end as to the other is halfway.
 func (p *Path) position(s *stop) float64 {
-	return (s.toLast - s.toFirst + 1 - p.apart) / (2 * (1 - p.apart))
+	return (s.toLast - s.toFirst + 1 - p.endsSimilarity) / (2 * (1 - p.endsSimilarity))
 }
 
-// lay chooses the molecules of the path: of all rows in which similarity to the first end never rises and that to the last
-// never falls the one with the largest sum of both, less what too large molecules cost.
-func (p *Path) lay(found map[string]stop) {
+// choose chooses the stops: of all sequences that follows allows, the one with the largest sum of values.
+func (p *Path) choose(found map[string]stop) {
 	first := p.stops[0]
 	last := p.stops[len(p.stops)-1]
-	between := []stop{first}
+	candidates := []stop{first}
 	for _, s := range found {
-		if s.toFirst < 1 && s.toFirst > p.apart && s.toLast < 1 && s.toLast > p.apart {
-			between = append(between, s)
+		if s.toFirst < 1 && s.toFirst > p.endsSimilarity && s.toLast < 1 && s.toLast > p.endsSimilarity {
+			candidates = append(candidates, s)
 		}
 	}
-	slices.SortFunc(between[1:], func(a, b stop) int {
+	slices.SortFunc(candidates[1:], func(a, b stop) int {
 		return cmp.Or(cmp.Compare(b.toFirst, a.toFirst), cmp.Compare(a.toLast, b.toLast), cmp.Compare(a.smiles, b.smiles))
 	})
-	between = append(between, last)
-	best := make([]float64, len(between)) // the largest sum of a row that ends here
-	before := make([]int, len(between))   // the molecule before it in that row
-	for i := 1; i < len(between); i++ {
+	candidates = append(candidates, last)
+	best := make([]float64, len(candidates)) // largest sum of a sequence that ends with candidate i
+	previous := make([]int, len(candidates)) // candidate before i in that sequence
+	for i := 1; i < len(candidates); i++ {
 		best[i] = math.Inf(-1)
 		for j := range i {
-			if p.follows(&between[j], &between[i]) && best[j] > best[i] {
+			if p.follows(&candidates[j], &candidates[i]) && best[j] > best[i] {
 				best[i] = best[j]
-				before[i] = j
+				previous[i] = j
 			}
 		}
-		best[i] += p.worth(&between[i])
+		best[i] += p.value(&candidates[i])
 	}
 	p.stops = p.stops[:0]
-	for i := len(between) - 1; i > 0; i = before[i] {
-		p.stops = append(p.stops, between[i])
+	for i := len(candidates) - 1; i > 0; i = previous[i] {
+		p.stops = append(p.stops, candidates[i])
 	}
 	p.stops = append(p.stops, first)
 	slices.Reverse(p.stops)
 }
 
-// worth is what a molecule adds to a row.
-func (p *Path) worth(s *stop) float64 {
-	return s.toFirst + s.toLast - sizePenalty*float64(max(0, s.heavyAtoms-p.size))
+// value returns the value of a molecule on the path: its similarity to both ends, less the penalty for its size.
+func (p *Path) value(s *stop) float64 {
+	return s.toFirst + s.toLast - sizePenalty*float64(max(0, s.heavyAtoms-p.maxHeavyAtoms))
 }
 
-// follows reports whether a molecule may come after another.
+// follows reports whether b may come after a.
 func (p *Path) follows(a, b *stop) bool {
-	return b.toFirst <= a.toFirst && b.toLast >= a.toLast && p.position(b)-p.position(a) > leastGap/2
+	return b.toFirst <= a.toFirst && b.toLast >= a.toLast && p.position(b)-p.position(a) > minGap/2
 }
 
-// gaps are the parents of what may stand between neighbours of the path that are far apart: more where they are farther.
+// gaps returns the parents of molecules that may fill the gaps between neighbours: more for a wider gap.
 func (p *Path) gaps(seed uint64) []chem.Parents {
 	var parents []chem.Parents
 	for i := range len(p.stops) - 1 {
 		a := &p.stops[i]
 		b := &p.stops[i+1]
 		gap := p.position(b) - p.position(a)
-		if gap < leastGap {
+		if gap < minGap {
 			continue
 		}
 		count := int(math.Ceil(gap * pathOffspring / 2))
@@ -152,11 +159,11 @@ func (p *Path) gaps(seed uint64) []chem.Parents {
 	return parents
 }
 
-// At is the molecule at a share of the way, from 0 to 1.
-func (p *Path) At(share float64) string {
+// At returns the canonical SMILES of the molecule nearest to a position, from 0 to 1.
+func (p *Path) At(position float64) string {
 	nearest := 0
 	for i := range p.stops {
-		if math.Abs(p.position(&p.stops[i])-share) < math.Abs(p.position(&p.stops[nearest])-share) {
+		if math.Abs(p.position(&p.stops[i])-position) < math.Abs(p.position(&p.stops[nearest])-position) {
 			nearest = i
 		}
 	}

@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// minParents is the size of the population of a short search.
+	// minParents and maxParents are the sizes of the population of a short and a long search.
 	minParents = 24
-	// maxParents is that of a long one.
 	maxParents = 120
-	// evaluationsPerParent is how many evaluations a search has for each of its parents.
+	// evaluationsPerParent is how many evaluations a search between the two has for each of its parents.
 	evaluationsPerParent = 80
-	// maxResemblance is the Tanimoto similarity above which the less fit of two molecules is no parent: otherwise all
-	// parents would soon be variants of one.
+	// maxResemblance is the Tanimoto similarity above which the less fit of two molecules is not a parent. Without it
+	// all parents would soon be variants of one molecule.
 	maxResemblance = 0.8
 )
 
@@ -30,11 +29,11 @@ type parent struct {
 	hidden      []float32
 }
 
-// population holds the parents, fittest first, and what the search has learnt about the operators.
+// population holds the parents, fittest first, and the selection of operators.
 type population struct {
 	random    *rand.Rand
-	size      int      // parents at most
-	parents   []parent // none until a molecule has been found
+	size      int // parents at most
+	parents   []parent
 	selection selection
 }
 
@@ -42,8 +41,8 @@ func newPopulation(random *rand.Rand, parents ...parent) *population {
 	return &population{random: random, size: minParents, parents: parents, selection: selection{random: random}}
 }
 
-// populationSize is the size of the population: the longer a search, the later it may settle on a kind of molecule. One with a
-// single seed stays near it anyway.
+// populationSize returns the largest number of parents. The longer a search, the later it may settle on one kind of
+// molecule. A search with a single seed stays near it anyway.
 func (s *Search) populationSize() int {
 	if len(s.Seeds) == 1 {
 		return minParents
@@ -51,14 +50,13 @@ func (s *Search) populationSize() int {
 	return min(max(minParents, s.Particles*s.Iterations/evaluationsPerParent), maxParents)
 }
 
-// draw picks a parent, the fitter ones more often: the rank has a density in proportion to 1 / root of the rank.
+// draw returns a random parent, with a probability in proportion to 1/√rank.
 func (p *population) draw() *parent {
 	u := p.random.Float64()
 	return &p.parents[int(u*u*float64(len(p.parents)))]
 }
 
-// credit credits the operators with what became of the children: their molecules, and whether no earlier point gave the
-// same text.
+// credit updates the trials and rewards of the operators. molecules and fresh are the outcome of each child.
 func (p *population) credit(children []offspring, molecules []*Molecule, fresh []bool, fitness func(*Molecule) float64) {
 	p.selection.decay()
 	for i, child := range children {
@@ -73,21 +71,21 @@ func (p *population) credit(children []offspring, molecules []*Molecule, fresh [
 		switch f := fitness(molecules[i]); {
 		case f > child.parent.fitness:
 			p.selection.rewards[child.operator]++
-		case p.joins(f):
+		case p.hasRoom(f):
 			p.selection.rewards[child.operator] += newParentReward
 		}
 	}
 }
 
-// joins reports whether a molecule of this fitness would be among the parents.
-func (p *population) joins(fitness float64) bool {
+// hasRoom reports whether a molecule of this fitness can become a parent.
+func (p *population) hasRoom(fitness float64) bool {
 	return len(p.parents) < p.size || fitness > p.parents[len(p.parents)-1].fitness
 }
 
-// admit makes parents of those molecules that are fit enough. It encodes them anew: the code of a molecule lies deeper
-// in the region that decodes to it than the point it was found at.
+// admit adds the molecules that are fit enough to the parents. It encodes them again, since the hidden state of a
+// molecule lies deeper in the region that decodes to it than the point that it was found at.
 func (p *population) admit(ctx context.Context, model Model, molecules []*Molecule, fitness func(*Molecule) float64) error {
-	candidates, err := fingerprinted(ctx, p.candidates(model, molecules, fitness))
+	candidates, err := addFingerprints(ctx, p.candidates(model, molecules, fitness))
 	if err != nil || len(candidates) == 0 {
 		return err
 	}
@@ -107,14 +105,21 @@ func (p *population) admit(ctx context.Context, model Model, molecules []*Molecu
 	return nil
 }
 
-// trim puts the fittest parents first, and keeps those for which there is room.
+// trim sorts the parents by fitness, and keeps those that fit in and resemble no fitter one.
 func (p *population) trim() {
 	slices.SortStableFunc(p.parents, func(a, b parent) int { return cmp.Compare(b.fitness, a.fitness) })
-	p.parents = p.distinct()
+	kept := make([]parent, 0, p.size)
+	for _, candidate := range p.parents {
+		resembles := func(k parent) bool { return k.fingerprint.Tanimoto(&candidate.fingerprint) > maxResemblance }
+		if len(kept) < p.size && !slices.ContainsFunc(kept, resembles) {
+			kept = append(kept, candidate)
+		}
+	}
+	p.parents = kept
 }
 
-// candidates are the molecules that are fit to join the parents and are none yet. A molecule whose canonical SMILES the
-// model cannot read is left out, although the model wrote it in another spelling.
+// candidates returns the molecules that are fit enough to become parents and are not parents yet. It leaves out
+// molecules whose canonical SMILES the model cannot read, although it wrote another spelling of them.
 func (p *population) candidates(model Model, molecules []*Molecule, fitness func(*Molecule) float64) (found []parent) {
 	known := map[string]bool{}
 	for _, parent := range p.parents {
@@ -126,7 +131,7 @@ func (p *population) candidates(model Model, molecules []*Molecule, fitness func
 		}
 		known[m.SMILES] = true
 		f := fitness(m)
-		if !p.joins(f) {
+		if !p.hasRoom(f) {
 			continue
 		}
 		if tokens, err := model.Tokens(m.SMILES); err == nil {
@@ -136,9 +141,9 @@ func (p *population) candidates(model Model, molecules []*Molecule, fitness func
 	return found
 }
 
-// fingerprinted gives candidates their fingerprints. They are computed again here, since keeping those of all molecules
-// that a search evaluates would double its memory.
-func fingerprinted(ctx context.Context, candidates []parent) ([]parent, error) {
+// addFingerprints sets the fingerprints of candidates. They are computed a second time, since keeping the fingerprints
+// of all evaluated molecules would double the memory of a search.
+func addFingerprints(ctx context.Context, candidates []parent) ([]parent, error) {
 	smiles := make([]string, len(candidates))
 	for i, c := range candidates {
 		smiles[i] = c.smiles
@@ -155,16 +160,4 @@ func fingerprinted(ctx context.Context, candidates []parent) ([]parent, error) {
 		}
 	}
 	return kept, nil
-}
-
-// distinct is the parents without those that resemble a fitter one.
-func (p *population) distinct() []parent {
-	kept := make([]parent, 0, p.size)
-	for _, one := range p.parents {
-		resembles := func(k parent) bool { return k.fingerprint.Tanimoto(&one.fingerprint) > maxResemblance }
-		if len(kept) < p.size && !slices.ContainsFunc(kept, resembles) {
-			kept = append(kept, one)
-		}
-	}
-	return kept
 }

@@ -7,8 +7,8 @@ import (
 	"retort/chem"
 )
 
-// An operator that pays is soon taken most of the time, and given up when it pays no more.
-func TestTheSearchLearnsWhichOperatorPays(t *testing.T) {
+// An operator that earns rewards is soon chosen most of the time, and another one once that one earns them.
+func TestSelectionLearnsWhichOperatorPays(t *testing.T) {
 	p := newPopulation(newRandom(), parent{fitness: 1})
 	fitter := &Molecule{Score: 2}
 	fitness := func(m *Molecule) float64 { return m.Score }
@@ -33,12 +33,12 @@ func TestTheSearchLearnsWhichOperatorPays(t *testing.T) {
 			share = generation(paying)
 		}
 		if share < 0.5 {
-			t.Errorf("operator %d paid and was taken for %.0f%% of the points", paying, 100*share)
+			t.Errorf("operator %d earned rewards and was chosen for %.0f%% of the points", paying, 100*share)
 		}
 	}
 }
 
-// What is only a repetition costs less than what was evaluated in vain, and a new parent pays less than a fitter one.
+// A repeated text counts less of a trial than an evaluation, and a new parent earns less than a fitter one.
 func TestRewards(t *testing.T) {
 	p := newPopulation(newRandom(), parent{fitness: 5})
 	children := make([]offspring, 4)
@@ -55,7 +55,7 @@ func TestRewards(t *testing.T) {
 	}
 }
 
-func TestOfMoleculesAlikeTheFittestIsAParent(t *testing.T) {
+func TestOnlyTheFittestOfSimilarMoleculesIsAParent(t *testing.T) {
 	p := newPopulation(newRandom(), parent{})
 	p.parents = nil
 	for i, smiles := range []string{"CCCCCCCCc1ccccc1", "CCCCCCCCCc1ccccc1", "OC(=O)C1CC1", "CCCCCCCCCCc1ccccc1"} {
@@ -65,16 +65,17 @@ func TestOfMoleculesAlikeTheFittestIsAParent(t *testing.T) {
 		}
 		p.parents = append(p.parents, parent{smiles: smiles, fingerprint: m.Fingerprint(), fitness: float64(-i)})
 	}
+	p.trim()
 	var got []string
-	for _, one := range p.distinct() {
-		got = append(got, one.smiles)
+	for _, kept := range p.parents {
+		got = append(got, kept.smiles)
 	}
 	if want := []string{"CCCCCCCCc1ccccc1", "OC(=O)C1CC1"}; !slices.Equal(got, want) {
-		t.Errorf("the parents are %v, not %v", got, want)
+		t.Errorf("parents %v, want %v", got, want)
 	}
 }
 
-func TestTheFitterAreParentsMoreOften(t *testing.T) {
+func TestFitterParentsAreDrawnMoreOften(t *testing.T) {
 	p := newPopulation(newRandom(), parent{})
 	p.parents = make([]parent, 4)
 	var drawn [4]int
@@ -84,7 +85,7 @@ func TestTheFitterAreParentsMoreOften(t *testing.T) {
 	for range 4000 {
 		drawn[int(p.draw().fitness)]++
 	}
-	// The share of rank i of n is root((i+1)/n) - root(i/n): 50, 21, 16 and 13 %.
+	// The share of rank i of n is √((i+1)/n) - √(i/n): 50, 21, 16 and 13 %.
 	for i, share := range []int{2000, 828, 636, 536} {
 		if drawn[i] < share-150 || drawn[i] > share+150 {
 			t.Errorf("rank %d was drawn %d times in 4000, expected %d", i, drawn[i], share)

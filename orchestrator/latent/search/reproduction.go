@@ -7,32 +7,32 @@ import (
 	"slices"
 )
 
-// maxTokens bounds the texts that edits and crossover lengthen, in tokens.
+// maxTokens is the largest number of tokens that edits and crossover lengthen a text to.
 const maxTokens = 64
 
-// offspring is a point that is going to be made.
+// offspring is the plan of a new point.
 type offspring struct {
 	operator int // index in operators
 	parent   *parent
-	text     []int32 // to start with, in tokens; nil where the operator starts with the parent's hidden state
-	smiles   string  // to evaluate as it is; "" for a point to decode
+	text     []int32 // tokens to encode as the start; nil if the operator starts with the parent's hidden state
+	smiles   string  // of a molecule that is scored without decoding; "" for a point to decode
 }
 
-// plan decides on as many points as count says: their parents, their operators, and the texts they start with, but for
-// those that an editor makes: see chooseEdits.
+// plan draws the parents and operators of count points, and the texts that they start with. Molecules of an editor
+// follow in chooseEdits.
 func (p *population) plan(count int, alphabet []int32) []offspring {
 	children := make([]offspring, count)
 	for i := range children {
-		by := p.draw()
-		children[i] = offspring{parent: by, operator: p.selection.choose()}
+		drawn := p.draw()
+		children[i] = offspring{parent: drawn, operator: p.selection.choose()}
 		if start := operators[children[i].operator].start; start.isText() && !start.editsGraph() {
-			children[i].text = p.text(start, by.tokens, alphabet)
+			children[i].text = p.text(start, drawn.tokens, alphabet)
 		}
 	}
 	return children
 }
 
-// text is the text that an operator starts with.
+// text returns the tokens that an operator starts with.
 func (p *population) text(start start, tokens, alphabet []int32) []int32 {
 	switch start {
 	case tokenEdit:
@@ -43,7 +43,7 @@ func (p *population) text(start start, tokens, alphabet []int32) []int32 {
 	return splice(tokens, p.draw().tokens, p.random)
 }
 
-// points makes offspring.
+// points returns the points of offspring to decode.
 func (p *population) points(ctx context.Context, model Model, children []offspring) ([]Point, error) {
 	var texts [][]int32
 	for _, child := range children {
@@ -67,8 +67,8 @@ func (p *population) points(ctx context.Context, model Model, children []offspri
 	return points, nil
 }
 
-// editTokens inserts a token into a text, replaces one, or deletes one. The result need not be a SMILES: the decoder, which
-// has learnt to write molecules, often makes one of it.
+// editTokens returns a text with one token inserted, replaced or deleted. The result need not be a SMILES: the decoder
+// often writes a molecule from it.
 func editTokens(tokens, alphabet []int32, random *rand.Rand) []int32 {
 	at := random.IntN(len(tokens) + 1)
 	token := alphabet[random.IntN(len(alphabet))]
@@ -85,7 +85,7 @@ func editTokens(tokens, alphabet []int32, random *rand.Rand) []int32 {
 	return out
 }
 
-// splice is text crossover: the beginning of a text and the end of another, each of a random length.
+// splice returns the crossover of two texts: a prefix of one and a suffix of the other, each of a random length.
 func splice(tokens, other []int32, random *rand.Rand) []int32 {
 	out := slices.Concat(tokens[:random.IntN(len(tokens)+1)], other[random.IntN(len(other)+1):])
 	if len(out) == 0 || len(out) > maxTokens {
@@ -94,8 +94,8 @@ func splice(tokens, other []int32, random *rand.Rand) []int32 {
 	return out
 }
 
-// point is a hidden state after an operator's window crossover and noise. The window may run over the last coordinate
-// and goes on at the first.
+// point applies an operator's window crossover and noise to a hidden state. A window past the last coordinate continues
+// at the first.
 func (p *population) point(space *Space, hidden []float32, by operator) Point {
 	out := slices.Clone(hidden)
 	first := p.random.IntN(len(out))

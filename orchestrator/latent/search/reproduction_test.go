@@ -28,7 +28,7 @@ func editDistance(a, b []int32) int {
 	return row[len(b)]
 }
 
-func TestAnEditChangesOneToken(t *testing.T) {
+func TestEditTokensChangesOneToken(t *testing.T) {
 	random, alphabet := newRandom(), []int32{7, 8, 9}
 	lengths := map[int]bool{}
 	for range 2000 {
@@ -55,7 +55,7 @@ func TestAnEditChangesOneToken(t *testing.T) {
 	}
 }
 
-func TestTextCrossoverIsABeginningAndAnEnd(t *testing.T) {
+func TestSpliceJoinsAPrefixAndASuffix(t *testing.T) {
 	random, a, b := newRandom(), []int32{1, 2, 3, 4}, []int32{5, 6, 7}
 	seen := map[int]bool{}
 	for range 1000 {
@@ -65,7 +65,7 @@ func TestTextCrossoverIsABeginningAndAnEnd(t *testing.T) {
 			cut = len(got)
 		}
 		if len(got) == 0 || !slices.Equal(got[:cut], a[:cut]) || !slices.Equal(got[cut:], b[len(b)-len(got)+cut:]) {
-			t.Fatalf("%v of %v and %v", got, a, b)
+			t.Fatalf("%v from %v and %v", got, a, b)
 		}
 		seen[len(got)] = true
 	}
@@ -77,7 +77,7 @@ func TestTextCrossoverIsABeginningAndAnEnd(t *testing.T) {
 	}
 }
 
-func TestOnlyTheWindowChanges(t *testing.T) {
+func TestPointChangesOnlyTheWindow(t *testing.T) {
 	ones := slices.Repeat([]float64{1}, 64)
 	space, err := NewSpace(make([]float64, 64), ones, 1)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestEveryOperatorMakesAPoint(t *testing.T) {
 			seeds[point.Seed] = true
 		}
 		if drawn := len(seeds) == 3; drawn != (by.temperature > 0) {
-			t.Errorf("operator %d: the random numbers of its tokens are %v", k, seeds)
+			t.Errorf("operator %d: temperature %v, but the seeds of the points are %v", k, by.temperature, seeds)
 		}
 		if start := by.start; start.isText() && len(p.text(start, []int32{1, 2, 3}, []int32{4, 5})) == 0 {
 			t.Errorf("operator %d: no text", k)

@@ -71,8 +71,8 @@ func (s *sampler) nextRays(round int) []*ray {
 	return s.rays
 }
 
-// take takes the molecules that a point on a ray decoded to, the likeliest beam first. A beam that is no molecule, or one
-// that the seed does not admit, is empty.
+// take takes the molecules that a point on a ray decoded to, the likeliest beam first. A beam that is no molecule, or
+// one that the seed does not admit, is empty.
 func (s *sampler) take(r *ray, beams []variant) {
 	isNew := func(v variant) bool { return v.smiles != "" && !s.seen[v.smiles] }
 	best := slices.IndexFunc(beams, func(v variant) bool { return isNew(v) && s.fits(v.similarity) })
@@ -150,8 +150,8 @@ func (s *sampler) result() []string {
 	return out
 }
 
-// ray is a random direction from a seed. Along it a sampler looks for the nearest molecule that is not the seed and fits
-// the radius: first at that radius, then farther if it finds the seed, and nearer if it finds a misfit.
+// ray is a random direction from a seed. Along it a sampler looks for the nearest molecule that is not the seed and
+// fits the radius: first at that radius, then farther if it finds the seed, and nearer if it finds a misfit.
 type ray struct {
 	noise []float64 // standard normal, shortened: see noise
 	at    float64   // the scaled radius of its next point

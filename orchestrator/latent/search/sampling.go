@@ -23,8 +23,8 @@ type Sampling struct {
 	BeamSize     int          // above 1, points are decoded by beam search
 }
 
-// Draw returns exactly Molecules canonical SMILES for each seed: distinct and not the seed, as far as there are enough of
-// them. Molecules that fit the radius (see minSimilarity) come first, in the order in which they were found.
+// Draw returns exactly Molecules canonical SMILES for each seed: distinct and not the seed, as far as there are enough
+// of them. Molecules that fit the radius (see minSimilarity) come first, in the order in which they were found.
 func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	samplers := make([]*sampler, len(s.Seeds))
 	for i, seed := range s.Seeds {
@@ -40,8 +40,8 @@ func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	return found, nil
 }
 
-// explore runs the rounds of all samplers together, calls after at the end of each with the number of points drawn in it,
-// and then fills the shortage of each sampler.
+// explore runs the rounds of all samplers together, calls after at the end of each with the number of points drawn in
+// it, and then fills the shortage of each sampler.
 func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(round, drawn int) error) error {
 	for round := range maxRounds {
 		drawn, err := s.round(ctx, samplers, round)
@@ -77,7 +77,7 @@ func (s *Sampling) fill(ctx context.Context, one *sampler) error {
 		if one.shortage() == 0 {
 			return nil
 		}
-		edits, err := editor.make(ctx, one.parents(editsPerMissing*one.shortage()+16))
+		edits, err := editor.edit(ctx, one.parents(editsPerMissing*one.shortage()+16))
 		if err != nil {
 			return err
 		}
@@ -152,8 +152,8 @@ func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, erro
 	return beams, err
 }
 
-// variantsOf reads the texts of each point as variants of its seed. A variant is empty if the text is no molecule, or one
-// that the seed does not admit.
+// variantsOf reads the texts of each point as variants of its seed. A variant is empty if the text is no molecule, or
+// one that the seed does not admit.
 func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]variant, error) {
 	results, err := chem.Evaluate(ctx, slices.Concat(beams...), chem.Options{Facts: chem.FactFingerprint})
 	if err != nil {
@@ -172,9 +172,9 @@ func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]varia
 	return variants, nil
 }
 
-// Streams returns a stream of random numbers for each seed molecule of a request. A stream depends only on the number of
-// the Streams, the molecule, and how often the molecule came before, so the result of a molecule does not depend on the
-// other molecules of its request.
+// Streams returns a stream of random numbers for each seed molecule of a request. A stream depends only on the number
+// of the Streams, the molecule, and how often the molecule came before, so the result of a molecule does not depend on
+// the other molecules of its request.
 type Streams struct {
 	number uint64
 	times  map[string]int // by SMILES

@@ -146,8 +146,8 @@ func TestASeedWithoutSimilarMolecules(t *testing.T) {
 	}
 }
 
-// A budget that is too small for as many molecules as were asked for is exceeded by at most two evaluations for each that
-// is missing, and the watcher is told.
+// A budget that is too small for as many molecules as were asked for is exceeded by at most two evaluations for each
+// that is missing, and the watcher is told.
 func TestWhatMissingMoleculesMayCost(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 5)
 	s.Particles, s.Iterations, s.Molecules, s.Goal.MinSimilarity = 2, 1, 25, 0.5
@@ -270,7 +270,8 @@ var algorithms = map[string]func(search.Search, context.Context) ([]*search.Mole
 	"guided": search.Search.Optimize, "unguided": search.Search.Around,
 }
 
-// When the context of an unguided search ends during scoring, molecules without a score are scored in Last, and none twice.
+// When the context of an unguided search ends during scoring, molecules without a score are scored in Last, and none
+// twice.
 func TestWhatWasDrawnIsScoredAfterTheEnd(t *testing.T) {
 	for name, before := range map[string]int{"none were scored": 0, "three were scored": 3} {
 		t.Run(name, func(t *testing.T) {

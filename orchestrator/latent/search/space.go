@@ -6,18 +6,18 @@ import (
 	"math/rand/v2"
 )
 
-// Space tells how the training molecules lie in the latent space. CMA-ES runs in whitened coordinates, in which each
-// coordinate has mean 0 and standard deviation 1 over those molecules, so that one step size suits all.
+// Space describes the distribution of the training molecules in the latent space. CMA-ES runs in whitened coordinates,
+// with mean 0 and standard deviation 1 over those molecules, so that one step size suits all coordinates.
 type Space struct {
 	mean, sd []float64 // per coordinate
-	radius   float64   // standard deviation of the noise that scaled radius 1 stands for
-	// Length is that of the hidden states of all molecules, of a model whose molecules lie on a sphere around zero; 0 of
-	// one whose do not.
+	radius   float64   // standard deviation of the noise at scaled radius 1
+	// Length is the common L2 norm of all hidden states, or 0 if they have none.
 	Length float64
 }
 
-// NewSpace returns a space from the mean and standard deviation of each coordinate over the training molecules, and the
-// standard deviation of the noise that scaled radius 1 stands for.
+// NewSpace returns a space with the mean and standard deviation of each coordinate over the training molecules, and the
+// standard deviation of the noise at scaled radius 1. The slices are not empty and of one length. Standard deviations
+// and radius are positive and finite.
 func NewSpace(mean, sd []float64, radius float64) (*Space, error) {
 	if len(mean) == 0 || len(mean) != len(sd) {
 		return nil, fmt.Errorf("a latent space of %d means and %d standard deviations", len(mean), len(sd))
@@ -33,10 +33,10 @@ func NewSpace(mean, sd []float64, radius float64) (*Space, error) {
 	return &Space{mean: mean, sd: sd, radius: radius}, nil
 }
 
-// Size is the number of coordinates.
+// Size returns the number of coordinates.
 func (s *Space) Size() int { return len(s.mean) }
 
-// whiten gives a hidden state in whitened coordinates.
+// whiten returns a hidden state in whitened coordinates.
 func (s *Space) whiten(hidden []float32) []float64 {
 	x := make([]float64, len(hidden))
 	for i, h := range hidden {
@@ -54,8 +54,8 @@ func (s *Space) colour(x []float64) []float32 {
 	return hidden
 }
 
-// noise draws a direction and a length: standard normal noise in so many coordinates. Noise that is longer than the root
-// of their number is shortened to it, so that all points at a radius lie within one sphere.
+// noise returns standard normal noise in size coordinates. Noise longer than √size is shortened to it, so that all
+// points at a radius lie within one sphere.
 func noise(size int, random *rand.Rand) []float64 {
 	noise := make([]float64, size)
 	square := 0.0
@@ -63,15 +63,15 @@ func noise(size int, random *rand.Rand) []float64 {
 		noise[i] = random.NormFloat64()
 		square += noise[i] * noise[i]
 	}
-	shorter := min(1, math.Sqrt(float64(len(noise))/square))
+	scale := min(1, math.Sqrt(float64(len(noise))/square))
 	for i := range noise {
-		noise[i] *= shorter
+		noise[i] *= scale
 	}
 	return noise
 }
 
-// near is the hidden state at the end of noise that begins at another: in every coordinate scaledRadius times the radius
-// of the space is the standard deviation.
+// near returns a hidden state plus standard normal noise, scaled to the standard deviation scaledRadius times the
+// radius of the space.
 func (s *Space) near(hidden []float32, scaledRadius float64, noise []float64) []float32 {
 	out := make([]float32, len(hidden))
 	for i, h := range hidden {

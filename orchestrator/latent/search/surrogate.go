@@ -11,56 +11,56 @@ import (
 )
 
 const (
-	// surrogateEvaluations is the fewest evaluations of a search that has a surrogate: a short one ends before it pays.
-	surrogateEvaluations = 2000
-	// surrogateSize is the most molecules that a surrogate learns from. The work of a prediction is in proportion to it,
-	// that of a generation to its square, and so is the memory: 5 MB at most.
-	surrogateSize = 1000
-	// surrogateLeast is how many molecules it must know before it is asked.
-	surrogateLeast = 100
-	// surrogateNoise is the variance of the part of a score that the features say nothing about, where that of all
-	// scores is 1.
-	surrogateNoise = 0.05
-	// surrogateSteps bounds the steps of conjugate gradients for one generation, which begin at the weights of the last.
-	surrogateSteps = 30
-	// surrogateAccuracy is the root mean square of the residual at which they end.
-	surrogateAccuracy = 1e-3
+	// minSurrogateEvaluations is the smallest budget of a search with a surrogate: a shorter one ends before it pays.
+	minSurrogateEvaluations = 2000
+	// maxExamples is the largest number of examples. A prediction takes time in proportion to it; a generation takes
+	// time and memory (5 MB at most) in proportion to its square.
+	maxExamples = 1000
+	// minExamples is how many examples a surrogate needs before it predicts.
+	minExamples = 100
+	// noiseVariance is the variance of the part of the fitness that the features do not explain; the fitness has
+	// variance 1.
+	noiseVariance = 0.05
+	// maxFitSteps bounds the steps of conjugate gradients in one generation. They start at the previous weights.
+	maxFitSteps = 30
+	// fitTolerance is the root mean square of the residual at which they end.
+	fitTolerance = 1e-3
 )
 
-// usesSurrogate reports whether a search has a surrogate: a long one without a constraint on similarity. Under such a
-// constraint it has not been measured.
+// usesSurrogate reports whether a search has a surrogate: a long search without a constraint on similarity. Surrogates
+// have not been measured with a constraint.
 func (s *Search) usesSurrogate() bool {
-	return s.Goal.MinSimilarity == 0 && s.Particles*s.Iterations >= surrogateEvaluations
+	return s.Goal.MinSimilarity == 0 && s.Particles*s.Iterations >= minSurrogateEvaluations
 }
 
-// surrogate predicts the fitness of molecules from that of those evaluated before: a Gaussian process whose kernel is the
-// Tanimoto similarity (Ralaivola et al., Neural Networks 18, 1093, 2005). A prediction costs no evaluation, so of
-// several edits the most promising one is evaluated.
+// surrogate predicts the fitness of molecules from the molecules evaluated so far. It is a Gaussian process with the
+// Tanimoto similarity as its kernel (Ralaivola et al., Neural Networks 18, 1093, 2005). A prediction costs no
+// evaluation, so only the most promising of several edits is evaluated.
 type surrogate struct {
 	examples []example
 	kernel   [][]float32 // between all examples
 	weights  []float64   // of the examples in a prediction
-	age      int         // of the youngest example: counts up
+	learned  int         // examples so far, with the evicted ones
 }
 
 // example is a molecule that the surrogate learns from.
 type example struct {
 	features features
 	fitness  float64
-	age      int
+	number   int // in the order of learning, from 1
 }
 
-// featureWords are those of the fingerprint and half as many for the tokens.
+// featureWords is the number of words of the fingerprint, and half as many for the tokens.
 const featureWords = len(chem.Fingerprint{}) * 3 / 2
 
-// features are a molecule as bits: its Morgan fingerprint, and for each token of its SMILES one bit for every time that it
-// is there, so that the similarity of two is that of their counts as well.
+// features describe a molecule by bits: its Morgan fingerprint, and one bit for each occurrence of each token of its
+// SMILES, so that similarity compares the counts of tokens too.
 type features struct {
 	bits [featureWords]uint64
 	set  int // how many bits are set
 }
 
-// featuresOf are those of a molecule with a canonical SMILES and a fingerprint.
+// featuresOf returns the features of a molecule from its canonical SMILES and its fingerprint.
 func featuresOf(text string, fingerprint *chem.Fingerprint) (f features) {
 	copy(f.bits[:], fingerprint[:])
 	times := map[string]uint32{}
@@ -84,7 +84,7 @@ func featuresOf(text string, fingerprint *chem.Fingerprint) (f features) {
 	return f
 }
 
-// similarity is the Tanimoto similarity of two.
+// similarity returns the Tanimoto similarity of two molecules' features.
 func (f *features) similarity(g *features) float64 {
 	both := 0
 	for i, word := range f.bits {
@@ -96,32 +96,32 @@ func (f *features) similarity(g *features) float64 {
 	return 0
 }
 
-// learn adds an example. When there are too many, the oldest of the worse half goes.
+// learn adds an example. If there is no room, it replaces the oldest example of the worse half.
 func (s *surrogate) learn(f features, fitness float64) {
-	s.age++
-	one := example{f, fitness, s.age}
+	s.learned++
+	added := example{f, fitness, s.learned}
 	at := len(s.examples)
-	if at < surrogateSize {
-		s.examples = append(s.examples, one)
+	if at < maxExamples {
+		s.examples = append(s.examples, added)
 		s.weights = append(s.weights, 0)
 		for i := range s.kernel {
 			s.kernel[i] = append(s.kernel[i], 0)
 		}
 		s.kernel = append(s.kernel, make([]float32, len(s.examples)))
 	} else {
-		at = s.leaving()
-		s.examples[at] = one
+		at = s.evictable()
+		s.examples[at] = added
 		s.weights[at] = 0
 	}
 	for i := range s.examples {
-		k := float32(s.examples[i].features.similarity(&one.features))
+		k := float32(s.examples[i].features.similarity(&added.features))
 		s.kernel[i][at] = k
 		s.kernel[at][i] = k
 	}
 }
 
-// leaving is the oldest example of the worse half.
-func (s *surrogate) leaving() int {
+// evictable returns the index of the oldest example of the worse half.
+func (s *surrogate) evictable() int {
 	all := make([]float64, len(s.examples))
 	for i := range s.examples {
 		all[i] = s.examples[i].fitness
@@ -130,15 +130,14 @@ func (s *surrogate) leaving() int {
 	median := all[len(all)/2]
 	oldest := -1
 	for i := range s.examples {
-		if s.examples[i].fitness <= median && (oldest < 0 || s.examples[i].age < s.examples[oldest].age) {
+		if s.examples[i].fitness <= median && (oldest < 0 || s.examples[i].number < s.examples[oldest].number) {
 			oldest = i
 		}
 	}
 	return oldest
 }
 
-// fit finds the weights: those with which the predictions of the examples are their standardised fitness, but for the
-// noise.
+// fit computes the weights with which the predictions of the examples are their standardised fitness, up to the noise.
 func (s *surrogate) fit() {
 	n := len(s.examples)
 	mean := 0.0
@@ -150,7 +149,7 @@ func (s *surrogate) fit() {
 		deviation += (s.examples[i].fitness - mean) * (s.examples[i].fitness - mean) / float64(n)
 	}
 	deviation = math.Sqrt(deviation)
-	if !(deviation > 0) || math.IsInf(deviation, 0) { // nothing to tell apart, or numbers too large to
+	if !(deviation > 0) || math.IsInf(deviation, 0) { // equal values, or an overflow
 		clear(s.weights)
 		return
 	}
@@ -160,8 +159,8 @@ func (s *surrogate) fit() {
 	}
 	direction := slices.Clone(residual)
 	square := dot(residual, residual)
-	enough := surrogateAccuracy * surrogateAccuracy * float64(n)
-	for range surrogateSteps {
+	enough := fitTolerance * fitTolerance * float64(n)
+	for range maxFitSteps {
 		if square <= enough {
 			break
 		}
@@ -179,11 +178,11 @@ func (s *surrogate) fit() {
 	}
 }
 
-// times is the product of the covariance of the examples and a vector.
+// times returns the product of the covariance matrix of the examples and a vector.
 func (s *surrogate) times(x []float64) []float64 {
 	out := make([]float64, len(x))
 	for i, row := range s.kernel {
-		sum := surrogateNoise * x[i]
+		sum := noiseVariance * x[i]
 		for k, v := range x {
 			sum += float64(row[k]) * v
 		}
@@ -199,10 +198,10 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// ready reports whether there is a surrogate, and it has enough to learn from.
-func (s *surrogate) ready() bool { return s != nil && len(s.examples) >= surrogateLeast }
+// ready reports whether there is a surrogate with enough examples.
+func (s *surrogate) ready() bool { return s != nil && len(s.examples) >= minExamples }
 
-// predict is the standardised fitness of a molecule.
+// predict returns the standardised fitness of a molecule.
 func (s *surrogate) predict(f *features) (sum float64) {
 	for i := range s.examples {
 		sum += s.weights[i] * s.examples[i].features.similarity(f)

@@ -7,9 +7,9 @@ import (
 	"retort/chem"
 )
 
-// known is a surrogate that learnt from variants of molecules how similar they are to a target, and variants that it does
-// not know, with their values.
-func known(t *testing.T, size int) (s *surrogate, unknown []features, values []float64) {
+// newSurrogate returns a surrogate with half of the mutations of some molecules as examples, and the features and
+// values of the other half. The value of a molecule is its similarity to a target.
+func newSurrogate(t *testing.T, size int) (s *surrogate, heldOut []features, values []float64) {
 	t.Helper()
 	target, err := chem.Parse("CC(=O)Nc1ccc(OCCN2CCOCC2)cc1")
 	if err != nil {
@@ -17,11 +17,11 @@ func known(t *testing.T, size int) (s *surrogate, unknown []features, values []f
 	}
 	s = &surrogate{}
 	for i, start := range []string{"CC(=O)Nc1ccccc1", "C1COCCN1CCO", "CCOc1ccccc1", "CNC(=O)c1ccc(F)cc1", "c1ccc(CN2CCCC2)cc1"} {
-		made, err := chem.Mutations(start, size, uint64(i))
+		mutations, err := chem.Mutations(start, size, uint64(i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, text := range made {
+		for k, text := range mutations {
 			m, err := chem.Parse(text)
 			if err != nil {
 				t.Fatal(err)
@@ -31,66 +31,66 @@ func known(t *testing.T, size int) (s *surrogate, unknown []features, values []f
 			if value := chem.Similarity(m, target); k%2 == 0 {
 				s.learn(f, 10*value-3)
 			} else {
-				unknown = append(unknown, f)
+				heldOut = append(heldOut, f)
 				values = append(values, value)
 			}
 		}
 	}
-	return s, unknown, values
+	return s, heldOut, values
 }
 
 func TestASurrogatePredicts(t *testing.T) {
-	s, unknown, values := known(t, 120)
+	s, heldOut, values := newSurrogate(t, 120)
 	if !s.ready() {
 		t.Fatalf("%d examples", len(s.examples))
 	}
 	s.fit()
 	agreed := 0.0
 	pairs := 0.0
-	for i := range unknown {
+	for i := range heldOut {
 		for k := range i {
 			if math.Abs(values[i]-values[k]) < 0.05 {
 				continue
 			}
 			pairs++
-			if (s.predict(&unknown[i]) > s.predict(&unknown[k])) == (values[i] > values[k]) {
+			if (s.predict(&heldOut[i]) > s.predict(&heldOut[k])) == (values[i] > values[k]) {
 				agreed++
 			}
 		}
 	}
 	if pairs < 1000 || agreed < 0.9*pairs {
-		t.Errorf("of %v pairs of molecules that it does not know it has %v in the right order", pairs, agreed)
+		t.Errorf("of %v held-out pairs, %v are in the right order", pairs, agreed)
 	}
 }
 
-// It forgets the worse ones that it learnt first, and keeps the best.
-func TestASurrogateForgets(t *testing.T) {
+// A full surrogate evicts the oldest of the worse examples and keeps the best.
+func TestASurrogateEvictsExamples(t *testing.T) {
 	s := &surrogate{}
-	for i := range surrogateSize + 200 {
+	for i := range maxExamples + 200 {
 		var f features
 		f.bits[i%featureWords] = uint64(i) | 1
 		f.set = 1
 		s.learn(f, float64(i%10))
 	}
-	if len(s.examples) != surrogateSize || len(s.weights) != surrogateSize || len(s.kernel) != surrogateSize {
+	if len(s.examples) != maxExamples || len(s.weights) != maxExamples || len(s.kernel) != maxExamples {
 		t.Fatalf("%d examples", len(s.examples))
 	}
 	best := 0
-	for _, one := range s.examples {
-		if one.fitness == 9 {
+	for _, e := range s.examples {
+		if e.fitness == 9 {
 			best++
 		}
-		if one.fitness < 5 && one.age <= 100 {
-			t.Errorf("the example %d of fitness %v is still there", one.age, one.fitness)
+		if e.fitness < 5 && e.number <= 100 {
+			t.Errorf("example %d of fitness %v was not evicted", e.number, e.fitness)
 		}
 	}
-	if best != (surrogateSize+200)/10 {
-		t.Errorf("%d of the best are there", best)
+	if best != (maxExamples+200)/10 {
+		t.Errorf("%d of the best examples are left", best)
 	}
 }
 
-// Values that are all the same, or too large, are no reason to prefer a molecule or to stop.
-func TestASurrogateOfOddValues(t *testing.T) {
+// With equal values, or values that overflow, a surrogate predicts the same for all molecules.
+func TestASurrogateOfEqualOrHugeValues(t *testing.T) {
 	for _, values := range [][]float64{{1, 1, 1}, {1e300, -1e300, 1e305}} {
 		s := &surrogate{}
 		for i, value := range values {
