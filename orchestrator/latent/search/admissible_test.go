@@ -6,7 +6,7 @@ import (
 	"retort/chem"
 )
 
-func TestWhatASeedAdmits(t *testing.T) {
+func TestAdmits(t *testing.T) {
 	for _, c := range []struct {
 		seed, molecule string
 		want           bool

@@ -9,7 +9,7 @@ import (
 	"retort/orchestrator/latent/search/toy"
 )
 
-// wide is the test space with 512 coordinates, as the real model has.
+// wide is the toy space with 512 coordinates, like the real model.
 type wide struct {
 	*toy.Model
 	space *search.Space
@@ -25,9 +25,9 @@ func (w wide) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	return hiddens, err
 }
 
-// BenchmarkSearch is the gateway's part of /generate, chemistry and CMA-ES, for 50 generations of hidden states of 512
-// numbers; the model takes no time. ns/molecule is per evaluation. The space has few distinct molecules, so what is
-// known of them is forgotten each generation.
+// BenchmarkSearch measures a search without the time of the model: chemistry and CMA-ES, in 50 generations of hidden
+// states of 512 numbers. ns/molecule is per evaluation. The space has few distinct molecules, so each generation
+// forgets those that it knows.
 func BenchmarkSearch(b *testing.B) {
 	const size = 512
 	space, err := search.NewSpace(make([]float64, size), slices.Repeat([]float64{1}, size), 1)

@@ -2,7 +2,7 @@ package search
 
 import "context"
 
-// OptimizeUncached is Optimize that forgets all texts after each iteration, for a benchmark in a space of few
+// OptimizeUncached is Optimize without the known texts of earlier iterations, for a benchmark in a space of few
 // molecules.
 func (s Search) OptimizeUncached(ctx context.Context) error {
 	o := newOptimizer(s)

@@ -124,7 +124,8 @@ func (o *optimizer) addCandidates(ctx context.Context, parents ...chem.Parents) 
 	f := &o.filler
 	for _, variants := range edits {
 		for _, v := range variants {
-			if o.isCandidate(v) && !slices.ContainsFunc(f.candidates, func(c variant) bool { return c.smiles == v.smiles }) {
+			isKnown := func(c variant) bool { return c.smiles == v.smiles }
+			if o.isCandidate(v) && !slices.ContainsFunc(f.candidates, isKnown) {
 				f.candidates = append(f.candidates, v)
 			}
 		}

@@ -150,7 +150,9 @@ func (o *outcome) add(molecules []*Molecule, fresh []bool) {
 
 // evaluate decodes the points of CMA-ES and the children, in batches that bound the memory, and scores them. Children
 // that are not decoded come last.
-func (o *optimizer) evaluate(ctx context.Context, cmaPoints [][]float64, children []offspring) (all outcome, err error) {
+func (o *optimizer) evaluate(
+	ctx context.Context, cmaPoints [][]float64, children []offspring,
+) (all outcome, err error) {
 	points := make([]Point, len(cmaPoints), pointsAtOnce)
 	for i, x := range cmaPoints {
 		points[i].Hidden = o.Model.Space().colour(x)
@@ -184,7 +186,9 @@ func (o *optimizer) evaluate(ctx context.Context, cmaPoints [][]float64, childre
 }
 
 // decodeAndScore decodes points in one batch and scores their texts.
-func (o *optimizer) decodeAndScore(ctx context.Context, points []Point) (molecules []*Molecule, fresh []bool, err error) {
+func (o *optimizer) decodeAndScore(
+	ctx context.Context, points []Point,
+) (molecules []*Molecule, fresh []bool, err error) {
 	texts, err := o.Model.Decode(ctx, points)
 	if err != nil {
 		return nil, nil, err

@@ -8,7 +8,7 @@ import (
 	"retort/chem"
 )
 
-// flat is an objective of which only the unit matters.
+// flat is an objective with a unit that scores every molecule 0.
 type flat struct{ unit float64 }
 
 func (f flat) Facts() chem.Facts { return 0 }
@@ -28,12 +28,12 @@ func TestFitness(t *testing.T) {
 		{Goal{}, 0.5, 0, 5},
 		{Goal{Minimize: true}, 0.5, 0, -5},
 		{Goal{MinSimilarity: 0.4}, 0.5, 0.4, 5},
-		{Goal{MinSimilarity: 0.4}, 0.5, 0.3, 2.5}, // a quarter of the similarity is missing: a quarter of the penalty of 10
+		{Goal{MinSimilarity: 0.4}, 0.5, 0.3, 2.5}, // a quarter of the similarity is missing: a quarter of the penalty
 		{Goal{MinSimilarity: 0.4, Minimize: true}, 0.5, 0, -15},
 	} {
 		c.goal.Objective = flat{0.1}
 		if got := c.goal.fitness(&Molecule{Score: c.score, Similarity: c.similarity}); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%+v with score %v and similarity %v: fitness %v, want %v", c.goal, c.score, c.similarity, got, c.want)
+			t.Errorf("%+v, score %v, similarity %v: fitness %v, want %v", c.goal, c.score, c.similarity, got, c.want)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestTheHallOfFameKeepsTheBest(t *testing.T) {
 		h := hallOfFame{goal: &Goal{Minimize: minimize}, size: 3}
 		for i, score := range []float64{3, 1, 3, 4, 2, 5, 4} {
 			h.add(&Molecule{SMILES: string(rune('a' + i)), Score: score})
-			h.add(&Molecule{SMILES: "a", Score: score}) // there already, or was
+			h.add(&Molecule{SMILES: "a", Score: score}) // a duplicate
 		}
 		want := []string{"f", "d", "g"}
 		if minimize {
@@ -51,11 +51,11 @@ func TestTheHallOfFameKeepsTheBest(t *testing.T) {
 		}
 		for i, m := range h.best {
 			if m.SMILES != want[i] {
-				t.Errorf("minimize %v: place %d is %s, want %s", minimize, i, m.SMILES, want[i])
+				t.Errorf("minimize %v: rank %d is %s, want %s", minimize, i, m.SMILES, want[i])
 			}
 		}
 		if len(h.best) != 3 {
-			t.Errorf("minimize %v: %d are kept", minimize, len(h.best))
+			t.Errorf("minimize %v: %d molecules", minimize, len(h.best))
 		}
 	}
 }

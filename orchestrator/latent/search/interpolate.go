@@ -141,7 +141,7 @@ func readSeeds(ctx context.Context, model Model, texts []string) (map[string]See
 // chordEnd returns where the line from a point on a sphere around zero through a point inside leaves the sphere, and
 // the share of that line at which the inner point lies. The share is 0 if the line does not cross the sphere's inside.
 func chordEnd(start, through []float32) (end []float32, share float64) {
-	var along, square float64 // product of start with the step from start to through, and the squared length of the step
+	var along, square float64 // of the step from start to through: its dot product with start, its squared length
 	for i, s := range start {
 		d := float64(through[i]) - float64(s)
 		along += float64(s) * d

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// sphere is a model whose molecules lie at random places of a sphere of radius 1, and whose decoder gives the nearest
+// sphere is a model whose molecules lie at random places on a sphere of radius 1. Its decoder writes the nearest
 // molecule that it has encoded so far.
 type sphere struct {
 	Model
 	space *Space
 	known map[string][]float32
-	read  []string // by their ids, counted from 0
+	read  []string // molecules by id, from 0
 }
 
 const sphereSize = 64
@@ -32,7 +32,7 @@ func newSphere(tb testing.TB, length float64) *sphere {
 
 func (s *sphere) Space() *Space { return s.space }
 
-// Tokens gives a molecule an id of its own.
+// Tokens returns one id per molecule.
 func (s *sphere) Tokens(smiles string) ([]int32, error) {
 	s.read = append(s.read, smiles)
 	return []int32{int32(len(s.read) - 1)}, nil
@@ -45,7 +45,7 @@ func (s *sphere) Encode(_ context.Context, rows [][]int32) (out [][]float32, err
 	return out, nil
 }
 
-// place is where a molecule lies.
+// place returns the hidden state of a molecule.
 func (s *sphere) place(smiles string) []float32 {
 	hash := fnv.New64a()
 	hash.Write([]byte(smiles))
@@ -54,9 +54,9 @@ func (s *sphere) place(smiles string) []float32 {
 	for i := range at {
 		at[i] = float32(random.NormFloat64())
 	}
-	shorter := float32(1 / norm(at))
+	scale := float32(1 / norm(at))
 	for i := range at {
-		at[i] *= shorter
+		at[i] *= scale
 	}
 	s.known[smiles] = at
 	return at
@@ -75,7 +75,7 @@ func (s *sphere) Decode(_ context.Context, points []Point) (texts []string, err 
 	return texts, nil
 }
 
-// line is so many points from one molecule to another, the ends among them.
+// line returns points at equal steps from one molecule to another, both ends included.
 func (s *sphere) line(from, to string, steps int) (points []Point) {
 	a := s.place(from)
 	b := s.place(to)
@@ -90,7 +90,7 @@ func (s *sphere) line(from, to string, steps int) (points []Point) {
 	return points
 }
 
-// The ends of a line, as the canonical SMILES that they are decoded to.
+// The ends of a line, as canonical SMILES.
 const (
 	lineFrom = "CC(C)Cc1ccc(C(C)C(=O)O)cc1"
 	lineTo   = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
@@ -108,7 +108,7 @@ func decoded(t *testing.T, s *sphere, points []Point) []string {
 	return texts
 }
 
-func TestPointsBetweenTwoMoleculesGiveAPath(t *testing.T) {
+func TestInterpolateGivesThePathBetweenTwoMolecules(t *testing.T) {
 	s := newSphere(t, 1)
 	there := decoded(t, s, s.line(lineFrom, lineTo, 50))
 	back := decoded(t, s, s.line(lineTo, lineFrom, 50))
@@ -125,12 +125,12 @@ func TestPointsBetweenTwoMoleculesGiveAPath(t *testing.T) {
 			differ++
 		}
 	}
-	if differ > 2 { // a point halfway between two molecules of the path falls to either by rounding
-		t.Errorf("%d of 50 points give another molecule on the way back", differ)
+	if differ > 2 { // rounding decides about a point halfway between two molecules of the path
+		t.Errorf("%d of 50 points give another molecule in the other direction", differ)
 	}
 }
 
-func TestAPointGivesTheSameWhateverLiesBesideIt(t *testing.T) {
+func TestInterpolatedPointsAreIndependent(t *testing.T) {
 	s := newSphere(t, 1)
 	points := append(s.line(lineFrom, lineTo, 9), s.line(lineTo, "CCO", 9)...)
 	among := decoded(t, s, points)
@@ -141,7 +141,7 @@ func TestAPointGivesTheSameWhateverLiesBesideIt(t *testing.T) {
 	}
 }
 
-func TestOtherPointsAreDecodedAsTheyAre(t *testing.T) {
+func TestInterpolateKeepsOtherTexts(t *testing.T) {
 	halfway := func(s *sphere) Point { return s.line(lineFrom, lineTo, 3)[1] }
 	for name, test := range map[string]struct {
 		length float64
@@ -159,8 +159,8 @@ func TestOtherPointsAreDecodedAsTheyAre(t *testing.T) {
 			s := newSphere(t, test.length)
 			point := test.point(s)
 			plain, _ := s.Decode(t.Context(), []Point{point})
-			if found := decoded(t, s, []Point{point}); found[0] != plain[0] {
-				t.Errorf("%s, the model's text is %s", found[0], plain[0])
+			if texts := decoded(t, s, []Point{point}); texts[0] != plain[0] {
+				t.Errorf("%s, want the decoded text %s", texts[0], plain[0])
 			}
 		})
 	}
@@ -179,14 +179,15 @@ func TestChordEnd(t *testing.T) {
 		end     []float32
 		share   float64
 	}{
-		"a quarter of the way": {[]float32{0.75, 0.25}, []float32{0, 1}, 0.25},
-		"through the middle":   {[]float32{0, 0}, []float32{-1, 0}, 0.5},
-		"the start":            {[]float32{1, 0}, nil, 0},
-		"outside":              {[]float32{2, 0}, nil, 0},
+		"a quarter of the line": {[]float32{0.75, 0.25}, []float32{0, 1}, 0.25},
+		"through the middle":    {[]float32{0, 0}, []float32{-1, 0}, 0.5},
+		"the start":             {[]float32{1, 0}, nil, 0},
+		"outside":               {[]float32{2, 0}, nil, 0},
 	} {
 		end, share := chordEnd([]float32{1, 0}, test.through)
-		if math.Abs(share-test.share) > 1e-6 || len(end) != len(test.end) || end != nil && distance(end, test.end) > 1e-6 {
-			t.Errorf("%s: %v at %v", name, end, share)
+		isAtEnd := len(end) == len(test.end) && (end == nil || distance(end, test.end) < 1e-6)
+		if math.Abs(share-test.share) > 1e-6 || !isAtEnd {
+			t.Errorf("%s: end %v, share %v", name, end, share)
 		}
 	}
 }

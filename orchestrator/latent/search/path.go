@@ -107,7 +107,11 @@ func (p *Path) choose(found map[string]stop) {
 		}
 	}
 	slices.SortFunc(candidates[1:], func(a, b stop) int {
-		return cmp.Or(cmp.Compare(b.toFirst, a.toFirst), cmp.Compare(a.toLast, b.toLast), cmp.Compare(a.smiles, b.smiles))
+		return cmp.Or(
+			cmp.Compare(b.toFirst, a.toFirst),
+			cmp.Compare(a.toLast, b.toLast),
+			cmp.Compare(a.smiles, b.smiles),
+		)
 	})
 	candidates = append(candidates, last)
 	best := make([]float64, len(candidates)) // largest sum of a sequence that ends with candidate i

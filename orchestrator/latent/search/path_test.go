@@ -20,7 +20,7 @@ const (
 	benzene   = "c1ccccc1"
 )
 
-// reader reads all molecules.
+// reader is a model that can read all molecules.
 type reader struct{ *toy.Model }
 
 func (reader) Tokens(string) ([]int32, error) { return nil, nil }
@@ -48,7 +48,7 @@ func walk(t *testing.T, first, last search.Seed) (stops []string) {
 	return stops
 }
 
-func TestAPathTurnsOneMoleculeIntoAnother(t *testing.T) {
+func TestAPathLeadsFromEndToEnd(t *testing.T) {
 	first := end(t, gefitinib)
 	last := end(t, erlotinib)
 	stops := walk(t, first, last)
@@ -72,7 +72,7 @@ func TestAPathTurnsOneMoleculeIntoAnother(t *testing.T) {
 	}
 }
 
-func TestAPathIsTheSameEachTime(t *testing.T) {
+func TestAPathIsDeterministic(t *testing.T) {
 	a := walk(t, end(t, gefitinib), end(t, benzene))
 	b := walk(t, end(t, gefitinib), end(t, benzene))
 	if len(a) != len(b) {
@@ -80,7 +80,7 @@ func TestAPathIsTheSameEachTime(t *testing.T) {
 	}
 	for i := range a {
 		if a[i] != b[i] {
-			t.Errorf("at %d %s and %s", i, a[i], b[i])
+			t.Errorf("stop %d is %s and %s", i, a[i], b[i])
 		}
 	}
 }

@@ -57,7 +57,9 @@ func (p *population) draw() *parent {
 }
 
 // credit updates the trials and rewards of the operators. molecules and fresh are the outcome of each child.
-func (p *population) credit(children []offspring, molecules []*Molecule, fresh []bool, fitness func(*Molecule) float64) {
+func (p *population) credit(
+	children []offspring, molecules []*Molecule, fresh []bool, fitness func(*Molecule) float64,
+) {
 	p.selection.decay()
 	for i, child := range children {
 		if !fresh[i] {
@@ -84,7 +86,9 @@ func (p *population) hasRoom(fitness float64) bool {
 
 // admit adds the molecules that are fit enough to the parents. It encodes them again, since the hidden state of a
 // molecule lies deeper in the region that decodes to it than the point that it was found at.
-func (p *population) admit(ctx context.Context, model Model, molecules []*Molecule, fitness func(*Molecule) float64) error {
+func (p *population) admit(
+	ctx context.Context, model Model, molecules []*Molecule, fitness func(*Molecule) float64,
+) error {
 	candidates, err := addFingerprints(ctx, p.candidates(model, molecules, fitness))
 	if err != nil || len(candidates) == 0 {
 		return err

@@ -17,8 +17,8 @@ import (
 	"retort/orchestrator/objective"
 )
 
-// drugLikeness is the objective QED.
-func drugLikeness(t testing.TB) search.Objective {
+// openQED returns the objective QED.
+func openQED(t testing.TB) search.Objective {
 	t.Helper()
 	spec := objective.One("QED")
 	opened, err := spec.Open(nil)
@@ -39,7 +39,7 @@ func (s scoring) Score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	return s(ctx, molecules)
 }
 
-// from is a search in the test space from a molecule, with the defaults of the API.
+// from returns a search from one molecule with the defaults of the API.
 func from(t testing.TB, model search.Model, smiles string, number uint64) search.Search {
 	t.Helper()
 	m, err := chem.Parse(smiles)
@@ -54,11 +54,16 @@ func from(t testing.TB, model search.Model, smiles string, number uint64) search
 	if err != nil {
 		t.Fatal(err)
 	}
+	seed := search.Seed{SMILES: m.SMILES(), Fingerprint: m.Fingerprint(), Tokens: tokens, Hidden: hidden[0]}
 	return search.Search{
-		Model: model, Random: rand.New(rand.NewPCG(number, 1)),
-		Goal:      search.Goal{Objective: drugLikeness(t), MinSimilarity: 0.7},
-		Seeds:     []search.Seed{{SMILES: m.SMILES(), Fingerprint: m.Fingerprint(), Tokens: tokens, Hidden: hidden[0]}},
-		Molecules: 10, Particles: 30, Iterations: 10, ScaledRadius: 1,
+		Model:        model,
+		Random:       rand.New(rand.NewPCG(number, 1)),
+		Goal:         search.Goal{Objective: openQED(t), MinSimilarity: 0.7},
+		Seeds:        []search.Seed{seed},
+		Molecules:    10,
+		Particles:    30,
+		Iterations:   10,
+		ScaledRadius: 1,
 	}
 }
 
@@ -71,7 +76,7 @@ func parsed(t testing.TB, smiles string) []*chem.Molecule {
 	return []*chem.Molecule{m}
 }
 
-// reachable are the scores of all molecules of the test space that are similar enough to the seed, best first.
+// reachable returns the scores of all molecules of the toy space that are similar enough to the seed, best first.
 func reachable(t testing.TB, s search.Search) (scores []float64) {
 	t.Helper()
 	var similar []*chem.Molecule
@@ -90,10 +95,11 @@ func reachable(t testing.TB, s search.Search) (scores []float64) {
 	return scores
 }
 
-// everything are all molecules of the test space, with what reachable asks of them.
+// everything returns all molecules of the toy space, with fingerprints and the facts of QED.
 var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	smiles := slices.Sorted(maps.Keys(toy.Steps()))
-	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: chem.FactFingerprint | chem.FactQED})
+	options := chem.Options{Facts: chem.FactFingerprint | chem.FactQED}
+	results, err := chem.Evaluate(context.Background(), smiles, options)
 	if err != nil {
 		panic(err)
 	}
@@ -103,8 +109,8 @@ var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	return molecules
 })
 
-// With the documented defaults, a least similarity of 0.7 included, nearly every start gives ten molecules; a few have
-// fewer neighbours that the tokens of the test space can spell.
+// With the documented defaults, including a least similarity of 0.7, nearly every seed gives ten molecules. A few have
+// fewer neighbours that the tokens of the toy space can spell.
 func TestTheDefaultsFindTenMolecules(t *testing.T) {
 	searches, all := 0, 0
 	for i, smiles := range slices.Sorted(maps.Keys(toy.Steps())) {
@@ -120,7 +126,7 @@ func TestTheDefaultsFindTenMolecules(t *testing.T) {
 		seen := map[string]bool{smiles: true}
 		for _, m := range found {
 			if seen[m.SMILES] || m.Similarity < 0.7 {
-				t.Errorf("%s: %+v is the seed, there twice or below the floor", smiles, m)
+				t.Errorf("%s: %+v is the seed, a duplicate or below the least similarity", smiles, m)
 			}
 			seen[m.SMILES] = true
 		}
@@ -130,8 +136,8 @@ func TestTheDefaultsFindTenMolecules(t *testing.T) {
 	}
 }
 
-// Where there are fewer than ten, the search ends with those there are and within its budget.
-func TestASeedWithoutSimilarMolecules(t *testing.T) {
+// If fewer than ten molecules are similar enough, the search returns those, within its budget.
+func TestASeedWithFewSimilarMolecules(t *testing.T) {
 	for _, smiles := range []string{"c1ccccc1", "CCO", "C"} {
 		s := from(t, toy.New(), smiles, 1)
 		evaluations := 0
@@ -146,9 +152,8 @@ func TestASeedWithoutSimilarMolecules(t *testing.T) {
 	}
 }
 
-// A budget that is too small for as many molecules as were asked for is exceeded by at most two evaluations for each
-// that is missing, and the watcher is told.
-func TestWhatMissingMoleculesMayCost(t *testing.T) {
+// A search with too small a budget exceeds it by at most two evaluations per missing result, and reports them.
+func TestFillingCostsAtMostTwoEvaluationsPerResult(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 5)
 	s.Particles, s.Iterations, s.Molecules, s.Goal.MinSimilarity = 2, 1, 25, 0.5
 	var events []search.Progress
@@ -166,16 +171,17 @@ func TestWhatMissingMoleculesMayCost(t *testing.T) {
 }
 
 func TestALongSearchFindsTheBest(t *testing.T) {
-	for _, floor := range []float64{0.2, 0.6} {
+	for _, minSimilarity := range []float64{0.2, 0.6} {
 		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
-		s.Goal.MinSimilarity, s.Iterations = floor, 20
+		s.Goal.MinSimilarity = minSimilarity
+		s.Iterations = 20
 		found, err := s.Optimize(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := reachable(t, s)
 		if len(found) == 0 || found[0].Score < want[0]-1e-9 {
-			t.Errorf("floor %v: the best of %d has %v, the best there is %v", floor, len(found), found[0], want[0])
+			t.Errorf("least similarity %v: best result %v, best possible score %v", minSimilarity, found, want[0])
 		}
 	}
 }
@@ -191,17 +197,17 @@ func TestResultsAreDistinctSortedAndWithinTheConstraint(t *testing.T) {
 		seen := map[string]bool{s.Seeds[0].SMILES: true}
 		for i, m := range found {
 			if seen[m.SMILES] || m.Similarity < 0.3 {
-				t.Errorf("%+v is the seed, there twice or below the floor", m)
+				t.Errorf("%+v is the seed, a duplicate or below the least similarity", m)
 			}
 			seen[m.SMILES] = true
 			if i > 0 && found[i-1].Score != m.Score && (found[i-1].Score > m.Score) == minimize {
-				t.Errorf("minimize %v: %v comes before %v", minimize, found[i-1].Score, m.Score)
+				t.Errorf("minimize %v: score %v is before %v", minimize, found[i-1].Score, m.Score)
 			}
 		}
 	}
 }
 
-// Particles bound the evaluations of each iteration, and few points are held at once however many are decoded.
+// Particles bounds the evaluations per iteration, and points are decoded in batches of at most 256.
 func TestASearchStaysWithinItsBudget(t *testing.T) {
 	model := toy.New()
 	s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
@@ -210,7 +216,7 @@ func TestASearchStaysWithinItsBudget(t *testing.T) {
 	s.Watch = func(p search.Progress) error {
 		iterations++
 		if p.Iteration != iterations || p.Evaluations > p.Iteration*s.Particles {
-			t.Errorf("%+v after %d iterations of %d particles", p, iterations, s.Particles)
+			t.Errorf("progress %+v in iteration %d with %d particles", p, iterations, s.Particles)
 		}
 		return nil
 	}
@@ -218,7 +224,8 @@ func TestASearchStaysWithinItsBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if iterations != 6 || model.Decoded.Load() < 200 || model.Largest.Load() > 256 {
-		t.Errorf("%d iterations decoded %d points, at most %d at once", iterations, model.Decoded.Load(), model.Largest.Load())
+		t.Errorf("%d iterations decoded %d points, up to %d at once",
+			iterations, model.Decoded.Load(), model.Largest.Load())
 	}
 }
 
@@ -233,35 +240,50 @@ func TestTheSameRandomNumbersGiveTheSameResult(t *testing.T) {
 		return found
 	}
 	if first := find(1); !reflect.DeepEqual(first, find(1)) || reflect.DeepEqual(first, find(2)) {
-		t.Error("one number gives different results, or two numbers the same")
+		t.Error("the results differ with one seed, or agree with two")
 	}
 }
 
-// A watcher's error, the end of the context and an objective that fails end a search with that error.
+// An error of the watcher or the objective and the end of the context end a search at once: the model is not called
+// again.
 func TestAnErrorEndsTheSearch(t *testing.T) {
-	left := errors.New("left")
-	failed := errors.New("failed")
+	left := errors.New("the client has left")
+	failed := errors.New("the objective failed")
 	for name, c := range map[string]struct {
-		change func(s *search.Search, cancel func())
-		want   error
+		// watch and score are called in the search; cancel ends its context.
+		watch func(cancel func()) error
+		score func() error
+		want  error
 	}{
-		"watcher": {func(s *search.Search, _ func()) { s.Watch = func(search.Progress) error { return left } }, left},
-		"context": {func(s *search.Search, cancel func()) {
-			s.Watch = func(search.Progress) error { cancel(); return nil }
-		}, context.Canceled},
-		"objective": {func(s *search.Search, _ func()) {
-			s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) { return nil, failed })
-		}, failed},
+		"watcher":   {watch: func(func()) error { return left }, want: left},
+		"context":   {watch: func(cancel func()) error { cancel(); return nil }, want: context.Canceled},
+		"objective": {score: func() error { return failed }, want: failed},
 	} {
 		for algorithm, run := range algorithms {
-			ctx, cancel := context.WithCancel(t.Context())
-			s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
-			s.Molecules = 100
-			c.change(&s, cancel)
-			if _, err := run(s, ctx); !errors.Is(err, c.want) {
-				t.Errorf("%s, %s: %v, want %v", name, algorithm, err, c.want)
-			}
-			cancel()
+			t.Run(name+"/"+algorithm, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				model := toy.New()
+				s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+				s.Molecules = 100
+				batches := int64(-1) // decoded before the end
+				s.Watch = func(search.Progress) error {
+					batches = model.Batches.Load()
+					return c.watch(cancel)
+				}
+				if c.score != nil {
+					s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) {
+						batches = model.Batches.Load()
+						return nil, c.score()
+					})
+				}
+				if _, err := run(s, ctx); !errors.Is(err, c.want) {
+					t.Errorf("error %v, want %v", err, c.want)
+				}
+				if decoded := model.Batches.Load(); decoded != batches {
+					t.Errorf("%d batches were decoded, %d of them before the end", decoded, batches)
+				}
+			})
 		}
 	}
 }
@@ -270,10 +292,9 @@ var algorithms = map[string]func(search.Search, context.Context) ([]*search.Mole
 	"guided": search.Search.Optimize, "unguided": search.Search.Around,
 }
 
-// When the context of an unguided search ends during scoring, molecules without a score are scored in Last, and none
-// twice.
-func TestWhatWasDrawnIsScoredAfterTheEnd(t *testing.T) {
-	for name, before := range map[string]int{"none were scored": 0, "three were scored": 3} {
+// If the context of an unguided search ends during scoring, the other molecules are scored in Last, and none twice.
+func TestAroundScoresInLast(t *testing.T) {
+	for name, before := range map[string]int{"none is scored": 0, "three are scored": 3} {
 		t.Run(name, func(t *testing.T) {
 			s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 			s.Last = t.Context()
@@ -307,7 +328,7 @@ func TestWhatWasDrawnIsScoredAfterTheEnd(t *testing.T) {
 			}
 			for _, m := range found {
 				if scored[m.SMILES] != 1 || reported[m.SMILES] != 1 {
-					t.Errorf("%s was scored %d times and reported %d times", m.SMILES, scored[m.SMILES], reported[m.SMILES])
+					t.Errorf("%s: scored %d times, reported %d times", m.SMILES, scored[m.SMILES], reported[m.SMILES])
 				}
 			}
 		})
@@ -321,14 +342,14 @@ func TestAFailedObjectiveIsNotCalledAgain(t *testing.T) {
 	calls := 0
 	s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) {
 		calls++
-		return nil, errors.New("no more of that")
+		return nil, errors.New("the objective failed")
 	})
 	if found, err := s.Around(t.Context()); err == nil || len(found) > 0 || calls != 1 {
 		t.Errorf("%d molecules after %d calls, %v", len(found), calls, err)
 	}
 }
 
-// A seed without a score can be searched from, and molecules without one are no results.
+// A seed needs no score, and molecules without a score are no results.
 func TestMoleculesWithoutAScore(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.Goal.MinSimilarity = 0
@@ -337,8 +358,7 @@ func TestMoleculesWithoutAScore(t *testing.T) {
 		for i, m := range molecules {
 			values[i] = m.Weight()
 			if m.SMILES() == s.Seeds[0].SMILES || m.Weight() > 300 {
-				values[i] = values[i] - values[i]
-				values[i] /= values[i] // NaN
+				values[i] = math.NaN()
 			}
 		}
 		return values, nil
@@ -354,9 +374,9 @@ func TestMoleculesWithoutAScore(t *testing.T) {
 	}
 }
 
-// A search from several molecules keeps those that are among the best, and one from none starts with the model's own.
-// Both tell of every molecule with a score once.
-func TestSearchesFromSeveralMoleculesAndFromNone(t *testing.T) {
+// A search from several seeds keeps the best of them, and one without seeds samples its first parents. Both report
+// every molecule with a score.
+func TestOptimizeFromSeveralSeedsAndFromNone(t *testing.T) {
 	for _, seeds := range []int{0, 1, 4} {
 		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 		for i := range seeds - 1 {
@@ -372,8 +392,8 @@ func TestSearchesFromSeveralMoleculesAndFromNone(t *testing.T) {
 		if err != nil || len(found) != 10 {
 			t.Fatalf("%d seeds: %d molecules, %v", seeds, len(found), err)
 		}
-		if best := bestOf(t); found[0].Score < 0.97*best {
-			t.Errorf("%d seeds: the best has %v of %v", seeds, found[0].Score, best)
+		if best := highestScore(t); found[0].Score < 0.97*best {
+			t.Errorf("%d seeds: best score %v of %v", seeds, found[0].Score, best)
 		}
 		for _, m := range found {
 			if reported[m.SMILES] == 0 {
@@ -388,9 +408,9 @@ func TestSearchesFromSeveralMoleculesAndFromNone(t *testing.T) {
 	}
 }
 
-// bestOf is the highest score of the test space.
-func bestOf(t *testing.T) float64 {
-	scores, err := drugLikeness(t).Score(t.Context(), everything())
+// highestScore returns the highest QED in the toy space.
+func highestScore(t *testing.T) float64 {
+	scores, err := openQED(t).Score(t.Context(), everything())
 	if err != nil {
 		t.Fatal(err)
 	}

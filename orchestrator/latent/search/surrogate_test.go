@@ -16,7 +16,9 @@ func newSurrogate(t *testing.T, size int) (s *surrogate, heldOut []features, val
 		t.Fatal(err)
 	}
 	s = &surrogate{}
-	for i, start := range []string{"CC(=O)Nc1ccccc1", "C1COCCN1CCO", "CCOc1ccccc1", "CNC(=O)c1ccc(F)cc1", "c1ccc(CN2CCCC2)cc1"} {
+	for i, start := range []string{
+		"CC(=O)Nc1ccccc1", "C1COCCN1CCO", "CCOc1ccccc1", "CNC(=O)c1ccc(F)cc1", "c1ccc(CN2CCCC2)cc1",
+	} {
 		mutations, err := chem.Mutations(start, size, uint64(i))
 		if err != nil {
 			t.Fatal(err)

@@ -10,13 +10,13 @@ import (
 	"retort/orchestrator/latent/search"
 )
 
-// specialTokens is how many tokens at the beginning of Vocabulary are special.
+// specialTokens is how many tokens at the start of Vocabulary are special.
 const specialTokens = 4
 
-// Model is the space as a [search.Model], without a server.
+// Model is a [search.Model] of the space, without a server.
 type Model struct {
 	space *search.Space
-	// Decoded counts the points decoded so far, Batches the batches they came in, and Largest is the largest batch.
+	// Decoded counts the points decoded so far and Batches their batches. Largest is the size of the largest batch.
 	Decoded, Batches, Largest atomic.Int64
 }
 
@@ -50,7 +50,7 @@ func (m *Model) Tokens(smiles string) (ids []int32, err error) {
 	return ids, nil
 }
 
-// TextTokens are all ids but the special ones.
+// TextTokens returns all ids but the special ones.
 func (m *Model) TextTokens() (ids []int32) {
 	for id := specialTokens; id < len(Vocabulary); id++ {
 		ids = append(ids, int32(id))
@@ -58,7 +58,7 @@ func (m *Model) TextTokens() (ids []int32) {
 	return ids
 }
 
-// Encode gives the hidden states of texts.
+// Encode returns the hidden states of texts.
 func (m *Model) Encode(_ context.Context, rows [][]int32) ([][]float32, error) {
 	hiddens := make([][]float32, len(rows))
 	for i, row := range rows {
@@ -71,7 +71,7 @@ func (m *Model) Encode(_ context.Context, rows [][]int32) ([][]float32, error) {
 	return hiddens, nil
 }
 
-// Decode gives the texts of points.
+// Decode returns the texts of points.
 func (m *Model) Decode(ctx context.Context, points []search.Point) ([]string, error) {
 	if len(points) > 0 {
 		m.Batches.Add(1)
@@ -85,7 +85,7 @@ func (m *Model) Decode(ctx context.Context, points []search.Point) ([]string, er
 	return texts, ctx.Err()
 }
 
-// Beams gives the texts of beam searches.
+// Beams returns the texts of beam searches.
 func (m *Model) Beams(ctx context.Context, hiddens [][]float32, size int) ([][]string, error) {
 	beams := make([][]string, len(hiddens))
 	for i, h := range hiddens {

@@ -1,8 +1,8 @@
-// Package toy is a latent space that can be looked through, for tests of what searches one.
+// Package toy is a small latent space for tests of searches: all of its molecules are known (see [Steps]).
 //
-// The first four coordinates choose the four parts of a molecule, each in steps of half a unit; noise below a quarter
-// of a unit changes nothing. A fifth coordinate far from zero breaks the molecule. The others have no effect. So
-// everything that a search can find is known: see [Steps].
+// Each of the first four coordinates chooses one of the four parts of a molecule, in steps of half a unit; noise below
+// a quarter of a unit changes nothing. A fifth coordinate far from zero makes the text unreadable. The others have no
+// effect.
 package toy
 
 import (
@@ -20,10 +20,10 @@ import (
 // Size is the number of coordinates.
 const Size = 64
 
-// Broken is what a point decodes to whose fifth coordinate is above 2 or below -2: it is no molecule.
+// Broken is the text of a point whose fifth coordinate is above 2 or below -2. It is not a molecule.
 const Broken = "C(=C"
 
-// partsEach is how many parts there are to choose from, for each place.
+// partsEach is how many alternatives there are for each part.
 const partsEach = 6
 
 var parts = [4][partsEach]string{
@@ -33,14 +33,15 @@ var parts = [4][partsEach]string{
 	{"C", "OC", "Cl", "O", "C(=O)O", "CCCC"},
 }
 
-// Vocabulary are the tokens by their ids, with what the space writes and a little more; silicon is unknown. The first
-// four are special.
+// Vocabulary is the tokens by id: all tokens of the space's molecules and a few others, but not silicon. The first four
+// are special.
 var Vocabulary = append([]string{"[PAD]", "[BOS]", "[EOS]", "[UNK]"},
 	strings.Fields("C c N n O o S s F Cl Br ( ) = # - / \\ 1 2 3 [nH] [O-] [N+] [C@H] [C@@H]")...)
 
-// Molecule is the SMILES, not canonical, that stands at four steps of 0 to 5.
+// Molecule returns the SMILES at four steps of 0 to 5. It is not canonical.
 func Molecule(step [4]int) string {
-	return fmt.Sprintf("%sc1ccc(%s)c(%sc2ccc(%s)cc2)c1", parts[0][step[0]], parts[2][step[2]], parts[1][step[1]], parts[3][step[3]])
+	return fmt.Sprintf("%sc1ccc(%s)c(%sc2ccc(%s)cc2)c1",
+		parts[0][step[0]], parts[2][step[2]], parts[1][step[1]], parts[3][step[3]])
 }
 
 // Steps maps the canonical SMILES of all molecules of the space to their steps.
@@ -69,8 +70,8 @@ var Steps = sync.OnceValue(func() map[string][4]int {
 	return found
 })
 
-// Encode is the hidden state of a canonical SMILES: the middle of its steps, or for any other text a place that its
-// letters choose.
+// Encode returns the hidden state of a canonical SMILES: the middle of its steps. Any other text has a hidden state
+// that its hash chooses.
 func Encode(smiles string) []float32 {
 	step, known := Steps()[smiles]
 	if !known {
@@ -88,7 +89,7 @@ func Encode(smiles string) []float32 {
 	return hidden
 }
 
-// Decode is the inverse of Encode. Drawn tokens, at a temperature above 0, change one of the four steps.
+// Decode is the inverse of Encode. A temperature above 0 changes one of the four steps at random.
 func Decode(hidden []float32, temperature float32, seed int64) string {
 	if math.Abs(float64(hidden[4])) > 2 {
 		return Broken
@@ -104,8 +105,7 @@ func Decode(hidden []float32, temperature float32, seed int64) string {
 	return Molecule(step)
 }
 
-// Beams are texts of a beam search from a hidden state: the one at the point, then those with other parts in the first
-// place, in order.
+// Beams returns the texts of a beam search: the text of Decode, then its variants in the first part, in order.
 func Beams(hidden []float32, size int) []string {
 	point := append([]float32(nil), hidden...)
 	beams := make([]string, size)
