@@ -19,14 +19,14 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// Client calls one or more replicas of Triton. It is safe for use by many goroutines. All its errors are faults; a
-// caller's deadline and cancellation reach the server.
+// Client calls one or more replicas of Triton. It is safe for concurrent use. Deadlines and cancellations of callers
+// reach the server.
 type Client struct {
 	pool *pool
 }
 
-// Dial returns a client. It waits for no server: one that is not there yet is found when it comes. The error is one of
-// settings.
+// Dial returns a client. It does not wait for a server: the client finds one that starts later. An error means that
+// the Config is invalid; it is not a fault.
 func Dial(c Config) (*Client, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -41,66 +41,93 @@ func Dial(c Config) (*Client, error) {
 // Close ends all calls and connections.
 func (c *Client) Close() { c.pool.close() }
 
-// Live returns the replicas that answered their last probe.
+// Live returns the live replicas.
 func (c *Client) Live() []*Replica { return c.pool.live() }
 
 // Instances returns how many requests for a model all live replicas can execute at once, at least 1.
 func (c *Client) Instances(m *Model) int { return max(1, len(c.pool.live())) * m.Config.Concurrency() }
 
-// errNoReplica is the answer while no server lives. It comes at once: a caller that may come back in a second need not
-// hold a connection until then.
+// Infer returns the response to a request. A decoupled model refuses it: use Stream. When ctx ends, Infer returns
+// within gracePeriod, so that the caller keeps its resources until the server has released the request.
+func (c *Client) Infer(ctx context.Context, r *Request) (*Response, error) {
+	m, err := r.Message()
+	if err != nil {
+		return nil, err
+	}
+	var response *Response
+	spec := callSpec{name: "infer", model: r.Model, inference: true, once: r.Once}
+	err = c.call(ctx, spec, func(ctx context.Context, replica *Replica) error {
+		callCtx, release := withGracePeriod(ctx)
+		defer release()
+		answer, err := replica.service.ModelInfer(callCtx, m)
+		if replica.recordResult(m.ModelName, r.Once, err) {
+			c.pool.requestProbe()
+		}
+		if err != nil {
+			return err
+		}
+		response, err = responseFrom(answer)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// errNoReplica is the error while no replica is live. It is returned at once: a caller that may retry in a second need
+// not hold a connection until then.
 func errNoReplica() error {
-	return &fault.Error{Kind: fault.Unavailable, Message: "the inference server is not available", RetryAfter: retryAfter}
+	return &fault.Error{
+		Kind:       fault.Unavailable,
+		Message:    "the inference server is not available",
+		RetryAfter: retryAfter,
+	}
 }
 
-// question says what a call to one replica is about.
-type question struct {
-	// name is the call's in traces and metrics, such as "infer".
-	name string
-	// model is the one it is about, "" for none: any replica can answer.
-	model string
-	// inference is set where the model itself must answer, and not only Triton.
-	inference bool
-	// steady asks the same replica each time, as long as it can answer.
-	steady bool
-	// once forbids a second try on another replica.
-	once bool
+// callSpec describes a call to one replica.
+type callSpec struct {
+	name      string // in traces, such as "infer"
+	model     string // "" if any replica can answer
+	inference bool   // needs a healthy model, not only a live replica
+	sticky    bool   // goes to the same replica each time while that is live
+	once      bool   // must not be retried
 }
 
-// ask runs f against a replica that serves the model, and, when that one turned out to be unavailable and the call may
-// be repeated, once more against another.
-func (c *Client) ask(ctx context.Context, q question, f func(context.Context, *Replica) error) error {
+// call runs f with a replica that serves the model. If that replica cannot do the call, and the call may be retried,
+// it runs f once more with another replica.
+func (c *Client) call(ctx context.Context, spec callSpec, f func(context.Context, *Replica) error) error {
 	request := telemetry.FromContext(ctx)
 	start := time.Now()
 	defer func() { request.AddTriton(time.Since(start)) }()
-	ctx, end := c.begin(ctx, q.name, q.model)
-	first := c.pool.pick(q, nil)
+	ctx, end := c.startSpan(ctx, spec.name, spec.model)
+	first := c.pool.pick(spec, nil)
 	if first == nil {
 		return end(errNoReplica())
 	}
-	err := c.on(first, func() error { return f(ctx, first) })
-	if !q.once && elsewhere(ctx, err) {
-		if second := c.pool.pick(q, first); second != nil {
-			err = c.on(second, func() error { return f(ctx, second) })
+	err := c.callReplica(first, func() error { return f(ctx, first) })
+	if !spec.once && shouldRetry(ctx, err) {
+		if second := c.pool.pick(spec, first); second != nil {
+			err = c.callReplica(second, func() error { return f(ctx, second) })
 		}
 	}
 	return end(translate(ctx, err))
 }
 
-// on runs f against one replica and has it probed when it seems to be gone.
-func (c *Client) on(r *Replica, f func() error) error {
+// callReplica runs f, counts it as in flight, and requests a probe if the replica seems to be gone.
+func (c *Client) callReplica(r *Replica, f func() error) error {
 	r.inflight.Add(1)
 	defer r.inflight.Add(-1)
 	err := f()
 	if status.Code(err) == grpccodes.Unavailable {
-		c.pool.suspect()
+		c.pool.requestProbe()
 	}
 	return err
 }
 
-// elsewhere reports whether another replica may do what this one could not: it is gone, its queue is full, or it does
-// not have the model (yet).
-func elsewhere(ctx context.Context, err error) bool {
+// shouldRetry reports whether another replica may succeed: this one is gone, its queue is full, or it does not have the
+// model (yet).
+func shouldRetry(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return false
 	}
@@ -111,10 +138,11 @@ func elsewhere(ctx context.Context, err error) bool {
 	return false
 }
 
-// begin starts the span of one call and puts it into the metadata of the call (Triton reads the W3C header
-// traceparent). end must be called once with the result, which it returns.
-func (c *Client) begin(ctx context.Context, name, model string) (_ context.Context, end func(error) error) {
-	ctx, span := otel.Tracer("retort/orchestrator/triton").Start(ctx, "triton."+name, trace.WithSpanKind(trace.SpanKindClient))
+// startSpan starts the span of a call and adds it to the outgoing metadata: Triton reads the W3C header traceparent.
+// end must be called once with the error of the call, which it returns.
+func (c *Client) startSpan(ctx context.Context, name, model string) (_ context.Context, end func(error) error) {
+	tracer := otel.Tracer("retort/orchestrator/triton")
+	ctx, span := tracer.Start(ctx, "triton."+name, trace.WithSpanKind(trace.SpanKindClient))
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("triton.model", model))
 	}

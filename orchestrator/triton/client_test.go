@@ -39,7 +39,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-func ask() *triton.Request {
+func echoRequest() *triton.Request {
 	return &triton.Request{Model: "echo", Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 1}, []float32{1})}}
 }
 
@@ -47,7 +47,7 @@ func TestCallsSpreadOverReplicas(t *testing.T) {
 	servers := []*tritontest.Server{tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))}
 	c := tritontest.Dial(t, triton.Config{URLs: []string{servers[0].URL(), "grpc://" + servers[1].URL(), servers[2].URL()}})
 	for range 300 {
-		if _, err := c.Infer(t.Context(), ask()); err != nil {
+		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestFailedReplicaIsLeftOutAndComesBack(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := c.Infer(t.Context(), ask()); err != nil {
+				if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 					t.Errorf("after %d answers: %v", answered.Load(), err)
 					return
 				}
@@ -112,10 +112,10 @@ func TestOneRetryElsewhere(t *testing.T) {
 		calls   int
 		kind    fault.Kind
 	}{
-		{codes.Unavailable, ask(), 2, fault.Unavailable},
-		{codes.InvalidArgument, ask(), 1, fault.Rejected},
-		{codes.Internal, ask(), 1, fault.Internal},
-		{codes.Unavailable, &triton.Request{Model: "echo", Inputs: ask().Inputs, Once: true}, 1, fault.Unavailable},
+		{codes.Unavailable, echoRequest(), 2, fault.Unavailable},
+		{codes.InvalidArgument, echoRequest(), 1, fault.Rejected},
+		{codes.Internal, echoRequest(), 1, fault.Internal},
+		{codes.Unavailable, &triton.Request{Model: "echo", Inputs: echoRequest().Inputs, Once: true}, 1, fault.Unavailable},
 	} {
 		a.Fail(refuse(trial.code))
 		b.Fail(refuse(trial.code))
@@ -131,10 +131,10 @@ func TestOneRetryElsewhere(t *testing.T) {
 	})
 	b.Fail(nil)
 	for range 10 {
-		if _, err := c.Infer(t.Context(), ask()); err != nil {
+		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Errorf("with one replica that answers: %v", err)
 		}
-		responses, err := c.Stream(t.Context(), ask())
+		responses, err := c.Stream(t.Context(), echoRequest())
 		if err != nil {
 			t.Fatalf("a stream with one replica that answers: %v", err)
 		}
@@ -151,7 +151,7 @@ func TestModelOnOneReplicaOnly(t *testing.T) {
 	a, b := tritontest.Start(t), tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	for range 10 {
-		if _, err := c.Infer(t.Context(), ask()); err != nil {
+		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,18 +172,18 @@ func TestNoServerYet(t *testing.T) {
 	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}})
 	tritontest.Eventually(t, "left out", func() bool { return len(c.Live()) == 0 })
 	start := time.Now()
-	_, err := c.Infer(t.Context(), ask())
+	_, err := c.Infer(t.Context(), echoRequest())
 	if f := fault.As(err); f.Kind != fault.Unavailable || f.RetryAfter <= 0 || strings.Contains(f.Message, "127.0.0.1") || time.Since(start) > 100*time.Millisecond {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
-	if _, err := c.Stream(t.Context(), ask()); fault.KindOf(err) != fault.Unavailable {
+	if _, err := c.Stream(t.Context(), echoRequest()); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("stream: %v", err)
 	}
 	if _, err := c.ListIndexes(t.Context(), c.Live()); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("index: %v", err)
 	}
 	s.Restart()
-	tritontest.Eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), ask()); return err == nil })
+	tritontest.Eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), echoRequest()); return err == nil })
 }
 
 // A server that takes connections and never answers is left out like one that is gone.
@@ -198,7 +198,7 @@ func TestSilentServerIsLeftOut(t *testing.T) {
 	tritontest.Eventually(t, "left out", func() bool { return len(c.Live()) == 1 })
 	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		if _, err := c.Infer(ctx, ask()); err != nil {
+		if _, err := c.Infer(ctx, echoRequest()); err != nil {
 			t.Error(err)
 		}
 		cancel()
@@ -250,7 +250,7 @@ func TestTimeWithTritonIsCounted(t *testing.T) {
 	request := &telemetry.Request{}
 	ctx := telemetry.WithRequest(t.Context(), request)
 	start := time.Now()
-	if _, err := c.Infer(ctx, ask()); err != nil {
+	if _, err := c.Infer(ctx, echoRequest()); err != nil {
 		t.Fatal(err)
 	}
 	if spent, took := request.Triton(), time.Since(start); spent < 20*time.Millisecond || spent > took {
@@ -258,7 +258,7 @@ func TestTimeWithTritonIsCounted(t *testing.T) {
 	}
 	before := request.Triton()
 	start = time.Now()
-	responses, err := c.Stream(ctx, ask())
+	responses, err := c.Stream(ctx, echoRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,19 +297,19 @@ func TestCallsAreTraced(t *testing.T) {
 				span.Name(), span.Attributes(), span.Status(), name, model, failure)
 		}
 	}
-	_, _ = c.Infer(t.Context(), ask())
+	_, _ = c.Infer(t.Context(), echoRequest())
 	check("triton.infer", "echo", "")
 	_, _ = c.Infer(t.Context(), &triton.Request{Model: "echo"})
 	check("triton.infer", "echo", fault.Rejected.String())
 	_, _ = c.ListIndexes(t.Context(), c.Live())
 	check("triton.repository_index", "", "")
-	responses, _ := c.Stream(t.Context(), ask())
+	responses, _ := c.Stream(t.Context(), echoRequest())
 	for range responses {
 		break
 	}
 	check("triton.stream", "echo", "")
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := c.Stream(ctx, ask()); err != nil {
+	if _, err := c.Stream(ctx, echoRequest()); err != nil {
 		t.Fatal(err)
 	}
 	cancel() // and nobody reads it
@@ -348,10 +348,10 @@ func TestTraceIsPassedOn(t *testing.T) {
 	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1, 2, 3}, SpanID: trace.SpanID{4, 5, 6}, TraceFlags: trace.FlagsSampled}))
 	for _, ctx := range []context.Context{ctx, t.Context()} {
-		if _, err := c.Infer(ctx, ask()); err != nil {
+		if _, err := c.Infer(ctx, echoRequest()); err != nil {
 			t.Fatal(err)
 		}
-		responses, err := c.Stream(ctx, ask())
+		responses, err := c.Stream(ctx, echoRequest())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +384,7 @@ func TestTLS(t *testing.T) {
 		"not encrypted": {triton.Config{URLs: []string{url}}, false},
 	} {
 		c := tritontest.Dial(t, trial.config)
-		if _, err := c.Infer(t.Context(), ask()); (err == nil) != trial.works || (err != nil && fault.KindOf(err) != fault.Unavailable) {
+		if _, err := c.Infer(t.Context(), echoRequest()); (err == nil) != trial.works || (err != nil && fault.KindOf(err) != fault.Unavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -430,7 +430,7 @@ func TestSettingsThatCannotWork(t *testing.T) {
 // BenchmarkInfer is one call to the fake over loopback, most of which is gRPC.
 func BenchmarkInfer(b *testing.B) {
 	c := tritontest.Dial(b, triton.Config{URLs: []string{tritontest.Start(b, tritontest.Echo(b)).URL()}, ProbeEvery: time.Second})
-	request := ask()
+	request := echoRequest()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.Infer(context.Background(), request); err != nil {
@@ -451,7 +451,7 @@ func TestAddressesApart(t *testing.T) {
 	}
 	first := lookups.Load()
 	tritontest.Eventually(t, "more lookups", func() bool {
-		if _, err := c.Infer(t.Context(), ask()); err != nil {
+		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Fatal(err)
 		}
 		return lookups.Load() >= first+3

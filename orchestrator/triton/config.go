@@ -16,35 +16,35 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Config says where Triton is. The zero value of every field but URLs is a default that suits a server on the same
-// machine or in the same cluster.
+// Config configures a Client. Zero values mean defaults, which suit a server on the same machine or in the same
+// cluster. URLs has no default.
 type Config struct {
-	// URLs are the replicas: "host:port", "grpc://host:port", "grpcs://host:port" (TLS), or "dns:///name:port", which
-	// stands for every address of the name and is looked up again and again. They may be mixed.
+	// URLs are the replicas: "host:port", "grpc://host:port", "grpcs://host:port" (TLS), or "dns:///name:port" for
+	// every address of the name, which is looked up every ResolveEvery.
 	URLs []string
-	// TLS applies to grpcs:// always and to the others when TLS.Enabled.
+	// TLS applies to grpcs:// URLs and, if TLS.Enabled, to all others.
 	TLS TLS
-	// MaxMessageBytes bounds a message in either direction. Default 256 MiB; gRPC's own would be 4 MiB, which one batch
-	// of embeddings can exceed.
+	// MaxMessageBytes is the upper bound on a message in either direction. Default 256 MiB, since a batch of embeddings
+	// can exceed gRPC's default of 4 MiB.
 	MaxMessageBytes int
-	// ProbeEvery is how often each replica is asked whether it lives. Default 1 s.
+	// ProbeEvery is the interval between probes of a replica. Default 1 s.
 	ProbeEvery time.Duration
-	// ProbeTimeout is how long it may take to answer. Default 2 s.
+	// ProbeTimeout is how long a probe may take. Default 2 s.
 	ProbeTimeout time.Duration
-	// ResolveEvery is how often dns:/// names are looked up. Default 5 s.
+	// ResolveEvery is the interval between lookups of dns:/// names. Default 5 s.
 	ResolveEvery time.Duration
-	// Logger gets a line when a replica comes or goes. The zero Logger is silent.
+	// Logger logs changes of replicas and of the health of models. The zero Logger is silent.
 	Logger zerolog.Logger
 }
 
-// TLS are the files of an encrypted connection, in PEM.
+// TLS configures encrypted connections. Files are in PEM.
 type TLS struct {
 	Enabled bool
-	// CA holds the authorities to trust; empty means those of the system.
+	// CA is a file of trusted authorities. Default: those of the system.
 	CA string
-	// Cert and Key are our own certificate, when Triton asks for one.
+	// Cert and Key are the files of the client's certificate, if Triton requires one.
 	Cert, Key string
-	// ServerName is what the server's certificate must be for, when that is not the host of the URL.
+	// ServerName is the name in the server's certificate. Default: the host of the URL.
 	ServerName string
 }
 
@@ -62,7 +62,7 @@ func setDefault[T int | float64 | time.Duration](field *T, value T) {
 	}
 }
 
-// Validate reports the first setting that cannot work.
+// Validate returns an error for the first invalid setting.
 func (c Config) Validate() error {
 	if len(c.URLs) == 0 {
 		return fmt.Errorf("no Triton address is given")
@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 	return err
 }
 
-// target is one URL, taken apart.
+// target is a parsed URL.
 type target struct {
 	host, port string
 	tls, dns   bool
@@ -87,29 +87,33 @@ type target struct {
 
 func parse(url string) (target, error) {
 	var t target
-	rest := url
+	hostPort := url
 	if name, ok := strings.CutPrefix(url, "dns:///"); ok {
-		t.dns, rest = true, name
+		t.dns = true
+		hostPort = name
 	} else if scheme, address, ok := strings.Cut(url, "://"); ok {
 		if scheme != "grpc" && scheme != "grpcs" {
-			return t, fmt.Errorf("Triton address %q: unknown scheme %q (known: grpc, grpcs, dns:///name:port)", url, scheme)
+			return t, fmt.Errorf("Triton address %q: unknown scheme %q (known: grpc, grpcs, dns:///name:port)",
+				url, scheme)
 		}
-		t.tls, rest = scheme == "grpcs", address
+		t.tls = scheme == "grpcs"
+		hostPort = address
 	}
 	var err error
-	if t.host, t.port, err = net.SplitHostPort(strings.TrimSuffix(rest, "/")); err != nil || t.host == "" || t.port == "" {
+	t.host, t.port, err = net.SplitHostPort(strings.TrimSuffix(hostPort, "/"))
+	if err != nil || t.host == "" || t.port == "" {
 		return t, fmt.Errorf("Triton address %q is not host:port", url)
 	}
 	if strings.ContainsFunc(url, unicode.IsSpace) {
-		return t, fmt.Errorf("Triton address %q holds a space", url)
+		return t, fmt.Errorf("Triton address %q contains a space", url)
 	}
 	if port, err := strconv.ParseUint(t.port, 10, 16); err != nil || port == 0 {
-		return t, fmt.Errorf("Triton address %q: %q is no port from 1 to 65535", url, t.port)
+		return t, fmt.Errorf("Triton address %q: %q is not a port from 1 to 65535", url, t.port)
 	}
 	return t, nil
 }
 
-// credentials returns what Enabled connections use.
+// credentials returns the credentials of encrypted connections.
 func (t TLS) credentials() (credentials.TransportCredentials, error) {
 	config := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
 	if t.CA != "" {

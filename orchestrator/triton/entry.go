@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// EntryReader reads what a model's entry in the model repository says: the parameters of its config.pbtxt (strings) and
+// EntryReader reads a model's entry in the model repository: the parameters of its config.pbtxt, which are strings, and
 // the files beside it. Every API opens its models with one:
 //
 //	r := entry.Read()
@@ -26,22 +26,22 @@ import (
 //		return nil, err
 //	}
 //
-// A reading method never fails: it returns the default or the zero value and keeps the problem, so that Done names all
-// that is wrong at once. Done also names each parameter that was not asked for but whose name is nearly that of one
-// that was, since it would have no effect. Any other parameter is taken to be the backend's, which reads the same list.
-// So Done is called when all parameters have been read, and before any of the values is relied on.
+// The methods do not return errors: they record each problem and return the fallback or the zero value, so that Done
+// can return all problems at once. Done also reports parameters that were not read but look like a misspelling of one
+// that was, since they would have no effect. Other parameters are assumed to be the backend's. So call Done after all
+// parameters have been read, and before any value is used.
 type EntryReader struct {
 	*Model
-	asked    map[string]bool
-	problems []error
+	requested map[string]bool
+	problems  []error
 }
 
 // Read returns a reader of the model's entry.
 func (m *Model) Read() *EntryReader {
-	return &EntryReader{Model: m, asked: map[string]bool{parameterAPI: true, parameterID: true}}
+	return &EntryReader{Model: m, requested: map[string]bool{parameterAPI: true, parameterID: true}}
 }
 
-// Check keeps a problem that the caller found. nil is none.
+// Check records a problem that the caller found, if err is not nil.
 func (r *EntryReader) Check(err error) {
 	if err != nil {
 		r.problems = append(r.problems, err)
@@ -52,42 +52,42 @@ func (r *EntryReader) Check(err error) {
 func (r *EntryReader) Done() error {
 	problems := slices.Clone(r.problems)
 	for _, name := range slices.Sorted(maps.Keys(r.Config.Parameters)) {
-		if meant := r.meant(name); meant != "" {
-			problems = append(problems, fmt.Errorf("parameter %s is unknown; is %s meant?", name, meant))
+		if correction := r.correction(name); correction != "" {
+			problems = append(problems, fmt.Errorf("parameter %s is unknown; is %s meant?", name, correction))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// Text returns a parameter, or a default where it is absent.
-func (r *EntryReader) Text(name, otherwise string) string {
-	r.asked[name] = true
-	return r.Parameter(name, otherwise)
+// Text returns a parameter, or a fallback if it is absent.
+func (r *EntryReader) Text(name, fallback string) string {
+	r.requested[name] = true
+	return r.Parameter(name, fallback)
 }
 
-// Whole returns a parameter that is a whole number of at least least.
-func (r *EntryReader) Whole(name string, otherwise, least int) int {
-	text := r.Text(name, strconv.Itoa(otherwise))
+// Whole returns a parameter that is an integer of at least minimum.
+func (r *EntryReader) Whole(name string, fallback, minimum int) int {
+	text := r.Text(name, strconv.Itoa(fallback))
 	n, err := strconv.Atoi(text)
-	if err != nil || n < least {
-		r.Check(fmt.Errorf("parameter %s must be a whole number of at least %d, not %q", name, least, text))
-		return otherwise
+	if err != nil || n < minimum {
+		r.Check(fmt.Errorf("parameter %s must be a whole number of at least %d, not %q", name, minimum, text))
+		return fallback
 	}
 	return n
 }
 
-// Number returns a parameter that is a number from least to most.
-func (r *EntryReader) Number(name string, otherwise, least, most float64) float64 {
-	text := r.Text(name, strconv.FormatFloat(otherwise, 'g', -1, 64))
+// Number returns a parameter that is a number from minimum to maximum.
+func (r *EntryReader) Number(name string, fallback, minimum, maximum float64) float64 {
+	text := r.Text(name, strconv.FormatFloat(fallback, 'g', -1, 64))
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(x) || x < least || x > most {
-		r.Check(fmt.Errorf("parameter %s must be a number from %v to %v, not %q", name, least, most, text))
-		return otherwise
+	if err != nil || math.IsNaN(x) || x < minimum || x > maximum {
+		r.Check(fmt.Errorf("parameter %s must be a number from %v to %v, not %q", name, minimum, maximum, text))
+		return fallback
 	}
 	return x
 }
 
-// OneOf returns a parameter with fixed values, the first of which is the default.
+// OneOf returns a parameter that is one of values. The first is the fallback.
 func (r *EntryReader) OneOf(name string, values ...string) string {
 	value := r.Text(name, values[0])
 	if !slices.Contains(values, value) {
@@ -106,15 +106,15 @@ func (r *EntryReader) List(name string) []string {
 	return list
 }
 
-// Created returns the parameter created of /v1/models: Unix time in seconds, 0 where it is absent.
+// Created returns the parameter created, for /v1/models: Unix time in seconds, 0 if it is absent.
 func (r *EntryReader) Created() int64 { return int64(r.Whole("created", 0, 0)) }
 
-// OwnedBy returns the parameter owned_by of /v1/models.
+// OwnedBy returns the parameter owned_by, for /v1/models.
 func (r *EntryReader) OwnedBy() string { return r.Text("owned_by", "retort") }
 
-// ReadFile loads the file beside the configuration that a parameter names.
-func ReadFile[T any](r *EntryReader, name, otherwise string, load func(path string) (T, error)) (value T) {
-	file := r.Text(name, otherwise)
+// ReadFile loads the file in the model's folder that a parameter names.
+func ReadFile[T any](r *EntryReader, name, fallback string, load func(path string) (T, error)) (value T) {
+	file := r.Text(name, fallback)
 	path, err := r.File(file)
 	if err == nil {
 		value, err = load(path)
@@ -125,11 +125,11 @@ func ReadFile[T any](r *EntryReader, name, otherwise string, load func(path stri
 	return value
 }
 
-// ReadJSON decodes a JSON file beside the configuration that need not be there. It is no parameter that names it.
+// ReadJSON decodes a JSON file in the model's folder, if there is one. No parameter names it.
 func (r *EntryReader) ReadJSON(file string, into any) {
 	path, err := r.File(file)
 	if err != nil {
-		return // no folder to look into
+		return // the folder cannot be read
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -31,7 +31,7 @@ func InFlight(c *Client) int {
 func ProbeOften(ctx context.Context, c *Client, model string) error {
 	h := &health{}
 	for range 20 {
-		if err := c.Live()[0].probeOnce(ctx, model, h); err != nil {
+		if err := c.Live()[0].probeModel(ctx, model, h); err != nil {
 			return err
 		}
 	}

@@ -12,32 +12,30 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// retryAfter is when to come back after a refusal: long enough for a queue to drain or a replica to be probed again.
+// retryAfter is the time after which a refused call may be retried: enough to drain a queue or to probe a replica.
 const retryAfter = time.Second
 
-// codeKinds says what a gRPC code of Triton's means to a caller. Codes that are missing are Internal and keep the
-// model's own message.
+// codeKinds maps gRPC codes of Triton to kinds. Other codes are Internal and keep the model's message.
 var codeKinds = map[codes.Code]fault.Kind{
 	codes.InvalidArgument:  fault.Rejected,
 	codes.NotFound:         fault.NotFound,
 	codes.Unavailable:      fault.Unavailable,
 	codes.DeadlineExceeded: fault.Timeout,
-	// Our own cancellation is recognised by the context. Otherwise Triton gave the request up, as it does when it shuts
-	// down.
+	// Not cancelled by the caller, which the context shows. Triton cancels requests when it shuts down.
 	codes.Canceled: fault.Unavailable,
 }
 
-type text struct {
-	part string
-	kind fault.Kind
+type messageKind struct {
+	substring string
+	kind      fault.Kind
 }
 
-// texts are messages of Triton that say more than their code, or that come without one: errors inside a stream are text
-// only.
-var texts = []text{
+// messageKinds maps messages of Triton to kinds, where a message says more than its code. Errors inside a stream have
+// no code.
+var messageKinds = []messageKind{
 	{"Exceeds maximum queue size", fault.Overloaded},
 	{"Request timeout expired", fault.Overloaded},
-	// The model is in the repository, or was, and no version is loaded.
+	// The model has been loaded before, and no version is loaded now.
 	{"has no available versions", fault.Unavailable},
 	{"is not at ready state", fault.Unavailable},
 	{"Server is stopping", fault.Unavailable},
@@ -53,48 +51,48 @@ var texts = []text{
 	{"string elements for inference input", fault.Rejected},
 }
 
-// translate makes a fault of what a call to Triton returned. It is the only place where gRPC's errors are read.
+// translate turns the error of a call to Triton into a fault.
 func translate(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	var own *fault.Error
-	if errors.As(err, &own) {
-		return own // made while the answer was read
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f // from reading the answer
 	}
 	s := status.Convert(err)
-	// gRPC may see the deadline an instant before the context does.
-	if ended := ctx.Err(); ended != nil {
-		return fault.As(ended)
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return fault.As(ctxErr)
 	}
+	// gRPC may report the deadline an instant before the context does.
 	if s.Code() == codes.DeadlineExceeded {
 		return fault.As(context.DeadlineExceeded)
 	}
-	kind, known := codeKinds[s.Code()]
-	if !known {
+	kind, ok := codeKinds[s.Code()]
+	if !ok {
 		kind = fault.Internal
 	}
-	return newFault(kindOfText(s.Message(), kind), s.Message(), err)
+	return newFault(kindOfMessage(s.Message(), kind), s.Message(), err)
 }
 
-// streamFault makes a fault of an error that came inside a stream.
+// streamFault turns an error message inside a stream into a fault.
 func streamFault(message string) error {
-	return newFault(kindOfText(message, fault.Internal), message, nil)
+	return newFault(kindOfMessage(message, fault.Internal), message, nil)
 }
 
-func kindOfText(message string, otherwise fault.Kind) fault.Kind {
-	if t := known(message); t != nil {
-		return t.kind
+func kindOfMessage(message string, fallback fault.Kind) fault.Kind {
+	if m := findMessage(message); m != nil {
+		return m.kind
 	}
-	return otherwise
+	return fallback
 }
 
-// newFault words a fault. An Unavailable in the words of gRPC names addresses of our network, which are for the log and
-// not for the caller.
+// newFault makes a fault for a message of Triton or gRPC. gRPC's own messages of Unavailable name addresses of our
+// network, so they go to the log and not to the caller.
 func newFault(kind fault.Kind, message string, cause error) error {
-	// Triton puts the request's id in front, or says that there is none.
+	// Triton's prefix for a request without an id.
 	message = strings.TrimSpace(strings.TrimPrefix(message, "[request id: <id_unknown>] "))
-	if deadProcess(message) {
+	if isDeadProcess(message) {
 		return &fault.Error{
 			Kind:       fault.Unavailable,
 			Message:    "the model is not available",
@@ -104,9 +102,9 @@ func newFault(kind fault.Kind, message string, cause error) error {
 	}
 	f := &fault.Error{Kind: kind, Message: message}
 	if kind == fault.NotFound {
-		f.Subject = fault.Model // Triton has nothing else that a request names
+		f.Subject = fault.Model // a request names nothing else
 	}
-	if kind == fault.Unavailable && known(message) == nil {
+	if kind == fault.Unavailable && findMessage(message) == nil {
 		f.Message = "the inference server is not available"
 		f.Err = cause
 	}
@@ -116,11 +114,11 @@ func newFault(kind fault.Kind, message string, cause error) error {
 	return f
 }
 
-// known returns the entry of texts that is in message, or nil.
-func known(message string) *text {
-	for i := range texts {
-		if strings.Contains(message, texts[i].part) {
-			return &texts[i]
+// findMessage returns the first entry of messageKinds that a message contains, or nil.
+func findMessage(message string) *messageKind {
+	for i := range messageKinds {
+		if strings.Contains(message, messageKinds[i].substring) {
+			return &messageKinds[i]
 		}
 	}
 	return nil

@@ -13,138 +13,141 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// A server can be live, and say that a model is ready, while every inference of that model fails: the process of a
-// model of the Python backend may have been killed. So the answers themselves are watched, per model and replica. When
-// an inference fails by no fault of the client's, or none came for a while, the model is probed with a request made
-// from its configuration (see probeRequest). Any answer of the model, even an error, shows that its process lives. An error
-// makes the model sick only if it is proven, which means that it has answered the probe before. A sick model gets no calls
-// until a probe is answered.
+// health is the health of one model on one replica. A server can be live and report a model as ready while every
+// inference of that model fails, for example because the process of a Python model was killed. So the client watches
+// the results of inferences.
+//
+// If an inference fails and the client is not at fault, or if none has succeeded for a while, the model is probed with
+// a request made from its configuration (see probeRequest). Any answer of the model, even an error, proves that its
+// process is alive. An error makes the model sick only if it has answered the probe before. A sick model gets no calls
+// until it answers a probe.
 type health struct {
 	mu         sync.Mutex
 	firstCall  time.Time
-	lastAnswer time.Time // or the last probe that found the process alive; firstCall before both
-	doubtful   bool      // an inference failed since then
-	sick       string    // why no calls go there, "" while it is well
-	since      time.Time // when it was last found sick
+	lastAnswer time.Time // of an inference, or of a probe that proved the process alive; at first firstCall
+	suspect    bool      // an inference has failed since lastAnswer
+	sick       string    // reason, "" while the model is healthy
+	sickSince  time.Time // when it was last found sick
 
 	probe    *pb.ModelInferRequest // nil before the first probe
-	tried    bool                  // a probe has had a verdict other than probeSilent
+	probed   bool                  // a probe has had a verdict other than probeSilent and probeLate
 	proven   bool                  // the model has answered the probe
 	noProbes bool                  // the model cannot or must not be probed
 	probing  bool
 
-	pause     time.Duration // before the next probe, after one that came too late; 0 after any other
-	nextProbe time.Time     // the end of the pause
+	backoff   time.Duration // before the next probe; 0 unless the last one was late
+	nextProbe time.Time     // not before the end of the backoff
 }
 
 const (
-	// idleProbe is how long a model may go without an answer before it is probed, so that an unused model does not die
-	// unnoticed, and how long after its first call it is probed for the first time.
-	idleProbe = 15 * time.Second
-	// sickUnprobed is how long a model that is not probed stays sick: then the next call finds out.
-	sickUnprobed = 5 * time.Second
-	// sickProbed is the same for a model whose process lives and which fails the probe: it may have changed, and answer
-	// others.
-	sickProbed = 30 * time.Second
-	// healthProbeTimeout is how long a probe may wait behind other work.
-	healthProbeTimeout = 10 * time.Second
-	// maxProbePause is the longest pause after a probe that came too late. The model may be slow or busy, and goes on with
-	// a request that is no longer waited for.
-	maxProbePause = 10 * time.Minute
+	// idleTime is how long after its last answer, and at first after its first call, a model is probed. A model that
+	// nobody uses should not die unnoticed.
+	idleTime = 15 * time.Second
+	// sickTimeUnprobed is how long a model stays sick if it is not probed. Then the next call shows whether it is.
+	sickTimeUnprobed = 5 * time.Second
+	// sickTimeProbed is the same for a model that fails its probes while its process is alive: it may have changed, and
+	// answer other requests.
+	sickTimeProbed = 30 * time.Second
+	// modelProbeTimeout is how long a model probe may take, including the time in the model's queue.
+	modelProbeTimeout = 10 * time.Second
+	// maxProbeBackoff is the upper bound on the backoff after late probes. The model may be slow or busy, and goes on
+	// with a request for which nobody waits.
+	maxProbeBackoff = 10 * time.Minute
 )
 
-// deadProcess reports whether an error says that the process of a model of the Python backend is gone.
-func deadProcess(message string) bool {
+// isDeadProcess reports whether an error means that the process of a Python model has ended.
+func isDeadProcess(message string) bool {
 	return strings.Contains(message, "Stub process") && strings.Contains(message, "is not healthy")
 }
 
-func isFault(err error) bool {
-	var f *fault.Error
-	return errors.As(err, &f)
-}
-
 func (r *Replica) health(model string) *health {
-	h, known := r.models.Load(model)
-	if !known {
+	h, ok := r.models.Load(model)
+	if !ok {
 		now := time.Now()
 		h, _ = r.models.LoadOrStore(model, &health{firstCall: now, lastAnswer: now})
 	}
 	return h.(*health)
 }
 
-// learn draws conclusions from the end of an inference. once means that inferences of the model have effects that must not
-// happen twice, so that it is never probed. It reports whether the model should be probed now.
-func (r *Replica) learn(model string, once bool, err error) (probe bool) {
+// recordResult updates the health of a model after an inference. once means that the model is never probed, since its
+// inferences must not be executed twice. It reports whether the model should be probed now.
+func (r *Replica) recordResult(model string, once bool, err error) (probe bool) {
 	h := r.health(model)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if once {
 		h.noProbes = true
 	}
-	message := ""
-	if err != nil {
-		message = err.Error()
-	}
 	switch {
 	case err == nil:
-		h.well()
-	case deadProcess(message):
-		h.fall("its process has ended")
+		h.markHealthy()
+	case isDeadProcess(err.Error()):
+		h.markSick("its process has ended")
 		return true
-	case status.Code(err) == codes.Internal || isFault(err) && fault.KindOf(err) == fault.Internal:
-		h.doubtful = true
+	case isInternal(err):
+		h.suspect = true
 		if h.sick != "" {
-			h.fall(h.sick)
+			h.markSick(h.sick)
 		}
 		return !h.noProbes
 	}
 	return false
 }
 
-// well notes an answer. The caller holds the lock.
-func (h *health) well() {
+// isInternal reports whether err, a fault or an error of gRPC, is an internal error of the server.
+func isInternal(err error) bool {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Kind == fault.Internal
+	}
+	return status.Code(err) == codes.Internal
+}
+
+// markHealthy requires the lock.
+func (h *health) markHealthy() {
 	h.lastAnswer = time.Now()
-	h.doubtful = false
+	h.suspect = false
 	h.sick = ""
 }
 
-// fall notes that the model is sick. The caller holds the lock.
-func (h *health) fall(reason string) {
-	h.since = time.Now()
+// markSick requires the lock.
+func (h *health) markSick(reason string) {
+	h.sickSince = time.Now()
 	h.sick = reason
 }
 
-// sickness says why a model gets no inferences here, "" when it does.
+// sickness returns why the model gets no inferences here, or "" if it gets them.
 func (r *Replica) sickness(model string) string {
-	known, ok := r.models.Load(model)
+	value, ok := r.models.Load(model)
 	if !ok {
 		return ""
 	}
-	h := known.(*health)
+	h := value.(*health)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	patience := sickProbed
+	sickTime := sickTimeProbed
 	if h.noProbes {
-		patience = sickUnprobed
+		sickTime = sickTimeUnprobed
 	}
-	if time.Since(h.since) > patience {
-		return "" // the next call finds out
+	if time.Since(h.sickSince) > sickTime {
+		return ""
 	}
 	return h.sick
 }
 
-// Forget drops the health of a model on all replicas. It is called when the model has changed: it may not answer what it
-// answered before.
+// Forget drops the health of a model on all replicas. Call it when the model has changed, since the changed model may
+// not answer what the old one answered.
 func (c *Client) Forget(model string) {
 	for _, r := range *c.pool.replicas.Load() {
 		r.models.Delete(model)
 	}
 }
 
-// Sickness returns why a model is sick on every live replica that serves it, or "" if one can answer or none serves it.
+// Sickness returns why a model is sick on every live replica that serves it, or "" if it is healthy on one or none
+// serves it.
 func (c *Client) Sickness(model string) (reason string) {
 	for _, r := range *c.pool.replicas.Load() {
-		if r.rank(model, false) != 0 {
+		if r.rank(model, false) != rankServes {
 			continue
 		}
 		if reason = r.sickness(model); reason == "" {

@@ -26,16 +26,16 @@ var (
 func TestSicknessWithoutProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &Replica{}
-		r.learn("m", true, nil)
+		r.recordResult("m", true, nil)
 		for range 3 {
-			r.learn("m", true, errKilled)
+			r.recordResult("m", true, errKilled)
 			if r.sickness("m") == "" {
 				t.Error("a dead model is well")
 			}
 			if r.health("m").claimProbe() {
 				t.Error("a model whose inferences must not be repeated is probed")
 			}
-			time.Sleep(sickUnprobed + time.Second)
+			time.Sleep(sickTimeUnprobed + time.Second)
 			if r.sickness("m") != "" {
 				t.Error("no call may find out whether the model is back")
 			}
@@ -43,14 +43,14 @@ func TestSicknessWithoutProbes(t *testing.T) {
 	})
 }
 
-// A model whose process lives but which no longer answers the probe gets a call after a while. One whose process is dead
-// gets none as long as probes say so.
+// A model whose process lives but which no longer answers the probe gets a call after a while. One whose process is
+// dead gets none as long as probes say so.
 func TestSicknessThatProbesFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &Replica{}
-		r.learn("m", false, nil)
+		r.recordResult("m", false, nil)
 		h := r.health("m")
-		time.Sleep(idleProbe + time.Second)
+		time.Sleep(idleTime + time.Second)
 		probe := func(result error) {
 			t.Helper()
 			if !h.claimProbe() {
@@ -59,8 +59,8 @@ func TestSicknessThatProbesFound(t *testing.T) {
 			h.endProbe(result)
 		}
 		probe(nil)
-		time.Sleep(idleProbe + time.Second)
-		for until := time.Now().Add(sickProbed - time.Second); time.Now().Before(until); time.Sleep(time.Second) {
+		time.Sleep(idleTime + time.Second)
+		for until := time.Now().Add(sickTimeProbed - time.Second); time.Now().Before(until); time.Sleep(time.Second) {
 			probe(errBroken)
 			if r.sickness("m") == "" {
 				t.Fatal("a model that fails its probe is well")
@@ -70,12 +70,12 @@ func TestSicknessThatProbesFound(t *testing.T) {
 		if r.sickness("m") != "" {
 			t.Error("no call may find out whether the model has only changed")
 		}
-		r.learn("m", false, nil)
+		r.recordResult("m", false, nil)
 		if r.sickness("m") != "" {
 			t.Errorf("after an answer: %q", r.sickness("m"))
 		}
-		r.learn("m", false, errKilled)
-		for range int(2 * sickProbed / time.Second) {
+		r.recordResult("m", false, errKilled)
+		for range int(2 * sickTimeProbed / time.Second) {
 			probe(errKilled)
 			time.Sleep(time.Second)
 			if r.sickness("m") == "" {
@@ -112,19 +112,19 @@ func TestVerdictsOfProbes(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &Replica{}
-			r.learn("m", false, nil)
+			r.recordResult("m", false, nil)
 			h := r.health("m")
 			for _, result := range append(test.before, test.result) {
-				time.Sleep(idleProbe + time.Second)
+				time.Sleep(idleTime + time.Second)
 				if len(test.before) == 0 && test.call != nil {
-					r.learn("m", false, test.call)
+					r.recordResult("m", false, test.call)
 				}
 				if !h.claimProbe() {
 					t.Fatalf("%s: no probe is due", name)
 				}
 				h.endProbe(result)
 				if len(test.before) > 0 && test.call != nil {
-					r.learn("m", false, test.call)
+					r.recordResult("m", false, test.call)
 					test.call = nil
 				}
 			}
@@ -141,8 +141,8 @@ func TestWhenProbesAreDue(t *testing.T) {
 		r := &Replica{}
 		h := r.health("m")
 		probes := 0
-		for range 3 * int(idleProbe/time.Second) {
-			r.learn("m", false, nil)
+		for range 3 * int(idleTime/time.Second) {
+			r.recordResult("m", false, nil)
 			if h.claimProbe() {
 				if h.claimProbe() {
 					t.Error("a second probe beside the first")
@@ -156,7 +156,7 @@ func TestWhenProbesAreDue(t *testing.T) {
 			t.Errorf("%d probes of a busy model", probes)
 		}
 		for range 3 {
-			time.Sleep(idleProbe)
+			time.Sleep(idleTime)
 			if !h.claimProbe() {
 				t.Error("an idle model is not probed")
 			}
@@ -171,29 +171,29 @@ func TestProbesOfASlowModel(t *testing.T) {
 		for _, late := range []error{errLate, status.FromContextError(context.Canceled).Err()} {
 			synctest.Test(t, func(t *testing.T) {
 				r := &Replica{}
-				r.learn("m", false, nil)
+				r.recordResult("m", false, nil)
 				h := r.health("m")
 				probes := 0
 				for until := time.Now().Add(time.Hour); time.Now().Before(until); {
 					time.Sleep(time.Second)
 					if busy {
-						r.learn("m", false, nil)
+						r.recordResult("m", false, nil)
 					}
 					if h.claimProbe() {
 						probes++
-						time.Sleep(healthProbeTimeout)
+						time.Sleep(modelProbeTimeout)
 						h.endProbe(late)
 					}
 				}
 				if probes < 6 || probes > 12 {
 					t.Errorf("%d probes of a slow, %s model in an hour, after %v", probes, name, late)
 				}
-				time.Sleep(maxProbePause)
+				time.Sleep(maxProbeBackoff)
 				if !h.claimProbe() {
 					t.Fatal("no probe is due")
 				}
 				h.endProbe(nil)
-				time.Sleep(idleProbe)
+				time.Sleep(idleTime)
 				if !h.claimProbe() {
 					t.Error("a model that was slow is not probed as others are")
 				}
@@ -207,7 +207,7 @@ func TestForgetting(t *testing.T) {
 	r := &Replica{}
 	c := &Client{pool: &pool{}}
 	c.pool.replicas.Store(&[]*Replica{r})
-	r.learn("m", true, errKilled)
+	r.recordResult("m", true, errKilled)
 	c.Forget("m")
 	if r.sickness("m") != "" || r.health("m").noProbes {
 		t.Error("the model's past is remembered")

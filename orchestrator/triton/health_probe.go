@@ -11,22 +11,23 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// claimProbe reports whether the model needs a probe. If so, there is no other until endProbe is called.
+// claimProbe returns true if the model needs a probe now. The caller must then probe it and call endProbe; until then
+// claimProbe returns false.
 func (h *health) claimProbe() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.probing || h.noProbes || time.Now().Before(h.nextProbe) {
 		return false
 	}
-	first := !h.tried && time.Since(h.firstCall) >= idleProbe
-	if h.sick == "" && !h.doubtful && !first && time.Since(h.lastAnswer) < idleProbe {
+	firstIsDue := !h.probed && time.Since(h.firstCall) >= idleTime
+	if h.sick == "" && !h.suspect && !firstIsDue && time.Since(h.lastAnswer) < idleTime {
 		return false
 	}
 	h.probing = true
 	return true
 }
 
-// endProbe notes the result of a probe and reports whether the model's state changed.
+// endProbe records the result of a probe and reports whether the model has become sick or healthy.
 func (h *health) endProbe(err error) (changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -34,53 +35,53 @@ func (h *health) endProbe(err error) (changed bool) {
 	before := h.sick
 	verdict := verdictOf(err)
 	if verdict == probeLate {
-		h.pause = min(max(2*h.pause, idleProbe), maxProbePause)
+		h.backoff = min(max(2*h.backoff, idleTime), maxProbeBackoff)
 	} else {
-		h.pause = 0
+		h.backoff = 0
 	}
-	h.nextProbe = time.Now().Add(h.pause)
+	h.nextProbe = time.Now().Add(h.backoff)
 	switch verdict {
 	case probeAnswered:
 		h.proven = true
-		h.well()
+		h.markHealthy()
 	case probeDead:
-		if !h.tried && before == "" && !h.doubtful { // the model was well: the probe may have killed it
+		if !h.probed && before == "" && !h.suspect { // The model was healthy: the probe may have killed it.
 			h.noProbes = true
 		}
-		h.fall("its process has ended")
+		h.markSick("its process has ended")
 	case probeFailed:
 		switch {
-		case !h.proven: // the process lives, and may never answer such a request
-			h.well()
-		case before == "": // else since stays, and a call is tried sickProbed after it
-			h.fall("it fails what it answered before")
+		case !h.proven: // The process is alive, and may never have been able to answer the probe.
+			h.markHealthy()
+		case before == "": // Otherwise sickSince stays, so that a call is tried sickTimeProbed after it.
+			h.markSick("it fails what it answered before")
 		}
 	case probeRefused:
-		if h.proven { // another version takes other requests
+		if h.proven { // A new version has other inputs.
 			h.proven = false
 			h.probe = nil
 			h.sick = ""
 		} else {
 			h.noProbes = true
 		}
-		h.doubtful = false
+		h.suspect = false
 	case probeLate, probeSilent:
 		return false
 	}
-	h.tried = true
+	h.probed = true
 	return before != h.sick
 }
 
-// verdict is what the result of a probe says about the model.
+// verdict is what the result of a probe means for the model.
 type verdict int
 
 const (
 	probeAnswered verdict = iota
 	probeDead             // the model's process has ended
-	probeFailed           // the model has failed, so its process lives
-	probeRefused          // the server takes no such request
+	probeFailed           // the model returned an error, so its process is alive
+	probeRefused          // the server does not accept such a request
 	probeLate             // no answer in time
-	probeSilent           // no answer: the server is away
+	probeSilent           // no answer, since the server is away
 )
 
 func verdictOf(err error) verdict {
@@ -88,14 +89,14 @@ func verdictOf(err error) verdict {
 	switch code := status.Code(err); {
 	case err == nil:
 		return probeAnswered
-	case deadProcess(message):
+	case isDeadProcess(message):
 		return probeDead
-	case code == codes.DeadlineExceeded, code == codes.Canceled: // by outlive
+	case code == codes.DeadlineExceeded, code == codes.Canceled: // withGracePeriod cancels
 		return probeLate
 	case code == codes.InvalidArgument, code == codes.NotFound, code == codes.Unimplemented:
 		return probeRefused
 	case code == codes.Internal, code == codes.Unknown:
-		switch kindOfText(message, fault.Internal) { // errors inside a stream have no other code
+		switch kindOfMessage(message, fault.Internal) { // errors inside a stream have no code of their own
 		case fault.Internal:
 			return probeFailed
 		case fault.Rejected, fault.NotFound:
@@ -105,34 +106,35 @@ func verdictOf(err error) verdict {
 	return probeSilent
 }
 
-// probeModels probes the models that need it.
+// probeModels probes the models of a live replica that need it.
 func (p *pool) probeModels(ctx context.Context, r *Replica) {
 	if r.down.Load() != nil {
 		return
 	}
-	r.models.Range(func(name, known any) bool {
-		if h := known.(*health); h.claimProbe() {
-			p.done.Go(func() { p.probeModel(ctx, r, name.(string), h) })
+	r.models.Range(func(name, value any) bool {
+		if h := value.(*health); h.claimProbe() {
+			p.goroutines.Go(func() { p.probeModel(ctx, r, name.(string), h) })
 		}
 		return true
 	})
 }
 
 func (p *pool) probeModel(ctx context.Context, r *Replica, name string, h *health) {
-	ctx, cancel := context.WithTimeout(ctx, healthProbeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, modelProbeTimeout)
 	defer cancel()
-	if !h.endProbe(r.probeOnce(ctx, name, h)) {
+	if !h.endProbe(r.probeModel(ctx, name, h)) {
 		return
 	}
+	log := p.config.Logger.With().Str("replica", r.address).Str("model", name).Logger()
 	if reason := r.sickness(name); reason != "" {
-		p.config.Logger.Warn().Str("replica", r.address).Str("model", name).Str("reason", reason).Msg("model is sick and left out")
+		log.Warn().Str("reason", reason).Msg("model is sick and left out")
 	} else {
-		p.config.Logger.Info().Str("replica", r.address).Str("model", name).Msg("model is well again")
+		log.Info().Msg("model is well again")
 	}
 }
 
-// probeOnce sends the probe, which the first time is made from the model's configuration.
-func (r *Replica) probeOnce(ctx context.Context, name string, h *health) error {
+// probeModel sends a probe. It makes the probe from the model's configuration the first time.
+func (r *Replica) probeModel(ctx context.Context, name string, h *health) error {
 	h.mu.Lock()
 	m := h.probe
 	h.mu.Unlock()
@@ -148,16 +150,16 @@ func (r *Replica) probeOnce(ctx context.Context, name string, h *health) error {
 		h.probe = m
 		h.mu.Unlock()
 	}
-	return r.ask(ctx, m)
+	return r.sendProbe(ctx, m)
 }
 
-// ask sends one request, as a stream where its model answers only to those, and returns how the first answer went. Like
-// every call it is not cancelled while a response is on its way (see leave.go): the rest of a stream is read for nobody.
-func (r *Replica) ask(ctx context.Context, m *pb.ModelInferRequest) error {
-	if _, streamed := m.Parameters[emptyFinal]; !streamed {
-		call, release := outlive(ctx)
+// sendProbe sends one request, in a stream if the model is decoupled, and returns the error of the first response. Like
+// any call, a probe is not cancelled while a response is due (see leave.go): later responses of a stream are discarded.
+func (r *Replica) sendProbe(ctx context.Context, m *pb.ModelInferRequest) error {
+	if _, isStream := m.Parameters[emptyFinal]; !isStream {
+		callCtx, release := withGracePeriod(ctx)
 		defer release()
-		_, err := r.service.ModelInfer(call, m)
+		_, err := r.service.ModelInfer(callCtx, m)
 		return err
 	}
 	s := newStream(ctx, r)

@@ -26,7 +26,7 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 	a, b := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	for range 4 {
-		if _, err := c.Infer(t.Context(), ask()); err != nil {
+		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,10 +37,10 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 	})
 	begun := time.Now()
 	for range 20 {
-		if _, err := c.Infer(t.Context(), ask()); err != nil {
+		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Errorf("beside a replica that answers: %v", err)
 		}
-		responses, err := c.Stream(t.Context(), ask())
+		responses, err := c.Stream(t.Context(), echoRequest())
 		if err != nil {
 			t.Fatalf("a stream: %v", err)
 		}
@@ -56,7 +56,7 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 	a.Fail(nil)
 	before := len(a.Calls())
 	tritontest.Eventually(t, "the model is used again", func() bool {
-		_, err := c.Infer(t.Context(), ask())
+		_, err := c.Infer(t.Context(), echoRequest())
 		return err == nil && len(a.Calls()) > before+2
 	})
 }
@@ -113,7 +113,7 @@ func TestSickModelEverywhere(t *testing.T) {
 func TestBadRequestsMakeNoModelSick(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	c := s.Client()
-	if _, err := c.Infer(t.Context(), ask()); err != nil {
+	if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 		t.Fatal(err)
 	}
 	var bad atomic.Bool
@@ -126,12 +126,12 @@ func TestBadRequestsMakeNoModelSick(t *testing.T) {
 	bad.Store(true)
 	until := time.Now().Add(300 * time.Millisecond)
 	for time.Now().Before(until) {
-		request := ask()
+		request := echoRequest()
 		request.ID = "bad"
 		if _, err := c.Infer(context.Background(), request); fault.KindOf(err) != fault.Internal {
 			t.Fatalf("the bad request: %v", err)
 		}
-		if _, err := c.Infer(context.Background(), ask()); err != nil {
+		if _, err := c.Infer(context.Background(), echoRequest()); err != nil {
 			t.Fatalf("a good request beside bad ones: %v", err)
 		}
 	}

@@ -12,42 +12,42 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// ready is the state of a version that takes requests.
+// ready is the state of a version that accepts requests.
 const ready = "READY"
 
-// Index is the content of one replica's model repository, as listed last. It never changes.
+// Index is the index of one replica's model repository. It is immutable.
 type Index struct {
-	lines []indexLine // by name and version
-	ready map[string][]string
+	entries []indexEntry        // by name and version
+	ready   map[string][]string // versions by model name
 }
 
-// indexLine is one version of a model, or a model that was never loaded.
-type indexLine struct{ name, version, state, reason string }
+// indexEntry is one version of a model, or a model that was never loaded.
+type indexEntry struct{ name, version, state, reason string }
 
-// Ready returns the versions of each model that take requests, by the model's name. The caller must not change it.
+// Ready returns the ready versions of each model by name. The caller must not modify the map.
 func (i *Index) Ready() map[string][]string { return i.ready }
 
 func newIndex(m *pb.RepositoryIndexResponse) *Index {
-	index := &Index{lines: make([]indexLine, len(m.Models)), ready: make(map[string][]string)}
+	index := &Index{entries: make([]indexEntry, len(m.Models)), ready: make(map[string][]string)}
 	for i, model := range m.Models {
-		index.lines[i] = indexLine{model.Name, model.Version, model.State, model.Reason}
+		index.entries[i] = indexEntry{model.Name, model.Version, model.State, model.Reason}
 		if model.State == ready {
 			index.ready[model.Name] = append(index.ready[model.Name], model.Version)
 		}
 	}
-	slices.SortFunc(index.lines, func(a, b indexLine) int {
+	slices.SortFunc(index.entries, func(a, b indexEntry) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.version, b.version))
 	})
 	return index
 }
 
-// ListIndexes refreshes the index of each of the replicas, in parallel. It reports whether any index changed. A replica
-// that fails keeps its old index: probes find out whether it is alive. The error is returned only if all of them failed.
+// ListIndexes refreshes the indexes of replicas in parallel and reports whether any has changed. A replica that fails
+// keeps its old index: probes detect whether it is live. ListIndexes returns an error only if all replicas failed.
 func (c *Client) ListIndexes(ctx context.Context, replicas []*Replica) (changed bool, err error) {
 	request := telemetry.FromContext(ctx)
 	start := time.Now()
 	defer func() { request.AddTriton(time.Since(start)) }()
-	ctx, end := c.begin(ctx, "repository_index", "")
+	ctx, end := c.startSpan(ctx, "repository_index", "")
 	if len(replicas) == 0 {
 		return false, end(errNoReplica())
 	}
@@ -56,9 +56,9 @@ func (c *Client) ListIndexes(ctx context.Context, replicas []*Replica) (changed 
 	var calls sync.WaitGroup
 	for i, r := range replicas {
 		calls.Go(func() {
-			errs[i] = c.on(r, func() error {
+			errs[i] = c.callReplica(r, func() error {
 				answer, err := r.service.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{})
-				if err == nil && r.learnIndex(newIndex(answer)) {
+				if err == nil && r.updateIndex(newIndex(answer)) {
 					changes.Add(1)
 				}
 				return err
@@ -78,9 +78,9 @@ func (c *Client) ListIndexes(ctx context.Context, replicas []*Replica) (changed 
 	return changes.Load() > 0, err
 }
 
-// learnIndex stores the index and reports whether it differs from the one before.
-func (r *Replica) learnIndex(index *Index) (changed bool) {
-	if before := r.index.Load(); before != nil && slices.Equal(before.lines, index.lines) {
+// updateIndex stores the index and reports whether it has changed.
+func (r *Replica) updateIndex(index *Index) (changed bool) {
+	if before := r.index.Load(); before != nil && slices.Equal(before.entries, index.entries) {
 		return false
 	}
 	r.index.Store(index)

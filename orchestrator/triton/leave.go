@@ -5,45 +5,47 @@ import (
 	"time"
 )
 
-// A Triton dies, hangs or never stops when a call is cancelled while it hands over a response: the state of the call is
-// released twice, or never. (Seen with 24.10: a stream that is left right after a response kills it within a few hundred
-// times, a unary call within some ten thousand. Server issues 7368, 8034 and 8704; later releases narrow the windows.)
-// So a call whose caller leaves may end by itself first, and is cancelled only where no response is expected just then.
+// Triton may crash, hang or never stop if a call is cancelled while it hands over a response: it releases the state of
+// the call twice or never. With 24.10, cancelling a stream right after a response crashes it within a few hundred
+// attempts, cancelling a unary call within some ten thousand (issues 7368, 8034 and 8704 of the server; later releases
+// narrow the windows). So a call whose caller has left gets a grace period to end by itself, and is cancelled only when
+// no response is due.
 const (
-	// patience is how long a call may go on after its caller has left.
-	patience = time.Second
-	// steadyGaps in a row, none shorter than shortestGap, are needed to cancel a stream before patience is over: a busy
-	// machine makes single gaps.
-	steadyGaps  = 3
-	shortestGap = 10 * time.Millisecond
-	// closing is how long a server may take to close a call after its final response.
-	closing = time.Minute
+	// gracePeriod is how long a call may go on after its caller has left.
+	gracePeriod = time.Second
+	// A stream is cancelled within the grace period after requiredGaps gaps between responses, none shorter than
+	// minGap. Several are needed since a busy machine causes single gaps.
+	requiredGaps = 3
+	minGap       = 10 * time.Millisecond
+	// closeTimeout is how long the server may take to close a call after its final response.
+	closeTimeout = time.Minute
 )
 
-// outlive returns a context for a unary call: it ends patience after ctx has, or with release, which must be called.
-func outlive(ctx context.Context) (call context.Context, release func()) {
-	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+// withGracePeriod returns a context for a unary call. It ends gracePeriod after ctx, or with release, which must be
+// called.
+func withGracePeriod(ctx context.Context) (callCtx context.Context, release func()) {
+	callCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		late := time.AfterFunc(patience, cancel)
-		context.AfterFunc(call, func() { late.Stop() })
+		timer := time.AfterFunc(gracePeriod, cancel)
+		context.AfterFunc(callCtx, func() { timer.Stop() })
 	})
-	return call, func() {
+	return callCtx, func() {
 		stop()
 		cancel()
 	}
 }
 
-// leave ends the stream for its caller, who must not receive from it any more; the call ends in the background.
+// leave ends the stream for its caller, who must not receive from it again. The call ends in the background.
 func (s *stream) leave() { s.leaving.Do(func() { go s.hangUp() }) }
 
-// hangUp ends the call: it reads on, and cancels in the middle between two responses, which come evenly from a model
-// that writes token after token. Where they come faster than shortestGap, or unevenly, the call may go on to its end for
-// as long as patience. One that has had its final response is never cancelled: the server closes it.
+// hangUp ends the call. It goes on reading and cancels the call halfway between two responses, which a model that
+// generates tokens sends at even intervals. If responses come at intervals below minGap, or unevenly, the call gets the
+// grace period to end. After its final response the call is never cancelled: the server closes it.
 func (s *stream) hangUp() {
 	defer s.cancel()
-	over := time.After(patience)
-	steady := steadyGaps
-	var pause <-chan time.Time
+	timeout := time.After(gracePeriod)
+	needed := requiredGaps // 0 after the grace period, -1 after the final response
+	var cancelTime <-chan time.Time
 	var last time.Time
 	var shortest time.Duration
 	gaps := 0
@@ -53,11 +55,11 @@ func (s *stream) hangUp() {
 			if !open || m.err != nil {
 				return
 			}
-			pause = nil
+			cancelTime = nil
 			now := time.Now()
 			if isFinal(m.response.GetInferResponse()) {
-				over = time.After(closing)
-				steady = -1
+				timeout = time.After(closeTimeout)
+				needed = -1
 				continue
 			}
 			if gap := now.Sub(last); !last.IsZero() {
@@ -67,17 +69,17 @@ func (s *stream) hangUp() {
 				gaps++
 			}
 			last = now
-			if steady >= 0 && gaps >= steady && (shortest >= shortestGap || steady == 0) {
-				pause = time.After(max(shortest, shortestGap/2) / 2)
+			if needed >= 0 && gaps >= needed && (shortest >= minGap || needed == 0) {
+				cancelTime = time.After(max(shortest, minGap/2) / 2)
 			}
-		case <-pause:
+		case <-cancelTime:
 			return
-		case <-over:
-			if steady <= 0 || last.IsZero() || time.Since(last) > patience/2 {
-				return // it does not end, or writes seldom
+		case <-timeout:
+			if needed <= 0 || last.IsZero() || time.Since(last) > gracePeriod/2 {
+				return // it does not end, or its responses are rare
 			}
-			steady = 0
-			over = time.After(patience)
+			needed = 0
+			timeout = time.After(gracePeriod)
 		}
 	}
 }

@@ -6,33 +6,35 @@ import (
 	"strings"
 )
 
-// meant returns the parameter that an unknown one seems to mean, or "" for a known one and for one that resembles none.
-// Names resemble each other when they differ in at most two letters (one, where they are shorter than six); case and
-// the choice of "-", "." or "_" do not count. Whatever begins with "retort_" is ours.
-func (r *EntryReader) meant(name string) string {
-	if r.asked[name] {
+// correction returns the requested parameter of which an unknown one is probably a misspelling, or "". Names are
+// similar if they differ in at most two letters, or one if either has fewer than six. Case and the choice of "-", "."
+// or "_" do not count. Any unknown name with the prefix "retort_" is a misspelling of retort_api.
+func (r *EntryReader) correction(name string) string {
+	if r.requested[name] {
 		return ""
 	}
-	plain := plainName(name)
-	best, least := "", 3
-	for _, known := range slices.Sorted(maps.Keys(r.asked)) {
-		other := plainName(known)
-		if n := distance(plain, other); n < least && (n < 2 || min(len(plain), len(other)) >= 6) {
-			best, least = known, n
+	normal := normalName(name)
+	best := ""
+	bestDistance := 3
+	for _, candidate := range slices.Sorted(maps.Keys(r.requested)) {
+		other := normalName(candidate)
+		if n := distance(normal, other); n < bestDistance && (n < 2 || min(len(normal), len(other)) >= 6) {
+			best = candidate
+			bestDistance = n
 		}
 	}
-	if best == "" && strings.HasPrefix(plain, "retort_") {
+	if best == "" && strings.HasPrefix(normal, "retort_") {
 		return parameterAPI
 	}
 	return best
 }
 
-func plainName(name string) string {
+func normalName(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(name))
 }
 
-// distance counts the letters to insert, delete or replace, and the pairs of neighbours to exchange, that make one text
-// of the other.
+// distance returns the optimal string alignment distance of two texts: the number of insertions, deletions,
+// replacements and transpositions of neighbours.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// parameterAPI is the parameter that names the API which the model serves. All others belong to that API.
+	// parameterAPI names the API that the model serves. All other parameters belong to that API or to the backend.
 	parameterAPI = "retort_api"
-	// parameterID is the parameter that holds the model's public id.
+	// parameterID is the model's public id.
 	parameterID = "model_id"
 )
 
-// Model is a model that at least one replica has ready. It never changes: a model that changes becomes another *Model,
-// so a pointer identifies one state of the model.
+// Model is a model that is ready on at least one replica. It is immutable: a model that changes becomes another *Model,
+// so the pointer identifies one state of the model.
 type Model struct {
 	Name string
 	// Versions are the ready versions, oldest first.
@@ -28,27 +28,28 @@ type Model struct {
 	Fingerprint string
 }
 
-// API returns the API that the model says it serves, or "" if it names none.
+// API returns the API that the model serves, or "" if its configuration names none.
 func (m *Model) API() string { return m.Config.Parameters[parameterAPI] }
 
 // Version returns the newest ready version.
 func (m *Model) Version() string { return m.Versions[len(m.Versions)-1] }
 
-// PublicID is the id that clients use: the parameter model_id, or the name.
+// PublicID returns the id that clients use: the parameter model_id, or the name.
 func (m *Model) PublicID() string { return m.Parameter(parameterID, m.Name) }
 
-// Parameter returns a parameter of the model's configuration, or a default where it is absent.
-func (m *Model) Parameter(name, otherwise string) string {
+// Parameter returns a parameter of the model's configuration, or a fallback if it is absent.
+func (m *Model) Parameter(name, fallback string) string {
 	if value, ok := m.Config.Parameters[name]; ok {
 		return value
 	}
-	return otherwise
+	return fallback
 }
 
-// File is the path of a file beside the model's configuration. It must lie in the model's folder.
+// File returns the path of a file in the model's folder.
 func (m *Model) File(name string) (string, error) {
 	if m.Dir == "" {
-		return "", fmt.Errorf("the folder of model %s, which has %s, cannot be read: is the setting model-repository right?", m.Name, name)
+		const format = "the folder of model %s, which has %s, cannot be read: is the setting model-repository right?"
+		return "", fmt.Errorf(format, m.Name, name)
 	}
 	if !filepath.IsLocal(name) {
 		return "", fmt.Errorf("file %q is not in the folder of model %s", name, m.Name)
@@ -56,7 +57,7 @@ func (m *Model) File(name string) (string, error) {
 	return filepath.Join(m.Dir, name), nil
 }
 
-// OutputSize is the last dimension of an output.
+// OutputSize returns the last dimension of an output, which must be fixed.
 func (m *Model) OutputSize(name string) (int, error) {
 	for _, o := range m.Outputs {
 		if o.Name == name && len(o.Shape) > 0 && o.Shape[len(o.Shape)-1] > 0 {

@@ -11,37 +11,36 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// TensorInfo is a tensor as a model declares it. A dimension of -1 has any size. A Model's shapes are those of the wire
-// and start with a batch dimension of -1 if the model has one; a ModelConfig's shapes leave the batch dimension out.
+// TensorInfo is the declaration of a tensor. A dimension of -1 has any size. In a Model, a shape includes the batch
+// dimension, -1, if the model has one. In a ModelConfig it does not.
 type TensorInfo struct {
 	Name     string
 	Datatype Datatype
 	Shape    []int64
-	// Optional is known only from a ModelConfig: requests may leave the input out.
+	// Optional inputs may be left out of a request. It is set only in a ModelConfig.
 	Optional bool
 }
 
-// ModelConfig is a model's configuration as Triton runs it: config.pbtxt with Triton's own defaults filled in.
+// ModelConfig is a model's configuration as Triton runs it: config.pbtxt with Triton's defaults.
 type ModelConfig struct {
 	Name, Platform, Backend string
-	// MaxBatch is the largest number of rows in a request, or 0 if the model's tensors have no batch dimension.
+	// MaxBatch is the upper bound on the rows of a request, or 0 if the model's tensors have no batch dimension.
 	MaxBatch        int
 	Inputs, Outputs []TensorInfo
-	// Parameters are the strings that an operator wrote for the gateway or for the backend.
+	// Parameters are settings for the gateway and for the backend.
 	Parameters map[string]string
-	// Decoupled models send any number of responses to a request, and only to Stream.
-	Decoupled bool
-	// MaxQueueDelay is how long Triton holds a request back to join others to it, or nil if it does not join requests.
+	Decoupled  bool
+	// MaxQueueDelay is how long Triton delays a request to batch others with it, or nil without dynamic batching.
 	MaxQueueDelay *time.Duration
 
 	instances int
-	wire      string // the whole configuration
+	wire      string // the whole configuration, serialised
 }
 
 // Concurrency returns how many requests the model executes in parallel on one replica, at least 1.
 func (c *ModelConfig) Concurrency() int { return max(1, c.instances) }
 
-// Equal reports whether two configurations agree in everything that Triton says, known to this program or not.
+// Equal reports whether two configurations are the same, including fields that this program does not know.
 func (c *ModelConfig) Equal(o *ModelConfig) bool { return c.wire == o.wire }
 
 // Input returns the declaration of an input.
@@ -61,8 +60,8 @@ func find(tensors []TensorInfo, name string) (TensorInfo, bool) {
 
 // ModelConfig returns the configuration of the version that serves requests without a version.
 func (c *Client) ModelConfig(ctx context.Context, model string) (config *ModelConfig, err error) {
-	q := question{name: "model_config", model: model, steady: true}
-	err = c.ask(ctx, q, func(ctx context.Context, r *Replica) error {
+	spec := callSpec{name: "model_config", model: model, sticky: true}
+	err = c.call(ctx, spec, func(ctx context.Context, r *Replica) error {
 		answer, err := r.service.ModelConfig(ctx, &pb.ModelConfigRequest{Name: model})
 		config = ConfigFrom(answer.GetConfig())
 		return err
@@ -75,8 +74,8 @@ func (c *Client) ModelConfig(ctx context.Context, model string) (config *ModelCo
 
 // ModelTensors returns the tensors of the version that serves requests without a version, with the shapes of the wire.
 func (c *Client) ModelTensors(ctx context.Context, model string) (inputs, outputs []TensorInfo, err error) {
-	q := question{name: "model_metadata", model: model, steady: true}
-	err = c.ask(ctx, q, func(ctx context.Context, r *Replica) error {
+	spec := callSpec{name: "model_metadata", model: model, sticky: true}
+	err = c.call(ctx, spec, func(ctx context.Context, r *Replica) error {
 		m, err := r.service.ModelMetadata(ctx, &pb.ModelMetadataRequest{Name: model})
 		inputs = tensorInfos(m.GetInputs())
 		outputs = tensorInfos(m.GetOutputs())
@@ -93,7 +92,7 @@ func tensorInfos(tensors []*pb.ModelMetadataResponse_TensorMetadata) []TensorInf
 	return infos
 }
 
-// ParseConfig reads the text of a config.pbtxt, without the defaults that Triton fills in.
+// ParseConfig parses the text of a config.pbtxt. It does not add Triton's defaults.
 func ParseConfig(text []byte) (*ModelConfig, error) {
 	config := &pb.ModelConfig{}
 	if err := prototext.Unmarshal(text, config); err != nil {
@@ -102,7 +101,7 @@ func ParseConfig(text []byte) (*ModelConfig, error) {
 	return ConfigFrom(config), nil
 }
 
-// ConfigFrom reads a configuration in wire form.
+// ConfigFrom converts a configuration from its wire form.
 func ConfigFrom(m *pb.ModelConfig) *ModelConfig {
 	c := &ModelConfig{
 		Name:       m.GetName(),
@@ -114,11 +113,11 @@ func ConfigFrom(m *pb.ModelConfig) *ModelConfig {
 	}
 	for _, t := range m.GetInput() {
 		c.Inputs = append(c.Inputs, TensorInfo{
-			Name: t.Name, Datatype: declared(t.DataType), Shape: t.Dims, Optional: t.Optional,
+			Name: t.Name, Datatype: datatypeFrom(t.DataType), Shape: t.Dims, Optional: t.Optional,
 		})
 	}
 	for _, t := range m.GetOutput() {
-		c.Outputs = append(c.Outputs, TensorInfo{Name: t.Name, Datatype: declared(t.DataType), Shape: t.Dims})
+		c.Outputs = append(c.Outputs, TensorInfo{Name: t.Name, Datatype: datatypeFrom(t.DataType), Shape: t.Dims})
 	}
 	for name, p := range m.GetParameters() {
 		c.Parameters[name] = p.GetStringValue()
@@ -135,8 +134,8 @@ func ConfigFrom(m *pb.ModelConfig) *ModelConfig {
 	return c
 }
 
-// declared turns TYPE_FP32 into FP32 and TYPE_STRING into BYTES.
-func declared(d pb.DataType) Datatype {
+// datatypeFrom returns FP32 for TYPE_FP32, BYTES for TYPE_STRING and so on.
+func datatypeFrom(d pb.DataType) Datatype {
 	if d == pb.DataType_TYPE_STRING {
 		return BYTES
 	}

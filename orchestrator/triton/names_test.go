@@ -137,7 +137,7 @@ func TestNameThatIsLookedUp(t *testing.T) {
 		if !slices.Equal(got, step.want) {
 			t.Errorf("%s: %v, want %v", step.name, got, step.want)
 		}
-		if _, err := c.Infer(t.Context(), ask()); err != nil && len(step.want) == 1 {
+		if _, err := c.Infer(t.Context(), echoRequest()); err != nil && len(step.want) == 1 {
 			t.Errorf("%s: %v", step.name, err)
 		}
 	}

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// pool keeps the replicas: it looks addresses up, probes, and picks one for each call. gRPC's own balancers are not
-// used because a second try must go to another replica, models are loaded on every one of them, and Triton does not
-// implement the Watch method of grpc.health.v1 that gRPC's health check needs.
+// pool resolves addresses, probes replicas, and picks a replica for each call. It does not use the balancers of gRPC,
+// since a retry must go to another replica and each replica has its own set of models, and since Triton does not
+// implement the Watch method of grpc.health.v1 that gRPC's health checks need.
 type pool struct {
 	config  Config
 	targets []target
 
-	mu       sync.Mutex // held while the list changes
-	found    [][]string // the addresses of each target when it was last looked up
+	mu       sync.Mutex // held while replicas changes; guards resolved
+	resolved [][]string // addresses of each target, as looked up last
 	replicas atomic.Pointer[[]*Replica]
-	turn     atomic.Uint64
+	rotation atomic.Uint64
 
-	wake   chan struct{} // a call failed: probe now
-	cancel context.CancelFunc
-	done   sync.WaitGroup
+	probeNow   chan struct{}
+	cancel     context.CancelFunc
+	goroutines sync.WaitGroup
 }
 
 func newPool(c Config) (*pool, error) {
-	p := &pool{config: c, wake: make(chan struct{}, 1)}
+	p := &pool{config: c, probeNow: make(chan struct{}, 1)}
 	p.replicas.Store(&[]*Replica{})
 	for _, url := range c.URLs {
 		t, err := parse(url)
@@ -34,45 +34,45 @@ func newPool(c Config) (*pool, error) {
 		}
 		p.targets = append(p.targets, t)
 	}
-	p.found = make([][]string, len(p.targets))
+	p.resolved = make([][]string, len(p.targets))
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
-	first, stop := context.WithTimeout(ctx, p.config.ProbeTimeout)
+	resolveCtx, stop := context.WithTimeout(ctx, p.config.ProbeTimeout)
 	defer stop()
-	if err := p.resolve(first); err != nil {
+	if err := p.resolve(resolveCtx); err != nil {
 		p.close()
 		return nil, err
 	}
-	p.done.Go(func() { p.watch(ctx) })
+	p.goroutines.Go(func() { p.run(ctx) })
 	return p, nil
 }
 
-// watch probes and resolves until ctx ends.
-func (p *pool) watch(ctx context.Context) {
-	probe := time.NewTicker(p.config.ProbeEvery)
-	resolve := time.NewTicker(p.config.ResolveEvery)
-	defer probe.Stop()
-	defer resolve.Stop()
+// run probes and resolves until ctx ends.
+func (p *pool) run(ctx context.Context) {
+	probeTicker := time.NewTicker(p.config.ProbeEvery)
+	resolveTicker := time.NewTicker(p.config.ResolveEvery)
+	defer probeTicker.Stop()
+	defer resolveTicker.Stop()
 	p.probe(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-resolve.C:
-			p.lookup(ctx)
-		case <-p.wake:
+		case <-resolveTicker.C:
+			p.resolveLogged(ctx)
+		case <-p.probeNow:
 			p.probe(ctx)
-		case <-probe.C:
+		case <-probeTicker.C:
 			if len(p.live()) == 0 {
-				p.lookup(ctx) // the servers may have moved
+				p.resolveLogged(ctx) // the servers may have moved
 			}
 			p.probe(ctx)
 		}
 	}
 }
 
-// lookup resolves in bounded time.
-func (p *pool) lookup(ctx context.Context) {
+// resolveLogged resolves within ProbeTimeout and logs an error.
+func (p *pool) resolveLogged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.ProbeTimeout)
 	defer cancel()
 	if err := p.resolve(ctx); err != nil {
@@ -80,8 +80,8 @@ func (p *pool) lookup(ctx context.Context) {
 	}
 }
 
-// resolve makes the list of replicas that of the addresses, each of them once. A name that cannot be looked up keeps
-// the replicas it had: the resolver may be what is broken. The error is one of settings.
+// resolve looks up all targets and updates the replicas, one for each distinct address. If a name cannot be looked up,
+// its replicas stay, since the resolver may be at fault. An error means that the Config is invalid.
 func (p *pool) resolve(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,20 +89,20 @@ func (p *pool) resolve(ctx context.Context) error {
 	for _, r := range *p.replicas.Load() {
 		old[r.address] = r
 	}
-	var now []*Replica
-	listed := make(map[string]bool)
+	var replicas []*Replica
+	added := make(map[string]bool)
 	for i, t := range p.targets {
 		addresses, err := t.addresses(ctx)
 		if err != nil {
 			p.config.Logger.Warn().Err(err).Str("name", t.host).Msg("Triton's name cannot be looked up")
-			addresses = p.found[i]
+			addresses = p.resolved[i]
 		}
-		p.found[i] = addresses
+		p.resolved[i] = addresses
 		for _, address := range addresses {
-			if listed[address] {
+			if added[address] {
 				continue
 			}
-			listed[address] = true
+			added[address] = true
 			r := old[address]
 			if r == nil {
 				if r, err = dial(address, t, p.config); err != nil {
@@ -110,10 +110,10 @@ func (p *pool) resolve(ctx context.Context) error {
 				}
 			}
 			delete(old, address)
-			now = append(now, r)
+			replicas = append(replicas, r)
 		}
 	}
-	p.replicas.Store(&now)
+	p.replicas.Store(&replicas)
 	for _, r := range old {
 		p.config.Logger.Info().Str("replica", r.address).Msg("Triton replica removed")
 		go r.retire()
@@ -121,20 +121,21 @@ func (p *pool) resolve(ctx context.Context) error {
 	return nil
 }
 
-// probe asks every replica that is not being asked already. It does not wait: a dead one takes its time to answer, the
-// others must not.
+// probe starts a probe of every replica that has none running. It does not wait, since a dead replica takes long to
+// answer.
 func (p *pool) probe(ctx context.Context) {
 	for _, r := range *p.replicas.Load() {
 		if r.probing.CompareAndSwap(false, true) {
-			p.done.Go(func() {
+			p.goroutines.Go(func() {
 				defer r.probing.Store(false)
-				p.probeOne(ctx, r)
+				p.probeReplica(ctx, r)
 			})
 		}
 	}
 }
 
-func (p *pool) probeOne(ctx context.Context, r *Replica) {
+// probeReplica probes a replica, and then its models.
+func (p *pool) probeReplica(ctx context.Context, r *Replica) {
 	defer p.probeModels(ctx, r)
 	if !r.probe(ctx, p.config.ProbeTimeout) || ctx.Err() != nil {
 		return
@@ -146,36 +147,37 @@ func (p *pool) probeOne(ctx context.Context, r *Replica) {
 	}
 }
 
-// suspect asks for a probe now; it does not wait for it.
-func (p *pool) suspect() {
+// requestProbe has all replicas probed now. It does not wait.
+func (p *pool) requestProbe() {
 	select {
-	case p.wake <- struct{}{}:
-	default: // one is asked for already
+	case p.probeNow <- struct{}{}:
+	default: // already requested
 	}
 }
 
-// pick returns the live replica with the fewest calls in flight among those that serve the model, leaving one out; nil
-// when none lives. Equal ones take turns, unless the call is steady: then it is always the same one of those that serve
-// the model, whatever the order in which DNS gives their addresses, so that repeated questions are answered by one replica
-// while models change on one after the other. Which one that is differs from model to model: the questions about all
-// models of all gateways are spread over the replicas (rendezvous hashing).
-func (p *pool) pick(q question, except *Replica) *Replica {
+// pick returns the best replica for a call, leaving out except, or nil if no replica is live. Replicas that serve the
+// model come first, then those with the fewest calls in flight; equal ones take turns.
+//
+// A sticky call goes to the same replica each time, whatever the order of addresses from DNS, so that repeated queries
+// see one state while models are replaced on one replica after the other. The replica depends on the model (rendezvous
+// hashing), which spreads the queries of all gateways.
+func (p *pool) pick(spec callSpec, except *Replica) *Replica {
 	replicas := *p.replicas.Load()
 	var best *Replica
-	var bestRank int
+	var bestRank rank
 	var bestLoad int64
 	start := uint64(0)
-	if !q.steady {
-		start = p.turn.Add(1)
+	if !spec.sticky {
+		start = p.rotation.Add(1)
 	}
 	for i := range replicas {
 		r := replicas[(uint64(i)+start)%uint64(len(replicas))]
-		rank := r.rank(q.model, q.inference)
+		rank := r.rank(spec.model, spec.inference)
 		load := r.inflight.Load()
-		if q.steady {
-			load = int64(r.weight(q.model))
+		if spec.sticky {
+			load = int64(r.stickyHash(spec.model))
 		}
-		if r == except || rank == 2 {
+		if r == except || rank == rankUnusable {
 			continue
 		}
 		if best == nil || rank < bestRank || (rank == bestRank && load < bestLoad) {
@@ -187,7 +189,7 @@ func (p *pool) pick(q question, except *Replica) *Replica {
 	return best
 }
 
-// live returns the replicas that answer.
+// live returns the live replicas.
 func (p *pool) live() []*Replica {
 	var live []*Replica
 	for _, r := range *p.replicas.Load() {
@@ -200,7 +202,7 @@ func (p *pool) live() []*Replica {
 
 func (p *pool) close() {
 	p.cancel()
-	p.done.Wait()
+	p.goroutines.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range *p.replicas.Load() {

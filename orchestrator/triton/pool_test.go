@@ -16,7 +16,7 @@ func TestSteadyPick(t *testing.T) {
 	}
 	shares := map[*Replica]int{}
 	for i := range models {
-		q := question{model: fmt.Sprintf("model%d", i), steady: true}
+		q := callSpec{model: fmt.Sprintf("model%d", i), sticky: true}
 		p := &pool{}
 		p.replicas.Store(&replicas)
 		first := p.pick(q, nil)

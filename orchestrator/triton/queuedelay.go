@@ -14,13 +14,13 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// SetQueueDelay gives a model that batches dynamically a maximum queue delay on this replica: it loads the model again
-// with its configuration and that delay (a configuration override; files stay as they are). The loaded model serves
-// until the new one is ready. It reports whether the delay changed. The error is gRPC's own, for the log.
+// SetQueueDelay sets the maximum queue delay of a model on this replica and reports whether it has changed. A model
+// without dynamic batching stays as it is. SetQueueDelay reloads the model with a configuration override; the old one
+// serves until the new one is ready. The error is gRPC's, for the log.
 func (r *Replica) SetQueueDelay(ctx context.Context, model string, delay time.Duration) (changed bool, err error) {
 	answer, err := r.service.ModelConfig(ctx, &pb.ModelConfigRequest{Name: model})
 	if err != nil {
-		return false, nil // The model is gone, or its configuration will be asked for again.
+		return false, nil // The model is gone, or a later check succeeds.
 	}
 	override, err := overrideDelay(answer.GetConfig(), delay)
 	if err != nil || override == "" {
@@ -35,8 +35,8 @@ func (r *Replica) SetQueueDelay(ctx context.Context, model string, delay time.Du
 	return err == nil, err
 }
 
-// overrideDelay returns the configuration with the delay as JSON, or "" if nothing needs to change. A configuration with
-// fields that this program does not know is an error: writing it again would lose them.
+// overrideDelay returns the configuration with the delay as JSON, or "" if nothing needs to change. It fails if the
+// configuration has fields that this program does not know, since the JSON would lack them.
 func overrideDelay(config *pb.ModelConfig, delay time.Duration) (string, error) {
 	microseconds := uint64(delay.Microseconds())
 	if config.GetDynamicBatching() == nil || config.GetDynamicBatching().MaxQueueDelayMicroseconds == microseconds {
@@ -51,8 +51,8 @@ func overrideDelay(config *pb.ModelConfig, delay time.Duration) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	changed := proto.Clone(config).(*pb.ModelConfig)
-	changed.GetDynamicBatching().MaxQueueDelayMicroseconds = microseconds
-	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(changed)
+	override := proto.Clone(config).(*pb.ModelConfig)
+	override.GetDynamicBatching().MaxQueueDelayMicroseconds = microseconds
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(override)
 	return string(text), err
 }

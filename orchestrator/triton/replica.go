@@ -24,11 +24,9 @@ type Replica struct {
 
 	inflight atomic.Int64
 	probing  atomic.Bool
-	// down is why the replica gets no calls, nil while it lives. A new one is taken to live until a probe fails.
-	down atomic.Pointer[string]
-	// models is what calls have told of each model: name → *health.
-	models sync.Map
-	index  atomic.Pointer[Index]
+	down     atomic.Pointer[string] // reason, nil while the replica is live; a new one counts as live
+	models   sync.Map               // *health by the model's name
+	index    atomic.Pointer[Index]
 }
 
 func dial(address string, t target, c Config) (*Replica, error) {
@@ -38,13 +36,20 @@ func dial(address string, t target, c Config) (*Replica, error) {
 	}
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(security),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.MaxMessageBytes), grpc.MaxCallSendMsgSize(c.MaxMessageBytes)),
-		// A batch of embeddings is a megabyte: with gRPC's window of 64 KiB it would wait for many round trips.
-		grpc.WithInitialWindowSize(8<<20), grpc.WithInitialConnWindowSize(16<<20),
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(c.MaxMessageBytes), grpc.MaxCallSendMsgSize(c.MaxMessageBytes)),
+		// A batch of embeddings is a megabyte, which takes many round trips with gRPC's window of 64 KiB.
+		grpc.WithInitialWindowSize(8<<20),
+		grpc.WithInitialConnWindowSize(16<<20),
 		grpc.WithKeepaliveParams(keepaliveParams(c)),
-		// A replica that comes back must be found within a probe or two, not after gRPC's two minutes.
+		// Reconnect within a probe or two: the default backoff grows to two minutes.
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			Backoff: backoff.Config{
+				BaseDelay:  100 * time.Millisecond,
+				Multiplier: 1.6,
+				Jitter:     0.2,
+				MaxDelay:   time.Second,
+			},
 			MinConnectTimeout: c.ProbeTimeout,
 		}),
 		grpc.WithIdleTimeout(0),
@@ -55,24 +60,26 @@ func dial(address string, t target, c Config) (*Replica, error) {
 	return &Replica{address: address, conn: conn, service: pb.NewGRPCInferenceServiceClient(conn)}, nil
 }
 
-// keepaliveParams find a connection whose other end vanished. Triton answers pings that come more often than every five
-// minutes with GOAWAY, unless its own data flows between them (its option
-// --grpc-http2-min-recv-ping-interval-without-data). Probes make it flow, and gRPC pings only when nothing was read for
-// Time, so as long as the server answers at all no ping is sent.
+// keepaliveParams returns parameters that detect a connection whose other end has vanished. Triton answers pings that
+// come more often than every five minutes with GOAWAY, unless it sends data between them (see its option
+// --grpc-http2-min-recv-ping-interval-without-data). gRPC pings only if it has read nothing for Time, and a live server
+// answers probes more often, so only a server that does not answer is pinged.
 func keepaliveParams(c Config) keepalive.ClientParameters {
-	return keepalive.ClientParameters{Time: max(10*time.Second, 3*(c.ProbeEvery+c.ProbeTimeout)), Timeout: 5 * time.Second}
+	return keepalive.ClientParameters{
+		Time:    max(10*time.Second, 3*(c.ProbeEvery+c.ProbeTimeout)),
+		Timeout: 5 * time.Second,
+	}
 }
 
-// probe asks whether the replica lives, and reports whether that changed. It asks for liveness: readiness is false for
-// the whole server while any one model is being loaded, and stays false after a failed load.
+// probe checks the liveness of the replica and reports whether it changed. It does not check readiness, which is false
+// for the whole server while any model is being loaded, and after a failed load.
 func (r *Replica) probe(ctx context.Context, timeout time.Duration) (changed bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if r.down.Load() != nil {
 		r.conn.ResetConnectBackoff()
 	}
-	// Of a replica that is down the probe waits for the connection, and so finds it back at the first attempt that
-	// succeeds.
+	// If the replica is down, the probe waits for the connection, and so succeeds as soon as the server is back.
 	answer, err := r.service.ServerLive(ctx, &pb.ServerLiveRequest{}, grpc.WaitForReady(r.down.Load() != nil))
 	var reason *string
 	switch {
@@ -80,27 +87,33 @@ func (r *Replica) probe(ctx context.Context, timeout time.Duration) (changed boo
 		text := err.Error()
 		reason = &text
 	case !answer.Live:
-		text := "it says that it is not live"
+		text := "it reports that it is not live"
 		reason = &text
 	}
 	return (r.down.Swap(reason) == nil) != (reason == nil)
 }
 
-// rank orders replicas for calls to a model; the lowest is the best, 2 gets none. A live replica that is not known to
-// serve the model may still do so: it may have loaded it since it was listed. One where the model is sick gets no
-// inferences.
-func (r *Replica) rank(model string, inference bool) int {
+// rank orders replicas for the calls to a model, the best first.
+type rank int
+
+const (
+	rankServes   rank = iota
+	rankMayServe      // its index did not have the model, which may have been loaded since then
+	rankUnusable      // gets no calls: it is down, or the model is sick there and the call is an inference
+)
+
+func (r *Replica) rank(model string, inference bool) rank {
 	if r.down.Load() != nil || inference && r.sickness(model) != "" {
-		return 2
+		return rankUnusable
 	}
 	if index := r.index.Load(); model != "" && index != nil && len(index.ready[model]) == 0 {
-		return 1
+		return rankMayServe
 	}
-	return 0
+	return rankServes
 }
 
-// weight orders replicas for steady calls about a model, the lowest first.
-func (r *Replica) weight(model string) uint32 {
+// stickyHash orders replicas for the sticky calls to a model, the lowest first.
+func (r *Replica) stickyHash(model string) uint32 {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, model)
 	_, _ = io.WriteString(h, r.address)
@@ -110,10 +123,10 @@ func (r *Replica) weight(model string) uint32 {
 // Address returns the host and port of the replica.
 func (r *Replica) Address() string { return r.address }
 
-// Index returns the content of the replica's model repository, or nil before it was first listed.
+// Index returns the index of the replica's model repository as listed last, or nil before that.
 func (r *Replica) Index() *Index { return r.index.Load() }
 
-// retire closes the connection once its calls have ended, or after a minute.
+// retire closes the connection when its calls have ended, or after a minute.
 func (r *Replica) retire() {
 	for deadline := time.Now().Add(time.Minute); r.inflight.Load() > 0 && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
@@ -121,7 +134,7 @@ func (r *Replica) retire() {
 	_ = r.conn.Close()
 }
 
-// addresses returns where a target is now.
+// addresses looks up the addresses of a target.
 func (t target) addresses(ctx context.Context) ([]string, error) {
 	if !t.dns {
 		return []string{net.JoinHostPort(t.host, t.port)}, nil

@@ -1,8 +1,6 @@
 package triton
 
 import (
-	"fmt"
-
 	"retort/orchestrator/fault"
 	pb "retort/orchestrator/triton/inferencepb"
 )
@@ -10,29 +8,32 @@ import (
 // Request is one inference.
 type Request struct {
 	Model string
-	// Version is a version's number; empty is the one the model's policy picks.
+	// Version is a version's number. If it is empty, the model's version policy decides.
 	Version string
-	// ID is echoed in the response and named in Triton's own log.
+	// ID is echoed in the response and appears in Triton's log.
 	ID     string
 	Inputs []Tensor
-	// Outputs are the names wanted; none means all.
+	// Outputs are the names of the requested outputs; none means all.
 	Outputs []string
-	// Parameters are bool, int, int64 or string, and for newer servers uint64 and float64. Some have a meaning to
-	// Triton: "priority" (uint64 with any server) and "timeout" (microseconds in the queue, int64).
+	// Parameters have values of bool, int, int64 or string; newer servers also accept uint64 and float64. Triton itself
+	// reads "priority" (uint64 on any server) and "timeout" (upper bound on the time in the queue, int64 microseconds).
 	Parameters map[string]any
-	// Once forbids a second try on another replica, and probes of the model: set it when an inference has an effect that
-	// must not happen twice.
+	// Once disables the retry on another replica and probes of the model. Set it if an inference must not be executed
+	// twice.
 	Once bool
 }
 
-// Message returns the request in wire form, checked.
+// Message checks the request and converts it to its wire form.
 func (r *Request) Message() (*pb.ModelInferRequest, error) {
-	parameters, err := parametersOut(r.Parameters)
+	parameters, err := parametersTo(r.Parameters)
 	if err != nil {
 		return nil, err
 	}
 	m := &pb.ModelInferRequest{
-		ModelName: r.Model, ModelVersion: r.Version, Id: r.ID, Parameters: parameters,
+		ModelName:        r.Model,
+		ModelVersion:     r.Version,
+		Id:               r.ID,
+		Parameters:       parameters,
 		Inputs:           make([]*pb.ModelInferRequest_InferInputTensor, len(r.Inputs)),
 		RawInputContents: make([][]byte, len(r.Inputs)),
 	}
@@ -49,8 +50,8 @@ func (r *Request) Message() (*pb.ModelInferRequest, error) {
 	return m, nil
 }
 
-// parametersOut writes parameters as the protocol has them.
-func parametersOut(parameters map[string]any) (map[string]*pb.InferParameter, error) {
+// parametersTo converts parameters to their wire form.
+func parametersTo(parameters map[string]any) (map[string]*pb.InferParameter, error) {
 	if len(parameters) == 0 {
 		return nil, nil
 	}
@@ -71,7 +72,7 @@ func parametersOut(parameters map[string]any) (map[string]*pb.InferParameter, er
 		case string:
 			p.ParameterChoice = &pb.InferParameter_StringParam{StringParam: v}
 		default:
-			return nil, fault.New(fault.Internal, "parameter %s: no wire form for %s", name, fmt.Sprintf("%T", value))
+			return nil, fault.New(fault.Internal, "parameter %s has the unsupported type %T", name, value)
 		}
 		out[name] = p
 	}

@@ -17,13 +17,12 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Stream returns the responses to one request of a decoupled model (or the one of any other). It returns when the first
-// response is there, so an error that comes before it is Stream's own and may be answered with a status. Later ones end
-// the sequence: its last pair is then (nil, error). A sequence without an error is complete: the server has marked a
-// response as the final one.
+// Stream returns the responses to one request, of a decoupled model or any other. It returns when the first response
+// has come, so that the caller can still report an earlier error as a status. A later error ends the sequence with the
+// pair (nil, error). A sequence without an error is complete: the server has marked a response as the final one.
 //
-// The sequence can be read once. Leaving it early, or the end of ctx, ends the request on the server too, within a second
-// or two (see stream.hangUp); a caller that does not read it must end ctx.
+// The sequence can be read once. If the caller leaves it early or ctx ends, the request ends on the server within a
+// second or two (see stream.hangUp). A caller that does not read the sequence must cancel ctx.
 func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, error], error) {
 	m, err := r.Message()
 	if err != nil {
@@ -34,8 +33,8 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	}
 	m.Parameters[emptyFinal] = &pb.InferParameter{ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}
 
-	ctx, end := c.begin(ctx, "stream", r.Model)
-	s, first, err := c.open(ctx, m, r.Once)
+	ctx, end := c.startSpan(ctx, "stream", r.Model)
+	s, first, err := c.openStream(ctx, m, r.Once)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, end(err)
 	}
@@ -62,42 +61,41 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	}, nil
 }
 
-// The states of a sequence. It is abandoned when the context ends before anyone reads it.
+// The states of a sequence. It is abandoned if the context ends before the sequence is read.
 const (
 	stateUnread = iota
 	stateRead
 	stateAbandoned
 )
 
-// open starts a stream on a replica that gives a first response, trying two unless once is set.
-func (c *Client) open(ctx context.Context, m *pb.ModelInferRequest, once bool) (*stream, *Response, error) {
-	q := question{name: "stream", model: m.ModelName, inference: true}
-	replica := c.pool.pick(q, nil)
+// openStream starts a stream and returns its first response. It tries a second replica unless once is set.
+func (c *Client) openStream(ctx context.Context, m *pb.ModelInferRequest, once bool) (*stream, *Response, error) {
+	spec := callSpec{name: "stream", model: m.ModelName, inference: true}
+	replica := c.pool.pick(spec, nil)
 	if replica == nil {
 		return nil, nil, errNoReplica()
 	}
-	s := c.stream(ctx, replica)
-	first, err := s.begin(m, once)
-	if !once && elsewhere(ctx, err) {
-		if other := c.pool.pick(q, replica); other != nil {
-			s = c.stream(ctx, other)
-			first, err = s.begin(m, once)
+	s := c.newStream(ctx, replica)
+	first, err := s.start(m, once)
+	if !once && shouldRetry(ctx, err) {
+		if other := c.pool.pick(spec, replica); other != nil {
+			s = c.newStream(ctx, other)
+			first, err = s.start(m, once)
 		}
 	}
 	return s, first, err
 }
 
-// stream is one call of ModelStreamInfer with one request: cancelling the call cancels every request on it, so requests
-// must not share one. The call outlives its caller's context: see hangUp.
+// stream is one call of ModelStreamInfer with one request. Requests do not share a call, since cancelling a call
+// cancels all its requests. The call may outlive the caller's context: see hangUp.
 type stream struct {
-	client  *Client // nil for a probe
-	replica *Replica
-	request *telemetry.Request // counts the time spent waiting
-	caller  context.Context
-	ctx     context.Context // of the call
-	cancel  context.CancelFunc
-	// messages are what the call received, up to and with the error that ended it.
-	messages chan message
+	client   *Client // nil for a model probe
+	replica  *Replica
+	request  *telemetry.Request // counts the time spent waiting
+	caller   context.Context
+	ctx      context.Context // of the call
+	cancel   context.CancelFunc
+	messages chan message // ends with the error that ended the call
 	leaving  sync.Once
 }
 
@@ -107,45 +105,42 @@ type message struct {
 	err      error
 }
 
-func (c *Client) stream(ctx context.Context, r *Replica) *stream {
+// newStream returns a stream that counts as in flight until its call ends, whether it is read or not.
+func (c *Client) newStream(ctx context.Context, r *Replica) *stream {
 	s := newStream(ctx, r)
 	s.client = c
 	r.inflight.Add(1)
-	context.AfterFunc(s.ctx, func() { r.inflight.Add(-1) }) // also when nobody reads the stream
+	context.AfterFunc(s.ctx, func() { r.inflight.Add(-1) })
 	return s
 }
 
-// newStream is a stream of no client, for probes, which do not count as calls in flight.
+// newStream returns a stream for a model probe, which does not count as in flight.
 func newStream(ctx context.Context, r *Replica) *stream {
 	s := &stream{replica: r, request: telemetry.FromContext(ctx), caller: ctx, messages: make(chan message)}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return s
 }
 
-// begin is start, from whose result the replica learns.
-func (s *stream) begin(m *pb.ModelInferRequest, once bool) (*Response, error) {
-	first, err := s.start(m)
-	answered := err
+// start sends the request, returns the first response, and records the result for the health of the model. On any
+// error, including io.EOF for a request without responses, the stream is over for its caller.
+func (s *stream) start(m *pb.ModelInferRequest, once bool) (*Response, error) {
+	sent := time.Now()
+	go s.run(m)
+	first, err := s.receive()
+	s.addWaited(sent)
+	result := err
 	if errors.Is(err, io.EOF) {
-		answered = nil // a request without responses
+		result = nil
 	}
-	if s.replica.learn(m.ModelName, once, answered) {
-		s.client.pool.suspect()
+	if s.replica.recordResult(m.ModelName, once, result) {
+		s.client.pool.requestProbe()
 	}
 	return first, err
 }
 
-// start sends the request and returns the first response. On any error, io.EOF for a request without responses
-// included, the call has ended or was left.
-func (s *stream) start(m *pb.ModelInferRequest) (*Response, error) {
-	defer s.waited(time.Now())
-	go s.run(m)
-	return s.receive()
-}
+func (s *stream) addWaited(since time.Time) { s.request.AddTriton(time.Since(since)) }
 
-func (s *stream) waited(since time.Time) { s.request.AddTriton(time.Since(since)) }
-
-// run makes the call and passes on all that it receives.
+// run makes the call and passes on its messages.
 func (s *stream) run(m *pb.ModelInferRequest) {
 	defer close(s.messages)
 	defer s.cancel()
@@ -155,7 +150,7 @@ func (s *stream) run(m *pb.ModelInferRequest) {
 			err = call.CloseSend()
 		}
 		if errors.Is(err, io.EOF) {
-			err = nil // the reason comes from Recv
+			err = nil // Recv returns the reason.
 		}
 	}
 	for {
@@ -165,7 +160,7 @@ func (s *stream) run(m *pb.ModelInferRequest) {
 		}
 		select {
 		case s.messages <- message{response, err}:
-		case <-s.ctx.Done(): // hung up
+		case <-s.ctx.Done(): // hangUp has ended
 			return
 		}
 		if err != nil {
@@ -174,7 +169,7 @@ func (s *stream) run(m *pb.ModelInferRequest) {
 	}
 }
 
-// receive returns the next response that says anything, or the error that ended the stream: io.EOF after the final one.
+// receive returns the next response with outputs, or the error that ended the stream: io.EOF after the final response.
 func (s *stream) receive() (*Response, error) {
 	for {
 		var m message
@@ -183,14 +178,15 @@ func (s *stream) receive() (*Response, error) {
 		case <-s.caller.Done():
 			s.leave()
 			if errors.Is(s.caller.Err(), context.Canceled) {
-				// Nobody waits for us: what the request holds is held until the server has let go of it.
+				// The client is gone, so nobody waits for this. Keep the request's resources until the server has
+				// released it.
 				<-s.ctx.Done()
 			}
 			return nil, fault.As(s.caller.Err())
 		}
 		switch {
 		case m.err != nil:
-			return nil, s.ended(m.err)
+			return nil, s.translateEnd(m.err)
 		case m.response.ErrorMessage != "":
 			s.leave()
 			return nil, streamFault(m.response.ErrorMessage)
@@ -211,28 +207,30 @@ func (s *stream) receive() (*Response, error) {
 	}
 }
 
-// finish lets the server close the call after the final response, which it does at once since we have closed our side.
+// finish waits until the server has closed the call after the final response, which it does at once since the client
+// has closed its side. It returns io.EOF.
 func (s *stream) finish() error {
 	s.leave()
 	<-s.ctx.Done()
 	return io.EOF
 }
 
-// errCut is the error of a call that the server closed without an error, but before the final response.
-var errCut = status.Error(codes.Unavailable, "the stream ended before its final response")
+// errTruncated is the error of a call that the server closed without an error, but before the final response.
+var errTruncated = status.Error(codes.Unavailable, "the stream ended before its final response")
 
-// ended translates the error that ended the call before its final response.
-func (s *stream) ended(err error) error {
+// translateEnd translates the error that ended the call before its final response.
+func (s *stream) translateEnd(err error) error {
 	if errors.Is(err, io.EOF) {
-		err = errCut
+		err = errTruncated
 	}
 	if status.Code(err) == codes.Unavailable {
-		s.client.pool.suspect()
+		s.client.pool.requestProbe()
 	}
 	return translate(s.caller, err)
 }
 
-// drain yields the first response and what follows. It returns what ended the sequence, io.EOF being its regular end.
+// drain yields the first response and those that follow. It returns the error that ended the sequence, io.EOF if it is
+// complete or the caller left it.
 func (s *stream) drain(r *Response, err error, yield func(*Response, error) bool) error {
 	for err == nil {
 		switch {
@@ -244,7 +242,7 @@ func (s *stream) drain(r *Response, err error, yield func(*Response, error) bool
 		}
 		start := time.Now()
 		r, err = s.receive()
-		s.waited(start)
+		s.addWaited(start)
 	}
 	if !errors.Is(err, io.EOF) {
 		yield(nil, err)

@@ -13,14 +13,15 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// A caller that reads only after its context has ended gets an error: an empty sequence would look like a complete answer.
+// A caller that reads only after its context has ended gets an error: an empty sequence would look like a complete
+// answer.
 func TestStreamOfAnEndedContextEndsWithAnError(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Model{
 		Config: tritontest.Config(t, `
 			name: "endless" backend: "python" model_transaction_policy { decoupled: true }
 			output { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }`),
 		Stream: func(ctx context.Context, _ *triton.Request, send func(*triton.Response) error) error {
-			if err := send(&triton.Response{Outputs: ask().Inputs}); err != nil {
+			if err := send(&triton.Response{Outputs: echoRequest().Inputs}); err != nil {
 				return err
 			}
 			<-ctx.Done()
@@ -69,7 +70,7 @@ func (h halfway) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 	if err != nil {
 		return err
 	}
-	response, err := tritontest.Message(&triton.Response{Model: m.ModelName, Outputs: ask().Inputs})
+	response, err := tritontest.Message(&triton.Response{Model: m.ModelName, Outputs: echoRequest().Inputs})
 	if err != nil {
 		return err
 	}

@@ -5,30 +5,29 @@ import (
 	"unsafe"
 )
 
-// Element is a Go type that stands for a datatype of its own. FP16, BF16 and BYTES have none: see Halves and Bytes.
+// Element is a Go type with a datatype of the same form. FP16, BF16 and BYTES have none: see Halves and Strings.
 type Element interface {
 	bool | uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64
 }
 
-// littleEndian says whether Go's values already have the order of the wire.
-var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+// isLittleEndian reports whether Go's values have the byte order of the wire.
+var isLittleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// New returns a tensor of values. It does not copy them on a little-endian machine. That their number fits the shape is
-// checked when the tensor is sent.
+// New returns a tensor of values. It does not copy them on a little-endian machine. Check checks their number.
 func New[T Element](name string, shape []int64, values []T) Tensor {
 	return Tensor{Name: name, Datatype: datatypeOf[T](), Shape: shape, raw: encode(values)}
 }
 
-// Values returns the elements of a tensor of T's datatype, in row-major order, copied only where alignment, byte order
-// or BOOL ask for it.
+// Values returns the elements of a tensor of T's datatype, in row-major order. It copies them only for alignment, byte
+// order or BOOL.
 func Values[T Element](t Tensor) ([]T, error) {
-	if err := t.is(datatypeOf[T]()); err != nil {
+	if err := t.checkType(datatypeOf[T]()); err != nil {
 		return nil, err
 	}
 	return decode[T](t.raw), nil
 }
 
-// datatypeOf returns the datatype that T stands for.
+// datatypeOf returns the datatype of T.
 func datatypeOf[T Element]() Datatype {
 	var zero T
 	switch any(zero).(type) {
@@ -60,32 +59,33 @@ func encode[T Element](values []T) []byte {
 	if len(values) == 0 {
 		return nil
 	}
-	if !littleEndian {
-		raw, _ := binary.Append(nil, binary.LittleEndian, values) // fails only for types without a size
+	if !isLittleEndian {
+		raw, _ := binary.Append(nil, binary.LittleEndian, values) // T has a fixed size
 		return raw
 	}
-	return memory(values)
+	return bytesOf(values)
 }
 
 func decode[T Element](raw []byte) []T {
 	size := int(unsafe.Sizeof(*new(T)))
 	start := unsafe.Pointer(unsafe.SliceData(raw))
-	_, boolean := any(*new(T)).(bool)
-	if littleEndian && !boolean && len(raw) > 0 && uintptr(start)%uintptr(size) == 0 {
+	_, isBool := any(*new(T)).(bool)
+	if isLittleEndian && !isBool && len(raw) > 0 && uintptr(start)%uintptr(size) == 0 {
 		return unsafe.Slice((*T)(start), len(raw)/size)
 	}
 	values := make([]T, len(raw)/size)
-	if littleEndian && !boolean {
-		copy(memory(values), raw)
+	if isLittleEndian && !isBool {
+		copy(bytesOf(values), raw)
 		return values
 	}
-	_, _ = binary.Decode(raw, binary.LittleEndian, values) // true is any byte but 0; raw is long enough
+	_, _ = binary.Decode(raw, binary.LittleEndian, values) // any byte but 0 is true; raw is long enough
 	return values
 }
 
-// memory returns the bytes that hold values.
-func memory[T Element](values []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(*new(T))))
+// bytesOf returns the memory of values.
+func bytesOf[T Element](values []T) []byte {
+	size := len(values) * int(unsafe.Sizeof(*new(T)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), size)
 }
 
 // Int64s returns an INT64 tensor.

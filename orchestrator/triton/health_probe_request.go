@@ -11,15 +11,16 @@ import (
 const (
 	// probeID names probes in Triton's log.
 	probeID = "probe"
-	// maxProbe is the largest input of a probe in bytes.
-	maxProbe = 1 << 20
+	// maxProbeInput is the upper bound on an input of a probe, in bytes.
+	maxProbeInput = 1 << 20
 )
 
-// probeRequest makes a request from a model's configuration: one row of ones and empty strings, which more models accept as
-// ids, masks, counts and temperatures than accept zeros. The shapes are those of the first model_warmup without files
-// (with zeros where it says zero_data), else those of the required inputs, with 1 for each variable dimension. It returns
-// nil for a model that cannot be probed in this way: one that keeps sequences, answers from a cache, or has an input of an
-// unknown datatype or above maxProbe.
+// probeRequest makes a model probe from a configuration: one row of ones and empty strings. More models accept ones
+// than zeros as ids, masks, counts and temperatures. The shapes come from the first model_warmup without files, with
+// zeros if it sets zero_data. If there is none, they come from the required inputs, with 1 for each variable dimension.
+//
+// It returns nil if the model cannot be probed: it has sequence batching or a response cache, or an input with an
+// unknown datatype or above maxProbeInput.
 func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 	if config.GetSequenceBatching() != nil || config.GetResponseCache().GetEnable() {
 		return nil
@@ -30,7 +31,7 @@ func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 			input.Shape = append([]int64{1}, input.Shape...)
 		}
 		elements := input.Elements()
-		if len(input.raw) == 0 || elements < 0 || elements > maxProbe/len(input.raw) {
+		if len(input.raw) == 0 || elements < 0 || elements > maxProbeInput/len(input.raw) {
 			return nil
 		}
 		input.raw = bytes.Repeat(input.raw, elements)
@@ -41,12 +42,14 @@ func probeRequest(config *pb.ModelConfig) *pb.ModelInferRequest {
 		return nil
 	}
 	if config.GetModelTransactionPolicy().GetDecoupled() {
-		m.Parameters = map[string]*pb.InferParameter{emptyFinal: {ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}}
+		m.Parameters = map[string]*pb.InferParameter{
+			emptyFinal: {ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}},
+		}
 	}
 	return m
 }
 
-// probeInputs are the inputs of a probe without a batch dimension, each with the data of a single element.
+// probeInputs returns the inputs of a probe without a batch dimension, each with the data of one element.
 func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 	for _, warmup := range config.GetModelWarmup() {
 		for _, name := range slices.Sorted(maps.Keys(warmup.Inputs)) {
@@ -55,8 +58,9 @@ func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 				inputs = nil
 				break
 			}
-			t := Tensor{Name: name, Datatype: declared(input.DataType), Shape: slices.Clone(input.Dims)}
-			if t.raw = one(t.Datatype); input.GetZeroData() {
+			t := Tensor{Name: name, Datatype: datatypeFrom(input.DataType), Shape: slices.Clone(input.Dims)}
+			t.raw = rawOne(t.Datatype)
+			if input.GetZeroData() {
 				clear(t.raw)
 			}
 			inputs = append(inputs, t)
@@ -69,8 +73,8 @@ func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 		if input.Optional {
 			continue
 		}
-		t := Tensor{Name: input.Name, Datatype: declared(input.DataType), Shape: slices.Clone(input.Dims)}
-		t.raw = one(t.Datatype)
+		t := Tensor{Name: input.Name, Datatype: datatypeFrom(input.DataType), Shape: slices.Clone(input.Dims)}
+		t.raw = rawOne(t.Datatype)
 		for i, dim := range t.Shape {
 			if dim < 0 {
 				t.Shape[i] = 1
@@ -81,8 +85,8 @@ func probeInputs(config *pb.ModelConfig) (inputs []Tensor) {
 	return inputs
 }
 
-// one is the number 1 in wire form, or an empty string, which is its length alone; empty for an unknown datatype.
-func one(d Datatype) []byte {
+// rawOne returns the number 1 in wire form, an empty string for BYTES, or nothing for an unknown datatype.
+func rawOne(d Datatype) []byte {
 	switch d {
 	case FP16:
 		return []byte{0, 0x3c}
@@ -93,7 +97,7 @@ func one(d Datatype) []byte {
 	case FP64:
 		return encode([]float64{1})
 	case BYTES:
-		return joined([]string{""})
+		return encodeStrings([]string{""})
 	}
 	raw := make([]byte, max(0, d.Size()))
 	if len(raw) > 0 {
