@@ -4,30 +4,30 @@ import "retort/orchestrator/gateway/bind"
 
 // Request is the body of POST /v1/embeddings.
 type Request struct {
-	// Input is one text or several, also as the tokens of OpenAI's clients.
+	// Input is one text or several, possibly as tokens.
 	Input Input `json:"input" bind:"required"`
-	// Model is a public id, which may end in -query or -passage.
+	// Model is a public id, optionally followed by -query or -passage.
 	Model string `json:"model" bind:"required"`
-	// InputType is "query" or "passage"; required by models with two modes, unless the model's name ends in the mode,
-	// and refused by the others; unless the service is lenient.
+	// InputType is "query" or "passage". Models with two modes require it unless Model ends in the mode; other models
+	// refuse it. Lenient requests may always omit or give it.
 	InputType *string `json:"input_type" oneof:"query passage"`
-	// Dimensions asks for shorter vectors, of models that have them.
+	// Dimensions asks for shorter vectors; only models that support them accept it.
 	Dimensions *int `json:"dimensions"`
-	// Truncate says what becomes of texts longer than the model takes: NONE refuses them, START and END cut there.
+	// Truncate applies to texts longer than the model takes: NONE refuses them, START and END cut that end.
 	Truncate string `json:"truncate" oneof:"NONE START END"`
 	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
 	EncodingFormat string `json:"encoding_format" oneof:"float base64"`
 	// User is accepted and ignored.
 	User *string `json:"user"`
 
-	lenient bool // see SetLenient
+	lenient bool // set by SetLenient
 }
 
-// SetLenient is called for a client of OpenAI's, which knows nothing of modes: an input_type that the model does not
-// have is without effect, and one that it needs is the model's default mode.
+// SetLenient makes the request lenient, for clients that do not know modes: InputType defaults to the model's default
+// mode and is ignored by models with one mode.
 func (r *Request) SetLenient() { r.lenient = true }
 
-// SetDefaults is called before the body is decoded.
+// SetDefaults sets the documented defaults, before the body is decoded.
 func (r *Request) SetDefaults() {
 	r.Truncate = "NONE"
 	r.EncodingFormat = "float"
@@ -41,14 +41,14 @@ type Response struct {
 	Usage  Usage   `json:"usage"`
 }
 
-// Datum is the vector of one input: []float32, or a string of base64.
+// Datum is the vector of one input. Embedding is a []float32 or a base64 string.
 type Datum struct {
 	Index     int    `json:"index"`
 	Embedding any    `json:"embedding"`
 	Object    string `json:"object"` // "embedding"
 }
 
-// Usage counts the tokens the model saw, special tokens included.
+// Usage counts the tokens that the model read, special tokens included.
 type Usage struct {
 	PromptTokens int `json:"prompt_tokens"`
 	TotalTokens  int `json:"total_tokens"`
@@ -74,14 +74,14 @@ type Health struct {
 	Message string `json:"message"`
 }
 
-// Error is the answer to a request that the model cannot serve. Detail locates the input where one is to blame.
+// Error is the answer to a request that the model cannot serve. Detail locates the input at fault, if there is one.
 type Error struct {
 	Error  string       `json:"error"`
 	Detail *bind.Detail `json:"detail,omitempty"`
 }
 
-// ValidationError is the answer to a body that does not fit the API. Detail is the first problem; Errors has all of
-// them when there are several.
+// ValidationError is the answer to an invalid body. Detail is the first problem; Errors has all problems if there are
+// several.
 type ValidationError struct {
 	Object  string        `json:"object"`  // "error"
 	Message string        `json:"message"` // always the same

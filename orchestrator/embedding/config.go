@@ -1,6 +1,6 @@
 package embedding
 
-// Config are the settings of this API beyond its listener and limits.
+// Config has the settings of this API beyond its listener and limits.
 type Config struct {
 	MaxInputs int    `default:"8192" help:"Most texts in one request."`
 	Errors    string `enum:"documented,openai" default:"documented" help:"Form of errors: documented (error is a text), or openai (error is an object, as OpenAI's clients expect)."`

@@ -7,10 +7,14 @@
 //
 // The wire format is that of the NeMo Retriever text embedding service
 // (https://docs.nvidia.com/nim/nemo-retriever/text-embedding/latest/reference.html), which is OpenAI's
-// (https://platform.openai.com/docs/api-reference/embeddings) with input_type and truncate. Where we knowingly differ:
-// DIVERGENCES.md.
+// (https://platform.openai.com/docs/api-reference/embeddings) with input_type and truncate. DIVERGENCES.md lists the
+// differences.
 //
-// Words: a model has one mode, or two, query and passage, which put a prefix of the model's own before the text. A
-// vector is the pooled, L2-normalised output of the model; dimensions asks for its first numbers, normalised again
-// (Matryoshka representation learning, arXiv:2205.13147, section 3).
+// Terms:
+//   - mode: query or passage. A model with two modes puts the prefix of the mode before a text; other models have one
+//     mode without a name.
+//   - vector: the pooled, L2-normalized output of the model.
+//   - dimensions: the length of a vector. A shorter vector has the first numbers, normalized again (Matryoshka
+//     representation learning, arXiv:2205.13147, section 3).
+//   - lenient request: one that may omit the mode, or give it to a model with one mode.
 package embedding

@@ -12,24 +12,23 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Input is what is to be embedded: texts or, for clients that tokenize themselves, lists of token numbers. Only one of
-// the two has items.
+// Input has the texts to embed or, from clients that tokenize themselves, lists of tokens. One of the two is empty.
 type Input struct {
 	Texts  []string
 	Tokens [][]uint
 }
 
-// Len is the number of vectors asked for.
+// Len returns the number of inputs.
 func (in Input) Len() int { return len(in.Texts) + len(in.Tokens) }
 
 // UnmarshalJSON decodes "text", ["text", …], [12, 7, …] or [[12, 7, …], …].
 func (in *Input) UnmarshalJSON(data []byte) error {
 	switch first := firstItem(data); {
 	case first == '[':
-		return in.lists(data)
+		return in.unmarshalLists(data)
 	case first >= '0' && first <= '9':
 		in.Tokens = make([][]uint, 1)
-		return numbers(data, &in.Tokens[0])
+		return unmarshalTokens(data, &in.Tokens[0])
 	}
 	var texts wire.Strings
 	err := texts.UnmarshalJSON(data)
@@ -37,7 +36,7 @@ func (in *Input) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// firstItem is the byte with which the first item of a list begins, 0 where there is none.
+// firstItem returns the first byte of the first item of a JSON list, or 0 if data is not a list or is empty.
 func firstItem(data []byte) byte {
 	inside, isList := bytes.CutPrefix(bytes.TrimSpace(data), []byte("["))
 	inside = bytes.TrimLeft(inside, " \t\r\n")
@@ -47,21 +46,21 @@ func firstItem(data []byte) byte {
 	return inside[0]
 }
 
-func (in *Input) lists(data []byte) error {
+func (in *Input) unmarshalLists(data []byte) error {
 	var items []json.RawMessage
 	if err := json.Unmarshal(data, &items); err != nil {
 		return err
 	}
 	in.Tokens = make([][]uint, len(items))
 	for i, item := range items {
-		if err := numbers(item, &in.Tokens[i]); err != nil {
+		if err := unmarshalTokens(item, &in.Tokens[i]); err != nil {
 			return notTokens.At(i)
 		}
 	}
 	return nil
 }
 
-func numbers(data []byte, into *[]uint) error {
+func unmarshalTokens(data []byte, into *[]uint) error {
 	if json.Unmarshal(data, into) != nil {
 		return notTokens.At()
 	}
@@ -70,10 +69,10 @@ func numbers(data []byte, into *[]uint) error {
 
 var notTokens = wire.Mismatch{Rule: "list_type", Message: "Input should be a text or a list of token numbers"}
 
-// openAITokens is the encoding of OpenAI's embedding models, in which its clients tokenize for models they do not know.
+// openAITokens is the encoding of OpenAI's embedding models. OpenAI's clients use it for models they do not know, too.
 var openAITokens = sync.OnceValue(codec.NewCl100kBase)
 
-// texts are those of the input, which may have come as tokens.
+// texts returns the texts of the input, decoded if they are tokens.
 func (s *Service) texts(in Input) ([]string, error) {
 	if len(in.Tokens) == 0 {
 		return in.Texts, nil
@@ -88,7 +87,7 @@ func (s *Service) texts(in Input) ([]string, error) {
 		if err != nil {
 			return fault.Field("value_error", nil, []any{"input", i}, "Value error, %v in encoding cl100k_base", err)
 		}
-		texts[i] = strings.ToValidUTF8(text, "\uFFFD") // a list may end within a character
+		texts[i] = strings.ToValidUTF8(text, "\uFFFD") // tokens may end within a character
 		return fault.Text(texts[i], "input", i)
 	})
 	return texts, problems.Err()

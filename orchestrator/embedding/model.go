@@ -12,45 +12,40 @@ import (
 	"retort/tokenizers"
 )
 
-// Model turns texts into vectors. A caller need not know:
-//   - how texts share the model's time: rows of all requests are batched;
-//   - whether a text's vector depends on the texts beside it: it does not,
-//     beyond the rounding of sums in another order (1e-5);
-//   - what happens when the client leaves: the work ends with ctx;
-//   - whether it may be used by many goroutines at once: it may.
+// Model embeds texts. It is safe for concurrent use, and batches the texts of all requests. The vector of a text does
+// not depend on the other texts, except for rounding (1e-5).
 type Model interface {
 	About() About
-	// Embed returns one vector of About().Width numbers per text, in the order of the texts and of length 1, and the
-	// number of tokens that the model saw, special ones included. mode is "query" or "passage" for a model with two
-	// modes, else "". truncate is Request.Truncate. A text that is too long is Invalid, with its path.
+	// Embed returns a vector for each text, in order, with About().Width numbers and an L2 norm of 1, and the number of
+	// tokens that the model read, special tokens included. mode is "query" or "passage" for a model with two modes, else
+	// "". truncate is Request.Truncate. The error for a text that is too long is Invalid, with its path.
 	Embed(ctx context.Context, texts []string, mode, truncate string) (vectors [][]float32, tokens int, err error)
 }
 
-// About is what the API says of a model, and what its rules depend on.
+// About describes a model.
 type About struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
-	// TwoModes is the first family of models: it wants to know whether a text is a query or a passage. The second does
-	// not, and refuses to be told.
+	// TwoModes reports whether the model has two modes.
 	TwoModes bool
-	// DefaultMode is that of texts of which a lenient request does not say what they are; "" for none.
+	// DefaultMode is the mode of lenient requests without InputType, or "" if they are refused.
 	DefaultMode string
-	// LeastDimensions is the shortest vector to be had, Width the longest.
+	// LeastDimensions and Width bound the length of vectors.
 	LeastDimensions, Width int
 }
 
 // outputVector is the tensor with the vectors, FP32 [rows, width]: model_repository/README.md.
 const outputVector = "sentence_embedding"
 
-// tritonModel is a Model that Triton serves.
+// tritonModel is a Model served by Triton.
 type tritonModel struct {
 	*encoder.Encoder
 	about    About
-	prefixes map[string]string // by mode, put before the text
+	prefixes map[string]string // by mode
 }
 
-// Opener opens embedding models over a client; options bound what is sent at once. Beyond the parameters of every
-// encoder it reads modes, default_mode, query_prefix, passage_prefix and dimensions.
+// Opener returns a function that opens the model of an entry of the model repository. Beyond the parameters of every
+// encoder, the entry may set modes, default_mode, query_prefix, passage_prefix and dimensions.
 func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
@@ -77,8 +72,7 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 	}
 }
 
-// leastDimensions reads the parameter dimensions: "384" for nothing shorter than the model's width, "128-384" for a
-// range.
+// leastDimensions parses the parameter dimensions: "128-384" is a range that ends at the width; "384" is the width alone.
 func leastDimensions(text string, width int) (int, error) {
 	low, high, isRange := strings.Cut(text, "-")
 	if !isRange {

@@ -14,29 +14,29 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
-// Name is the API's name in settings, logs, metrics and paths.
+// Name returns the name of the API in settings, logs, metrics and paths.
 func (s *Service) Name() string { return "embedding" }
 
-// OpenAPI is the API's description.
+// OpenAPI returns the OpenAPI description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// interfaces are other published ways to ask, beside the documented one.
+// interfaces are other published APIs for the same models.
 type interfaces = gateway.Interfaces
 
-// Routes are the API's own endpoints.
+// Routes adds the endpoints that are specific to this API.
 func (s *Service) Routes(r fiber.Router) {
 	r.Post("/v1/embeddings", gateway.JSON(s.Embed, bind.AtMost("input", s.config.MaxInputs)))
 	r.Get("/v1/models", gateway.Get(s.List))
 	s.interfaces.Routes(r)
 }
 
-// Health returns the documented bodies. The hyphen is theirs.
+// Health returns the documented bodies, with the published hyphen.
 func (s *Service) Health() (ready, live any) {
 	return Health{"health-response", "Service is ready."}, Health{"health-response", "Service is live."}
 }
 
-// RenderFault words a failure as the service does: what pydantic would find in the body is a validation error (with
-// 400, not 422), everything else {"error": "<text>"}.
+// RenderFault renders a failure as the published service does: a problem that pydantic would find in the body is a
+// validation error (with status 400, not 422), any other is {"error": "<text>"}.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if s.config.Errors == "openai" {
 		return dialect.RenderOpenAI(f)

@@ -12,7 +12,7 @@ import (
 	"retort/orchestrator/triton/discovery"
 )
 
-// Service is the embedding API over the models that Triton serves now.
+// Service is the embedding API over the models that Triton currently serves.
 type Service struct {
 	config Config
 	models *discovery.Catalog[Model]
@@ -24,19 +24,18 @@ func New(config Config, models *discovery.Catalog[Model]) *Service {
 	return &Service{config: config, models: models}
 }
 
-// Ready returns nil when at least one model can serve.
+// Ready returns nil if at least one model is served.
 func (s *Service) Ready() error { return s.models.Ready() }
 
-// MaxInputs is the most texts of one request.
+// MaxInputs returns the upper bound of inputs in one request.
 func (s *Service) MaxInputs() int { return s.config.MaxInputs }
 
-// Models lists the public ids of the models served now.
+// Models returns the public ids of the models that are served.
 func (s *Service) Models() []string { return s.models.IDs() }
 
-// Plain is the public id of the model for a request that names none: the first of those with two modes where the request
-// says which mode, else the first with one, whose vectors can be compared without modes; of those there are none of, the
-// first of all.
-func (s *Service) Plain(twoModes bool) (string, error) {
+// DefaultID returns the public id of the model for a request that names none: the first two-mode model if the request
+// gives a mode, else the first one-mode model. If there is no such model, it returns the first model of all.
+func (s *Service) DefaultID(twoModes bool) (string, error) {
 	models := s.models.All()
 	for _, m := range models {
 		if about := m.About(); about.TwoModes == twoModes {
@@ -49,7 +48,7 @@ func (s *Service) Plain(twoModes bool) (string, error) {
 	return models[0].About().ID, nil
 }
 
-// List is the model list: bare ids, without the suffixes of modes.
+// List answers GET /v1/models, with ids without suffixes of modes.
 func (s *Service) List(context.Context) (Models, error) {
 	list := Models{Object: "list", Data: []Listed{}}
 	if err := s.models.Ready(); err != nil {
@@ -61,7 +60,7 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, nil
 }
 
-// Entry is the entry of the model list with a public id. Its errors are those of a request that names the model.
+// Entry returns the entry of the model list with a public id. It fails as a request that names the model would.
 func (s *Service) Entry(id string) (any, error) {
 	m, err := s.models.Find(id)
 	if err != nil {
@@ -70,7 +69,6 @@ func (s *Service) Entry(id string) (any, error) {
 	return listed(m), nil
 }
 
-// listed is a model's entry of the list.
 func listed(m Model) Listed {
 	about := m.About()
 	return Listed{ID: about.ID, Created: about.Created, Object: "model", OwnedBy: about.OwnedBy}
@@ -81,11 +79,11 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	if f := fault.Items(r.Input.Len(), 1, s.config.MaxInputs, "input"); f != nil {
 		return Response{}, f
 	}
-	model, mode, err := s.choose(r)
+	model, mode, err := s.model(r)
 	if err != nil {
 		return Response{}, err
 	}
-	size, err := model.About().size(r.Dimensions)
+	size, err := model.About().dimensions(r.Dimensions)
 	if err != nil {
 		return Response{}, err
 	}
@@ -100,9 +98,8 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	return answer(r, vectors, size, tokens), nil
 }
 
-// choose finds the model that a request names and the mode it asks for, through input_type or through the suffix of the
-// name.
-func (s *Service) choose(r Request) (model Model, mode string, err error) {
+// model returns the model and the mode of a request. The mode is given by InputType or by the suffix of the model's name.
+func (s *Service) model(r Request) (model Model, mode string, err error) {
 	if r.InputType != nil {
 		mode = *r.InputType
 	}
@@ -111,9 +108,9 @@ func (s *Service) choose(r Request) (model Model, mode string, err error) {
 		mode, err = model.About().mode(r.InputType, r.lenient || s.config.InputType == "lenient")
 		return model, mode, err
 	}
-	id, suffix := split(r.Model)
-	model, unknown := s.models.Find(id)
-	if suffix == "" || unknown != nil || !model.About().TwoModes {
+	id, suffix := cutMode(r.Model)
+	model, idErr := s.models.Find(id)
+	if suffix == "" || idErr != nil || !model.About().TwoModes {
 		return nil, "", err
 	}
 	if mode != "" && mode != suffix {
@@ -125,7 +122,7 @@ func (s *Service) choose(r Request) (model Model, mode string, err error) {
 	return model, suffix, nil
 }
 
-func split(name string) (id, mode string) {
+func cutMode(name string) (id, mode string) {
 	for _, mode := range []string{"query", "passage"} {
 		if id, ok := strings.CutSuffix(name, "-"+mode); ok {
 			return id, mode
@@ -134,8 +131,8 @@ func split(name string) (id, mode string) {
 	return name, ""
 }
 
-// mode checks input_type against the family of the model: the first needs it, the second refuses it. Lenient is a
-// request that gets the model's default mode in place of the refusals.
+// mode returns the mode of a request without a suffix. It fails if a model with two modes gets no inputType, or another
+// model gets one, unless the request is lenient.
 func (a About) mode(inputType *string, lenient bool) (string, error) {
 	switch {
 	case a.TwoModes && inputType != nil:
@@ -153,18 +150,18 @@ func (a About) mode(inputType *string, lenient bool) (string, error) {
 	return "", nil
 }
 
-// size is the length of the vectors to return. A model without shorter vectors refuses the field; more than the model
-// has gives what it has, as the hosted service does.
-func (a About) size(asked *int) (int, error) {
+// dimensions returns the length of the vectors to answer. It fails if the model has no shorter vectors. A request for
+// more numbers than the model has gets all of them, as from the hosted service.
+func (a About) dimensions(requested *int) (int, error) {
 	switch {
-	case asked == nil:
+	case requested == nil:
 		return a.Width, nil
 	case a.LeastDimensions == a.Width:
-		return 0, fault.Extra(*asked, "dimensions")
-	case *asked < a.LeastDimensions:
-		return 0, fault.AtLeast(*asked, a.LeastDimensions, "dimensions")
+		return 0, fault.Extra(*requested, "dimensions")
+	case *requested < a.LeastDimensions:
+		return 0, fault.AtLeast(*requested, a.LeastDimensions, "dimensions")
 	}
-	return min(*asked, a.Width), nil
+	return min(*requested, a.Width), nil
 }
 
 func answer(r Request, vectors [][]float32, size, tokens int) Response {
@@ -178,13 +175,13 @@ func answer(r Request, vectors [][]float32, size, tokens int) Response {
 		v = shorten(v, size)
 		res.Data[i] = Datum{Index: i, Object: "embedding", Embedding: v}
 		if r.EncodingFormat == "base64" {
-			res.Data[i].Embedding = littleEndian(v)
+			res.Data[i].Embedding = encodeBase64(v)
 		}
 	}
 	return res
 }
 
-// shorten cuts v to size and makes its length 1 again.
+// shorten returns the first size numbers of v, normalized again.
 func shorten(v []float32, size int) []float32 {
 	if size >= len(v) {
 		return v
@@ -201,8 +198,8 @@ func shorten(v []float32, size int) []float32 {
 	return short
 }
 
-// littleEndian is v as base64 of little-endian float32 bytes.
-func littleEndian(v []float32) string {
+// encodeBase64 returns base64 of v as little-endian float32 bytes.
+func encodeBase64(v []float32) string {
 	raw := make([]byte, 0, 4*len(v))
 	for _, x := range v {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))

@@ -19,7 +19,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// toy is a model of vectors of four numbers: the text's length, whether it is a query, whether it is a passage, and 12.
+// toy is a model with vectors of four numbers: length of the text, 1 for a query, 1 for a passage, and 12.
 type toy struct{ about About }
 
 func (m *toy) About() About { return m.about }
@@ -45,28 +45,30 @@ output [ { name: "sentence_embedding" data_type: TYPE_FP32 dims: [ 4 ] } ]
 parameters { key: "retort_api" value { string_value: "embedding" } }
 parameters { key: "model_id" value { string_value: "tests/NAME" } }`
 
-// start returns the service over two toys: tests/one has one mode, tests/two has two modes and vectors from two numbers
-// on.
+// start returns the service over two toys: tests/one has one mode; tests/two has two modes and at least two dimensions.
 func start(t *testing.T) *Service {
 	t.Helper()
 	var models []tritontest.Model
 	for _, name := range []string{"one", "two"} {
-		models = append(models, tritontest.Model{Config: tritontest.Config(t, strings.ReplaceAll(toyConfig, "NAME", name))})
+		config := tritontest.Config(t, strings.ReplaceAll(toyConfig, "NAME", name))
+		models = append(models, tritontest.Model{Config: config})
 	}
 	server := tritontest.Start(t, models...)
 	registry := discovery.NewRegistry(server.Client(), discovery.Config{Every: 10 * time.Millisecond})
 	t.Cleanup(registry.Close)
-	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (Model, error) {
+	open := func(m *triton.Model) (Model, error) {
 		about := About{ID: m.PublicID(), OwnedBy: "tests", Width: 4, LeastDimensions: 4}
 		if m.Name == "two" {
 			about.TwoModes = true
 			about.LeastDimensions = 2
 		}
 		return &toy{about}, nil
-	})
+	}
+	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, open)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := tritontest.Wait(ctx, registry, func(*discovery.Snapshot) bool { return len(catalog.IDs()) == 2 }); err != nil {
+	bothServed := func(*discovery.Snapshot) bool { return len(catalog.IDs()) == 2 }
+	if _, err := tritontest.Wait(ctx, registry, bothServed); err != nil {
 		t.Fatal(err)
 	}
 	return New(Config{MaxInputs: 3}, catalog)
@@ -87,13 +89,16 @@ func TestModesOfModels(t *testing.T) {
 	s := start(t)
 	for _, c := range []struct {
 		request Request
-		want    string // the first vector, or the start of the error
+		want    string // the first vector, or a prefix of the error
 	}{
 		{request("tests/one", nil, "abcde"), "[5,0,0,12]"},
 		{request("tests/two", inMode("query"), "abcde"), "[5,1,0,12]"},
 		{request("tests/two-passage", nil, "abcde"), "[5,0,1,12]"},
 		{request("tests/two-passage", inMode("passage"), "abcde"), "[5,0,1,12]"},
-		{request("tests/two-passage", inMode("query"), "abcde"), "input_type: 'input_type' is 'query' but the model name ends in '-passage'"},
+		{
+			request("tests/two-passage", inMode("query"), "abcde"),
+			"input_type: 'input_type' is 'query' but the model name ends in '-passage'",
+		},
 		{request("tests/two", nil, "abcde"), "input_type: 'input_type' parameter is required for asymmetric models"},
 		{request("tests/one", inMode("query"), "abcde"), "input_type: Extra inputs are not permitted"},
 		{request("tests/one-query", nil, "abcde"), "The model `tests/one-query` does not exist."},
@@ -114,7 +119,7 @@ func TestModesOfModels(t *testing.T) {
 	}
 }
 
-// Shorter vectors are the first numbers, of length 1 again; more than there is gives what there is.
+// Shorter vectors are the first numbers, normalized again. More dimensions than the model has give all of them.
 func TestDimensions(t *testing.T) {
 	s := start(t)
 	for dimensions, want := range map[int]string{
@@ -125,7 +130,8 @@ func TestDimensions(t *testing.T) {
 		9: "[5,1,0,12]",
 	} {
 		got := ""
-		answer, err := s.Embed(t.Context(), request("tests/two-query", func(r *Request) { r.Dimensions = &dimensions }, "abcde"))
+		setDimensions := func(r *Request) { r.Dimensions = &dimensions }
+		answer, err := s.Embed(t.Context(), request("tests/two-query", setDimensions, "abcde"))
 		if err != nil {
 			got = err.Error()
 		} else {
@@ -141,18 +147,21 @@ func TestDimensions(t *testing.T) {
 		}
 	}
 	three := 3
-	if _, err := s.Embed(t.Context(), request("tests/one", func(r *Request) { r.Dimensions = &three }, "a")); fault.KindOf(err) != fault.Invalid {
+	_, err := s.Embed(t.Context(), request("tests/one", func(r *Request) { r.Dimensions = &three }, "a"))
+	if fault.KindOf(err) != fault.Invalid {
 		t.Errorf("dimensions of a model without shorter vectors: %v", err)
 	}
 }
 
-func TestBase64HoldsTheSameNumbers(t *testing.T) {
+func TestBase64(t *testing.T) {
 	s := start(t)
-	answer, err := s.Embed(t.Context(), request("tests/one", func(r *Request) { r.EncodingFormat = "base64" }, "abcde", "ab"))
+	asBase64 := func(r *Request) { r.EncodingFormat = "base64" }
+	answer, err := s.Embed(t.Context(), request("tests/one", asBase64, "abcde", "ab"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer.Usage != (Usage{PromptTokens: 6, TotalTokens: 6}) || answer.Model != "tests/one" || answer.Object != "list" {
+	wantUsage := Usage{PromptTokens: 6, TotalTokens: 6}
+	if answer.Usage != wantUsage || answer.Model != "tests/one" || answer.Object != "list" {
 		t.Errorf("%+v", answer)
 	}
 	for i, want := range [][]float32{{5, 0, 0, 12}, {2, 0, 0, 12}} {
@@ -175,7 +184,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestBoundsThatNeedNoModel(t *testing.T) {
+func TestValidate(t *testing.T) {
 	zero := 0
 	for want, r := range map[string]Request{
 		"model":      request("", nil, "a"),
@@ -184,7 +193,7 @@ func TestBoundsThatNeedNoModel(t *testing.T) {
 		"dimensions": request("m", func(r *Request) { r.Dimensions = &zero }, "a"),
 	} {
 		if got := fault.As(r.Validate()).Field(); got != want {
-			t.Errorf("the problem is found in %q, want %q", got, want)
+			t.Errorf("problem in %q, want %q", got, want)
 		}
 	}
 	r := request("m", nil, slices.Repeat([]string{""}, 100_000)...)
@@ -197,7 +206,10 @@ func TestBoundsThatNeedNoModel(t *testing.T) {
 }
 
 func TestLeastDimensions(t *testing.T) {
-	for text, want := range map[string]int{"384": 384, "128-384": 128, "1-384": 1, "0-384": 0, "128": 0, "500-384": 0, "384-128": 0, "x-384": 0, "-384": 0} {
+	for text, want := range map[string]int{
+		"384": 384, "128-384": 128, "1-384": 1,
+		"0-384": 0, "128": 0, "500-384": 0, "384-128": 0, "x-384": 0, "-384": 0,
+	} {
 		got, err := leastDimensions(text, 384)
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %d, %v; want %d", text, got, err, want)

@@ -5,7 +5,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Validate checks what needs no model to be known.
+// Validate checks what does not depend on the model.
 func (r *Request) Validate() error {
 	var problems fault.Problems
 	problems.Add(fault.Text(r.Model, "model"), fault.NotEmpty(r.Input.Len(), "input"))
@@ -16,5 +16,5 @@ func (r *Request) Validate() error {
 	return problems.Err()
 }
 
-// Heavy says that a request takes the models for longer than a moment.
+// Heavy reports whether a request may occupy a model for long: gateway.Heavy.
 func (r *Request) Heavy() bool { return r.Input.Len() > encoder.LightRows }

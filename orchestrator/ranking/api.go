@@ -2,13 +2,13 @@ package ranking
 
 // Request is the body of POST /v1/ranking. It has no other members.
 type Request struct {
-	// Model is a public id; by default the first.
+	// Model is a public id. Default: the first model.
 	Model *string `json:"model"`
-	// Query is what the passages are ranked for.
+	// Query is the text that passages are ranked by.
 	Query Text `json:"query" bind:"required"`
 	// Passages are the candidates.
 	Passages []Text `json:"passages" bind:"required"`
-	// Truncate says what becomes of pairs longer than the model takes: NONE refuses them, END cuts the passage.
+	// Truncate applies to pairs longer than the model takes: NONE refuses them, END cuts the passage.
 	Truncate string `json:"truncate" oneof:"NONE END"`
 }
 
@@ -17,34 +17,33 @@ type Text struct {
 	Text string `json:"text" bind:"required"`
 }
 
-// SetDefaults is called before the body is decoded.
+// SetDefaults sets the documented defaults, before the body is decoded.
 func (r *Request) SetDefaults() { r.Truncate = "NONE" }
 
-// Hosted is the body of POST /v1/retrieval/<model>/reranking, the path of hosted copies of the service.
-type Hosted struct {
+// HostedRequest is the body of POST /v1/retrieval/<model>/reranking, the path of the hosted service.
+type HostedRequest struct {
 	Model    *string `json:"model"`
 	Query    Text    `json:"query" bind:"required"`
 	Passages []Text  `json:"passages" bind:"required"`
 	Truncate string  `json:"truncate" oneof:"NONE END"`
-	// TopK is how many passages are returned, default all.
+	// TopK bounds the passages returned. Default: all.
 	TopK *int `json:"top_k"`
 }
 
-// SetDefaults is called before the body is decoded.
-func (h *Hosted) SetDefaults() { h.Truncate = "NONE" }
+// SetDefaults sets the documented defaults, before the body is decoded.
+func (h *HostedRequest) SetDefaults() { h.Truncate = "NONE" }
 
-// request is what is asked at the documented path.
-func (h *Hosted) request() *Request {
+// request returns the request for the documented path.
+func (h *HostedRequest) request() *Request {
 	return &Request{Model: h.Model, Query: h.Query, Passages: h.Passages, Truncate: h.Truncate}
 }
 
-// Response is the answer of POST /v1/ranking: one entry per passage, in descending order of logits, equal ones by
-// index.
+// Response is the answer of POST /v1/ranking: the passages by descending logit, equal ones by index.
 type Response struct {
 	Rankings []Rank `json:"rankings"`
 }
 
-// Rank is one passage's place.
+// Rank is a passage with its logit.
 type Rank struct {
 	Index int     `json:"index"` // of the passage in the request
 	Logit float32 `json:"logit"` // raw and unbounded
@@ -71,7 +70,7 @@ type (
 	}
 )
 
-// Error is the answer to any request that fails. Detail locates the problem where a part of the body is to blame.
+// Error is the answer to any request that fails. Detail locates the problems in the body, if they are there.
 type Error struct {
 	Error  string `json:"error"`
 	Detail any    `json:"detail,omitempty"`

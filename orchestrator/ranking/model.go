@@ -11,40 +11,36 @@ import (
 	"retort/tokenizers"
 )
 
-// Model tells how well passages answer a query. A caller need not know:
-//   - how passages share the model's time: pairs of all requests are batched;
-//   - whether a passage's logit depends on the passages beside it: it does not,
-//     beyond the rounding of sums in another order (1e-5);
-//   - what happens when the client leaves: the work ends with ctx;
-//   - whether it may be used by many goroutines at once: it may.
+// Model scores how well passages answer a query. It is safe for concurrent use, and batches the pairs of all requests.
+// The logit of a passage does not depend on the other passages, except for rounding (1e-5).
 type Model interface {
-	// ID is the model's public id.
+	// ID is the public id.
 	ID() string
-	// Score returns one logit per passage, in the order of the passages: unbounded, higher for better; and the number of
-	// tokens of all pairs. A pair that is too long, where it may not be cut or its query alone is, is Invalid with the
-	// passage's path.
+	// Score returns a logit for each passage, in order, higher for better passages, and the number of tokens of all
+	// pairs. The error for a pair that is too long, if it must not be cut or its query alone is too long, is Invalid with
+	// the path of the passage.
 	Score(ctx context.Context, p Pairs) (logits []float32, tokens int, err error)
 }
 
-// Pairs are a query and the passages to score for it.
+// Pairs are a query and its passages.
 type Pairs struct {
 	Query    string
 	Passages []string
-	// Cut shortens a passage at its end where a pair is longer than the model takes.
+	// Cut allows to cut the end of a passage if the pair is longer than the model takes.
 	Cut bool
-	// PassageTokens is how many tokens of a passage are read, where it may be cut; 0 for as many as fit.
+	// PassageTokens bounds the tokens of a passage that are read, if Cut; 0 means as many as fit.
 	PassageTokens int
-	// Path is where a passage stands in the body.
+	// Path returns the path of a passage in the body.
 	Path func(i int) []any
 }
 
 // outputLogits is the tensor with one logit per pair, FP32 [rows, 1]: model_repository/README.md.
 const outputLogits = "logits"
 
-// tritonModel is a cross-encoder that Triton serves.
+// tritonModel is a Model served by Triton.
 type tritonModel struct{ *encoder.Encoder }
 
-// Opener opens rankers over a client; options bound what is sent at once.
+// Opener returns a function that opens the ranker of an entry of the model repository.
 func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
@@ -56,12 +52,11 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 	}
 }
 
-// ID is the model's public id.
 func (m *tritonModel) ID() string { return m.Encoder.ID }
 
-// Score pairs the query with each passage as the model's post-processor does. Only the passage is cut.
+// Score encodes pairs with the post-processor of the model. Only passages are cut.
 func (m *tritonModel) Score(ctx context.Context, p Pairs) ([]float32, int, error) {
-	options, err := m.options(p)
+	options, err := m.tokenizerOptions(p)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -82,20 +77,19 @@ func (m *tritonModel) Score(ctx context.Context, p Pairs) ([]float32, int, error
 	return logits, tokens, nil
 }
 
-// options say how pairs are cut.
-func (m *tritonModel) options(p Pairs) (tokenizers.Options, error) {
+func (m *tritonModel) tokenizerOptions(p Pairs) (tokenizers.Options, error) {
 	options := tokenizers.Options{MaxLength: m.MaxTokens, Strategy: tokenizers.OnlySecond}
 	if !p.Cut {
 		options.Strategy = tokenizers.Refuse
 		return options, nil
 	}
 	if p.PassageTokens > 0 && p.PassageTokens < m.MaxTokens {
-		// The query beside an empty passage: what a pair has beyond its passage's tokens.
-		bare, err := m.EncodePair(p.Query, "", tokenizers.Options{})
+		// A pair with an empty passage has the tokens that do not belong to a passage.
+		empty, err := m.EncodePair(p.Query, "", tokenizers.Options{})
 		if err != nil {
 			return options, fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under("query")
 		}
-		options.MaxLength = min(options.MaxLength, len(bare.IDs)+p.PassageTokens)
+		options.MaxLength = min(options.MaxLength, len(empty.IDs)+p.PassageTokens)
 	}
 	return options, nil
 }

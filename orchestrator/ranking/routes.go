@@ -14,17 +14,17 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
-// Name is the API's name in settings, logs, metrics and paths.
+// Name returns the name of the API in settings, logs, metrics and paths.
 func (s *Service) Name() string { return "ranking" }
 
-// OpenAPI is the API's description.
+// OpenAPI returns the OpenAPI description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// interfaces are other published ways to ask, beside the documented one.
+// interfaces are other published APIs for the same models.
 type interfaces = gateway.Interfaces
 
-// Routes are the API's own endpoints. The other spellings are those of hosted copies of the service, of
-// which the last has the model in its path too; the body's counts.
+// Routes adds the endpoints that are specific to this API, with the aliases of the hosted service. The model in the path
+// of the last alias is ignored in favour of the body's.
 func (s *Service) Routes(r fiber.Router) {
 	rank := gateway.JSON(s.Rank, bind.AtMost("passages", s.config.MaxPassages))
 	r.Post("/v1/ranking", rank)
@@ -37,7 +37,7 @@ func (s *Service) Routes(r fiber.Router) {
 // Health returns the documented bodies.
 func (s *Service) Health() (ready, live any) { return Ready{true}, Live{true} }
 
-// RenderFault words a failure as the service does: one text, which names the field first where one is to blame.
+// RenderFault renders a failure as the published service does: one text that starts with the field at fault, if any.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if s.config.Errors == "openai" {
 		return dialect.RenderOpenAI(f)

@@ -8,7 +8,7 @@ import (
 	"retort/orchestrator/triton/discovery"
 )
 
-// Service is the ranking API over the models that Triton serves now.
+// Service is the ranking API over the models that Triton currently serves.
 type Service struct {
 	config Config
 	models *discovery.Catalog[Model]
@@ -20,16 +20,16 @@ func New(config Config, models *discovery.Catalog[Model]) *Service {
 	return &Service{config: config, models: models}
 }
 
-// Ready returns nil when at least one model can serve.
+// Ready returns nil if at least one model is served.
 func (s *Service) Ready() error { return s.models.Ready() }
 
-// MaxPassages is the most passages of one request.
+// MaxPassages returns the upper bound of passages in one request.
 func (s *Service) MaxPassages() int { return s.config.MaxPassages }
 
-// Models lists the public ids of the models served now.
+// Models returns the public ids of the models that are served.
 func (s *Service) Models() []string { return s.models.IDs() }
 
-// List is the model list.
+// List answers GET /v1/models.
 func (s *Service) List(context.Context) (Models, error) {
 	list := Models{Object: "list", Data: []Listed{}}
 	for _, id := range s.models.IDs() {
@@ -38,7 +38,7 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, s.models.Ready()
 }
 
-// Rank orders the passages of a request by their logits.
+// Rank sorts the passages of a request by logit.
 func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	if f := fault.Items(len(r.Passages), 1, s.config.MaxPassages, "passages"); f != nil {
 		return Response{}, f
@@ -55,8 +55,8 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	return Response{Rankings: Order(scores.Logits)}, nil
 }
 
-// RankHosted is Rank for clients of hosted copies, which may ask for the best passages alone.
-func (s *Service) RankHosted(ctx context.Context, h Hosted) (Response, error) {
+// RankHosted is Rank for clients of the hosted service, which may ask for the best passages only.
+func (s *Service) RankHosted(ctx context.Context, h HostedRequest) (Response, error) {
 	answer, err := s.Rank(ctx, *h.request())
 	if h.TopK != nil {
 		answer.Rankings = answer.Rankings[:min(*h.TopK, len(answer.Rankings))]
@@ -64,16 +64,16 @@ func (s *Service) RankHosted(ctx context.Context, h Hosted) (Response, error) {
 	return answer, err
 }
 
-// Scores are those of all passages of a request, in their order.
+// Scores are the logits of the passages of a request, in order.
 type Scores struct {
 	Model  string // public id
 	Logits []float32
 	Tokens int // of all pairs
 }
 
-// Score has a model score passages: the one with a public id, or the first where none is named.
+// Score scores passages with the model that has a public id, or with the first model if id is nil.
 func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error) {
-	model, err := s.find(id)
+	model, err := s.model(id)
 	if err != nil {
 		return Scores{}, err
 	}
@@ -81,15 +81,14 @@ func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error
 	return Scores{Model: model.ID(), Logits: logits, Tokens: tokens}, err
 }
 
-// find returns the model that a request names, or the first.
-func (s *Service) find(id *string) (Model, error) {
+func (s *Service) model(id *string) (Model, error) {
 	if id == nil {
 		return s.models.Default("")
 	}
 	return s.models.Find(*id)
 }
 
-// Order ranks passages by their logits, equal ones by their index.
+// Order sorts passages by descending logit, equal ones by index.
 func Order(logits []float32) []Rank {
 	ranks := make([]Rank, len(logits))
 	for i, logit := range logits {

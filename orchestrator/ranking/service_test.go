@@ -23,23 +23,24 @@ import (
 	"retort/tokenizers"
 )
 
-// toy is a ranker whose logit is the number of times a passage says "reform", less a hundredth for each of the query's
-// tokens. It keeps what it was sent.
+// toy is a ranker whose logit is the number of times that a passage has the word "reform", less 0.01 for each token of
+// the query. It records its calls.
 type toy struct {
-	takes time.Duration
-	word  int64 // the token that counts
-	mu    sync.Mutex
-	calls []call
-	now   int
-	most  int // calls at once
-	done  atomic.Int64
+	duration    time.Duration // of a call
+	word        int64         // the token of "reform"
+	mu          sync.Mutex
+	calls       []call
+	inFlight    int
+	maxInFlight int
+	done        atomic.Int64
 }
 
 type call struct{ rows, length, tokens int }
 
 const toyConfig = `
 name: "toy" backend: "onnxruntime" max_batch_size: 64
-input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] },
+input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] },
+        { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] },
         { name: "token_type_ids" data_type: TYPE_INT64 dims: [ -1 ] } ]
 output [ { name: "logits" data_type: TYPE_FP32 dims: [ 1 ] } ]
 instance_group [ { count: 4 } ]
@@ -71,18 +72,18 @@ func (m *toy) infer(_ context.Context, r *triton.Request) (*triton.Response, err
 	}
 	m.mu.Lock()
 	m.calls = append(m.calls, c)
-	m.now++
-	m.most = max(m.most, m.now)
+	m.inFlight++
+	m.maxInFlight = max(m.maxInFlight, m.inFlight)
 	m.mu.Unlock()
-	time.Sleep(m.takes)
+	time.Sleep(m.duration)
 	m.mu.Lock()
-	m.now--
+	m.inFlight--
 	m.mu.Unlock()
 	m.done.Add(1)
 	return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("logits", []int64{t.Shape[0], 1}, logits)}}, nil
 }
 
-// start returns the service over a toy behind a server of ours.
+// start returns the service over a toy behind a fake Triton.
 func start(t *testing.T, m *toy) *Service {
 	t.Helper()
 	repository := t.TempDir()
@@ -104,7 +105,8 @@ func start(t *testing.T, m *toy) *Service {
 	t.Cleanup(func() { client.Close() })
 	registry := discovery.NewRegistry(client, discovery.Config{Every: time.Hour, Repository: repository})
 	t.Cleanup(registry.Close)
-	models := discovery.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, Opener(client, batching.Options{MaxTokens: 512, Concurrency: 2}))
+	open := Opener(client, batching.Options{MaxTokens: 512, Concurrency: 2})
+	models := discovery.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, open)
 	for until := time.Now().Add(10 * time.Second); models.Ready() != nil; time.Sleep(10 * time.Millisecond) {
 		if _ = registry.Refresh(t.Context()); time.Now().After(until) {
 			t.Fatal(models.Ready())
@@ -130,7 +132,7 @@ func request(truncate, query string, passages ...string) Request {
 	return r
 }
 
-func TestEveryPassageIsRankedOnceAndEqualOnesByIndex(t *testing.T) {
+func TestRank(t *testing.T) {
 	s := start(t, &toy{})
 	res, err := s.Rank(t.Context(), request("NONE", "q", "a", "reform reform", "b", "reform", "reform reform", "c"))
 	if err != nil {
@@ -140,7 +142,7 @@ func TestEveryPassageIsRankedOnceAndEqualOnesByIndex(t *testing.T) {
 	for i, r := range res.Rankings {
 		order = append(order, r.Index)
 		if i > 0 && r.Logit > res.Rankings[i-1].Logit {
-			t.Errorf("the logits do not descend: %v", res.Rankings)
+			t.Errorf("logits not in descending order: %v", res.Rankings)
 		}
 	}
 	if want := []int{1, 4, 3, 0, 2, 5}; !slices.Equal(order, want) {
@@ -151,19 +153,20 @@ func TestEveryPassageIsRankedOnceAndEqualOnesByIndex(t *testing.T) {
 	}
 }
 
-// END cuts the passage and never the query; NONE refuses the whole request and says which pair it was.
+// END cuts the passage, never the query. NONE refuses the request and names the pair.
 func TestLongPairs(t *testing.T) {
 	s, long := start(t, &toy{}), strings.Repeat("word ", 70)
 	res, err := s.Rank(t.Context(), request("END", "q", "reform "+long, long+"reform", "reform"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if order := []int{res.Rankings[0].Index, res.Rankings[1].Index, res.Rankings[2].Index}; !slices.Equal(order, []int{0, 2, 1}) {
+	order := []int{res.Rankings[0].Index, res.Rankings[1].Index, res.Rankings[2].Index}
+	if !slices.Equal(order, []int{0, 2, 1}) {
 		t.Errorf("%v", res.Rankings)
 	}
 	for name, c := range map[string]struct {
 		request Request
-		place   string
+		path    string
 	}{
 		"NONE":           {request("NONE", "q", "a", long), `"passages",1,"text"`},
 		"query too long": {request("END", long, "a"), `"passages",0,"text"`},
@@ -171,7 +174,8 @@ func TestLongPairs(t *testing.T) {
 		_, err := s.Rank(t.Context(), c.request)
 		status, body := s.RenderFault(fault.As(err))
 		text, _ := json.Marshal(body)
-		if status != 400 || !strings.HasPrefix(string(text), `{"error":"Input length 74 exceeds maximum allowed token size 64"`) || !strings.Contains(string(text), c.place) {
+		const want = `{"error":"Input length 74 exceeds maximum allowed token size 64"`
+		if status != 400 || !strings.HasPrefix(string(text), want) || !strings.Contains(string(text), c.path) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
@@ -185,22 +189,23 @@ func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		request Request
 		status  int
-		says    string
+		want    string
 	}{{many, 400, "at most 512"}, {other, 404, "The model `nobody/nothing` does not exist."}} {
 		_, err := s.Rank(t.Context(), c.request)
 		status, body := s.RenderFault(fault.As(err))
-		if text, _ := json.Marshal(body); status != c.status || !strings.Contains(string(text), c.says) {
-			t.Errorf("%d %s, want %d and %q", status, text, c.status, c.says)
+		if text, _ := json.Marshal(body); status != c.status || !strings.Contains(string(text), c.want) {
+			t.Errorf("%d %s, want %d and %q", status, text, c.status, c.want)
 		}
 	}
-	if res, err := s.Rank(t.Context(), request("NONE", "q", slices.Repeat([]string{"a"}, 512)...)); err != nil || len(res.Rankings) != 512 {
+	res, err := s.Rank(t.Context(), request("NONE", "q", slices.Repeat([]string{"a"}, 512)...))
+	if err != nil || len(res.Rankings) != 512 {
 		t.Errorf("512 passages: %v", err)
 	}
 }
 
-// A long list goes in calls of similar length, as many at once as may be.
-func TestLongListsAreSplitByLengthAndRunSideBySide(t *testing.T) {
-	m := &toy{takes: 5 * time.Millisecond}
+// A long list is split into calls of similar lengths, which run concurrently.
+func TestLongListsAreSplit(t *testing.T) {
+	m := &toy{duration: 5 * time.Millisecond}
 	s := start(t, m)
 	var passages []string
 	for i := range 200 {
@@ -219,15 +224,14 @@ func TestLongListsAreSplitByLengthAndRunSideBySide(t *testing.T) {
 	if rows != 200 || float64(padded) > 1.1*float64(tokens) {
 		t.Errorf("%d rows, %d tokens padded to %d in %d calls", rows, tokens, padded, len(m.calls))
 	}
-	if m.most != 2 {
-		t.Errorf("%d calls at once, want 2", m.most)
+	if m.maxInFlight != 2 {
+		t.Errorf("%d calls in flight, want 2", m.maxInFlight)
 	}
 }
 
-// Ten lists of a hundred passages and single ones take turns: a single one is answered after one turn of each, not
-// behind them.
-func TestSinglesShareWithLists(t *testing.T) {
-	m := &toy{takes: 3 * time.Millisecond}
+// Requests take turns: a single passage waits for one call of each of ten long lists, not for the lists.
+func TestTurns(t *testing.T) {
+	m := &toy{duration: 3 * time.Millisecond}
 	s := start(t, m)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -249,7 +253,7 @@ func TestSinglesShareWithLists(t *testing.T) {
 		if _, err := s.Rank(ctx, request("NONE", "a query of its own", "reform")); err != nil {
 			t.Fatal(err)
 		}
-		// Ten turns, its own call, and what was under way or ended beside it.
+		// Ten turns, the call itself, and calls in flight.
 		if waited := m.done.Load() - before; waited > 16 {
 			t.Errorf("a single passage waited for %d calls", waited)
 		}

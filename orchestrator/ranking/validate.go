@@ -5,7 +5,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Validate checks what needs no model to be known.
+// Validate checks what does not depend on the model.
 func (r *Request) Validate() error {
 	var problems fault.Problems
 	if r.Model != nil {
@@ -15,12 +15,14 @@ func (r *Request) Validate() error {
 		fault.Text(r.Query.Text, "query", "text"),
 		fault.NotEmpty(len(r.Passages), "passages"),
 	)
-	problems.AddEach(len(r.Passages), func(i int) *fault.Error { return fault.Text(r.Passages[i].Text, "passages", i, "text") })
+	problems.AddEach(len(r.Passages), func(i int) *fault.Error {
+		return fault.Text(r.Passages[i].Text, "passages", i, "text")
+	})
 	return problems.Err()
 }
 
-// Validate checks what needs no model to be known.
-func (h *Hosted) Validate() error {
+// Validate checks what does not depend on the model.
+func (h *HostedRequest) Validate() error {
 	if h.TopK != nil {
 		if f := fault.AtLeast(*h.TopK, 1, "top_k"); f != nil {
 			return f
@@ -29,8 +31,8 @@ func (h *Hosted) Validate() error {
 	return h.request().Validate()
 }
 
-// Heavy says that a request takes the models for longer than a moment.
-func (h *Hosted) Heavy() bool { return h.request().Heavy() }
+// Heavy reports whether a request may occupy a model for long: gateway.Heavy.
+func (h *HostedRequest) Heavy() bool { return h.request().Heavy() }
 
-// Heavy says that a request takes the models for longer than a moment.
+// Heavy reports whether a request may occupy a model for long: gateway.Heavy.
 func (r *Request) Heavy() bool { return len(r.Passages) > encoder.LightRows }

@@ -2,23 +2,24 @@ package tei
 
 import "retort/orchestrator/wire"
 
-// Request is the body of POST /embed. Members that are not listed are tolerated.
+// Request is the body of POST /embed. Unknown members are ignored.
 type Request struct {
 	_ struct{} `bind:"open"`
 
 	// Inputs is one text or several.
 	Inputs wire.Strings `json:"inputs" bind:"required"`
-	// Model is a public id: see embedding.Service.Plain for the default. Beyond text-embeddings-inference, which serves one.
+	// Model is a public id; embedding.Service.DefaultID is the default. An extension: text-embeddings-inference serves
+	// one model.
 	Model *string `json:"model"`
-	// PromptName is the mode of a model with two: "query" or "passage".
+	// PromptName is the mode, for a model with two: "query" or "passage".
 	PromptName *string `json:"prompt_name" oneof:"query passage"`
-	// Truncate cuts texts that are too long, which is the default; false refuses them.
+	// Truncate cuts texts that are too long; false refuses them. Default true.
 	Truncate *bool `json:"truncate"`
-	// TruncationDirection is the end that is cut, "right" by default.
+	// TruncationDirection is the end that is cut. Default "right".
 	TruncationDirection *string `json:"truncation_direction" oneof:"right left Right Left"`
-	// Normalize must not be false: vectors have length 1.
+	// Normalize must not be false: vectors are always normalized.
 	Normalize *bool `json:"normalize"`
-	// Dimensions asks for shorter vectors, of models that have them.
+	// Dimensions asks for shorter vectors; only models that support them accept it.
 	Dimensions *int `json:"dimensions"`
 }
 

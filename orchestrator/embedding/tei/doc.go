@@ -1,5 +1,5 @@
-// Package tei answers embedding requests as text-embeddings-inference does
-// (https://huggingface.github.io/text-embeddings-inference), beside the documented interface:
+// Package tei is the embedding endpoint of text-embeddings-inference
+// (https://huggingface.github.io/text-embeddings-inference):
 //
 //	POST /embed  {"inputs": "text" or ["text", …]} → one vector per text
 package tei

@@ -16,7 +16,7 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Post(path, gateway.JSON(s.Embed, bind.AtMost("inputs", s.embedding.MaxInputs())))
 }
 
-// Words are those of failures at the endpoint, nil at any other path.
+// Renderer returns the form of failures at the endpoint, nil at any other path.
 func (s *Service) Renderer(at string) gateway.RenderFunc {
 	if at != path {
 		return nil

@@ -7,29 +7,29 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Service answers the interface over the embedding API's models.
+// Service answers the endpoint with the models of the embedding API.
 type Service struct{ embedding *embedding.Service }
 
-// New returns the interface of an embedding service.
+// New returns the endpoint over an embedding service.
 func New(service *embedding.Service) *Service { return &Service{embedding: service} }
 
 // Embed returns one vector per input, in order.
 func (s *Service) Embed(ctx context.Context, r Request) ([]any, error) {
-	asked := embedding.Request{
+	request := embedding.Request{
 		Input:          embedding.Input{Texts: r.Inputs},
 		InputType:      r.PromptName,
 		Dimensions:     r.Dimensions,
 		Truncate:       r.truncate(),
 		EncodingFormat: "float",
 	}
-	asked.SetLenient() // these clients know nothing of modes either
+	request.SetLenient() // these clients know nothing of modes either
 	var err error
-	if asked.Model, err = s.model(r); err != nil {
+	if request.Model, err = s.model(r); err != nil {
 		return nil, err
 	}
-	answer, err := s.embedding.Embed(ctx, asked)
+	answer, err := s.embedding.Embed(ctx, request)
 	if err != nil {
-		return nil, renamed(err)
+		return nil, renameMember(err)
 	}
 	vectors := make([]any, len(answer.Data))
 	for i, datum := range answer.Data {
@@ -38,15 +38,15 @@ func (s *Service) Embed(ctx context.Context, r Request) ([]any, error) {
 	return vectors, nil
 }
 
-// model is the one named, or the first of those that the request is made for.
+// model returns the public id of the model, or the default.
 func (s *Service) model(r Request) (string, error) {
 	if r.Model != nil {
 		return *r.Model, nil
 	}
-	return s.embedding.Plain(r.PromptName != nil)
+	return s.embedding.DefaultID(r.PromptName != nil)
 }
 
-// truncate is the end that is cut, in the words of the embedding API.
+// truncate returns embedding.Request.Truncate.
 func (r *Request) truncate() string {
 	switch {
 	case r.Truncate != nil && !*r.Truncate:
@@ -57,19 +57,19 @@ func (r *Request) truncate() string {
 	return "END"
 }
 
-// members are the names that the embedding API's members have here.
+// members maps members of embedding.Request to their names here.
 var members = map[any]any{"input": "inputs", "input_type": "prompt_name"}
 
-// renamed has a failure blame the member that the client sent.
-func renamed(err error) error {
+// renameMember names the member that the client sent in a failure.
+func renameMember(err error) error {
 	f := fault.As(err)
 	if len(f.Path) == 0 {
 		return err
 	}
 	if name, ok := members[f.Path[0]]; ok {
-		moved := *f
-		moved.Path = append([]any{name}, f.Path[1:]...)
-		return &moved
+		renamed := *f
+		renamed.Path = append([]any{name}, f.Path[1:]...)
+		return &renamed
 	}
 	return err
 }

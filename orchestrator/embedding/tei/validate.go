@@ -5,14 +5,15 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Validate checks what needs no model to be known.
+// Validate checks what does not depend on the model.
 func (r *Request) Validate() error {
 	var problems fault.Problems
 	if r.Model != nil {
 		problems.Add(fault.Text(*r.Model, "model"))
 	}
 	if r.Normalize != nil && !*r.Normalize {
-		problems.Add(fault.Field("value_error", false, []any{"normalize"}, "Value error, the models here give vectors of length 1"))
+		problems.Add(fault.Field("value_error", false, []any{"normalize"},
+			"Value error, the models here give vectors of length 1"))
 	}
 	if r.Dimensions != nil {
 		problems.Add(fault.AtLeast(*r.Dimensions, 1, "dimensions"))
@@ -22,5 +23,5 @@ func (r *Request) Validate() error {
 	return problems.Err()
 }
 
-// Heavy says that a request takes the models for longer than a moment.
+// Heavy reports whether a request may occupy a model for long: gateway.Heavy.
 func (r *Request) Heavy() bool { return len(r.Inputs) > encoder.LightRows }

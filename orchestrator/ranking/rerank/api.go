@@ -1,47 +1,46 @@
 package rerank
 
-// Request is the body of all three paths. Members that are not listed are tolerated: clients of so many services send
-// some of their own.
+// Request is the body at all three paths. Unknown members are ignored: the clients of these services send various ones.
 type Request struct {
 	_ struct{} `bind:"open"`
 
-	// Model is a public id; by default the first.
+	// Model is a public id. Default: the first model.
 	Model *string `json:"model"`
-	// Query is what documents or texts are ranked for.
+	// Query is the text that documents or texts are ranked by.
 	Query string `json:"query" bind:"required"`
 
 	// Members of Cohere's and Jina's requests.
 
-	// Documents are the candidates: texts, or objects whose member text is one.
+	// Documents are the candidates: texts, or objects with a member text.
 	Documents []Document `json:"documents"`
-	// TopN is how many are returned, default all.
+	// TopN bounds the candidates returned. Default: all.
 	TopN *int `json:"top_n"`
 	// ReturnDocuments adds each document to its result.
 	ReturnDocuments *bool `json:"return_documents"`
-	// RankFields names the members of documents to rank by, in order, where it is not text.
+	// RankFields names the members of documents to rank by, in order. Default: text.
 	RankFields []string `json:"rank_fields"`
-	// MaxTokensPerDoc bounds the tokens of a document that are read; what is longer than the model takes is cut anyway.
+	// MaxTokensPerDoc bounds the tokens of a document that are read. Longer documents than the model takes are cut anyway.
 	MaxTokensPerDoc *int `json:"max_tokens_per_doc"`
-	MaxDocLength    *int `json:"max_doc_length"` // Jina's name of it
-	// ReturnEmbeddings cannot be had of the models here.
+	MaxDocLength    *int `json:"max_doc_length"` // Jina's name of MaxTokensPerDoc
+	// ReturnEmbeddings is refused: rankers have no embeddings.
 	ReturnEmbeddings *bool `json:"return_embeddings"`
 
 	// Members of text-embeddings-inference's requests.
 
 	// Texts are the candidates.
 	Texts []string `json:"texts"`
-	// RawScores answers with logits.
+	// RawScores asks for logits as scores.
 	RawScores *bool `json:"raw_scores"`
 	// ReturnText adds each text to its rank.
 	ReturnText *bool `json:"return_text"`
-	// Truncate cuts texts that are too long, which is the default; false refuses them.
+	// Truncate cuts texts that are too long; false refuses them. Default true.
 	Truncate *bool `json:"truncate"`
-	// TruncationDirection is the end that is cut: only "right".
+	// TruncationDirection is the end that is cut. Only "right" is accepted.
 	TruncationDirection *string `json:"truncation_direction"`
 }
 
-// Response is the answer to documents, best first, equal ones by index. Meta is read by Cohere's clients, Usage by
-// Jina's and vLLM's.
+// Response is the answer to documents, best first, equal ones by index. Cohere's clients read Meta; Jina's and vLLM's
+// read Usage.
 type Response struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"` // "list"
@@ -51,7 +50,7 @@ type Response struct {
 	Usage   Usage    `json:"usage"`
 }
 
-// Result is one document's place.
+// Result is a document with its score.
 type Result struct {
 	Index          int     `json:"index"`           // in the request
 	RelevanceScore float64 `json:"relevance_score"` // 0 to 1: see the package
@@ -59,35 +58,35 @@ type Result struct {
 	Document any `json:"document,omitempty"`
 }
 
-// Meta is what Cohere says of the work.
+// Meta is Cohere's account of the request.
 type Meta struct {
 	APIVersion  APIVersion  `json:"api_version"`
 	BilledUnits BilledUnits `json:"billed_units"`
 	Tokens      Tokens      `json:"tokens"`
 }
 
-// APIVersion is that of Cohere's interface.
+// APIVersion is the version of Cohere's API.
 type APIVersion struct {
 	Version string `json:"version"` // "2"
 }
 
-// BilledUnits counts one search unit for each hundred documents.
+// BilledUnits counts a search unit for every started hundred documents.
 type BilledUnits struct {
 	SearchUnits int `json:"search_units"`
 }
 
-// Tokens counts those of all pairs of query and document.
+// Tokens counts the tokens of all pairs of query and document.
 type Tokens struct {
 	InputTokens int `json:"input_tokens"`
 }
 
-// Usage counts the same tokens in OpenAI's words.
+// Usage counts the same tokens in OpenAI's form.
 type Usage struct {
 	PromptTokens int `json:"prompt_tokens"`
 	TotalTokens  int `json:"total_tokens"`
 }
 
-// Rank is one text's place in the answer to texts, which is a list of these, best first.
+// Rank is a text with its score. The answer to texts is a list of ranks, best first.
 type Rank struct {
 	Index int     `json:"index"`          // in the request
 	Text  *string `json:"text,omitempty"` // only with return_text

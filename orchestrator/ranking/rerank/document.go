@@ -10,10 +10,10 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Document is a candidate: a text, or an object with texts as members.
+// Document is a candidate: a text, or an object with text members.
 type Document struct {
 	object json.RawMessage // nil for a text
-	text   string          // what is ranked: of an object what choose found
+	text   string          // the text to rank; selectText sets it for an object
 }
 
 // UnmarshalJSON decodes "text" or {"text": "text", …}.
@@ -29,11 +29,14 @@ func (d *Document) UnmarshalJSON(data []byte) error {
 	return notDocument.At()
 }
 
-var notDocument = wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string, or an object with the member text"}
+var notDocument = wire.Mismatch{
+	Rule:    "string_type",
+	Message: "Input should be a valid string, or an object with the member text",
+}
 
-// choose sets what is ranked of an object, the members named by fields, each on a line of its own, and checks the text.
-// path is where the document stands in the body.
-func (d *Document) choose(fields []string, path ...any) *fault.Error {
+// selectText sets the text of an object to the members named by fields, each on a line of its own, and checks the text.
+// path is the path of the document in the body.
+func (d *Document) selectText(fields []string, path ...any) *fault.Error {
 	if d.object == nil {
 		return fault.Text(d.text, path...)
 	}
@@ -46,8 +49,8 @@ func (d *Document) choose(fields []string, path ...any) *fault.Error {
 	}
 	var texts []string
 	for i, name := range fields {
-		raw, given := members[name]
-		if !given || string(raw) == "null" || slices.Contains(fields[:i], name) { // a member named twice counts once
+		raw, ok := members[name]
+		if !ok || string(raw) == "null" || slices.Contains(fields[:i], name) { // ignore repeated names
 			continue
 		}
 		var value string
@@ -63,8 +66,8 @@ func (d *Document) choose(fields []string, path ...any) *fault.Error {
 	return fault.Text(d.text, path...)
 }
 
-// returned is the document as an answer repeats it.
-func (d *Document) returned() any {
+// echo returns the document in the form of an answer.
+func (d *Document) echo() any {
 	if d.object != nil {
 		return d.object
 	}

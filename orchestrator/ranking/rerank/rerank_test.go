@@ -19,7 +19,7 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// fake is a ranker whose logit is what a passage says: the number after "says".
+// fake is a ranker whose logit is the number in a passage after "says".
 type fake struct{ got ranking.Pairs }
 
 func (f *fake) ID() string { return "tests/fake" }
@@ -43,7 +43,7 @@ input [ { name: "a" data_type: TYPE_INT64 dims: [ 1 ] } ] output [ { name: "b" d
 parameters { key: "retort_api" value { string_value: "ranking" } }
 parameters { key: "model_id" value { string_value: "tests/fake" } }`
 
-// start returns the interfaces over a fake model.
+// start returns the endpoints over a fake model.
 func start(t *testing.T) (*rerank.Service, *fake) {
 	t.Helper()
 	server := tritontest.Start(t, tritontest.Model{Config: tritontest.Config(t, config)})
@@ -55,7 +55,8 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 	registry := discovery.NewRegistry(client, discovery.Config{Every: time.Hour, Repository: t.TempDir()})
 	t.Cleanup(registry.Close)
 	model := &fake{}
-	models := discovery.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, func(*triton.Model) (ranking.Model, error) { return model, nil })
+	open := func(*triton.Model) (ranking.Model, error) { return model, nil }
+	models := discovery.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, open)
 	for until := time.Now().Add(10 * time.Second); models.Ready() != nil; time.Sleep(10 * time.Millisecond) {
 		if _ = registry.Refresh(t.Context()); time.Now().After(until) {
 			t.Fatal(models.Ready())
@@ -98,7 +99,7 @@ func TestAnswers(t *testing.T) {
 		{`{"query":"q","texts":["says -1","says 2"]}`, `[{"index":1,"score":0.8807970779778823},{"index":0,"score":0.2689414213699951}]`},
 		{`{"query":"q","texts":["says -1","says 2"],"raw_scores":true,"return_text":true,"instruction":"any"}`,
 			`[{"index":1,"text":"says 2","score":2},{"index":0,"text":"says -1","score":-1}]`},
-		// So far apart that both relevance scores are 1: the order is that of the logits.
+		// Both relevance scores round to 1: the logits determine the order.
 		{`{"query":"q","texts":["says 50","says 90"]}`, `[{"index":1,"score":1},{"index":0,"score":1}]`},
 	} {
 		if got, err := ask(t, s, c.body); err != nil || !strings.Contains(got, c.has) {

@@ -9,27 +9,26 @@ import (
 	"retort/orchestrator/gateway/bind"
 )
 
-// The paths of the interfaces.
 const (
 	coherePath = "/v2/rerank"
 	jinaPath   = "/v1/rerank"
 	teiPath    = "/rerank"
 )
 
-// maxFields is the most members that a request may have its documents ranked by.
+// maxFields bounds Request.RankFields.
 const maxFields = 64
 
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	most := s.ranking.MaxPassages()
-	rerank := gateway.JSON(s.Rerank, bind.AtMost("documents", most), bind.AtMost("texts", most),
+	maxPassages := s.ranking.MaxPassages()
+	rerank := gateway.JSON(s.Rerank, bind.AtMost("documents", maxPassages), bind.AtMost("texts", maxPassages),
 		bind.AtMost("rank_fields", maxFields))
 	for _, path := range []string{coherePath, jinaPath, teiPath} {
 		r.Post(path, rerank)
 	}
 }
 
-// Words are those of failures at a path, nil where it is none of these.
+// Renderer returns the form of failures at a path, nil if it is not a path of this package.
 func (s *Service) Renderer(path string) gateway.RenderFunc {
 	switch path {
 	case coherePath:

@@ -8,13 +8,13 @@ import (
 	"retort/orchestrator/ranking"
 )
 
-// Service answers the interfaces over the ranking API's models.
+// Service answers the endpoints with the models of the ranking API.
 type Service struct{ ranking *ranking.Service }
 
-// New returns the interfaces of a ranking service.
+// New returns the endpoints over a ranking service.
 func New(service *ranking.Service) *Service { return &Service{ranking: service} }
 
-// Rerank orders the candidates of a request. The answer is a Response for documents, a []Rank for texts.
+// Rerank sorts the candidates of a request by logit. It returns a Response for documents and a []Rank for texts.
 func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	scores, err := s.ranking.Score(ctx, r.Model, r.pairs())
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	return r.response(ranks, scores), nil
 }
 
-// pairs are what the model is given.
+// pairs returns the input of the model.
 func (r *Request) pairs() ranking.Pairs {
 	p := ranking.Pairs{Query: r.Query, Passages: r.Texts, Cut: r.Truncate == nil || *r.Truncate}
 	p.Path = func(i int) []any { return []any{"texts", i} }
@@ -48,8 +48,8 @@ func (r *Request) pairs() ranking.Pairs {
 	return p
 }
 
-// top is how many results an answer has, of n.
-func (r *Request) top(n int) int {
+// resultCount returns how many of n candidates to return.
+func (r *Request) resultCount(n int) int {
 	if r.TopN != nil {
 		return min(n, *r.TopN)
 	}
@@ -68,10 +68,10 @@ func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response
 		},
 		Usage: Usage{PromptTokens: scores.Tokens, TotalTokens: scores.Tokens},
 	}
-	for _, rank := range ranks[:r.top(len(ranks))] {
+	for _, rank := range ranks[:r.resultCount(len(ranks))] {
 		result := Result{Index: rank.Index, RelevanceScore: relevance(rank.Logit)}
-		if is(r.ReturnDocuments) {
-			result.Document = r.Documents[rank.Index].returned()
+		if isSet(r.ReturnDocuments) {
+			result.Document = r.Documents[rank.Index].echo()
 		}
 		answer.Results = append(answer.Results, result)
 	}
@@ -79,18 +79,18 @@ func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response
 }
 
 func (r *Request) ranks(ranks []ranking.Rank) []Rank {
-	answer := make([]Rank, r.top(len(ranks)))
+	answer := make([]Rank, r.resultCount(len(ranks)))
 	for i := range answer {
 		answer[i] = Rank{Index: ranks[i].Index, Score: relevance(ranks[i].Logit)}
-		if is(r.RawScores) {
+		if isSet(r.RawScores) {
 			answer[i].Score = float64(ranks[i].Logit)
 		}
-		if is(r.ReturnText) {
+		if isSet(r.ReturnText) {
 			answer[i].Text = &r.Texts[ranks[i].Index]
 		}
 	}
 	return answer
 }
 
-// relevance is the logistic function of a logit.
+// relevance returns the relevance score of a logit.
 func relevance(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }

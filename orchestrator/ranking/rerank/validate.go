@@ -5,7 +5,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Validate checks what needs no model to be known.
+// Validate checks what does not depend on the model.
 func (r *Request) Validate() error {
 	var problems fault.Problems
 	if r.Model != nil {
@@ -21,44 +21,46 @@ func (r *Request) Validate() error {
 	if r.MaxDocLength != nil {
 		problems.Add(fault.AtLeast(*r.MaxDocLength, 1, "max_doc_length"))
 	}
-	if is(r.ReturnEmbeddings) {
-		problems.Add(fault.Field("value_error", true, []any{"return_embeddings"}, "Value error, a ranker has no embeddings to return"))
+	if isSet(r.ReturnEmbeddings) {
+		problems.Add(fault.Field("value_error", true, []any{"return_embeddings"},
+			"Value error, a ranker has no embeddings to return"))
 	}
 	if r.TruncationDirection != nil {
-		problems.Add(rightOnly(*r.TruncationDirection))
+		problems.Add(checkDirection(*r.TruncationDirection))
 	}
-	problems.Add(r.candidates())
+	problems.Add(r.checkCandidates())
 	if r.Texts != nil {
 		problems.AddEach(len(r.Texts), func(i int) *fault.Error { return fault.Text(r.Texts[i], "texts", i) })
 	}
 	problems.AddEach(len(r.Documents), func(i int) *fault.Error {
-		return r.Documents[i].choose(r.RankFields, "documents", i)
+		return r.Documents[i].selectText(r.RankFields, "documents", i)
 	})
 	return problems.Err()
 }
 
-// candidates checks that the body has either documents or texts.
-func (r *Request) candidates() *fault.Error {
+// checkCandidates checks that the body has either documents or texts.
+func (r *Request) checkCandidates() *fault.Error {
 	switch {
 	case r.Texts == nil && r.Documents == nil:
 		return fault.Field("missing", nil, []any{"documents"}, "Field required: documents, or texts")
 	case r.Texts != nil && r.Documents != nil:
-		return fault.Field("value_error", nil, []any{"texts"}, "Value error, documents and texts cannot be given together")
+		return fault.Field("value_error", nil, []any{"texts"},
+			"Value error, documents and texts cannot be given together")
 	case r.Texts != nil:
 		return fault.NotEmpty(len(r.Texts), "texts")
 	}
 	return fault.NotEmpty(len(r.Documents), "documents")
 }
 
-// rightOnly checks the end that is cut, which clients write in any case.
-func rightOnly(direction string) *fault.Error {
+// checkDirection accepts "right" and "Right": clients differ in case.
+func checkDirection(direction string) *fault.Error {
 	if direction == "Right" {
 		return nil
 	}
 	return fault.OneOf(direction, []string{"right"}, "truncation_direction")
 }
 
-// Heavy says that a request takes the models for longer than a moment.
+// Heavy reports whether a request may occupy a model for long: gateway.Heavy.
 func (r *Request) Heavy() bool { return max(len(r.Texts), len(r.Documents)) > encoder.LightRows }
 
-func is(option *bool) bool { return option != nil && *option }
+func isSet(option *bool) bool { return option != nil && *option }
