@@ -2,44 +2,43 @@ package fault
 
 import "strings"
 
-// MaxEcho is how many bytes of what a caller sent an answer or a log line repeats.
+// MaxEcho is the most bytes of a client's value that an answer or a log line repeats.
 const MaxEcho = 200
 
-// maxMessage is the longest message of a fault, in bytes.
+// maxMessage is the most bytes of a message.
 const maxMessage = 5 * MaxEcho
 
-// Clip returns what a caller sent as a message may repeat it: at most MaxEcho bytes, cut between characters, with the
-// cut marked.
+// Clip returns at most MaxEcho bytes of a client's text, cut between characters, with an ellipsis if it was cut.
 func Clip(text string) string { return clip(text, MaxEcho) }
 
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
 }
 
-// Clipped returns e with everything that may repeat what a caller sent cut to its bound: texts of Input, names in Path,
-// Message. The same holds for the errors joined behind it.
+// Clipped returns e and its joined errors with everything that may repeat a client's text clipped: Input, the names in
+// Path, and Message.
 func (e *Error) Clipped() *Error {
-	short := *e
-	short.Message = clip(e.Message, maxMessage)
+	clipped := *e
+	clipped.Message = clip(e.Message, maxMessage)
 	if text, ok := e.Input.(string); ok {
-		short.Input = Clip(text)
+		clipped.Input = Clip(text)
 	}
-	short.Path = make([]any, len(e.Path))
+	clipped.Path = make([]any, len(e.Path))
 	for i, step := range e.Path {
 		if name, ok := step.(string); ok {
 			step = Clip(name)
 		}
-		short.Path[i] = step
+		clipped.Path[i] = step
 	}
 	if len(e.Path) == 0 {
-		short.Path = e.Path
+		clipped.Path = e.Path
 	}
-	short.more = make([]*Error, len(e.more))
+	clipped.more = make([]*Error, len(e.more))
 	for i, other := range e.more {
-		short.more[i] = other.Clipped()
+		clipped.more[i] = other.Clipped()
 	}
-	return &short
+	return &clipped
 }

@@ -1,11 +1,12 @@
-// Package fault holds the kinds of failure that cross the rooms of the orchestrator. A fault knows neither status codes
-// nor wording of a published API: each API renders it at its own door.
+// Package fault holds the kinds of failure that cross the rooms of the orchestrator. A fault has no status code and no
+// wording of a published API: each API renders it.
 package fault
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -15,32 +16,32 @@ import (
 type Kind uint8
 
 const (
-	// Internal is a defect of ours or of a model: it is logged, not shown.
+	// Internal is a defect of this program or of a model. It is logged, not shown.
 	Internal Kind = iota
-	// Invalid is a request that will fail however often it is sent.
+	// Invalid is a request that fails however often it is sent.
 	Invalid
-	// Rejected is a request of ours that the inference server refused: the model is not the one that its entry
-	// describes, or the code is wrong. Like Internal it is logged, not shown, unless a room knows that a value of the
-	// client's led to it.
+	// Rejected is a request of this program that the inference server refused, because the model differs from its entry
+	// or the code is wrong. Like Internal it is logged, not shown, unless a room knows that a value of the client's
+	// caused it.
 	Rejected
 	// TooLarge is a body above the size limit of its API.
 	TooLarge
 	// NotFound is a request for something that does not exist; Error.Subject is its kind.
 	NotFound
-	// Method is a known route asked with the wrong HTTP method.
+	// Method is a request for a known route with the wrong HTTP method.
 	Method
 	// Unauthorized is a missing or unknown key.
 	Unauthorized
-	// TooMany is a quota that one client, or all clients together, have used up, whatever the load; RetryAfter says when to
-	// come back.
+	// TooMany is a quota that one client, or all clients together, have used up, whatever the load; RetryAfter says
+	// when to retry.
 	TooMany
-	// Overloaded is load beyond capacity; RetryAfter says when to come back.
+	// Overloaded is load beyond capacity; RetryAfter says when to retry.
 	Overloaded
-	// Unavailable is a model or a Triton that is not there (yet).
+	// Unavailable is a model or a Triton that cannot be reached, or not yet.
 	Unavailable
 	// Timeout is a deadline that has passed.
 	Timeout
-	// Canceled is a caller that has left.
+	// Canceled is a client that has left.
 	Canceled
 )
 
@@ -56,7 +57,7 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Subject is the kind of thing that does not exist: some APIs have an error code for each.
+// Subject is the kind of thing that a NotFound is about: some APIs have an error code for each.
 type Subject string
 
 // The subjects.
@@ -67,25 +68,24 @@ const (
 	Batch  Subject = "batch"
 	Job    Subject = "job"
 	Result Subject = "result" // of a job
-	Cursor Subject = "cursor" // the item of a list after which a page begins
+	Cursor Subject = "cursor" // the item after which a page of a list starts
 )
 
 // Error is one failure. The zero Kind is Internal.
 type Error struct {
-	Kind Kind
-	// Subject is the kind of thing that a NotFound is about: see Missing.
-	Subject Subject
-	// Message is written for the caller. For Internal it is written for the log and replaced at the door.
+	Kind    Kind
+	Subject Subject // of a NotFound
+	// Message is for the client. That of an Internal error is for the log and replaced in the answer.
 	Message string
-	// Path locates an Invalid field in the request body: names and indexes from the outside in, such as {"passages", 3,
-	// "text"}.
+	// Path locates an Invalid field in the request body by names and indexes from the outside in, such as {"passages",
+	// 3, "text"}.
 	Path []any
-	// Rule is the machine-readable rule that Path breaks, in the vocabulary of pydantic's error types ("missing",
-	// "string_type", "less_than_equal", …), which is what the published services answer.
+	// Rule is the rule that Path breaks, as one of pydantic's error types ("missing", "string_type", "less_than_equal",
+	// …), which the published services answer with.
 	Rule string
-	// Input is the offending value as the client sent it, nil when absent.
+	// Input is the offending value as the client sent it, or nil.
 	Input any
-	// Limits are the bounds the rule states, such as {"le": 1000}.
+	// Limits are the bounds that the rule states, such as {"le": 1000}.
 	Limits map[string]any
 	// RetryAfter is a hint for TooMany, Overloaded and Unavailable.
 	RetryAfter time.Duration
@@ -111,7 +111,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Field writes Path as a person would: passages[3].text.
+// Field formats Path, such as passages[3].text.
 func (e *Error) Field() string {
 	var b strings.Builder
 	for _, step := range e.Path {
@@ -128,7 +128,7 @@ func (e *Error) Field() string {
 	return b.String()
 }
 
-// Under returns e with steps put before its path: a validator of one row need not know which row it was given.
+// Under returns e with steps before its path, so that a validator of one row need not know the index of the row.
 func (e *Error) Under(steps ...any) *Error {
 	moved := *e
 	moved.Path = append(append(make([]any, 0, len(steps)+len(e.Path)), steps...), e.Path...)
@@ -155,8 +155,8 @@ func Field(rule string, input any, path []any, format string, args ...any) *Erro
 	return &Error{Kind: Invalid, Rule: rule, Input: input, Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
-// As returns err as an *Error. A context's end becomes Canceled or Timeout, anything unknown becomes Internal. As(nil)
-// is nil.
+// As returns err as an *Error. The error of a context becomes Canceled or Timeout, and any other error Internal.
+// As(nil) is nil.
 func As(err error) *Error {
 	if err == nil {
 		return nil
@@ -174,11 +174,23 @@ func As(err error) *Error {
 	}
 }
 
-// KindOf returns the kind of err as As would classify it; nil is Internal, since only a defect asks for the kind of no
-// failure.
+// KindOf returns the kind of As(err). The kind of nil is Internal, since only a defect asks for it.
 func KindOf(err error) Kind {
 	if f := As(err); f != nil {
 		return f.Kind
 	}
 	return Internal
+}
+
+// Guard wraps f so that a panic becomes an Internal error with the stack. Goroutines that a request starts need it: the
+// gateway recovers only the panics of its handlers, errgroup none, and any other ends the process.
+func Guard(f func() error) func() error {
+	return func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = Wrap(Internal, errors.New(string(debug.Stack())), "panic: %v", p)
+			}
+		}()
+		return f()
+	}
 }

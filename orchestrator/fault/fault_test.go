@@ -120,7 +120,8 @@ func TestProblemsAreBounded(t *testing.T) {
 // What a caller sent is repeated in part only, also in joined errors.
 func TestClipped(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	joined := As(Join(New(NotFound, "no model %s", long), Field("extra_forbidden", long, []any{long, 3}, "not %s", long)))
+	extra := Field("extra_forbidden", long, []any{long, 3}, "not %s", long)
+	joined := As(Join(New(NotFound, "no model %s", long), extra))
 	for _, f := range joined.Clipped().All() {
 		if n := len(f.Message); n > maxMessage+len("…") {
 			t.Errorf("a message of %d bytes", n)

@@ -16,8 +16,8 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// Call is a request that this program makes to one of its own APIs for a caller that it has authorized. No key is needed;
-// bounds, permits, deadline, log and metrics are as for any client.
+// Call is a request that this program makes to one of its own APIs for a caller that it has authorized. No key is
+// needed; bounds, permits, deadline, log and metrics are as for any client.
 type Call struct {
 	Method string // default POST
 	Path   string
@@ -53,8 +53,8 @@ func (g *Gateway) Call(ctx context.Context, call Call) CallResult {
 	}
 }
 
-// Follow has the API answer a request that may be a stream, and calls each with the data of every event as it arrives. It
-// returns the whole answer, or the data of the last event. It ends with ctx, and with an error of each.
+// Follow has the API answer a request that may be a stream, and calls each with the data of every event as it arrives.
+// It returns the whole answer, or the data of the last event. It ends with ctx, and with an error of each.
 func (g *Gateway) Follow(
 	ctx context.Context, call Call, each func(data []byte) error,
 ) (status int, body []byte, err error) {

@@ -22,8 +22,8 @@ type (
 	// Defaulter sets the defaults of members that the body may leave out. It is called before the body is decoded.
 	Defaulter interface{ SetDefaults() }
 
-	// Lenient is a request that is read more leniently for a client that expects a dialect. It is called before the body
-	// is decoded.
+	// Lenient is a request that is read more leniently for a client that expects a dialect. It is called before the
+	// body is decoded.
 	Lenient interface{ SetLenient() }
 
 	// FromHeaders reads members from headers, for clients whose bodies are not to be changed. It is called after the
@@ -39,8 +39,8 @@ type (
 	// Validator checks a request that was decoded and is within its bounds.
 	Validator interface{ Validate() error }
 
-	// Heavy reports whether a request asks for so much work that short requests must not wait for it: thousands of texts,
-	// a long search.
+	// Heavy reports whether a request asks for so much work that short requests must not wait for it: thousands of
+	// texts, a long search.
 	Heavy interface{ Heavy() bool }
 )
 
@@ -171,8 +171,9 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	return w.c.Write(p)
 }
 
-// receive returns a request's decoded and validated body with a permit. The permit comes last, since only then is it known
-// whether the request is heavy. Until then a request holds no more than a small body and its share of the memory budget.
+// receive returns a request's decoded and validated body with a permit. The permit comes last, since only then is it
+// known whether the request is heavy. Until then a request holds no more than a small body and its share of the memory
+// budget.
 func receive[Req any](c *fiber.Ctx, bounds []bind.Bound) (req Req, err error) {
 	x := exchangeOf(c)
 	x.setRoute(c)

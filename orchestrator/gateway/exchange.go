@@ -90,8 +90,9 @@ func (g *Gateway) startExchange(c *fiber.Ctx) *exchange {
 	return x
 }
 
-// withDeadline returns ctx with the deadline of the request, and with the earlier one by which a search must stop so that
-// it can answer with what it has. Half of the time between the two is for scoring what was found, half for the answer.
+// withDeadline returns ctx with the deadline of the request, and with the earlier one by which a search must stop so
+// that it can answer with what it has. Half of the time between the two is for scoring what was found, half for the
+// answer.
 func (x *exchange) withDeadline(ctx context.Context) context.Context {
 	timeout := x.gateway.opts.Timeout
 	stopping := x.gateway.opts.Stopping

@@ -82,7 +82,8 @@ func (all Interfaces) Renderer(path string) RenderFunc {
 	return nil
 }
 
-// Dialect is how clients of another published API expect failures of any API, except those with a renderer for the path.
+// Dialect is how clients of another published API expect failures of any API, except those with a renderer for the
+// path.
 type Dialect struct {
 	Render RenderFunc
 	// RenderStream returns the data of the events that end a stream after a failure.

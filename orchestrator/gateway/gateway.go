@@ -1,14 +1,14 @@
 // Package gateway holds what all documented APIs share: limits, deadlines, streams, health, documentation, and one log
 // line, metric and span a request. It knows no API.
 //
-// A request: [httpserver.Guard] refuses what is ambiguous → the API's own Fiber app → an exchange (id, deadline, departure
-// of the client) → an endpoint such as [JSON] reads the body, binds it to a typed request, validates it and takes a permit
-// → the use case of the room → the answer, or the fault as the API renders it.
+// A request: [httpserver.Guard] refuses what is ambiguous → the API's own Fiber app → an exchange (id, deadline,
+// departure of the client) → an endpoint such as [JSON] reads the body, binds it to a typed request, validates it and
+// takes a permit → the use case of the room → the answer, or the fault as the API renders it.
 //
 // Terms:
 //
-//   - endpoint: a Fiber handler made of a use case by JSON, JSONOrStream, Get, WithParams, Raw, Upload, Download, Watch or
-//     HTTPHandler.
+//   - endpoint: a Fiber handler made of a use case by JSON, JSONOrStream, Get, WithParams, Raw, Upload, Download,
+//     Watch or HTTPHandler.
 //   - exchange: one request, from its arrival to the end of its answer, streams included.
 //   - interface: endpoints of another published API that a documented API answers too.
 //   - dialect: how the clients of another published API expect faults from all APIs.
@@ -98,8 +98,8 @@ type Gateway struct {
 	draining   func() bool
 }
 
-// New builds the app of one API. All work ends with life. Readiness is refused while draining reports true: the process is
-// about to stop.
+// New builds the app of one API. All work ends with life. Readiness is refused while draining reports true: the
+// process is about to stop.
 func New(life context.Context, api API, draining func() bool, opts Options) (*Gateway, error) {
 	permits := func() *admission.Permits {
 		return admission.NewPermits(api.Name(), opts.Concurrency, opts.Queue, opts.Metrics)
@@ -145,8 +145,8 @@ func NewApp() *fiber.App {
 	return fiber.New(fiber.Config{AppName: "retort", DisableStartupMessage: true, StreamRequestBody: true})
 }
 
-// Handler serves the API, on a port of its own or behind a prefix. Clients whose base address ends before /v1 are served
-// too.
+// Handler serves the API, on a port of its own or behind a prefix. Clients whose base address ends before /v1 are
+// served too.
 func (g *Gateway) Handler() fasthttp.RequestHandler {
 	serve := g.app.Handler()
 	return httpserver.Guard(func(ctx *fasthttp.RequestCtx) {
@@ -186,8 +186,8 @@ func (g *Gateway) Posts() (paths []string) {
 // API returns the API that this gateway serves.
 func (g *Gateway) API() API { return g.api }
 
-// LocalRoutes serves the routes of a port that belong to no API. As with the routes of an API, each request has an id, a
-// deadline, a span, metrics and a log line, and a panic is answered with 500.
+// LocalRoutes serves the routes of a port that belong to no API. As with the routes of an API, each request has an id,
+// a deadline, a span, metrics and a log line, and a panic is answered with 500.
 type LocalRoutes struct{ gateway *Gateway }
 
 // NewLocalRoutes returns routes that the log and the metrics show under name. render renders their failures.

@@ -195,8 +195,10 @@ func TestAnswers(t *testing.T) {
 		{"/cook", `{"fail":"` + strings.Repeat("x", 4<<20) + `"}`, 413, `too large`},
 		{"/absent", `{}`, 404, `not found`},
 		{"/v1/health/ready", `{}`, 405, `method`},
-		{"/cook", `{"stream":true}`, 200, "data: {\"course\":0}\n\ndata: {\"course\":1}\n\ndata: {\"course\":2}\n\ndata: [DONE]\n\n"},
-		{"/cook", `{"stream":true,"events":2}`, 200, "data: {\"course\":1}\n\ndata: {\"error\":\"out of bread\"}\n\ndata: [DONE]\n\n"},
+		{"/cook", `{"stream":true}`, 200,
+			"data: {\"course\":0}\n\ndata: {\"course\":1}\n\ndata: {\"course\":2}\n\ndata: [DONE]\n\n"},
+		{"/cook", `{"stream":true,"events":2}`, 200,
+			"data: {\"course\":1}\n\ndata: {\"error\":\"out of bread\"}\n\ndata: [DONE]\n\n"},
 		{"/cook", `{"stream":true,"fail":"secret"}`, 500, `Internal server error`},
 		{"/cook", `{"stream":true,"panic":true}`, 500, `Internal server error`},
 	} {
@@ -282,7 +284,9 @@ func TestLoadBeyondCapacityIsRefused(t *testing.T) {
 			t.Errorf("within the capacity: %s", answer)
 		}
 	}
-	if refused, waiting := total(t, metrics.Registry, "retort_http_refused_total"), total(t, metrics.Registry, "retort_http_waiting"); refused != 4 || waiting != 0 {
+	refused := total(t, metrics.Registry, "retort_http_refused_total")
+	waiting := total(t, metrics.Registry, "retort_http_waiting")
+	if refused != 4 || waiting != 0 {
 		t.Errorf("%v are counted as refused, %v as waiting", refused, waiting)
 	}
 	if status, _, _ := post(t, url+"/cook", `{}`); status != 200 {
@@ -298,7 +302,11 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestDepartedClientEndsTheWork(t *testing.T) {
-	for name, path := range map[string]string{"in one piece": "/table", "as a stream": "/courses", "as a stream without an event": "/starters"} {
+	for name, path := range map[string]string{
+		"in one piece":                 "/table",
+		"as a stream":                  "/courses",
+		"as a stream without an event": "/starters",
+	} {
 		endless := endlessKitchen{&kitchen{}, make(chan struct{}, 1), make(chan error, 1)}
 		url, _ := openAPI(t, endless, func(o *Options) { o.Timeout = time.Hour }, httpserver.Config{})
 		ctx, leave := context.WithCancel(t.Context())
@@ -358,7 +366,9 @@ func (k endlessKitchen) Routes(r fiber.Router) {
 	whole := func(ctx context.Context, _ order) (string, error) { return "", stay(ctx) }
 	streams := func(order) bool { return true }
 	r.Post("/table", JSON(whole))
-	r.Post("/starters", JSONOrStream(streams, whole, func(ctx context.Context, _ order, _ *Events) error { return stay(ctx) }))
+	r.Post("/starters", JSONOrStream(streams, whole, func(ctx context.Context, _ order, _ *Events) error {
+		return stay(ctx)
+	}))
 	r.Post("/courses", JSONOrStream(streams, whole, func(ctx context.Context, _ order, e *Events) error {
 		if err := e.Send("soup"); err != nil {
 			return err
@@ -369,7 +379,9 @@ func (k endlessKitchen) Routes(r fiber.Router) {
 
 func TestRequestIDs(t *testing.T) {
 	url, log := open(t, &kitchen{}, nil)
-	for given, kept := range map[string]bool{"abc-123": true, "": false, strings.Repeat("x", 200): false, "a b": false} {
+	for given, isUsed := range map[string]bool{
+		"abc-123": true, "": false, strings.Repeat("x", 200): false, "a b": false,
+	} {
 		req, _ := http.NewRequest("POST", url+"/cook", strings.NewReader(`{}`))
 		req.Header.Set(RequestIDHeader, given)
 		res, err := http.DefaultClient.Do(req)
@@ -378,7 +390,7 @@ func TestRequestIDs(t *testing.T) {
 		}
 		res.Body.Close()
 		id := res.Header.Get(RequestIDHeader)
-		if id == "" || (id == given) != kept {
+		if id == "" || (id == given) != isUsed {
 			t.Errorf("id %q answered with %q", given, id)
 		}
 		if !strings.Contains(log.String(), id) {

@@ -41,13 +41,17 @@ func TestAPanicOfAPortIsAnswered(t *testing.T) {
 	})
 	url := "http://" + listener.Addr().String()
 	status, text, header := post(t, url+"/pan", `{"a":1}`)
-	if status != 500 || text != `{"error":"Internal server error"}` || header.Get("Content-Type") != "application/json" {
+	isJSON := header.Get("Content-Type") == "application/json"
+	if status != 500 || text != `{"error":"Internal server error"}` || !isJSON {
 		t.Errorf("%d %s %v", status, text, header)
 	}
 	if status, text := get(t, url+"/pot"); status != 200 || text != "ok" {
 		t.Errorf("afterwards: %d %s", status, text)
 	}
-	for _, want := range []string{`"level":"error"`, `"api":"main"`, `"method":"POST"`, `"path":"/pan"`, `"status":500`, `panic: the pan`, "panic_test.go"} {
+	for _, want := range []string{
+		`"level":"error"`, `"api":"main"`, `"method":"POST"`, `"path":"/pan"`, `"status":500`, `panic: the pan`,
+		"panic_test.go",
+	} {
 		if strings.Count(log.String(), want) != 1 {
 			t.Errorf("%s is not in the log once: %s", want, log)
 		}
@@ -86,7 +90,9 @@ func TestAPanicWhileAnAnswerIsWritten(t *testing.T) {
 			_, _ = io.Copy(io.Discard, response.Body) // what came before the panic
 			response.Body.Close()
 		}
-		waitUntil(t, "the exchange has ended", func() bool { return total(t, metrics.Registry, "retort_http_requests_total") == 1 })
+		waitUntil(t, "the exchange has ended", func() bool {
+			return total(t, metrics.Registry, "retort_http_requests_total") == 1
+		})
 		if status, _ := get(t, url+"/v1/health/live"); status != 200 {
 			t.Errorf("%s: afterwards %d", path, status)
 		}

@@ -24,7 +24,8 @@ func TestTransferPatience(t *testing.T) {
 		}
 		began := time.Now()
 		err := x.takeTransferPermit(ctx, places)
-		if took := time.Since(began); fault.KindOf(err) != fault.Overloaded || fault.As(err).RetryAfter == 0 || took != transferPatience {
+		took := time.Since(began)
+		if fault.KindOf(err) != fault.Overloaded || fault.As(err).RetryAfter == 0 || took != transferPatience {
 			t.Errorf("after %v: %v", took, err)
 		}
 		if count := total(t, metrics.Registry, "retort_http_refused_total"); count != 1 {

@@ -18,8 +18,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// serviceRoutes adds what every API answers: readiness, liveness, metadata, version, licence, manifest, single models and
-// metrics.
+// serviceRoutes adds what every API answers: readiness, liveness, metadata, version, licence, manifest, single models
+// and metrics.
 func (g *Gateway) serviceRoutes(r fiber.Router) {
 	ready, live := g.api.Health()
 	r.Get("/v1/health/ready", Get(func(context.Context) (any, error) { return ready, g.Ready() }))

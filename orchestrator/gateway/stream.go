@@ -54,8 +54,8 @@ func (e *Events) send(event string) error {
 	}
 }
 
-// StreamRenderer is an API that renders a failure within a stream, whose status 200 has been sent already, as the data of
-// the events that end it.
+// StreamRenderer is an API that renders a failure within a stream, whose status 200 has been sent already, as the data
+// of the events that end it.
 type StreamRenderer interface {
 	RenderStreamFault(f *fault.Error) []any
 }
@@ -72,9 +72,9 @@ func (e *StreamError) Error() string { return e.Err.Error() }
 
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// JSONOrStream is an endpoint that answers as whole in one piece or, if wants says so, as stream in server-sent events.
-// A failure before the first event is answered with its status like that of any other request. JSONOrStream panics if Req
-// has fields that package bind cannot decode.
+// JSONOrStream is an endpoint that answers as whole in one piece or, if wants says so, as stream in server-sent
+// events. A failure before the first event is answered with its status like that of any other request. JSONOrStream
+// panics if Req has fields that package bind cannot decode.
 func JSONOrStream[Req, Res any](
 	wants func(Req) bool,
 	whole func(context.Context, Req) (Res, error),

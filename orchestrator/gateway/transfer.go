@@ -40,9 +40,9 @@ func (x *exchange) takeTransferPermit(ctx context.Context, permits *admission.Pe
 	return err
 }
 
-// Upload is an endpoint whose use case reads the body, of at most limit bytes, while it arrives, and so needs no memory for
-// all of it. Beyond limit the body fails with a fault. A body that is refused is still discarded, up to twice the limit,
-// so that a client that sends before it reads gets to know why.
+// Upload is an endpoint whose use case reads the body, of at most limit bytes, while it arrives, and so needs no
+// memory for all of it. Beyond limit the body fails with a fault. A body that is refused is still discarded, up to
+// twice the limit, so that a client that sends before it reads gets to know why.
 func Upload[Res any](
 	limit int64, use func(ctx context.Context, contentType string, body io.Reader) (Res, error),
 ) fiber.Handler {

@@ -36,7 +36,8 @@ func (p patient) Routes(r fiber.Router) {
 		mark, err := unfinished.Explain(ctx, work, work.Err(), true)
 		return soup{Spoons: 7, Unfinished: mark}, err
 	}
-	r.Post("/cook", JSONOrStream(func(o order) bool { return o.Stream }, stir, func(ctx context.Context, o order, e *Events) error {
+	wantsStream := func(o order) bool { return o.Stream }
+	r.Post("/cook", JSONOrStream(wantsStream, stir, func(ctx context.Context, o order, e *Events) error {
 		last, err := stir(ctx, o)
 		if err != nil {
 			return err
@@ -59,17 +60,19 @@ func TestUnfinishedAnswersSaySo(t *testing.T) {
 			stop()
 		}
 		status, text, header := post(t, url+"/cook", `{}`)
-		if status != 200 || header.Get(unfinished.Header) != reason || !strings.HasPrefix(text, `{"spoons":7,"unfinished":{"reason":"`+reason+`","message":"`) {
+		want := `{"spoons":7,"unfinished":{"reason":"` + reason + `","message":"`
+		if status != 200 || header.Get(unfinished.Header) != reason || !strings.HasPrefix(text, want) {
 			t.Errorf("%s: %d %v %s", reason, status, header, text)
 		}
-		if _, text, _ := post(t, url+"/cook", `{"stream": true}`); !strings.Contains(text, `data: {"spoons":7,"unfinished":{"reason":"`+reason) {
+		if _, text, _ := post(t, url+"/cook", `{"stream": true}`); !strings.Contains(text, "data: "+want) {
 			t.Errorf("%s: the stream is %q", reason, text)
 		}
 		if !strings.Contains(log.String(), `"unfinished":"`+reason+`"`) {
 			t.Errorf("the log says nothing of it: %s", log)
 		}
 		_, metrics := get(t, url+"/metrics")
-		if counted := `retort_http_unfinished_total{api="kitchen",reason="` + reason + `"} 2`; !strings.Contains(metrics, counted) {
+		counted := `retort_http_unfinished_total{api="kitchen",reason="` + reason + `"} 2`
+		if !strings.Contains(metrics, counted) {
 			t.Errorf("%s is not among the metrics", counted)
 		}
 	}

@@ -26,6 +26,9 @@ func zipped(t *testing.T, text string) []byte {
 func TestPackedBodies(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	good := zipped(t, `{"size":2}`)
+	bomb := zipped(t, `{"fail":"`+strings.Repeat("x", 1<<24)+`"}`)
+	tooLong := zipped(t, `{"size":2`+strings.Repeat(" ", 1<<16-9)+`}`)
+	badChecksum := append(bytes.Clone(good[:len(good)-8]), "12345678"...)
 	for name, c := range map[string]struct {
 		encoding string
 		body     []byte
@@ -36,12 +39,12 @@ func TestPackedBodies(t *testing.T) {
 		"packed, capitals": {"GZIP", good, 200, "souppp"},
 		"in two members":   {"gzip", append(zipped(t, `{"size"`), zipped(t, `:2}`)...), 200, "souppp"},
 		"plain":            {"identity", []byte(`{"size":2}`), 200, "souppp"},
-		"a bomb":           {"gzip", zipped(t, `{"fail":"`+strings.Repeat("x", 1<<24)+`"}`), 413, "larger than the limit of 65536 bytes"},
+		"a bomb":           {"gzip", bomb, 413, "larger than the limit of 65536 bytes"},
 		"at the limit":     {"gzip", zipped(t, `{"size":2`+strings.Repeat(" ", 1<<16-10)+`}`), 200, "souppp"},
-		"above the limit":  {"gzip", zipped(t, `{"size":2`+strings.Repeat(" ", 1<<16-9)+`}`), 413, "larger than the limit"},
+		"above the limit":  {"gzip", tooLong, 413, "larger than the limit"},
 		"not packed":       {"gzip", []byte(`{"size":2}`), 400, "not what its Content-Encoding says"},
 		"cut off":          {"gzip", good[:len(good)-9], 400, "ended before its end"},
-		"a wrong checksum": {"gzip", append(bytes.Clone(good[:len(good)-8]), "12345678"...), 400, "not what its Content-Encoding says"},
+		"a wrong checksum": {"gzip", badChecksum, 400, "not what its Content-Encoding says"},
 		"nothing":          {"gzip", nil, 400, ""},
 		"another encoding": {"br", good, 400, `\"br\" is not taken`},
 	} {

@@ -76,7 +76,9 @@ func TestWatchesAreBounded(t *testing.T) {
 				o.Timeout = patience
 			}, httpserver.Config{})
 			var open []*http.Response
-			for i, want := range []struct{ client, status int }{{0, 200}, {0, 200}, {0, 429}, {1, 200}, {1, 429}, {2, 429}} {
+			for i, want := range []struct{ client, status int }{
+				{0, 200}, {0, 200}, {0, 429}, {1, 200}, {1, 429}, {2, 429},
+			} {
 				response := stream(t, url, test.clients[want.client][0], test.clients[want.client][1])
 				if response.StatusCode != want.status {
 					t.Fatalf("stream %d: %s", i, response.Status)
@@ -87,7 +89,8 @@ func TestWatchesAreBounded(t *testing.T) {
 				}
 				text := make([]byte, 1000)
 				n, _ := response.Body.Read(text)
-				if response.Header.Get("Retry-After") != "10" || !strings.HasPrefix(string(text[:n]), `{"field":"","kind":"too many","message":"`) {
+				if response.Header.Get("Retry-After") != "10" ||
+					!strings.HasPrefix(string(text[:n]), `{"field":"","kind":"too many","message":"`) {
 					t.Errorf("stream %d: %v %s", i, response.Header, text[:n])
 				}
 			}
@@ -105,8 +108,8 @@ func TestWatchesAreBounded(t *testing.T) {
 	}
 }
 
-// The head of a stream is the end of its connection: fasthttp writes the end of a chunked body behind it, which the next
-// answer would begin with.
+// The head of a stream is the end of its connection: fasthttp writes the end of a chunked body behind it, which the
+// next answer would begin with.
 func TestHeadOfAStream(t *testing.T) {
 	url, _ := openAPI(t, gallery{&kitchen{}}, nil, httpserver.Config{})
 	for path, closes := range map[string]bool{"/ovens/7/events": true, "/v1/health/live": false} {

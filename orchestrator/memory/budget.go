@@ -27,8 +27,8 @@ type Budget struct {
 // maxWaiting is the most requests that wait for bytes at once. Each of them holds the start of its body only.
 const maxWaiting = 1024
 
-// After more than freeAbove bytes were held, memory is returned to the operating system within a second, at most once in
-// freeInterval. Go's runtime would take minutes.
+// After more than freeAbove bytes were held, memory is returned to the operating system within a second, at most once
+// in freeInterval. Go's runtime would take minutes.
 const (
 	freeAbove    = 64 << 20
 	freeInterval = 10 * time.Second
@@ -47,9 +47,9 @@ func (b *Budget) Size() int64 {
 	return b.size
 }
 
-// Acquire takes n bytes, in order of arrival, and waits until they are free. A request for more than the whole budget gets
-// the whole budget, and so is served alone. release may be called more than once. The error is Overloaded if too many
-// requests wait or the wait took too long, or the one of ctx.
+// Acquire takes n bytes, in order of arrival, and waits until they are free. A request for more than the whole budget
+// gets the whole budget, and so is served alone. release may be called more than once. The error is Overloaded if too
+// many requests wait or the wait took too long, or the one of ctx.
 func (b *Budget) Acquire(ctx context.Context, n int64) (release func(), err error) {
 	if b == nil || n <= 0 {
 		return func() {}, nil

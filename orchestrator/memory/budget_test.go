@@ -23,7 +23,8 @@ func TestBudgetWaitsAndRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		if _, err := budget.Acquire(t.Context(), 50); fault.KindOf(err) != fault.Overloaded || time.Since(start) != patience {
+		_, err = budget.Acquire(t.Context(), 50)
+		if fault.KindOf(err) != fault.Overloaded || time.Since(start) != patience {
 			t.Errorf("more than is free: %v after %v", err, time.Since(start))
 		}
 		second, err := budget.Acquire(t.Context(), 40)

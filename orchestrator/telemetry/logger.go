@@ -10,23 +10,29 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// levels are the names of levels, those of the published services too.
+// levels are the log levels by name, with the names that the published services use.
 var levels = map[string]zerolog.Level{
-	"default": zerolog.InfoLevel, "trace": zerolog.TraceLevel, "debug": zerolog.DebugLevel, "info": zerolog.InfoLevel,
-	"warn": zerolog.WarnLevel, "warning": zerolog.WarnLevel, "error": zerolog.ErrorLevel, "critical": zerolog.FatalLevel,
+	"default":  zerolog.InfoLevel,
+	"trace":    zerolog.TraceLevel,
+	"debug":    zerolog.DebugLevel,
+	"info":     zerolog.InfoLevel,
+	"warn":     zerolog.WarnLevel,
+	"warning":  zerolog.WarnLevel,
+	"error":    zerolog.ErrorLevel,
+	"critical": zerolog.FatalLevel,
 }
 
-// ParseLevel reads the name of a level, in any case.
+// ParseLevel returns the level with a name, in any case.
 func ParseLevel(name string) (zerolog.Level, error) {
 	level, known := levels[strings.ToLower(name)]
 	if !known {
-		return zerolog.NoLevel, fmt.Errorf("%q is no level", name)
+		return zerolog.NoLevel, fmt.Errorf("%q is not a log level", name)
 	}
 	return level, nil
 }
 
-// NewLogger returns a logger of whole lines on out: readable text or JSON. Format "auto" is text when out is a terminal
-// and JSON elsewhere.
+// NewLogger returns a logger that writes lines to out. The format is "json", "pretty" (text), or "auto": text if out is a
+// terminal, else JSON.
 func NewLogger(out io.Writer, level, format string) (zerolog.Logger, error) {
 	lvl, err := ParseLevel(level)
 	if err != nil {
@@ -38,7 +44,7 @@ func NewLogger(out io.Writer, level, format string) (zerolog.Logger, error) {
 	return zerolog.New(out).Level(lvl).With().Timestamp().Logger(), nil
 }
 
-// Terminal reports whether what is written is for a person at a terminal.
+// Terminal reports whether w is a terminal.
 func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

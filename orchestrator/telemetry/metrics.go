@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics is the registry of one process. Every name begins with retort_.
+// Metrics is the registry of one process. Every name starts with retort_.
 type Metrics struct {
 	Registry *prometheus.Registry
 
@@ -34,82 +34,77 @@ type Metrics struct {
 	batchWaiting *prometheus.GaugeVec
 }
 
-// seconds spans half a millisecond to two minutes.
+// seconds are the bounds of the buckets of durations.
 var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 
-// NewMetrics returns a registry of its own, so that a test process can hold many.
+// NewMetrics returns a registry of its own, so that a test process can have many.
 func NewMetrics() *Metrics {
-	m := &Metrics{
-		Registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "retort_http_requests_total", Help: "Requests answered, by API, route, method and status.",
-		}, []string{"api", "route", "method", "status"}),
-		latency: histogram("retort_http_request_duration_seconds", "Time from the request's arrival to the end of its answer.", seconds, "api", "route"),
-		triton:  histogram("retort_http_triton_seconds", "The part of a request's time during which Triton worked on its rows.", seconds, "api", "route"),
-		queued:  histogram("retort_http_queued_seconds", "The part of a request's time during which its rows waited for their turn.", seconds, "api", "route"),
-		own:     histogram("retort_http_own_seconds", "The part of a request's time spent in the gateway itself.", seconds, "api", "route"),
-		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "retort_http_in_flight", Help: "Requests being served.",
-		}, []string{"api"}),
-		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "retort_http_waiting", Help: "Requests waiting for a place among those being served.",
-		}, []string{"api"}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "retort_http_refused_total", Help: "Requests refused because of load.",
-		}, []string{"api"}),
-		cut: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "retort_http_unfinished_total", Help: "Answers with what had been found until something ended the work, by reason.",
-		}, []string{"api", "reason"}),
-		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "retort_tokens_total", Help: "Tokens given to models, padding not counted.",
-		}, []string{"api"}),
-		rows: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "retort_rows_total", Help: "Items of requests: texts, passages, molecules.",
-		}, []string{"api"}),
-		batchRows: histogram("retort_batch_rows", "Rows per call to Triton.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, "api"),
-		batchPad:  histogram("retort_batch_padded_tokens", "Tokens per call to Triton, padding counted.", []float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}, "api"),
-		oracle: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "retort_oracle_molecules_total", Help: "Molecules that an oracle was asked to score, by oracle and outcome: scored, none (no score) or failed.",
-		}, []string{"oracle", "outcome"}),
-		models: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "retort_models_ready", Help: "Models that an API can serve now.",
-		}, []string{"api"}),
-		tritonUp: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "retort_triton_up", Help: "1 while Triton's repository index can be read.",
-		}),
-	}
-	m.batchLines = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "retort_batch_lines_total", Help: "Lines of batches that were answered, by API and whether with success (ok) or not (failed).",
-	}, []string{"api", "outcome"})
-	m.batchStates = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "retort_batches", Help: "Batches that are kept, by their state: of all gateways that share them.",
-	}, []string{"status"})
-	m.batchWaiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "retort_batch_tasks_waiting", Help: "Tasks (some lines each) that wait or are worked on, by API: of all gateways that share them.",
-	}, []string{"api"})
-	m.Registry.MustRegister(m.batchLines, m.batchStates, m.batchWaiting)
-	m.Registry.MustRegister(m.requests, m.latency, m.triton, m.queued, m.own, m.inFlight, m.waiting, m.refused, m.cut, m.tokens, m.rows,
-		m.batchRows, m.batchPad, m.oracle, m.models, m.tritonUp,
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		registry.MustRegister(c)
+		return c
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+		registry.MustRegister(g)
+		return g
+	}
+	histogram := func(buckets []float64, name, help string, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		registry.MustRegister(h)
+		return h
+	}
+	return &Metrics{
+		Registry: registry,
+		requests: counter("retort_http_requests_total", "Requests answered, by API, route, method and status.",
+			"api", "route", "method", "status"),
+		latency: histogram(seconds, "retort_http_request_duration_seconds",
+			"Time from the request's arrival to the end of its answer.", "api", "route"),
+		triton: histogram(seconds, "retort_http_triton_seconds",
+			"The part of a request's time during which Triton worked on its rows.", "api", "route"),
+		queued: histogram(seconds, "retort_http_queued_seconds",
+			"The part of a request's time during which its rows waited for their turn.", "api", "route"),
+		own: histogram(seconds, "retort_http_own_seconds",
+			"The part of a request's time spent in the gateway itself.", "api", "route"),
+		inFlight: gauge("retort_http_in_flight", "Requests being served.", "api"),
+		waiting:  gauge("retort_http_waiting", "Requests waiting for a permit.", "api"),
+		refused:  counter("retort_http_refused_total", "Requests refused because of load.", "api"),
+		cut: counter("retort_http_unfinished_total",
+			"Answers with what had been found when something ended the work, by reason.", "api", "reason"),
+		tokens: counter("retort_tokens_total", "Tokens given to models, without padding.", "api"),
+		rows:   counter("retort_rows_total", "Items of requests: texts, passages, molecules.", "api"),
+		batchRows: histogram([]float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
+			"retort_batch_rows", "Rows per call to Triton.", "api"),
+		batchPad: histogram([]float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384},
+			"retort_batch_padded_tokens", "Tokens per call to Triton, with padding.", "api"),
+		oracle: counter("retort_oracle_molecules_total",
+			"Molecules sent to an oracle, by oracle and outcome: scored, none (no score) or failed.",
+			"oracle", "outcome"),
+		models:   gauge("retort_models_ready", "Models that an API can serve now.", "api"),
+		tritonUp: gauge("retort_triton_up", "1 while Triton's repository index can be read.").WithLabelValues(),
+		batchLines: counter("retort_batch_lines_total",
+			"Lines of batches that were answered, by API and outcome: ok or failed.", "api", "outcome"),
+		batchStates: gauge("retort_batches",
+			"Stored batches of all gateways that share them, by status.", "status"),
+		batchWaiting: gauge("retort_batch_tasks_waiting",
+			"Tasks (some lines each) that wait or are in progress, of all gateways that share them, by API.", "api"),
+	}
 }
 
-func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-}
-
-// Serves makes the gauges and counters of an API's load begin at 0: what scales on them has to tell "none" from "unknown".
+// Serves starts the gauges and counters of an API's load at 0, so that an autoscaler can tell none from unknown.
 func (m *Metrics) Serves(api string) {
 	m.inFlight.WithLabelValues(api)
 	m.waiting.WithLabelValues(api)
 	m.refused.WithLabelValues(api)
 }
 
-// OtherRoute is the route in the metrics of all requests that match none, so that scanners add no time series.
+// OtherRoute is the route of all requests that match none, so that scanners add no time series.
 const OtherRoute = "other"
 
-// Answered records the end of a request. Requests that matched no route share the route "other", so that scanners
-// cannot grow the registry.
+// Answered records the end of a request.
 func (m *Metrics) Answered(r *Request, route, method string, status int, took time.Duration) {
 	triton := min(r.Triton(), took)
 	queued := min(r.Queued(), took-triton)
@@ -128,10 +123,10 @@ func (m *Metrics) Answered(r *Request, route, method string, status int, took ti
 	}
 }
 
-// InFlight adds n to the requests that api is serving.
+// InFlight adds n to the requests that api serves.
 func (m *Metrics) InFlight(api string, n int) { m.inFlight.WithLabelValues(api).Add(float64(n)) }
 
-// Waiting adds n to the requests that wait for a place at api.
+// Waiting adds n to the requests that wait for a permit of api.
 func (m *Metrics) Waiting(api string, n int) { m.waiting.WithLabelValues(api).Add(float64(n)) }
 
 // Refused counts a request that api refused because of load.
@@ -146,7 +141,7 @@ func (m *Metrics) Batch(api string, rows, paddedTokens int) {
 	m.batchPad.WithLabelValues(api).Observe(float64(paddedTokens))
 }
 
-// Oracle counts molecules that an oracle was asked to score, by what became of them.
+// Oracle counts molecules sent to an oracle, by outcome.
 func (m *Metrics) Oracle(name, outcome string, molecules int) {
 	m.oracle.WithLabelValues(name, outcome).Add(float64(molecules))
 }
@@ -154,7 +149,7 @@ func (m *Metrics) Oracle(name, outcome string, molecules int) {
 // ModelsReady sets how many models api can serve.
 func (m *Metrics) ModelsReady(api string, n int) { m.models.WithLabelValues(api).Set(float64(n)) }
 
-// TritonUp says whether Triton answers.
+// TritonUp sets whether Triton answers.
 func (m *Metrics) TritonUp(up bool) {
 	m.tritonUp.Set(0)
 	if up {
@@ -162,7 +157,7 @@ func (m *Metrics) TritonUp(up bool) {
 	}
 }
 
-// Line counts a line of a batch that was answered.
+// Line counts an answered line of a batch.
 func (m *Metrics) Line(api string, ok bool) {
 	outcome := "failed"
 	if ok {
@@ -171,7 +166,7 @@ func (m *Metrics) Line(api string, ok bool) {
 	m.batchLines.WithLabelValues(api, outcome).Inc()
 }
 
-// Batches sets how many batches there are by their state.
+// Batches sets the number of batches by status.
 func (m *Metrics) Batches(states map[string]int) {
 	m.batchStates.Reset()
 	for state, n := range states {
@@ -179,7 +174,7 @@ func (m *Metrics) Batches(states map[string]int) {
 	}
 }
 
-// BatchTasks sets how many tasks of an API wait or are worked on.
+// BatchTasks sets how many tasks of an API wait or are in progress.
 func (m *Metrics) BatchTasks(api string, tasks int) {
 	m.batchWaiting.WithLabelValues(api).Set(float64(tasks))
 }
@@ -188,6 +183,6 @@ func (m *Metrics) BatchTasks(api string, tasks int) {
 func (m *Metrics) BackgroundLevel(level func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "retort_background_level",
-		Help: "Places for lines of batches beside the requests of clients; below 1, the share of time in which one is taken.",
+		Help: "Places for background work; below 1, the share of time in which one is taken.",
 	}, level))
 }

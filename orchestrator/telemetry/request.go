@@ -1,5 +1,5 @@
-// Package telemetry measures: the logger, the metric registry, the tracer and the facts of one request that travel in
-// its context.
+// Package telemetry holds the logger, the metrics, the tracer, and what is measured of one request, which travels in its
+// context.
 package telemetry
 
 import (
@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Request is what is known of one HTTP request while it is served. A nil *Request is valid and records nothing, so that
-// library code and tests need no request.
+// Request is what is measured of one HTTP request. A nil *Request is valid and records nothing, for tools and tests.
 type Request struct {
 	ID  string
 	API string
-	// Background says that nobody waits for it: its rows take their turns after those of all other requests.
+	// Background is set if no client waits for the answer: its rows get their turns after those of all other requests.
 	Background bool
 
 	triton atomic.Int64
@@ -53,14 +52,14 @@ func (r *Request) Queued() time.Duration {
 	return time.Duration(r.queued.Load())
 }
 
-// AddServed counts what the request had of batches with rows of it, in thousandths of a full batch.
+// AddServed adds the request's share of a batch, in thousandths of a full batch.
 func (r *Request) AddServed(thousandths int) {
 	if r != nil {
 		r.served.Add(int64(thousandths))
 	}
 }
 
-// Served returns what the request had of batches so far, in thousandths of a full batch.
+// Served returns the request's shares of batches so far, in thousandths of a full batch.
 func (r *Request) Served() int64 {
 	if r == nil {
 		return 0
@@ -68,7 +67,7 @@ func (r *Request) Served() int64 {
 	return r.served.Load()
 }
 
-// AddTokens counts tokens given to a model, special tokens included and padding not.
+// AddTokens counts tokens given to a model, with special tokens and without padding.
 func (r *Request) AddTokens(n int) {
 	if r != nil {
 		r.tokens.Add(int64(n))

@@ -16,11 +16,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// StartTracing sends spans to an OTLP endpoint (URL; protocol "grpc" or "http/protobuf") under a service name, and
-// returns what flushes and ends it. With an empty endpoint nothing is recorded, but a trace that a caller brings is
-// still passed on.
-func StartTracing(ctx context.Context, logger zerolog.Logger, endpoint, protocol, service, version string) (stop func(context.Context) error, err error) {
-	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+// StartTracing sends spans to the URL of an OTLP endpoint with protocol "grpc" or "http/protobuf". stop flushes them.
+// Without an endpoint nothing is recorded, but the trace of a client is still propagated.
+func StartTracing(
+	ctx context.Context, logger zerolog.Logger, endpoint, protocol, service, version string,
+) (stop func(context.Context) error, err error) {
+	propagator := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	otel.SetTextMapPropagator(propagator)
 	if endpoint == "" {
 		return func(context.Context) error { return nil }, nil
 	}
@@ -40,9 +42,12 @@ func StartTracing(ctx context.Context, logger zerolog.Logger, endpoint, protocol
 			attribute.String("service.name", service),
 			attribute.String("service.version", version))))
 	otel.SetTracerProvider(provider)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn().Err(err).Msg("traces are not sent") }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		logger.Warn().Err(err).Msg("traces are not sent")
+	}))
 	return provider.Shutdown, nil
 }
 
-// Tracer is the tracer of all rooms. It asks the global provider at each call, so that tracing started later is seen.
+// Tracer returns the tracer of all rooms. It reads the global provider at each call, so it may be called before
+// StartTracing.
 func Tracer() trace.Tracer { return otel.Tracer("retort") }

@@ -24,8 +24,8 @@ func WithLimits(ctx context.Context, limits Limits) context.Context {
 	return context.WithValue(ctx, limitsKey{}, limits)
 }
 
-// Begin returns the context of a request's work. It ends with ctx or, with a [Reason] as its cause, at the limits of ctx.
-// end releases its resources.
+// Begin returns the context of a request's work. It ends with ctx or, with a [Reason] as its cause, at the limits of
+// ctx. end releases its resources.
 func Begin(ctx context.Context) (work context.Context, end func()) {
 	limits, _ := ctx.Value(limitsKey{}).(Limits)
 	work, cancel := context.WithCancelCause(ctx)

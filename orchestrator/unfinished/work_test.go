@@ -26,6 +26,7 @@ func TestExplain(t *testing.T) {
 	late, cancel := context.WithDeadline(background, time.Unix(0, 0))
 	defer cancel()
 	lost := fault.New(fault.Unavailable, "Triton is not there")
+	const timeIsUp = "the time for the request was up"
 	for _, c := range []struct {
 		name    string
 		ctx     context.Context
@@ -34,8 +35,8 @@ func TestExplain(t *testing.T) {
 		message string
 		kind    fault.Kind // if nothing was found
 	}{
-		{"the deadline", past, context.DeadlineExceeded, unfinished.Deadline, "the time for the request was up", fault.Timeout},
-		{"the deadline of the request", late, context.DeadlineExceeded, unfinished.Deadline, "the time for the request was up", fault.Timeout},
+		{"the deadline", past, context.DeadlineExceeded, unfinished.Deadline, timeIsUp, fault.Timeout},
+		{"the deadline of the request", late, context.DeadlineExceeded, unfinished.Deadline, timeIsUp, fault.Timeout},
 		{"a stop", stopped, context.Canceled, unfinished.Stopping, "the service is being stopped", fault.Unavailable},
 		{"an oracle", background, oracleError{lost}, unfinished.Oracle, "Triton is not there", fault.Unavailable},
 		{"Triton", background, lost, unfinished.Model, "Triton is not there", fault.Unavailable},

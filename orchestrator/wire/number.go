@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Int is an integer that may come as a JSON number or as its text: 5 or "5". Clients of the masked-template service
-// send every field as text.
+// Int is an integer that may be sent as a JSON number or as a string: 5 or "5". Clients of the masked-template service
+// send every field as a string.
 type Int int64
 
 // UnmarshalJSON decodes 5, 5.0, "5" or "5.0".
 func (i *Int) UnmarshalJSON(data []byte) error {
-	text, quoted, ok := scalar(data)
+	text, isString, ok := scalar(data)
 	if !ok {
 		return NotInteger.At()
 	}
@@ -23,7 +23,7 @@ func (i *Int) UnmarshalJSON(data []byte) error {
 	}
 	f, err := parseFloat(text)
 	switch {
-	case err != nil && quoted:
+	case err != nil && isString:
 		return badInteger.At()
 	case err != nil:
 		return NotInteger.At()
@@ -36,18 +36,18 @@ func (i *Int) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Float is a number that may come as a JSON number or as its text: 1.5 or "1.5". It is always finite.
+// Float is a finite number that may be sent as a JSON number or as a string: 1.5 or "1.5".
 type Float float64
 
 // UnmarshalJSON decodes 1.5 or "1.5".
 func (f *Float) UnmarshalJSON(data []byte) error {
-	text, quoted, ok := scalar(data)
+	text, isString, ok := scalar(data)
 	if !ok {
 		return NotNumber.At()
 	}
 	v, err := parseFloat(text)
 	switch {
-	case err != nil && quoted:
+	case err != nil && isString:
 		return badNumber.At()
 	case err != nil:
 		return NotNumber.At()
@@ -56,10 +56,10 @@ func (f *Float) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Bool is true or false, also as text in any case: true, "true", "True".
+// Bool is true or false, or a word or digit for one of them in any case: "true", "Yes", 1.
 type Bool bool
 
-// UnmarshalJSON decodes true, false and their text.
+// UnmarshalJSON decodes a boolean, a number or a string.
 func (b *Bool) UnmarshalJSON(data []byte) error {
 	text, _, ok := scalar(data)
 	if !ok && kind(data) != 't' && kind(data) != 'f' {
@@ -80,7 +80,7 @@ func (b *Bool) UnmarshalJSON(data []byte) error {
 }
 
 // scalar returns the text of a JSON number or string.
-func scalar(data []byte) (text string, quoted, ok bool) {
+func scalar(data []byte) (text string, isString, ok bool) {
 	switch c := kind(data); {
 	case c == '"':
 		if json.Unmarshal(data, &text) != nil {
@@ -94,7 +94,7 @@ func scalar(data []byte) (text string, quoted, ok bool) {
 	}
 }
 
-// parseFloat refuses what JSON has no number for: NaN, Inf, hexadecimal and underscores.
+// parseFloat refuses what is no JSON number: NaN, Inf, hexadecimal and underscores.
 func parseFloat(text string) (float64, error) {
 	if text == "" || strings.Trim(text, "+-.0123456789eE") != "" {
 		return 0, strconv.ErrSyntax

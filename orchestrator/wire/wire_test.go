@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// decode gives the value, or the rule that the text breaks.
+// decode returns the value, or the rule that the text breaks.
 func decode[T any](text string) string {
 	var v T
 	err := any(&v).(json.Unmarshaler).UnmarshalJSON([]byte(text))
@@ -25,8 +25,10 @@ func decode[T any](text string) string {
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		`5`: "5", `"5"`: "5", `" 5 "`: "5", `5.0`: "5", `"5.0"`: "5", `-3`: "-3", `1e3`: "1000",
-		`1.5`: "int_from_float[]", `"1.5"`: "int_from_float[]", `"five"`: "int_parsing[]", `""`: "int_parsing[]", `"0x10"`: "int_parsing[]",
-		`"NaN"`: "int_parsing[]", `"1_000"`: "int_parsing[]", `true`: "int_type[]", `null`: "int_type[]", `[5]`: "int_type[]", `1e300`: "int_type[]",
+		`1.5`: "int_from_float[]", `"1.5"`: "int_from_float[]", `"five"`: "int_parsing[]",
+		`""`: "int_parsing[]", `"0x10"`: "int_parsing[]",
+		`"NaN"`: "int_parsing[]", `"1_000"`: "int_parsing[]", `true`: "int_type[]",
+		`null`: "int_type[]", `[5]`: "int_type[]", `1e300`: "int_type[]",
 	} {
 		if got := decode[Int](text); got != want {
 			t.Errorf("Int %s: %s, want %s", text, got, want)
@@ -34,7 +36,8 @@ func TestNumbers(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`5`: "5", `"1.5"`: "1.5", `1e-3`: "0.001", `"-2E1"`: "-20",
-		`"warm"`: "float_parsing[]", `"Inf"`: "float_parsing[]", `"NaN"`: "float_parsing[]", `"1e999"`: "float_parsing[]", `false`: "float_type[]", `{}`: "float_type[]",
+		`"warm"`: "float_parsing[]", `"Inf"`: "float_parsing[]", `"NaN"`: "float_parsing[]",
+		`"1e999"`: "float_parsing[]", `false`: "float_type[]", `{}`: "float_type[]",
 	} {
 		if got := decode[Float](text); got != want {
 			t.Errorf("Float %s: %s, want %s", text, got, want)
@@ -52,7 +55,8 @@ func TestNumbers(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	for text, want := range map[string]string{
-		`"a"`: "[a]", `["a","b"]`: "[a b]", `[]`: "[]", `5`: "string_type[]", `["a",5]`: "string_type[1]", `["a",null]`: "string_type[1]", `[["a"]]`: "string_type[0]",
+		`"a"`: "[a]", `["a","b"]`: "[a b]", `[]`: "[]", `5`: "string_type[]",
+		`["a",5]`: "string_type[1]", `["a",null]`: "string_type[1]", `[["a"]]`: "string_type[0]",
 	} {
 		if got := decode[Strings](text); got != want {
 			t.Errorf("Strings %s: %s, want %s", text, got, want)

@@ -10,7 +10,8 @@ import (
 //
 // While no client asks, all places are free. While clients do, a control loop admits as much background work as leaves
 // the mean duration of their requests where it is without any: the level rises by a few percent a tick, and falls by
-// almost a third as soon as requests take longer. A level below 1 is the share of time in which a single place is taken.
+// almost a third as soon as requests take longer. A level below 1 is the share of time in which a single place is
+// taken.
 //
 // The baseline of a kind of requests is measured on those that no background work ran beside. Until it is known, the
 // level stays at or below a quarter, which leaves gaps in which requests run alone.

@@ -105,8 +105,8 @@ func TestPlaceEndsWithItsContext(t *testing.T) {
 	release()
 }
 
-// A kind of request that was slow beside background work, and is not asked any more, does not hold it down while clients
-// ask for another kind that is as fast as ever.
+// A kind of request that was slow beside background work, and is not asked any more, does not hold it down while
+// clients ask for another kind that is as fast as ever.
 func TestKindThatIsGoneHoldsNothingDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := admission.NewBackgroundGate(8)
@@ -176,8 +176,8 @@ func TestLongRequestsAreHeeded(t *testing.T) {
 	})
 }
 
-// Until some requests of a kind have had the machine alone, little background work is admitted. Here pieces start too often
-// for that.
+// Until some requests of a kind have had the machine alone, little background work is admitted. Here pieces start too
+// often for that.
 func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 16
@@ -190,7 +190,8 @@ func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
 		m.ask(20*time.Second, 0)
 		m.done.Store(0)
 		if mean := m.ask(20*time.Second, 0); mean > m.request*13/10 {
-			t.Errorf("requests take %v beside background work, %v alone, at a level of %g", mean, m.request, m.gate.Level())
+			t.Errorf("requests take %v beside background work, %v alone, at a level of %g",
+				mean, m.request, m.gate.Level())
 		}
 		if m.done.Load() < 20 {
 			t.Errorf("only %d pieces were done in 20 s beside a client", m.done.Load())
@@ -200,8 +201,8 @@ func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
 	})
 }
 
-// A request is no measure of its kind's time alone if background work ran beside it, even if the work both started and ended
-// during the request.
+// A request is no measure of its kind's time alone if background work ran beside it, even if the work both started and
+// ended during the request.
 func TestWorkWithinARequestIsNoReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := admission.NewBackgroundGate(8)

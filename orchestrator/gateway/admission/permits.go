@@ -9,9 +9,9 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Permits bounds the requests of one API: at most concurrency are served at once, at most queue more wait, and all others
-// are refused. Heavy requests get at most three quarters of both, so that light ones are served beside any number of
-// them.
+// Permits bounds the requests of one API: at most concurrency are served at once, at most queue more wait, and all
+// others are refused. Heavy requests get at most three quarters of both, so that light ones are served beside any
+// number of them.
 type Permits struct {
 	api                string
 	concurrency, queue int

@@ -7,8 +7,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// WatchLimits bounds the open watches of an API. They take no permit and may last as long as the job that they report on.
-// 0: no bound.
+// WatchLimits bounds the open watches of an API. They take no permit and may last as long as the job that they report
+// on. 0: no bound.
 type WatchLimits struct {
 	Total     int // of all clients
 	PerClient int // of one key or, if no key is required, one address

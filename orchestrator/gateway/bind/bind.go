@@ -1,6 +1,6 @@
-// Package bind decodes the JSON body of a request into a typed Go struct and names every problem that it finds, each with
-// the path of the value at fault. Rules and wording are pydantic 2's, which the published services answer with. The package
-// knows no HTTP.
+// Package bind decodes the JSON body of a request into a typed Go struct and names every problem that it finds, each
+// with the path of the value at fault. Rules and wording are pydantic 2's, which the published services answer with.
+// The package knows no HTTP.
 //
 // Struct tags:
 //
@@ -10,8 +10,8 @@
 //   - bind:"open", on a field named _: unknown members are skipped. Without it they are a problem.
 //   - oneof:"a b": the string must be one of these values.
 //
-// A type with UnmarshalJSON decodes itself and may return a *wire.Mismatch. Any other tag, or a field of a type that the
-// package cannot decode, is a programming error: see MustSupport.
+// A type with UnmarshalJSON decodes itself and may return a *wire.Mismatch. Any other tag, or a field of a type that
+// the package cannot decode, is a programming error: see MustSupport.
 package bind
 
 import (
@@ -31,8 +31,8 @@ import (
 // maxPath is the most steps in the path of a problem: a body may nest without end.
 const maxPath = 16
 
-// maxObjects is the most objects that the lists of one body may hold together. Each becomes a Go struct, which can take a
-// hundred times the two bytes of its text.
+// maxObjects is the most objects that the lists of one body may hold together. Each becomes a Go struct, which can
+// take a hundred times the two bytes of its text.
 const maxObjects = 1 << 16
 
 // Bound is an upper bound on the length of a list: the member Member of the body.
@@ -44,8 +44,8 @@ type Bound struct {
 // AtMost returns the bound that the list member has at most max items.
 func AtMost(member string, max int) Bound { return Bound{Member: member, Max: max} }
 
-// JSON decodes one JSON object into the struct that into points to and returns all problems as one fault. A field keeps its
-// value if its member is absent.
+// JSON decodes one JSON object into the struct that into points to and returns all problems as one fault. A field
+// keeps its value if its member is absent.
 //
 // Beyond encoding/json it refuses invalid UTF-8 and duplicate members. Items beyond a bound, and all values after
 // fault.MaxProblems problems, are skipped and take no memory.
@@ -66,8 +66,8 @@ func JSON(body []byte, into any, bounds ...Bound) error {
 	return b.problems.Err()
 }
 
-// binder walks a JSON text and a Go value in step. Its methods return an error only for malformed JSON; values that do not
-// fit their field are collected in problems.
+// binder walks a JSON text and a Go value in step. Its methods return an error only for malformed JSON; values that do
+// not fit their field are collected in problems.
 type binder struct {
 	dec      *jsontext.Decoder
 	path     []any

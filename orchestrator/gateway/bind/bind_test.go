@@ -36,7 +36,8 @@ func TestJSON(t *testing.T) {
 	const home = `"home":{"street":"s"}`
 	for _, test := range []struct{ body, want string }{
 		{`{"name":"a"}`, ""},
-		{`{"name":"a","age":3.0,"weight":1e-2,"nick":null,"aliases":["x","y"],"count":"7","rows":[[1,2],[]],"any":{"k":[1]},` + home + `}`, ""},
+		{`{"name":"a","age":3.0,"weight":1e-2,"nick":null,"aliases":["x","y"],"count":"7","rows":[[1,2],[]],` +
+			`"any":{"k":[1]},` + home + `}`, ""},
 		{`{"name":"a","sparse":[null,[1],null],"rows":[[1]]}`, ""},
 		{`{"name":"a","sparse":[[null]],"rows":[null]}`, "float_type @ sparse[0][0]; list_type @ rows[0]"},
 		{``, "missing @ "},
@@ -70,7 +71,8 @@ func TestJSON(t *testing.T) {
 		{`{"name":"a","age":"x","labels":{"a":1,"b":"x","c":[{}]},"other":1}`,
 			"int_type @ age; string_type @ labels.a; string_type @ labels.c; extra_forbidden @ other"},
 		{`{"name":"a","counts":{"c":[1,"x"]}}`, "int_parsing @ counts.c[1]"},
-		{`{"age":"x","any":{"k":[1e400]},"other":1}`, "int_type @ age; finite_number @ any; extra_forbidden @ other; missing @ name"},
+		{`{"age":"x","any":{"k":[1e400]},"other":1}`,
+			"int_type @ age; finite_number @ any; extra_forbidden @ other; missing @ name"},
 		{`{"name":"a","name":"b"}`, "json_invalid @ name"},
 		{"{\"name\":\"a\xff\"}", "json_invalid @ name"},
 		{"{\"name\":\"a\x00\"}", "json_invalid @ name"},
@@ -78,7 +80,8 @@ func TestJSON(t *testing.T) {
 		{strings.Repeat(`{"any":`, 20000), "json_invalid @ "},
 	} {
 		p := person{Age: -1}
-		if got := describe(JSON([]byte(test.body), &p)); !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {
+		got := describe(JSON([]byte(test.body), &p))
+		if !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {
 			t.Errorf("JSON(%.80s) = %s, want %s", test.body, got, test.want)
 		}
 	}
@@ -267,7 +270,8 @@ func (s *texts) UnmarshalJSON(data []byte) error {
 }
 
 func FuzzJSON(f *testing.F) {
-	f.Add([]byte(`{"name":"a","age":3.0,"rows":[[1,2],[]],"aliases":["x"],"count":"1","any":{"k":[1]},"home":{"street":"s"}}`))
+	f.Add([]byte(`{"name":"a","age":3.0,"rows":[[1,2],[]],"aliases":["x"],"count":"1","any":{"k":[1]},` +
+		`"home":{"street":"s"}}`))
 	f.Add([]byte(`{"name":null,"rows":[[NaN]]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var p person

@@ -48,7 +48,8 @@ func layoutOf(t reflect.Type) *layout {
 	return l
 }
 
-// readTags reads the tags bind and oneof of the field f of t. open reports whether f opens the struct for unknown members.
+// readTags reads the tags bind and oneof of the field f of t. open reports whether f opens the struct for unknown
+// members.
 func readTags(t reflect.Type, f reflect.StructField) (m member, open bool) {
 	refuse := func(format string, args ...any) {
 		panic(fmt.Sprintf("bind: %v.%s: %s", t, f.Name, fmt.Sprintf(format, args...)))
@@ -94,12 +95,12 @@ func isString(t reflect.Type) bool {
 	return t.Kind() == reflect.String
 }
 
-// MustSupport panics unless JSON can decode every part of t, so that a wrong tag or field type shows when an endpoint is
-// built and not at its first request.
+// MustSupport panics unless JSON can decode every part of t, so that a wrong tag or field type shows when an endpoint
+// is built and not at its first request.
 func MustSupport(t reflect.Type) { checkType(t, t.String(), nil) }
 
-// checkType panics unless JSON can decode t, the type of the member at path. enclosing lists the types that contain it, so
-// that a recursive type is checked once.
+// checkType panics unless JSON can decode t, the type of the member at path. enclosing lists the types that contain
+// it, so that a recursive type is checked once.
 func checkType(t reflect.Type, path string, enclosing []reflect.Type) {
 	if slices.Contains(enclosing, t) || reflect.PointerTo(t).Implements(unmarshaler) {
 		return

@@ -80,8 +80,8 @@ func (b *binder) checkLength(count, bound int) {
 	}
 }
 
-// checkRawLength reports raw if it is a list longer than its bound, and returns whether it is. It counts the items only if
-// raw has enough bytes for that many.
+// checkRawLength reports raw if it is a list longer than its bound, and returns whether it is. It counts the items
+// only if raw has enough bytes for that many.
 func (b *binder) checkRawLength(raw jsontext.Value) (tooLong bool, err error) {
 	bound := b.bound()
 	if raw.Kind() != '[' || len(raw)/2 <= bound {

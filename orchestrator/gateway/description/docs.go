@@ -10,8 +10,8 @@ import (
 	swagger "github.com/swaggo/files/v2"
 )
 
-// page shows the description in Swagger UI. Its assets are embedded and its links relative, so that it works offline and
-// behind a path prefix.
+// page shows the description in Swagger UI. Its assets are embedded and its links relative, so that it works offline
+// and behind a path prefix.
 var page = template.Must(template.New("docs").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -27,8 +27,8 @@ body { margin: 0 }
 .swagger-ui .topbar, .swagger-ui .schemes > .schemes-server-container { display: none }
 /* Without this they have the colours of the browser's buttons. */
 .swagger-ui .json-schema-2020-12-accordion, .swagger-ui .json-schema-2020-12-expand-deep-button { background: none }
-/* This version of Swagger UI has no dark theme: invert all colours but keep the hues, and invert images and code samples,
-   which are dark already, back again. */
+/* This version of Swagger UI has no dark theme: invert all colours but keep the hues, and invert images and code
+   samples, which are dark already, back again. */
 @media (prefers-color-scheme: dark) {
   html { background: #1c1c1c }
   .swagger-ui { filter: invert(0.89) hue-rotate(180deg) }

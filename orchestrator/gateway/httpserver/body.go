@@ -14,12 +14,12 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// smallBody is how many bytes of a body are read before memory is acquired for it, so that small requests never wait for
-// large ones, and a client must have sent that much before it can hold a part of the budget.
+// smallBody is how many bytes of a body are read before memory is acquired for it, so that small requests never wait
+// for large ones, and a client must have sent that much before it can hold a part of the budget.
 const smallBody = 64 << 10
 
-// BodyWeight is the memory that a byte of a large body takes until its request has been answered: for the text, for what
-// is decoded from it, and for the garbage that Go lets grow to the same size again.
+// BodyWeight is the memory that a byte of a large body takes until its request has been answered: for the text, for
+// what is decoded from it, and for the garbage that Go lets grow to the same size again.
 const BodyWeight = 4
 
 // ReadBody reads a body of at most limit bytes, unpacked. Memory for a large one is acquired from the budget until

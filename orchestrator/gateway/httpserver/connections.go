@@ -13,10 +13,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// connections are the open connections of one port. At the limit, the one whose client has been awaited longest is closed
-// to make room for the next. A client is awaited between requests, while it sends one, and while a write of its answer
-// takes longer than writeGrace, so that clients that neither send nor read keep nobody out. A connection whose request is
-// being served is never closed for another.
+// connections are the open connections of one port. At the limit, the one whose client has been awaited longest is
+// closed to make room for the next. A client is awaited between requests, while it sends one, and while a write of its
+// answer takes longer than writeGrace, so that clients that neither send nor read keep nobody out. A connection whose
+// request is being served is never closed for another.
 type connections struct {
 	max          int
 	writeTimeout time.Duration
@@ -50,8 +50,8 @@ func (c *connections) close() {
 	c.free.Broadcast()
 }
 
-// add adds a connection. At the limit it first closes one whose client is awaited, or waits for one to close or to become
-// awaited.
+// add adds a connection. At the limit it first closes one whose client is awaited, or waits for one to close or to
+// become awaited.
 func (c *connections) add(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +107,8 @@ func (c *connections) onState(conn net.Conn, state fasthttp.ConnState) {
 	}
 }
 
-// MarkServing marks the request as being served: its client is not awaited. It is called once the body has been read, or
-// for a handler that does not read it.
+// MarkServing marks the request as being served: its client is not awaited. It is called once the body has been read,
+// or for a handler that does not read it.
 func MarkServing(ctx *fasthttp.RequestCtx) {
 	if known, ok := ctx.Conn().(*connection); ok {
 		known.awaited.Store(0)
@@ -151,7 +151,8 @@ func (l *limited) Accept() (net.Conn, error) {
 // isTransient reports whether accepting may succeed later.
 func isTransient(err error) bool {
 	for _, number := range []syscall.Errno{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR, syscall.EPERM,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.ECONNABORTED, syscall.EINTR, syscall.EPERM,
 	} {
 		if errors.Is(err, number) {
 			return true

@@ -50,7 +50,8 @@ func TestWriteGrace(t *testing.T) {
 	}
 }
 
-// A connection with TLS whose client takes nothing any more makes room at once: nobody waits until it has taken the farewell.
+// A connection with TLS whose client takes nothing any more makes room at once: nobody waits until it has taken the
+// farewell.
 func TestATLSConnectionMakesRoomAtOnce(t *testing.T) {
 	model := httptest.NewTLSServer(nil)
 	defer model.Close()

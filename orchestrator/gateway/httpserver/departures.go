@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Departures cancels the contexts of requests whose clients have closed their connections. Neither Fiber nor fasthttp reads
-// a connection while a handler runs, so a departed client shows only in the state of its socket: one goroutine polls
-// all watched sockets at once (poll(2)). A client that closes only its sending half counts as departed, as in Go's
-// net/http.
+// Departures cancels the contexts of requests whose clients have closed their connections. Neither Fiber nor fasthttp
+// reads a connection while a handler runs, so a departed client shows only in the state of its socket: one goroutine
+// polls all watched sockets at once (poll(2)). A client that closes only its sending half counts as departed, as in
+// Go's net/http.
 type Departures struct {
 	mu      sync.Mutex
 	watched map[int]*watchedRequest // by file descriptor

@@ -1,4 +1,5 @@
-// Package httpserver serves a port over HTTP/1.1: fasthttp's server, with what it lacks for clients that nobody can trust.
+// Package httpserver serves a port over HTTP/1.1: fasthttp's server, with what it lacks for clients that nobody can
+// trust.
 //
 //   - [Server] bounds the connections of a port and the time that a client takes for its answer.
 //   - [Guard] refuses requests whose extent is ambiguous, and leaves no byte of one request to be read as the next.

@@ -12,9 +12,9 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Guard wraps a handler so that no byte of one request is read as part of the next. It refuses requests whose extent is
-// ambiguous (RFC 9112, sections 3.2, 6.1 and 6.3) and bodies of methods that take none. What the handler leaves unread it
-// discards, or it closes the connection. refuse answers a refused request.
+// Guard wraps a handler so that no byte of one request is read as part of the next. It refuses requests whose extent
+// is ambiguous (RFC 9112, sections 3.2, 6.1 and 6.3) and bodies of methods that take none. What the handler leaves
+// unread it discards, or it closes the connection. refuse answers a refused request.
 func Guard(handle fasthttp.RequestHandler, refuse func(*fasthttp.RequestCtx, *fault.Error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if f := checkHead(&ctx.Request.Header); f != nil {
@@ -53,8 +53,8 @@ const (
 	discardTimeout = 5 * time.Second
 )
 
-// drainBody discards what is left of the body and reports whether it reached the end. A body that is too large, too slow
-// or truncated closes the connection after the answer.
+// drainBody discards what is left of the body and reports whether it reached the end. A body that is too large, too
+// slow or truncated closes the connection after the answer.
 func drainBody(ctx *fasthttp.RequestCtx) (complete bool) {
 	if !ctx.Request.IsBodyStream() || ctx.UserValue(bodyRead{}) != nil {
 		return true

@@ -34,8 +34,8 @@ func (p *Pace) Moved() int64 { return p.moved }
 // IsLate reports whether the client has fallen behind.
 func (p *Pace) IsLate() bool { return time.Now().After(p.deadline(0)) }
 
-// deadline returns when the next bytes must have moved: within piecePatience, and in time for the whole transfer, to which
-// piecePatience is added once as a grace period.
+// deadline returns when the next bytes must have moved: within piecePatience, and in time for the whole transfer, to
+// which piecePatience is added once as a grace period.
 func (p *Pace) deadline(bytes int64) time.Time {
 	next := time.Now().Add(piecePatience)
 	if p.minRate <= 0 {

@@ -45,21 +45,22 @@ func TestPiecesKeepTheDeadlineOfTheRequest(t *testing.T) {
 	})
 }
 
-// A client that sends an upload slowly is left once it falls behind the pace, though it never stops for long.
+// An upload fails once its client falls behind the pace, though it never pauses for long.
 func TestSlowUploadEnds(t *testing.T) {
+	const minRate = 64 << 10
 	for name, c := range map[string]struct {
 		minRate int64
 		piece   int
 		every   time.Duration
-		after   time.Duration // 0: it is read to its end
 		pieces  int
+		end     time.Duration // latest end of the transfer; 0: it is complete
 	}{
-		"a byte a second":                  {minRate: 64 << 10, piece: 1, every: time.Second, pieces: 1000, after: 21 * time.Second},
-		"a byte a second, at any pace":     {minRate: 0, piece: 1, every: time.Second, pieces: 1000, after: 20 * time.Second},
-		"a piece in time, but too slow":    {minRate: 64 << 10, piece: bodyPiece, every: 15 * time.Second, pieces: 100, after: 25 * time.Second},
-		"a piece in time, at any pace":     {minRate: 0, piece: bodyPiece, every: 15 * time.Second, pieces: 100},
-		"as fast as it has to":             {minRate: 64 << 10, piece: bodyPiece, every: time.Second, pieces: 600},
-		"a pause that speed before allows": {minRate: 64 << 10, piece: 20 * bodyPiece, every: 19 * time.Second, pieces: 10},
+		"a byte a second":                  {minRate, 1, time.Second, 1000, 21 * time.Second},
+		"a byte a second, at any pace":     {0, 1, time.Second, 1000, 20 * time.Second},
+		"a piece in time, but too slow":    {minRate, bodyPiece, 15 * time.Second, 100, 25 * time.Second},
+		"a piece in time, at any pace":     {0, bodyPiece, 15 * time.Second, 100, 0},
+		"as fast as it has to":             {minRate, bodyPiece, time.Second, 600, 0},
+		"a pause that speed before allows": {minRate, 20 * bodyPiece, 19 * time.Second, 10, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,11 +78,11 @@ func TestSlowUploadEnds(t *testing.T) {
 				began := time.Now()
 				reader := &pacedReader{ctx: t.Context(), body: server, conn: server, pace: NewPace(c.minRate)}
 				n, err := io.Copy(io.Discard, reader)
-				if c.after == 0 {
+				if c.end == 0 {
 					if err != nil || n != int64(c.pieces*c.piece) {
 						t.Errorf("%d bytes in %v: %v", n, time.Since(began), err)
 					}
-				} else if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took > c.after {
+				} else if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took > c.end {
 					t.Errorf("it ended after %v and %d bytes: %v", took, n, err)
 				}
 				_ = server.Close()

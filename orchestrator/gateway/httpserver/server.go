@@ -21,8 +21,8 @@ import (
 
 // Config bounds what one port accepts.
 type Config struct {
-	// MaxConnections is the most connections open at once. At the limit the one whose client has been awaited longest is
-	// closed for the next; if all requests are being served, the next waits to be accepted. Default 4096.
+	// MaxConnections is the most connections open at once. At the limit the one whose client has been awaited longest
+	// is closed for the next; if all requests are being served, the next waits to be accepted. Default 4096.
 	MaxConnections int
 	// WriteTimeout is how long a client may take for each piece (256 KiB) of an answer. Default 30 s.
 	WriteTimeout time.Duration
@@ -84,8 +84,8 @@ func New(handler fasthttp.RequestHandler, config Config) *Server {
 	return s
 }
 
-// Serve accepts connections from a listener until Shutdown. Transient errors of the system, such as too many open files,
-// do not end it.
+// Serve accepts connections from a listener until Shutdown. Transient errors of the system, such as too many open
+// files, do not end it.
 func (s *Server) Serve(listener net.Listener) error {
 	if s.config.TLS != nil {
 		listener = tls.NewListener(listener, s.config.TLS)
@@ -100,8 +100,8 @@ func (s *Server) Serve(listener net.Listener) error {
 	return err
 }
 
-// Leave closes every connection after its next answer while new ones are still accepted, so that clients with persistent
-// connections go elsewhere before Shutdown closes theirs, which could be when they send their next request.
+// Leave closes every connection after its next answer while new ones are still accepted, so that clients with
+// persistent connections go elsewhere before Shutdown closes theirs, which could be when they send their next request.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
 // closingOld wraps a handler so that its answer closes a connection that has to go.

@@ -16,8 +16,8 @@ func contentEncoding(c *fasthttp.RequestCtx) string {
 	return string(c.Request.Header.Peek(fasthttp.HeaderContentEncoding))
 }
 
-// unpack returns a reader of a body's text, whose Content-Encoding may be gzip. It unpacks no more than is read, so that
-// bounds on the text hold.
+// unpack returns a reader of a body's text, whose Content-Encoding may be gzip. It unpacks no more than is read, so
+// that bounds on the text hold.
 func unpack(encoding string, body io.Reader) (text io.Reader, isPacked bool, err error) {
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "", "identity":
@@ -25,7 +25,8 @@ func unpack(encoding string, body io.Reader) (text io.Reader, isPacked bool, err
 	case "gzip", "x-gzip":
 		return &gunzip{body: body}, true, nil
 	}
-	return nil, false, fault.New(fault.Invalid, "The Content-Encoding %q is not taken: gzip or none.", fault.Clip(encoding))
+	err = fault.New(fault.Invalid, "The Content-Encoding %q is not taken: gzip or none.", fault.Clip(encoding))
+	return nil, false, err
 }
 
 // gunzip reads the gzip header at the first Read and not before: it may not have arrived yet.
