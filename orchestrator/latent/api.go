@@ -16,16 +16,16 @@ import (
 // Sequences is the body of POST /embedding and POST /hidden.
 type Sequences struct {
 	Sequences []string `json:"sequences" bind:"required"` // SMILES
-	// SkipInvalid answers a sequence that cannot be read with null, in place of refusing all. Beyond the published API.
+	// SkipInvalid answers null for an unreadable sequence instead of refusing all. Beyond the published API.
 	SkipInvalid bool `json:"skip_invalid"`
 }
 
-// Embeddings is the answer of POST /embedding: one vector per sequence, null for one that was skipped.
+// Embeddings is the answer of POST /embedding: one vector per sequence.
 type Embeddings struct {
 	Embeddings []Row[float32] `json:"embeddings"`
 }
 
-// Row is a list that is null in JSON, not empty, if the molecule was skipped.
+// Row is a list that is null in JSON if the molecule was skipped.
 type Row[T any] []T
 
 // MarshalJSONTo writes null for nil.
@@ -36,14 +36,13 @@ func (r Row[T]) MarshalJSONTo(to *jsontext.Encoder) error {
 	return json.MarshalEncode(to, []T(r))
 }
 
-// Hidden is the answer of POST /hidden and the body of POST /decode. A row that is null stands for a molecule that was
-// skipped.
+// Hidden is the answer of POST /hidden and the body of POST /decode.
 type Hidden struct {
 	Hiddens []Row[[]float32] `json:"hiddens" bind:"required,sparse"` // [N][K][D]
 	Mask    []Row[bool]      `json:"mask" bind:"required,sparse"`    // [N][K]
 }
 
-// Decoded is the answer of POST /decode: one SMILES per hidden state, null for null.
+// Decoded is the answer of POST /decode: one SMILES per hidden state, null for a null row.
 type Decoded struct {
 	Generated []*string `json:"generated"`
 }
@@ -53,10 +52,10 @@ type Sampling struct {
 	Sequences    []string `json:"sequences" bind:"required"` // SMILES of the seeds
 	BeamSize     int      `json:"beam_size"`
 	NumMolecules int      `json:"num_molecules"`
-	ScaledRadius float64  `json:"scaled_radius"` // of the noise, in units of the radius of the model
-	// SkipInvalid answers a seed that cannot be read with null, in place of refusing all. Beyond the published API.
+	ScaledRadius float64  `json:"scaled_radius"` // see package comment
+	// SkipInvalid answers null for an unreadable seed instead of refusing all. Beyond the published API.
 	SkipInvalid bool `json:"skip_invalid"`
-	// Seed makes the answer repeatable. Beyond the published API.
+	// Seed is the seed of the random numbers and makes the answer repeatable. Beyond the published API.
 	Seed *int64 `json:"seed"`
 }
 
@@ -67,47 +66,47 @@ func (r *Sampling) SetDefaults() {
 	r.ScaledRadius = 0.7
 }
 
-// Sampled is the answer of POST /sampling: one list per seed, in order; null for one that was skipped.
+// Sampled is the answer of POST /sampling: one list per seed, in order.
 type Sampled struct {
 	Generated []Row[string] `json:"generated"`
 }
 
 // Generate is the body of POST /generate.
 type Generate struct {
-	// Smi is the seed. A list is beyond the published API; the answer is then one list per seed. So are an empty list and
-	// null, with CMA-ES: the search then starts from molecules that the model itself draws.
+	// Smi is the seed. Beyond the published API, it is a list, and the answer is one list per seed; or, with CMA-ES, an
+	// empty list or null, and the search starts from molecules that it samples from the model.
 	Smi           Seeds          `json:"smi" bind:"required,nullable"`
 	Algorithm     string         `json:"algorithm"` // "CMA-ES" or "none"
 	NumMolecules  int            `json:"num_molecules"`
 	PropertyName  objective.Spec `json:"property_name"`
 	Minimize      bool           `json:"minimize"`
 	MinSimilarity float64        `json:"min_similarity"` // Tanimoto, Morgan radius 2, 2048 bits
-	Particles     int            `json:"particles"`      // evaluations an iteration; with "none" the fewest points of a round
+	Particles     int            `json:"particles"`      // evaluations per iteration; with "none", see search.Search
 	Iterations    int            `json:"iterations"`
 	ScaledRadius  float64        `json:"scaled_radius"`
 
 	// Beyond the published API.
 
-	// Objective takes the place of PropertyName: the same member as of the masked API.
+	// Objective replaces PropertyName. The masked API has the same member.
 	Objective *objective.Spec `json:"objective"`
-	// Shared makes the seeds one population of one search. The answer is one list, as for one seed.
+	// Shared starts one search from all seeds. The answer is one list, as for one seed.
 	Shared bool `json:"shared"`
-	// Evaluated adds all molecules that were scored to the answer.
+	// Evaluated adds all scored molecules to the answer.
 	Evaluated bool `json:"evaluated"`
-	// Starts are SMILES that each search begins with beside its seeds, such as what an earlier search found: one list, or
-	// with a list of seeds one for each. They may be results. What cannot be read is left out.
+	// Starts are the warm starts of each search as SMILES, such as the results of an earlier search: one list, or one
+	// per seed with a list of seeds. They may be results. Unreadable ones are skipped.
 	Starts [][]string `json:"starts"`
-	// Checkpoints adds to each event of a stream what has been found so far, to go on from with Starts.
+	// Checkpoints adds the results so far to each event of a stream. Another search can start from them: see Starts.
 	Checkpoints bool `json:"checkpoints"`
-	// SkipInvalid answers a seed of a list that cannot be read with null, in place of refusing all; a shared search does
-	// without it.
+	// SkipInvalid answers null for an unreadable seed of a list instead of refusing all. A shared search skips the
+	// seed.
 	SkipInvalid bool `json:"skip_invalid"`
-	// Seed makes the answer repeatable.
+	// Seed is the seed of the random numbers and makes the answer repeatable.
 	Seed *int64 `json:"seed"`
-	// Generated is what the answer holds: "strings" or "objects" with smiles and score. By default the header
-	// X-Retort-Generated says so, or else the setting.
+	// Generated is the form of the answer: "strings", or "objects" with smiles and score. The default is the header
+	// X-Retort-Generated, or else the setting.
 	Generated string `json:"generated" oneof:"strings objects"`
-	// IncludeScores answers with objects in place of strings.
+	// IncludeScores answers with objects that have a similarity too.
 	IncludeScores bool `json:"include_scores"`
 	// Stream answers with server-sent events.
 	Stream bool `json:"stream"`
@@ -124,17 +123,17 @@ func (r *Generate) SetDefaults() {
 	r.ScaledRadius = 1
 }
 
-// FromHeaders takes what the header says of the answer where the body says nothing: clients that read objects can be
-// given a header more easily than another body. Any other value says nothing.
+// FromHeaders sets Generated from the header if the body does not: a client's headers are easier to configure than its
+// bodies. Unknown values are ignored.
 func (r *Generate) FromHeaders(get func(name string) string) {
-	if said := get("X-Retort-Generated"); r.Generated == "" && (said == "strings" || said == "objects") {
-		r.Generated = said
+	if form := get("X-Retort-Generated"); r.Generated == "" && (form == "strings" || form == "objects") {
+		r.Generated = form
 	}
 }
 
-// objects says whether the answer holds objects; by default is the setting.
-func (r *Generate) objects(byDefault string) bool {
-	return r.IncludeScores || cmp.Or(r.Generated, byDefault) == "objects"
+// objects reports whether the answer holds objects. defaultForm is the setting.
+func (r *Generate) objects(defaultForm string) bool {
+	return r.IncludeScores || cmp.Or(r.Generated, defaultForm) == "objects"
 }
 
 // The algorithms of POST /generate.
@@ -146,7 +145,7 @@ const (
 // Seeds is one SMILES or a list of them.
 type Seeds struct {
 	Smiles []string
-	List   bool // it came as a list, so the answer is a list per seed
+	List   bool // whether the request has a list; the answer is then a list per seed
 }
 
 // UnmarshalJSON decodes a string or an array of strings.
@@ -160,7 +159,7 @@ func (s *Seeds) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// path is where seed i stands in the body.
+// path returns the path of seed i in the body.
 func (s *Seeds) path(i int) []any {
 	if s.List {
 		return []any{"smi", i}
@@ -168,14 +167,13 @@ func (s *Seeds) path(i int) []any {
 	return []any{"smi"}
 }
 
-// Generated is the answer of POST /generate, best first: []string, or []Molecule with include_scores; for a list of
-// seeds, a list of these.
+// Generated is the answer of POST /generate.
 type Generated struct {
+	// Generated is []string or []*Molecule, best first; for a list of seeds, a list of these.
 	Generated any `json:"generated"`
-	// Evaluated are all molecules that have a score, in the order in which they were found: with evaluated. For a list of
-	// seeds they are those of all searches.
+	// Evaluated are all scored molecules, search by search, in the order of evaluation, if the request asks for them.
 	Evaluated []*Molecule `json:"evaluated,omitempty"`
-	// Unfinished says what ended the work before it was done; nil where nothing did.
+	// Unfinished says what cut the work short; nil if nothing did.
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
 }
 
@@ -187,19 +185,19 @@ func (g Generated) UnfinishedMark() *unfinished.Mark {
 	return &g.Unfinished.Mark
 }
 
-// Unfinished says why an answer is not all that was asked for.
+// Unfinished says why an answer is incomplete.
 type Unfinished struct {
 	unfinished.Mark
-	// Seeds are the places in smi whose searches have not come to their end: with a list of seeds that is not shared.
+	// Seeds are the rows of smi whose searches were cut short, for a list of seeds that is not shared.
 	Seeds []int `json:"seeds,omitempty"`
 }
 
 // Molecule is one molecule with its scores.
 type Molecule struct {
 	Smiles string `json:"smiles"`
-	// Score is the property asked for.
+	// Score is the value of the objective.
 	Score float64 `json:"score"`
-	// Similarity is that to the seed, from 0 to 1: with include_scores.
+	// Similarity is the similarity to the seed, from 0 to 1, with include_scores.
 	Similarity *float64 `json:"similarity,omitempty"`
 }
 
@@ -208,8 +206,8 @@ type Progress struct {
 	Seed        int       `json:"seed"`        // index in smi
 	Iteration   int       `json:"iteration"`   // from 1
 	Evaluations int       `json:"evaluations"` // distinct texts evaluated so far
-	Best        *Molecule `json:"best"`        // null while none meets the constraint
-	// Found is what the answer would be now, best first: with checkpoints.
+	Best        *Molecule `json:"best"`        // null while no molecule meets the constraint
+	// Found are the results so far, best first, with checkpoints.
 	Found []*Molecule `json:"found,omitempty"`
 }
 
@@ -232,7 +230,7 @@ type Health struct {
 	Status string `json:"status"` // "ready" or "live"
 }
 
-// Invalid is the answer to a body that does not fit the API, with status 422.
+// Invalid is the answer to an invalid body, with status 422.
 type Invalid struct {
 	Detail []bind.Detail `json:"detail"`
 }

@@ -8,7 +8,7 @@ import (
 	"retort/orchestrator/triton/batching"
 )
 
-// batch makes the batchers of the encoder and the decoder.
+// batch creates the batchers of the encoder and the decoder.
 func (n *network) batch(encoder, decoder *triton.Model, o batching.Options) {
 	o.MaxRows = max(1, encoder.Config.MaxBatch)
 	length := func(row []int32) int { return len(row) }
@@ -25,7 +25,7 @@ func (n *network) batch(encoder, decoder *triton.Model, o batching.Options) {
 	n.decoding = batching.New(func(search.Point) int { return 1 }, n.decode, o)
 }
 
-// batchBeams makes the batcher of the beam decoder. A row counts as many tokens as it has beams.
+// batchBeams creates the batcher of the beam decoder. A row counts as one token per beam.
 func (n *network) batchBeams(beams *triton.Model, o batching.Options) {
 	n.beamDecoder = beams.Name
 	o = decoderOptions(beams, o)
@@ -33,9 +33,9 @@ func (n *network) batchBeams(beams *triton.Model, o batching.Options) {
 	n.beams = batching.New(func(row beamRow) int { return row.size }, n.search, o)
 }
 
-// decoderOptions are those of a model that decodes. Decoding is a loop over all tokens of a molecule, so a call takes
-// long, whatever its rows hold: rows are cut by number only, and one call less than of other models is under way at
-// once, which lets the rows of many searches gather.
+// decoderOptions returns the options for a decoder. Decoding is a loop over all tokens of a molecule, so a call takes
+// long whatever its rows are. Calls are therefore bounded by rows only, and one call less is in flight, which lets the
+// rows of many searches gather.
 func decoderOptions(decoder *triton.Model, o batching.Options) batching.Options {
 	o.Concurrency = max(1, o.Concurrency-1, decoder.Config.Concurrency())
 	o.MaxRows = max(1, decoder.Config.MaxBatch)

@@ -11,14 +11,14 @@ import (
 // beamRow is a hidden state to decode by beam search.
 type beamRow struct {
 	hidden []float32
-	size   int // beams wanted
+	size   int // number of beams
 }
 
-// noBeam is below the score of any beam, a sum of log-probabilities. The beam decoder scores lower than that the beams
-// that a row did not ask for, which it has in an inference with rows that asked for more.
-const noBeam = -5e8
+// minBeamScore is below the score of any beam, a sum of log-probabilities. All rows of a call have as many beams as the
+// row with the most; the beam decoder gives surplus beams a lower score.
+const minBeamScore = -5e8
 
-// search is one inference of the beam decoder. It answers as many beams for each row as the row that asked for most.
+// search calls the beam decoder once and returns the texts of each row, the likeliest first.
 func (n *network) search(ctx context.Context, rows []beamRow) ([][]string, error) {
 	sizes := make([]int64, len(rows))
 	for i, row := range rows {
@@ -45,18 +45,19 @@ func (n *network) search(ctx context.Context, rows []beamRow) ([][]string, error
 	return n.beamTexts(rows, scores, tokens)
 }
 
-// beamTexts cuts the answer of a beam search into the texts of its rows. tokens has a row per beam, those of one row of
-// the search next to each other.
+// beamTexts returns the texts of each row of a beam search. tokens has one row per beam; the beams of a row are
+// adjacent.
 func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64) ([][]string, error) {
-	found := make([][]string, len(rows))
+	texts := make([][]string, len(rows))
 	for i, row := range rows {
 		count := 0
 		for count < min(row.size, len(scores[i])) {
 			score := float64(scores[i][count])
 			if math.IsNaN(score) || math.IsInf(score, 1) {
-				return nil, fault.New(fault.Internal, "model %s answered %v as the score of a beam", n.beamDecoder, score)
+				return nil, fault.New(fault.Internal, "model %s answered %v as the score of a beam",
+					n.beamDecoder, score)
 			}
-			if score < noBeam {
+			if score < minBeamScore {
 				break
 			}
 			count++
@@ -66,9 +67,9 @@ func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64
 		}
 		first := i * len(scores[i])
 		var err error
-		if found[i], err = n.texts(n.beamDecoder, tokens[first:first+count]); err != nil {
+		if texts[i], err = n.texts(n.beamDecoder, tokens[first:first+count]); err != nil {
 			return nil, err
 		}
 	}
-	return found, nil
+	return texts, nil
 }

@@ -1,6 +1,6 @@
 package latent
 
-// Config are the settings of this API beyond its listener and limits.
+// Config holds the settings of this API beyond its listener and limits.
 type Config struct {
 	Model        string `placeholder:"ID" help:"Public id of the model to serve when several are loaded; by default the first by name."`
 	MaxSequences int    `default:"4096" help:"Most molecules in one request to /embedding or /hidden."`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"math"
+	"slices"
 
 	"retort/chem"
 	"retort/orchestrator/fault"
@@ -11,9 +12,9 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// Decode returns one SMILES per hidden state, in order, canonical. Where the text that the model finds likeliest token
-// by token is no molecule, it is decoded again: see rescue. A hidden state on the line between those of two molecules gives
-// a molecule between the two: see [search.Interpolate]. A row that is null gives null.
+// Decode returns one canonical SMILES per hidden state, in order. If the text of the likeliest tokens is not a
+// molecule, the hidden state is decoded again: see rescue. A hidden state on the line between two molecules gives a
+// molecule between the two: see [search.Interpolate].
 func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
 	model, err := s.model()
 	if err != nil {
@@ -45,26 +46,26 @@ func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
 	return answer, nil
 }
 
-// decode gives the canonical SMILES of each point, or the model's text where no decoding gives a molecule.
+// decode returns the canonical SMILES of each point, or its first text if no decoding gives a molecule.
 func decode(ctx context.Context, model Model, points []search.Point) ([]string, error) {
 	texts, err := model.Decode(ctx, points)
 	if err != nil {
 		return nil, err
 	}
-	valid, err := canonical(ctx, texts)
+	canonical, err := canonicalise(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
-	var lost []int
-	for i, smiles := range valid {
+	var invalid []int
+	for i, smiles := range canonical {
 		if smiles == "" {
-			lost = append(lost, i)
+			invalid = append(invalid, i)
 		} else {
 			texts[i] = smiles
 		}
 	}
-	for _, again := range []rescuer{byBeams, byDraws} {
-		if lost, err = rescue(ctx, model, points, texts, lost, again); err != nil {
+	for _, decodeAgain := range []rescuer{byBeams, byDraws} {
+		if invalid, err = rescue(ctx, model, points, texts, invalid, decodeAgain); err != nil {
 			return nil, err
 		}
 	}
@@ -72,50 +73,51 @@ func decode(ctx context.Context, model Model, points []search.Point) ([]string, 
 }
 
 const (
-	// rescueBeams and rescueDraws are how many texts of a point are tried when the first is no molecule: first the beams
-	// of a beam search, then texts of tokens that are drawn.
+	// rescueBeams and rescueDraws are how many texts of a point are tried if the first is not a molecule: first the
+	// beams of a beam search, then texts of drawn tokens.
 	rescueBeams = 8
 	rescueDraws = 8
-	// rescueTemperature is that of the tokens drawn.
+	// rescueTemperature is the temperature for drawing tokens.
 	rescueTemperature = 0.7
-	// rescueRows is how many points are decoded again at once, which bounds the memory.
+	// rescueRows is how many points are decoded again at once. It bounds the memory.
 	rescueRows = 128
 )
 
-// rescuer gives several texts for each point, the likeliest first; none where the model cannot decode in this way.
+// rescuer returns several texts per point, the likeliest first, or nothing if the model does not support this decoding.
 type rescuer func(ctx context.Context, model Model, points []search.Point) ([][]string, error)
 
-// rescue puts the first text that is a molecule in the place of those that are lost, and returns the rows that still are.
-func rescue(ctx context.Context, model Model, points []search.Point, texts []string, lost []int, again rescuer) (still []int, err error) {
-	for len(lost) > 0 {
-		rows := lost[:min(len(lost), rescueRows)]
-		lost = lost[len(rows):]
-		some := make([]search.Point, len(rows))
-		for k, i := range rows {
-			some[k] = points[i]
+// rescue decodes the points of invalid texts again, replaces each text by the first molecule, and returns the rows of
+// the texts that are still invalid.
+func rescue(
+	ctx context.Context, model Model, points []search.Point, texts []string, invalid []int, decodeAgain rescuer,
+) (stillInvalid []int, err error) {
+	for rows := range slices.Chunk(invalid, rescueRows) {
+		chunk := make([]search.Point, len(rows))
+		for k, row := range rows {
+			chunk[k] = points[row]
 		}
-		tries, err := again(ctx, model, some)
+		candidates, err := decodeAgain(ctx, model, chunk)
 		if err != nil {
 			return nil, err
 		}
-		for k, i := range rows {
-			found := ""
-			if k < len(tries) {
-				if found, err = firstMolecule(ctx, tries[k]); err != nil {
+		for k, row := range rows {
+			smiles := ""
+			if k < len(candidates) {
+				if smiles, err = firstMolecule(ctx, candidates[k]); err != nil {
 					return nil, err
 				}
 			}
-			if found == "" {
-				still = append(still, i)
+			if smiles == "" {
+				stillInvalid = append(stillInvalid, row)
 			} else {
-				texts[i] = found
+				texts[row] = smiles
 			}
 		}
 	}
-	return still, nil
+	return stillInvalid, nil
 }
 
-// byBeams decodes points by beam search, where the model has it.
+// byBeams decodes points by beam search, if the model has it.
 func byBeams(ctx context.Context, model Model, points []search.Point) ([][]string, error) {
 	hiddens := make([][]float32, len(points))
 	for i, p := range points {
@@ -128,8 +130,8 @@ func byBeams(ctx context.Context, model Model, points []search.Point) ([][]strin
 	return texts, err
 }
 
-// byDraws decodes each point several times with tokens drawn. The seed is made of the point, so that the answer is the
-// same each time.
+// byDraws decodes each point several times with drawn tokens. The seed depends on the point, so the result is
+// deterministic.
 func byDraws(ctx context.Context, model Model, points []search.Point) ([][]string, error) {
 	draws := make([]search.Point, 0, rescueDraws*len(points))
 	for _, p := range points {
@@ -149,7 +151,7 @@ func byDraws(ctx context.Context, model Model, points []search.Point) ([][]strin
 	return texts, nil
 }
 
-// seedOfPoint makes a seed of random numbers out of a hidden state.
+// seedOfPoint derives a seed for random numbers from a hidden state.
 func seedOfPoint(hidden []float32) int64 {
 	hash := fnv.New64a()
 	for _, h := range hidden {
@@ -159,8 +161,8 @@ func seedOfPoint(hidden []float32) int64 {
 	return int64(hash.Sum64() >> 2)
 }
 
-// canonical gives the canonical SMILES of each text, "" where it is no molecule.
-func canonical(ctx context.Context, texts []string) ([]string, error) {
+// canonicalise returns the canonical SMILES of each text, "" if it is not a molecule.
+func canonicalise(ctx context.Context, texts []string) ([]string, error) {
 	results, err := chem.Evaluate(ctx, texts, chem.Options{})
 	if err != nil {
 		return nil, err
@@ -174,9 +176,9 @@ func canonical(ctx context.Context, texts []string) ([]string, error) {
 	return smiles, nil
 }
 
-// firstMolecule is the canonical SMILES of the first text that is a molecule, "" if none is.
+// firstMolecule returns the canonical SMILES of the first text that is a molecule, "" if none is.
 func firstMolecule(ctx context.Context, texts []string) (string, error) {
-	smiles, err := canonical(ctx, texts)
+	smiles, err := canonicalise(ctx, texts)
 	if err != nil {
 		return "", err
 	}

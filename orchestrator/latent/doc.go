@@ -8,10 +8,15 @@
 //	GET  /v1/models, /v1/health/ready, /v1/health/live
 //
 // The wire format is that of the MolMIM service 1.0 (https://docs.nvidia.com/nim/bionemo/molmim/latest/endpoints.html).
-// Where we knowingly differ, and what is offered beyond it: DIVERGENCES.md. Where each field is checked: validate.go.
-// What /sampling and /generate do: package search.
+// DIVERGENCES.md lists the differences and extensions, validate.go says where each field is checked, and package search
+// describes what /sampling and /generate do.
 //
-// Words: a hidden state is the latent code of a molecule, K vectors of D numbers with a mask of K truths; here K is 1.
-// A seed is a molecule that a request starts from. The noise of a scaled radius r has the standard deviation r times
-// the model's radius in each coordinate; the model's radius is in its statistics file (statistics.go).
+// Where a request may skip unreadable SMILES (skip_invalid), rows of the answer that belong to them are null.
+//
+// Terms:
+//   - hidden state: the latent code of a molecule, K vectors of D numbers with a mask of K booleans; here K is 1.
+//   - seed: a molecule that a request starts from.
+//   - row: the index of a molecule or hidden state in its request.
+//   - scaled radius: the size of noise. At r, the noise in each coordinate has the standard deviation r times the
+//     model's radius, which is in its statistics file (statistics.go).
 package latent

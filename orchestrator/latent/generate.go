@@ -39,8 +39,8 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	return searches.answer(s.config.Generated, mark), nil
 }
 
-// prepare reads the objective and the seeds of a request, and checks that its oracles answer before anything is computed
-// and that it may have as many molecules scored as it may come to.
+// prepare reads the objective and the seeds of a request, and checks that its oracles answer before anything is
+// computed and that it may have as many molecules scored as it may come to.
 func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) error) (*searches, error) {
 	target, err := openTarget(r, s.oracles.All())
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// encode is one inference of the encoder for an output with so many numbers a row: rows of similar length, padded to the
-// longest.
+// encode calls the encoder once for an output with size numbers per row. Rows are padded to the longest.
 func (n *network) encode(ctx context.Context, rows [][]int32, output string, size int) ([][]float32, error) {
 	length := 1
 	for _, row := range rows {
@@ -37,7 +36,7 @@ func (n *network) encode(ctx context.Context, rows [][]int32, output string, siz
 	return response.FiniteRows(output, len(rows), size)
 }
 
-// decode is one inference of the decoder, which writes whole texts.
+// decode calls the decoder once, which writes whole texts.
 func (n *network) decode(ctx context.Context, points []search.Point) ([]string, error) {
 	temperatures := make([]float32, len(points))
 	seeds := make([]int64, len(points))
@@ -50,7 +49,8 @@ func (n *network) decode(ctx context.Context, points []search.Point) ([]string, 
 		Model: n.decoder, Outputs: []string{tensorTokens},
 		Inputs: []triton.Tensor{
 			hiddenStates(points, n.space.Size(), func(p search.Point) []float32 { return p.Hidden }),
-			triton.Float32s(tensorTemperature, column, temperatures), triton.Int64s(tensorSeed, column, seeds),
+			triton.Float32s(tensorTemperature, column, temperatures),
+			triton.Int64s(tensorSeed, column, seeds),
 		},
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func (n *network) decode(ctx context.Context, points []search.Point) ([]string, 
 	return n.texts(n.decoder, rows)
 }
 
-// hiddenStates lays hidden states side by side: [rows, 1, size].
+// hiddenStates returns the input tensor of hidden states: [rows, 1, size].
 func hiddenStates[Row any](rows []Row, size int, hidden func(Row) []float32) triton.Tensor {
 	values := make([]float32, 0, len(rows)*size)
 	for _, row := range rows {
@@ -72,7 +72,7 @@ func hiddenStates[Row any](rows []Row, size int, hidden func(Row) []float32) tri
 	return triton.Float32s(tensorHiddens, []int64{int64(len(rows)), 1, int64(size)}, values)
 }
 
-// texts returns the SMILES of each row of ids, up to its end token. An id outside the vocabulary before that is an Internal
+// texts returns the SMILES of each row of ids, up to its end token. An earlier id outside the vocabulary is an Internal
 // error.
 func (n *network) texts(model string, rows [][]int64) ([]string, error) {
 	texts := make([]string, len(rows))
@@ -80,7 +80,8 @@ func (n *network) texts(model string, rows [][]int64) ([]string, error) {
 		ids := make([]int32, 0, len(row))
 		for _, id := range row {
 			if id < 0 || id >= int64(n.vocabulary.Size()) {
-				return nil, fault.New(fault.Internal, "model %s answered token %d, of a vocabulary of %d", model, id, n.vocabulary.Size())
+				return nil, fault.New(fault.Internal, "model %s answered token %d of a vocabulary of %d",
+					model, id, n.vocabulary.Size())
 			}
 			ids = append(ids, int32(id))
 			if id == int64(n.vocabulary.EOS) {

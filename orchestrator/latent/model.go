@@ -13,36 +13,36 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// Model is a molecule model with a latent space. It is safe for concurrent use, and calls are made of the rows of all
-// requests. How its methods behave is said at [search.Model]; the errors are faults:
+// Model is a molecule model with a latent space: see [search.Model]. Calls to Triton share the rows of all requests.
+// Errors are faults:
 //
 //   - Tokens: Invalid without a path, since the caller knows which field the SMILES came from.
-//   - Encode, Embed, Decode and Beams: Unavailable, Timeout or Canceled, as Triton or the caller's context ended the call;
-//     Internal where the model answered something else than its entry says. Beams of a model without beam search:
-//     Invalid with the path beam_size.
+//   - Encode, Embed, Decode and Beams: Unavailable, Timeout or Canceled, if Triton or the caller's context ended the
+//     call; Internal if an answer contradicts the model's entry.
+//   - Beams of a model without beam search: Invalid with the path beam_size.
 type Model interface {
 	search.Model
-	// Embed gives the vector that /embedding answers per row of token ids, as Encode takes them.
+	// Embed returns the vector of /embedding for each row of token ids. The rows are as for Encode.
 	Embed(ctx context.Context, rows [][]int32) ([][]float32, error)
-	// Facts are those of the model list.
+	// Facts returns the entry of the model list.
 	Facts() Listed
 }
 
 // Tensors of the entries: model_repository/README.md.
 const (
 	tensorIDs         = "input_ids"      // INT64 [rows, tokens], padded
-	tensorMask        = "attention_mask" // INT64 [rows, tokens], 1 where there is a token
-	tensorHiddens     = "hiddens"        // FP32 [rows, 1, size]: of the encoder an output, of the decoders an input
-	tensorEmbedding   = "embedding"      // FP32 [rows, size of the embedding]: of an encoder that has it
+	tensorMask        = "attention_mask" // INT64 [rows, tokens], 0 for padding
+	tensorHiddens     = "hiddens"        // FP32 [rows, 1, size]; output of the encoder, input of the decoders
+	tensorEmbedding   = "embedding"      // FP32 [rows, size of the embedding]; optional output of the encoder
 	tensorTemperature = "temperature"    // FP32 [rows, 1]
 	tensorSeed        = "seed"           // INT64 [rows, 1]
 	tensorBeamSize    = "beam_size"      // INT64 [rows, 1]
-	tensorTokens      = "token_ids"      // INT64 [rows, tokens]; of the beam decoder [rows, beams, tokens]
-	tensorScore       = "score"          // FP32 [rows, 1]; of the beam decoder [rows, beams]
+	tensorTokens      = "token_ids"      // INT64 [rows, tokens], or [rows, beams, tokens] from the beam decoder
+	tensorScore       = "score"          // FP32 [rows, 1], or [rows, beams] from the beam decoder
 )
 
-// network is a Model on Triton: two entries of the model repository with the parameter role "encoder" and "decoder",
-// and a third with "beam_decoder" where the model has beam search.
+// network is a Model on Triton: entries of the model repository with the parameter role "encoder" and "decoder", and
+// "beam_decoder" if the model has beam search.
 type network struct {
 	listed     Listed
 	space      *search.Space
@@ -50,28 +50,28 @@ type network struct {
 	tokenizer  *molecules.SMILES
 	textTokens []int32
 	maxTokens  int // of a molecule
-	vectorSize int // of the output embedding; 0 without it
+	vectorSize int // of the output embedding; 0 for an encoder without it
 
 	client      *triton.Client
-	encoder     string // name of the entry, as of the next two
+	encoder     string // names of the entries
 	decoder     string
 	beamDecoder string // "" without beam search
 
 	encoding  *batching.Batcher[[]int32, []float32]
-	embedding *batching.Batcher[[]int32, []float32] // nil for an encoder without such an output
+	embedding *batching.Batcher[[]int32, []float32] // nil for an encoder without the output
 	decoding  *batching.Batcher[search.Point, string]
 	beams     *batching.Batcher[beamRow, []string] // nil without beam search
 }
 
-// Opener opens models over a client; options bound what is sent at once. It reads the parameter role of every entry,
-// and of the encoder's also owned_by, created, max_model_len, vocab and statistics (see [loadSpace]).
+// Opener returns a function that opens a model from its entries. options bound the calls. The parameters are role for
+// every entry, and owned_by, created, max_model_len, vocab and statistics (see [loadSpace]) for the encoder.
 func Opener(client *triton.Client, options batching.Options) func([]*triton.Model) (Model, error) {
 	return func(entries []*triton.Model) (Model, error) {
 		roles := map[string]*triton.EntryReader{}
 		for _, entry := range entries {
 			r := entry.Read()
 			role := r.Text("role", "")
-			if other, twice := roles[role]; twice {
+			if other, ok := roles[role]; ok {
 				return nil, fmt.Errorf("models %s and %s are both the %s of %s", other.Name, r.Name, role, r.PublicID())
 			}
 			roles[role] = r
@@ -95,8 +95,10 @@ func open(client *triton.Client, roles map[string]*triton.EntryReader, options b
 		if r == nil {
 			continue
 		}
-		if in, ok := r.Config.Input(tensorHiddens); !ok || len(in.Shape) == 0 || in.Shape[len(in.Shape)-1] != int64(n.space.Size()) {
-			return nil, fmt.Errorf("model %s has no input %s of %d numbers as the encoder gives", r.Name, tensorHiddens, n.space.Size())
+		size := int64(n.space.Size())
+		if in, ok := r.Config.Input(tensorHiddens); !ok || len(in.Shape) == 0 || in.Shape[len(in.Shape)-1] != size {
+			return nil, fmt.Errorf("model %s has no input %s of %d numbers, the size of the encoder's output",
+				r.Name, tensorHiddens, size)
 		}
 		if err := r.Done(); err != nil {
 			return nil, fmt.Errorf("model %s: %w", r.Name, err)
@@ -109,7 +111,7 @@ func open(client *triton.Client, roles map[string]*triton.EntryReader, options b
 	return n, nil
 }
 
-// read takes over what the encoder's entry says.
+// read reads the parameters and outputs of the encoder's entry.
 func (n *network) read(r *triton.EntryReader) (err error) {
 	size, err := r.OutputSize(tensorHiddens)
 	r.Check(err)
@@ -122,7 +124,9 @@ func (n *network) read(r *triton.EntryReader) (err error) {
 	n.listed = Listed{ID: r.PublicID(), Object: "model", Created: r.Created(), OwnedBy: r.OwnedBy()}
 	n.maxTokens = r.Whole("max_model_len", 128, 1)
 	n.vocabulary = triton.ReadFile(r, "vocab", "vocab.txt", molecules.LoadVocabulary)
-	n.space = triton.ReadFile(r, "statistics", "latent.json", func(file string) (*search.Space, error) { return loadSpace(file, size) })
+	n.space = triton.ReadFile(r, "statistics", "latent.json", func(file string) (*search.Space, error) {
+		return loadSpace(file, size)
+	})
 	if err := r.Done(); err != nil {
 		return err
 	}
@@ -142,11 +146,13 @@ func (n *network) Tokens(smiles string) ([]int32, error) {
 	var token *molecules.TokenError
 	switch {
 	case errors.As(err, &token):
-		return nil, fault.Field("value_error", smiles, nil, "Value error, the model does not know the token %s", strconv.Quote(token.Token))
+		return nil, fault.Field("value_error", smiles, nil,
+			"Value error, the model does not know the token %s", strconv.Quote(token.Token))
 	case err != nil:
 		return nil, fault.Field("value_error", smiles, nil, "Value error, %v", err)
 	case len(ids) > n.maxTokens:
-		f := fault.Field("value_error", smiles, nil, "Value error, the molecule has %d tokens, the model takes at most %d", len(ids), n.maxTokens)
+		f := fault.Field("value_error", smiles, nil,
+			"Value error, the molecule has %d tokens, the model takes at most %d", len(ids), n.maxTokens)
 		f.Limits = map[string]any{"max_length": n.maxTokens, "actual_length": len(ids)}
 		return nil, f
 	}
@@ -170,7 +176,8 @@ func (n *network) Decode(ctx context.Context, points []search.Point) ([]string, 
 
 func (n *network) Beams(ctx context.Context, hiddens [][]float32, size int) ([][]string, error) {
 	if n.beams == nil {
-		return nil, fault.Field("value_error", size, []any{"beam_size"}, "Value error, the model %s has no beam search", n.listed.ID)
+		return nil, fault.Field("value_error", size, []any{"beam_size"},
+			"Value error, the model %s has no beam search", n.listed.ID)
 	}
 	rows := make([]beamRow, len(hiddens))
 	for i, h := range hiddens {

@@ -10,15 +10,14 @@ import (
 	"retort/orchestrator/objective"
 )
 
-// target is what the searches of a request optimise.
+// target is the objective of a request and the goal of its searches.
 type target struct {
 	goal      search.Goal
 	objective *objective.Objective
-	member    string // of the request, for errors: "objective" or "property_name"
+	member    string // its name in the request, for errors: "objective" or "property_name"
 }
 
-// openTarget reads the objective of a request, whose terms are built in or among the oracles that Triton serves now. The
-// error is Invalid.
+// openTarget opens the objective of a request. Its terms are built in or among the given oracles. The error is Invalid.
 func openTarget(r Generate, oracles []objective.Oracle) (target, error) {
 	spec := &r.PropertyName
 	t := target{goal: search.Goal{Minimize: r.Minimize}, member: "property_name"}

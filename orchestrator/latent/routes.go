@@ -14,13 +14,13 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
-// Name is the API's name in settings, logs, metrics and paths.
+// Name returns the API's name in settings, logs, metrics and paths.
 func (s *Service) Name() string { return "latent" }
 
-// OpenAPI is the API's description.
+// OpenAPI returns the API's description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Routes are the endpoints of this API alone; health, documentation and metrics are the gateway's.
+// Routes adds the endpoints of this API. The gateway adds health, documentation and metrics.
 func (s *Service) Routes(r fiber.Router) {
 	sequences := bind.AtMost("sequences", s.config.MaxSequences)
 	hiddens := bind.AtMost("hiddens", s.config.MaxHiddens)
@@ -32,11 +32,12 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Post("/hidden", gateway.JSON(s.Hidden, sequences))
 	r.Post("/decode", gateway.JSON(s.Decode, hiddens, mask))
 	r.Post("/sampling", gateway.JSON(s.Sampling, seeds))
-	r.Post("/generate", gateway.JSONOrStream(func(r Generate) bool { return r.Stream }, s.Generate, s.stream, smi, starts))
+	isStream := func(r Generate) bool { return r.Stream }
+	r.Post("/generate", gateway.JSONOrStream(isStream, s.Generate, s.stream, smi, starts))
 	r.Get("/v1/models", gateway.Get(s.List))
 }
 
-// stream is Generate as server-sent events.
+// stream answers Generate with server-sent events.
 func (s *Service) stream(ctx context.Context, r Generate, events *gateway.Events) error {
 	return s.Watch(ctx, r, events.Send)
 }
@@ -44,8 +45,8 @@ func (s *Service) stream(ctx context.Context, r Generate, events *gateway.Events
 // Health returns the documented bodies.
 func (s *Service) Health() (ready, live any) { return Health{"ready"}, Health{"live"} }
 
-// RenderFault words a failure as the service does, which is FastAPI's way: what is wrong with the body is a list of
-// pydantic's errors with status 422, anything else one text.
+// RenderFault renders a failure as the published service does, which uses FastAPI: the problems of a body as a list of
+// pydantic errors with status 422, any other failure as one text.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if f.Kind == fault.Invalid {
 		return fiber.StatusUnprocessableEntity, Invalid{Detail: bind.DetailsOf(f)}
@@ -53,7 +54,7 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	return gateway.StatusOf(f.Kind), Failure{Detail: f.Message}
 }
 
-// RenderStreamFault words a failure after the first event: the same body as the data of the last event.
+// RenderStreamFault renders a failure after the first event: the body of RenderFault is the data of the last event.
 func (s *Service) RenderStreamFault(f *fault.Error) []any {
 	_, body := s.RenderFault(f)
 	return []any{body}

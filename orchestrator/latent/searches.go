@@ -16,8 +16,8 @@ import (
 // hundred points in memory.
 const maxSearches = 8
 
-// searches are the searches of one request: one over all seeds if they are shared, else one per seed. Without seeds there
-// is one.
+// searches are the searches of one request: one over all seeds if they are shared, else one per seed. Without seeds
+// there is one.
 type searches struct {
 	request Generate
 	list    []search.Search
@@ -69,8 +69,8 @@ func newSearches(r Generate, seeds seeds, goal search.Goal, send func(Progress) 
 	return s
 }
 
-// randomStreams returns a stream of random numbers for each search: the same ones each time if the request has a seed for
-// them.
+// randomStreams returns a stream of random numbers for each search: the same ones each time if the request has a seed
+// for them.
 func randomStreams(seed *int64, groups [][]search.Seed) []*rand.Rand {
 	streams := search.NewStreams(rand.Uint64())
 	if seed != nil {

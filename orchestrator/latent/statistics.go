@@ -8,9 +8,11 @@ import (
 	"retort/orchestrator/latent/search"
 )
 
-// loadSpace reads the statistics file of a model: {"mean": [...], "sd": [...]} with a number for each of size
-// coordinates, over the training molecules, and optionally "radius", the standard deviation of the noise that
-// scaled_radius 1 stands for (1 by default), and "length", see [search.Space] (0 by default).
+// loadSpace reads the statistics file of a model, a JSON object:
+//
+//   - mean, sd: one number for each of size coordinates, over the training molecules
+//   - radius: the standard deviation of the noise at scaled_radius 1 (default 1)
+//   - length: see [search.Space] (default 0)
 func loadSpace(file string, size int) (*search.Space, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -28,7 +30,7 @@ func loadSpace(file string, size int) (*search.Space, error) {
 		return nil, fmt.Errorf("the hidden state has %d coordinates, the statistics %d", size, len(statistics.Mean))
 	}
 	if !(statistics.Length >= 0) {
-		return nil, fmt.Errorf("the length %v of hidden states is not a positive number", statistics.Length)
+		return nil, fmt.Errorf("the length %v of hidden states is negative or not a number", statistics.Length)
 	}
 	space, err := search.NewSpace(statistics.Mean, statistics.SD, statistics.Radius)
 	if err != nil {

@@ -4,10 +4,12 @@ import "retort/orchestrator/fault"
 
 // Where a field of a request is checked:
 //
-//   - its JSON type, and whether it is there: bind.JSON, from the types in api.go; the package objective for objective and property_name
-//   - the greatest length of a list, which is a setting (config.go): bind.JSON, from routes.go
-//   - its documented bounds: here
-//   - whether a SMILES can be read: seeds.go; the size of a hidden state: checkSize; the terms of an objective: objective.go
+//   - JSON type and presence: bind.JSON, from the types in api.go; package objective for objective and property_name
+//   - largest length of a list, a setting (config.go): bind.JSON, from routes.go
+//   - documented bounds: here
+//   - SMILES: seeds.go
+//   - size of hidden states: checkSize
+//   - terms of an objective: objective.go
 
 // The documented bounds.
 const (
@@ -21,7 +23,7 @@ const (
 	maxScaledRadius  = 2
 )
 
-// maxEvaluated is how many molecules an answer can list as evaluated: some 10 MB.
+// maxEvaluated is the largest number of evaluated molecules in an answer: some 10 MB.
 const maxEvaluated = 100_000
 
 // Validate checks the documented bounds of POST /embedding and POST /hidden.
@@ -43,7 +45,7 @@ func (r *Hidden) Validate() error {
 	for i := 0; i < len(r.Mask) && !problems.Full(); i++ {
 		if (r.Hiddens[i] == nil) != (r.Mask[i] == nil) {
 			problems.Add(fault.Field("value_error", nil, []any{"mask", i},
-				"Value error, a row of mask should be null where that of hiddens is, and nowhere else"))
+				"Value error, a row of mask should be null if and only if that row of hiddens is null"))
 		} else if r.Mask[i] != nil {
 			checkMask(&problems, r.Mask[i], len(r.Hiddens[i]), i)
 		}
@@ -51,12 +53,13 @@ func (r *Hidden) Validate() error {
 	return problems.Err()
 }
 
-// checkMask checks row i of a mask: one value for each of the vectors of the hidden state, and none of them false,
-// which would leave nothing to decode.
+// checkMask checks row i of a mask: one value per vector of the hidden state, all true. A false value would leave
+// nothing to decode.
 func checkMask(problems *fault.Problems, mask []bool, vectors, i int) {
 	if len(mask) != vectors {
 		problems.Add(fault.Field("value_error", len(mask), []any{"mask", i},
-			"Value error, mask should have %d values as the hidden state has vectors, not %d", vectors, len(mask)))
+			"Value error, mask should have as many values as the hidden state has vectors (%d), not %d",
+			vectors, len(mask)))
 		return
 	}
 	problems.AddEach(len(mask), func(k int) *fault.Error {
@@ -68,7 +71,7 @@ func checkMask(problems *fault.Problems, mask []bool, vectors, i int) {
 	})
 }
 
-// checkSize checks that hidden states have the shape that the model takes: [N][1][size], or are nil.
+// checkSize checks that hidden states are nil or have the shape that the model takes: [N][1][size].
 func checkSize(hiddens []Row[[]float32], size int) error {
 	var problems fault.Problems
 	problems.AddEach(len(hiddens), func(i int) *fault.Error {
@@ -98,13 +101,17 @@ func (r *Sampling) Validate() error {
 // Validate checks the documented bounds. Fields of the other algorithm are checked too, though they have no effect.
 func (r *Generate) Validate() error {
 	var problems fault.Problems
-	problems.AddEach(len(r.Smi.Smiles), func(i int) *fault.Error { return fault.Text(r.Smi.Smiles[i], r.Smi.path(i)...) })
+	problems.AddEach(len(r.Smi.Smiles), func(i int) *fault.Error {
+		return fault.Text(r.Smi.Smiles[i], r.Smi.path(i)...)
+	})
 	if r.Algorithm == unguided && (len(r.Smi.Smiles) == 0 || r.Shared) {
-		problems.Add(fault.Field("value_error", nil, []any{"smi"}, "Value error, algorithm none needs a molecule to draw around, and shares none"))
+		problems.Add(fault.Field("value_error", nil, []any{"smi"},
+			"Value error, algorithm none needs a molecule to draw around, and cannot share seeds"))
 	}
 	if r.Evaluated && r.points() > maxEvaluated {
 		problems.Add(fault.Field("value_error", true, []any{"evaluated"},
-			"Value error, the request may evaluate %d molecules, and at most %d can be listed", r.points(), maxEvaluated))
+			"Value error, the request may evaluate %d molecules, and at most %d can be listed",
+			r.points(), maxEvaluated))
 	}
 	r.checkStarts(&problems)
 	problems.Add(
@@ -118,12 +125,12 @@ func (r *Generate) Validate() error {
 	return problems.Err()
 }
 
-// points is the most molecules that a request may have scored.
+// points returns an upper bound of the molecules that a request may have scored.
 func (r *Generate) points() int {
 	if r.Algorithm == unguided {
 		return r.searches() * max(r.Particles, r.NumMolecules) * unguidedRounds
 	}
-	// The seeds, the warm starts and what may be evaluated after the last iteration come on top: see search.Optimize.
+	// Seeds, warm starts and evaluations after the last iteration are extra: see search.Optimize.
 	warmStarts := 0
 	for _, list := range r.Starts {
 		warmStarts += len(list)
@@ -134,13 +141,13 @@ func (r *Generate) points() int {
 // unguidedRounds is an upper bound of the rounds of an unguided search.
 const unguidedRounds = 8
 
-// skips reports whether seeds that cannot be read are skipped, given the number of those that can. A shared search whose
-// seeds are all skipped would start from none, which is not what the client asks for.
+// skips reports whether unreadable seeds are skipped, given the number of readable ones. A shared search without a
+// readable seed would start from none, which the client did not request.
 func (r *Generate) skips(readable int) bool {
 	return r.SkipInvalid && r.Smi.List && !(r.Shared && readable == 0)
 }
 
-// searches is how many searches a request asks for.
+// searches returns how many searches a request runs.
 func (r *Generate) searches() int {
 	if r.Shared || !r.Smi.List {
 		return 1
@@ -148,7 +155,7 @@ func (r *Generate) searches() int {
 	return max(1, len(r.Smi.Smiles))
 }
 
-// checkStarts checks that there is one list of starts for each search, or none.
+// checkStarts checks that there are no starts, or one list for each search.
 func (r *Generate) checkStarts(problems *fault.Problems) {
 	if len(r.Starts) == 0 {
 		return
@@ -158,34 +165,36 @@ func (r *Generate) checkStarts(problems *fault.Problems) {
 			"Value error, starts should have one list for each search, %d, not %d", r.searches(), len(r.Starts)))
 	}
 	if r.Algorithm == unguided {
-		problems.Add(fault.Field("value_error", nil, []any{"starts"}, "Value error, algorithm none begins with its seed alone"))
+		problems.Add(fault.Field("value_error", nil, []any{"starts"},
+			"Value error, algorithm none starts from its seed only"))
 	}
-	problems.AddEach(len(r.Starts), func(i int) *fault.Error { return fault.Items(len(r.Starts[i]), 0, maxMolecules, "starts", i) })
+	problems.AddEach(len(r.Starts), func(i int) *fault.Error {
+		return fault.Items(len(r.Starts[i]), 0, maxMolecules, "starts", i)
+	})
 }
 
-// checkTexts checks that there are texts and that none is empty. path says where text i stands in the body.
+// checkTexts checks that there are texts and that none is empty. path returns the path of text i in the body.
 func checkTexts(problems *fault.Problems, texts []string, path func(i int) []any) {
 	problems.Add(fault.NotEmpty(len(texts), path(0)[0]))
 	problems.AddEach(len(texts), func(i int) *fault.Error { return fault.Text(texts[i], path(i)...) })
 }
 
-// Heavy requests ask for so much work of the models that short ones must not wait behind them: the gateway keeps
-// permits and places in the queue free of them. The figures are rows of the encoder and points to decode, which take
-// about a tenth of a second on a CPU.
+// The gateway reserves permits and places in the queue for light requests, so that they do not wait behind heavy ones.
+// These are the largest light requests, in rows to encode and points to decode. They take about 0.1 s on a CPU.
 const (
 	maxLightRows   = 256
 	maxLightPoints = 64
 )
 
-// Heavy says that there are many molecules to encode.
+// Heavy reports whether there are many molecules to encode.
 func (r *Sequences) Heavy() bool { return len(r.Sequences) > maxLightRows }
 
-// textsPerPoint is the largest number of texts decoded for a point of /decode: the first, and the attempts if that is no
-// molecule. A point on the line between two molecules costs three rows of the models and, once for each line, 0.2 s of a
-// processor (decision 0020).
+// textsPerPoint is the largest number of texts decoded for a point of /decode: the first, and the attempts to rescue
+// it. A point on the line between two molecules costs three rows of the models and, once per line, 0.2 s of a core
+// (decision 0020).
 const textsPerPoint = 1 + rescueBeams + rescueDraws
 
-// Heavy says that there are many points to decode.
+// Heavy reports whether there are many points to decode.
 func (r *Hidden) Heavy() bool {
 	points := 0
 	for _, vectors := range r.Hiddens {
@@ -196,12 +205,12 @@ func (r *Hidden) Heavy() bool {
 	return points*textsPerPoint > maxLightPoints
 }
 
-// Heavy says that there are many points to decode.
+// Heavy reports whether there are many points to decode.
 func (r *Sampling) Heavy() bool {
 	return len(r.Sequences)*r.NumMolecules*r.BeamSize > maxLightPoints
 }
 
-// Heavy says that there are many points to decode, as with the defaults: 300 evaluations.
+// Heavy reports whether there are many points to decode. The defaults, 300 evaluations, are heavy.
 func (r *Generate) Heavy() bool {
 	points := max(r.Particles, r.NumMolecules)
 	if r.Algorithm == guided {
