@@ -106,7 +106,7 @@ func (g *Gateway) do(ctx context.Context, call *Call) *fasthttp.RequestCtx {
 	return &c
 }
 
-// readEvents calls each with the data of every server-sent event and returns that of the last one.
+// readEvents calls each with the data of every server-sent event and returns the last data.
 func readEvents(stream io.Reader, each func(data []byte) error) (last []byte, err error) {
 	for event, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: math.MaxInt}) {
 		if err != nil {

@@ -42,7 +42,7 @@ func (o *order) Validate() error {
 	return nil
 }
 
-// kitchen is an API that does what it is told.
+// kitchen is an API that behaves as its requests say.
 type kitchen struct {
 	canceled atomic.Int64
 	ready    error
@@ -100,19 +100,19 @@ func (k *kitchen) serve(ctx context.Context, o order, e *Events) error {
 	return e.SendText("[DONE]")
 }
 
-// open serves k on a port of its own and returns its address.
+// open serves k on a port and returns its address.
 func open(t *testing.T, k *kitchen, change func(*Options)) (url string, log *lines) {
 	t.Helper()
 	return openServer(t, k, change, httpserver.Config{})
 }
 
-// openServer is open with bounds on the port.
+// openServer is open with a configured port.
 func openServer(t *testing.T, k *kitchen, change func(*Options), config httpserver.Config) (url string, log *lines) {
 	t.Helper()
 	return openAPI(t, k, change, config)
 }
 
-// openAPI is openServer of any API.
+// openAPI is openServer for any API.
 func openAPI(t *testing.T, api API, change func(*Options), config httpserver.Config) (url string, log *lines) {
 	t.Helper()
 	log = &lines{}
@@ -146,7 +146,7 @@ func openAPI(t *testing.T, api API, change func(*Options), config httpserver.Con
 	return "http://" + listener.Addr().String(), log
 }
 
-// lines is a log that tests read while it is written.
+// lines is a log that can be read while it is written.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -323,7 +323,7 @@ func TestDepartedClientEndsTheWork(t *testing.T) {
 			}
 			defer response.Body.Close()
 			if _, err := io.Copy(io.Discard, response.Body); err == nil {
-				t.Errorf("%s: the answer came to its end", name)
+				t.Errorf("%s: the answer is complete", name)
 			}
 		}()
 		<-endless.began
@@ -349,11 +349,11 @@ func (l blockingKitchen) Routes(r fiber.Router) {
 	}))
 }
 
-// endlessKitchen is a kitchen whose work ends only with its context.
+// endlessKitchen is a kitchen whose handlers return only when their context ends.
 type endlessKitchen struct {
 	*kitchen
 	began chan struct{}
-	errs  chan error // that ended the work
+	errs  chan error // errors of the contexts
 }
 
 func (k endlessKitchen) Routes(r fiber.Router) {
@@ -428,7 +428,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("a probe needs a key: %d", status)
 	}
 	if _, err := ReadKeys(os.DevNull); err == nil {
-		t.Error("an empty key file was taken")
+		t.Error("an empty key file was accepted")
 	}
 }
 

@@ -16,11 +16,10 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is the longest wait for a condition of a test.
 const patience = 30 * time.Second
 
-// talk sends bytes over one connection and returns the status lines of what is answered until the server closes it or
-// answers nothing more.
+// talk sends text over one connection and returns the statuses of the answers until the server closes it.
 func talk(t *testing.T, url, text string) (statuses []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -48,7 +47,7 @@ func talk(t *testing.T, url, text string) (statuses []string) {
 	}
 }
 
-// A body that no route reads never runs as the next request.
+// A body that no route reads is never parsed as the next request.
 func TestNothingIsSmuggled(t *testing.T) {
 	url, log := open(t, &kitchen{}, nil)
 	inner := "\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -70,11 +69,11 @@ func TestNothingIsSmuggled(t *testing.T) {
 		}
 	}
 	if strings.Contains(log.String(), "/v1/version") {
-		t.Error("a body ran as a request")
+		t.Error("a body was parsed as a request")
 	}
 }
 
-// A connection that is kept goes on after a body that was not wanted.
+// A persistent connection survives a body that no handler reads.
 func TestConnectionsAreKept(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	text := "POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" +
@@ -87,7 +86,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// Requests whose end two programs could see in different places are refused, and their connection is closed.
+// Requests whose end is ambiguous are refused, and their connection is closed.
 func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	next := "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -112,7 +111,7 @@ func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// Clients that hold connections without a whole request keep nobody out.
+// Clients that hold connections without a complete request keep nobody out.
 func TestConnectionsAreBounded(t *testing.T) {
 	url, _ := openServer(t, &kitchen{}, nil, httpserver.Config{MaxConnections: 4})
 	for _, sent := range []string{
@@ -162,7 +161,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// Large bodies wait for memory while small ones pass.
+// Large bodies wait for memory, small ones do not.
 func TestLargeBodiesShareABudget(t *testing.T) {
 	const size = 1 << 20
 	budget := memory.NewBudget(httpserver.BodyWeight*size, 200*time.Millisecond)
@@ -186,7 +185,7 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 		t.Errorf("a small body: %d %s", status, text)
 	}
 	conn.Close()
-	waitUntil(t, "the memory is given back", func() bool { return budget.Held() == 0 })
+	waitUntil(t, "the memory is released", func() bool { return budget.Held() == 0 })
 	if status, text, _ := post(t, url+"/cook", large); status != 200 {
 		t.Errorf("within the budget: %d %s", status, text)
 	}
@@ -196,7 +195,7 @@ func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for until := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatalf("waited %v in vain until %s", patience, what)
+			t.Fatalf("after %v: not yet: %s", patience, what)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Long lines are keys too, and so are the lines after them.
+// Lines of any length are keys.
 func TestKeysAfterALongLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	long := strings.Repeat("x", 1<<20)
@@ -44,7 +44,7 @@ func TestKeysChangeWithReload(t *testing.T) {
 	}
 	write("new\n")
 	if keys.has("new") || !keys.has("old") {
-		t.Error("the file was read for a request")
+		t.Error("the file was read by a request")
 	}
 	if err := keys.Reload(); err != nil || !keys.has("new") || keys.has("old") {
 		t.Errorf("after Reload: new is %t, old is %t, %v", keys.has("new"), keys.has("old"), err)

@@ -17,8 +17,8 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// A panic outside every exchange is answered, logged and counted, and ends only its request.
-func TestAPanicOfAPortIsAnswered(t *testing.T) {
+// A panic outside of an exchange is answered, logged and counted, and ends only its request.
+func TestPanicOfAPort(t *testing.T) {
 	log := &lines{}
 	metrics := telemetry.NewMetrics()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,7 +81,7 @@ func (broken) RenderStreamFault(*fault.Error) []any { panic("no words") }
 func (broken) Read([]byte) (int, error) { panic("no book") }
 
 // A panic while an answer is written ends only that answer and its exchange.
-func TestAPanicWhileAnAnswerIsWritten(t *testing.T) {
+func TestPanicWhileAnAnswerIsWritten(t *testing.T) {
 	for path, says := range map[string]string{"/words": "no words", "/book": "no book"} {
 		var metrics *telemetry.Metrics
 		url, log := openAPI(t, broken{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, httpserver.Config{})

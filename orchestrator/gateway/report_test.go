@@ -15,7 +15,7 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// countingKitchen is a kitchen that counts rows, tokens and time.
+// countingKitchen is a kitchen that records rows, tokens and time.
 type countingKitchen struct{ *kitchen }
 
 func (countingKitchen) Routes(r fiber.Router) {
@@ -34,7 +34,7 @@ func (countingKitchen) Routes(r fiber.Router) {
 	}))
 }
 
-// logLine is what the log says of a request.
+// logLine is the log line of a request.
 type logLine struct {
 	Level, API, Request, Method, Path, Error, Message string
 	Status, Rows, Tokens                              int
@@ -43,7 +43,7 @@ type logLine struct {
 	Milliseconds                                      float64 `json:"ms"`
 }
 
-// Each request makes one log line, at the level that its outcome has, and counts once in the metrics.
+// Each request writes one log line, at a level that depends on its outcome, and counts once in the metrics.
 func TestEveryRequestIsReported(t *testing.T) {
 	var metrics *telemetry.Metrics
 	url, log := openAPI(t, countingKitchen{&kitchen{}}, func(o *Options) { metrics = o.Metrics }, httpserver.Config{})

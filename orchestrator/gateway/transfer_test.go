@@ -19,12 +19,12 @@ import (
 	"retort/orchestrator/gateway/httpserver"
 )
 
-// cellar is an API that takes and gives bytes.
+// cellar is an API with an upload and a download.
 type cellar struct {
 	*kitchen
 	limit  int64
-	coming chan bool   // an upload has begun
-	stored chan string // what came, and its type
+	coming chan bool   // an upload has started
+	stored chan string // media type and body of an upload
 	given  func() Content
 }
 
@@ -52,7 +52,7 @@ func openCellar(t *testing.T, change func(*Options)) (s *cellar, url string, log
 	return s, url, log
 }
 
-func send1(t *testing.T, url string, body io.Reader) (status int, text string) {
+func sendUpload(t *testing.T, url string, body io.Reader) (status int, text string) {
 	t.Helper()
 	res, err := http.Post(url+"/barrel", "text/wine", body)
 	if err != nil {
@@ -66,7 +66,7 @@ func send1(t *testing.T, url string, body io.Reader) (status int, text string) {
 	return res.StatusCode, string(answer)
 }
 
-// Bodies far beyond what a request may have are read while they come, up to the upload's own limit.
+// Bodies above the limit of requests are read while they arrive, up to the limit of the upload.
 func TestUpload(t *testing.T) {
 	s, url, _ := openCellar(t, nil)
 	red := strings.Repeat("r", int(s.limit))
@@ -74,27 +74,27 @@ func TestUpload(t *testing.T) {
 		"with its length": strings.NewReader(red),
 		"in chunks":       io.MultiReader(strings.NewReader(red)), // whose length Go does not know
 	} {
-		status, text := send1(t, url, body)
+		status, text := sendUpload(t, url, body)
 		if status != http.StatusOK || !strings.Contains(text, fmt.Sprint(s.limit)) {
 			t.Fatalf("%s: %d %s", name, status, text)
 		}
 		if got := <-s.stored; got != "text/wine "+red {
-			t.Errorf("%s: %d bytes came, %.20q", name, len(got), got)
+			t.Errorf("%s: %d bytes were stored, %.20q", name, len(got), got)
 		}
 	}
 	for name, body := range map[string]io.Reader{
 		"one byte more":            strings.NewReader(red + "r"),
 		"one byte more, in chunks": io.MultiReader(strings.NewReader(red + "r")),
 	} {
-		status, text := send1(t, url, body)
+		status, text := sendUpload(t, url, body)
 		if status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "limit") {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
 }
 
-// A body that breaks off is no whole one.
-func TestUploadThatBreaksOff(t *testing.T) {
+// A truncated body is an error.
+func TestTruncatedUpload(t *testing.T) {
 	s, url, log := openCellar(t, nil)
 	for name, head := range map[string]string{
 		"with its length": "Content-Length: 100000\r\n\r\n" + tenth,
@@ -123,11 +123,11 @@ func dial(t *testing.T, url string) net.Conn {
 	return conn
 }
 
-// tenth is a tenth of a body, more than the server reads before it looks at the request.
+// tenth is a tenth of a body, and more than the server reads before it calls the handler.
 var tenth = strings.Repeat("w", 10_000)
 
-// Uploads and downloads under way leave the permits to everyone else; how many there are is bounded, and their places
-// come back with their ends.
+// Uploads and downloads take none of the permits of other requests. Their number is bounded, and their own permits are
+// released when they end.
 func TestTransfersTakeNoPermit(t *testing.T) {
 	s, url, _ := openCellar(t, func(o *Options) {
 		o.Concurrency = 1
@@ -168,7 +168,7 @@ func TestTransfersTakeNoPermit(t *testing.T) {
 		t.Helper()
 		for began := time.Now(); !wanted(look(method, path)); time.Sleep(5 * time.Millisecond) {
 			if time.Since(began) > time.Minute {
-				t.Fatalf("%s: %s %s does not come to it", what, method, path)
+				t.Fatalf("%s: %s %s never has the wanted status", what, method, path)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func TestTransfersTakeNoPermit(t *testing.T) {
 	until("beside an upload", http.MethodPost, "/barrel", full)
 	until("beside a download", http.MethodGet, "/barrel", full)
 	if status := look(http.MethodGet, "/shelf"); !fine(status) {
-		t.Errorf("what takes a permit, beside an upload and a download: %d", status)
+		t.Errorf("another request beside an upload and a download: %d", status)
 	}
 	_ = uploading.Close()
 	_ = downloading.Close()
@@ -228,20 +228,20 @@ func TestDownload(t *testing.T) {
 	if err == nil {
 		defer res.Body.Close()
 		if _, err = io.ReadAll(res.Body); err == nil {
-			t.Errorf("a reader that fails ends in a whole answer\n%s", log)
+			t.Errorf("the answer is complete though its reader failed\n%s", log)
 		}
 	}
 }
 
 type failing struct{}
 
-func (failing) Read([]byte) (int, error) { return 0, errors.New("it breaks off") }
+func (failing) Read([]byte) (int, error) { return 0, errors.New("truncated") }
 
 // A download fails once its client takes it more slowly than the least rate.
 func TestSlowDownloadEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &download{content: endless{}, exchange: &exchange{}, pace: httpserver.NewPace(64 << 10)}
-		for range 100 { // as fast as it has to
+		for range 100 { // at the least rate
 			time.Sleep(time.Second)
 			if _, err := d.Read(make([]byte, 64<<10)); err != nil {
 				t.Fatal(err)
@@ -253,7 +253,7 @@ func TestSlowDownloadEnds(t *testing.T) {
 		}
 		time.Sleep(20 * time.Second)
 		if _, err := d.Read(make([]byte, 1)); err == nil {
-			t.Error("it goes on at any pace")
+			t.Error("it goes on below the least rate")
 		}
 	})
 }

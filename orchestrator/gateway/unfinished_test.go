@@ -21,7 +21,7 @@ type soup struct {
 
 func (s soup) UnfinishedMark() *unfinished.Mark { return s.Unfinished }
 
-// patient is a kitchen that stirs until it has to stop, and then answers what there is.
+// patient is a kitchen that stirs until it must stop, and then answers with what it has.
 type patient struct {
 	*kitchen
 	begun chan struct{}
@@ -78,7 +78,7 @@ func TestUnfinishedAnswersSaySo(t *testing.T) {
 	}
 }
 
-// A client that has left gets nothing, whatever was found: its work is not answered.
+// The work of a departed client is not answered, whatever it has found.
 func TestADepartedClientGetsNothing(t *testing.T) {
 	p := newPatient()
 	url, log := openAPI(t, p, func(o *Options) { o.Timeout = time.Minute }, httpserver.Config{})

@@ -22,7 +22,7 @@ func zipped(t *testing.T, text string) []byte {
 	return packed.Bytes()
 }
 
-// The text of a packed body is read as if it had come so, and all bounds hold for it.
+// A gzip body is read like its text, and all bounds hold for the text.
 func TestPackedBodies(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	good := zipped(t, `{"size":2}`)

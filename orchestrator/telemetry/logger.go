@@ -31,8 +31,8 @@ func ParseLevel(name string) (zerolog.Level, error) {
 	return level, nil
 }
 
-// NewLogger returns a logger that writes lines to out. The format is "json", "pretty" (text), or "auto": text if out is a
-// terminal, else JSON.
+// NewLogger returns a logger that writes lines to out. The format is "json", "pretty" (text), or "auto": text if out
+// is a terminal, else JSON.
 func NewLogger(out io.Writer, level, format string) (zerolog.Logger, error) {
 	lvl, err := ParseLevel(level)
 	if err != nil {

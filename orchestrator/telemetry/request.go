@@ -1,5 +1,5 @@
-// Package telemetry holds the logger, the metrics, the tracer, and what is measured of one request, which travels in its
-// context.
+// Package telemetry holds the logger, the metrics, the tracer, and what is measured of one request, which travels in
+// its context.
 package telemetry
 
 import (

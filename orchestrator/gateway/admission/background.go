@@ -21,7 +21,7 @@ type BackgroundGate struct {
 
 	mu             sync.Mutex
 	level          float64
-	busyLevel      float64 // level at the end of the last time that clients asked
+	busyLevel      float64 // level at the end of the last busy period
 	active         int     // background work in progress
 	started        uint64  // pieces of background work started so far
 	pausedUntil    time.Time
@@ -63,7 +63,7 @@ const (
 	riseFactor = 1.05    // per tick
 	fallFactor = 0.7
 	maxPause   = 5 * time.Second  // after one piece of background work
-	maxKinds   = 256              // that are told apart
+	maxKinds   = 256              // that are distinguished
 	staleAfter = 10 * time.Second // without a request of a kind, after which its means are ignored
 )
 

@@ -36,7 +36,7 @@ func (m *machine) work(ctx context.Context) {
 	}
 }
 
-// ask sends requests of a client for a while and returns their mean time.
+// ask sends requests of a client for a while and returns their mean duration.
 func (m *machine) ask(spell, pause time.Duration) time.Duration {
 	var total time.Duration
 	n := 0

@@ -34,8 +34,8 @@ func DetailsOf(f *fault.Error) []Detail {
 	return details
 }
 
-// Merge joins the problems of JSON with those of the request's own checks, nil entries left out. A member that JSON has
-// reported is not reported twice, and nothing is added for a body that is not JSON.
+// Merge joins the problems that JSON has found and those of the request's own checks, without nils. A member that JSON
+// has reported is not reported twice, and nothing is added for a body that is not JSON.
 func Merge(jsonErr error, checks []*fault.Error) error {
 	f := fault.As(jsonErr)
 	var reported []*fault.Error

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// At the limit, a client that reads its answer within writeGrace keeps its connection; a slower one loses it.
+// At the limit, a client that reads its answer within writeGrace keeps its connection. A slower one loses it.
 func TestWriteGrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		reads time.Duration // when the client reads its answer
@@ -50,9 +50,8 @@ func TestWriteGrace(t *testing.T) {
 	}
 }
 
-// A connection with TLS whose client takes nothing any more makes room at once: nobody waits until it has taken the
-// farewell.
-func TestATLSConnectionMakesRoomAtOnce(t *testing.T) {
+// A TLS connection whose client reads nothing makes room at once: nobody waits until the client has read the TLS alert.
+func TestTLSConnectionMakesRoomAtOnce(t *testing.T) {
 	model := httptest.NewTLSServer(nil)
 	defer model.Close()
 	synctest.Test(t, func(t *testing.T) {

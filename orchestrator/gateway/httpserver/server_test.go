@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A server that is about to stop still answers, and sends clients who keep their connections elsewhere.
+// After Leave a server still answers, and closes each connection after its answer.
 func TestLeave(t *testing.T) {
 	server, url := serveOK(t, Config{})
 	for i, want := range []bool{false, false, true, true} {
@@ -24,7 +24,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// A connection that has reached its age ends with its next answer; without an age none does.
+// A connection that has reached its age is closed after its next answer.
 func TestConnectionAge(t *testing.T) {
 	for age, want := range map[time.Duration]bool{0: false, time.Nanosecond: true, time.Hour: false} {
 		_, url := serveOK(t, Config{ConnectionAge: age})
@@ -67,8 +67,8 @@ func closes(t *testing.T, url string) bool {
 	return answer.Close
 }
 
-// Listening goes on after the system had no descriptor left.
-func TestAcceptOutlivesErrorsThatPass(t *testing.T) {
+// The server survives a lack of file descriptors.
+func TestAcceptSurvivesTransientErrors(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestAcceptOutlivesErrorsThatPass(t *testing.T) {
 		t.Error("the connection was closed")
 	}
 	if left := poor.failures.Load(); left > 0 {
-		t.Errorf("%d failures were not met", left)
+		t.Errorf("Accept was not called after %d failures", left)
 	}
 	http.DefaultClient.CloseIdleConnections()
 	if err := server.Shutdown(time.Minute); err != nil {
@@ -105,7 +105,7 @@ func (l *poorListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// A server that is shut down before it has come to serve ends too.
+// Serve ends even if Shutdown comes first.
 func TestShutdownBeforeServe(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,7 +130,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 				t.Error(err)
 			}
 		case <-time.After(time.Minute):
-			t.Fatal("the server goes on after its shutdown")
+			t.Fatal("Serve goes on after Shutdown")
 		}
 		listener.Close()
 	}

@@ -10,7 +10,7 @@ import (
 	"retort/orchestrator/gateway/httpserver"
 )
 
-// larder is an API in which looking something up lasts until it is told to end.
+// larder is an API whose requests last until end is closed.
 type larder struct {
 	*kitchen
 	began chan struct{}
@@ -25,8 +25,8 @@ func (l *larder) Routes(r fiber.Router) {
 	}))
 }
 
-// Requests that look something up are as many at once as the API has permits.
-func TestLookingUpTakesAPermit(t *testing.T) {
+// WithParams takes a permit.
+func TestWithParamsTakesAPermit(t *testing.T) {
 	l := &larder{kitchen: &kitchen{}, began: make(chan struct{}), end: make(chan struct{})}
 	url, _ := openAPI(t, l, func(o *Options) {
 		o.Concurrency = 1
@@ -49,10 +49,10 @@ func TestLookingUpTakesAPermit(t *testing.T) {
 	select {
 	case status := <-second:
 		if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
-			t.Errorf("beside another: %d", status)
+			t.Errorf("without a permit: %d", status)
 		}
 	case <-l.began:
-		t.Error("two are served at once with one permit")
+		t.Error("two requests are served with one permit")
 	}
 	close(l.end)
 	if status := <-first; status != http.StatusOK {
