@@ -79,8 +79,8 @@ type quantizeModel struct {
 }
 
 func (c quantizeModel) Run(p *Process, repository Repository) error {
-	result, err := modelimport.Quantize(modelimport.Twin{
-		Of:         c.Entry,
+	result, err := modelimport.Quantize(modelimport.QuantizeOptions{
+		Source:     c.Entry,
 		ID:         c.ID,
 		Name:       c.Name,
 		Repository: cmp.Or(c.Repository, repository.Folder),
@@ -98,7 +98,7 @@ func (c quantizeModel) Run(p *Process, repository Repository) error {
 func (p *Process) printEntry(entry *modelimport.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", entry.Dir)
-	for _, parameter := range entry.Told {
+	for _, parameter := range entry.Parameters {
 		fmt.Fprintf(&b, "  %-15s %s\n", parameter.Key, parameter.Value)
 	}
 	for _, note := range entry.Notes {

@@ -7,11 +7,11 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// constants finds what of a graph is known before it runs: stored weights, and what is made of them by the few
-// operators with which weights are stored in fewer bits.
+// constants evaluates values of a graph that do not depend on its inputs: initializers, and the results of the few
+// operators that decode weights stored in fewer bits.
 type constants struct {
-	stored map[string]*onnxpb.TensorProto
-	makers map[string]*onnxpb.NodeProto
+	initializers map[string]*onnxpb.TensorProto
+	producers    map[string]*onnxpb.NodeProto // by output
 }
 
 // constant is a tensor of a graph, in row-major order.
@@ -21,33 +21,34 @@ type constant struct {
 }
 
 func newConstants(g *onnxpb.GraphProto) *constants {
-	c := &constants{stored: map[string]*onnxpb.TensorProto{}, makers: map[string]*onnxpb.NodeProto{}}
+	c := &constants{
+		initializers: map[string]*onnxpb.TensorProto{},
+		producers:    map[string]*onnxpb.NodeProto{},
+	}
 	for _, t := range g.Initializer {
-		c.stored[t.GetName()] = t
+		c.initializers[t.GetName()] = t
 	}
 	for _, node := range g.Node {
 		for _, name := range node.Output {
-			c.makers[name] = node
+			c.producers[name] = node
 		}
 	}
 	return c
 }
 
-// floats returns a value's numbers, if they are known.
+// floats returns a value, if it is constant.
 func (c *constants) floats(name string) (constant, bool) {
-	if t, ok := c.stored[name]; ok {
-		return numbers(t)
+	if t, ok := c.initializers[name]; ok {
+		return decodeTensor(t)
 	}
-	node, ok := c.makers[name]
+	node, ok := c.producers[name]
 	if !ok {
 		return constant{}, false
 	}
 	switch node.GetOpType() {
 	case "Constant":
-		for _, a := range node.Attribute {
-			if a.GetName() == "value" && a.T != nil {
-				return numbers(a.T)
-			}
+		if t := attribute(node, "value").GetT(); t != nil {
+			return decodeTensor(t)
 		}
 	case "Identity":
 		return c.floats(node.Input[0])
@@ -56,15 +57,15 @@ func (c *constants) floats(name string) (constant, bool) {
 			return c.floats(node.Input[0])
 		}
 	case "Transpose":
-		return c.transposed(node)
+		return c.transpose(node)
 	case "Mul":
-		return c.scaled(node)
+		return c.scale(node)
 	}
 	return constant{}, false
 }
 
-// transposed turns a matrix.
-func (c *constants) transposed(node *onnxpb.NodeProto) (constant, bool) {
+// transpose evaluates the transpose of a matrix.
+func (c *constants) transpose(node *onnxpb.NodeProto) (constant, bool) {
 	from, ok := c.floats(node.Input[0])
 	order := attribute(node, "perm").GetInts()
 	if !ok || len(from.shape) != 2 || (order != nil && !slices.Equal(order, []int64{1, 0})) {
@@ -79,37 +80,38 @@ func (c *constants) transposed(node *onnxpb.NodeProto) (constant, bool) {
 	return to, true
 }
 
-// scaled is a matrix times a number, or a number for each row or each column.
-func (c *constants) scaled(node *onnxpb.NodeProto) (constant, bool) {
-	a, ok := c.floats(node.Input[0])
-	b, also := c.floats(node.Input[1])
-	if !ok || !also {
+// scale evaluates the product of a matrix and a number, or a number per row or column.
+func (c *constants) scale(node *onnxpb.NodeProto) (constant, bool) {
+	matrix, ok1 := c.floats(node.Input[0])
+	factor, ok2 := c.floats(node.Input[1])
+	if !ok1 || !ok2 {
 		return constant{}, false
 	}
-	if len(b.values) > len(a.values) {
-		a, b = b, a
+	if len(factor.values) > len(matrix.values) {
+		matrix, factor = factor, matrix
 	}
-	if len(a.shape) != 2 {
+	if len(matrix.shape) != 2 {
 		return constant{}, false
 	}
-	rows := a.shape[0]
-	width := a.shape[1]
-	made := constant{a.shape, make([]float32, len(a.values))}
-	for i, v := range a.values {
+	rows := matrix.shape[0]
+	width := matrix.shape[1]
+	product := constant{matrix.shape, make([]float32, len(matrix.values))}
+	for i, v := range matrix.values {
 		switch {
-		case len(b.values) == 1:
-			made.values[i] = v * b.values[0]
-		case slices.Equal(b.shape, []int64{width}) || slices.Equal(b.shape, []int64{1, width}):
-			made.values[i] = v * b.values[int64(i)%width]
-		case slices.Equal(b.shape, []int64{rows, 1}):
-			made.values[i] = v * b.values[int64(i)/width]
+		case len(factor.values) == 1:
+			product.values[i] = v * factor.values[0]
+		case slices.Equal(factor.shape, []int64{width}) || slices.Equal(factor.shape, []int64{1, width}):
+			product.values[i] = v * factor.values[int64(i)%width]
+		case slices.Equal(factor.shape, []int64{rows, 1}):
+			product.values[i] = v * factor.values[int64(i)/width]
 		default:
 			return constant{}, false
 		}
 	}
-	return made, true
+	return product, true
 }
 
+// attribute returns nil, whose getters return zero values, if the node has no such attribute.
 func attribute(node *onnxpb.NodeProto, name string) *onnxpb.AttributeProto {
 	for _, a := range node.Attribute {
 		if a.GetName() == name {
@@ -119,8 +121,8 @@ func attribute(node *onnxpb.NodeProto, name string) *onnxpb.AttributeProto {
 	return nil
 }
 
-// numbers returns the numbers of a stored tensor of a type that weights have. Those in a file of their own are not known.
-func numbers(t *onnxpb.TensorProto) (constant, bool) {
+// decodeTensor returns the numbers of a tensor of a type used for weights, if they are in the model file.
+func decodeTensor(t *onnxpb.TensorProto) (constant, bool) {
 	c := constant{shape: t.Dims}
 	elements := triton.Tensor{Shape: t.Dims}.Elements()
 	if t.GetDataType() == onnxFloat && len(t.FloatData) == elements && elements > 0 {

@@ -1,15 +1,19 @@
-// Package modelimport makes an entry of the model repository of a folder in the form in which models are published:
-// config.json, tokenizer.json and weights, with the files of Sentence Transformers beside them where there are any
-// (modules.json, 1_Pooling/config.json, sentence_bert_config.json, config_sentence_transformers.json).
+// Package modelimport creates entries of the model repository.
 //
-// Weights in safetensors become an ONNX graph that is written here: the encoder of the BERT and RoBERTa (XLM-R)
-// families, with pooling and division by the L2 norm (embedding) or the classification head (ranking) inside, so that
-// one row a text leaves Triton. Weights in ONNX are taken as they are; to a graph that gives token states pooling is
-// added.
+// [Import] reads the folder of a published model: config.json, tokenizer.json, weights, and the files of Sentence
+// Transformers if it has them (modules.json, 1_Pooling/config.json, sentence_bert_config.json,
+// config_sentence_transformers.json). From weights in safetensors it builds the ONNX graph of an encoder of the BERT or
+// RoBERTa (XLM-R) family, with pooling and L2 normalization (embedding) or the classification head (ranking) in the
+// graph, so Triton returns one row per text. Weights in ONNX are used as they are; if the graph returns token states,
+// pooling is appended. [Quantize] copies an entry and computes its matrix products in int8.
 //
-// What cannot be served as the folder's authors meant it is refused, and the error names the file and the key: an entry
-// that is nearly right is wrong.
+// A folder that cannot be served as its authors intended is refused, with an error that names the file and the key: an
+// entry that is nearly right is wrong.
 //
-// Words: an entry is a folder of the model repository (model_repository/README.md); a recipe is what the folder says
-// beyond its weights: pooling, prompts, lengths.
+// Terms:
+//
+//	entry   a folder of the model repository, see model_repository/README.md
+//	recipe  what the folder says beyond its weights: pooling, prefixes, lengths
+//	states  the hidden states of tokens: [batch, tokens, hidden]
+//	cell    a place of the padded batch [batch, tokens], which holds a token or padding
 package modelimport

@@ -1,11 +1,12 @@
 package modelimport
 
 import (
+	"fmt"
 	"math"
 	"strings"
 )
 
-// network writes the encoder of a folder into a graph. The first error stays; what is written after it has no meaning.
+// network builds the encoder of a folder in a graph. After an error, which err keeps, the graph is meaningless.
 type network struct {
 	*graph
 	folder *folder
@@ -17,24 +18,23 @@ type network struct {
 	cells     cells
 }
 
-// cells are the places of a batch of texts, padded to the longest: [batch, tokens] of them. Linear maps, which have
-// nearly all of the work, are computed for those that hold a token alone; attention and pooling see all of them.
-// scripts/convert/unpadded.py does the same to graphs that are there.
+// cells are the values that leave padding out. Linear maps, nearly all of the work, are computed only for cells with a
+// token; attention and pooling see all cells. scripts/convert/unpadded.py does the same to existing graphs.
 type cells struct {
-	places string // int64 [tokens]: 0, 1, …
-	held   string // int64 [held]: the numbers of the cells that hold a token
-	tokens string // int64 [batch, tokens]: which of those each cell shows; one of padding shows the token before it
+	positions string // int64 [tokens]: 0, 1, …
+	real      string // int64 [number of cells with a token]: their indices
+	sources   string // int64 [batch, tokens]: index in real of the cell; padding repeats the token before it
 }
 
-// tensor reads weights. The names of old files, from the time of TensorFlow, are understood.
+// tensor reads weights. It also knows the names that files from the time of TensorFlow have.
 func (n *network) tensor(name string, shape ...int64) []float32 {
 	if n.err != nil {
 		return nil
 	}
 	if _, ok := n.source.tensors[name]; !ok {
-		old := strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta").Replace(name)
-		if _, ok := n.source.tensors[old]; ok {
-			name = old
+		names := strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta")
+		if _, ok := n.source.tensors[names.Replace(name)]; ok {
+			name = names.Replace(name)
 		}
 	}
 	values, err := n.source.floats(name, shape...)
@@ -42,145 +42,130 @@ func (n *network) tensor(name string, shape ...int64) []float32 {
 	return values
 }
 
-// param is a weight as the graph computes with it, in 32 bits.
+// param returns weights in 32 bits.
 func (n *network) param(name string, shape ...int64) string {
 	values := n.tensor(name, shape...)
-	if n.err != nil {
-		return ""
-	}
-	stored, half := n.weight(name, shape, values)
-	if half {
-		return n.cast(stored, onnxFloat)
-	}
-	return stored
+	return n.widen(n.weight(name, shape, values))
 }
 
-// table looks up rows of [rows, width]; only those are made 32 bits.
-func (n *network) table(name, indices string, rows, width int) string {
-	values := n.tensor(name, int64(rows), int64(width))
-	if n.err != nil {
-		return ""
-	}
-	stored, half := n.weight(name, []int64{int64(rows), int64(width)}, values)
-	found := n.gather(stored, indices, 0)
-	if half {
-		return n.cast(found, onnxFloat)
-	}
-	return found
+// embed looks up rows of a table [rows, hidden]. Only the rows are widened to 32 bits, not the table.
+func (n *network) embed(name, indices string, rows int) string {
+	shape := []int64{int64(rows), int64(n.folder.HiddenSize)}
+	table, half := n.weight(name, shape, n.tensor(name, shape...))
+	return n.widen(n.gather(table, indices, 0), half)
 }
 
-// linear is x·Wᵀ + b: PyTorch stores W as [out, in], MatMul wants [in, out].
+// linear is x·Wᵀ + b. PyTorch stores W as [out, in], MatMul needs [in, out].
 func (n *network) linear(x, name string, in, out int) string {
 	values := n.tensor(name+".weight", int64(out), int64(in))
 	if n.err != nil {
 		return ""
 	}
-	turned := make([]float32, len(values))
+	transposed := make([]float32, len(values))
 	for o := range out {
 		for i := range in {
-			turned[i*out+o] = values[o*in+i]
+			transposed[i*out+o] = values[o*in+i]
 		}
 	}
-	w, half := n.weight(name+".weight", []int64{int64(in), int64(out)}, turned)
-	if half {
-		w = n.cast(w, onnxFloat)
-	}
+	w := n.widen(n.weight(name+".weight", []int64{int64(in), int64(out)}, transposed))
 	return n.op("Add", n.op("MatMul", x, w), n.param(name+".bias", int64(out)))
 }
 
 func (n *network) layerNorm(x, name string) string {
 	size := int64(n.folder.HiddenSize)
 	return n.node("LayerNormalization", []string{x, n.param(name+".weight", size), n.param(name+".bias", size)},
-		whole("axis", -1), real("epsilon", n.folder.LayerNormEps))
+		intAttribute("axis", -1), floatAttribute("epsilon", n.folder.LayerNormEps))
 }
 
-// numberCells finds the cells that hold a token. The first of a text counts as one whatever the mask says, so that every
-// batch has one.
-func (n *network) numberCells() {
+// findCells sets cells. The first cell of a row counts as a token whatever the mask says, so no batch is empty.
+func (n *network) findCells() {
 	shape := n.op("Shape", n.mask)
-	n.cells.places = n.op("Range", n.index(0), n.gather(shape, n.index(1), 0), n.index(1))
-	held := n.reshape(n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", n.cells.places, n.index(0))), -1)
-	n.cells.held = n.reshape(n.op("NonZero", held), -1)
-	counted := n.op("CumSum", n.cast(held, onnxInt64), n.index(0))
-	n.cells.tokens = n.op("Reshape", n.op("Sub", counted, n.index(1)), shape)
+	n.cells.positions = n.op("Range", n.index(0), n.gather(shape, n.index(1), 0), n.index(1))
+	isToken := n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", n.cells.positions, n.index(0)))
+	flat := n.reshape(isToken, -1)
+	n.cells.real = n.reshape(n.op("NonZero", flat), -1)
+	count := n.op("CumSum", n.cast(flat, onnxInt64), n.index(0))
+	n.cells.sources = n.op("Reshape", n.op("Sub", count, n.index(1)), shape)
 }
 
-// unpadded are the states [held, hidden] of the cells that hold a token, of those of all cells.
-func (n *network) unpadded(x string) string {
-	return n.gather(n.reshape(x, -1, int64(n.folder.HiddenSize)), n.cells.held, 0)
+// unpad selects the states of the cells with a token: [cells with a token, hidden].
+func (n *network) unpad(x string) string {
+	return n.gather(n.reshape(x, -1, int64(n.folder.HiddenSize)), n.cells.real, 0)
 }
 
-// padded is the other way: [batch, tokens, hidden].
-func (n *network) padded(x string) string { return n.gather(x, n.cells.tokens, 0) }
+// pad is the inverse of unpad: [batch, tokens, hidden].
+func (n *network) pad(x string) string { return n.gather(x, n.cells.sources, 0) }
 
-// states are the token states of the last layer: [batch, tokens, hidden].
+// states returns the token states of the last layer.
 func (n *network) states() string {
-	n.numberCells()
-	x := n.unpadded(n.embeddings())
-	// What padding may add to an attention score: after softmax it is 0 exactly, and 16 bits hold it.
-	real := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
-	bias := n.op("Mul", n.op("Sub", real, n.float(1)), n.float(1e4))
+	n.findCells()
+	x := n.unpad(n.embeddings())
+	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
+	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
+	bias := n.op("Mul", n.op("Sub", mask, n.float(1)), n.float(1e4))
 	for i := range n.folder.Layers {
 		x = n.layer(x, bias, i)
 	}
-	return n.padded(x)
+	return n.pad(x)
 }
 
-// embeddings sums those of words, positions and segments.
+// embeddings returns the sum of the embeddings of words, token types and positions, normalized.
 func (n *network) embeddings() string {
-	c, at := n.folder, n.prefix+"embeddings."
-	words := n.table(at+"word_embeddings.weight", n.ids, c.VocabSize, c.HiddenSize)
+	c := n.folder
+	prefix := n.prefix + "embeddings."
+	words := n.embed(prefix+"word_embeddings.weight", n.ids, c.VocabSize)
 	types := n.index(0)
-	family, _ := c.family()
-	positions := n.places(family)
-	if family == "bert" && c.TypeVocabSize > 1 {
-		types = n.input("token_type_ids")
+	positions := n.positions()
+	if !c.isRoberta() && c.TypeVocabSize > 1 {
+		types = n.input(inputTypes)
 	}
-	x := n.op("Add", words, n.table(at+"token_type_embeddings.weight", types, c.TypeVocabSize, c.HiddenSize))
-	x = n.op("Add", x, n.table(at+"position_embeddings.weight", positions, c.MaxPositions, c.HiddenSize))
-	return n.layerNorm(x, at+"LayerNorm")
+	x := n.op("Add", words, n.embed(prefix+"token_type_embeddings.weight", types, c.TypeVocabSize))
+	x = n.op("Add", x, n.embed(prefix+"position_embeddings.weight", positions, c.MaxPositions))
+	return n.layerNorm(x, prefix+"LayerNorm")
 }
 
-// places are the positions of tokens: 0, 1, … for BERT. RoBERTa counts the tokens that are not padding, from the place
-// behind the padding's own (transformers, create_position_ids_from_input_ids).
-func (n *network) places(family string) string {
-	if family == "bert" {
-		return n.cells.places
+// positions returns the positions of tokens: 0, 1, … for BERT. RoBERTa numbers the tokens that are not padding from
+// padID + 1 (transformers, create_position_ids_from_input_ids).
+func (n *network) positions() string {
+	if !n.folder.isRoberta() {
+		return n.cells.positions
 	}
-	pad := n.index(int64(n.folder.pad()))
-	is := n.cast(n.op("Not", n.op("Equal", n.ids, pad)), onnxInt64)
-	counted := n.op("Mul", n.op("CumSum", is, n.index(1)), is)
-	return n.op("Add", counted, pad)
+	padID := n.index(int64(n.folder.padID()))
+	isToken := n.cast(n.op("Not", n.op("Equal", n.ids, padID)), onnxInt64)
+	numbers := n.op("Mul", n.op("CumSum", isToken, n.index(1)), isToken)
+	return n.op("Add", numbers, padID)
 }
 
-// layer is one of the encoder's: attention, then the feed-forward part, each added to what came in and normalised.
+// layer is layer i: attention and feed-forward network, each with a residual connection and layer normalization.
 func (n *network) layer(x, bias string, i int) string {
 	c := n.folder
-	at := n.prefix + "encoder.layer." + decimal(i) + "."
-	attended := n.linear(n.attention(x, bias, at+"attention.self."), at+"attention.output.dense", c.HiddenSize, c.HiddenSize)
-	x = n.layerNorm(n.op("Add", attended, x), at+"attention.output.LayerNorm")
-	inner := n.linear(x, at+"intermediate.dense", c.HiddenSize, c.IntermediateSize)
+	prefix := fmt.Sprintf("%sencoder.layer.%d.", n.prefix, i)
+	attention := n.attention(x, bias, prefix+"attention.self.")
+	attention = n.linear(attention, prefix+"attention.output.dense", c.HiddenSize, c.HiddenSize)
+	x = n.layerNorm(n.op("Add", attention, x), prefix+"attention.output.LayerNorm")
+	inner := n.linear(x, prefix+"intermediate.dense", c.HiddenSize, c.IntermediateSize)
 	inner = activations[c.HiddenAct](n.graph, inner)
-	outer := n.linear(inner, at+"output.dense", c.IntermediateSize, c.HiddenSize)
-	return n.layerNorm(n.op("Add", outer, x), at+"output.LayerNorm")
+	outer := n.linear(inner, prefix+"output.dense", c.IntermediateSize, c.HiddenSize)
+	return n.layerNorm(n.op("Add", outer, x), prefix+"output.LayerNorm")
 }
 
-// attention is softmax(QKᵀ/√d + bias)V over several heads.
-func (n *network) attention(x, bias, at string) string {
+// attention is softmax(QKᵀ/√d + bias)V of several heads.
+func (n *network) attention(x, bias, prefix string) string {
 	heads := int64(n.folder.Heads)
 	size := n.folder.HiddenSize
-	each := int64(size) / heads
-	part := func(name string) string {
-		return n.reshape(n.padded(n.linear(x, at+name, size, size)), 0, 0, heads, each)
+	headSize := int64(size) / heads
+	project := func(name string) string {
+		return n.reshape(n.pad(n.linear(x, prefix+name, size, size)), 0, 0, heads, headSize)
 	}
-	query := n.op("Mul", n.transpose(part("query"), 0, 2, 1, 3), n.float(float32(1/math.Sqrt(float64(each)))))
-	scores := n.op("Add", n.op("MatMul", query, n.transpose(part("key"), 0, 2, 3, 1)), bias)
-	shares := n.node("Softmax", []string{scores}, whole("axis", -1))
-	mixed := n.op("MatMul", shares, n.transpose(part("value"), 0, 2, 1, 3))
-	return n.unpadded(n.transpose(mixed, 0, 2, 1, 3))
+	scale := float32(1 / math.Sqrt(float64(headSize)))
+	query := n.op("Mul", n.transpose(project("query"), 0, 2, 1, 3), n.float(scale))
+	scores := n.op("Add", n.op("MatMul", query, n.transpose(project("key"), 0, 2, 3, 1)), bias)
+	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
+	mixed := n.op("MatMul", weights, n.transpose(project("value"), 0, 2, 1, 3))
+	return n.unpad(n.transpose(mixed, 0, 2, 1, 3))
 }
 
-// activations are the values of hidden_act that we know.
+// activations are the supported values of hidden_act.
 var activations = map[string]func(*graph, string) string{
 	"gelu":              gelu,
 	"gelu_new":          tanhGelu,
@@ -190,14 +175,15 @@ var activations = map[string]func(*graph, string) string{
 
 // gelu is x·½(1 + erf(x/√2)) (arXiv:1606.08415).
 func gelu(g *graph, x string) string {
-	part := g.op("Add", g.op("Erf", g.op("Div", x, g.float(math.Sqrt2))), g.float(1))
-	return g.op("Mul", g.op("Mul", x, part), g.float(0.5))
+	factor := g.op("Add", g.op("Erf", g.op("Div", x, g.float(math.Sqrt2))), g.float(1))
+	return g.op("Mul", g.op("Mul", x, factor), g.float(0.5))
 }
 
-// tanhGelu is its approximation ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+// tanhGelu is the approximation ½x(1 + tanh(√(2/π)(x + 0.044715x³))) of gelu.
 func tanhGelu(g *graph, x string) string {
 	cube := g.op("Mul", g.op("Mul", x, x), x)
-	inner := g.op("Mul", g.op("Add", x, g.op("Mul", cube, g.float(0.044715))), g.float(float32(math.Sqrt(2/math.Pi))))
-	part := g.op("Add", g.op("Tanh", inner), g.float(1))
-	return g.op("Mul", g.op("Mul", x, part), g.float(0.5))
+	sum := g.op("Add", x, g.op("Mul", cube, g.float(0.044715)))
+	inner := g.op("Mul", sum, g.float(float32(math.Sqrt(2/math.Pi))))
+	factor := g.op("Add", g.op("Tanh", inner), g.float(1))
+	return g.op("Mul", g.op("Mul", x, factor), g.float(0.5))
 }

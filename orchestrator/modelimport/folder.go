@@ -8,17 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// folder is a published model's folder and its config.json.
+// folder is the folder of a published model, with its config.json.
 type folder struct {
 	dir string
 	modelConfig
 }
 
-// modelConfig is what matters of config.json: the sizes of the encoder, and what would make it another network than the
-// one written here.
+// modelConfig has the members of config.json that matter: the sizes of the encoder, and settings of networks that are
+// not supported.
 type modelConfig struct {
 	ModelType     string   `json:"model_type"`
 	Architectures []string `json:"architectures"`
@@ -43,32 +44,43 @@ type modelConfig struct {
 // openFolder reads config.json.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir}
-	found, err := f.json("config.json", &f.modelConfig)
+	ok, err := f.json("config.json", &f.modelConfig)
 	if err != nil {
 		return nil, err
 	}
-	if !found {
-		return nil, fmt.Errorf("%s has no config.json: it is no folder of a published model", dir)
+	if !ok {
+		return nil, fmt.Errorf("%s has no config.json: it is not the folder of a published model", dir)
 	}
 	if !f.has("tokenizer.json") {
-		return nil, fmt.Errorf("%s has no tokenizer.json: save the model's fast tokenizer there (vocab.txt or sentencepiece.bpe.model alone are not read)", dir)
+		return nil, fmt.Errorf("%s has no tokenizer.json: save the model's fast tokenizer there "+
+			"(vocab.txt or sentencepiece.bpe.model alone cannot be read)", dir)
 	}
 	if f.HiddenSize < 1 || f.VocabSize < 1 {
-		return nil, fmt.Errorf("config.json: hidden_size %d and vocab_size %d must be positive", f.HiddenSize, f.VocabSize)
+		return nil, fmt.Errorf("config.json: hidden_size %d and vocab_size %d must be positive",
+			f.HiddenSize, f.VocabSize)
 	}
 	return f, nil
 }
 
-// path is a file of the folder.
+// path returns the path of a file of the folder.
 func (f *folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
+
+// name returns the name of the folder itself, also if dir is ".".
+func (f *folder) name() string {
+	path, err := filepath.Abs(f.dir)
+	if err != nil {
+		path = f.dir
+	}
+	return filepath.Base(path)
+}
 
 func (f *folder) has(name string) bool {
 	info, err := os.Stat(f.path(name))
 	return err == nil && !info.IsDir()
 }
 
-// json reads a file into v, if it is there.
-func (f *folder) json(name string, v any) (found bool, err error) {
+// json decodes a file into v. It returns false if there is no such file.
+func (f *folder) json(name string, v any) (ok bool, err error) {
 	text, err := os.ReadFile(f.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -82,47 +94,49 @@ func (f *folder) json(name string, v any) (found bool, err error) {
 	return true, nil
 }
 
-// family is "bert" or "roberta"; anything else is an error.
-func (f *folder) family() (string, error) {
-	switch f.ModelType {
-	case "bert":
-		return "bert", nil
-	case "roberta", "xlm-roberta", "camembert":
-		return "roberta", nil
-	}
-	return "", fmt.Errorf("config.json: model_type %q (architectures %v) is not known: weights in safetensors are read of bert, roberta, xlm-roberta and camembert; others need an ONNX graph", f.ModelType, f.Architectures)
+// isRoberta reports whether the model belongs to the RoBERTa family.
+func (f *folder) isRoberta() bool {
+	return slices.Contains([]string{"roberta", "xlm-roberta", "camembert"}, f.ModelType)
 }
 
-// encoder checks that config.json describes the network that is written here.
-func (f *folder) encoder() error {
+// checkEncoder refuses a config.json of a network that buildModel cannot build.
+func (f *folder) checkEncoder() error {
 	c := &f.modelConfig
 	switch {
+	case c.ModelType != "bert" && !f.isRoberta():
+		return fmt.Errorf("config.json: model_type %q (architectures %v) is not supported: weights in safetensors "+
+			"must be of bert, roberta, xlm-roberta or camembert; other models need an ONNX graph",
+			c.ModelType, c.Architectures)
 	case c.PositionType != "" && c.PositionType != "absolute":
-		return fmt.Errorf("config.json: position_embedding_type %q is not known, only absolute", c.PositionType)
+		return fmt.Errorf("config.json: position_embedding_type %q is not supported, only absolute", c.PositionType)
 	case c.IsDecoder || c.CrossAttention:
-		return errors.New("config.json: is_decoder or add_cross_attention is set: only encoders are imported")
+		return errors.New("config.json: is_decoder or add_cross_attention is set: only encoders are supported")
 	case c.Heads < 1 || c.HiddenSize%c.Heads != 0:
-		return fmt.Errorf("config.json: hidden_size %d is no multiple of num_attention_heads %d", c.HiddenSize, c.Heads)
+		return fmt.Errorf("config.json: hidden_size %d is not a multiple of num_attention_heads %d",
+			c.HiddenSize, c.Heads)
 	case c.Layers < 1 || c.IntermediateSize < 1 || c.TypeVocabSize < 1:
-		return fmt.Errorf("config.json: num_hidden_layers %d, intermediate_size %d and type_vocab_size %d must be positive", c.Layers, c.IntermediateSize, c.TypeVocabSize)
+		return fmt.Errorf("config.json: num_hidden_layers %d, intermediate_size %d and type_vocab_size %d "+
+			"must be positive",
+			c.Layers, c.IntermediateSize, c.TypeVocabSize)
 	case c.LayerNormEps <= 0:
 		return fmt.Errorf("config.json: layer_norm_eps %g must be positive", c.LayerNormEps)
 	case activations[c.HiddenAct] == nil:
-		return fmt.Errorf("config.json: hidden_act %q is not known, only gelu, gelu_new, gelu_pytorch_tanh and relu", c.HiddenAct)
+		return fmt.Errorf("config.json: hidden_act %q is not supported, "+
+			"only gelu, gelu_new, gelu_pytorch_tanh and relu", c.HiddenAct)
 	}
 	return nil
 }
 
-// positions is the longest row that the position table has places for: those of RoBERTa begin behind the padding's.
-func (f *folder) positions() int {
-	if family, err := f.family(); err == nil && family == "roberta" {
-		return f.MaxPositions - f.pad() - 1
+// maxPositions returns the longest row that the position table supports. RoBERTa numbers positions from padID + 1.
+func (f *folder) maxPositions() int {
+	if f.isRoberta() {
+		return f.MaxPositions - f.padID() - 1
 	}
 	return f.MaxPositions
 }
 
-// pad is the padding's token id: by default the family's.
-func (f *folder) pad() int {
+// padID returns the token id of padding, by default that of the family.
+func (f *folder) padID() int {
 	switch {
 	case f.PadTokenID != nil:
 		return *f.PadTokenID
@@ -134,15 +148,15 @@ func (f *folder) pad() int {
 
 var licence = regexp.MustCompile(`(?m)^license:\s*["']?([^"'\s]+)`)
 
-// licence is what the header of README.md says.
+// licence returns the licence in the header of README.md, or "".
 func (f *folder) licence() string {
 	text, err := os.ReadFile(f.path("README.md"))
 	if err != nil {
 		return ""
 	}
-	head, _, _ := strings.Cut(strings.TrimPrefix(string(text), "---"), "\n---")
-	if found := licence.FindStringSubmatch(head); found != nil {
-		return found[1]
+	header, _, _ := strings.Cut(strings.TrimPrefix(string(text), "---"), "\n---")
+	if match := licence.FindStringSubmatch(header); match != nil {
+		return match[1]
 	}
 	return ""
 }

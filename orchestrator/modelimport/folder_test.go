@@ -15,7 +15,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// tiny is a published folder of a BERT with one layer, to be changed by a test before it is written.
+// tiny is the folder of a published BERT with one layer. A test changes it, then calls write.
 type tiny struct {
 	config    map[string]any
 	files     map[string]any // JSON by name
@@ -26,47 +26,80 @@ type tiny struct {
 
 const vocabulary = `"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4,"retort":5,"is":6,"##s":7`
 
-const tokenizerText = `{"version":"1.0","truncation":{"max_length":3,"strategy":"LongestFirst","stride":0,"direction":"Right"},"padding":null,"added_tokens":[],
-"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},
-"pre_tokenizer":{"type":"BertPreTokenizer"},
-"post_processor":{"type":"BertProcessing","sep":["[SEP]",3],"cls":["[CLS]",2]},"decoder":null,
-"model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":{` + vocabulary + `}}}`
+const tokenizerText = `{
+	"version": "1.0",
+	"truncation": {"max_length": 3, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
+	"padding": null,
+	"added_tokens": [],
+	"normalizer": {
+		"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null,
+		"lowercase":true
+	},
+	"pre_tokenizer": {"type": "BertPreTokenizer"},
+	"post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]},
+	"decoder": null,
+	"model": {
+		"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+		"vocab": {` + vocabulary + `}
+	}
+}`
 
 func newTiny(api string) *tiny {
 	f := &tiny{
 		dtype: "F32", tokenizer: tokenizerText, files: map[string]any{},
 		config: map[string]any{
-			"model_type": "bert", "architectures": []string{"BertModel"}, "vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1,
-			"num_attention_heads": 2, "intermediate_size": 8, "hidden_act": "gelu", "layer_norm_eps": 1e-12,
-			"max_position_embeddings": 32, "type_vocab_size": 2, "pad_token_id": 0,
+			"model_type":              "bert",
+			"architectures":           []string{"BertModel"},
+			"vocab_size":              8,
+			"hidden_size":             4,
+			"num_hidden_layers":       1,
+			"num_attention_heads":     2,
+			"intermediate_size":       8,
+			"hidden_act":              "gelu",
+			"layer_norm_eps":          1e-12,
+			"max_position_embeddings": 32,
+			"type_vocab_size":         2,
+			"pad_token_id":            0,
 		},
-		tensors: map[string][]int64{"embeddings.word_embeddings.weight": {8, 4}, "embeddings.position_embeddings.weight": {32, 4}, "embeddings.token_type_embeddings.weight": {2, 4}},
+		tensors: map[string][]int64{
+			"embeddings.word_embeddings.weight":       {8, 4},
+			"embeddings.position_embeddings.weight":   {32, 4},
+			"embeddings.token_type_embeddings.weight": {2, 4},
+		},
 	}
 	linear := func(name string, in, out int64) {
-		f.tensors[name+".weight"], f.tensors[name+".bias"] = []int64{out, in}, []int64{out}
+		f.tensors[name+".weight"] = []int64{out, in}
+		f.tensors[name+".bias"] = []int64{out}
 	}
-	norm := func(name string) { f.tensors[name+".weight"], f.tensors[name+".bias"] = []int64{4}, []int64{4} }
+	norm := func(name string) {
+		f.tensors[name+".weight"] = []int64{4}
+		f.tensors[name+".bias"] = []int64{4}
+	}
 	norm("embeddings.LayerNorm")
-	const at = "encoder.layer.0."
-	for _, name := range []string{"attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"} {
-		linear(at+name, 4, 4)
+	const layer = "encoder.layer.0."
+	for _, name := range []string{"self.query", "self.key", "self.value", "output.dense"} {
+		linear(layer+"attention."+name, 4, 4)
 	}
-	norm(at + "attention.output.LayerNorm")
-	linear(at+"intermediate.dense", 4, 8)
-	linear(at+"output.dense", 8, 4)
-	norm(at + "output.LayerNorm")
+	norm(layer + "attention.output.LayerNorm")
+	linear(layer+"intermediate.dense", 4, 8)
+	linear(layer+"output.dense", 8, 4)
+	norm(layer + "output.LayerNorm")
 	if api == Ranking {
 		linear("pooler.dense", 4, 4)
 		linear("classifier", 4, 1)
 	} else {
 		f.files["modules.json"] = []map[string]any{
-			{"path": "", "type": "sentence_transformers.models.Transformer"}, {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}}
-		f.files["1_Pooling/config.json"] = map[string]any{"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true}
+			{"path": "", "type": "sentence_transformers.models.Transformer"},
+			{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+		}
+		f.files["1_Pooling/config.json"] = map[string]any{
+			"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true,
+		}
 	}
 	return f
 }
 
-// write makes the folder; a tensor's numbers are its place in the file.
+// write creates the folder.
 func (f *tiny) write(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -99,8 +132,10 @@ func (f *tiny) write(t *testing.T) string {
 	return dir
 }
 
+// weights returns the content of model.safetensors. The numbers of a tensor are 0, 1/8, …, 6/8, repeated.
 func (f *tiny) weights(toJSON func(any) []byte) []byte {
-	header, data := map[string]any{"__metadata__": map[string]string{"format": "pt"}}, []byte(nil)
+	header := map[string]any{"__metadata__": map[string]string{"format": "pt"}}
+	var data []byte
 	for _, name := range slices.Sorted(maps.Keys(f.tensors)) {
 		elements := int64(1)
 		for _, d := range f.tensors[name] {
@@ -115,16 +150,20 @@ func (f *tiny) weights(toJSON func(any) []byte) []byte {
 				data = binary.LittleEndian.AppendUint32(data, bits)
 			}
 		}
-		header[name] = map[string]any{"dtype": f.dtype, "shape": f.tensors[name], "data_offsets": []int{start, len(data)}}
+		header[name] = map[string]any{
+			"dtype": f.dtype, "shape": f.tensors[name], "data_offsets": []int{start, len(data)},
+		}
 	}
 	text := toJSON(header)
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), data...)
 }
 
-// importTiny imports a folder into a repository of its own, or into the one that o names.
+// importTiny imports a folder as an embedding into a new repository, unless o says otherwise.
 func importTiny(t *testing.T, dir string, o Options) (*Result, error) {
 	t.Helper()
-	o.Folder, o.ID, o.Now = dir, "tests/Tiny-Model.v1", time.Unix(1795219200, 0)
+	o.Folder = dir
+	o.ID = "tests/Tiny-Model.v1"
+	o.Now = time.Unix(1795219200, 0)
 	if o.Repository == "" {
 		o.Repository = filepath.Join(t.TempDir(), "repository")
 	}
@@ -133,14 +172,15 @@ func importTiny(t *testing.T, dir string, o Options) (*Result, error) {
 	}
 	opened := 0
 	o.Open = func(m *triton.Model) error {
-		if opened++; m.Name != "tiny_model_v1" || m.Dir == "" || len(m.Outputs) != 1 || len(m.Outputs[0].Shape) != 2 {
-			return fmt.Errorf("opened %+v", m)
+		opened++
+		if m.Name != "tiny_model_v1" || m.Dir == "" || len(m.Outputs) != 1 || len(m.Outputs[0].Shape) != 2 {
+			return fmt.Errorf("unexpected model %+v", m)
 		}
 		return nil
 	}
-	made, err := Import(o)
+	result, err := Import(o)
 	if err == nil && opened != 1 {
-		t.Errorf("the entry was opened %d times", opened)
+		t.Errorf("the entry was opened %d times, want 1", opened)
 	}
-	return made, err
+	return result, err
 }

@@ -2,7 +2,6 @@ package modelimport
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -10,8 +9,7 @@ import (
 	"retort/orchestrator/modelimport/onnxpb"
 )
 
-// The tensors of the entries' contract, as orchestrator/encoder, embedding and ranking know them:
-// model_repository/README.md.
+// Tensors of the entries, see model_repository/README.md. orchestrator/encoder, embedding and ranking use the same.
 const (
 	inputIDs     = "input_ids"
 	inputMask    = "attention_mask"
@@ -20,38 +18,32 @@ const (
 	outputLogits = "logits"
 )
 
-// Version of the operators, and of the file format that came with them.
+// The opset of graphs that are built here, and the version of the file format that came with it.
 const (
 	opset     = 17
 	irVersion = 8
 )
 
-func decimal(i int) string { return strconv.Itoa(i) }
-
-// build writes the whole graph of weights in safetensors.
-func build(f *folder, r *recipe, source *safetensors, o Options) (*onnxpb.ModelProto, error) {
-	family, err := f.family()
-	if err != nil {
+// buildModel builds the graph of a model with weights in safetensors.
+func buildModel(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.ModelProto, error) {
+	if err := f.checkEncoder(); err != nil {
 		return nil, err
 	}
-	if err := f.encoder(); err != nil {
-		return nil, err
-	}
-	prefix, err := encoderPrefix(source)
+	prefix, err := encoderPrefix(tensors)
 	if err != nil {
 		return nil, err
 	}
 	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == FP32)
-	n := &network{graph: g, folder: f, source: source, prefix: prefix}
+	n := &network{graph: g, folder: f, source: tensors, prefix: prefix}
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)
 	if o.API == Ranking {
-		if err := f.oneLabel(source); err != nil {
+		if err := checkClassifier(tensors, f.Architectures); err != nil {
 			return nil, err
 		}
-		n.output(n.classify(n.states(), family), outputLogits, 1)
+		n.output(n.classify(n.states()), outputLogits, 1)
 	} else {
-		if err := r.needsPooling(); err != nil {
+		if err := r.checkPooling(); err != nil {
 			return nil, err
 		}
 		n.output(n.pool(n.states(), n.mask, r), outputVector, f.HiddenSize)
@@ -60,46 +52,38 @@ func build(f *folder, r *recipe, source *safetensors, o Options) (*onnxpb.ModelP
 		return nil, n.err
 	}
 	return &onnxpb.ModelProto{
-		IrVersion: proto.Int64(irVersion), ProducerName: proto.String("retort model import"),
-		OpsetImport: []*onnxpb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)}},
-		Graph:       n.GraphProto,
+		IrVersion:    proto.Int64(irVersion),
+		ProducerName: proto.String("retort model import"),
+		OpsetImport:  []*onnxpb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)}},
+		Graph:        n.GraphProto,
 	}, nil
 }
 
-// encoderPrefix finds what stands before the names of the encoder's tensors.
+// encoderPrefix returns the prefix of the names of the encoder's tensors.
 func encoderPrefix(s *safetensors) (string, error) {
-	const first = "embeddings.word_embeddings.weight"
-	var found []string
+	const wordTable = "embeddings.word_embeddings.weight"
+	var prefixes []string
 	for name := range s.tensors {
-		if prefix, ok := strings.CutSuffix(name, first); ok {
-			found = append(found, prefix)
+		if prefix, ok := strings.CutSuffix(name, wordTable); ok {
+			prefixes = append(prefixes, prefix)
 		}
 	}
-	if len(found) != 1 {
-		return "", fmt.Errorf("the weights have %d tensors that end in %s, not one", len(found), first)
+	if len(prefixes) != 1 {
+		return "", fmt.Errorf("the weights have %d tensors with a name that ends in %s, not one",
+			len(prefixes), wordTable)
 	}
-	return found[0], nil
+	return prefixes[0], nil
 }
 
-func (r *recipe) needsPooling() error {
-	switch r.pooling {
-	case "mean", "cls":
-		return nil
-	case "":
-		return fmt.Errorf("the folder has no modules.json that says how token states become a vector: give --pooling mean or cls")
-	}
-	return fmt.Errorf("pooling %q is not known, only mean or cls", r.pooling)
-}
-
-// pool makes one vector of token states [batch, tokens, hidden]. Only operators whose form never changed are used, so
-// it can go behind any graph.
+// pool returns one vector per row of states. It uses only operators that are the same in all opsets from
+// minPoolingOpset on, so it can be appended to any such graph.
 func (g *graph) pool(states, mask string, r *recipe) string {
 	var vector string // [batch, 1, hidden]
 	if r.pooling == "cls" {
 		vector = g.gather(states, g.ints(0), 1)
 	} else {
 		row := g.cast(g.reshape(mask, 0, 1, -1), onnxFloat)
-		tokens := g.op("MatMul", row, g.reshape(row, 0, -1, 1)) // 1·1 summed: how many there are
+		tokens := g.op("MatMul", row, g.reshape(row, 0, -1, 1)) // number of tokens, the sum of 1·1
 		vector = g.op("Div", g.op("MatMul", row, states), tokens)
 	}
 	if r.normalize {
@@ -109,32 +93,32 @@ func (g *graph) pool(states, mask string, r *recipe) string {
 	return g.reshape(vector, 0, -1)
 }
 
-// oneLabel refuses what gives no single number.
-func (f *folder) oneLabel(s *safetensors) error {
-	if len(f.Labels) > 1 {
-		return fmt.Errorf("config.json: id2label has %d labels: a ranker gives one logit", len(f.Labels))
-	}
+// checkClassifier refuses weights without a classifier of one label.
+func checkClassifier(s *safetensors, architectures []string) error {
 	for _, name := range []string{"classifier.weight", "classifier.out_proj.weight"} {
 		t, ok := s.tensors[name]
 		if !ok {
 			continue
 		}
 		if len(t.Shape) == 2 && t.Shape[0] != 1 {
-			return fmt.Errorf("%s: tensor %s has %d labels: a ranker gives one logit", t.name, name, t.Shape[0])
+			return fmt.Errorf("%s: tensor %s has %d labels, but a ranker returns one logit", t.name, name, t.Shape[0])
 		}
 		return nil
 	}
-	return fmt.Errorf("the weights have no classifier.weight and no classifier.out_proj.weight: %v is no cross-encoder", f.Architectures)
+	return fmt.Errorf("the weights have no classifier.weight and no classifier.out_proj.weight: "+
+		"%v is not a cross-encoder", architectures)
 }
 
-// classify is the head of a cross-encoder over the first token's state: BERT's pooler and classifier, or RoBERTa's
+// classify is the head of a cross-encoder over the state of the first token: BERT's pooler and classifier, or RoBERTa's
 // dense layer and projection.
-func (n *network) classify(states, family string) string {
+func (n *network) classify(states string) string {
 	size := n.folder.HiddenSize
-	dense, last := "classifier.dense", "classifier.out_proj"
-	if family == "bert" {
-		dense, last = n.prefix+"pooler.dense", "classifier"
+	dense := n.prefix + "pooler.dense"
+	projection := "classifier"
+	if n.folder.isRoberta() {
+		dense = "classifier.dense"
+		projection = "classifier.out_proj"
 	}
 	first := n.gather(states, n.index(0), 1)
-	return n.linear(n.op("Tanh", n.linear(first, dense, size, size)), last, size, 1)
+	return n.linear(n.op("Tanh", n.linear(first, dense, size, size)), projection, size, 1)
 }

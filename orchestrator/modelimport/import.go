@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -13,82 +11,80 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// The APIs that an entry can be made for.
+// The APIs that have entries.
 const (
 	Embedding = "embedding"
 	Ranking   = "ranking"
 )
 
-// Precisions. Weights of the first two are stored so, and computed with in 32 bits; Int8 also computes the products with
-// matrices in integers (inInt8), about twice as fast on processors that have VNNI, and a little less exactly.
+// Precisions. Weights are stored in FP16 or FP32 and computed with in 32 bits. Int8 also computes products with weight
+// matrices in integers (see quantizeProducts): about twice as fast on processors with VNNI, and a little less exact.
 const (
 	FP16 = "fp16"
 	FP32 = "fp32"
 	Int8 = "int8"
 )
 
-// Options say what is wanted; where they say nothing, the folder does.
+// Options are the arguments of Import. An option that is set takes precedence over what the folder says.
 type Options struct {
-	// Folder has the model.
+	// Folder is the published model.
 	Folder string
 	// API is Embedding or Ranking.
 	API string
-	// ID is the public id, which clients name.
+	// ID is the public id, which clients send as model.
 	ID string
-	// Name is that of the entry; by default made of the ID.
+	// Name is the name of the entry; by default derived from ID.
 	Name string
-	// Repository is the model repository; Force replaces an entry in it.
+	// Repository is the model repository. Force replaces an entry of the same name.
 	Repository string
 	Force      bool
-	// OwnedBy is shown in the model list; by default the ID's part before "/".
+	// OwnedBy is shown in the model list; by default the part of ID before "/".
 	OwnedBy string
-	// Weights is "safetensors" or "onnx"; by default safetensors, where the folder has them.
+	// Weights is "safetensors" or "onnx"; by default safetensors if the folder has them.
 	Weights string
-	// Precision is FP16, FP32 or Int8. By default weights in safetensors are FP16, and a graph stays as it is.
+	// Precision is FP16, FP32 or Int8. By default, weights in safetensors are stored in FP16 and an ONNX graph is not
+	// changed.
 	Precision string
 
-	// MaxLength is the longest row in tokens, special ones included.
+	// MaxLength is the longest row in tokens, special tokens included.
 	MaxLength int
 	// Pooling is "mean" or "cls".
 	Pooling string
 	// Normalize divides vectors by their L2 norm.
 	Normalize *bool
-	// Prefixes of queries and passages.
+	// QueryPrefix and PassagePrefix are put before the texts of the two modes.
 	QueryPrefix, PassagePrefix *string
-	// LeastDimensions is the shortest vector that the model was trained to give.
+	// LeastDimensions is the shortest vector that the model was trained to return.
 	LeastDimensions int
 
-	// Open opens the entry as the gateway will.
+	// Open opens the entry as the gateway does. It may be nil.
 	Open func(*triton.Model) error
-	// Now is written down as the time of the model.
+	// Now becomes the creation time of the model.
 	Now time.Time
 }
 
-// Result is what was made.
+// Result describes a new entry.
 type Result struct {
-	// Dir is the entry's folder, ID what clients name.
+	// Dir is the entry's folder, ID its public id.
 	Dir, ID string
-	// Told are the parameters of config.pbtxt, in order.
-	Told []Parameter
+	// Parameters are facts to show, mostly the parameters of config.pbtxt in order.
+	Parameters []Parameter
 	// Notes are what the operator should know.
 	Notes []string
 }
 
-// Parameter is one of config.pbtxt.
+// Parameter is a key of config.pbtxt with its value.
 type Parameter struct{ Key, Value string }
 
-var entryName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-
-// Import makes the entry. Until it is whole and has been checked it lies under a name that begins with a dot, so a
-// server that follows the repository never sees half of it.
+// Import creates an entry from a published model.
 func Import(o Options) (*Result, error) {
-	name, err := o.entry()
+	name, err := entryName(o.API, o.ID, o.Name)
 	if err != nil {
 		return nil, err
 	}
-	target := filepath.Join(o.Repository, name)
-	if _, err := os.Stat(target); err == nil && !o.Force {
-		return nil, fmt.Errorf("%s exists already: --force replaces it, --name takes another", target)
+	d := destination{repository: o.Repository, name: name, force: o.Force}
+	if err := d.checkFree(); err != nil {
+		return nil, err
 	}
 	f, err := openFolder(o.Folder)
 	if err != nil {
@@ -103,71 +99,42 @@ func Import(o Options) (*Result, error) {
 		return nil, err
 	}
 	defer w.close()
-	if err := os.MkdirAll(o.Repository, 0o755); err != nil {
+	e := &entry{name: name, folder: f, recipe: r, options: o, weights: w}
+	if err := d.install(e.write, e.check); err != nil {
 		return nil, err
 	}
-	e := &entry{name: name, folder: f, recipe: r, options: o}
-	made, err := os.MkdirTemp(o.Repository, "."+name+".*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(made)
-	if err := errors.Join(os.Chmod(made, 0o755), e.write(made, w)); err != nil {
-		return nil, err
-	}
-	if err := e.check(made); err != nil {
-		return nil, fmt.Errorf("the entry was made but fails its check, and was not put into the repository: %w", err)
-	}
-	if err := put(made, target); err != nil {
-		return nil, err
-	}
-	return &Result{Dir: target, ID: o.ID, Told: e.parameters(), Notes: r.notes}, nil
+	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: r.notes}, nil
 }
 
-// entry is the name of the entry's folder.
-func (o Options) entry() (string, error) {
-	if o.API != Embedding && o.API != Ranking {
-		return "", fmt.Errorf("api %q: models are imported for %s and %s", o.API, Embedding, Ranking)
+var (
+	validName  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// entryName checks the API and the public id of an entry, and returns its name: name, or by default one derived from
+// the id.
+func entryName(api, id, name string) (string, error) {
+	if api != Embedding && api != Ranking {
+		return "", fmt.Errorf("api %q: only models of %s and %s can be imported", api, Embedding, Ranking)
 	}
-	if strings.TrimSpace(o.ID) == "" {
+	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")
 	}
-	name := o.Name
 	if name == "" {
-		last := o.ID[strings.LastIndex(o.ID, "/")+1:]
-		name = strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(last), "_"), "_")
+		base := strings.ToLower(id[strings.LastIndex(id, "/")+1:])
+		name = strings.Trim(notInNames.ReplaceAllString(base, "_"), "_")
 	}
-	if !entryName.MatchString(name) {
-		return "", fmt.Errorf("name %q: an entry's name has letters, digits, _, - and .", name)
+	if !validName.MatchString(name) {
+		return "", fmt.Errorf("name %q: the name of an entry consists of letters, digits, _, - and .", name)
 	}
 	return name, nil
 }
 
-// owner is shown in the model list.
+// owner is the owner in the model list.
 func (o Options) owner() string {
-	before, _, more := strings.Cut(o.ID, "/")
-	if !more {
-		before = "retort"
+	organization, _, ok := strings.Cut(o.ID, "/")
+	if !ok {
+		organization = "retort"
 	}
-	return cmp.Or(o.OwnedBy, before)
-}
-
-// put moves a folder to its place, whose old content it replaces.
-func put(made, target string) error {
-	if _, err := os.Stat(target); err != nil {
-		return os.Rename(made, target)
-	}
-	old, err := os.MkdirTemp(filepath.Dir(target), "."+filepath.Base(target)+".old.*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(old)
-	before := filepath.Join(old, "entry")
-	if err := os.Rename(target, before); err != nil {
-		return err
-	}
-	if err := os.Rename(made, target); err != nil {
-		return errors.Join(err, os.Rename(before, target))
-	}
-	return nil
+	return cmp.Or(o.OwnedBy, organization)
 }

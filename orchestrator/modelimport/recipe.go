@@ -10,95 +10,106 @@ import (
 	"strings"
 )
 
-// recipe is what the folder says beyond its weights.
+// recipe is what the folder says beyond its weights, with the options applied.
 type recipe struct {
-	pooling   string // mean or cls
-	normalize bool
-	maxLength int
-	// query and passage go before the texts of the two modes.
-	query, passage string
-	twoModes       bool
-	notes          []string
+	pooling                    string // mean or cls
+	normalize                  bool
+	maxLength                  int    // of a row, in tokens
+	queryPrefix, passagePrefix string // put before the texts of the two modes
+	twoModes                   bool
+	notes                      []string // for Result
 }
 
-// readRecipe reads the files beside config.json; what o says goes before them.
+// minLength is the shortest useful row: the three special tokens of a pair and one of a text.
+const minLength = 4
+
+// readRecipe reads the files beside config.json.
 func readRecipe(f *folder, o Options) (*recipe, error) {
 	r := &recipe{}
-	if err := r.length(f, o); err != nil {
+	if err := r.readLength(f, o); err != nil {
 		return nil, err
 	}
 	if o.API == Ranking {
 		return r, nil
 	}
-	return r, errors.Join(r.modules(f, o), r.prompts(f, o))
+	return r, errors.Join(r.readModules(f, o), r.readPrompts(f, o))
 }
 
-// length is the smallest of what the tokenizer, Sentence Transformers and the position table allow.
-func (r *recipe) length(f *folder, o Options) error {
+// readLength sets maxLength to the option, or to the smallest limit of the tokenizer, Sentence Transformers and the
+// position table.
+func (r *recipe) readLength(f *folder, o Options) error {
 	var sentence struct {
 		MaxLength *int `json:"max_seq_length"`
 		LowerCase bool `json:"do_lower_case"`
 	}
 	var tokenizer struct {
-		MaxLength float64 `json:"model_max_length"` // 1e30 where there is no limit
+		MaxLength float64 `json:"model_max_length"` // 1e30 for no limit
 	}
-	_, err := f.json("sentence_bert_config.json", &sentence)
-	_, err2 := f.json("tokenizer_config.json", &tokenizer)
-	if err := errors.Join(err, err2); err != nil {
+	_, sentenceErr := f.json("sentence_bert_config.json", &sentence)
+	_, tokenizerErr := f.json("tokenizer_config.json", &tokenizer)
+	if err := errors.Join(sentenceErr, tokenizerErr); err != nil {
 		return err
 	}
-	if sentence.LowerCase && !lowers(f) {
-		return errors.New("sentence_bert_config.json: do_lower_case is set, but the normalizer of tokenizer.json does not make lower case")
+	if sentence.LowerCase && !lowercases(f) {
+		return errors.New("sentence_bert_config.json: do_lower_case is set, " +
+			"but the normalizer of tokenizer.json does not lowercase")
 	}
-	most := f.positions()
+	positions := f.maxPositions()
+	limit := positions
 	if tokenizer.MaxLength > 0 && tokenizer.MaxLength < math.MaxInt32 {
-		most = min(cmp.Or(most, math.MaxInt32), int(tokenizer.MaxLength))
+		limit = min(cmp.Or(limit, math.MaxInt32), int(tokenizer.MaxLength))
 	}
 	if sentence.MaxLength != nil {
-		most = min(cmp.Or(most, math.MaxInt32), *sentence.MaxLength)
+		limit = min(cmp.Or(limit, math.MaxInt32), *sentence.MaxLength)
 	}
 	if o.MaxLength > 0 {
-		if f.positions() > 0 && o.MaxLength > f.positions() {
-			return fmt.Errorf("max-length %d: config.json has max_position_embeddings for %d tokens", o.MaxLength, f.positions())
+		if positions > 0 && o.MaxLength > positions {
+			return fmt.Errorf("max-length %d: config.json has max_position_embeddings for %d tokens",
+				o.MaxLength, positions)
 		}
-		most = o.MaxLength
+		limit = o.MaxLength
 	}
-	if most < 4 {
-		return fmt.Errorf("config.json: max_position_embeddings %d leaves no room for a text (give --max-length for a model without positions)", f.MaxPositions)
+	if limit < minLength {
+		return fmt.Errorf("config.json: max_position_embeddings %d leaves no room for a text "+
+			"(give --max-length for a model without positions)", f.MaxPositions)
 	}
-	r.maxLength = most
+	r.maxLength = limit
 	return nil
 }
 
-// lowers tells whether the tokenizer makes lower case itself.
-func lowers(f *folder) bool {
+// lowercases reports whether the tokenizer lowercases texts.
+func lowercases(f *folder) bool {
 	text, err := os.ReadFile(f.path("tokenizer.json"))
-	plain := strings.ReplaceAll(string(text), " ", "")
-	return err == nil && (strings.Contains(plain, `"lowercase":true`) || strings.Contains(plain, `"type":"Lowercase"`))
+	if err != nil {
+		return false
+	}
+	compact := strings.ReplaceAll(string(text), " ", "")
+	return strings.Contains(compact, `"lowercase":true`) || strings.Contains(compact, `"type":"Lowercase"`)
 }
 
-// modules reads pooling and normalisation.
-func (r *recipe) modules(f *folder, o Options) error {
+// readModules sets pooling and normalize.
+func (r *recipe) readModules(f *folder, o Options) error {
 	var modules []struct {
 		Path string `json:"path"`
 		Type string `json:"type"`
 	}
-	found, err := f.json("modules.json", &modules)
+	ok, err := f.json("modules.json", &modules)
 	if err != nil {
 		return err
 	}
-	r.normalize = !found // the folder says nothing
+	r.normalize = !ok // by default
 	for _, m := range modules {
 		switch kind := m.Type[strings.LastIndex(m.Type, ".")+1:]; kind {
 		case "Transformer":
 		case "Pooling":
-			if r.pooling, err = pooling(f, m.Path); err != nil && o.Pooling == "" {
+			if r.pooling, err = readPooling(f, m.Path); err != nil && o.Pooling == "" {
 				return err
 			}
 		case "Normalize":
 			r.normalize = true
 		default:
-			return fmt.Errorf("modules.json: %s (%s) is not known, only Transformer, Pooling and Normalize", kind, m.Path)
+			return fmt.Errorf("modules.json: %s (%s) is not supported, only Transformer, Pooling and Normalize",
+				kind, m.Path)
 		}
 	}
 	r.pooling = cmp.Or(o.Pooling, r.pooling)
@@ -108,11 +119,11 @@ func (r *recipe) modules(f *folder, o Options) error {
 	return nil
 }
 
-// pooling reads a module of Sentence Transformers: one mode, which we have.
-func pooling(f *folder, dir string) (string, error) {
+// readPooling returns the mode of a pooling module: mean or cls.
+func readPooling(f *folder, dir string) (string, error) {
 	name := dir + "/config.json"
 	var p map[string]any
-	if found, err := f.json(name, &p); err != nil || !found {
+	if ok, err := f.json(name, &p); err != nil || !ok {
 		return "", cmp.Or(err, fmt.Errorf("modules.json names %s, which is missing", name))
 	}
 	var modes []string
@@ -126,16 +137,27 @@ func pooling(f *folder, dir string) (string, error) {
 	}
 	slices.Sort(modes)
 	if len(modes) != 1 || (modes[0] != "mean" && modes[0] != "cls") {
-		return "", fmt.Errorf("%s: pooling_mode %v is not known, only mean or cls", name, modes)
+		return "", fmt.Errorf("%s: pooling_mode %v is not supported, only mean or cls", name, modes)
 	}
 	if p["include_prompt"] == false {
-		return "", fmt.Errorf("%s: include_prompt false is not known: prefixes are pooled with the text", name)
+		return "", fmt.Errorf("%s: include_prompt false is not supported: prefixes are pooled with the text", name)
 	}
 	return modes[0], nil
 }
 
-// prompts reads the prefixes of queries and passages.
-func (r *recipe) prompts(f *folder, o Options) error {
+// checkPooling refuses a recipe without a pooling that pool can build.
+func (r *recipe) checkPooling() error {
+	switch r.pooling {
+	case "mean", "cls":
+		return nil
+	case "":
+		return errors.New("the folder has no modules.json with the pooling of token states: give --pooling mean or cls")
+	}
+	return fmt.Errorf("pooling %q is not supported, only mean or cls", r.pooling)
+}
+
+// readPrompts sets the prefixes of queries and passages.
+func (r *recipe) readPrompts(f *folder, o Options) error {
 	const name = "config_sentence_transformers.json"
 	var c struct {
 		Prompts map[string]string `json:"prompts"`
@@ -148,26 +170,28 @@ func (r *recipe) prompts(f *folder, o Options) error {
 	for key, text := range c.Prompts {
 		switch {
 		case key == "query":
-			r.query = text
+			r.queryPrefix = text
 		case key == "passage" || (key == "document" && c.Prompts["passage"] == ""):
-			r.passage = text
+			r.passagePrefix = text
 		case text != "" && text != c.Prompts["passage"]:
 			unused = append(unused, key)
 		}
 	}
 	if len(unused) > 0 {
 		slices.Sort(unused)
-		r.notes = append(r.notes, fmt.Sprintf("%s: the prompts %s are not used, only query and passage (or document)", name, strings.Join(unused, ", ")))
+		r.notes = append(r.notes, fmt.Sprintf("%s: the prompts %s are not used, only query and passage (or document)",
+			name, strings.Join(unused, ", ")))
 	}
 	if slices.Contains(unused, c.Default) {
-		return fmt.Errorf("%s: default_prompt_name %q goes before every text, which is not known (only query and passage)", name, c.Default)
+		return fmt.Errorf("%s: default_prompt_name %q is put before every text, which is not supported "+
+			"(only query and passage)", name, c.Default)
 	}
 	if o.QueryPrefix != nil {
-		r.query = *o.QueryPrefix
+		r.queryPrefix = *o.QueryPrefix
 	}
 	if o.PassagePrefix != nil {
-		r.passage = *o.PassagePrefix
+		r.passagePrefix = *o.PassagePrefix
 	}
-	r.twoModes = r.query != "" || r.passage != ""
+	r.twoModes = r.queryPrefix != "" || r.passagePrefix != ""
 	return nil
 }

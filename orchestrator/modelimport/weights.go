@@ -1,10 +1,8 @@
 package modelimport
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,50 +12,55 @@ import (
 	"retort/orchestrator/modelimport/onnxpb"
 )
 
-// weights are the model's graph, made or read, and where it came from.
+// weights are the graph of a model and its source.
 type weights struct {
-	model *onnxpb.ModelProto
-	// file is the folder's, with its SHA-256; kept is set when the graph goes into the entry byte by byte as it is
-	// there.
-	file, sum string
-	kept      bool
-	// beside are files with a graph's external data.
-	beside  []string
-	storage string
-	source  *safetensors
+	model     *onnxpb.ModelProto
+	file      string   // source, in the folder
+	sha256    string   // of file
+	unchanged bool     // the entry gets a byte-for-byte copy of file
+	external  []string // files with external data of the graph
+	storage   string   // for the card
+	tensors   *safetensors
 }
 
-// onnxFiles are where published folders have a graph.
+// onnxFiles are the places of a graph in a published folder.
 var onnxFiles = []string{"model.onnx", "onnx/model.onnx"}
 
-// readWeights finds the weights, makes the graph of them, and its products integers if that is wanted.
+// readWeights reads or builds the graph, and quantizes its products for Int8.
 func readWeights(f *folder, r *recipe, o Options) (*weights, error) {
+	if o.API == Ranking && len(f.Labels) > 1 {
+		return nil, fmt.Errorf("config.json: id2label has %d labels, but a ranker returns one logit", len(f.Labels))
+	}
 	w, err := findWeights(f, r, o)
-	if err == nil && o.Precision == Int8 {
-		err = w.inInt8()
+	if err != nil {
+		return nil, err
 	}
-	if err != nil && w != nil {
-		w.close()
+	if o.Precision == Int8 {
+		if err := w.quantize(); err != nil {
+			w.close()
+			return nil, err
+		}
 	}
-	return w, err
+	return w, nil
 }
 
-// inInt8 makes the products of the graph integers.
-func (w *weights) inInt8() error {
-	if len(w.beside) > 0 {
-		return fmt.Errorf("%s: its weights are in files of their own, which are not read for products in int8", w.file)
+// quantize makes the matrix products of the graph products of integers.
+func (w *weights) quantize() error {
+	if len(w.external) > 0 {
+		return fmt.Errorf("%s: its weights are in other files (%v): products in int8 need them in the same file",
+			w.file, w.external)
 	}
-	products, err := inInt8(w.model)
+	products, err := quantizeProducts(w.model)
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.file, err)
 	}
-	w.kept = false
-	w.storage = fmt.Sprintf("%d products of matrices computed in int8 (weights of 7 bits with a scale for each column, states of 8 bits with a scale for each "+
-		"token, made as the graph runs); the rest %s", products, w.storage)
+	w.unchanged = false
+	w.storage = fmt.Sprintf("%d products of matrices computed in int8 (weights in 7 bits with a scale per column, "+
+		"states in 8 bits with a scale per token, computed at run time); the rest %s", products, w.storage)
 	return nil
 }
 
-// findWeights finds the weights and makes the graph of them.
+// findWeights reads the ONNX graph of the folder, or builds one from weights in safetensors.
 func findWeights(f *folder, r *recipe, o Options) (*weights, error) {
 	graph := ""
 	for _, name := range onnxFiles {
@@ -65,31 +68,31 @@ func findWeights(f *folder, r *recipe, o Options) (*weights, error) {
 			graph = name
 		}
 	}
-	tensors := f.has("model.safetensors") || f.has("model.safetensors.index.json")
+	hasTensors := f.has(tensorsFile) || f.has(tensorsIndex)
 	switch {
 	case o.Weights == "onnx" && graph == "":
 		return nil, fmt.Errorf("%s has no model.onnx and no onnx/model.onnx", f.dir)
-	case o.Weights == "onnx" || (o.Weights == "" && !tensors && graph != ""):
+	case o.Weights == "onnx" || (o.Weights == "" && !hasTensors && graph != ""):
 		return readONNX(f, r, graph, o)
 	}
-	w := &weights{file: "model.safetensors", storage: "fp16, computed in fp32"}
+	w := &weights{file: tensorsFile, storage: "fp16, computed in fp32"}
 	if o.Precision == FP32 {
 		w.storage = "fp32"
 	}
 	var err error
-	if w.source, err = openSafetensors(f); err != nil {
+	if w.tensors, err = openSafetensors(f); err != nil {
 		return nil, err
 	}
 	if !f.has(w.file) {
-		w.file = "model.safetensors.index.json"
+		w.file = tensorsIndex
 	}
-	if w.sum, err = sha256Of(f.path(w.file)); err == nil {
-		w.model, err = build(f, r, w.source, o)
+	if w.sha256, err = sha256Of(f.path(w.file)); err == nil {
+		w.model, err = buildModel(f, r, w.tensors, o)
 	}
 	if err != nil {
 		w.close()
 		if graph != "" {
-			return nil, fmt.Errorf("%w (--weights onnx takes %s)", err, graph)
+			return nil, fmt.Errorf("%w (--weights onnx uses %s instead)", err, graph)
 		}
 		return nil, err
 	}
@@ -97,31 +100,34 @@ func findWeights(f *folder, r *recipe, o Options) (*weights, error) {
 }
 
 func (w *weights) close() {
-	if w.source != nil {
-		w.source.close()
+	if w.tensors != nil {
+		w.tensors.close()
 	}
 }
 
-// mostInOneFile is what a protobuf file can hold, less what is not weights.
-var mostInOneFile = 1<<31 - 1<<26
+// maxFileSize bounds the weights in model.onnx: protobuf limits a file to 2 GiB, of which 64 MiB are for the nodes.
+var maxFileSize = 1<<31 - 1<<26
 
-// save writes the graph as model.onnx, and where it is too large for one file its weights beside it.
+// save creates dir with model.onnx, and files with external data if it needs any.
 func (w *weights) save(f *folder, dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
 	path := filepath.Join(dir, "model.onnx")
-	for _, name := range w.beside {
+	for _, name := range w.external {
 		if err := copyFile(filepath.Join(filepath.Dir(f.path(w.file)), name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	if w.kept {
+	if w.unchanged {
 		return copyFile(f.path(w.file), path)
 	}
 	size := 0
 	for _, t := range w.model.Graph.Initializer {
 		size += len(t.RawData)
 	}
-	if size > mostInOneFile {
-		if err := moveOut(w.model, dir, "model.onnx.data"); err != nil {
+	if size > maxFileSize {
+		if err := externalize(w.model, dir, "model.onnx.data"); err != nil {
 			return err
 		}
 	}
@@ -132,59 +138,31 @@ func (w *weights) save(f *folder, dir string) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// moveOut writes the large tensors into a file of their own, each at a multiple of 4,096 bytes so that it can be
-// mapped.
-func moveOut(m *onnxpb.ModelProto, dir, name string) (err error) {
+// externalize moves large tensors from the graph into a file. Offsets are multiples of 4,096 bytes, so that the file
+// can be mapped into memory.
+func externalize(m *onnxpb.ModelProto, dir, name string) (err error) {
 	file, err := os.Create(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	at := int64(0)
+	offset := int64(0)
 	for _, t := range m.Graph.Initializer {
-		if len(t.RawData) < 1024 {
+		size := len(t.RawData)
+		if size < 1024 {
 			continue
 		}
-		if _, err := file.WriteAt(t.RawData, at); err != nil {
+		if _, err := file.WriteAt(t.RawData, offset); err != nil {
 			return err
 		}
 		t.DataLocation = onnxpb.TensorProto_EXTERNAL.Enum()
-		for _, fact := range [][2]string{{"location", name}, {"offset", strconv.FormatInt(at, 10)}, {"length", strconv.Itoa(len(t.RawData))}} {
+		for _, fact := range [][2]string{
+			{"location", name}, {"offset", strconv.FormatInt(offset, 10)}, {"length", strconv.Itoa(size)},
+		} {
 			t.ExternalData = append(t.ExternalData, &onnxpb.StringStringEntryProto{Key: &fact[0], Value: &fact[1]})
 		}
-		at += (int64(len(t.RawData)) + 4095) &^ 4095
+		offset += (int64(size) + 4095) &^ 4095
 		t.RawData = nil
 	}
 	return nil
-}
-
-func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, in)
-	return err
-}
-
-func sha256Of(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }

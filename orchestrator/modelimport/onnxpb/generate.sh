@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the stubs and onnx.binpb (the compiled descriptors, which scripts/tests/test_proto.py compares with those of the
+# Generates onnx.pb.go and onnx.binpb (the compiled descriptors, which scripts/tests/test_proto.py compares with those of the
 # PyPI package onnx) from onnx.proto. Needs protoc (Debian: protobuf-compiler) and fetches the generator through the
 # Go module proxy.
 set -eu
