@@ -153,7 +153,7 @@ func (r *resources) openAuxiliary(api gateway.API, options gateway.Options) (*ga
 // catalog follows the models of an API.
 func catalog[T any](r *resources, api string, open func(*triton.Model) (T, error)) *discovery.Catalog[T] {
 	models := discovery.NewCatalog(r.registry, api, r.logger, r.reportModels(api), open)
-	models.AlsoNamed(r.config.servedNames())
+	models.SetAliases(r.config.servedNames())
 	return models
 }
 

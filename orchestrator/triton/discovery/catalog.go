@@ -15,64 +15,72 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// Catalog holds what one API makes of its models: it follows a registry, opens each model when it appears or changes,
-// and forgets it when it goes. What was opened before a change serves the requests that already hold it.
+// Catalog holds the opened models of one API. It follows a registry: it opens models that appear or change, and drops
+// those that go. Requests that hold an item keep it after such a change.
 type Catalog[T any] struct {
-	api    string
-	sets   func([]*triton.Model) [][]*triton.Model
-	open   func([]*triton.Model) (T, error)
-	logger zerolog.Logger
-	names  map[string]string // more names: see AlsoNamed
-	table  atomic.Pointer[catalogTable[T]]
+	api     string
+	group   func([]*triton.Model) [][]*triton.Model // splits models into sets to open together
+	open    func([]*triton.Model) (T, error)
+	logger  zerolog.Logger
+	aliases map[string]string // public ids by alias: see SetAliases
+	table   atomic.Pointer[catalogTable[T]]
 }
 
+// catalogTable is what a catalog derives from one snapshot.
 type catalogTable[T any] struct {
-	ids    []string
-	items  map[string]T
-	made   []opened[T]
-	stale  error
-	faults []string
-	sick   map[string]string // public ids of models that do not answer, with the reason
-	// gone has the public ids of models that left the repository while they did not answer, and when: whoever looks
-	// after Triton unloads such a model to load it again.
-	gone map[string]time.Time
+	ids      []string // that can be served, sorted
+	items    map[string]T
+	opened   []opened[T]
+	staleErr error             // why the snapshot is stale, or nil
+	problems []string          // of models that cannot be served
+	sick     map[string]string // reasons by public id
+	// reloading has the public ids of models that left the repository while they were sick, and when: operators unload
+	// a sick model to load it again.
+	reloading map[string]time.Time
 }
 
-// reloadTime is for how long a model that left while it did not answer is taken to be on its way back.
+// reloadTime is how long a model that left the repository while it was sick is expected to come back.
 const reloadTime = 15 * time.Second
 
-// opened is what was made of a set of entries.
+// opened is the result of opening a set of models.
 type opened[T any] struct {
 	models []*triton.Model
 	item   T
 	err    error
 }
 
-// NewCatalog opens the models of an API as the registry finds them. A model that cannot be opened is logged and left
-// out until it changes. observe is told how many can serve.
-func NewCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func(*triton.Model) (T, error)) *Catalog[T] {
-	one := func(models []*triton.Model) [][]*triton.Model { return slices.Collect(slices.Chunk(models, 1)) }
-	return newCatalog(r, api, logger, observe, one, func(models []*triton.Model) (T, error) { return open(models[0]) })
+// NewCatalog returns a catalog of an API whose models are single entries of the repository. A model that cannot be
+// opened is logged, and not served until it changes. observe is called with the number of models that can be served.
+func NewCatalog[T any](
+	r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func(*triton.Model) (T, error),
+) *Catalog[T] {
+	single := func(models []*triton.Model) [][]*triton.Model { return slices.Collect(slices.Chunk(models, 1)) }
+	openSingle := func(models []*triton.Model) (T, error) { return open(models[0]) }
+	return newCatalog(r, api, logger, observe, single, openSingle)
 }
 
-// NewSetCatalog is NewCatalog for an API whose models are several entries of the repository, such as an encoder and a
-// decoder: the ready entries of one public id are opened together, in the order of their names, and again when any of
-// them changes.
-func NewSetCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func([]*triton.Model) (T, error)) *Catalog[T] {
+// NewSetCatalog is NewCatalog for an API whose models are sets of entries, such as an encoder and a decoder. The ready
+// entries with one public id are opened together, in the order of their names, and again when any of them changes.
+func NewSetCatalog[T any](
+	r *Registry, api string, logger zerolog.Logger, observe func(ready int), open func([]*triton.Model) (T, error),
+) *Catalog[T] {
 	return newCatalog(r, api, logger, observe, byPublicID, open)
 }
 
-func newCatalog[T any](r *Registry, api string, logger zerolog.Logger, observe func(int), sets func([]*triton.Model) [][]*triton.Model, open func([]*triton.Model) (T, error)) *Catalog[T] {
-	c := &Catalog[T]{api: api, sets: sets, open: open, logger: logger.With().Str("api", api).Logger()}
+func newCatalog[T any](
+	r *Registry, api string, logger zerolog.Logger, observe func(int),
+	group func([]*triton.Model) [][]*triton.Model, open func([]*triton.Model) (T, error),
+) *Catalog[T] {
+	c := &Catalog[T]{api: api, group: group, open: open, logger: logger.With().Str("api", api).Logger()}
 	c.table.Store(&catalogTable[T]{})
 	r.Follow(func(s *Snapshot) {
-		c.follow(s)
+		c.update(s)
 		observe(len(c.IDs()))
 	})
 	return c
 }
 
-// byPublicID groups models; the groups are in the order of their first names.
+// byPublicID groups models by public id, in the order of the first model of each group.
 func byPublicID(models []*triton.Model) [][]*triton.Model {
 	var sets [][]*triton.Model
 	for _, m := range models {
@@ -86,98 +94,112 @@ func byPublicID(models []*triton.Model) [][]*triton.Model {
 	return sets
 }
 
-func (c *Catalog[T]) follow(s *Snapshot) {
+// update replaces the table by one for a new snapshot.
+func (c *Catalog[T]) update(s *Snapshot) {
 	old := c.table.Load()
-	now := &catalogTable[T]{items: map[string]T{}, sick: map[string]string{}, gone: map[string]time.Time{}}
-	if s.Stale {
-		now.stale = s.Err
+	table := &catalogTable[T]{
+		items:     map[string]T{},
+		sick:      map[string]string{},
+		reloading: map[string]time.Time{},
 	}
-	for _, set := range c.sets(s.Of(c.api)) {
+	if s.Stale {
+		table.staleErr = s.Err
+	}
+	for _, set := range c.group(s.Of(c.api)) {
 		name := set[0].Name
 		id := set[0].PublicID()
-		made := c.made(old, set)
-		now.made = append(now.made, made)
-		_, taken := now.items[id]
-		sick := sickness(s, set)
+		result := c.reuseOrOpen(old, set)
+		table.opened = append(table.opened, result)
+		_, isDuplicate := table.items[id]
+		sickness := sicknessOf(s, set)
 		switch {
-		case sick != "":
-			now.faults = append(now.faults, sick)
-			now.sick[id] = sick
-		case made.err != nil:
-			now.faults = append(now.faults, fmt.Sprintf("%s: %v", name, made.err))
-		case taken:
-			c.logger.Error().Str("model", name).Str("model_id", id).Msg("another model has the same model_id; this one is not served")
+		case sickness != "":
+			table.problems = append(table.problems, sickness)
+			table.sick[id] = sickness
+		case result.err != nil:
+			table.problems = append(table.problems, fmt.Sprintf("%s: %v", name, result.err))
+		case isDuplicate:
+			c.logger.Error().Str("model", name).Str("model_id", id).
+				Msg("another model has the same model_id; this one is not served")
 		default:
-			now.items[id] = made.item
-			now.ids = append(now.ids, id)
+			table.items[id] = result.item
+			table.ids = append(table.ids, id)
 		}
 	}
-	slices.SortFunc(now.ids, cmp.Compare)
-	now.miss(old)
-	c.table.Store(now)
+	slices.SortFunc(table.ids, cmp.Compare)
+	table.rememberReloading(old)
+	c.table.Store(table)
 }
 
-// miss notes which of the models that did not answer before have left.
-func (t *catalogTable[T]) miss(old *catalogTable[T]) {
-	maps.Copy(t.gone, old.gone)
+// rememberReloading records the models that were sick in the old table and have left the repository.
+func (t *catalogTable[T]) rememberReloading(old *catalogTable[T]) {
+	maps.Copy(t.reloading, old.reloading)
 	for id := range old.sick {
-		t.gone[id] = time.Now()
+		t.reloading[id] = time.Now()
 	}
-	for id, since := range t.gone {
-		_, served := t.items[id]
-		_, sick := t.sick[id]
-		if served || sick || time.Since(since) > reloadTime {
-			delete(t.gone, id)
+	for id, since := range t.reloading {
+		_, isServed := t.items[id]
+		_, isSick := t.sick[id]
+		if isServed || isSick || time.Since(since) > reloadTime {
+			delete(t.reloading, id)
 		}
 	}
 }
 
-// sickness says which of the models does not answer, and why; "" when all do.
-func sickness(s *Snapshot, set []*triton.Model) string {
+// sicknessOf returns why the first sick model of a set does not answer, or "" if all are healthy.
+func sicknessOf(s *Snapshot, set []*triton.Model) string {
 	for _, m := range set {
-		if reason, sick := s.Sick[m.Name]; sick {
+		if reason, ok := s.Sick[m.Name]; ok {
 			return fmt.Sprintf("model %s does not answer: %s", m.Name, reason)
 		}
 	}
 	return ""
 }
 
-// made returns what the old table made of the same entries, or opens them.
-func (c *Catalog[T]) made(old *catalogTable[T], set []*triton.Model) opened[T] {
-	for _, made := range old.made {
-		if slices.Equal(made.models, set) {
-			return made
+// reuseOrOpen returns the old table's result for the same models, or opens them.
+func (c *Catalog[T]) reuseOrOpen(old *catalogTable[T], set []*triton.Model) opened[T] {
+	for _, result := range old.opened {
+		if slices.Equal(result.models, set) {
+			return result
 		}
 	}
-	made := opened[T]{models: set}
-	if made.item, made.err = c.open(set); made.err != nil {
-		c.logger.Error().Err(made.err).Str("model", set[0].Name).Msg("model cannot be served")
+	result := opened[T]{models: set}
+	if result.item, result.err = c.open(set); result.err != nil {
+		c.logger.Error().Err(result.err).Str("model", set[0].Name).Msg("model cannot be served")
 	}
-	return made
+	return result
 }
 
-// Find returns the model with a public id. The error is that of Ready, Unavailable where the model does not answer at
-// present or is being loaded again after that, or NotFound where other models can be served.
+// notReady returns an Unavailable fault.
+func notReady(reason string, err error) error {
+	return &fault.Error{
+		Kind:       fault.Unavailable,
+		Message:    "Service is not ready: " + reason + ".",
+		RetryAfter: time.Second,
+		Err:        err,
+	}
+}
+
+// Find returns the model with a public id or alias. The error is that of Ready, else Unavailable if the model is sick
+// or being loaded again after that, else NotFound.
 func (c *Catalog[T]) Find(id string) (item T, err error) {
 	if err := c.Ready(); err != nil {
 		return item, err
 	}
 	table := c.table.Load()
 	item, ok := table.items[id]
-	if target, more := c.names[id]; more && !ok {
+	if target, isAlias := c.aliases[id]; isAlias && !ok {
 		if target == "" {
 			return c.Default("")
 		}
 		id = target
 		item, ok = table.items[id]
 	}
-	reason, unavailable := table.sick[id]
-	if since, gone := table.gone[id]; gone && time.Since(since) < reloadTime {
-		reason = "model " + id + " is being loaded again"
-		unavailable = true
+	if since, isReloading := table.reloading[id]; isReloading && time.Since(since) < reloadTime {
+		return item, notReady("model "+id+" is being loaded again", nil)
 	}
-	if unavailable {
-		return item, &fault.Error{Kind: fault.Unavailable, Message: "Service is not ready: " + reason + ".", RetryAfter: time.Second}
+	if reason, isSick := table.sick[id]; isSick {
+		return item, notReady(reason, nil)
 	}
 	if !ok {
 		return item, fault.Missing(fault.Model, "The model `%s` does not exist.", fault.Clip(id))
@@ -185,13 +207,13 @@ func (c *Catalog[T]) Find(id string) (item T, err error) {
 	return item, nil
 }
 
-// AlsoNamed has models answer to more names: the public id by name, or "" for the model that serves requests which name
-// none. A public id that is also such a name stays the id. It is called before the first Find.
-func (c *Catalog[T]) AlsoNamed(names map[string]string) { c.names = names }
+// SetAliases sets aliases: public ids by alias, or "" for the default model. A public id takes precedence over an equal
+// alias. SetAliases must be called before the first Find.
+func (c *Catalog[T]) SetAliases(aliases map[string]string) { c.aliases = aliases }
 
-// Default returns the model that serves requests which name none: the one configured, or the first by public id where
-// configured is "". It never puts another model in the place of a configured one that is absent: that is Unavailable,
-// as is an API without models.
+// Default returns the model for requests that name none: the configured one or, if configured is "", the first by
+// public id. The error is Unavailable if the configured model is absent, since no other model replaces it, or if the
+// API has no models.
 func (c *Catalog[T]) Default(configured string) (item T, err error) {
 	if err := c.Ready(); err != nil {
 		return item, err
@@ -202,19 +224,15 @@ func (c *Catalog[T]) Default(configured string) (item T, err error) {
 	}
 	item, ok := table.items[configured]
 	if !ok {
-		return item, &fault.Error{
-			Kind:       fault.Unavailable,
-			Message:    "Service is not ready: model " + configured + " is not loaded.",
-			RetryAfter: time.Second,
-		}
+		return item, notReady("model "+configured+" is not loaded", nil)
 	}
 	return item, nil
 }
 
-// IDs lists the public ids that can be served, in order.
+// IDs returns the public ids that can be served, sorted.
 func (c *Catalog[T]) IDs() []string { return c.table.Load().ids }
 
-// All lists the models that can be served, by public id.
+// All returns the models that can be served, sorted by public id.
 func (c *Catalog[T]) All() []T {
 	table := c.table.Load()
 	all := make([]T, len(table.ids))
@@ -224,19 +242,16 @@ func (c *Catalog[T]) All() []T {
 	return all
 }
 
-// Ready returns nil when at least one model can be served, else Unavailable with the reason.
+// Ready returns nil if at least one model can be served, else Unavailable with the reason.
 func (c *Catalog[T]) Ready() error {
 	table := c.table.Load()
-	reason := ""
 	switch {
-	case table.stale != nil:
-		reason = "Triton does not answer"
+	case table.staleErr != nil:
+		return notReady("Triton does not answer", table.staleErr)
 	case len(table.ids) > 0:
 		return nil
-	case len(table.faults) > 0:
-		reason = strings.Join(table.faults, "; ")
-	default:
-		reason = "no model of this API is loaded"
+	case len(table.problems) > 0:
+		return notReady(strings.Join(table.problems, "; "), nil)
 	}
-	return &fault.Error{Kind: fault.Unavailable, Message: "Service is not ready: " + reason + ".", RetryAfter: time.Second, Err: table.stale}
+	return notReady("no model of this API is loaded", nil)
 }

@@ -14,8 +14,8 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// toy is a model of an API with a public id.
-func toy(t *testing.T, name, api, id string) tritontest.Model {
+// toyModel returns a model of an API with a public id.
+func toyModel(t *testing.T, name, api, id string) tritontest.Model {
 	return tritontest.Model{Config: tritontest.Config(t, `name: "`+name+`" backend: "python"
 		input { name: "x" data_type: TYPE_FP32 dims: [1] } output { name: "y" data_type: TYPE_FP32 dims: [3] }
 		parameters { key: "retort_api" value { string_value: "`+api+`" } }
@@ -23,12 +23,13 @@ func toy(t *testing.T, name, api, id string) tritontest.Model {
 }
 
 func TestCatalog(t *testing.T) {
-	server := tritontest.Start(t, toy(t, "a", "embedding", "lab/a"), toy(t, "b", "embedding", "lab/broken"),
-		toy(t, "c", "embedding", "lab/a"), toy(t, "d", "ranking", "lab/d"))
+	server := tritontest.Start(t, toyModel(t, "a", "embedding", "lab/a"), toyModel(t, "b", "embedding", "lab/broken"),
+		toyModel(t, "c", "embedding", "lab/a"), toyModel(t, "d", "ranking", "lab/d"))
 	registry := discovery.NewRegistry(server.Client(), discovery.Config{Every: 10 * time.Millisecond})
 	t.Cleanup(registry.Close)
 	var opened, ready atomic.Int64
-	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(n int) { ready.Store(int64(n)) },
+	observe := func(n int) { ready.Store(int64(n)) }
+	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), observe,
 		func(m *triton.Model) (string, error) {
 			opened.Add(1)
 			if m.PublicID() == "lab/broken" {
@@ -40,9 +41,9 @@ func TestCatalog(t *testing.T) {
 			}
 			return m.Name, nil
 		})
-	tritontest.Eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
+	tritontest.Eventually(t, "the catalog is ready", func() bool { return catalog.Ready() == nil })
 	if name, err := catalog.Find("lab/a"); name != "a" || err != nil {
-		t.Errorf("of two models with an id the first serves, got %q, %v", name, err)
+		t.Errorf("the first of two models with an id must be served, got %q, %v", name, err)
 	}
 	if ids := catalog.IDs(); len(ids) != 1 || ready.Load() != 1 {
 		t.Errorf("ids %v, observed %d", ids, ready.Load())
@@ -51,27 +52,34 @@ func TestCatalog(t *testing.T) {
 		t.Errorf("a model of another API: %v", err)
 	}
 	if name, err := catalog.Default(""); name != "a" || err != nil {
-		t.Errorf("the first model serves where none is configured, got %q, %v", name, err)
+		t.Errorf("without a configured model the first must be served, got %q, %v", name, err)
 	}
 	if _, err := catalog.Default("lab/d"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("a configured model that is absent: %v", err)
 	}
 	before := opened.Load()
 	server.Unload("a")
-	tritontest.Eventually(t, "the catalog follows", func() bool { name, _ := catalog.Find("lab/a"); return name == "c" })
+	tritontest.Eventually(t, "the second model with the id is served", func() bool {
+		name, _ := catalog.Find("lab/a")
+		return name == "c"
+	})
 	if opened.Load() != before {
 		t.Error("a model that did not change was opened again")
 	}
 	server.Unload("c")
-	tritontest.Eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable && len(catalog.IDs()) == 0 })
+	tritontest.Eventually(t, "the catalog is empty", func() bool {
+		return fault.KindOf(catalog.Ready()) == fault.Unavailable && len(catalog.IDs()) == 0
+	})
 	server.Load("a")
-	tritontest.Eventually(t, "the catalog follows", func() bool { return catalog.Ready() == nil })
+	tritontest.Eventually(t, "the catalog is ready again", func() bool { return catalog.Ready() == nil })
 	server.Stop()
-	tritontest.Eventually(t, "the catalog follows", func() bool { return fault.KindOf(catalog.Ready()) == fault.Unavailable })
+	tritontest.Eventually(t, "the catalog is not ready", func() bool {
+		return fault.KindOf(catalog.Ready()) == fault.Unavailable
+	})
 	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("a model while Triton is away: %v", err)
+		t.Errorf("a model while Triton is down: %v", err)
 	}
 	if len(catalog.IDs()) != 1 {
-		t.Error("what Triton served is forgotten while it is away")
+		t.Error("the catalog has dropped its models while Triton is down")
 	}
 }

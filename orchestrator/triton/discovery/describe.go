@@ -14,9 +14,9 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// If there are many models, a look describes only some of those whose versions are unchanged: at least minDescribed, and
-// enough that each is described within describeWithin looks. A description costs one call, two if something changed, and
-// a look at the files of the model's folder.
+// A look describes at least minDescribed of the models with unchanged versions, and enough that each is described
+// within describeWithin looks. A description costs one call, two if the model has changed, and a listing of the model's
+// folder.
 const (
 	minDescribed   = 64
 	describeWithin = 4
@@ -24,7 +24,7 @@ const (
 	maxDescriptions = 32
 )
 
-// describe returns the ready models by name. ready holds their versions by name.
+// describe returns descriptions of the ready models, sorted by name. ready has their versions by name.
 func (r *Registry) describe(ctx context.Context, ready map[string][]string, old *Snapshot) []*triton.Model {
 	names := slices.Sorted(maps.Keys(ready))
 	count := max(minDescribed, (len(names)+describeWithin-1)/describeWithin)
@@ -49,9 +49,12 @@ func (r *Registry) describe(ctx context.Context, ready map[string][]string, old 
 	return slices.DeleteFunc(models, func(m *triton.Model) bool { return m == nil })
 }
 
-// describeModel returns before if nothing changed, and nil if the model has gone since it was listed. before is nil for a
-// new model. The shapes on the wire follow from the configuration, so they are asked for only if that has changed.
-func (r *Registry) describeModel(ctx context.Context, name string, versions []string, before *triton.Model) *triton.Model {
+// describeModel returns a description of a model: before if nothing has changed, or nil if the model has gone since it
+// was listed. before is nil for a new model. The tensors follow from the configuration, so they are requested only if
+// it has changed.
+func (r *Registry) describeModel(
+	ctx context.Context, name string, versions []string, before *triton.Model,
+) *triton.Model {
 	m := &triton.Model{Name: name, Versions: versions}
 	m.Dir, m.Fingerprint = folder(r.config.Repository, name)
 	var err error
@@ -68,8 +71,7 @@ func (r *Registry) describeModel(ctx context.Context, name string, versions []st
 	return m
 }
 
-// unlessNotFound returns the earlier description of a model that could not be described, or nil if the error is that the
-// model does not exist.
+// unlessNotFound returns the earlier description of a model after an error, or nil if the model does not exist.
 func unlessNotFound(before *triton.Model, err error) *triton.Model {
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
@@ -83,8 +85,8 @@ func isSame(a, b *triton.Model) bool {
 		slices.Equal(a.Versions, b.Versions) && a.Config.Equal(b.Config)
 }
 
-// folder returns the folder of a model and a fingerprint of its files: names, sizes and modification times. The folders
-// of versions are left out: their files are Triton's.
+// folder returns the folder of a model and a fingerprint of its files: names, sizes and modification times. It leaves
+// out the folders of versions, whose files only Triton reads.
 func folder(repository, name string) (dir, fingerprint string) {
 	if repository == "" {
 		return "", ""

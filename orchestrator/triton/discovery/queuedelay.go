@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// delayRecheck is how often the delay of an unchanged model is checked: a load of the same version with another
-	// configuration does not show in the repository index.
+	// delayRecheck is the interval between checks of an unchanged model: the repository index does not show that a
+	// version was loaded with another configuration.
 	delayRecheck = time.Minute
 	// delayTimeout bounds one load, which may build the engine of a large model.
 	delayTimeout = 10 * time.Minute
 )
 
-// queueDelay gives every model that batches dynamically the same maximum queue delay on every replica. If a server takes
-// no loads (--model-control-mode=poll or none), the log says so and the model keeps its delay.
+// queueDelay sets the maximum queue delay of all dynamically batching models on all replicas. If a server refuses loads
+// (--model-control-mode=poll or none), it logs a warning and the model keeps its delay.
 type queueDelay struct {
 	registry *Registry
 	delay    time.Duration
@@ -42,7 +42,7 @@ func (q *queueDelay) watch(ctx context.Context) {
 	}
 }
 
-// check sets the delay of new and changed models, one after the other.
+// check sets the delay of new, changed and rechecked models, one after the other.
 func (q *queueDelay) check(ctx context.Context, now time.Time) {
 	snapshot := q.registry.Snapshot()
 	if snapshot.Stale {

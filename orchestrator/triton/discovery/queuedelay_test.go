@@ -15,32 +15,37 @@ import (
 const delayedConfig = tritontest.EchoConfig + ` parameters { key: "pooling" value { string_value: "cls" } }
 dynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 100 }`
 
-func delayed(t testing.TB) tritontest.Model {
+func delayedModel(t testing.TB) tritontest.Model {
 	m := tritontest.Echo(t)
 	m.Config = tritontest.Config(t, delayedConfig)
 	return m
 }
 
-// setDelay starts a registry with a queue delay of 500 µs for all models.
-func setDelay(t *testing.T, servers ...*tritontest.Server) {
+// startRegistry starts a registry that sets a queue delay of 500 µs for all models.
+func startRegistry(t *testing.T, servers ...*tritontest.Server) {
 	t.Helper()
 	var config triton.Config
 	for _, s := range servers {
 		config.URLs = append(config.URLs, s.URL())
 	}
 	delay := 500 * time.Microsecond
-	r := discovery.NewRegistry(tritontest.Dial(t, config), discovery.Config{Every: 10 * time.Millisecond, QueueDelay: &delay})
+	r := discovery.NewRegistry(tritontest.Dial(t, config), discovery.Config{
+		Every:      10 * time.Millisecond,
+		QueueDelay: &delay,
+	})
 	t.Cleanup(r.Close)
 }
 
-// config waits until the model's configuration on that server is as wanted, and returns it.
-func config(t *testing.T, s *tritontest.Server, name string, is func(*triton.ModelConfig) bool) *triton.ModelConfig {
+// awaitConfig waits until the configuration of a model on a server meets a condition, and returns it.
+func awaitConfig(
+	t *testing.T, s *tritontest.Server, name string, meets func(*triton.ModelConfig) bool,
+) *triton.ModelConfig {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for {
 		c, err := s.Client().ModelConfig(ctx, name)
-		if err == nil && is(c) {
+		if err == nil && meets(c) {
 			return c
 		}
 		if ctx.Err() != nil {
@@ -50,44 +55,45 @@ func config(t *testing.T, s *tritontest.Server, name string, is func(*triton.Mod
 	}
 }
 
-func batches(delay time.Duration) func(*triton.ModelConfig) bool {
+func hasDelay(delay time.Duration) func(*triton.ModelConfig) bool {
 	return func(c *triton.ModelConfig) bool { return c.MaxQueueDelay != nil && *c.MaxQueueDelay == delay }
 }
 
-// Every replica gets the delay, also one that was loaded anew from its files, and the rest of the configuration stays.
+// The delay is set on every replica, again after a load from files, and other settings stay.
 func TestQueueDelayOnEveryReplica(t *testing.T) {
 	plain := tritontest.Echo(t)
 	plain.Config.Name = "plain"
-	a, b := tritontest.Start(t, delayed(t), plain), tritontest.Start(t, delayed(t))
-	setDelay(t, a, b)
+	a := tritontest.Start(t, delayedModel(t), plain)
+	b := tritontest.Start(t, delayedModel(t))
+	startRegistry(t, a, b)
 	for _, s := range []*tritontest.Server{a, b} {
-		c := config(t, s, "echo", batches(500*time.Microsecond))
+		c := awaitConfig(t, s, "echo", hasDelay(500*time.Microsecond))
 		if c.Parameters["pooling"] != "cls" || c.MaxBatch != 8 || c.Concurrency() != 4 {
-			t.Errorf("the rest of the configuration: %+v", c)
+			t.Errorf("other settings: %+v", c)
 		}
 	}
-	if c := config(t, a, "plain", func(*triton.ModelConfig) bool { return true }); c.MaxQueueDelay != nil {
-		t.Errorf("a model that does not batch: %+v", c)
+	if c := awaitConfig(t, a, "plain", func(*triton.ModelConfig) bool { return true }); c.MaxQueueDelay != nil {
+		t.Errorf("a model without dynamic batching: %+v", c)
 	}
-	later := delayed(t)
+	later := delayedModel(t)
 	later.Versions = []string{"2"}
 	a.Put(later)
 	a.Load("echo")
-	config(t, a, "echo", batches(500*time.Microsecond))
+	awaitConfig(t, a, "echo", hasDelay(500*time.Microsecond))
 	later.Config.Name = "later"
 	b.Load(b.Put(later))
-	config(t, b, "later", batches(500*time.Microsecond))
+	awaitConfig(t, b, "later", hasDelay(500*time.Microsecond))
 }
 
-// Fields of a newer Triton would be lost by writing the configuration again, so such a model keeps its delay.
-func TestQueueDelayKeepsWhatItDoesNotKnow(t *testing.T) {
-	newer := delayed(t)
+// A model whose configuration has unknown fields keeps its delay, since an override would lose them.
+func TestQueueDelayKeepsUnknownFields(t *testing.T) {
+	newer := delayedModel(t)
 	newer.Config.Name = "newer"
 	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 5000, protowire.VarintType), 1)
 	newer.Config.GetDynamicBatching().ProtoReflect().SetUnknown(unknown)
-	s := tritontest.Start(t, newer, delayed(t))
-	setDelay(t, s)
-	config(t, s, "echo", batches(500*time.Microsecond))
+	s := tritontest.Start(t, newer, delayedModel(t))
+	startRegistry(t, s)
+	awaitConfig(t, s, "echo", hasDelay(500*time.Microsecond))
 	awaitLooks(t, s)
-	config(t, s, "newer", batches(100*time.Microsecond))
+	awaitConfig(t, s, "newer", hasDelay(100*time.Microsecond))
 }

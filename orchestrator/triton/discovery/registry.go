@@ -1,13 +1,11 @@
-// Package discovery follows the model repositories of all replicas of Triton and tells each API which models it serves.
-//
-// A Registry looks at Triton again and again and publishes Snapshots. A Catalog opens the models of one API as they
-// appear in the snapshots.
+// Package discovery follows the model repositories of all replicas of Triton. A Registry queries Triton periodically
+// and publishes Snapshots. A Catalog opens the models of one API as they appear in the snapshots.
 //
 // Terms:
-//   - look: one round of calls that leads to a snapshot.
+//   - look: one round of queries, which results in a snapshot.
 //   - survey: the part of a look that lists the repository indexes.
-//   - stale: remembered from a time when Triton answered.
-//   - sick: listed as ready, but unable to answer on any replica (see package triton).
+//   - stale: from the last look that Triton answered, while no replica answers.
+//   - sick: ready, but unable to answer on any replica (see package triton).
 package discovery
 
 import (
@@ -25,21 +23,20 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// Config says how models are discovered.
+// Config configures a Registry.
 type Config struct {
-	// Every is the time between two looks. Default 1 s.
+	// Every is the interval between looks. Default 1 s.
 	Every time.Duration
-	// Repository is the folder of the model repository, or empty if this process cannot read it: see triton.Model.Dir.
+	// Repository is the folder of the model repository, or "" if this process cannot read it: see triton.Model.Dir.
 	Repository string
-	// QueueDelay is the maximum queue delay that every dynamically batching model gets on every replica, by a load with a
-	// configuration override. Nil leaves the delays of the repository.
+	// QueueDelay is the maximum queue delay of every dynamically batching model on every replica, set by a load with a
+	// configuration override. Nil leaves the delays as they are.
 	QueueDelay *time.Duration
-	// Logger gets a line for each change. The zero Logger is silent.
+	// Logger logs changes. The zero Logger is silent.
 	Logger zerolog.Logger
 }
 
-// Registry knows which models are ready. It asks all replicas periodically, so changes of the model repository show by
-// themselves, and Triton may go away and come back.
+// Registry knows which models are ready on any replica. It survives restarts of Triton.
 type Registry struct {
 	client *triton.Client
 	config Config
@@ -47,9 +44,9 @@ type Registry struct {
 	done   sync.WaitGroup
 
 	snapshot atomic.Pointer[Snapshot]
-	looking  sync.Mutex // allows one look at a time; guards survey and next
+	looking  sync.Mutex // held during a look; guards survey and next
 	survey   survey
-	next     int // the model that the next look describes first
+	next     int // index of the model that the next look describes first
 
 	notifying sync.Mutex // held while a snapshot is stored and the followers are notified
 	mu        sync.Mutex // guards the followers
@@ -57,7 +54,7 @@ type Registry struct {
 	nextID    int
 }
 
-// NewRegistry starts to look. The first Snapshot is stale and empty; Refresh waits for a better one.
+// NewRegistry returns a Registry that looks periodically. Its first Snapshot is stale and empty.
 func NewRegistry(c *triton.Client, config Config) *Registry {
 	if config.Every <= 0 {
 		config.Every = time.Second
@@ -70,7 +67,7 @@ func NewRegistry(c *triton.Client, config Config) *Registry {
 		survey:    survey{client: c, listed: make(map[*triton.Replica]time.Time)},
 		followers: make(map[int]func(*Snapshot)),
 	}
-	r.snapshot.Store(&Snapshot{Stale: true, Err: fault.New(fault.Unavailable, "Triton was not asked yet")})
+	r.snapshot.Store(&Snapshot{Stale: true, Err: fault.New(fault.Unavailable, "Triton was not queried yet")})
 	r.done.Go(func() { r.watch(ctx) })
 	if config.QueueDelay != nil {
 		delays := &queueDelay{registry: r, delay: *config.QueueDelay}
@@ -79,7 +76,7 @@ func NewRegistry(c *triton.Client, config Config) *Registry {
 	return r
 }
 
-// Close stops looking. The last snapshot stays.
+// Close stops the looks. The last snapshot stays.
 func (r *Registry) Close() {
 	r.cancel()
 	r.done.Wait()
@@ -88,8 +85,8 @@ func (r *Registry) Close() {
 // Snapshot returns the latest snapshot.
 func (r *Registry) Snapshot() *Snapshot { return r.snapshot.Load() }
 
-// Follow calls f with the present snapshot before it returns, and then with every snapshot that differs from the one
-// before it, in order and one at a time, until stop is called. Discovery waits while f runs.
+// Follow calls f with the current snapshot before it returns, and then with every changed snapshot, in order and one at
+// a time, until stop is called. The registry waits while f runs.
 func (r *Registry) Follow(f func(*Snapshot)) (stop func()) {
 	r.notifying.Lock()
 	defer r.notifying.Unlock()
@@ -106,7 +103,7 @@ func (r *Registry) Follow(f func(*Snapshot)) (stop func()) {
 	}
 }
 
-// Refresh looks now. It returns the Err of the new snapshot.
+// Refresh looks now and returns the Err of the new snapshot.
 func (r *Registry) Refresh(ctx context.Context) error {
 	r.looking.Lock()
 	defer r.looking.Unlock()
@@ -129,9 +126,8 @@ func (r *Registry) watch(ctx context.Context) {
 	ticker := time.NewTicker(r.config.Every)
 	defer ticker.Stop()
 	for {
-		// A look that takes longer than this has found a server in trouble.
-		look, cancel := context.WithTimeout(ctx, max(2*time.Second, r.config.Every))
-		_ = r.Refresh(look)
+		lookCtx, cancel := context.WithTimeout(ctx, max(2*time.Second, r.config.Every))
+		_ = r.Refresh(lookCtx) // the snapshot has the error
 		cancel()
 		select {
 		case <-ctx.Done():
@@ -141,7 +137,7 @@ func (r *Registry) watch(ctx context.Context) {
 	}
 }
 
-// look asks Triton. What it cannot find out stays as in the old snapshot.
+// look queries Triton. The snapshot keeps what could not be queried from the old one.
 func (r *Registry) look(ctx context.Context, old *Snapshot) *Snapshot {
 	ready, err := r.survey.look(ctx)
 	if err != nil {
@@ -162,7 +158,8 @@ func (r *Registry) look(ctx context.Context, old *Snapshot) *Snapshot {
 func (r *Registry) logChanges(old, latest *Snapshot) {
 	for _, m := range latest.Models {
 		if before, known := old.Model(m.Name); before != m {
-			r.config.Logger.Info().Str("model", m.Name).Strs("versions", m.Versions).Bool("known", known).Msg("model is ready")
+			r.config.Logger.Info().Str("model", m.Name).Strs("versions", m.Versions).Bool("known", known).
+				Msg("model is ready")
 		}
 	}
 	for _, m := range old.Models {

@@ -18,39 +18,41 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-func watch(t *testing.T, c *triton.Client, folder string) *discovery.Registry {
+func startWatching(t *testing.T, c *triton.Client, folder string) *discovery.Registry {
 	r := discovery.NewRegistry(c, discovery.Config{Every: 10 * time.Millisecond, Repository: folder})
 	t.Cleanup(r.Close)
 	return r
 }
 
-// awaitLooks returns after several more looks at the server.
+// awaitLooks waits for several more looks at the server.
 func awaitLooks(t *testing.T, s *tritontest.Server) {
 	t.Helper()
-	const several = 4 // the first may have begun already
+	const several = 4 // the first may have started before
 	before := s.RPCs("RepositoryIndex")
 	tritontest.Eventually(t, "several looks", func() bool { return s.RPCs("RepositoryIndex") >= before+several })
 }
 
-func wait(t *testing.T, r *discovery.Registry, what string, is func(*discovery.Snapshot) bool) *discovery.Snapshot {
+func wait(
+	t *testing.T, r *discovery.Registry, what string, meets func(*discovery.Snapshot) bool,
+) *discovery.Snapshot {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	s, err := tritontest.Wait(ctx, r, is)
+	s, err := tritontest.Wait(ctx, r, meets)
 	if err != nil {
 		t.Fatalf("%s: %v; last seen %+v", what, err, r.Snapshot())
 	}
 	return s
 }
 
-// Triton goes away and comes back: what it served is remembered as stale, and a model that is the same afterwards is
-// still the same *Model.
-func TestRegistryOutlivesTriton(t *testing.T) {
+// While Triton is down its models stay in the stale snapshot, and an unchanged model is the same *Model afterwards.
+func TestRegistrySurvivesRestartOfTriton(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
-	r := watch(t, s.Client(), "")
+	r := startWatching(t, s.Client(), "")
 	seen := wait(t, r, "first", func(s *discovery.Snapshot) bool { return !s.Stale && len(s.Models) == 1 })
 	model := seen.Models[0]
-	if model.API() != "embedding" || model.Version() != "1" || model.Config.MaxBatch != 8 || model.Config.Concurrency() != 4 ||
+	if model.API() != "embedding" || model.Version() != "1" ||
+		model.Config.MaxBatch != 8 || model.Config.Concurrency() != 4 ||
 		!slices.Equal(model.Inputs[0].Shape, []int64{-1, 1}) || model.Dir != "" {
 		t.Errorf("model: %+v, config %+v", model, model.Config)
 	}
@@ -72,7 +74,7 @@ func TestRegistryOutlivesTriton(t *testing.T) {
 func TestRegistryStartsWithoutTriton(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	s.Stop()
-	r := watch(t, s.Client(), "")
+	r := startWatching(t, s.Client(), "")
 	if seen := r.Snapshot(); !seen.Stale || fault.KindOf(seen.Err) != fault.Unavailable {
 		t.Errorf("at first: %+v", seen)
 	}
@@ -80,22 +82,24 @@ func TestRegistryStartsWithoutTriton(t *testing.T) {
 	wait(t, r, "a model", func(s *discovery.Snapshot) bool { return len(s.Of("embedding")) == 1 })
 }
 
-// A version is replaced, a configuration changes, a model goes.
 func TestRegistryFollowsTheRepository(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
-	r := watch(t, s.Client(), "")
+	r := startWatching(t, s.Client(), "")
 	first := wait(t, r, "loaded", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
 
-	two := tritontest.Echo(t)
-	two.Versions = []string{"1", "2", "10"}
-	s.Put(two)
+	changed := tritontest.Echo(t)
+	changed.Versions = []string{"1", "2", "10"}
+	s.Put(changed)
 	s.Load("echo")
-	second := wait(t, r, "version 10", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 && s.Models[0].Version() == "10" }).Models[0]
+	second := wait(t, r, "version 10", func(s *discovery.Snapshot) bool {
+		return len(s.Models) == 1 && s.Models[0].Version() == "10"
+	}).Models[0]
 	if second == first || !slices.Equal(second.Versions, []string{"10"}) {
 		t.Errorf("after the new version: %+v", second)
 	}
-	two.Config = tritontest.Config(t, tritontest.EchoConfig+`version_policy { all { } } parameters { key: "pooling" value { string_value: "cls" } }`)
-	s.Put(two)
+	changed.Config = tritontest.Config(t, tritontest.EchoConfig+`
+		version_policy { all { } } parameters { key: "pooling" value { string_value: "cls" } }`)
+	s.Put(changed)
 	s.Load("echo")
 	wait(t, r, "a parameter", func(s *discovery.Snapshot) bool {
 		m, ok := s.Model("echo")
@@ -105,13 +109,14 @@ func TestRegistryFollowsTheRepository(t *testing.T) {
 	wait(t, r, "gone", func(s *discovery.Snapshot) bool { return len(s.Models) == 0 })
 }
 
-// Models of several replicas are put together; one that dies takes only those with it that nobody else has.
+// A snapshot has the models of all replicas. With a dead replica only those go that no other replica has.
 func TestRegistryOfSeveralReplicas(t *testing.T) {
 	other := tritontest.Echo(t)
 	other.Config.Name = "other"
-	a, b := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t), other)
+	a := tritontest.Start(t, tritontest.Echo(t))
+	b := tritontest.Start(t, tritontest.Echo(t), other)
 	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
-	r := watch(t, c, "")
+	r := startWatching(t, c, "")
 	wait(t, r, "both", func(s *discovery.Snapshot) bool { return len(s.Models) == 2 })
 	b.Stop()
 	seen := wait(t, r, "one", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 })
@@ -133,7 +138,7 @@ func TestRegistryNoticesFilesBesideTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("{}")
-	r := watch(t, tritontest.Start(t, tritontest.Echo(t)).Client(), folder)
+	r := startWatching(t, tritontest.Start(t, tritontest.Echo(t)).Client(), folder)
 	first := wait(t, r, "loaded", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 }).Models[0]
 	if first.Dir != filepath.Dir(file) {
 		t.Errorf("folder %q", first.Dir)
@@ -142,13 +147,17 @@ func TestRegistryNoticesFilesBesideTheConfiguration(t *testing.T) {
 	wait(t, r, "a changed file", func(s *discovery.Snapshot) bool { return s.Models[0] != first })
 }
 
-func TestRegistryTellsOfChangesOnly(t *testing.T) {
+func TestRegistryNotifiesOfChangesOnly(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
-	r := watch(t, s.Client(), "")
+	r := startWatching(t, s.Client(), "")
 	wait(t, r, "loaded", func(s *discovery.Snapshot) bool { return len(s.Models) == 1 })
 	var mu sync.Mutex
-	var told []int
-	stop := r.Follow(func(s *discovery.Snapshot) { mu.Lock(); defer mu.Unlock(); told = append(told, len(s.Models)) })
+	var counts []int
+	stop := r.Follow(func(s *discovery.Snapshot) {
+		mu.Lock()
+		defer mu.Unlock()
+		counts = append(counts, len(s.Models))
+	})
 	awaitLooks(t, s)
 	s.Unload("echo")
 	wait(t, r, "gone", func(s *discovery.Snapshot) bool { return len(s.Models) == 0 })
@@ -159,16 +168,16 @@ func TestRegistryTellsOfChangesOnly(t *testing.T) {
 	wait(t, r, "gone again", func(s *discovery.Snapshot) bool { return len(s.Models) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
-	if !slices.Equal(told, []int{1, 0, 1}) {
-		t.Errorf("told of snapshots with %v models, want 1, 0 and 1", told)
+	if !slices.Equal(counts, []int{1, 0, 1}) {
+		t.Errorf("notified of snapshots with %v models, want 1, 0 and 1", counts)
 	}
 }
 
-// A change that comes while a follower is still busy with its first snapshot is told afterwards: told at the same time,
-// the older one could win, and what the follower made of it would stay until the next change.
-func TestFollowersAreToldInOrder(t *testing.T) {
+// A follower is notified of a change only after it has returned from its first snapshot. Concurrent calls could leave
+// it with the older one until the next change.
+func TestFollowersAreNotifiedInOrder(t *testing.T) {
 	s := tritontest.Start(t)
-	r := discovery.NewRegistry(s.Client(), discovery.Config{Every: time.Hour}) // it looks only when refreshed
+	r := discovery.NewRegistry(s.Client(), discovery.Config{Every: time.Hour}) // looks only when refreshed
 	t.Cleanup(r.Close)
 	s.Put(tritontest.Echo(t))
 	refresh := func() {
@@ -177,38 +186,40 @@ func TestFollowersAreToldInOrder(t *testing.T) {
 		}
 	}
 	refresh()
-	for range 20 { // the change may come before or after the follower is done
+	for range 20 { // the change may come before or after the follower returns
 		var busy atomic.Bool
-		var told []int
+		var counts []int
 		refreshed := make(chan struct{})
 		stop := r.Follow(func(seen *discovery.Snapshot) {
 			if !busy.CompareAndSwap(false, true) {
-				t.Error("told of two snapshots at a time")
+				t.Error("notified of two snapshots at a time")
 			}
 			defer busy.Store(false)
-			if len(told) == 0 {
+			if len(counts) == 0 {
 				before := s.RPCs("ModelConfig")
 				s.Load("echo")
 				go func() {
 					refresh()
 					close(refreshed)
 				}()
-				tritontest.Eventually(t, "the model is seen", func() bool { return s.RPCs("ModelConfig") > before })
+				tritontest.Eventually(t, "the model is described", func() bool {
+					return s.RPCs("ModelConfig") > before
+				})
 			}
-			told = append(told, len(seen.Models))
+			counts = append(counts, len(seen.Models))
 		})
 		<-refreshed
 		stop()
-		if !slices.Equal(told, []int{0, 1}) {
-			t.Fatalf("told of snapshots with %v models, want 0 and 1", told)
+		if !slices.Equal(counts, []int{0, 1}) {
+			t.Fatalf("notified of snapshots with %v models, want 0 and 1", counts)
 		}
 		s.Unload("echo")
 		refresh()
 	}
 }
 
-// Of many models each look describes some, so that the traffic does not grow with all of them; a configuration that no
-// index shows is seen within a few looks, and a new version at once.
+// Of many models each look describes some, which bounds the traffic. A new configuration, which no index shows, is
+// found within a few looks, a new version at once.
 func TestRegistryOfManyModels(t *testing.T) {
 	const count = 200
 	models := make([]tritontest.Model, count)
@@ -241,13 +252,13 @@ func TestRegistryOfManyModels(t *testing.T) {
 		look()
 	}
 	if m, _ := r.Snapshot().Model("echo199"); m.Config.Parameters["pooling"] != "cls" {
-		t.Error("a changed configuration is not seen within four looks")
+		t.Error("a changed configuration is not found within four looks")
 	}
 	last.Versions = []string{"1", "2"}
 	s.Put(last)
 	s.Load("echo199")
 	look()
 	if m, _ := r.Snapshot().Model("echo199"); m.Version() != "2" {
-		t.Error("a new version is not seen at once")
+		t.Error("a new version is not found at once")
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// Snapshot is what the replicas served at one moment. It never changes.
+// Snapshot is the state of all replicas after one look. It is immutable.
 type Snapshot struct {
-	// Models are the ready models, by name.
+	// Models are the ready models, sorted by name.
 	Models []*triton.Model
-	// Sick are the ready models that no replica can answer at present, with the reason. They are in Models too.
+	// Sick has the reasons why models of Models are sick, by name.
 	Sick map[string]string
-	// Stale is set while no replica answers. The other fields are then of the last look that was answered.
+	// Stale means that no replica answers. Models and Sick are then from the last look that was answered.
 	Stale bool
 	// Err is why the snapshot is stale.
 	Err error
@@ -31,7 +31,7 @@ func (s *Snapshot) Of(api string) []*triton.Model {
 	return models
 }
 
-// Model returns the model of that name.
+// Model returns the model with a name.
 func (s *Snapshot) Model(name string) (*triton.Model, bool) {
 	i, ok := slices.BinarySearchFunc(s.Models, name, func(m *triton.Model, name string) int {
 		return strings.Compare(m.Name, name)

@@ -11,9 +11,9 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// If there are many replicas, a look lists only some of their indexes, oldest first: at least minListed, and enough that
-// each is listed within listWithin looks. For 100 replicas this is a quarter of the traffic. A change of a shared
-// repository still shows in the next look: see survey.look.
+// A look lists the indexes of at least minListed replicas, and enough that each is listed within listWithin looks, the
+// least recently listed first. For 100 replicas this is a quarter of the traffic. The next look still shows a change of a
+// shared repository: see survey.look.
 const (
 	minListed  = 16
 	listWithin = 4
@@ -21,17 +21,15 @@ const (
 
 // survey collects the repository indexes of all replicas.
 type survey struct {
-	client *triton.Client
-	// listed is when each replica that has an index was last asked for it.
-	listed map[*triton.Replica]time.Time
-	// indexes are the indexes that ready was computed from.
-	indexes map[*triton.Replica]*triton.Index
-	ready   map[string][]string
+	client  *triton.Client
+	listed  map[*triton.Replica]time.Time     // when each replica with an index was last listed
+	indexes map[*triton.Replica]*triton.Index // from which ready was computed
+	ready   map[string][]string               // versions by model name
 }
 
-// look returns the ready versions of each model on any replica, by the model's name and oldest first. If a listed index
-// has changed, look lists the remaining ones too: an operator's change shows on all replicas of a shared repository at
-// about the same time. The error is that all listed replicas failed.
+// look returns the ready versions of each model on any replica, by name, oldest first. If a listed index has changed,
+// look lists the others too, since replicas of a shared repository change at about the same time. It returns an error
+// if all listed replicas failed.
 func (s *survey) look(ctx context.Context) (ready map[string][]string, err error) {
 	replicas := s.client.Live()
 	maps.DeleteFunc(s.listed, func(r *triton.Replica, _ time.Time) bool { return !slices.Contains(replicas, r) })
@@ -41,7 +39,7 @@ func (s *survey) look(ctx context.Context) (ready map[string][]string, err error
 		return nil, err
 	}
 	if changed && len(others) > 0 {
-		_, _ = s.list(ctx, others) // The next look asks again.
+		_, _ = s.list(ctx, others) // the next look retries
 	}
 	if !s.isCurrent(replicas) {
 		s.indexes = make(map[*triton.Replica]*triton.Index, len(replicas))
@@ -79,7 +77,7 @@ func (s *survey) list(ctx context.Context, replicas []*triton.Replica) (changed 
 	return changed, err
 }
 
-// isCurrent reports whether s.ready was computed from the present indexes of the replicas.
+// isCurrent reports whether s.ready was computed from the current indexes of the replicas.
 func (s *survey) isCurrent(replicas []*triton.Replica) bool {
 	return len(s.indexes) == len(replicas) && !slices.ContainsFunc(replicas, func(r *triton.Replica) bool {
 		index, known := s.indexes[r]

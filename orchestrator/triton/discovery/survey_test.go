@@ -7,8 +7,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// If there are many replicas, each look lists some, and all are listed within a few looks. A replica without an index is
-// listed at once.
+// Of many replicas each look lists some, and a few looks list all. A replica without an index is listed at once.
 func TestDueReplicas(t *testing.T) {
 	for count, want := range map[int]int{1: 1, minListed: minListed, 40: minListed, 100: 25} {
 		s := &survey{listed: make(map[*triton.Replica]time.Time)}
@@ -28,7 +27,7 @@ func TestDueReplicas(t *testing.T) {
 			t.Errorf("%d replicas without an index: %d are due", count, len(due))
 		}
 		list(due)
-		turns := map[*triton.Replica]bool{}
+		listed := map[*triton.Replica]bool{}
 		for range listWithin {
 			due, others := s.due(replicas)
 			if len(due) != want || len(others) != count-want {
@@ -36,11 +35,11 @@ func TestDueReplicas(t *testing.T) {
 			}
 			list(due)
 			for _, r := range due {
-				turns[r] = true
+				listed[r] = true
 			}
 		}
-		if count <= listWithin*want && len(turns) != count {
-			t.Errorf("%d replicas: %d were listed within %d looks", count, len(turns), listWithin)
+		if count <= listWithin*want && len(listed) != count {
+			t.Errorf("%d replicas: %d were listed within %d looks", count, len(listed), listWithin)
 		}
 		last := replicas[count-1]
 		delete(s.listed, last)

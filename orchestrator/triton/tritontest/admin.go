@@ -12,12 +12,12 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Admin loads and unloads the models of one server, which must be under explicit model control. Its errors are gRPC's.
+// Admin loads and unloads models of one server, which must run with explicit model control. Its errors are gRPC's.
 type Admin struct {
 	service pb.GRPCInferenceServiceClient
 }
 
-// NewAdmin connects to the server at "host:port". The connection ends with the test.
+// NewAdmin connects to the server at "host:port" until the test ends.
 func NewAdmin(tb testing.TB, url string) *Admin {
 	tb.Helper()
 	conn, err := grpc.NewClient(url, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -28,9 +28,9 @@ func NewAdmin(tb testing.TB, url string) *Admin {
 	return &Admin{pb.NewGRPCInferenceServiceClient(conn)}
 }
 
-// Load loads or reloads a model and waits until it is ready. While a model is reloaded its old form serves. A config that
-// is not empty is the whole configuration in JSON, used instead of config.pbtxt. After such a load, one without config
-// restores config.pbtxt only if the model's files changed.
+// Load loads or reloads a model and waits until it is ready. The old form serves until then. If config is not empty, it
+// is the whole configuration in JSON and replaces config.pbtxt. A later load without config restores config.pbtxt only
+// if the model's files have changed.
 func (a *Admin) Load(ctx context.Context, model, config string) error {
 	m := &pb.RepositoryModelLoadRequest{ModelName: model}
 	if config != "" {
@@ -42,10 +42,10 @@ func (a *Admin) Load(ctx context.Context, model, config string) error {
 	return err
 }
 
-// Unload unloads a model and waits until the server has let go of it: the call itself returns as soon as no new request
-// is taken, and removing files or loading another model before the end may crash a real server (seen once with 24.10). A
-// server that holds a canceled request never lets go, so Unload waits for 5 s at most. Unloading a model that is not
-// loaded is no error.
+// Unload unloads a model and waits until the server has released it. The call itself returns when the model accepts no
+// new requests; removing files or loading another model before the release may crash a real server (seen once with
+// 24.10). A server that holds a cancelled request never releases the model, so Unload waits at most 5 s. Unloading a
+// model that is not loaded is no error.
 func (a *Admin) Unload(ctx context.Context, model string) error {
 	if _, err := a.service.RepositoryModelUnload(ctx, &pb.RepositoryModelUnloadRequest{ModelName: model}); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (a *Admin) Unload(ctx context.Context, model string) error {
 	return nil
 }
 
-// states returns the state of each version of a model in the repository index, and nil if the index does not list the
-// model. A model that was never loaded has one empty state.
+// states returns the states of a model's versions in the repository index, or nil if the index does not list the model.
+// A model that was never loaded has one empty state.
 func (a *Admin) states(ctx context.Context, model string) ([]string, error) {
 	index, err := a.service.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{})
 	var states []string

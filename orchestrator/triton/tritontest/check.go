@@ -10,9 +10,11 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
+// noID is Triton's prefix for a request without an id.
 const noID = "[request id: <id_unknown>] "
 
-// check refuses what Triton refuses before a model sees the request, in its words and in its order.
+// check returns the error of Triton for a request that it refuses before the model sees it. The order of the checks is
+// Triton's.
 func check(r *triton.Request, config *pb.ModelConfig) error {
 	declared := triton.ConfigFrom(config)
 	if err := checkParameters(r); err != nil {
@@ -36,7 +38,7 @@ func check(r *triton.Request, config *pb.ModelConfig) error {
 			return invalid("unexpected inference output '%s' for model '%s'", name, r.Model)
 		}
 	}
-	if err := checkPresent(r, declared); err != nil {
+	if err := checkMissing(r, declared); err != nil {
 		return err
 	}
 	for _, t := range r.Inputs {
@@ -47,21 +49,22 @@ func check(r *triton.Request, config *pb.ModelConfig) error {
 	return nil
 }
 
-// checkParameters allows what Triton 2.51 allows.
+// checkParameters accepts the types that Triton 2.51 accepts.
 func checkParameters(r *triton.Request) error {
 	for name, value := range r.Parameters {
 		switch value.(type) {
 		case uint64, float64:
 			if name != "priority" {
-				return invalid("invalid value type for '%s' parameter, expected int64_param, bool_param, or string_param.", name)
+				return invalid("invalid value type for '%s' parameter, "+
+					"expected int64_param, bool_param, or string_param.", name)
 			}
 		}
 	}
 	return nil
 }
 
-// checkPresent counts the inputs and names the missing ones.
-func checkPresent(r *triton.Request, declared *triton.ModelConfig) error {
+// checkMissing reports missing inputs.
+func checkMissing(r *triton.Request, declared *triton.ModelConfig) error {
 	var given, missing []string
 	required := 0
 	for _, t := range r.Inputs {
@@ -83,20 +86,23 @@ func checkPresent(r *triton.Request, declared *triton.ModelConfig) error {
 	if required < len(declared.Inputs) {
 		expected = fmt.Sprintf("expected number of inputs between %d and %d", required, len(declared.Inputs))
 	}
-	return invalid(noID+"%s but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) [%s]. Please provide all required input(s).",
+	return invalid(noID+"%s but got %d inputs for model '%s'. Got input(s) [%s], "+
+		"but missing required input(s) [%s]. Please provide all required input(s).",
 		expected, len(given), r.Model, strings.Join(given, ","), strings.Join(missing, ","))
 }
 
-// checkInput holds one tensor against its declaration.
+// checkInput checks one tensor against its declaration.
 func checkInput(t triton.Tensor, model string, declared *triton.ModelConfig) error {
 	in, _ := declared.Input(t.Name)
-	expected, shape := in.Shape, t.Shape
+	expected := in.Shape
+	shape := t.Shape
 	if t.Datatype != in.Datatype {
 		sent := t.Datatype
 		if sent.Size() < 0 {
 			sent = "<invalid>"
 		}
-		return invalid(noID+"inference input '%s' data-type is '%s', but model '%s' expects '%s'", t.Name, sent, model, in.Datatype)
+		return invalid(noID+"inference input '%s' data-type is '%s', but model '%s' expects '%s'",
+			t.Name, sent, model, in.Datatype)
 	}
 	if declared.MaxBatch > 0 {
 		if len(shape) > 0 && shape[0] > int64(declared.MaxBatch) {
@@ -105,14 +111,17 @@ func checkInput(t triton.Tensor, model string, declared *triton.ModelConfig) err
 		expected = append([]int64{-1}, expected...)
 	}
 	if !fits(shape, expected) {
-		return invalid(noID+"unexpected shape for input '%s' for model '%s'. Expected %s, got %s. ", t.Name, model, listed(expected), listed(shape))
+		return invalid(noID+"unexpected shape for input '%s' for model '%s'. Expected %s, got %s. ",
+			t.Name, model, formatShape(expected), formatShape(shape))
 	}
 	if size := t.Datatype.Size(); size > 0 && len(t.Raw()) != size*t.Elements() {
-		return invalid(noID+"input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d", t.Name, model, size*t.Elements(), len(t.Raw()))
+		return invalid(noID+"input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d",
+			t.Name, model, size*t.Elements(), len(t.Raw()))
 	}
 	return nil
 }
 
+// fits reports whether a shape matches the expected one, in which -1 is any size.
 func fits(shape, expected []int64) bool {
 	if len(shape) != len(expected) {
 		return false
@@ -125,19 +134,21 @@ func fits(shape, expected []int64) bool {
 	return true
 }
 
-// checkStrings reads a BYTES tensor as far as it goes.
+// checkStrings checks the elements of a BYTES tensor.
 func checkStrings(t triton.Tensor) error {
-	rest := t.Raw()
+	remaining := t.Raw()
 	n := 0
-	for ; len(rest) > 0; n++ {
-		if len(rest) < 4 {
-			return invalid("incomplete string length indicator for inference input '%s', expecting %d bytes but only %d bytes available", t.Name, 4, len(rest))
+	for ; len(remaining) > 0; n++ {
+		if len(remaining) < 4 {
+			return invalid("incomplete string length indicator for inference input '%s', "+
+				"expecting %d bytes but only %d bytes available", t.Name, 4, len(remaining))
 		}
-		length := int(binary.LittleEndian.Uint32(rest))
-		if rest = rest[4:]; length > len(rest) {
-			return invalid("incomplete string data for inference input '%s', expecting string of length %d but only %d bytes available", t.Name, length, len(rest))
+		length := int(binary.LittleEndian.Uint32(remaining))
+		if remaining = remaining[4:]; length > len(remaining) {
+			return invalid("incomplete string data for inference input '%s', "+
+				"expecting string of length %d but only %d bytes available", t.Name, length, len(remaining))
 		}
-		rest = rest[length:]
+		remaining = remaining[length:]
 	}
 	if n != t.Elements() {
 		return invalid(noID+"expected %d string elements for inference input '%s', got %d", t.Elements(), t.Name, n)
@@ -145,7 +156,7 @@ func checkStrings(t triton.Tensor) error {
 	return nil
 }
 
-// listed writes a shape as Triton does: [-1,3].
-func listed(shape []int64) string {
+// formatShape formats a shape as Triton does: [-1,3].
+func formatShape(shape []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ",")
 }

@@ -10,10 +10,10 @@ import (
 	"retort/orchestrator/triton/discovery"
 )
 
-// ProbeEvery is the ProbeEvery of Dial: changes of a server are noticed fast.
+// ProbeEvery is the default of Dial: short, so that tests detect changes of a server fast.
 const ProbeEvery = 20 * time.Millisecond
 
-// Dial returns a client that is closed when the test ends.
+// Dial returns a client. It closes the client when the test ends.
 func Dial(tb testing.TB, c triton.Config) *triton.Client {
 	tb.Helper()
 	if c.ProbeEvery == 0 {
@@ -27,15 +27,17 @@ func Dial(tb testing.TB, c triton.Config) *triton.Client {
 	return client
 }
 
-// Client returns a client of the server, closed when the test ends.
+// Client returns a client of the server. It closes the client when the test ends.
 func (s *Server) Client() *triton.Client {
 	s.tb.Helper()
 	return Dial(s.tb, triton.Config{URLs: []string{s.URL()}})
 }
 
-// Wait returns the first snapshot, from the present one on, that meets a condition. Earlier followers of the registry have
-// seen the snapshot before the condition is checked, so the condition may be about what they derive from it.
-func Wait(ctx context.Context, r *discovery.Registry, meets func(*discovery.Snapshot) bool) (*discovery.Snapshot, error) {
+// Wait returns the first snapshot, from the current one on, that meets a condition. Earlier followers of the registry
+// are notified before the condition is checked, so it may depend on what they derive from the snapshot.
+func Wait(
+	ctx context.Context, r *discovery.Registry, meets func(*discovery.Snapshot) bool,
+) (*discovery.Snapshot, error) {
 	met := make(chan *discovery.Snapshot, 1)
 	stop := r.Follow(func(s *discovery.Snapshot) {
 		if meets(s) {
@@ -54,7 +56,7 @@ func Wait(ctx context.Context, r *discovery.Registry, meets func(*discovery.Snap
 	}
 }
 
-// Eventually waits until a condition holds, and fails the test if it does not within a minute.
+// Eventually waits until a condition holds, and fails the test after a minute.
 func Eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {

@@ -13,23 +13,22 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// The models of the trials as a real server runs them, with Triton's Python backend. conformance_models.go has the same
-// in Go.
+// models has the models of the suite for Triton's Python backend. conformance_models.go has the same models in Go.
 //
 //go:embed models
 var models embed.FS
 
-// Target is the server on trial. It must be under explicit model control.
+// Target is the server under test. It must run with explicit model control.
 type Target struct {
 	// URL is its address, for triton.Config.
 	URL string
-	// Install puts one of the conformance models into its repository, under its own name, without loading it.
+	// Install adds one of the conformance models to its repository, without loading it.
 	Install func(t *testing.T, name string)
-	// Remove takes it out again.
+	// Remove removes the model from the repository.
 	Remove func(t *testing.T, name string)
 }
 
-// Fake returns a new in-process server as a target.
+// Fake returns an in-process server as a target.
 func Fake(t *testing.T) Target {
 	s := Start(t)
 	return Target{
@@ -39,13 +38,14 @@ func Fake(t *testing.T) Target {
 	}
 }
 
-// Real returns the server at RETORT_TEST_TRITON_URL whose model repository is the folder RETORT_TEST_TRITON_REPOSITORY,
-// and skips the test without them.
+// Real returns the server at RETORT_TEST_TRITON_URL as a target. Its model repository is the folder
+// RETORT_TEST_TRITON_REPOSITORY. Without these variables, Real skips the test.
 func Real(t *testing.T) Target {
 	url := os.Getenv("RETORT_TEST_TRITON_URL")
 	folder := os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
 	if url == "" || folder == "" {
-		t.Skip("RETORT_TEST_TRITON_URL and RETORT_TEST_TRITON_REPOSITORY do not name a tritonserver under explicit model control")
+		t.Skip("RETORT_TEST_TRITON_URL and RETORT_TEST_TRITON_REPOSITORY " +
+			"do not name a tritonserver with explicit model control")
 	}
 	remove := func(t *testing.T, name string) {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
@@ -66,15 +66,15 @@ func Real(t *testing.T) Target {
 	return Target{URL: url, Install: install, Remove: remove}
 }
 
-// Conformance tries a server through the client: what holds for the fake must hold for the real one. It unloads and
-// removes what it installed. inFlight returns the client's calls in flight.
+// Conformance tests a server through the client. It unloads and removes the models that it installs. inFlight returns
+// the number of the client's calls in flight.
 func Conformance(t *testing.T, target Target, inFlight func(*triton.Client) int) {
 	c, err := triton.Dial(triton.Config{URLs: []string{target.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	x := &trial{Target: target, client: c, admin: NewAdmin(t, target.URL), inFlight: inFlight}
+	x := &suite{Target: target, client: c, admin: NewAdmin(t, target.URL), inFlight: inFlight}
 	t.Run("lifecycle", x.lifecycle)
 	t.Run("override", x.override)
 	for _, name := range []string{"conformance_identity", "conformance_count", "conformance_slow", "conformance_fail"} {
@@ -96,22 +96,22 @@ func Conformance(t *testing.T, target Target, inFlight func(*triton.Client) int)
 	t.Run("discovery", x.discovery)
 }
 
-// trial is one run of the suite.
-type trial struct {
+// suite is one run of Conformance.
+type suite struct {
 	Target
 	client   *triton.Client
 	admin    *Admin
 	inFlight func(*triton.Client) int
 }
 
-func (x *trial) ctx(t *testing.T) context.Context {
+func (x *suite) ctx(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// load installs and loads a model until the test ends.
-func (x *trial) load(t *testing.T, name string) {
+// load installs and loads a model, and removes it when the test ends.
+func (x *suite) load(t *testing.T, name string) {
 	t.Helper()
 	x.Install(t, name)
 	if err := x.admin.Load(x.ctx(t), name, ""); err != nil {
@@ -125,18 +125,23 @@ func (x *trial) load(t *testing.T, name string) {
 	})
 }
 
-// infer runs a model that must answer.
-func (x *trial) infer(t *testing.T, model string, inputs ...triton.Tensor) *triton.Response {
+// request returns a request for a model.
+func request(model string, inputs ...triton.Tensor) *triton.Request {
+	return &triton.Request{Model: model, Inputs: inputs}
+}
+
+// infer runs a model and fails the test on an error.
+func (x *suite) infer(t *testing.T, model string, inputs ...triton.Tensor) *triton.Response {
 	t.Helper()
-	r, err := x.client.Infer(x.ctx(t), &triton.Request{Model: model, Inputs: inputs})
+	r, err := x.client.Infer(x.ctx(t), request(model, inputs...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// refused checks the kind and the words of an error.
-func refused(t *testing.T, err error, kind fault.Kind, message string) {
+// wantFault checks the kind and the message of a fault.
+func wantFault(t *testing.T, err error, kind fault.Kind, message string) {
 	t.Helper()
 	if err == nil {
 		t.Fatalf("no error, want %s: %s", kind, message)

@@ -10,18 +10,19 @@ import (
 	"retort/orchestrator/triton/discovery"
 )
 
-// discovery changes models under steady load on another one, which must not fail once, and wants to see each change
-// within 5 seconds.
-func (x *trial) discovery(t *testing.T) {
+// discovery changes models under steady load on another model. No request may fail, and a registry must show each
+// change within 5 seconds.
+func (x *suite) discovery(t *testing.T) {
 	registry := discovery.NewRegistry(x.client, discovery.Config{Every: 200 * time.Millisecond})
 	t.Cleanup(registry.Close)
 	if err := registry.Refresh(x.ctx(t)); err != nil {
 		t.Fatal(err)
 	}
-	if of := registry.Snapshot().Of("conformance"); len(of) != 1 || of[0].Name != "conformance_identity" || of[0].Version() != "1" {
-		t.Errorf("models of the API: %+v", of)
+	models := registry.Snapshot().Of("conformance")
+	if len(models) != 1 || models[0].Name != "conformance_identity" || models[0].Version() != "1" {
+		t.Errorf("models of the API: %+v", models)
 	}
-	stays, _ := registry.Snapshot().Model("conformance_identity")
+	before, _ := registry.Snapshot().Model("conformance_identity")
 	stop := x.steadyLoad(t)
 	defer stop()
 
@@ -44,25 +45,27 @@ func (x *trial) discovery(t *testing.T) {
 		m, ok := s.Model("conformance_count")
 		return ok && m.Config.Decoupled
 	})
-	if m, _ := s.Model("conformance_identity"); m != stays {
-		t.Error("a model that stayed as it was has become another")
+	if m, _ := s.Model("conformance_identity"); m != before {
+		t.Error("an unchanged model has a new *triton.Model")
 	}
 }
 
-// within5s waits for a snapshot that shows what was done.
-func (x *trial) within5s(t *testing.T, registry *discovery.Registry, what string, shows func(*discovery.Snapshot) bool) *discovery.Snapshot {
+// within5s waits for a snapshot that meets a condition.
+func (x *suite) within5s(
+	t *testing.T, registry *discovery.Registry, what string, meets func(*discovery.Snapshot) bool,
+) *discovery.Snapshot {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(x.ctx(t), 5*time.Second)
 	defer cancel()
-	s, err := Wait(ctx, registry, shows)
+	s, err := Wait(ctx, registry, meets)
 	if err != nil {
-		t.Fatalf("%s does not show: %+v", what, registry.Snapshot())
+		t.Fatalf("%s is not shown: %+v", what, registry.Snapshot())
 	}
 	return s
 }
 
-// steadyLoad asks the identity model until it is stopped, and fails the test for each answer that is an error.
-func (x *trial) steadyLoad(t *testing.T) (stop func()) {
+// steadyLoad calls the identity model until stop is called, and fails the test on each error.
+func (x *suite) steadyLoad(t *testing.T) (stop func()) {
 	done := make(chan struct{})
 	var clients sync.WaitGroup
 	for range 2 {
@@ -76,13 +79,16 @@ func (x *trial) steadyLoad(t *testing.T) (stop func()) {
 					return
 				case <-time.After(2 * time.Millisecond):
 				}
-				_, err := x.client.Infer(context.Background(), &triton.Request{
-					Model: "conformance_identity", Inputs: []triton.Tensor{triton.Float32s("FP32", []int64{1}, []float32{1})}})
+				_, err := x.client.Infer(context.Background(),
+					request("conformance_identity", triton.Float32s("FP32", []int64{1}, []float32{1})))
 				if err != nil {
 					t.Errorf("under steady load: %v", err)
 				}
 			}
 		})
 	}
-	return func() { close(done); clients.Wait() }
+	return func() {
+		close(done)
+		clients.Wait()
+	}
 }

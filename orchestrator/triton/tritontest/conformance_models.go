@@ -37,14 +37,14 @@ func identity(_ context.Context, r *triton.Request) (*triton.Response, error) {
 	return &triton.Response{Outputs: r.Inputs}, nil
 }
 
-// integer reads a one-element INT32 input.
-func integer(r *triton.Request, name string, otherwise int32) int32 {
+// integer returns the element of an INT32 input, or a fallback if it is absent.
+func integer(r *triton.Request, name string, fallback int32) int32 {
 	if t, ok := Input(r, name); ok {
 		if values, err := triton.Values[int32](t); err == nil && len(values) > 0 {
 			return values[0]
 		}
 	}
-	return otherwise
+	return fallback
 }
 
 type counting struct{ canceled atomic.Int32 }
@@ -76,23 +76,23 @@ func (c *counting) stream(ctx context.Context, r *triton.Request, send func(*tri
 type sleeping struct{ canceled atomic.Int32 }
 
 func (s *sleeping) infer(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-	asked := r.Inputs[0]
+	input := r.Inputs[0]
 	select {
 	case <-ctx.Done():
 		s.canceled.Add(1)
 	case <-time.After(time.Duration(integer(r, "MILLISECONDS", 0)) * time.Millisecond):
 	}
-	counts := make([]int32, asked.Elements())
+	counts := make([]int32, input.Elements())
 	for i := range counts {
 		counts[i] = s.canceled.Load()
 	}
 	return &triton.Response{Outputs: []triton.Tensor{
-		triton.Raw("SLEPT", triton.INT32, asked.Shape, asked.Raw()),
-		triton.New("CANCELED", asked.Shape, counts),
+		triton.Raw("SLEPT", triton.INT32, input.Shape, input.Raw()),
+		triton.New("CANCELED", input.Shape, counts),
 	}}, nil
 }
 
-// failing knows the codes of Triton's errors by Triton's names.
+// failing returns an error with the code that the input names as TritonError does.
 func failing(_ context.Context, r *triton.Request) (*triton.Response, error) {
 	names, err := r.Inputs[0].Strings()
 	if err != nil {
@@ -101,12 +101,17 @@ func failing(_ context.Context, r *triton.Request) (*triton.Response, error) {
 	if names[0] == "RAISE" {
 		return nil, errors.New("ValueError: the model broke")
 	}
-	code, known := map[string]codes.Code{
-		"INVALID_ARG": codes.InvalidArgument, "UNAVAILABLE": codes.Unavailable, "NOT_FOUND": codes.NotFound,
-		"INTERNAL": codes.Internal, "UNKNOWN": codes.Unknown, "UNSUPPORTED": codes.Unimplemented,
-		"ALREADY_EXISTS": codes.AlreadyExists, "CANCELLED": codes.Canceled,
+	code, ok := map[string]codes.Code{
+		"INVALID_ARG":    codes.InvalidArgument,
+		"UNAVAILABLE":    codes.Unavailable,
+		"NOT_FOUND":      codes.NotFound,
+		"INTERNAL":       codes.Internal,
+		"UNKNOWN":        codes.Unknown,
+		"UNSUPPORTED":    codes.Unimplemented,
+		"ALREADY_EXISTS": codes.AlreadyExists,
+		"CANCELLED":      codes.Canceled,
 	}[names[0]]
-	if !known {
+	if !ok {
 		return nil, errors.New("KeyError: " + names[0])
 	}
 	return nil, Refuse(code, "told to fail with "+names[0])

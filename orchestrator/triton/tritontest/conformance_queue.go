@@ -10,25 +10,26 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// sleep asks the slow model, with a context of the caller's.
-func (x *trial) sleep(ctx context.Context, milliseconds int32, parameters map[string]any) (*triton.Response, error) {
-	return x.client.Infer(ctx, &triton.Request{Model: "conformance_slow", Parameters: parameters,
-		Inputs: []triton.Tensor{triton.New("MILLISECONDS", []int64{1, 1}, []int32{milliseconds})}})
+// sleep calls the slow model.
+func (x *suite) sleep(ctx context.Context, milliseconds int32, parameters map[string]any) (*triton.Response, error) {
+	r := request("conformance_slow", triton.New("MILLISECONDS", []int64{1, 1}, []int32{milliseconds}))
+	r.Parameters = parameters
+	return x.client.Infer(ctx, r)
 }
 
-// deadline and cancellation end the work on the server as well: the slow model serves one request at a time, so the
-// next one shows it.
-func (x *trial) deadline(t *testing.T) {
+// deadline tests that a deadline and a cancellation end the request on the server. The slow model serves one request at
+// a time, so the next request shows it.
+func (x *suite) deadline(t *testing.T) {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(x.ctx(t), 100*time.Millisecond)
 	defer cancel()
 	_, err := x.sleep(ctx, 20_000, nil)
-	refused(t, err, fault.Timeout, "the request took longer than its time limit")
+	wantFault(t, err, fault.Timeout, "the request took longer than its time limit")
 
 	ctx, cancel = context.WithCancel(x.ctx(t))
 	time.AfterFunc(100*time.Millisecond, cancel)
 	_, err = x.sleep(ctx, 20_000, nil)
-	refused(t, err, fault.Canceled, "the request was canceled")
+	wantFault(t, err, fault.Canceled, "the request was canceled")
 
 	r, err := x.sleep(x.ctx(t), 0, nil)
 	if err != nil {
@@ -36,18 +37,21 @@ func (x *trial) deadline(t *testing.T) {
 	}
 	out, _ := r.Output("CANCELED")
 	if canceled, err := triton.Values[int32](out); err != nil || canceled[0] < 2 {
-		t.Errorf("the model saw %v of 2 callers leave, %v", canceled, err)
+		t.Errorf("the model noticed %v of 2 departed callers, %v", canceled, err)
 	}
 	if took := time.Since(started); took > 3*time.Second {
-		t.Errorf("the model worked on for %v", took)
+		t.Errorf("the model was busy for %v", took)
 	}
 }
 
-// fullQueue lets one request run and one wait. Which of several are refused is left open: with such a limit
-// tritonserver 2.51 now and then lets half a second pass before it looks at its queue.
-func (x *trial) fullQueue(t *testing.T) {
+// fullQueue bounds the queue to one request. It does not check which of several requests are refused: with such a limit
+// tritonserver 2.51 sometimes waits half a second before it reads its queue.
+func (x *suite) fullQueue(t *testing.T) {
 	x.reconfigure(t, map[string]any{"default_queue_policy": map[string]any{
-		"max_queue_size": 1, "default_timeout_microseconds": 20_000_000, "allow_timeout_override": true}})
+		"max_queue_size":               1,
+		"default_timeout_microseconds": 20_000_000,
+		"allow_timeout_override":       true,
+	}})
 	errs := make([]error, 5)
 	var calls sync.WaitGroup
 	for i := range errs {
@@ -60,19 +64,19 @@ func (x *trial) fullQueue(t *testing.T) {
 			answered++
 			continue
 		}
-		refused(t, err, fault.Overloaded, "Exceeds maximum queue size")
+		wantFault(t, err, fault.Overloaded, "Exceeds maximum queue size")
 		if fault.As(err).RetryAfter <= 0 {
-			t.Error("no hint when to come back")
+			t.Error("no RetryAfter")
 		}
 	}
 	if answered == 0 || answered > 2 {
 		t.Errorf("%d of %d requests were answered, want 1 or 2", answered, len(errs))
 	}
-	x.queueTimeout(t)
+	x.testQueueTimeout(t)
 }
 
-// queueTimeout gives a request 50 ms in the queue behind one that runs longer.
-func (x *trial) queueTimeout(t *testing.T) {
+// testQueueTimeout gives a request 50 ms in the queue while another takes longer.
+func (x *suite) testQueueTimeout(t *testing.T) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for range 5 {
@@ -80,10 +84,10 @@ func (x *trial) queueTimeout(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		_, err := x.sleep(x.ctx(t), 0, map[string]any{"timeout": int64(50_000)})
 		if err != nil && fault.As(err).Message != "Exceeds maximum queue size" {
-			refused(t, err, fault.Overloaded, "Request timeout expired")
+			wantFault(t, err, fault.Overloaded, "Request timeout expired")
 			return
 		}
 		calls.Wait()
 	}
-	t.Error("no request ran out of its time in the queue")
+	t.Error("no request timed out in the queue")
 }

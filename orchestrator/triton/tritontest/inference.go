@@ -13,19 +13,20 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// ModelInfer runs a model that answers once.
+// ModelInfer runs a model that is not decoupled.
 func (s *Server) ModelInfer(ctx context.Context, m *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
 	r, v, err := s.admit(m)
 	if err != nil {
 		return nil, err
 	}
 	if v.model.Config.GetModelTransactionPolicy().GetDecoupled() {
-		return nil, status.Error(codes.Unimplemented, "ModelInfer RPC doesn't support models with decoupled transaction policy")
+		return nil, status.Error(codes.Unimplemented,
+			"ModelInfer RPC doesn't support models with decoupled transaction policy")
 	}
 	return s.infer(ctx, r, v)
 }
 
-// admit finds the model of a request and checks the request against it.
+// admit finds the version for a request and checks the request against its configuration.
 func (s *Server) admit(m *pb.ModelInferRequest) (*triton.Request, *version, error) {
 	v, number, err := s.find(m.ModelName, m.ModelVersion)
 	if err != nil {
@@ -37,10 +38,10 @@ func (s *Server) admit(m *pb.ModelInferRequest) (*triton.Request, *version, erro
 	}
 	s.mu.Lock()
 	s.calls = append(s.calls, r)
-	fault := s.fault
+	fail := s.fail
 	s.mu.Unlock()
-	if fault != nil {
-		if err := fault(r); err != nil {
+	if fail != nil {
+		if err := fail(r); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -58,13 +59,12 @@ func (s *Server) infer(ctx context.Context, r *triton.Request, v *version) (*pb.
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	if err != nil {
-		return nil, v.worded(err)
+		return nil, v.modelError(err)
 	}
 	return answer(r, response)
 }
 
-// enter waits for an instance. The queue of the dynamic batcher may be bounded, and a request may say how long it is
-// willing to wait in it.
+// enter waits for an instance. The queue policy may bound the queue, and the time in it.
 func (v *version) enter(ctx context.Context, r *triton.Request) error {
 	select {
 	case v.permits <- struct{}{}:
@@ -80,19 +80,20 @@ func (v *version) enter(ctx context.Context, r *triton.Request) error {
 	select {
 	case v.permits <- struct{}{}:
 		return nil
-	case <-patience(r, policy):
+	case <-queueTimeout(r, policy):
 		return status.Error(codes.Unavailable, "[request id: <id_unknown>] Request timeout expired")
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
 }
 
-// patience ends when a request has waited too long. A request may shorten what the policy sets, and cannot set it where
-// the policy does not.
-func patience(r *triton.Request, policy *pb.ModelQueuePolicy) <-chan time.Time {
+// queueTimeout fires when a request has waited too long. A request may shorten a timeout of the policy, but not set one
+// if the policy has none.
+func queueTimeout(r *triton.Request, policy *pb.ModelQueuePolicy) <-chan time.Time {
 	limit := policy.GetDefaultTimeoutMicroseconds()
-	if asked, ok := r.Parameters["timeout"].(int64); ok && policy.GetAllowTimeoutOverride() && uint64(asked) < limit {
-		limit = uint64(asked)
+	requested, ok := r.Parameters["timeout"].(int64)
+	if ok && policy.GetAllowTimeoutOverride() && uint64(requested) < limit {
+		limit = uint64(requested)
 	}
 	if limit == 0 {
 		return nil
@@ -100,18 +101,19 @@ func patience(r *triton.Request, policy *pb.ModelQueuePolicy) <-chan time.Time {
 	return time.After(time.Duration(limit) * time.Microsecond)
 }
 
-// worded turns what a model returned into what Triton answers.
-func (v *version) worded(err error) error {
+// modelError turns an error of a model into Triton's.
+func (v *version) modelError(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return status.FromContextError(err).Err()
 	}
-	return status.Errorf(codes.Internal, "Failed to process the request(s) for model '%s_0_0', message: %s", v.model.Name, err)
+	return status.Errorf(codes.Internal, "Failed to process the request(s) for model '%s_0_0', message: %s",
+		v.model.Name, err)
 }
 
-// answer completes a response and leaves out what was not asked for.
+// answer completes a response and drops the outputs that were not requested.
 func answer(r *triton.Request, response *triton.Response) (*pb.ModelInferResponse, error) {
 	complete := *response
 	complete.Model = r.Model

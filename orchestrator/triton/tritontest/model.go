@@ -19,20 +19,21 @@ import (
 
 // Model is an entry of the server's repository.
 type Model struct {
-	// Name is the folder's name; the one in Config is used when it is empty.
+	// Name is the name of the folder. Default: the name in Config.
 	Name string
-	// Config is what config.pbtxt says: see Config and ConfigFile.
+	// Config is the content of config.pbtxt: see the functions Config and ConfigFile.
 	Config *pb.ModelConfig
-	// Versions are the numbered folders; none means just "1".
+	// Versions are the numbered folders. Default: "1".
 	Versions []string
-	// Infer answers a request whose inputs fit Config. It is called for one request at a time per instance, unless
-	// Config says decoupled.
+	// Infer answers a request that fits Config, one request at a time per instance. A decoupled model has Stream
+	// instead.
 	Infer func(context.Context, *triton.Request) (*triton.Response, error)
-	// Stream answers a request of a decoupled model. ctx ends when the caller leaves. The empty final response is sent
-	// for it.
+	// Stream answers a request of a decoupled model. ctx ends when the caller leaves. The server sends the empty final
+	// response.
 	Stream func(ctx context.Context, r *triton.Request, send func(*triton.Response) error) error
-	// LoadTime is how long loading a version takes, LoadError why it fails.
-	LoadTime  time.Duration
+	// LoadTime is how long a load takes.
+	LoadTime time.Duration
+	// LoadError is why loads fail, or "" if they succeed.
 	LoadError string
 }
 
@@ -46,7 +47,7 @@ func Config(tb testing.TB, text string) *pb.ModelConfig {
 	return config
 }
 
-// ConfigFile reads a config.pbtxt, such as one of the real model repository.
+// ConfigFile reads a config.pbtxt.
 func ConfigFile(tb testing.TB, path string) *pb.ModelConfig {
 	tb.Helper()
 	text, err := os.ReadFile(path)
@@ -56,7 +57,7 @@ func ConfigFile(tb testing.TB, path string) *pb.ModelConfig {
 	return Config(tb, string(text))
 }
 
-// EchoConfig is the configuration of the model of Echo.
+// EchoConfig is the config.pbtxt of Echo.
 const EchoConfig = `
 name: "echo" backend: "onnxruntime" max_batch_size: 8
 input [ { name: "x" data_type: TYPE_FP32 dims: [ 1 ] } ]
@@ -67,12 +68,12 @@ parameters { key: "retort_api" value { string_value: "embedding" } }`
 // Echo returns a model named "echo" whose output is its input.
 func Echo(tb testing.TB) Model { return Model{Config: Config(tb, EchoConfig), Infer: identity} }
 
-// After returns a model that answers some calls and runs another function for the calls after those.
+// After returns a copy of model that answers a number of calls and returns the error of then for all later calls.
 func After(calls int64, model Model, then func(context.Context) error) Model {
-	var begun atomic.Int64
+	var count atomic.Int64
 	infer := model.Infer
 	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-		if begun.Add(1) > calls {
+		if count.Add(1) > calls {
 			return nil, then(ctx)
 		}
 		return infer(ctx, r)
@@ -80,14 +81,15 @@ func After(calls int64, model Model, then func(context.Context) error) Model {
 	return model
 }
 
-// prepared returns a copy with what Triton fills in.
-func (m Model) prepared() *Model {
+// withDefaults returns a copy with the defaults that Triton adds.
+func (m Model) withDefaults() *Model {
 	config := &pb.ModelConfig{}
 	if m.Config != nil {
 		config = proto.Clone(m.Config).(*pb.ModelConfig)
 	}
 	m.Name = cmp.Or(m.Name, config.Name)
-	m.Config, config.Name = config, m.Name
+	config.Name = m.Name
+	m.Config = config
 	if config.VersionPolicy == nil {
 		config.VersionPolicy = &pb.ModelVersionPolicy{PolicyChoice: &pb.ModelVersionPolicy_Latest_{
 			Latest: &pb.ModelVersionPolicy_Latest{NumVersions: 1}}}
@@ -103,26 +105,26 @@ func (m Model) prepared() *Model {
 		m.Versions = []string{"1"}
 	}
 	m.Versions = slices.Clone(m.Versions)
-	slices.SortFunc(m.Versions, func(a, b string) int { return parsed(a) - parsed(b) })
+	slices.SortFunc(m.Versions, func(a, b string) int { return versionNumber(a) - versionNumber(b) })
 	return &m
 }
 
-// chosen returns the versions that the policy picks, oldest first.
-func (m *Model) chosen() []string {
+// servedVersions returns the versions that the version policy selects, oldest first.
+func (m *Model) servedVersions() []string {
 	policy := m.Config.VersionPolicy
 	switch {
 	case policy.GetAll() != nil:
 		return m.Versions
 	case policy.GetSpecific() != nil:
 		return slices.DeleteFunc(slices.Clone(m.Versions), func(v string) bool {
-			return !slices.Contains(policy.GetSpecific().Versions, int64(parsed(v)))
+			return !slices.Contains(policy.GetSpecific().Versions, int64(versionNumber(v)))
 		})
 	}
 	return m.Versions[max(0, len(m.Versions)-int(policy.GetLatest().NumVersions)):]
 }
 
-// parsed returns the number that a version's folder is named by.
-func parsed(version string) int {
+// versionNumber returns the number of a version's folder.
+func versionNumber(version string) int {
 	n, _ := strconv.Atoi(version)
 	return n
 }

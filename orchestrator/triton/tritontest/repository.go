@@ -19,25 +19,22 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// serving is what the server knows of a model it was asked to load.
-type serving struct {
-	// model is the form that serves; nil until the first load has succeeded.
-	model    *Model
-	versions map[string]*version
+// loadedModel is a model that was loaded or that failed to load.
+type loadedModel struct {
+	versions map[string]*version // by number
 }
 
 type version struct {
-	state  string
-	reason string
-	// model is the form this version was loaded in.
-	model *Model
-	// permits has a place for each instance of the model.
-	permits chan struct{}
+	state   string
+	reason  string
+	model   *Model        // the form that was loaded
+	permits chan struct{} // with a capacity of the number of instances
 	waiting atomic.Int64
 }
 
 func newVersion(m *Model) *version {
-	return &version{state: ready, model: m, permits: make(chan struct{}, triton.ConfigFrom(m.Config).Concurrency())}
+	instances := triton.ConfigFrom(m.Config).Concurrency()
+	return &version{state: ready, model: m, permits: make(chan struct{}, instances)}
 }
 
 // The states of a version in the repository index.
@@ -48,30 +45,30 @@ const (
 	unavailable = "UNAVAILABLE"
 )
 
-// unloaded is the reason that Triton gives for a version it unloaded.
-const unloaded = "unloaded"
+// reasonUnloaded is Triton's reason for a version that it has unloaded.
+const reasonUnloaded = "unloaded"
 
-// Put adds a model to the repository or replaces it there, as copying files does: nothing is loaded by it. It returns
-// the model's name.
+// Put adds a model to the repository or replaces it, without loading it. It returns the model's name.
 func (s *Server) Put(m Model) string {
-	p := m.prepared()
+	model := m.withDefaults()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.folder[p.Name] = p
-	return p.Name
+	s.folder[model.Name] = model
+	return model.Name
 }
 
-// Remove takes a model out of the repository, as deleting its folder does. It goes on serving when it is loaded.
+// Remove removes a model from the repository. A loaded model goes on serving.
 func (s *Server) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.folder, name)
 }
 
-// Load loads a model and fails the test when that does not work.
+// Load loads a model and fails the test on an error.
 func (s *Server) Load(name string) {
 	s.tb.Helper()
-	if _, err := s.RepositoryModelLoad(context.Background(), &pb.RepositoryModelLoadRequest{ModelName: name}); err != nil {
+	_, err := s.RepositoryModelLoad(context.Background(), &pb.RepositoryModelLoadRequest{ModelName: name})
+	if err != nil {
 		s.tb.Fatal(err)
 	}
 }
@@ -81,8 +78,8 @@ func (s *Server) Unload(name string) {
 	_, _ = s.RepositoryModelUnload(context.Background(), &pb.RepositoryModelUnloadRequest{ModelName: name})
 }
 
-// RepositoryIndex lists what is in the repository; a model that was never loaded has neither version nor state, and one
-// whose folder is gone is not listed even while it serves.
+// RepositoryIndex lists the repository. A model that was never loaded has neither version nor state. A model without a
+// folder is not listed, even if it serves.
 func (s *Server) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,18 +103,20 @@ func (s *Server) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexRequest
 	return answer, nil
 }
 
-// RepositoryModelLoad loads the versions that the policy picks. The old form serves until all of the new one is there;
-// then its other versions go.
-func (s *Server) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelLoadRequest) (*pb.RepositoryModelLoadResponse, error) {
-	m, known, err := s.toLoad(r)
+// RepositoryModelLoad loads the versions that the version policy selects. The old form serves until all new versions
+// are ready. Then its other versions are unloaded.
+func (s *Server) RepositoryModelLoad(
+	_ context.Context, r *pb.RepositoryModelLoadRequest,
+) (*pb.RepositoryModelLoadResponse, error) {
+	m, loaded, err := s.toLoad(r)
 	if err != nil {
 		return nil, err
 	}
-	chosen := m.chosen()
+	numbers := m.servedVersions()
 	s.mu.Lock()
-	for _, number := range chosen {
-		if v := known.versions[number]; v == nil || v.state != ready {
-			known.versions[number] = &version{state: loading, model: m}
+	for _, number := range numbers {
+		if v := loaded.versions[number]; v == nil || v.state != ready {
+			loaded.versions[number] = &version{state: loading, model: m}
 		}
 	}
 	s.mu.Unlock()
@@ -125,25 +124,25 @@ func (s *Server) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelL
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.LoadError != "" {
-		return nil, known.failed(m, chosen)
+		return nil, loaded.fail(m, numbers)
 	}
-	for number, v := range known.versions {
-		if !slices.Contains(chosen, number) && v.state == ready {
-			v.state, v.reason = unavailable, unloaded
+	for number, v := range loaded.versions {
+		if !slices.Contains(numbers, number) && v.state == ready {
+			v.unload()
 		}
 	}
-	for _, number := range chosen {
-		known.versions[number] = newVersion(m)
+	for _, number := range numbers {
+		loaded.versions[number] = newVersion(m)
 	}
-	known.model = m
 	return &pb.RepositoryModelLoadResponse{}, nil
 }
 
-// failed marks what could not be loaded and says so as Triton does. Versions that were ready before still are.
-func (known *serving) failed(m *Model, chosen []string) error {
+// fail marks the versions that are loading as unavailable and returns Triton's error. Versions that were ready still
+// are.
+func (l *loadedModel) fail(m *Model, numbers []string) error {
 	var b strings.Builder
-	for _, number := range chosen {
-		if v := known.versions[number]; v.state == loading {
+	for _, number := range numbers {
+		if v := l.versions[number]; v.state == loading {
 			v.state = unavailable
 			v.reason = "Internal: " + m.LoadError
 			fmt.Fprintf(&b, "version %s is at UNAVAILABLE state: %s;\n", number, v.reason)
@@ -152,32 +151,33 @@ func (known *serving) failed(m *Model, chosen []string) error {
 	return status.Errorf(codes.InvalidArgument, "load failed for model '%s': %s", m.Name, b.String())
 }
 
-// toLoad returns the model as it is to be loaded.
-func (s *Server) toLoad(r *pb.RepositoryModelLoadRequest) (*Model, *serving, error) {
+// toLoad returns the form of a model to load, and the loadedModel to load it into.
+func (s *Server) toLoad(r *pb.RepositoryModelLoadRequest) (*Model, *loadedModel, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.folder[r.ModelName]
-	err := error(nil)
+	var err error
 	if m != nil {
 		m, err = m.with(r.Parameters)
 	}
-	if errors.Is(err, errUnpolled) || m == nil {
-		return nil, nil, status.Errorf(codes.Internal, "failed to load '%s', failed to poll from model repository", r.ModelName)
+	if errors.Is(err, errInvalidOverride) || m == nil {
+		return nil, nil, status.Errorf(codes.Internal,
+			"failed to load '%s', failed to poll from model repository", r.ModelName)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	known := s.loaded[r.ModelName]
-	if known == nil {
-		known = &serving{versions: make(map[string]*version)}
-		s.loaded[r.ModelName] = known
+	loaded := s.loaded[r.ModelName]
+	if loaded == nil {
+		loaded = &loadedModel{versions: make(map[string]*version)}
+		s.loaded[r.ModelName] = loaded
 	}
-	return m, known, nil
+	return m, loaded, nil
 }
 
-var errUnpolled = errors.New("the override cannot be read")
+var errInvalidOverride = errors.New("the override cannot be parsed")
 
-// with returns the model with a load's parameters applied.
+// with returns the model with the parameters of a load applied.
 func (m *Model) with(parameters map[string]*pb.ModelRepositoryParameter) (*Model, error) {
 	changed := *m
 	for name, p := range parameters {
@@ -186,51 +186,58 @@ func (m *Model) with(parameters map[string]*pb.ModelRepositoryParameter) (*Model
 		}
 		config := &pb.ModelConfig{}
 		if protojson.Unmarshal([]byte(p.GetStringParam()), config) != nil {
-			return nil, errUnpolled
+			return nil, errInvalidOverride
 		}
 		changed.Config = config
 	}
-	return changed.prepared(), nil
+	return changed.withDefaults(), nil
 }
 
-// RepositoryModelUnload unloads at once; what is not loaded is no error.
-func (s *Server) RepositoryModelUnload(_ context.Context, r *pb.RepositoryModelUnloadRequest) (*pb.RepositoryModelUnloadResponse, error) {
+// RepositoryModelUnload unloads a model at once. It returns no error if the model is not loaded.
+func (s *Server) RepositoryModelUnload(
+	_ context.Context, r *pb.RepositoryModelUnloadRequest,
+) (*pb.RepositoryModelUnloadResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.loaded[r.ModelName]; known != nil {
-		known.model = nil
-		for _, v := range known.versions {
+	if loaded := s.loaded[r.ModelName]; loaded != nil {
+		for _, v := range loaded.versions {
 			if v.state == ready {
-				v.state, v.reason = unavailable, unloaded
+				v.unload()
 			}
 		}
 	}
 	return &pb.RepositoryModelUnloadResponse{}, nil
 }
 
-// find returns the version that a request means.
+func (v *version) unload() {
+	v.state = unavailable
+	v.reason = reasonUnloaded
+}
+
+// find returns the ready version with a number, or the newest ready one if number is "".
 func (s *Server) find(name, number string) (*version, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.loaded[name]
-	if known == nil { // never asked to load it, be it in the repository or not
+	loaded := s.loaded[name]
+	if loaded == nil { // never loaded, in the repository or not
 		return nil, "", status.Errorf(codes.NotFound, "Request for unknown model: '%s' is not found", name)
 	}
 	numbers := []string{number}
 	missing := fmt.Sprintf("Request for unknown model: '%s' version %s is not found", name, number)
 	if number == "" {
-		numbers = slices.SortedFunc(maps.Keys(known.versions), func(a, b string) int { return parsed(b) - parsed(a) })
+		newestFirst := func(a, b string) int { return versionNumber(b) - versionNumber(a) }
+		numbers = slices.SortedFunc(maps.Keys(loaded.versions), newestFirst)
 		missing = fmt.Sprintf("Request for unknown model: '%s' has no available versions", name)
 	}
 	for _, n := range numbers {
-		if v := known.versions[n]; v != nil && v.state == ready {
+		if v := loaded.versions[n]; v != nil && v.state == ready {
 			return v, n, nil
 		}
 	}
 	return nil, "", status.Error(codes.NotFound, missing)
 }
 
-// ModelConfig answers the configuration in its filled-in form.
+// ModelConfig returns the configuration with its defaults.
 func (s *Server) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.ModelConfigResponse, error) {
 	v, _, err := s.find(r.Name, r.Version)
 	if err != nil {
@@ -239,7 +246,7 @@ func (s *Server) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.M
 	return &pb.ModelConfigResponse{Config: proto.Clone(v.model.Config).(*pb.ModelConfig)}, nil
 }
 
-// ModelMetadata answers what the configuration declares, with the batch dimension in front where there is one.
+// ModelMetadata returns the declared tensors, with a batch dimension if the model has one.
 func (s *Server) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
 	v, _, err := s.find(r.Name, r.Version)
 	if err != nil {
@@ -269,7 +276,11 @@ func declarations(tensors []triton.TensorInfo, maxBatch int) []*pb.ModelMetadata
 		if maxBatch > 0 {
 			shape = append([]int64{-1}, shape...)
 		}
-		out = append(out, &pb.ModelMetadataResponse_TensorMetadata{Name: t.Name, Datatype: string(t.Datatype), Shape: shape})
+		out = append(out, &pb.ModelMetadataResponse_TensorMetadata{
+			Name:     t.Name,
+			Datatype: string(t.Datatype),
+			Shape:    shape,
+		})
 	}
 	return out
 }

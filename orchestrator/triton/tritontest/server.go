@@ -1,3 +1,11 @@
+// Package tritontest has a Triton Inference Server for tests and a conformance suite. The server is in process and
+// serves the real gRPC contract on a loopback port; its models are Go functions, and tests can make it fail. The suite
+// runs the same checks against it and against a real tritonserver, so that they agree in states, error codes and
+// messages.
+//
+// Terms:
+//   - target: the server under conformance test.
+//   - form: a model as it was loaded, which a later load replaces.
 package tritontest
 
 import (
@@ -17,7 +25,7 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Server is one replica. Its repository is under explicit control, as with --model-control-mode=explicit.
+// Server is one replica. Models are loaded only on request, as with --model-control-mode=explicit.
 type Server struct {
 	pb.UnimplementedGRPCInferenceServiceServer
 	tb      testing.TB
@@ -26,17 +34,22 @@ type Server struct {
 	mu     sync.Mutex
 	grpc   *grpc.Server // nil while stopped
 	listen net.Listener
-	folder map[string]*Model
-	loaded map[string]*serving
-	fault  func(*triton.Request) error
+	folder map[string]*Model           // the model repository
+	loaded map[string]*loadedModel     // all models ever loaded
+	fail   func(*triton.Request) error // see Fail
 	calls  []*triton.Request
-	rpcs   map[string]int
+	rpcs   map[string]int // by method
 }
 
-// Start starts a server with models, loaded, and stops it when the test ends.
+// Start starts a server and loads models. It stops the server when the test ends.
 func Start(tb testing.TB, models ...Model) *Server {
 	tb.Helper()
-	s := &Server{tb: tb, folder: make(map[string]*Model), loaded: make(map[string]*serving), rpcs: make(map[string]int)}
+	s := &Server{
+		tb:     tb,
+		folder: make(map[string]*Model),
+		loaded: make(map[string]*loadedModel),
+		rpcs:   make(map[string]int),
+	}
 	s.serve(listen(tb))
 	tb.Cleanup(s.Stop)
 	for _, m := range models {
@@ -45,23 +58,23 @@ func Start(tb testing.TB, models ...Model) *Server {
 	return s
 }
 
-// URL is the address for triton.Config.
+// URL returns the address for triton.Config.
 func (s *Server) URL() string { return s.address }
 
-// Stop kills the server: connections break, the port is closed. Models stay loaded for the next start, since a test
-// that wants otherwise can say so.
+// Stop kills the server: connections break and the port is closed. Models stay loaded for Restart.
 func (s *Server) Stop() {
 	s.mu.Lock()
-	g, listener := s.grpc, s.listen
+	g := s.grpc
+	listener := s.listen
 	s.grpc = nil
 	s.mu.Unlock()
 	if g != nil {
 		g.Stop()
-		_ = listener.Close() // Serve may not have got hold of it yet
+		_ = listener.Close() // Serve may not have started yet
 	}
 }
 
-// Restart starts a stopped server again on the port it had.
+// Restart starts a stopped server again on the same port.
 func (s *Server) Restart() {
 	s.tb.Helper()
 	listener, err := net.Listen("tcp", s.address)
@@ -71,8 +84,7 @@ func (s *Server) Restart() {
 	s.serve(listener)
 }
 
-// listen takes a port below those that the system gives to connections, so that none of them holds it when the server
-// starts again.
+// listen listens on a port below the ephemeral ones, so that no connection occupies it before Restart.
 func listen(tb testing.TB) net.Listener {
 	tb.Helper()
 	for range 100 {
@@ -95,22 +107,21 @@ func (s *Server) serve(listener net.Listener) {
 	go func() { _ = g.Serve(listener) }()
 }
 
-// Fail makes every inference ask f first, which may return an error for the caller (Refuse makes one) or sleep; nil
-// ends it.
+// Fail has f called before each inference. An error of f is the caller's, see Refuse. f may also sleep. Nil ends this.
 func (s *Server) Fail(f func(*triton.Request) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fault = f
+	s.fail = f
 }
 
-// Calls returns the inferences asked for so far, refused ones included.
+// Calls returns the inference requests so far, including refused ones.
 func (s *Server) Calls() []*triton.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*triton.Request(nil), s.calls...)
 }
 
-// count counts unary calls by the method's name.
+// count counts unary calls by method.
 func (s *Server) count(ctx context.Context, m any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	s.mu.Lock()
 	s.rpcs[path.Base(info.FullMethod)]++
@@ -118,18 +129,18 @@ func (s *Server) count(ctx context.Context, m any, info *grpc.UnaryServerInfo, h
 	return handler(ctx, m)
 }
 
-// RPCs returns how many unary calls of a method have begun, such as "RepositoryIndex".
+// RPCs returns how many unary calls of a method, such as "RepositoryIndex", have started.
 func (s *Server) RPCs(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rpcs[method]
 }
 
-// Refuse returns an error with a gRPC code: what a Triton model does with a TritonError, and Triton itself. Any other
-// error of a model becomes INTERNAL, as an exception does.
+// Refuse returns an error with a gRPC code, like a TritonError of a model or an error of Triton itself. Any other error
+// of a model becomes INTERNAL, like an exception.
 func Refuse(code codes.Code, message string) error { return status.Error(code, message) }
 
-// ServerLive says yes: a stopped server does not answer.
+// ServerLive returns true: a stopped server does not answer.
 func (s *Server) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
 	return &pb.ServerLiveResponse{Live: true}, nil
 }

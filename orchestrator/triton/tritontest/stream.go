@@ -12,7 +12,7 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// ModelStreamInfer runs the requests of a stream side by side, as Triton does. Errors travel inside the stream, which
+// ModelStreamInfer runs the requests of a stream concurrently, as Triton does. Errors are messages of the stream, which
 // stays open.
 func (s *Server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInferServer) error {
 	ctx, cancel := context.WithCancel(stream.Context())
@@ -34,12 +34,14 @@ func (s *Server) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 		if err != nil {
 			return err
 		}
-		running.Go(func() { s.streamed(ctx, m, send) })
+		running.Go(func() { s.answerStream(ctx, m, send) })
 	}
 }
 
-// streamed answers one request of a stream.
-func (s *Server) streamed(ctx context.Context, m *pb.ModelInferRequest, send func(*pb.ModelStreamInferResponse) error) {
+// answerStream answers one request of a stream.
+func (s *Server) answerStream(
+	ctx context.Context, m *pb.ModelInferRequest, send func(*pb.ModelStreamInferResponse) error,
+) {
 	fail := func(err error, r *pb.ModelInferResponse) {
 		_ = send(&pb.ModelStreamInferResponse{ErrorMessage: status.Convert(err).Message(), InferResponse: r})
 	}
@@ -52,7 +54,9 @@ func (s *Server) streamed(ctx context.Context, m *pb.ModelInferRequest, send fun
 		if r.Parameters == nil {
 			r.Parameters = make(map[string]*pb.InferParameter, 1)
 		}
-		r.Parameters["triton_final_response"] = &pb.InferParameter{ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: final}}
+		r.Parameters["triton_final_response"] = &pb.InferParameter{
+			ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: final},
+		}
 		return r
 	}
 	if !v.model.Config.GetModelTransactionPolicy().GetDecoupled() {
@@ -78,6 +82,7 @@ func (s *Server) streamed(ctx context.Context, m *pb.ModelInferRequest, send fun
 		fail(err, mark(&pb.ModelInferResponse{ModelName: r.Model, Id: r.ID}, false))
 	}
 	if r.Parameters["triton_enable_empty_final_response"] == true {
-		_ = send(&pb.ModelStreamInferResponse{InferResponse: mark(&pb.ModelInferResponse{ModelName: r.Model, Id: r.ID}, true)})
+		empty := &pb.ModelInferResponse{ModelName: r.Model, Id: r.ID}
+		_ = send(&pb.ModelStreamInferResponse{InferResponse: mark(empty, true)})
 	}
 }

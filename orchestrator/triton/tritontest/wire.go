@@ -8,7 +8,7 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// Input returns the input of that name.
+// Input returns the input with a name.
 func Input(r *triton.Request, name string) (triton.Tensor, bool) {
 	for _, t := range r.Inputs {
 		if t.Name == name {
@@ -18,12 +18,17 @@ func Input(r *triton.Request, name string) (triton.Tensor, bool) {
 	return triton.Tensor{}, false
 }
 
-// requestFrom reads a request in wire form, as triton.Client sends it. The tensors are not checked.
+// requestFrom converts a request of triton.Client from its wire form. It does not check the tensors.
 func requestFrom(m *pb.ModelInferRequest) (*triton.Request, error) {
 	if len(m.RawInputContents) != len(m.Inputs) {
 		return nil, invalid("%d inputs with %d raw contents", len(m.Inputs), len(m.RawInputContents))
 	}
-	r := &triton.Request{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Parameters: parameters(m.Parameters)}
+	r := &triton.Request{
+		Model:      m.ModelName,
+		Version:    m.ModelVersion,
+		ID:         m.Id,
+		Parameters: parametersFrom(m.Parameters),
+	}
 	for i, in := range m.Inputs {
 		r.Inputs = append(r.Inputs, triton.Raw(in.Name, triton.Datatype(in.Datatype), in.Shape, m.RawInputContents[i]))
 	}
@@ -33,30 +38,30 @@ func requestFrom(m *pb.ModelInferRequest) (*triton.Request, error) {
 	return r, nil
 }
 
-// parameters reads parameters into bool, int64, uint64, float64 and string.
-func parameters(wire map[string]*pb.InferParameter) map[string]any {
+// parametersFrom converts parameters to bool, int64, uint64, float64 and string.
+func parametersFrom(wire map[string]*pb.InferParameter) map[string]any {
 	if len(wire) == 0 {
 		return nil
 	}
-	in := make(map[string]any, len(wire))
+	parameters := make(map[string]any, len(wire))
 	for name, p := range wire {
 		switch v := p.GetParameterChoice().(type) {
 		case *pb.InferParameter_BoolParam:
-			in[name] = v.BoolParam
+			parameters[name] = v.BoolParam
 		case *pb.InferParameter_Int64Param:
-			in[name] = v.Int64Param
+			parameters[name] = v.Int64Param
 		case *pb.InferParameter_Uint64Param:
-			in[name] = v.Uint64Param
+			parameters[name] = v.Uint64Param
 		case *pb.InferParameter_DoubleParam:
-			in[name] = v.DoubleParam
+			parameters[name] = v.DoubleParam
 		case *pb.InferParameter_StringParam:
-			in[name] = v.StringParam
+			parameters[name] = v.StringParam
 		}
 	}
-	return in
+	return parameters
 }
 
-// Message returns a response in wire form. Its tensors must be valid.
+// Message converts a response to its wire form. Its tensors must be valid.
 func Message(r *triton.Response) (*pb.ModelInferResponse, error) {
 	m := &pb.ModelInferResponse{ModelName: r.Model, ModelVersion: r.Version, Id: r.ID}
 	for _, t := range r.Outputs {

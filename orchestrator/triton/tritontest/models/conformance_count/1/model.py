@@ -1,4 +1,4 @@
-"""A decoupled model that counts, one response a number, and notices a caller that has left."""
+"""Decoupled: sends one response per number, and counts the callers that leave."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Fails: by an error with a code (INVALID_ARG, UNAVAILABLE, …) or, for the code RAISE, by an exception."""
+"""Fails with an error of the requested code (INVALID_ARG, UNAVAILABLE, …), or for RAISE with an exception."""
 
 
 class TritonPythonModel:

@@ -1,4 +1,4 @@
-"""Returns every input under its own name, so that a client sees what arrives and what comes back."""
+"""Returns each input under its own name."""
 
 
 class TritonPythonModel:

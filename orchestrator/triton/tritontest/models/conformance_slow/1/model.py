@@ -1,4 +1,4 @@
-"""Sleeps as long as it is told and stops when the caller leaves."""
+"""Sleeps for a requested time, or until the caller leaves."""
 
 import time
 
@@ -14,16 +14,16 @@ class TritonPythonModel:
 
         responses = []
         for request in requests:
-            asked = request.inputs()[0].as_numpy()
-            until = time.monotonic() + asked.max() / 1000
+            milliseconds = request.inputs()[0].as_numpy()
+            until = time.monotonic() + milliseconds.max() / 1000
             while time.monotonic() < until and not request.is_cancelled():
                 time.sleep(0.005)
             self.canceled += request.is_cancelled()
             responses.append(
                 pb_utils.InferenceResponse(
                     [
-                        pb_utils.Tensor("SLEPT", asked),
-                        pb_utils.Tensor("CANCELED", np.full_like(asked, self.canceled)),
+                        pb_utils.Tensor("SLEPT", milliseconds),
+                        pb_utils.Tensor("CANCELED", np.full_like(milliseconds, self.canceled)),
                     ]
                 )
             )
