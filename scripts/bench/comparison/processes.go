@@ -1,7 +1,6 @@
 package comparison
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -84,15 +83,4 @@ func machine() (busy, all time.Duration) {
 		}
 	}
 	return busy, all
-}
-
-// Resident returns the resident memory of one process in MB (10^6 bytes).
-func Resident(pid int) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, after, _ := strings.Cut(string(text), "VmRSS:")
-	kib, err := strconv.Atoi(strings.Fields(after)[0])
-	return float64(kib) * 1024 / 1e6, err
 }
