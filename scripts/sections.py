@@ -14,7 +14,7 @@ def marks(name: str) -> tuple[str, str]:
 
 
 def check(page: Path, *names: str) -> None:
-    """LookupError: the page exists but lacks one of these sections, or has it twice. A page that does not exist passes."""
+    """Raises LookupError if the page exists and lacks one of these sections, or has it twice."""
     if not page.exists():
         return
     text = page.read_text()

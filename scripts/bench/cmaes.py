@@ -6,8 +6,8 @@ sizes, populations, targets and budgets, for one seed after the other.
     python scripts/bench/cmaes.py                  # both tables, about 5 minutes on two cores
     python scripts/bench/cmaes.py --only speed
 
-Evaluations: median over the seeds until the target is first reached. A seed that does not reach it within the budget, or
-before a stop criterion ends the run, counts as infinitely many and is listed under "failed".
+Evaluations: median over the seeds until the target is first reached. A seed that does not reach it within the budget,
+or before a stop criterion ends the run, counts as infinitely many and is listed under "failed".
 
 Speed: seconds of ask + tell of one generation, without the evaluations, alternating rounds of generations. Threads:
 OPENBLAS_NUM_THREADS for cma's numpy, GOMAXPROCS for Go; once with one thread for both, once with the defaults of both.

@@ -1,18 +1,19 @@
 """Files and batches, through OpenAI's own client, on a Triton and a gateway of their own (see run.py):
 
-    whole         a batch of 50,000 texts to embed: whether every custom_id is answered exactly once, the counts, the time, and
-                  the gateway's resident memory before it, at its most and after it
-    throughput    a batch against the same texts sent one per request by 32 clients at once, in turns; the batch's time is
-                  from its creation until it is completed, checked, put together and seen to be so
-    interactive   requests of a client, one after the other, with a batch of embeddings running and without, in turns: short
-                  texts to embed, two passages to rank, a molecule's hidden state. The batch has begun when they begin, and the
-                  first second beside it is not counted
+    whole         a batch of 50,000 texts to embed: whether every custom_id is answered exactly once, the counts, the
+                  time, and the gateway's resident memory before it, at its most and after it
+    throughput    a batch against the same texts sent one per request by 32 clients at once, in turns; the batch's time
+                  is from its creation until it is completed, checked, put together and seen to be so
+    interactive   requests of a client, one after the other, with a batch of embeddings running and without, in turns:
+                  short texts to embed, two passages to rank, a molecule's hidden state. The batch has begun when they
+                  begin, and the first second beside it is not counted
     upload        a file of 200 MB, uploaded and read again: the gateway's resident memory
 
-Figures of several turns are medians, with the least and the largest. Needs `make .venv-openai/stamp`. By hand, in front of
-a gateway that runs:
+Figures of several turns are medians, with the least and the largest. Needs `make .venv-openai/stamp`. By hand, in front
+of a gateway that runs:
 
-    .venv-openai/bin/python scripts/bench/jobs.py --url http://127.0.0.1:8000 --gateway-pid PID --lines 1000 --part whole
+    .venv-openai/bin/python scripts/bench/jobs.py --url http://127.0.0.1:8000 \\
+        --gateway-pid PID --lines 1000 --part whole
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """The latent-space molecule API's speed, through HTTP on a Triton and a gateway of its own (see run.py):
 
-    decode        100 hidden states in one /decode, against ONNX Runtime alone on the same graph, and against the PyTorch greedy
-                  loop in fp32 with a key/value cache and without, on the same weights and threads; the API's time has JSON, the
-                  gateway and Triton in it. What the graph computes in is printed beside the figures
-    evaluations   molecules evaluated per second by a /generate with a cheap objective (QED), one and eight at once, against ONNX
-                  Runtime alone decoding as many states around the same seeds in the batch that is fastest. A search also reads,
-                  scores and compares what it decodes, makes some of its points by edits of molecules, which need no decoding,
-                  and decodes more states than it evaluates, since many give a molecule that is known: so the states that
-                  Triton decoded per second are printed too
-    share         the gateway's own part (chemistry, CMA-ES, everything but waiting for a place in a batch and for Triton) of a
-                  /generate of 30 particles
+    decode        100 hidden states in one /decode, against ONNX Runtime alone on the same graph, and against the
+                  PyTorch greedy loop in fp32 with a key/value cache and without, on the same weights and threads; the
+                  API's time has JSON, the gateway and Triton in it. What the graph computes in is printed beside the
+                  figures
+    evaluations   molecules evaluated per second by a /generate with a cheap objective (QED), one and eight at once,
+                  against ONNX Runtime alone decoding as many states around the same seeds in the batch that is fastest.
+                  A search also reads, scores and compares what it decodes, makes some of its points by edits of
+                  molecules, which need no decoding, and decodes more states than it evaluates, since many give a
+                  molecule that is known: so the states that Triton decoded per second are printed too
+    share         the gateway's own part (chemistry, CMA-ES, everything but waiting for a place in a batch and for
+                  Triton) of a /generate of 30 particles
     memory        peak resident memory of gateway and Triton after a /generate of 1,000 particles in one iteration
     together      ten /generate at once, of ten molecules, against one
 

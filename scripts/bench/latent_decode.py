@@ -2,10 +2,10 @@
 
     python -m scripts.bench.latent_decode [--run runs/latent] [--rows 100] [--threads 1]
 
-Four ways to decode the same hidden states greedily: the ONNX graph as it is shipped (loop and cache in ONNX Runtime, integer
-arithmetic), the same in floating point, the plain PyTorch loop without a cache, and a PyTorch loop with one. Without a
-trained run, a model of the same size with random weights decodes 48 tokens a row. The ways take turns; medians, and the share
-of rows whose token ids are those of plain PyTorch, are printed.
+Four ways to decode the same hidden states greedily: the ONNX graph as it is shipped (loop and cache in ONNX Runtime,
+integer arithmetic), the same in floating point, the plain PyTorch loop without a cache, and a PyTorch loop with one.
+Without a trained run, a model of the same size with random weights decodes 48 tokens a row. The ways take turns;
+medians, and the share of rows whose token ids are those of plain PyTorch, are printed.
 """
 
 from __future__ import annotations

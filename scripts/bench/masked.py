@@ -1,13 +1,14 @@
-"""The masked-template API against ONNX Runtime alone and against the plain PyTorch loop in fp32, side by side on the same CPU.
+"""The masked-template API against ONNX Runtime alone and against the plain PyTorch loop in fp32, side by side on the
+same CPU.
 
     make bench PART=masked
 
-asks a running API for 100 molecules de novo in one request and in ten at once of 10, and fills 100 templates of the same
-lengths with the same weights in ONNX Runtime alone (the same graph, one batch) and in PyTorch, where every row stays in the
-batch until the last is done. What the graph computes in is printed beside the figures. The ways take turns;
-medians and ranges are printed; then one request for 1,000 against ONNX Runtime alone on as many rows in its best batch.
-Every row is drawn once (attempts 1), so that all ways do the same work, the API also reading and scoring the molecules.
-The gateway's own part, SAFE and scoring, is what its metrics say.
+asks a running API for 100 molecules de novo in one request and in ten at once of 10, and fills 100 templates of the
+same lengths with the same weights in ONNX Runtime alone (the same graph, one batch) and in PyTorch, where every row
+stays in the batch until the last is done. What the graph computes in is printed beside the figures. The ways take
+turns; medians and ranges are printed; then one request for 1,000 against ONNX Runtime alone on as many rows in its best
+batch. Every row is drawn once (attempts 1), so that all ways do the same work, the API also reading and scoring the
+molecules. The gateway's own part, SAFE and scoring, is what its metrics say.
 """
 
 from __future__ import annotations
@@ -69,8 +70,10 @@ def templates(entry: Path, count: int = COUNT) -> sampler.Rows:
 
 
 def lengths_of(entry: Path, count: int) -> np.ndarray:
-    """Tokens of `count` rows de novo: drawn as orchestrator/masked/lengths.go does, a published length of a molecule of quality, but at least
-    min_add_len, and for that the tokens of a molecule about as long."""
+    """Lengths in tokens of `count` rows de novo, drawn as orchestrator/masked/lengths.go draws them.
+
+    Each is the token count of a molecule about as long as a published molecule of quality, and min_add_len or longer.
+    """
     random = np.random.default_rng(1)
     tokens, published, _, good = np.loadtxt(entry / "lengths.txt", dtype=np.int64).T
     share = good / good.sum()
@@ -125,7 +128,7 @@ BATCHES = (16, 32, 64, 128)
 
 
 def thousand(api: API, entry: Path, turns: int, processes: list[int]) -> None:
-    """One request for 1,000 molecules against ONNX Runtime alone on as many rows, sorted by length, in the batch that is fastest."""
+    """One request for 1,000 molecules against ONNX Runtime alone: as many rows, sorted by length, in the best batch."""
     session = session_of(entry)
     lengths = np.sort(lengths_of(entry, MANY))
     cut = {

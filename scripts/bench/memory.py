@@ -1,5 +1,5 @@
-"""The gateway's resident memory while clients of four APIs keep asking: short texts one by one and by 32, texts of 10 to 120
-words, lists of 100 passages, searches for molecules, masked molecules.
+"""The gateway's resident memory while clients of four APIs keep asking: short texts one by one and by 32, texts of 10
+to 120 words, lists of 100 passages, searches for molecules, masked molecules.
 
     make bench PART=memory                               five minutes
     make bench PART=memory ARGS="--minutes 10"

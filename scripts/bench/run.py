@@ -8,32 +8,40 @@
     make bench UPDATE=1 PART=latent     write what it prints into SPEED.md, in the part's section
 
 parts:
-  embedding   the gateway against ready tensors straight to the same Triton, against ONNX Runtime alone at its best (texts sorted by
-              length, in the calls that are fastest here) and against infinity-emb: throughput, latency, mixed lengths; starts its own
-              Triton. RETORT_BENCH_PEER=0 leaves infinity out, whose first start installs 5 GB. The local Triton runs graphs
-              through a Python backend of this project (scripts/triton/backends): ONNX Runtime alone shows what that costs
-  int8        the embedding model in int8 (retort model quantize) against itself in fp32, both through the gateway; starts its own Triton
-  memory      the gateway's resident memory under loads on four APIs at once; starts its own Triton; ARGS="--minutes 10" for longer
-  ranking     the ranking API likewise, with the ranker of the repository: pairs per second, and single passages among lists;
-              under 6 minutes (infinity's start not counted), ARGS="-rounds 3 -period 1s" in less
+  embedding   the gateway against ready tensors straight to the same Triton, against ONNX Runtime alone at its best
+              (texts sorted by length, in the calls that are fastest here) and against infinity-emb: throughput,
+              latency, mixed lengths; starts its own Triton. RETORT_BENCH_PEER=0 leaves infinity out, whose first start
+              installs 5 GB. The local Triton runs graphs through a Python backend of this project
+              (scripts/triton/backends): ONNX Runtime alone shows what that costs
+  int8        the embedding model in int8 (retort model quantize) against itself in fp32, both through the gateway;
+              starts its own Triton
+  memory      the gateway's resident memory under loads on four APIs at once; starts its own Triton; ARGS="--minutes 10"
+              for longer
+  ranking     the ranking API likewise, with the ranker of the repository: pairs per second, and single passages among
+              lists; under 6 minutes (infinity's start not counted), ARGS="-rounds 3 -period 1s" in less
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
   chem        the Go molecules against Python RDKit (Debian's python3-rdkit and rdkit-data)
-  latent      evaluations per second of one and eight searches against decoding by ONNX Runtime alone; decoding against that on
-              the same graph and against PyTorch in fp32, with a key/value cache and without; the gateway's share of a
-              /generate, memory, ten searches at once; starts its own Triton, and needs torch (make .venv-train/stamp)
-  masked      one request for 100 molecules, and one for 1,000, against ONNX Runtime alone on the same graph and against the PyTorch loop in fp32,
-              ten of 10 at once, and the gateway's share; starts its own Triton, and needs torch (make .venv-train/stamp)
+  latent      evaluations per second of one and eight searches against decoding by ONNX Runtime alone; decoding against
+              that on the same graph and against PyTorch in fp32, with a key/value cache and without; the gateway's
+              share of a /generate, memory, ten searches at once; starts its own Triton, and needs torch (make
+              .venv-train/stamp)
+  masked      one request for 100 molecules, and one for 1,000, against ONNX Runtime alone on the same graph and against
+              the PyTorch loop in fp32, ten of 10 at once, and the gateway's share; starts its own Triton, and needs
+              torch (make .venv-train/stamp)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 5 minutes
-  chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's share of a
-              token; starts its own Triton. Its tokens are the pieces of an answer that is computed before the first is sent
-  jobs        batches through OpenAI's client: 50,000 texts exactly once and the gateway's memory; throughput against 32 clients; times of
-              single requests beside a batch; a file of 200 MB; starts its own Triton, and needs make .venv-openai/stamp. 20 minutes;
-              ARGS="--lines 2000 --round-lines 1000 --rounds 2 --seconds 5" in less, ARGS="--part whole" for one part
-  discovery   what 50 gateways cost that follow 100 Tritons with 1,000 models, with small servers in the place of the Tritons: calls, bytes,
-              cores, memory, seconds until a change is known everywhere; 2 minutes on idle cores; ARGS="-gateways 10 -seconds 5" in less
+  chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's
+              share of a token; starts its own Triton. Its tokens are the pieces of an answer that is computed before
+              the first is sent
+  jobs        batches through OpenAI's client: 50,000 texts exactly once and the gateway's memory; throughput against 32
+              clients; times of single requests beside a batch; a file of 200 MB; starts its own Triton, and needs make
+              .venv-openai/stamp. 20 minutes; ARGS="--lines 2000 --round-lines 1000 --rounds 2 --seconds 5" in less,
+              ARGS="--part whole" for one part
+  discovery   what 50 gateways cost that follow 100 Tritons with 1,000 models, with small servers in the place of the
+              Tritons: calls, bytes, cores, memory, seconds until a change is known everywhere; 2 minutes on idle cores;
+              ARGS="-gateways 10 -seconds 5" in less
 
-ARGS go to the program of the one part named. Rounds in which other programs had more than 5 % of the machine are taken again, and a
-bound is not judged where they had more than 10 % of it.
+ARGS go to the program of the one part named. Rounds in which other programs had more than 5 % of the machine are taken
+again, and a bound is not judged where they had more than 10 % of it.
 """
 
 from __future__ import annotations

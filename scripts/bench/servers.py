@@ -84,7 +84,10 @@ class Server:
 def gateway(
     triton: str, api: str = "embedding", jobs: str = "", repository: Path = ROOT / "model_repository"
 ) -> Server:
-    """bin/retort in front of a running Triton; `url` is that of the API, or the main port's with jobs, which are kept in that folder."""
+    """bin/retort in front of a running Triton.
+
+    `url` is the address of the API, or the main port with `jobs`, the folder of the stored jobs.
+    """
     main, *own = free_ports(1 + len(APIS))
     ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
     kept = {"RETORT_JOBS": "true", "RETORT_JOBS_DATA": jobs} if jobs else {"RETORT_JOBS": "false"}

@@ -3,9 +3,9 @@
     pip install tokenizers==0.23.3
     python scripts/bench/tokenizers_bench.py [--tokenizer tokenizer.json ...] [--text FILE ...] [--rounds 7]
 
-Rounds alternate, so that a busy machine is busy for both. Times are processor seconds. Two calls of the reference are timed:
-encode(), one text at a time, and encode_batch_fast(), its quickest (a whole list, no offsets). Both must give as many tokens
-as Go does. The ratio printed is the median over the rounds, with the lowest and the highest.
+Rounds alternate, so that a busy machine is busy for both. Times are processor seconds. Two calls of the reference are
+timed: encode(), one text at a time, and encode_batch_fast(), its quickest (a whole list, no offsets). Both must give as
+many tokens as Go does. The ratio printed is the median over the rounds, with the lowest and the highest.
 """
 
 import argparse

@@ -73,7 +73,8 @@ def logits(folder: Path, family: str) -> list[float]:
 
 def main() -> None:
     golden: dict[str, object] = {
-        "made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, torch {torch.__version__}, fp32"
+        "made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, "
+        f"torch {torch.__version__}, fp32"
     }
     with tempfile.TemporaryDirectory() as temporary:
         for family in folders.FAMILIES:

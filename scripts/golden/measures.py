@@ -3,8 +3,8 @@
 
     /usr/bin/python3 scripts/golden/measures.py chem/testdata/molecules.smi chem/testdata/measures.jsonl
 
-The first line names the measures, as [kind, what it is about]; each other one is a molecule with its values in that order, null where
-RDKit gives none. Molecules that RDKit refuses are left out. Needs python3-rdkit (Debian 12).
+The first line names the measures, as [kind, what it is about]; each other one is a molecule with its values in that
+order, null where RDKit gives none. Molecules that RDKit refuses are left out. Needs python3-rdkit (Debian 12).
 """
 
 import json

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Golden values for the room objective, from Python RDKit (2022.09.3): the composed tasks of PMO by the oracles of scripts/eval/pmo, and
-objectives with every term, modifier and combination that these lack.
+"""Golden values for the room objective, from Python RDKit (2022.09.3): the composed tasks of PMO by the oracles of
+scripts/eval/pmo, and objectives with every term, modifier and combination that these lack.
 
-    /usr/bin/python3 -m scripts.golden.objectives chem/testdata/molecules.smi orchestrator/objective/testdata/objectives.json
+    /usr/bin/python3 -m scripts.golden.objectives \
+        chem/testdata/molecules.smi orchestrator/objective/testdata/objectives.json
 
 Needs python3-rdkit (Debian 12). A value is null where there is no score.
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""SAFE in nested order as the training scripts write it, as the oracle for retort/tokenizers/molecules and retort/chem/safe.
+"""Golden files of SAFE in nested order for tokenizers/molecules and chem/safe, from the training scripts.
 
     .venv-train/bin/python -m scripts.golden.safe_nested DATA
 
-writes tokenizers/molecules/testdata/safe/vocab.txt and pieces.tsv (a piece, its ids), and chem/safe/testdata/ends.tsv (a
-molecule without stereo, its pieces from every end, sorted).
+writes tokenizers/molecules/testdata/safe/vocab.txt and pieces.tsv (a piece, its ids), and chem/safe/testdata/ends.tsv
+(a molecule without stereo, its pieces from every end, sorted).
 """
 
 import gzip

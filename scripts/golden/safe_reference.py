@@ -2,8 +2,8 @@
 
     python3 scripts/golden/safe_reference.py DATA
 
-takes rows of DATA/safe_golden_encode.tsv.gz and DATA/safe_golden_decode.tsv.gz, the reference's answers for 2,000 molecules,
-and writes chem/safe/testdata/encode.tsv and decode.tsv. All rows are compared by
+takes rows of DATA/safe_golden_encode.tsv.gz and DATA/safe_golden_decode.tsv.gz, the reference's answers for 2,000
+molecules, and writes chem/safe/testdata/encode.tsv and decode.tsv. All rows are compared by
 
     go test ./chem/safe -run Reference -reference DATA
 """
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[2] / "chem" / "safe" / "testdata"
 
 
 def choose(rows: list[str], answer: int) -> list[str]:
-    """140 rows that the reference answers and 15 that it refuses, whose column `answer` is empty, in the order of the file."""
+    """140 rows that the reference answers and 15 that it refuses (empty `answer`), in the order of the file."""
     refused = [i for i, row in enumerate(rows) if not row.split("\t")[answer]]
     answered = sorted(set(range(len(rows))) - set(refused))
     draw = random.Random(1)

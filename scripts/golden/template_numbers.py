@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Evaluate expressions with numbers in the reference, Jinja2 as transformers uses it, and record the results.
 
-    python scripts/golden/template_numbers.py            needs: pip install transformers==5.23.0 jinja2==3.1.6 (Python 3.11)
+    python scripts/golden/template_numbers.py
 
-Writes tokenizers/template/testdata/numbers.txt, an expression and its result on each line: the printed text, "error" and the
-exception of the reference, or "overflow" for an integer beyond 64 bits, which our implementation refuses.
+Needs Python 3.11 with transformers==5.23.0 and jinja2==3.1.6.
+
+Writes tokenizers/template/testdata/numbers.txt, an expression and its result on each line: the printed text, "error"
+and the exception of the reference, or "overflow" for an integer beyond 64 bits, which our implementation refuses.
 """
 
 from __future__ import annotations
@@ -359,7 +361,8 @@ def outcome(expression: str) -> str:
 
 def main() -> None:
     lines = [
-        f"# made by scripts/golden/template_numbers.py: jinja2 {jinja2.__version__}, transformers {transformers.__version__}"
+        f"# made by scripts/golden/template_numbers.py: "
+        f"jinja2 {jinja2.__version__}, transformers {transformers.__version__}"
     ]
     lines += [f"{expression}\t{outcome(expression)}" for expression in expressions()]
     OUT.write_text("\n".join(lines) + "\n")

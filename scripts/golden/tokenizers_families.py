@@ -1,4 +1,4 @@
-"""Trains one small tokeniser of each family that the Go package reads, in the form the well-known models of that family have."""
+"""Trains one small tokeniser of each family that the Go package reads, configured like the family's published models."""
 
 import base64
 import collections
@@ -169,7 +169,7 @@ def fallback(texts, size):
 
 
 def xlmr(texts, size):
-    """A sentencepiece model in the form XLM-RoBERTa's has: its own table of normalisations, and fairseq's order of tokens."""
+    """A sentencepiece model like XLM-RoBERTa's: its own normalisation table, and fairseq's order of tokens."""
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2
 
@@ -230,7 +230,10 @@ FAMILIES = {
 
 
 def train(name, texts, size):
-    """The tokenizer.json of a family, as one line. Only the commonest characters get into it: a Unigram has a token for each."""
+    """The tokenizer.json of a family, on one line.
+
+    It holds only the most frequent characters, since a Unigram model has a token for each.
+    """
     counts = collections.Counter(itertools.chain.from_iterable(texts))
     rare = {ord(c): None for c, _ in counts.most_common()[size // 4 :]}
     return FAMILIES[name]([t.translate(rare) for t in texts], size).to_str()

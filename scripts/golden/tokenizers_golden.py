@@ -2,10 +2,10 @@
 
     pip install tokenizers==0.23.3 sentencepiece==0.2.3 protobuf
     python scripts/golden/tokenizers_golden.py golden [--train]         # rewrites tokenizers/testdata
-    python scripts/golden/tokenizers_golden.py trial [--text FILE ...]  # runs both on 20,000 lines and counts those that differ
+    python scripts/golden/tokenizers_golden.py trial [--text FILE ...]  # counts differences on 20,000 lines
 
-The reference's "truncation" and "padding" are switched off: the Go package reads past them. FILE holds one text per line, or
-JSON lines with "text" or "query"; without it the real half of the trial is the Python library's own source.
+The reference's "truncation" and "padding" are switched off: the Go package reads past them. FILE holds one text per
+line, or JSON lines with "text" or "query"; without it the real half of the trial is the Python library's own source.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Texts to try tokenisers on: ordinary prose and code, and every oddity of Unicode that has broken one before. Seeded."""
+"""Texts to test tokenisers with: prose, code, and every oddity of Unicode that has broken one before. Seeded."""
 
 import pathlib
 import random

@@ -2,12 +2,12 @@
 
 The reference (PyPI `tokenizers`) mixes several Unicode versions: its normalisation tables are Unicode 9's, its general
 categories older still, its regular expressions and its lower-casing newer. No single version, and so no Go release,
-agrees with all of them. This script asks the library itself, through its public Python interface, about every one of the
-1,112,064 code points and writes the answers down, so that the Go package equals the reference everywhere and stays equal
-when Go moves to another Unicode version.
+agrees with all of them. This script asks the library itself, through its public Python interface, about every one of
+the 1,112,064 code points and writes the answers down, so that the Go package equals the reference everywhere and stays
+equal when Go moves to another Unicode version.
 
     pip install tokenizers==0.23.3
-    python scripts/golden/tokenizers_unicode.py            # writes the table, prints the differences from Python's Unicode
+    python scripts/golden/tokenizers_unicode.py            # writes the table, prints where Python differs
     python scripts/golden/tokenizers_unicode.py --check    # exits 1 if the table on disk is not what the library says
 """
 

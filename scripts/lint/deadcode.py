@@ -2,8 +2,9 @@
 
     python -m scripts.lint.deadcode
 
-golang.org/x/tools/cmd/deadcode follows the calls from every main function. Packages of test support (TEST_SUPPORT) are reached from
-tests only, so there the tests count as callers. EXCEPTIONS names what deadcode reports wrongly, with the reason.
+golang.org/x/tools/cmd/deadcode follows the calls from every main function. Packages of test support (TEST_SUPPORT) are
+reached from tests only, so there the tests count as callers. EXCEPTIONS names what deadcode reports wrongly, with the
+reason.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ EXCEPTIONS: dict[str, str] = {}
 
 
 def unreachable(tests: bool) -> dict[str, str]:
-    """Position by name (package path and function), of every function that no main function reaches, or no test either."""
+    """Positions, by name (package path and function), of the functions that no main function (or test) reaches."""
     command = [os.environ.get("GO", "go"), "tool", "deadcode", f"-test={str(tests).lower()}", "-json", "./..."]
     packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout or "null") or []
     return {

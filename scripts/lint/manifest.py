@@ -4,14 +4,15 @@
     python -m scripts.lint.manifest --write                                  record entries whose id is new
     python -m scripts.lint.manifest --write masked --same-outputs REASON     record changed files under the old id
 
-An id names outputs (decision 0029): entries with different outputs have different ids. Any file of an entry except its pages (*.md)
-and hidden files may affect the outputs. So a changed file needs either a new model_id in config.pbtxt or, if the outputs are the same
-(a refactoring, another number of instances), a reason. A retired id stays in the manifest and is never reused.
+An id names outputs (decision 0029): entries with different outputs have different ids. Any file of an entry except its
+pages (*.md) and hidden files may affect the outputs. So a changed file needs either a new model_id in config.pbtxt or,
+if the outputs are the same (a refactoring, another number of instances), a reason. A retired id stays in the manifest
+and is never reused.
 
 manifest.json:
 entries     by entry: its current id, and the SHA-256 of each file
-ids         by id and entry: every digest that the id has had, oldest first; each but the first with the reason why the outputs
-            stayed the same. A later digest without a reason means that the outputs changed under the id
+ids         by id and entry: every digest that the id has had, oldest first; each but the first with the reason why the
+            outputs stayed the same. A later digest without a reason means that the outputs changed under the id
 A digest is one SHA-256 for all files of an entry: that of the output of `sha256sum`, sorted by path.
 
 An entry that git does not track, such as an imported model, is left out unless --write names it.
@@ -29,7 +30,10 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 NAME = "manifest.json"
-HINT = """If the outputs changed, choose a new model_id in config.pbtxt, then run python -m scripts.lint.manifest --write. If not, see --help."""
+HINT = (
+    "If the outputs changed, choose a new model_id in config.pbtxt, then run "
+    "python -m scripts.lint.manifest --write. If not, see --help."
+)
 ID = re.compile(r'key:\s*"model_id"\s*value\s*\{\s*string_value:\s*"([^"]*)"')
 
 
@@ -51,7 +55,7 @@ def hashes(entry: Path) -> dict[str, str]:
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether a file is what desktops and editors leave beside others: .DS_Store, ._model.onnx, .model.py.swp, Thumbs.db."""
+    """Reports whether a desktop or an editor left this file: .DS_Store, ._model.onnx, .model.py.swp, Thumbs.db."""
     return any(part.startswith(".") for part in path.parts) or path.name == "Thumbs.db"
 
 
@@ -150,7 +154,8 @@ def record(repository: Path, names: list[str], same_outputs: str = "") -> list[s
                 raise Refused(f"{name}: {now['id']} stands for other files and is retired: choose a new id")
             if not same_outputs:
                 raise Refused(
-                    f"{name}: {now['id']} stands for other files: choose a new id, or say with --same-outputs why the outputs are the same"
+                    f"{name}: {now['id']} stands for other files: choose a new id, "
+                    "or say with --same-outputs why the outputs are the same"
                 )
             history.append(new | {"same_outputs": same_outputs})
         manifest["entries"][name] = now

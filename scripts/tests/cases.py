@@ -1,4 +1,4 @@
-"""What scripts that run clients of others do alike: see openai_client.py. Only Python's own library is there in all environments."""
+"""Shared code of the scripts that run other projects' clients, such as openai_client.py: standard library only."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Published models in small, made for the tests of `retort model import`: folders as the Hub has them, with weights that
-a seed gives, in each tokenizer family. scripts/golden/imports.py gives them to transformers, the tests to Retort.
+"""Published models in small, made for the tests of `retort model import`: folders as the Hub has them, with weights
+that a seed gives, in each tokenizer family. scripts/golden/imports.py gives them to transformers, the tests to Retort.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Ask Retort with the parts of frameworks that are for NVIDIA's services or for OpenAI's, and print what they make of the
-answers as one JSON object.
+"""Ask Retort with the parts of frameworks that are for NVIDIA's services or for OpenAI's, and print what they make of
+the answers as one JSON object.
 
     python framework_client.py URL DATA_URL
 

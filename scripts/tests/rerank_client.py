@@ -2,9 +2,9 @@
 
     python rerank_client.py URL EMBEDDING_URL MODEL QUERY PASSAGE...
 
-The URLs are ports that serve the ranking and the embedding API. Run by test_rerank_clients.py in the environment of requirements-rerank.txt, once for all
-clients since they take long to import. Each returns the indexes of the passages, best first, with their scores; nothing is set for
-Retort but its base URL.
+The URLs are ports that serve the ranking and the embedding API. Run by test_rerank_clients.py in the environment of
+requirements-rerank.txt, once for all clients since they take long to import. Each returns the indexes of the passages,
+best first, with their scores; nothing is set for Retort but its base URL.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Hooks of schemathesis for test_schema.py: no request of the molecule APIs asks for more than a few seconds of work.
 
-A number within the documented bounds is cut to a smaller one; what is out of bounds, or no number, is sent as it was made.
+A number within the documented bounds is cut to a smaller one; what is out of bounds, or no number, is sent as it was
+made.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Real servers for the tests: Triton as scripts/triton/serve.py starts it, and the gateway of this checkout.
 
-Each ends with its `with` block. Should the tests themselves be killed, Linux ends what they started (setpriv --pdeathsig).
+Each ends with its `with` block. Should the tests themselves be killed, Linux ends what they started (setpriv
+--pdeathsig).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""NVIDIA's load generator against rankings, embeddings and chat, as published, each for eight requests. It has an environment of
-its own (`make test` makes it); the three run at once, since most of their time is their own start."""
+"""NVIDIA's load generator against rankings, embeddings and chat, as published, each for eight requests. It has an
+environment of its own (`make test` makes it); the three run at once, since most of their time is their own start."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_a_model_that_does_not_fit_its_configuration_says_why(served, model, mes
 
 
 def test_work_ends_when_its_caller_leaves(served):
-    """The model has one instance, so a run is answered only once those before it ended; the long one would take a day."""
+    """The model has one instance, so each run waits for the ones before it. The long one would take a day."""
     long_run, short_run = ([tensor("turns", np.array([n], np.int64), "INT64")] for n in (2_000_000_000, 1))
     served.infer("counting", short_run)
     with pytest.raises(InferenceServerException):

@@ -1,5 +1,5 @@
-"""Files and batches against the whole stack, as OpenAI's client drives them (batch_client.py), and what befalls them: a gateway
-that is killed, files that are too large, a disk that is full, a program that keeps no jobs."""
+"""Files and batches against the whole stack, as OpenAI's client drives them (batch_client.py), and what befalls them: a
+gateway that is killed, files that are too large, a disk that is full, a program that keeps no jobs."""
 
 from __future__ import annotations
 
@@ -251,8 +251,8 @@ def test_a_killed_triton_leaves_every_line_with_one_answer(tmp_path: Path) -> No
 
 
 class Cramped(Gateway):
-    """A gateway whose jobs have a disk of 24 MiB: a tmpfs of its own, where the system lets whoever runs the tests mount one, else files
-    that the system lets grow to 3 MiB."""
+    """A gateway whose jobs have a disk of 24 MiB: a tmpfs of its own, where the system lets whoever runs the tests
+    mount one, else files that the system lets grow to 3 MiB."""
 
     FOLDER = "/mnt"
     mounted = (

@@ -1,5 +1,5 @@
-"""The command line for people, in front of the real stack: every command, every form of input and output, a pipe, bad rows, a run that is
-killed half way and goes on, SDF read back by RDKit, and completion in a real bash."""
+"""The command line for people, in front of the real stack: every command, every form of input and output, a pipe, bad
+rows, a run that is killed half way and goes on, SDF read back by RDKit, and completion in a real bash."""
 
 from __future__ import annotations
 

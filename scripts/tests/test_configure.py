@@ -68,7 +68,7 @@ def test_delay_and_overrides_reach_a_running_triton(triton, tmp_path: Path) -> N
 
     (overrides / "minilm_embed.json").write_text("[]")
     code, said = configure(server.http, "--overrides", str(overrides))
-    assert code == 1 and "minilm_embed.json: a JSON object is wanted" in said
+    assert code == 1 and "minilm_embed.json: not a JSON object" in said
     assert configure(server.http, **{DELAY: "soon"})[0] == 1
 
 

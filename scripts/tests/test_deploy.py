@@ -1,4 +1,4 @@
-"""What scripts/deploy says about the program holds: metrics, settings, packages. Its own tools are used in `make test-deploy`."""
+"""scripts/deploy agrees with the program: metrics, settings, packages. `make test-deploy` tests it with its own tools."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ OLDEST_TRITON = (26, 6)
 
 
 def test_no_default_triton_has_published_vulnerabilities() -> None:
-    """Every tag of the vendor's image in the tree is new enough. The local Triton is no image and has no newer release."""
+    """Every tag of the vendor's image in the tree is new enough. The local Triton, from PyPI, has no newer release."""
     tracked = subprocess.run(
         ["git", "grep", "-IhoE", r"\b[0-9]{2}\.[0-9]{2}(-[a-z-]+)?-py3\b"],
         cwd=ROOT,

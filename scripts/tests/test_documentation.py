@@ -1,4 +1,4 @@
-"""Every example of the served OpenAPI descriptions, sent as it stands to the real service; and what each description says."""
+"""The served OpenAPI descriptions: their examples, sent unchanged to the real service, and their texts."""
 
 from __future__ import annotations
 

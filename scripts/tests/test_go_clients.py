@@ -1,5 +1,5 @@
-"""Go clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They are asked once:
-go_clients/, a module of its own."""
+"""Go clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They are
+asked once: go_clients/, a module of its own."""
 
 from __future__ import annotations
 

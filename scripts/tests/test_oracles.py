@@ -1,4 +1,4 @@
-"""Oracles of an operator's own: the example of orchestrator/ORACLES.md in a real Triton, hot-loaded, behind both molecule APIs."""
+"""Oracles of an operator: the example of orchestrator/ORACLES.md, hot-loaded into a real Triton, in both APIs."""
 
 from __future__ import annotations
 

@@ -248,7 +248,8 @@ def test_nothing_is_wider_than_the_window(browser: Browser, gateway_url: str, wi
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= width, view
         unnamed = tab.evaluate(
             """v => [...document.querySelectorAll(`#${v} :is(button, input, select, textarea)`)]
-            .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label'))).map(e => e.outerHTML)""",
+            .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label')))
+            .map(e => e.outerHTML)""",
             view,
         )
         assert unnamed == [], "controls without a name"

@@ -1,4 +1,4 @@
-"""The shipped models reach the figures of their cards on small committed samples; fails if weights and cards no longer agree."""
+"""The shipped models reach the figures of their cards on small committed samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READER = ROOT / "model_repository/molecule_reader/1"
 
 
 def lower_bound(share: float, count: int) -> float:
-    """The lower end of Wilson's 95 % interval: if the true share is the published one, a sample of this size seldom falls below it."""
+    """The lower end of Wilson's 95 % interval, below which a sample of this size seldom falls."""
     z = 1.96
     centre, spread = (
         share + z * z / (2 * count),
@@ -26,7 +26,7 @@ def lower_bound(share: float, count: int) -> float:
 
 
 def test_molecules_come_back_as_the_card_says(stack) -> None:
-    """The share of encode.tsv's molecules (ZINC250k validation) that come back reaches the lower bound for the card's figure."""
+    """The round trip restores enough molecules of encode.tsv (ZINC250k validation) for the card's figure."""
     card = (ROOT / "model_repository/latent_encoder/CARD.md").read_text()
     published = float(re.search(r"^\| zinc \| [\d,]+ \| ([\d.]+)% \|", card, re.MULTILINE)[1]) / 100
     smiles = [line.partition("\t")[0] for line in (ROOT / "chem/safe/testdata/encode.tsv").read_text().splitlines()[1:]]

@@ -1,7 +1,8 @@
-"""Our Python code inside Triton, under every Python and NumPy that runs it: here 3.11 with NumPy 1.26, in the image 3.12.
+"""Our Python code inside Triton, under every Python and NumPy that runs it: here 3.11 with 1.26, in the image 3.12.
 
-Its backend for ONNX models, the reader of drawings and an oracle answer the same under all of them, without Triton; and a real Triton
-serves them with Python 3.12 and the packages that the image installs. Python 3.12 is looked up by the Makefile and may be missing.
+Its backend for ONNX models, the reader of drawings and an oracle answer the same under all of them, without Triton; and
+a real Triton serves them with Python 3.12 and the packages that the image installs. Python 3.12 is looked up by the
+Makefile and may be missing.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def drawing(smiles: str) -> str:
 
 
 def reader() -> dict:
-    """Every question about every drawing, one about two drawings, a JSON schema, randomly worded answers, and bytes that are no picture."""
+    """All questions about all drawings, one about two drawings, a JSON schema, sampled wording, and invalid images."""
 
     def ask_about(question: str, *pictures: str, **more: dict) -> dict:
         marks = "\n".join(["<|image|>"] * len(pictures))
@@ -232,7 +233,7 @@ def test_python_finds_the_packages_as_in_the_image() -> None:
 
 @pytest.fixture
 def image_triton(monkeypatch, tmp_path):
-    """The local tritonserver with the models of this checkout, whose Python processes have the image's Python 3.12 and packages."""
+    """The local tritonserver with this checkout's models, run by the image's Python 3.12 and packages."""
     if not IMAGE.exists():
         pytest.skip(MISSING)
     monkeypatch.syspath_prepend(ROOT / "scripts/triton")

@@ -96,7 +96,8 @@ def test_singles_among_lists(ranking_url: str, model: str) -> None:
     logits(ranking_url, model, PASSAGES)  # the model is warm
     start = time.monotonic()
     at_once(*[rank_list] * 10, rank_singles)
-    # The first single may come before the lists, and the last one ended beside the first list; one between has overtaken them.
+    # The first single may come before the lists, and the last one ended beside the first list; one between has
+    # overtaken them.
     assert len(singles) > 2, f"{len(singles)} singles before the first list ended"
     # Lists that share fairly end near each other.
     assert min(ended) - start > 0.5 * (max(ended) - start)

@@ -18,8 +18,8 @@ REFERENCE = {
 }
 PAIRS = json.loads((TESTDATA / "minilm_rank_qa.json").read_text())["cases"]
 LOGIT_ERROR = 2e-4
-"""Tolerance of a logit: 5e-5 for the reference's four decimals, and 1e-4 for another order of summation (export.py allows no more). int8
-storage adds nothing, as the reference has the stored weights. Measured: 3e-5."""
+"""Tolerance of a logit: 5e-5 for the reference's four decimals, and 1e-4 for another order of summation (export.py
+allows no more). int8 storage adds nothing, as the reference has the stored weights. Measured: 3e-5."""
 
 
 def inputs(rows: list[list[int]], firsts: list[int] | None = None) -> list[grpc.InferInput]:

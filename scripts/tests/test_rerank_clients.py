@@ -1,4 +1,4 @@
-"""Real clients of the rerank interfaces against the whole stack, unmodified: their own environment is requirements-rerank.txt."""
+"""Unmodified clients of the rerank interfaces, from requirements-rerank.txt, against the whole stack."""
 
 from __future__ import annotations
 

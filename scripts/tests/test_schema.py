@@ -1,5 +1,6 @@
-"""The served OpenAPI description against what the service does: schemathesis generates good and bad requests and finds no
-5xx and no undocumented answer. schema_hooks.py keeps each request's work short, so that none runs into its deadline."""
+"""The served OpenAPI description against what the service does: schemathesis generates good and bad requests and finds
+no 5xx and no undocumented answer. schema_hooks.py keeps each request's work short, so that none runs into its deadline.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from waiting import PATIENCE
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 EXAMPLES = {"latent": "10", "masked": "10", "ranking": "10"}
-"""Requests that are made for each operation, where they are not 30: the molecule APIs take longer for one, and the ranking API has one
-operation at several paths."""
+"""Requests that are made for each operation, where they are not 30: the molecule APIs take longer for one, and the
+ranking API has one operation at several paths."""
 
 SHARED = "^/v1/(license|manifest|metadata|version|metrics|models/)|^/metrics"
 """What the gateway answers for every API alike: tried with one of them; test_documentation.py asks for each once."""

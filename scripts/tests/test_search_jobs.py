@@ -1,5 +1,5 @@
-"""Searches of the molecule APIs as jobs, in front of a real Triton: submitted, followed, cancelled, seen with their own key alone, and
-gone on with after the gateway was killed."""
+"""Searches of the molecule APIs as jobs, in front of a real Triton: submitted, followed, cancelled, seen with their own
+key alone, and gone on with after the gateway was killed."""
 
 from __future__ import annotations
 

@@ -39,7 +39,10 @@ def delay(client, model: str) -> int:
 
 
 def largest_batch(client, model: str, requests: int = 24) -> int:
-    """Sends some requests at once and returns the largest batch that Triton has made of any; 0 if none is counted yet: Triton counts after it answers."""
+    """Sends concurrent requests and returns Triton's largest batch so far; 0 if none is counted.
+
+    Triton counts after it answers.
+    """
     at_once(*[lambda: ask(client, model, 1)] * requests)
     return max(
         (batch.batch_size for batch in client.get_inference_statistics(model).model_stats[0].batch_stats), default=0
@@ -118,7 +121,7 @@ def test_a_host_that_others_reach_gives_a_warning(triton, tmp_path):
 
 
 def test_clients_have_no_shared_memory_logs_or_traces(triton, tmp_path):
-    """Over gRPC and HTTP: vulnerabilities of the Python backend need shared memory, which newer releases disable by default."""
+    """Over gRPC and HTTP: attacks on the Python backend need shared memory, which newer releases disable."""
     server = triton(tmp_path)
     for call in (
         server.client.get_system_shared_memory_status,
@@ -221,7 +224,7 @@ def test_a_model_whose_stub_is_killed_is_loaded_again(triton, tmp_path, control)
     graphs.place(tmp_path, "stays", graphs.lookup(), CONFIG)
     server = triton(tmp_path, control=control)
     wait_for("the stubs were counted", lambda: ask(server.client, "killed", 1) == 10)
-    time.sleep(3)  # stubs.EVERY: so that the launcher has seen them
+    time.sleep(3)  # stubs.POLL_SECONDS: the launcher has counted them
     with traffic(lambda: ask(server.client, "stays", 1)) as stays:
         for _ in range(2):
             kill(stub_of(server, "killed"))
@@ -265,7 +268,10 @@ def test_killing_the_launcher_ends_the_server(triton, tmp_path):
 
 
 def test_a_command_gets_a_server_and_its_status_is_kept():
-    script = 'curl -sf "http://$RETORT_TEST_TRITON_HTTP/v2/health/ready" && test -d "$RETORT_TEST_TRITON_REPOSITORY" && exit 7'
+    script = (
+        'curl -sf "http://$RETORT_TEST_TRITON_HTTP/v2/health/ready" '
+        '&& test -d "$RETORT_TEST_TRITON_REPOSITORY" && exit 7'
+    )
     ended = subprocess.run(
         [sys.executable, str(ROOT / "scripts/triton/serve.py"), "--empty", "--", "sh", "-c", script],
         capture_output=True,

@@ -1,5 +1,5 @@
-"""What each shipped model is for, asked through its API and checked by RDKit for Python: these fail where a model is broken,
-that is, answers in the right form and means nothing."""
+"""What each shipped model is for, asked through its API and checked by RDKit for Python: these fail where a model is
+broken, that is, answers in the right form and means nothing."""
 
 from __future__ import annotations
 
@@ -129,9 +129,13 @@ ANSWERS = {
     "Which medicine lowers fever and eases pain?": "Paracetamol reduces fever and relieves mild pain.",
     "Who wrote the Origin of Species?": "Charles Darwin published his theory of evolution in 1859.",
     "What is the boiling point of water?": "At sea level, water boils at 100 degrees Celsius.",
-    "How do plants make sugar?": "In photosynthesis, leaves use sunlight to turn carbon dioxide and water into glucose.",
+    "How do plants make sugar?": (
+        "In photosynthesis, leaves use sunlight to turn carbon dioxide and water into glucose."
+    ),
     "How can I get back into my account?": "If you forgot your password, click the reset link on the login page.",
-    "Which metal is liquid at room temperature?": "Mercury melts at minus 39 degrees, so it flows like water in a warm room.",
+    "Which metal is liquid at room temperature?": (
+        "Mercury melts at minus 39 degrees, so it flows like water in a warm room."
+    ),
     "What causes tides in the sea?": "The gravity of the Moon pulls on the oceans and makes them rise and fall.",
     "Where can I see the Mona Lisa?": "Leonardo's portrait of Lisa Gherardini hangs in the Louvre in Paris.",
     "How is bread made to rise?": "Yeast ferments the dough, and the gas it gives off makes it swell.",

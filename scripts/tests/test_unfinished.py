@@ -1,5 +1,5 @@
-"""Searches that cannot come to their end answer with what they have found: a real Triton, a gateway that is stopped, a Triton that
-is killed, an oracle that fails half way, and a deadline."""
+"""Searches that cannot come to their end answer with what they have found: a real Triton, a gateway that is stopped, a
+Triton that is killed, an oracle that fails half way, and a deadline."""
 
 from __future__ import annotations
 

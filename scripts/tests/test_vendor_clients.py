@@ -1,4 +1,4 @@
-"""The vendor's own clients and what its notebooks do, against the whole stack; their environment is requirements-rerank.txt."""
+"""The vendor's clients and notebooks, in the environment of requirements-rerank.txt, against the whole stack."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
     python vendor_client.py triton GRPC_URL PYTRITON < {"model": {"input": [values, datatype]}}
     python vendor_client.py molmim LATENT_URL SMILES SIGMA
 
-PYTRITON is the folder that nvidia-pytriton lies in. Run by test_vendor_clients.py in the environment of requirements-rerank.txt.
+PYTRITON is the folder that nvidia-pytriton lies in. Run by test_vendor_clients.py in the environment of
+requirements-rerank.txt.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def triton(url: str, folder: str) -> dict[str, dict[str, list[int]]]:
 
 
 def molmim(url: str, smiles: str, sigma: str) -> list[list[str]]:
-    """The loop of the notebooks on controlled generation: CMA-ES with an oracle of one's own, over /hidden and /decode."""
+    """The notebooks' loop of controlled generation: CMA-ES with a user's oracle, over /hidden and /decode."""
     import cma
 
     start = np.array(requests.post(f"{url}/hidden", json={"sequences": [smiles]}, timeout=60).json()["hiddens"])

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Change the configuration of models that a running Triton has loaded, without touching their files.
+"""Change the configuration of the models that a running Triton has loaded, without changing their files.
 
-    scripts/triton/configure.py triton:8000                       the environment's settings, for every model
-    scripts/triton/configure.py triton:8000 --overrides FOLDER    what FOLDER says too: FOLDER/<model>.json, and
-                                                                  FOLDER/backend-<backend>.json for all of a backend
+    scripts/triton/configure.py triton:8000                       apply the environment's settings to every model
+    scripts/triton/configure.py triton:8000 --overrides FOLDER    also apply FOLDER/<model>.json, and
+                                                                  FOLDER/backend-<backend>.json to the backend's models
 
-Each model whose configuration differs is loaded again with it; Triton serves the old one until the new one is ready. So
-Triton has to run with --model-control-mode=explicit; it need not be the local one. The members of a file replace those of
-the configuration (as GET /v2/models/<model>/config shows it), objects member by member, lists whole; a model's own
-file wins over its backend's, the environment over both. A load without a configuration, or a restart, brings back what the model's files say.
+A model whose configuration would change is reloaded with the new one; Triton serves the old one until it is ready. So
+Triton, which need not be the local one, has to run with --model-control-mode=explicit. The members of a file replace
+those of the configuration (as GET /v2/models/<model>/config shows it): objects are merged, lists are replaced. A
+model's file takes precedence over its backend's, and the environment over both. A load without a configuration, or a
+restart, restores the configuration of the model's files.
 
 environment:
-  RETORT_TRITON_CONTROL_KEY  the key with which the local Triton was started; other Tritons need none
+  RETORT_TRITON_CONTROL_KEY  control key of the local Triton; other Tritons need none
   RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS  (or NIM_TRITON_...)
                             replaces the delay of every model that batches
   RETORT_TRITON_INSTANCES   instances of every onnxruntime model
@@ -39,9 +40,9 @@ def main() -> int:
     args = parser.parse_args()
     host, _, port = args.triton.rpartition(":")
     if not host or not port.isdigit():
-        parser.error(f"{args.triton}: HOST:PORT is wanted")
+        parser.error(f"{args.triton}: must be HOST:PORT")
     if args.overrides and not args.overrides.is_dir():
-        parser.error(f"{args.overrides} is no folder")
+        parser.error(f"{args.overrides} is not a folder")
     try:
         overrides = Overrides.from_environment(os.environ)
         return configure(
@@ -55,7 +56,7 @@ def main() -> int:
 
 
 def configure(options: Options, folder: Path | None, overrides: Overrides) -> int:
-    """The exit status: 0 where every model that should change has."""
+    """Reload the models whose configuration changes. Returns the exit status: 0 unless Triton refused one."""
     code, index = call(options, "POST", "/v2/repository/index", {"ready": True})
     if code != 200:
         say(f"{options.host}:{options.http}: {reason(code, index)}")
@@ -64,14 +65,14 @@ def configure(options: Options, folder: Path | None, overrides: Overrides) -> in
     for model in sorted({model["name"] for model in index or []}):
         code, config = call(options, "GET", f"/v2/models/{model}/config")
         if code != 200:
-            continue  # unloaded in the meantime
-        wanted = merged(merged(config, members(folder, f"backend-{config.get('backend')}")), members(folder, model))
-        wanted = fitting(overrides.apply(wanted) or wanted)
-        changed = ", ".join(sorted(key for key in wanted if not holds(config.get(key), wanted[key])))
+            continue  # unloaded meanwhile
+        target = merged(merged(config, members(folder, f"backend-{config.get('backend')}")), members(folder, model))
+        target = drop_large_batches(overrides.apply(target) or target)
+        changed = ", ".join(sorted(key for key in target if not contains(config.get(key), target[key])))
         if not changed:
             continue
         code, answer = call(
-            options, "POST", f"/v2/repository/models/{model}/load", {"parameters": {"config": json.dumps(wanted)}}
+            options, "POST", f"/v2/repository/models/{model}/load", {"parameters": {"config": json.dumps(target)}}
         )
         failed += code != 200
         say(f"{model}: {changed} changed" if code == 200 else f"{model}: {changed} not changed: {reason(code, answer)}")
@@ -79,7 +80,7 @@ def configure(options: Options, folder: Path | None, overrides: Overrides) -> in
 
 
 def merged(config: dict, changes: dict) -> dict:
-    """The configuration with the changes in it: objects member by member, anything else replaced."""
+    """The configuration with the changes: objects are merged, anything else is replaced."""
     both = {
         key: merged(config[key], value)
         for key, value in changes.items()
@@ -88,8 +89,8 @@ def merged(config: dict, changes: dict) -> dict:
     return {**config, **changes, **both}
 
 
-def fitting(config: dict) -> dict:
-    """The configuration without preferred batches that are larger than the largest: Triton adds the largest by itself."""
+def drop_large_batches(config: dict) -> dict:
+    """The configuration without preferred batch sizes over max_batch_size, which Triton itself adds."""
     batching = config.get("dynamic_batching") or {}
     if "preferred_batch_size" not in batching:
         return config
@@ -97,27 +98,27 @@ def fitting(config: dict) -> dict:
     return {**config, "dynamic_batching": {**batching, "preferred_batch_size": sizes}}
 
 
-def holds(config: object, wanted: object) -> bool:
-    """Whether the configuration says what is wanted; Triton adds to each object the members that are left out."""
-    if isinstance(wanted, dict) and isinstance(config, dict):
-        return all(holds(config.get(key), value) for key, value in wanted.items())
-    if isinstance(wanted, list) and isinstance(config, list):
-        return len(config) == len(wanted) and all(map(holds, config, wanted))
-    return config == wanted
+def contains(config: object, part: object) -> bool:
+    """Reports whether a configuration has the values of part. Objects may have more members: Triton adds defaults."""
+    if isinstance(part, dict) and isinstance(config, dict):
+        return all(contains(config.get(key), value) for key, value in part.items())
+    if isinstance(part, list) and isinstance(config, list):
+        return len(config) == len(part) and all(map(contains, config, part))
+    return config == part
 
 
 def members(folder: Path | None, name: str) -> dict:
-    """What a file replaces; nothing where there is no such file. ValueError names the one that is no JSON object."""
+    """The members of FOLDER/NAME.json, none if there is no such file. ValueError: it is not a JSON object."""
     path = folder / f"{name}.json" if folder else None
     if path is None or not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text())
+        content = json.loads(path.read_text())
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: a JSON object is wanted")
-    return found
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: not a JSON object")
+    return content
 
 
 if __name__ == "__main__":

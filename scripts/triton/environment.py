@@ -1,8 +1,7 @@
-"""The virtual environment Triton runs in, and the folder of its backends.
+"""The virtual environment that Triton runs in, and the folder of its backends.
 
-Everything lies inside the checkout: `.venv-triton/` (packages of requirements.txt,
-checked against their hashes) and `.cache/triton/` (backends). A stamp holds
-the hash of what they were made from, so a second start does no work.
+Both lie inside the checkout: `.venv-triton/` (the packages of requirements.txt, verified by hash) and `.cache/triton/`
+(backends). A stamp holds the hash of their inputs, so later starts reuse them.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ LOCK = HERE / "requirements.txt"
 VENV = ROOT / ".venv-triton"
 BACKENDS = ROOT / ".cache" / "triton" / "backends"
 
-# numpy below 2 (Triton's Python stub needs it) ends at 3.12, onnxruntime begins at 3.11.
+# Triton's Python stub needs numpy below 2, which supports Python up to 3.12; onnxruntime needs 3.11.
 VERSIONS = ("3.11", "3.12")
 
-# Asks an interpreter for its version, shared library and ability to make environments.
+# Prints an interpreter's version, whether it can create environments, its shared library and that library's folder.
 PROBE = """
 import sys, sysconfig, os
 try:
@@ -35,54 +34,55 @@ except ImportError:
 var = sysconfig.get_config_var
 name = var("INSTSONAME") or var("LDLIBRARY") or ""
 if not ".so" in name: name = "libpython%d.%d.so.1.0" % sys.version_info[:2]
-folders = [var("LIBDIR") or "", os.path.join(var("LIBDIR") or "", var("MULTIARCH") or ""), "/usr/lib/" + (var("MULTIARCH") or "")]
+libdir, multiarch = var("LIBDIR") or "", var("MULTIARCH") or ""
+folders = [libdir, os.path.join(libdir, multiarch), "/usr/lib/" + multiarch]
 found = [f for f in folders if f and os.path.exists(os.path.join(f, name))]
 print("%d.%d" % sys.version_info[:2], has_venv, name, found[0] if found else "", sep="\\n")
 """
 
 
 class Unusable(Exception):
-    """The machine lacks something; the message is one line that says what to do."""
+    """The machine lacks something. The message is one line that says what to do."""
 
 
 class Interpreter:
-    """A Python that can run Triton's stub: right version, venv, shared libpython."""
+    """An installed Python; Triton's stub needs the right version, venv and a shared libpython."""
 
     def __init__(self, path: str) -> None:
-        """CalledProcessError where the path is no Python that runs (a shim, say)."""
+        """Raises CalledProcessError if the path is not a working Python (a shim, say)."""
         self.path = path
         probe = subprocess.run([path, "-c", PROBE], capture_output=True, text=True, check=True)
         self.version, has_venv, self.library, self.library_folder = probe.stdout.split("\n")[:4]
         self.has_venv = has_venv == "1"
 
     def missing(self) -> list[str]:
-        """Debian packages that would make this interpreter usable."""
+        """The Debian packages that this interpreter still needs."""
         packages = [] if self.has_venv else ["python3-venv"]
         return packages if self.library_folder else packages + [f"libpython{self.version}"]
 
 
 def find_interpreter() -> Interpreter:
-    """The first usable Python; on Debian as root, missing packages are installed."""
-    found = []
+    """The first usable Python. On Debian, as root, missing packages are installed. Raises Unusable."""
+    candidates = []
     for python in interpreters():
-        found.append(python)
+        candidates.append(python)
         if python.version in VERSIONS and not python.missing():
             return python
-    fitting = [python for python in found if python.version in VERSIONS]
-    if not fitting:
+    supported = [python for python in candidates if python.version in VERSIONS]
+    if not supported:
         raise Unusable(
             f"Triton needs Python {' or '.join(VERSIONS)}; "
-            f"found {', '.join(p.version for p in found) or 'none'} (RETORT_PYTHON names another)"
+            f"found {', '.join(p.version for p in candidates) or 'none'} (RETORT_PYTHON names another)"
         )
-    packages = fitting[0].missing()
+    packages = supported[0].missing()
     command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise Unusable(f"{fitting[0].path} lacks {' and '.join(packages)}: run `sudo {' '.join(command)}`")
+        raise Unusable(f"{supported[0].path} lacks {' and '.join(packages)}: run `sudo {' '.join(command)}`")
     say(f"installing {' '.join(packages)}")
     subprocess.run(["apt-get", "update", "-q"], stdout=sys.stderr, check=False)
     if subprocess.run(command, stdout=sys.stderr, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}).returncode:
         raise Unusable(f"`{' '.join(command)}` failed")
-    return Interpreter(fitting[0].path)
+    return Interpreter(supported[0].path)
 
 
 def interpreters() -> Iterator[Interpreter]:
@@ -96,7 +96,7 @@ def interpreters() -> Iterator[Interpreter]:
 
 
 class Environment:
-    """Where things are once `prepare` has run."""
+    """The paths that `prepare` creates."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -105,24 +105,24 @@ class Environment:
         self.server = self.triton / "bin" / "tritonserver"
 
     def variables(self) -> dict[str, str]:
-        """The process environment of tritonserver: its libraries, libpython, packages, interpreter."""
-        own = dict(os.environ)
+        """The environment variables of tritonserver, which find its libraries, libpython, packages and interpreter."""
+        variables = dict(os.environ)
         libraries = [str(self.site / "nvidia_pytriton.libs"), self.interpreter.library_folder]
-        own["LD_LIBRARY_PATH"] = ":".join(libraries + [p for p in [own.get("LD_LIBRARY_PATH")] if p])
-        own["PATH"] = f"{VENV / 'bin'}:{own.get('PATH', '')}"
-        own["PYTHONPATH"] = str(self.site)
-        own["PYTHONDONTWRITEBYTECODE"] = "1"
-        own.pop("PYTHONHOME", None)
-        return own
+        variables["LD_LIBRARY_PATH"] = ":".join(libraries + [p for p in [variables.get("LD_LIBRARY_PATH")] if p])
+        variables["PATH"] = f"{VENV / 'bin'}:{variables.get('PATH', '')}"
+        variables["PYTHONPATH"] = str(self.site)
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
+        variables.pop("PYTHONHOME", None)
+        return variables
 
 
 def prepare() -> Environment:
-    """Make or reuse the environment and the backend folder."""
+    """Create or reuse the environment and the backend folder."""
     environment = Environment(find_interpreter())
-    stamp, wanted = VENV / "stamp", digest(environment.interpreter)
-    if not stamp.exists() or stamp.read_text() != wanted:
+    stamp, expected = VENV / "stamp", digest(environment.interpreter)
+    if not stamp.exists() or stamp.read_text() != expected:
         install(environment)
-        stamp.write_text(wanted)
+        stamp.write_text(expected)
     assemble_backends(environment)
     return environment
 
@@ -155,7 +155,7 @@ def install(environment: Environment) -> None:
 
 
 def assemble_backends(environment: Environment) -> None:
-    """Triton looks for a backend's library and stub in one folder; the package keeps them apart."""
+    """Put each backend's library and stub into one folder, where Triton expects them; the package has them in two."""
     python = BACKENDS / "python"
     python.mkdir(parents=True, exist_ok=True)
     stub = environment.triton / "python_backend_stubs" / environment.interpreter.version / "triton_python_backend_stub"
@@ -168,7 +168,7 @@ def assemble_backends(environment: Environment) -> None:
 
 
 def place(source: Path, target: Path, mode: int = 0o644) -> None:
-    """Copy a file where it differs, whole or not at all: another Triton may be reading it."""
+    """Copy a file if it differs. The replacement is atomic, since another Triton may be reading it."""
     if (
         target.exists()
         and target.stat().st_size == source.stat().st_size

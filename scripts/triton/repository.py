@@ -1,19 +1,18 @@
-"""Follows the model repository's files and tells Triton to load and unload.
+"""Watches the model repository and has Triton load and unload models.
 
-Triton knows two ways: it polls the files itself and refuses load and unload over its
-API (poll), or it does what the API says and never looks at the files (explicit). Operators
-need both. So the local server runs in explicit mode, and this watcher does the looking:
+Triton has two modes: it polls the files and refuses load and unload over its API (poll), or it obeys the API and never
+reads the files by itself (explicit). Operators need both. So the local server runs in explicit mode, and this watcher
+polls the files:
 
-- a model folder that is new or changed is loaded once its files have been quiet for a
-  moment, so that a half-copied file is never read;
+- a model folder that is new or changed is loaded once its files have been quiet for a moment, so that a half-copied
+  file is never read;
 - a folder that is gone is unloaded;
-- what an operator loads or unloads over the API stays so until the files change.
+- a model that an operator loads or unloads over the API stays so until its files change.
 
-Triton serves the old version until the new one is ready, and goes on serving the old one
-if the new one fails to load.
+Triton serves the old version until the new one is ready, and keeps it if the new one fails to load.
 
-It also puts settings of the environment into the configuration of loaded models, as a
-configuration override of the load call: files are never rewritten.
+Settings of the environment are applied to loaded models as configuration overrides of the load call; files are never
+rewritten.
 """
 
 from __future__ import annotations
@@ -32,10 +31,11 @@ from server import Options, call
 DELAY = "TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS"
 QUEUE_DELAYS = (f"RETORT_{DELAY}", f"NIM_{DELAY}")
 
-# Seconds between two looks at the files, and how long a folder must not change before it is loaded.
-EVERY, QUIET = 0.5, 1.0
+# Seconds between two polls of the files, and how long a folder must not change before it is loaded.
+POLL_SECONDS = 0.5
+QUIET_SECONDS = 1.0
 
-# Beside the weights a folder holds papers and editors' files; they change nothing.
+# Ends of the names of documents and editors' files, which do not change a model.
 IGNORED = (".md", ".swp", "~", ".pyc", ".tmp", ".part")
 
 Signature = tuple[tuple[str, int, int], ...]
@@ -43,24 +43,23 @@ Signature = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class Overrides:
-    """What the environment changes in every model's configuration; None leaves the file's value."""
+    """Settings of the environment that replace values of every model's configuration; None leaves the file's value."""
 
     queue_delay: int | None = None
     instances: int | None = None
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Overrides:
-        """ValueError names the variable that is no whole number."""
+        """Raises ValueError, with the variable's name, if one is not an integer in range."""
         return cls(
-            queue_delay=whole(variables, *QUEUE_DELAYS, least=0),
-            instances=whole(variables, "RETORT_TRITON_INSTANCES", least=1),
+            queue_delay=integer(variables, *QUEUE_DELAYS, least=0),
+            instances=integer(variables, "RETORT_TRITON_INSTANCES", least=1),
         )
 
     def apply(self, config: dict) -> dict | None:
-        """The configuration with the overrides in it, None where it has them already.
+        """The configuration with the overrides, or None if that changes nothing.
 
-        The delay is for models that batch dynamically, the number of instances for
-        those of backend onnxruntime; a model without them keeps what it has.
+        The delay applies to models that batch dynamically, the number of instances to those of backend onnxruntime.
         """
         changed = json.loads(json.dumps(config))
         if self.queue_delay is not None and "dynamic_batching" in changed:
@@ -71,7 +70,8 @@ class Overrides:
         return None if changed == config else changed
 
 
-def whole(variables: Mapping[str, str], *names: str, least: int) -> int | None:
+def integer(variables: Mapping[str, str], *names: str, least: int) -> int | None:
+    """The value of the first of these variables that is set. ValueError: it is not an integer of at least `least`."""
     for name in names:
         text = variables.get(name, "").strip()
         if not text:
@@ -83,18 +83,21 @@ def whole(variables: Mapping[str, str], *names: str, least: int) -> int | None:
 
 
 def signatures(repository: Path) -> dict[str, Signature]:
-    """For each model folder, its files with size and time: equal as long as nothing changed."""
-    found = {}
+    """The signature of each model folder."""
+    by_model = {}
     for folder in repository.iterdir():
         if folder.is_dir() and not folder.name.startswith("."):
             files = signature(folder)
             if any(is_model_file(name) for name, _, _ in files):
-                found[folder.name] = files
-    return found
+                by_model[folder.name] = files
+    return by_model
 
 
 def signature(folder: Path) -> Signature:
-    """Sorted (path, size, time in ns); a file that vanishes while being looked at is left out."""
+    """(path, size, modification time in ns) of a folder's files, sorted: equal as long as nothing changes.
+
+    A file that vanishes meanwhile is left out.
+    """
     files = []
     for parent, folders, names in os.walk(folder, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
@@ -115,18 +118,18 @@ def is_model_file(name: str) -> bool:
 
 
 class Watcher:
-    """A thread that keeps Triton in step with the repository's files."""
+    """A thread that keeps Triton's models in sync with the repository's files."""
 
     def __init__(self, options: Options, overrides: Overrides) -> None:
         self.options = options
         self.overrides = overrides
-        self.acted = signatures(options.repository)
+        self.applied = signatures(options.repository)
         self.seen: dict[str, tuple[Signature | None, float]] = {}
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
     def start(self) -> None:
-        """Put the overrides into what Triton loaded at its start, then follow the files."""
+        """Apply the overrides to the models that Triton loaded at its start, then watch the files."""
         for model in self.ready():
             self.override(model)
         self.thread.start()
@@ -141,45 +144,45 @@ class Watcher:
         return sorted({model["name"] for model in index or []})
 
     def _watch(self) -> None:
-        while not self.ended.wait(EVERY):
+        while not self.ended.wait(POLL_SECONDS):
             try:
-                self.look(time.monotonic())
+                self.poll(time.monotonic())
             except OSError as error:
                 say(f"the model repository cannot be read: {error}")
 
-    def look(self, now: float) -> None:
-        """Act on the folders that differ from what was last acted on and have been quiet since."""
+    def poll(self, now: float) -> None:
+        """Load or unload the models whose folder differs from the applied signature and is quiet."""
         files = signatures(self.options.repository)
-        for model in sorted(files.keys() | self.acted.keys()):
+        for model in sorted(files.keys() | self.applied.keys()):
             current = files.get(model)
-            if current == self.acted.get(model):
+            if current == self.applied.get(model):
                 self.seen.pop(model, None)
                 continue
             before, since = self.seen.get(model, (None, now))
             if model not in self.seen or before != current:
                 self.seen[model] = (current, now)
-            elif now - since >= QUIET:
-                self.act(model, current)
+            elif now - since >= QUIET_SECONDS:
+                self.apply_change(model, current)
 
-    def act(self, model: str, files: Signature | None) -> None:
+    def apply_change(self, model: str, files: Signature | None) -> None:
         self.seen.pop(model, None)
         if files is None:
-            del self.acted[model]
+            del self.applied[model]
             self.unload(model)
             return
-        new = model not in self.acted
-        self.acted[model] = files
+        new = model not in self.applied
+        self.applied[model] = files
         if new and model in self.ready():
-            return  # loaded over the API in the meantime, perhaps with a configuration of its own
+            return  # loaded over the API meanwhile, perhaps with an operator's configuration
         if self.load(model):
             self.override(model)
 
     def load(self, model: str, config: dict | None = None) -> bool:
         body = {"parameters": {"config": json.dumps(config)}} if config else {}
-        began = time.monotonic()
+        start = time.monotonic()
         code, answer = call(self.options, "POST", f"/v2/repository/models/{model}/load", body)
         if code == 200:
-            say(f"{model} loaded in {time.monotonic() - began:.1f} s")
+            say(f"{model} loaded in {time.monotonic() - start:.1f} s")
             return True
         say(f"{model} was not loaded: {reason(code, answer)}")
         return False
@@ -189,7 +192,7 @@ class Watcher:
         say(f"{model} unloaded" if code == 200 else f"{model} was not unloaded: {reason(code, answer)}")
 
     def override(self, model: str) -> None:
-        """Load a model again with the environment's settings, where its own differ."""
+        """Reload a model with the environment's settings if its configuration differs from them."""
         code, config = call(self.options, "GET", f"/v2/models/{model}/config")
         if code != 200:
             return

@@ -4,15 +4,14 @@
     scripts/triton/serve.py                         serve model_repository/ until Ctrl-C
     scripts/triton/serve.py --ports free --repository DIR --control explicit
     scripts/triton/serve.py --scratch -- go test ./orchestrator/triton/...
-                                                    a server of its own for one command
+                                                    a dedicated server for one command
 
-With a command after `--`, the server starts on free ports, the command runs with
-RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP
-(host:port) and RETORT_TEST_TRITON_REPOSITORY (the model folder being served) set, then
-everything stops; the exit status is the command's. A tritonserver that dies is started again on
-the same ports, and a model whose Python stub dies is loaded again; RETORT_TEST_TRITON_PIDFILE names a file with its process id, so that a
-test can kill it. --scratch serves a temporary copy of the
-repository, in which models can be added, changed and removed.
+With a command after `--`, the server starts on free ports, the command runs with RETORT_TRITON_URL and
+RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP (host:port) and RETORT_TEST_TRITON_REPOSITORY (the
+model folder being served) set, then everything stops; the exit status is the command's. A tritonserver that dies is
+started again on the same ports, and a model whose Python stub dies is loaded again; RETORT_TEST_TRITON_PIDFILE names a
+file with its process id, so that a test can kill it. --scratch serves a temporary copy of the repository, in which
+models can be added, changed and removed.
 
 The first start installs tritonserver, onnxruntime and rdkit from PyPI, pinned and checked
 against hashes, into .venv-triton/ of the checkout. A second start takes seconds.
@@ -63,12 +62,15 @@ from supervisor import Supervisor  # noqa: E402
 PORTS = {"grpc": 8701, "http": 8700, "metrics": 8702}
 CONTROLS = ("watch", "explicit", "poll")
 
-# How long a command that was asked to end may take, in seconds.
+# Signals that end the launcher. SIGINT too: a shell's background jobs start with it ignored.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+# How long a terminated command may drain before it is killed, in seconds.
 DRAIN = 40
 
 
 class Stop(Exception):
-    """A signal asked for the end."""
+    """A signal ends the launcher."""
 
 
 def arguments() -> argparse.Namespace:
@@ -86,11 +88,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     args = arguments()
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-        signal.SIGHUP,
-    ):  # SIGINT too: a shell's background jobs start with it ignored
+    for number in SIGNALS:
         signal.signal(number, interrupt)
     try:
         environment = prepare()
@@ -126,8 +124,9 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
     host = os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1"
     if not is_loopback(host):
         say(
-            f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which asks for no key. Release 24.10 has published vulnerabilities "
-            "through which whoever reaches it runs code: orchestrator/SECURITY.md#triton"
+            f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which asks for no key. "
+            "Release 24.10 has published vulnerabilities that let whoever reaches it run code: "
+            "orchestrator/SECURITY.md#triton"
         )
     return Options(
         folder,
@@ -142,7 +141,7 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on host. Of names only localhost counts: others may resolve to any address."""
+    """Reports whether only this machine reaches host. Names other than localhost may resolve to any address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -175,14 +174,14 @@ def serve(supervisor: Supervisor, command: list[str]) -> int:
         report(supervisor.server.options, seconds)
         return run(supervisor, command) if command else supervisor.wait()
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         supervisor.stop()
         say("stopped")
 
 
 def report(options: Options, seconds: float) -> None:
-    """Say what is served, and what is not and why."""
+    """Log the models that are served, and why the others are not."""
     _, index = call(options, "POST", "/v2/repository/index", {})
     ready = sorted({model["name"] for model in index or [] if model.get("state") == "READY"})
     for model in index or []:
@@ -195,14 +194,14 @@ def report(options: Options, seconds: float) -> None:
 
 
 def run(supervisor: Supervisor, command: list[str]) -> int:
-    """The command's exit status, 128 and its number for a signal; it is ended too when one arrives here."""
+    """Run the command and return its exit status, 128+N if signal N killed it. A signal to this process ends it too."""
     options = supervisor.server.options
-    # Where the launcher sets the queue delay itself, a gateway need not load every model again for it.
-    known = QUEUE_DELAYS if supervisor.overrides is not None else ()
+    # The launcher has set the queue delay; a gateway with the variable would load every model again.
+    hidden = QUEUE_DELAYS if supervisor.overrides is not None else ()
     child = subprocess.Popen(
         command,
         env={
-            **{name: value for name, value in os.environ.items() if name not in known},
+            **{name: value for name, value in os.environ.items() if name not in hidden},
             "RETORT_TRITON_URL": f"{options.host}:{options.grpc}",
             "RETORT_TEST_TRITON_URL": f"{options.host}:{options.grpc}",
             "RETORT_TEST_TRITON_HTTP": f"{options.host}:{options.http}",
@@ -222,7 +221,7 @@ def run(supervisor: Supervisor, command: list[str]) -> int:
 
 
 def finish(child: subprocess.Popen) -> int:
-    """Let the command drain; kill it if that takes too long."""
+    """Let the command drain, then kill it. Returns its exit status."""
     try:
         return child.wait(DRAIN)
     except (subprocess.TimeoutExpired, KeyboardInterrupt, Stop):

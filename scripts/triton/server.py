@@ -1,4 +1,4 @@
-"""One tritonserver process: its command line, its output, its readiness, its end."""
+"""One tritonserver process: command line, output, readiness, shutdown."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from environment import BACKENDS, Environment, say
 
 # Lines about absent NVIDIA hardware, harmless on a CPU: not shown.
 NOISE = re.compile(
-    r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda|Failed to get.*GPU|CUDA driver"
+    r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda"
+    r"|Failed to get.*GPU|CUDA driver"
 )
 
 # Looked up before any fork: a child of a process with threads must not load libraries.
 LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 
-# APIs that no client may use. Published attacks on this release need shared memory, which newer ones disable by default; traces and logs
-# are the operator's.
+# APIs that no client may use. Published attacks on this release need shared memory, which newer ones disable by
+# default; traces and logs are the operator's.
 RESTRICTED = "shared-memory,trace,logging"
 
-# The header whose key a request over HTTP needs to load, unload or list models: any web page in a browser on this machine may post there,
-# and a load may bring code.
+# The header whose key a request over HTTP needs to load, unload or list models: any web page in a browser on this
+# machine may post there, and a load may bring code.
 CONTROL_HEADER = "X-Retort-Control"
 
 # How long a stopping server may finish its requests before it is killed, in seconds.
@@ -54,7 +55,7 @@ class Options:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on now, all different."""
+    """Distinct ports that nobody listens on at the moment."""
     sockets = [socket.socket() for _ in range(count)]
     for s in sockets:
         s.bind(("127.0.0.1", 0))
@@ -74,7 +75,7 @@ class Server:
 
     def command(self) -> list[str]:
         o = self.options
-        words = [
+        command = [
             str(self.environment.server),
             f"--model-repository={o.repository}",
             f"--backend-directory={BACKENDS}",
@@ -98,10 +99,10 @@ class Server:
             f"--model-control-mode={o.control}",
         ]
         if o.control == "explicit":
-            words.append("--load-model=*")
+            command.append("--load-model=*")
         if o.control == "poll":
-            words.append("--repository-poll-secs=1")
-        return words + o.extra
+            command.append("--repository-poll-secs=1")
+        return command + o.extra
 
     def start(self) -> None:
         for port in (self.options.grpc, self.options.http, self.options.metrics):
@@ -121,16 +122,19 @@ class Server:
         threading.Thread(target=self._pump, args=(process.stdout,), daemon=True).start()
 
     def _pump(self, lines: IO[str]) -> None:
-        """Show the server's lines, told apart from everyone else's."""
+        """Log the server's lines that are worth showing, and keep the last ones for error messages."""
         for line in lines:
             line = line.rstrip()
             if line and not line.startswith(("+", "|")):
                 self.tail.append(line)
-            if line and not NOISE.search(line) and (self.options.verbose or worth_showing(line)):
+            if line and not NOISE.search(line) and (self.options.verbose or is_worth_showing(line)):
                 say(line.partition("\\n\\nAt:")[0])
 
     def wait_ready(self, timeout: float) -> None:
-        """Until the server and every model it found are settled; RuntimeError with the last lines otherwise."""
+        """Wait until the server has loaded, or failed to load, every model.
+
+        RuntimeError, with the server's last lines: it ended, or was not ready within timeout seconds.
+        """
         process = self.running()
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -142,18 +146,21 @@ class Server:
         raise RuntimeError(self.failure(f"tritonserver was not ready after {timeout:.0f} s"))
 
     def running(self) -> subprocess.Popen:
-        """The process that `start` made."""
+        """The process; RuntimeError before `start`."""
         if self.process is None:
             raise RuntimeError("tritonserver was not started")
         return self.process
 
     def failure(self, reason: str) -> str:
-        """The reason with the server's last lines under it."""
+        """The reason, followed by the server's last lines."""
         time.sleep(0.2)
         return "\n".join([f"{reason}. Its last lines:", *(f"    {line}" for line in self.tail)])
 
     def stop(self) -> int:
-        """Ask the server to finish, then make it; leaves no stub and no shared memory behind."""
+        """Terminate the server, kill it after GRACE seconds, and remove its stubs and shared memory.
+
+        Returns its exit status.
+        """
         if self.process is None:
             return 0
         if self.process.poll() is None:
@@ -192,8 +199,8 @@ def call(options: Options, method: str, path: str, body: object = None, timeout:
         connection.close()
 
 
-def worth_showing(line: str) -> bool:
-    """Warnings and errors; tables and the lines of a normal start are left out unless asked for."""
+def is_worth_showing(line: str) -> bool:
+    """Reports whether a line is a warning or an error, not a table or a line of a normal start."""
     return re.match(r"[WEF]\d{4} ", line) is not None or not re.match(r"[I]\d{4} |[+|]", line)
 
 
@@ -207,7 +214,7 @@ def refuse_taken(host: str, port: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Linux sends the server SIGTERM should this process be killed."""
+    """Have Linux send the server SIGTERM if this process is killed."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -217,7 +224,7 @@ def remove_shared_memory(prefix: str) -> None:
 
 
 def sweep_shared_memory() -> None:
-    """Remove what servers left whose launcher was killed."""
+    """Remove the shared memory of servers whose launcher was killed."""
     for file in Path("/dev/shm").glob("retort-triton-*"):
         launcher = file.name.split("-")[2]
         if launcher.isdigit() and not Path("/proc", launcher).exists():

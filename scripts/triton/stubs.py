@@ -1,8 +1,8 @@
-"""Notices a model whose Python stub has died, and has Triton load the model again.
+"""Detects a model whose Python stub has died, and has Triton reload the model.
 
-Each instance of a model of a Python-based backend is a process of its own, the stub. When one is killed (by the kernel for want of
-memory, say), Triton goes on calling the model ready and answers each of its requests with an error, for ever. So this watcher
-counts the stubs of each ready version and compares them with the instances of its configuration.
+Each instance of a model of a Python-based backend runs in a process, the stub. After one is killed (by the kernel when
+memory runs out, say), Triton still reports the model as ready and answers each of its requests with an error. So this
+watcher counts the stubs of each ready version and compares them with the instances of its configuration.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from pathlib import Path
 from environment import say
 from server import Server, call
 
-# Seconds between two looks. A version is loaded again when stubs were missing at two looks in a row.
-EVERY = 1.0
+# Seconds between two polls. A model is reloaded when stubs were missing in two polls in a row.
+POLL_SECONDS = 1.0
 
-# How long Triton may take to load a model again before the whole server is started again, in seconds.
-LOADS_WITHIN = 300
+# How long Triton may take to reload a model before the server is restarted, in seconds.
+RELOAD_TIMEOUT = 300
 
 Version = tuple[str, str]
-"""A model's name and its version."""
+"""A model's name and version."""
 
 
 class StubWatch:
-    """A thread that looks at the stubs of one running server."""
+    """A thread that counts the stubs of a running server."""
 
     def __init__(self, server: Server, restart: Callable[[], None]) -> None:
-        """restart is called where a model cannot be loaded again: it has to end the server."""
+        """restart is called if a model cannot be reloaded, and has to terminate the server."""
         self.server = server
         self.restart = restart
-        self.most: dict[Version, int] = {}  # stubs seen while the version was well
-        self.backends: set[str] = set()  # those that run in stubs
+        self.healthy: dict[Version, int] = {}  # the number of stubs while none was missing
+        self.backends: set[str] = set()  # the backends that run in stubs
         self.suspected: set[Version] = set()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
     def start(self) -> None:
-        """Begin once the server is ready: its stubs are counted before anything can happen to them."""
-        self.look()
+        """Count the stubs of the server, which must be ready, then poll them."""
+        self.poll()
         self.thread.start()
 
     def stop(self) -> None:
@@ -51,14 +51,14 @@ class StubWatch:
             self.thread.join(timeout=5)
 
     def _watch(self) -> None:
-        while not self.ended.wait(EVERY):
-            self.look()
+        while not self.ended.wait(POLL_SECONDS):
+            self.poll()
 
-    def look(self) -> None:
-        """Find versions that lack stubs, and load again the models of those that lacked them at the last look too."""
-        lacking = {version for version in self.ready() if self.lacks(version)}
+    def poll(self) -> None:
+        """Find the versions that lack stubs; reload the models of those that lacked them in the last poll too."""
+        lacking = {version for version in self.ready() if self.lacks_stubs(version)}
         for model in sorted({model for model, _ in lacking & self.suspected}):
-            self.heal(model)
+            self.reload(model)
             lacking = {version for version in lacking if version[0] != model}
         self.suspected = lacking
 
@@ -66,16 +66,16 @@ class StubWatch:
         _, index = call(self.server.options, "POST", "/v2/repository/index", {"ready": True})
         return [(entry["name"], entry.get("version", "")) for entry in index or []]
 
-    def lacks(self, version: Version) -> bool:
-        """Whether a version has fewer stubs than before and than its configuration says.
+    def lacks_stubs(self, version: Version) -> bool:
+        """Reports whether a version has fewer stubs than before and than instances in its configuration.
 
-        A version that was never seen with any may have lost them before it was looked at, unless its backend is one of those
-        that never have any.
+        A version that has had no stub in any poll may have lost them before the first, unless its backend runs in the
+        server's process.
         """
         now = stubs(self.server.running().pid)[version]
-        before = self.most.get(version, 0)
+        before = self.healthy.get(version, 0)
         if 0 < before <= now:
-            self.most[version] = now
+            self.healthy[version] = now
             return False
         code, config = call(self.server.options, "GET", f"/v2/models/{version[0]}/versions/{version[1]}/config")
         if code != 200:
@@ -84,36 +84,36 @@ class StubWatch:
             self.backends.add(config["backend"])
         if config["backend"] in self.backends and now < sum(group["count"] for group in config["instance_group"]):
             return True
-        self.most[version] = now  # a native backend, or loaded with fewer instances
+        self.healthy[version] = now  # a native backend, or loaded with fewer instances
         return False
 
-    def heal(self, model: str) -> None:
-        """Have the model unloaded, and loaded as it is configured now.
+    def reload(self, model: str) -> None:
+        """Unload the model and load it with its present configuration; restart the server if that fails.
 
-        Unloaded first, because Triton does nothing when it is told to load what is loaded, in its view, and has not changed.
+        Triton ignores a load without a preceding unload if the model is loaded, in its view, and has not changed.
         """
-        say(f"{model} lost a stub and is loaded again")
-        began = time.monotonic()
+        say(f"{model} lost a stub: reloading it")
+        start = time.monotonic()
         code, config = call(self.server.options, "GET", f"/v2/models/{model}/config")
         if code == 200:
             body = {"parameters": {"config": json.dumps(config)}}
-            call(self.server.options, "POST", f"/v2/repository/models/{model}/unload", {}, timeout=LOADS_WITHIN)
+            call(self.server.options, "POST", f"/v2/repository/models/{model}/unload", {}, timeout=RELOAD_TIMEOUT)
             code, _ = call(
-                self.server.options, "POST", f"/v2/repository/models/{model}/load", body, timeout=LOADS_WITHIN
+                self.server.options, "POST", f"/v2/repository/models/{model}/load", body, timeout=RELOAD_TIMEOUT
             )
         if self.ended.is_set():
             return
         if code == 200:
-            say(f"{model} is well again after {time.monotonic() - began:.1f} s")
+            say(f"{model} reloaded in {time.monotonic() - start:.1f} s")
             return
-        say(f"{model} could not be loaded again: tritonserver is ended")
+        say(f"{model} could not be reloaded: restarting tritonserver")
         self.ended.set()
         self.restart()
 
 
 def stubs(server: int) -> Counter[Version]:
-    """How many stubs of each version are children of the process `server`."""
-    found: Counter[Version] = Counter()
+    """The number of stubs of each version among the children of the process `server`."""
+    counts: Counter[Version] = Counter()
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
@@ -121,8 +121,8 @@ def stubs(server: int) -> Counter[Version]:
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             words = (folder / "cmdline").read_bytes().split(b"\0") if parent == server else []
         except (OSError, IndexError):
-            continue  # it has ended
+            continue  # the process has ended
         if len(words) > 1 and words[0].endswith(b"triton_python_backend_stub"):
             version = Path(words[1].decode()).parent  # REPOSITORY/MODEL/VERSION/FILE
-            found[(version.parent.name, version.name)] += 1
-    return found
+            counts[(version.parent.name, version.name)] += 1
+    return counts

@@ -1,4 +1,4 @@
-"""Keeps one tritonserver running: starts it again when it dies, and its watchers with it."""
+"""Keeps one tritonserver running: restarts it, and its watchers, when it dies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from repository import Overrides, Watcher
 from server import Server
 from stubs import StubWatch
 
-# A server that dies sooner than this after it was ready, in seconds, so many times in a row, is not started again.
-SHORTEST_LIFE = 5
+# A server that dies within SHORT_LIFE seconds of being ready, SHORT_LIVES times in a row, is not restarted.
+SHORT_LIFE = 5
 SHORT_LIVES = 5
 
 
 class Supervisor:
     def __init__(self, server: Server, overrides: Overrides | None, timeout: float) -> None:
-        """Without overrides nobody follows the files: models change over the API only."""
+        """Without overrides the files are not watched: models change over the API only."""
         self.server = server
         self.overrides = overrides
         self.timeout = timeout
@@ -31,22 +31,22 @@ class Supervisor:
         self.ending = False
         self.given_up: str | None = None
         self.lock = threading.Lock()
-        self.thread = threading.Thread(target=self._mind, daemon=True)
+        self.thread = threading.Thread(target=self._keep_running, daemon=True)
 
     def start(self) -> float:
-        """Start the server and wait for it: the seconds it took. RuntimeError says why it failed."""
-        began = time.monotonic()
-        self._begin()
+        """Start the server and return the seconds until it was ready. RuntimeError: it failed, and why."""
+        start = time.monotonic()
+        self._start_server()
         self.thread.start()
-        return time.monotonic() - began
+        return time.monotonic() - start
 
     def wait(self) -> int:
-        """Until the server cannot be kept running, which is a RuntimeError."""
+        """Block until the server cannot be kept running, then raise RuntimeError."""
         self.thread.join()
         raise RuntimeError(self.given_up or "tritonserver ended")
 
     def stop(self) -> None:
-        """End the watchers, then the server; nothing of them is left."""
+        """Stop the watchers, then the server, and remove the pid file."""
         with self.lock:
             self.ending = True
         self._stop_watchers()
@@ -61,7 +61,7 @@ class Supervisor:
         if self.stubs:
             self.stubs.stop()
 
-    def _begin(self) -> None:
+    def _start_server(self) -> None:
         with self.lock:
             if self.ending:
                 return
@@ -75,7 +75,7 @@ class Supervisor:
         self.stubs.start()
         self.ready_at = time.monotonic()
 
-    def _mind(self) -> None:
+    def _keep_running(self) -> None:
         short_lives = 0
         while True:
             code = self.server.running().wait()
@@ -83,15 +83,15 @@ class Supervisor:
                 return
             self.pidfile.write_text("")
             reason = self.server.failure(f"tritonserver ended by itself with status {code}")
-            short_lives = short_lives + 1 if time.monotonic() - self.ready_at < SHORTEST_LIFE else 0
+            short_lives = short_lives + 1 if time.monotonic() - self.ready_at < SHORT_LIFE else 0
             if short_lives == SHORT_LIVES:
                 self.given_up = f"tritonserver died {short_lives} times right after it was ready. {reason}"
                 return
-            say(f"{reason}\ntriton | starting it again")
+            say(f"{reason}\ntriton | restarting it")
             self._stop_watchers()
             self.server.stop()
             try:
-                self._begin()
+                self._start_server()
             except RuntimeError as error:
                 self.given_up = str(error)
                 return

@@ -1,9 +1,9 @@
-"""ONNX Runtime alone on a model's graph: no server, no transport, in the version and with the settings of the local Triton.
+"""ONNX Runtime alone on a model's graph, without server and transport, as the local Triton runs it (version, settings).
 
     .venv-triton/bin/python scripts/bench/peer/bare.py MODEL.onnx CALLS.json
 
-CALLS.json is a list of calls, each a dictionary from an input's name to rows of equal length. Then every line on the standard
-input is the number of a call; it is run, and "done" is printed.
+CALLS.json is a list of calls, each a dictionary from an input's name to rows of equal length. Then every line on the
+standard input is the number of a call; it is run, and "done" is printed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ def main() -> None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
     options.inter_op_num_threads = 1
-    options.add_session_config_entry(
-        "session.intra_op.spin_duration_us", "50"
-    )  # as scripts/triton/backends/onnxruntime does
+    # As scripts/triton/backends/onnxruntime does.
+    options.add_session_config_entry("session.intra_op.spin_duration_us", "50")
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     with open(calls) as file:
         feeds = [{name: np.array(rows, np.int64) for name, rows in call.items()} for call in json.load(file)]

@@ -1,7 +1,7 @@
 """What the dashboard shows: rows of panels, each with its Prometheus expressions.
 
-`$job` are the scrape jobs of the gateway, `$triton` those of Triton. A counter that has not counted yet has no series, so
-such expressions end in `or` something that is 0: a panel without a line would look like a broken one.
+`$job` are the scrape jobs of the gateway, `$triton` those of Triton. A counter that has not counted yet has no series,
+so such expressions end in `or` something that is 0: a panel without a line would look like a broken one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ ROWS = {
             "Share that failed (5xx)",
             "percentunit",
             {
-                EACH: f"({rate('retort_http_requests_total', more=FAILED)} or {NOTHING}) / ({rate('retort_http_requests_total')} > 0)"
+                EACH: f"({rate('retort_http_requests_total', more=FAILED)} or {NOTHING})"
+                f" / ({rate('retort_http_requests_total')} > 0)"
             },
             "The service's own failures, refusals under load (503) among them.",
         ),
@@ -63,7 +64,8 @@ ROWS = {
             "Share refused as wrong (4xx)",
             "percentunit",
             {
-                EACH: f"({rate('retort_http_requests_total', more=WRONG)} or {NOTHING}) / ({rate('retort_http_requests_total')} > 0)"
+                EACH: f"({rate('retort_http_requests_total', more=WRONG)} or {NOTHING})"
+                f" / ({rate('retort_http_requests_total')} > 0)"
             },
         ),
         Panel("Latency, 95th percentile", "s", {EACH: quantile(0.95, "retort_http_request_duration_seconds")}),
@@ -102,7 +104,8 @@ ROWS = {
             "Answers that ended early",
             "reqps",
             {"{{api}} {{reason}}": f"{rate('retort_http_unfinished_total', 'api, reason')} or {NOTHING}"},
-            "Searches that answered with what they had: their time was up, an oracle failed, or the gateway was stopped.",
+            "Searches that answered with what they had: "
+            "their time was up, an oracle failed, or the gateway was stopped.",
         ),
         Panel(
             "Molecules scored by oracles",

@@ -52,11 +52,13 @@ def burns(kind: str, budget: float) -> list[dict]:
     return [
         {
             "alert": f"{name}Burn{long}",
-            "expr": f"retort:{kind}:ratio_rate{long} > {factor * budget:.6g} and retort:{kind}:ratio_rate{short} > {factor * budget:.6g}",
+            "expr": f"retort:{kind}:ratio_rate{long} > {factor * budget:.6g}"
+            f" and retort:{kind}:ratio_rate{short} > {factor * budget:.6g}",
             "labels": {"severity": severity},
             "annotations": {
                 "summary": f"{{{{ $value | humanizePercentage }}}} of requests of the {{{{ $labels.api }}}} API {what}",
-                "description": f"Over the last {long} and {short}, {factor:g} times what the objective of 30 days allows.",
+                "description": f"Over the last {long} and {short}, {factor:g} times "
+                "what the objective of 30 days allows.",
             },
         }
         for short, long, factor, severity in BURNS
@@ -77,14 +79,16 @@ def service() -> list[dict]:
             "retort_models_ready == 0 and max_over_time(retort_models_ready[1h]) > 0",
             "2m",
             "page",
-            "Gateway {{ $labels.instance }} has no model for the {{ $labels.api }} API, which it had within the last hour",
+            "Gateway {{ $labels.instance }} has no model for the {{ $labels.api }} API, "
+            "which it had within the last hour",
         ),
         alert(
             "RetortWaiting",
             "sum by (namespace, api) (min_over_time(retort_http_waiting[5m])) > 0",
             "10m",
             "ticket",
-            "Requests of the {{ $labels.api }} API have been waiting for 10 minutes: more gateways or Tritons are needed",
+            "Requests of the {{ $labels.api }} API have been waiting for 10 minutes: "
+            "more gateways or Tritons are needed",
         ),
         alert(
             "RetortRefusing",

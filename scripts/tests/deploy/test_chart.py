@@ -20,9 +20,16 @@ EXAMPLES = {"defaults": None, **{path.stem.removesuffix("-values"): path for pat
 ELSEWHERE = ("monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1")
 """Kinds of operators, whose schemas are not Kubernetes'."""
 
-# Not asked for: limits of processor time, which only slow down; to pull an image that is there; a user above 10,000, as the
-# vendor's image has 1000; temporary files, which are few.
-IGNORED = "container-resources,container-image-pull-policy,container-security-context-user-group-id,container-ephemeral-storage-request-and-limit"
+# Checks that do not apply: CPU limits, which only slow down; pulling an image that is present; a user id above 10,000,
+# as the vendor's image has 1000; a limit on temporary files, which are few.
+IGNORED = ",".join(
+    (
+        "container-resources",
+        "container-image-pull-policy",
+        "container-security-context-user-group-id",
+        "container-ephemeral-storage-request-and-limit",
+    )
+)
 
 
 def run(*command: object, stdin: str = "") -> subprocess.CompletedProcess:
@@ -208,7 +215,7 @@ def test_commands_can_be_replaced() -> None:
 
 
 def test_the_default_images_are_those_of_the_dockerfile() -> None:
-    """Each is a target of the Dockerfile, with the chart's version; Triton's has the packages that the chat API needs."""
+    """Each image is a target of the Dockerfile with the chart's version; Triton's has the chat API's packages."""
     version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
     documents = rendered("defaults")
     images = {
@@ -223,7 +230,7 @@ def test_the_default_images_are_those_of_the_dockerfile() -> None:
 
 @pytest.fixture
 def notes(tmp_path: Path):
-    """Renders NOTES.txt with some values. `helm template` leaves the notes out, so a copy of the chart has them as a template."""
+    """Renders NOTES.txt with some values, in a copy of the chart: `helm template` leaves the notes out."""
     chart = tmp_path / "chart"
     shutil.copytree(CHART, chart)
     (chart / "templates/NOTES.txt").rename(chart / "NOTES.txt")
@@ -247,7 +254,8 @@ def test_the_notes_say_which_images_have_to_be_built(notes) -> None:
     assert "--target triton" not in notes("--set", "triton.enabled=false,triton.url=gpu:8001")
     text = notes(
         "--set",
-        "gateway.image.repository=registry.example.com/retort,triton.image.repository=registry.example.com/retort-triton",
+        "gateway.image.repository=registry.example.com/retort,"
+        "triton.image.repository=registry.example.com/retort-triton",
     )
     assert "docker build" not in text, text
 

@@ -44,7 +44,7 @@ def run(
 def resolve(
     requirements: Path, python: str, glibc: int, folder: Path, machine: str = "x86_64", *more: str
 ) -> subprocess.CompletedProcess:
-    """Resolves requirements from the index's metadata alone; fails if a pin has no wheel for that Python and platform."""
+    """Resolves requirements from the index's metadata; fails if a pin lacks a wheel for that Python and platform."""
     return run(
         TOOLS / "uv",
         "pip",
@@ -193,7 +193,7 @@ def test_sources_of_copy_are_in_the_build_context() -> None:
 
 
 def build_context() -> list[str]:
-    """The committed files that Dockerfile.dockerignore lets through; the last rule that matches a file or a folder above it counts."""
+    """The committed files that Dockerfile.dockerignore admits: the last rule that matches a path or a parent wins."""
     rules = [
         (rule.removeprefix("!"), rule.startswith("!"))
         for rule in (DEPLOY / "Dockerfile.dockerignore").read_text().split()
@@ -223,7 +223,7 @@ def test_the_build_context_has_everything_the_gateway_needs(tmp_path: Path) -> N
 
 
 def load_compose(*files: str) -> dict:
-    """The services of the merged Compose files, as the Compose Specification's parser reads them without environment variables."""
+    """The services of the merged Compose files, as Compose reads them without environment variables."""
     done = run(COMPOSE, "-format", "json", *files, folder=DEPLOY)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["services"]

@@ -64,7 +64,7 @@ def debian(package: Path, tmp_path_factory) -> Path:
 
 
 def inside(root: Path, *more: str) -> tuple[str, ...]:
-    """A command's beginning that runs it there, as a user without rights, nothing but /tmp and /var/lib/retort writable."""
+    """The words before a command that run it there, unprivileged, with only /tmp and /var/lib/retort writable."""
     return (
         "bwrap",
         "--ro-bind",

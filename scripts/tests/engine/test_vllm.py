@@ -1,7 +1,7 @@
 """The chat API in front of vLLM's CPU build, inside a real Triton: an engine that nobody here wrote keeps the contract.
 
-The model has random weights (tiny.py), so its words mean nothing: what is asked here is how they are counted, cut, chosen, held to a
-form, refused and given up. `make test-engine` installs vLLM into .venv-engine and runs this."""
+The model has random weights (tiny.py), so its words mean nothing: what is asked here is how they are counted, cut,
+chosen, held to a form, refused and given up. `make test-engine` installs vLLM into .venv-engine and runs this."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def connect(url: str) -> socket.socket:
 
 def head(path: str, length: int, method: str = "POST") -> bytes:
     """A request line with the headers of a JSON body of so many bytes."""
-    return f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    return head.encode()
 
 
 def answer(sock: socket.socket) -> bytes:

@@ -277,7 +277,8 @@ def fuzz(
     fuzzer = Fuzzer(urls, count, seed, patience)
     fuzzer.run(clients)
     tell(
-        f"{sum(fuzzer.statuses.values())} of {count} requests answered, statuses {dict(sorted(fuzzer.statuses.items()))}, {len(fuzzer.findings)} findings"
+        f"{sum(fuzzer.statuses.values())} of {count} requests answered, "
+        f"statuses {dict(sorted(fuzzer.statuses.items()))}, {len(fuzzer.findings)} findings"
     )
     for finding in fuzzer.findings[:20]:
         tell("  " + finding)

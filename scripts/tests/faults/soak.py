@@ -1,6 +1,6 @@
-"""Mixed load for a while, with faults: processes of models and servers killed, servers stopped and continued, models swapped,
-clients leaving. Prints failures by kind, how often a Triton died that nobody killed, and memory, goroutines and descriptors at
-the start and the end.
+"""Mixed load for a while, with faults: processes of models and servers killed, servers stopped and continued, models
+swapped, clients leaving. Prints failures by kind, how often a Triton died that nobody killed, and memory, goroutines
+and descriptors at the start and the end.
 
     .venv-tests/bin/python scripts/tests/faults/soak.py --minutes 30      (make soak)
 
@@ -147,7 +147,8 @@ class Soak:
         pid = program(self.gateway)
         metrics = requests.get(self.gateway.url + "/metrics", timeout=60).text
         goroutines = re.search(r"^go_goroutines (\d+)", metrics, re.MULTILINE).group(1)
-        return f"{Memory(pid).now():.0f} MiB, {goroutines} goroutines, {len(list(Path(f'/proc/{pid}/fd').iterdir()))} descriptors"
+        descriptors = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+        return f"{Memory(pid).now():.0f} MiB, {goroutines} goroutines, {descriptors} descriptors"
 
 
 def signal_to(pid: int, number: int) -> None:
@@ -181,7 +182,7 @@ def main() -> int:
             print(f"at the start: {begun}\nat the end:   {soak.state()}\n")
             for (api, outcome, fault), count in sorted(soak.answers.items()):
                 print(f"{api:10} {outcome:20} {fault:24} {count}")
-            deaths = sum(t.output().count("starting it again") for t in (one, two)) - soak.killed
+            deaths = sum(t.output().count("restarting it") for t in (one, two)) - soak.killed
             print(f"Tritons that died by themselves: {deaths}")
             return 1 if findings or deaths else 0
 

@@ -1,5 +1,5 @@
-"""Connections that hostile or careless clients open: no request of theirs runs as another's, none of them keeps others out,
-and a gateway that has no descriptor left goes on."""
+"""Connections that hostile or careless clients open: no request of theirs runs as another's, none of them keeps others
+out, and a gateway that has no descriptor left goes on."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def test_unknown_methods_are_refused_in_the_api_s_form(stack) -> None:
 
 def test_ambiguous_requests_are_refused(stack) -> None:
     for name, text in {
-        "both lengths": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "both lengths": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\n"
+        b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "two lengths": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
         "no last chunk": b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n"
         % (len(ASK), ASK),

@@ -1,4 +1,4 @@
-"""A model whose process in Triton is killed: others take over, readiness tells the truth, and the launcher brings it back."""
+"""A model whose process in Triton is killed: others take over, readiness shows it, and the launcher reloads it."""
 
 from __future__ import annotations
 

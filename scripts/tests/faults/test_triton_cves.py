@@ -1,4 +1,5 @@
-"""Attacks on the published vulnerabilities of the local Triton, release 24.10, through the gateway: the table of orchestrator/SECURITY.md.
+"""Attacks on the published vulnerabilities of the local Triton, release 24.10, through the gateway: the table of
+orchestrator/SECURITY.md.
 
 What crashes that Triton at its own port is sent to every port of the gateway. Triton has to stay the same process, the
 answer has to be a documented one, and no input of a client may reach Triton except as tensors.
@@ -89,7 +90,7 @@ def triton_survives(request, triton, gateway):
     before = program(triton)
     yield
     gateway.wait_ready(*APIS)
-    assert program(triton) == before and "starting it again" not in triton.output(), triton.output()
+    assert program(triton) == before and "restarting it" not in triton.output(), triton.output()
 
 
 def ports(gateway: Gateway) -> list[str]:
@@ -97,8 +98,11 @@ def ports(gateway: Gateway) -> list[str]:
 
 
 def chunks(path: str, count: int = 600_000) -> bytes:
-    """A body of chunks of one byte each: Triton 24.10 allocates stack memory for every chunk (CVE-2025-23310, -23311)."""
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    """A body of one-byte chunks: Triton 24.10 allocates stack memory for every chunk (CVE-2025-23310, -23311)."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    )
     return head.encode() + b"1\r\nA\r\n" * count + b"0\r\n\r\n"
 
 
@@ -108,7 +112,10 @@ def nested(depth: int = 1_000_000) -> bytes:
 
 
 def whole(path: str, body: bytes) -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
     return head.encode() + body
 
 
@@ -229,7 +236,10 @@ def test_shared_memory_cannot_be_named(gateway, api: str, path: str, body: dict)
 
 @pytest.mark.parametrize("api, path, body", [route for route in ROUTES if "model" in route[2]])
 def test_model_names_must_be_in_the_catalog(gateway, api: str, path: str, body: dict) -> None:
-    """CVE-2025-23316: names that Triton's model control takes for paths and passes to a shell. Folders of the repository are no public names either."""
+    """CVE-2025-23316: model names that Triton's model control takes for paths and passes to a shell.
+
+    Folders of the repository are not public names either.
+    """
     for name in NAMES:
         got = requests.post(gateway.urls[api] + path, json={**body, "model": name}, timeout=PATIENCE)
         assert got.status_code in REFUSED, (name, got.text)

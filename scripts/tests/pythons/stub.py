@@ -1,7 +1,8 @@
-"""Runs the code of model entries like the stub of Triton's Python backend, but without Triton: under other Pythons and NumPys.
+"""Runs the code of model entries like the stub of Triton's Python backend, but without Triton: under other Pythons and
+NumPys.
 
-Reads tasks from standard input and prints their answers, in JSON: see test_pythons.py. A tensor is {"type", "shape", "values"}.
-The arguments are folders of packages to search before all others.
+Reads tasks from standard input and prints their answers, in JSON: see test_pythons.py. A tensor is {"type", "shape",
+"values"}. The arguments are folders of packages to search before all others.
 """
 
 from __future__ import annotations

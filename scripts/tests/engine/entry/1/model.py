@@ -1,5 +1,6 @@
 """vLLM's own AsyncLLM behind the tensors of Triton's vLLM backend, as documented at
-https://github.com/triton-inference-server/vllm_backend. How each request ended is a line of ended.log beside this file."""
+https://github.com/triton-inference-server/vllm_backend. How each request ended is a line of ended.log beside this file.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A toy that behaves as a docking program does: a pocket from a file, a slow-ish score of each molecule, none for what does not fit.
+"""A toy that behaves as a docking program does: a pocket from a file, a slow-ish score of each molecule, none for what
+does not fit.
 
-smiles in; affinity, which stands for kcal/mol, and score, from 0 to 1, out. The pocket wants molecules of a certain size,
-donors, acceptors and lipophilicity. A molecule with a larger ring than the pocket has room for has no score: NaN.
+smiles in; affinity, which stands for kcal/mol, and score, from 0 to 1, out. The pocket wants molecules of a certain
+size, donors, acceptors and lipophilicity. A molecule with a larger ring than the pocket has room for has no score: NaN.
 """
 
 import json
