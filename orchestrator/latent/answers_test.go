@@ -38,8 +38,8 @@ func firstID(id int64) func([]triton.Tensor) {
 	}
 }
 
-// number sets the last number of an output.
-func number(output int, name string, value float64) func([]triton.Tensor) {
+// lastNumber sets the last number of an output.
+func lastNumber(output int, name string, value float64) func([]triton.Tensor) {
 	return func(outputs []triton.Tensor) {
 		values, _ := outputs[output].Floats()
 		values = slices.Clone(values)
@@ -57,39 +57,44 @@ func swapDimensions(output int) func([]triton.Tensor) {
 	}
 }
 
-// Answers that contradict the model's entry fail the request; only the log names the model. The gateway goes on serving.
+// Answers that contradict the model's entry fail the request; only the log names the model. The gateway goes on
+// serving.
 func TestInvalidAnswersOfAModel(t *testing.T) {
 	const encoder, decoder, beams = 0, 1, 2
-	decode, _ := json.Marshal(body{"hiddens": [][][]float32{{toy.Encode(plain)}, {toy.Encode(plain)}}, "mask": [][]bool{{true}, {true}}})
+	decode, _ := json.Marshal(body{
+		"hiddens": [][][]float32{{toy.Encode(plain)}, {toy.Encode(plain)}},
+		"mask":    [][]bool{{true}, {true}},
+	})
 	const hidden = `{"sequences": ["` + plain + `", "` + plain + `"]}` // of one length, so that they share a call
 	const sampling = `{"sequences": ["` + plain + `"], "num_molecules": 2, "beam_size": 3}`
 	const generate = `{"smi": "` + plain + `", "iterations": 2}`
-	none := math.NaN()
+	nan := math.NaN()
 	for name, c := range map[string]struct {
 		model  int
 		change func([]triton.Tensor)
 		path   string
 		body   string
 	}{
-		"an id at the size of the vocabulary":  {decoder, firstID(int64(len(toy.Vocabulary))), "/decode", string(decode)},
-		"a negative id":                        {decoder, firstID(-1), "/decode", string(decode)},
-		"an id of more than 32 bits":           {decoder, firstID(1<<32 + 7), "/decode", string(decode)},
-		"the same within a search":             {decoder, firstID(1<<32 + 7), "/generate", generate},
-		"ids with their dimensions exchanged":  {decoder, swapDimensions(0), "/decode", string(decode)},
-		"an id of a beam":                      {beams, firstID(1<<32 + 7), "/sampling", sampling},
-		"a score of a beam that is no number":  {beams, number(1, tensorScore, none), "/sampling", sampling},
-		"an infinite score of a beam":          {beams, number(1, tensorScore, math.Inf(1)), "/sampling", sampling},
-		"a hidden state that is no number":     {encoder, number(0, tensorHiddens, none), "/hidden", hidden},
-		"an embedding that is no number":       {encoder, number(0, tensorHiddens, none), "/embedding", hidden},
-		"an infinite hidden state":             {encoder, number(0, tensorHiddens, math.Inf(-1)), "/hidden", hidden},
-		"hiddens with dimensions exchanged":    {encoder, swapDimensions(0), "/hidden", hidden},
-		"a seed of a search that is no number": {encoder, number(0, tensorHiddens, none), "/generate", generate},
+		"an id after the vocabulary":      {decoder, firstID(int64(len(toy.Vocabulary))), "/decode", string(decode)},
+		"a negative id":                   {decoder, firstID(-1), "/decode", string(decode)},
+		"an id of more than 32 bits":      {decoder, firstID(1<<32 + 7), "/decode", string(decode)},
+		"a large id in a search":          {decoder, firstID(1<<32 + 7), "/generate", generate},
+		"ids with swapped dimensions":     {decoder, swapDimensions(0), "/decode", string(decode)},
+		"an id of a beam":                 {beams, firstID(1<<32 + 7), "/sampling", sampling},
+		"a score of a beam that is NaN":   {beams, lastNumber(1, tensorScore, nan), "/sampling", sampling},
+		"an infinite score of a beam":     {beams, lastNumber(1, tensorScore, math.Inf(1)), "/sampling", sampling},
+		"a hidden state that is NaN":      {encoder, lastNumber(0, tensorHiddens, nan), "/hidden", hidden},
+		"an embedding that is NaN":        {encoder, lastNumber(0, tensorHiddens, nan), "/embedding", hidden},
+		"an infinite hidden state":        {encoder, lastNumber(0, tensorHiddens, math.Inf(-1)), "/hidden", hidden},
+		"hiddens with swapped dimensions": {encoder, swapDimensions(0), "/hidden", hidden},
+		"a seed of a search that is NaN":  {encoder, lastNumber(0, tensorHiddens, nan), "/generate", generate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			models := toyModels(t, 0)
 			models[c.model] = withAnswers(models[c.model], c.change)
 			r := start(t, standard, models...)
-			if status, text := r.post(c.path, c.body); status != http.StatusInternalServerError || text != `{"detail":"Internal server error"}` {
+			status, text := r.post(c.path, c.body)
+			if status != http.StatusInternalServerError || text != `{"detail":"Internal server error"}` {
 				t.Errorf("%d %s", status, text)
 			}
 			if status, text := r.post("/embedding", `{"sequences": []}`); status != http.StatusUnprocessableEntity {
@@ -98,7 +103,7 @@ func TestInvalidAnswersOfAModel(t *testing.T) {
 		})
 	}
 	models := toyModels(t, 0)
-	models[encoder] = withAnswers(models[encoder], number(0, tensorHiddens, none))
+	models[encoder] = withAnswers(models[encoder], lastNumber(0, tensorHiddens, nan))
 	r := start(t, standard, models...)
 	_, err := r.service.Hidden(t.Context(), Sequences{Sequences: []string{plain}})
 	if err == nil || !strings.Contains(err.Error(), "model latent_encoder") {
@@ -107,7 +112,7 @@ func TestInvalidAnswersOfAModel(t *testing.T) {
 }
 
 // A panic in the goroutine of a search is an error of its request.
-func TestAPanicOfASearchIsAnError(t *testing.T) {
+func TestAPanicInASearchIsAnError(t *testing.T) {
 	r := start(t, standard, toyModels(t, 0)...)
 	var request Generate
 	request.SetDefaults()

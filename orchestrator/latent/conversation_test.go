@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// TestConversations holds whole answers as text: see testdata/README.md.
+// TestConversations compares whole answers with testdata: see testdata/README.md.
 func TestConversations(t *testing.T) {
 	objects := standard
 	objects.Generated = "objects"
@@ -20,7 +20,9 @@ func TestConversations(t *testing.T) {
 		converse(t, start(t, standard, append(toyModels(t, 0), oracleModel(t))...), "testdata/answers.txt")
 	})
 	t.Run("objects", func(t *testing.T) { converse(t, start(t, objects, toyModels(t, 0)...), "testdata/objects.txt") })
-	t.Run("refusals", func(t *testing.T) { converse(t, start(t, standard, toyModels(t, 0)...), "testdata/refusals.txt") })
+	t.Run("refusals", func(t *testing.T) {
+		converse(t, start(t, standard, toyModels(t, 0)...), "testdata/refusals.txt")
+	})
 }
 
 // converse replays a file: blocks of "> METHOD path", the body, and the answer after "<". A block that begins with # is
@@ -30,10 +32,10 @@ func converse(t *testing.T, r *room, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var now []string
+	var blocks []string
 	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
 		if strings.HasPrefix(block, "#") {
-			now = append(now, block)
+			blocks = append(blocks, block)
 			continue
 		}
 		request, _, _ := strings.Cut(block, "\n< ")
@@ -42,16 +44,16 @@ func converse(t *testing.T, r *room, file string) {
 		if _, err := fmt.Sscanf(head, "> %s %s", &method, &path); err != nil {
 			t.Fatalf("%q: %v", head, err)
 		}
-		status, answer := r.send(method, path, written(body))
-		now = append(now, fmt.Sprintf("%s\n< %d %s", request, status, abridged(answer)))
+		status, answer := r.send(method, path, expand(body))
+		blocks = append(blocks, fmt.Sprintf("%s\n< %d %s", request, status, abridge(answer)))
 	}
-	got := strings.Join(now, "\n\n") + "\n"
+	got := strings.Join(blocks, "\n\n") + "\n"
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if got != string(text) {
-		t.Errorf("%s: the answers differ (go test -update rewrites them); now:\n%s", file, firstDifference(got, string(text)))
+	} else if want := string(text); got != want {
+		t.Errorf("%s: the answers differ (go test -update rewrites them):\n%s", file, firstDifference(got, want))
 	}
 }
 
@@ -67,8 +69,8 @@ func (r *room) send(method, path, body string) (int, string) {
 	return r.answer(request)
 }
 
-// written writes every TIMES(n;x) in a body out.
-func written(body string) string {
+// expand replaces every TIMES(n;x) in a body by n times x.
+func expand(body string) string {
 	for at := strings.LastIndex(body, "TIMES("); at >= 0; at = strings.LastIndex(body, "TIMES(") {
 		end := at + strings.Index(body[at:], ")")
 		count, what, _ := strings.Cut(body[at+len("TIMES("):end], ";")
@@ -84,18 +86,21 @@ var (
 	blankLines = regexp.MustCompile(`\n+`)
 )
 
-// abridged writes runs of zeros as written reads them, and each event of a stream on a new line.
-func abridged(answer string) string {
-	answer = zeros.ReplaceAllStringFunc(answer, func(run string) string { return fmt.Sprintf("TIMES(%d;0)", (len(run)+1)/2) })
+// abridge replaces runs of zeros by TIMES(n;0), and puts each event of a stream on a new line.
+func abridge(answer string) string {
+	answer = zeros.ReplaceAllStringFunc(answer, func(run string) string {
+		return fmt.Sprintf("TIMES(%d;0)", (len(run)+1)/2)
+	})
 	return strings.TrimSpace(blankLines.ReplaceAllString(answer, "\n"))
 }
 
 func firstDifference(got, want string) string {
-	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	a := strings.Split(got, "\n")
+	b := strings.Split(want, "\n")
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {
-			return a[i] + "\nwanted:\n" + strings.Join(b[min(i, len(b)):min(i+1, len(b))], "\n")
+			return a[i] + "\nwant:\n" + strings.Join(b[min(i, len(b)):min(i+1, len(b))], "\n")
 		}
 	}
-	return "it ends early"
+	return "the answers end early"
 }

@@ -1,18 +1,18 @@
 package latent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"retort/orchestrator/latent/search/toy"
 )
 
-// As many seeds, particles and molecules as the limits allow are served, however many rows that is.
+// A request with the largest number of seeds and molecules is served, in calls of at most 256 rows.
 func TestTheLargestRequestIsServed(t *testing.T) {
 	large := standard
 	large.MaxSeeds = 64
@@ -21,7 +21,9 @@ func TestTheLargestRequestIsServed(t *testing.T) {
 	for i := range seeds {
 		seeds[i] = toy.Molecule([4]int{i % 6, i / 6 % 6, i / 36, 0})
 	}
-	answer := ask[Sampled](r, "/generate", body{"smi": seeds, "particles": 500, "iterations": 1, "num_molecules": 100, "min_similarity": 0.2})
+	answer := ask[Sampled](r, "/generate", body{
+		"smi": seeds, "particles": 500, "iterations": 1, "num_molecules": 100, "min_similarity": 0.2,
+	})
 	if len(answer.Generated) != 64 {
 		t.Errorf("%d lists for 64 seeds", len(answer.Generated))
 	}
@@ -32,8 +34,8 @@ func TestTheLargestRequestIsServed(t *testing.T) {
 	}
 }
 
-// decodings counts the batches of the decoder, which here is what takes time: the encoder answers at once.
-func decodings(r *room) int {
+// decoderCalls counts the calls of the decoder. Only they take time here: the encoder answers at once.
+func decoderCalls(r *room) int {
 	count := 0
 	for _, call := range r.triton.Calls() {
 		if call.Model == "latent_decoder" {
@@ -43,8 +45,8 @@ func decodings(r *room) int {
 	return count
 }
 
-// Beside more long searches than there are permits, a short request is served after a few inferences: neither the
-// permits nor the turns at the models are all taken.
+// While there are more long searches than permits, a short request is served after a few calls to the models: long
+// searches take neither all permits nor all calls.
 func TestAShortRequestDoesNotWaitForLongOnes(t *testing.T) {
 	r := start(t, standard, toyModels(t, 50*time.Millisecond)...)
 	ctx, leave := context.WithCancel(t.Context())
@@ -52,8 +54,13 @@ func TestAShortRequestDoesNotWaitForLongOnes(t *testing.T) {
 	const searches = 80 // more than the 64 permits
 	for i := range searches {
 		go func() {
-			body := `{"smi": ["` + plain + `","` + ibuprofen + `","` + toy.Molecule([4]int{3, 5, 4, 5}) + `"], "iterations": 1000, "particles": 200, "seed": ` + strconv.Itoa(i) + `}`
-			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", strings.NewReader(body))
+			long, _ := json.Marshal(body{
+				"smi":        []string{plain, ibuprofen, toy.Molecule([4]int{3, 5, 4, 5})},
+				"iterations": 1000,
+				"particles":  200,
+				"seed":       i,
+			})
+			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", bytes.NewReader(long))
 			request.Header.Set("Content-Type", "application/json")
 			if response, err := http.DefaultClient.Do(request); err == nil {
 				t.Errorf("a search of 1000 iterations was answered with %d", response.StatusCode)
@@ -64,7 +71,7 @@ func TestAShortRequestDoesNotWaitForLongOnes(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); len(r.triton.Calls()) < 20; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("20 inferences of long searches: not within a minute")
+			t.Fatal("the long searches made fewer than 20 calls in a minute")
 		}
 	}
 	for _, short := range []struct {
@@ -75,10 +82,10 @@ func TestAShortRequestDoesNotWaitForLongOnes(t *testing.T) {
 		{"/decode", body{"hiddens": [][][]float32{{toy.Encode(plain)}}, "mask": [][]bool{{true}}}},
 		{"/sampling", body{"sequences": []string{plain}, "num_molecules": 2}},
 	} {
-		before := decodings(r)
+		before := decoderCalls(r)
 		ask[map[string]any](r, short.path, short.body)
-		if passed := decodings(r) - before; passed > 40 {
-			t.Errorf("%s was answered after %d batches of the decoder", short.path, passed)
+		if calls := decoderCalls(r) - before; calls > 40 {
+			t.Errorf("%s was answered after %d calls of the decoder", short.path, calls)
 		}
 	}
 	leave()
@@ -109,7 +116,10 @@ func TestWhichRequestsAreHeavy(t *testing.T) {
 		"a search by default":      {generate(func(*Generate) {}), true},
 		"a search of 2 iterations": {generate(func(r *Generate) { r.Iterations = 2 }), false},
 		"unguided":                 {generate(func(r *Generate) { r.Algorithm = unguided }), false},
-		"unguided, 3 seeds":        {generate(func(r *Generate) { r.Algorithm, r.Smi.Smiles = unguided, sequences(3) }), true},
+		"unguided, 3 seeds": {generate(func(r *Generate) {
+			r.Algorithm = unguided
+			r.Smi.Smiles = sequences(3)
+		}), true},
 	} {
 		if got := c.request.Heavy(); got != c.want {
 			t.Errorf("%s: heavy %v", name, got)

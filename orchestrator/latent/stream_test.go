@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// events reads the data of every event until the stream ends.
+// events posts a body to /generate and calls each with the data of every event until the stream ends.
 func (r *room) events(ctx context.Context, body string, each func(data string)) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", strings.NewReader(body))
 	if err != nil {
@@ -37,13 +37,20 @@ func (r *room) events(ctx context.Context, body string, each func(data string)) 
 	return lines.Err()
 }
 
-func TestStream(t *testing.T) {
-	r := start(t, standard, toyModels(t, 0)...)
-	const request = `{"smi": ["` + plain + `", "` + ibuprofen + `"], "iterations": 6, "particles": 20, "num_molecules": 3, "min_similarity": 0.2, "seed": 5`
-	var data []string
-	if err := r.events(t.Context(), request+`, "stream": true}`, func(d string) { data = append(data, d) }); err != nil {
-		t.Fatal(err)
+// collect returns the data of every event.
+func (r *room) collect(body string) (data []string) {
+	r.tb.Helper()
+	if err := r.events(r.tb.Context(), body, func(d string) { data = append(data, d) }); err != nil {
+		r.tb.Fatal(err)
 	}
+	return data
+}
+
+func TestAStream(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	const request = `{"smi": ["` + plain + `", "` + ibuprofen + `"], "iterations": 6, "particles": 20,
+		"num_molecules": 3, "min_similarity": 0.2, "seed": 5`
+	data := r.collect(request + `, "stream": true}`)
 	if len(data) != 13 {
 		t.Fatalf("%d events: %v", len(data), data)
 	}
@@ -54,28 +61,32 @@ func TestStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := last[p.Seed]
-		if p.Iteration != before.Iteration+1 || p.Evaluations <= before.Evaluations || p.Evaluations > 20*p.Iteration || before.Best != nil && (p.Best == nil || p.Best.Score < before.Best.Score) {
+		if p.Iteration != before.Iteration+1 || p.Evaluations <= before.Evaluations || p.Evaluations > 20*p.Iteration {
 			t.Errorf("%+v after %+v", p, before)
+		}
+		if before.Best != nil && (p.Best == nil || p.Best.Score < before.Best.Score) {
+			t.Errorf("best %+v after %+v", p.Best, before.Best)
 		}
 		last[p.Seed] = p
 	}
 	if len(last) != 2 || last[1].Iteration != 6 || last[0].Best == nil || last[0].Best.Similarity == nil {
 		t.Errorf("progress ended with %+v", last)
 	}
-	if _, whole := r.post("/generate", request+"}"); whole != data[12] {
-		t.Errorf("the last event is %s, the answer without a stream %s", data[12], whole)
+	if _, answer := r.post("/generate", request+"}"); answer != data[12] {
+		t.Errorf("the last event is %s, the answer without a stream %s", data[12], answer)
 	}
 }
 
-// A stream of a search for an oracle and another term, from several molecules at once and from none.
+// A stream of a shared search for an oracle and another term, from two seeds and from none.
 func TestAStreamOfAnObjective(t *testing.T) {
 	r := start(t, standard, append(toyModels(t, 0), oracleModel(t))...)
 	for _, smi := range []string{`[]`, `["` + plain + `", "` + ibuprofen + `"]`} {
-		request := `{"smi": ` + smi + `, "shared": true, "iterations": 8, "particles": 20, "num_molecules": 3, "seed": 5, "include_scores": true,
-			"min_similarity": 0, "evaluated": true, "objective": {"combine": "geometric_mean", "terms": ["bit_count", "QED"]}`
-		var data []string
-		if err := r.events(t.Context(), request+`, "stream": true}`, func(d string) { data = append(data, d) }); err != nil || len(data) < 9 {
-			t.Fatalf("%d events: %v", len(data), err)
+		request := `{"smi": ` + smi + `, "shared": true, "iterations": 8, "particles": 20, "num_molecules": 3,
+			"seed": 5, "include_scores": true, "min_similarity": 0, "evaluated": true,
+			"objective": {"combine": "geometric_mean", "terms": ["bit_count", "QED"]}`
+		data := r.collect(request + `, "stream": true}`)
+		if len(data) < 9 {
+			t.Fatalf("%d events", len(data))
 		}
 		best := 0.0
 		for _, text := range data[:len(data)-1] {
@@ -89,21 +100,24 @@ func TestAStreamOfAnObjective(t *testing.T) {
 		}
 		end := data[len(data)-1]
 		var answer struct{ Generated, Evaluated []Molecule }
-		if err := json.Unmarshal([]byte(end), &answer); err != nil || len(answer.Generated) != 3 || answer.Generated[0].Score != best {
-			t.Errorf("the best of the stream is %v, its end %s (%v)", best, end, err)
+		if err := json.Unmarshal([]byte(end), &answer); err != nil || len(answer.Generated) != 3 {
+			t.Fatalf("the last event is %s (%v)", end, err)
 		}
-		found := func(m Molecule) bool { return m.Smiles == answer.Generated[0].Smiles && m.Score == best }
-		if !slices.ContainsFunc(answer.Evaluated, found) {
-			t.Errorf("%+v is not among those evaluated", answer.Generated[0])
+		if score := answer.Generated[0].Score; score != best {
+			t.Errorf("best score %v in the answer, %v in the events", score, best)
 		}
-		if _, whole := r.post("/generate", request+"}"); whole != end {
-			t.Errorf("the last event is %s, the answer without a stream %s", end, whole)
+		isBest := func(m Molecule) bool { return m.Smiles == answer.Generated[0].Smiles && m.Score == best }
+		if !slices.ContainsFunc(answer.Evaluated, isBest) {
+			t.Errorf("%+v is not among the evaluated molecules", answer.Generated[0])
+		}
+		if _, plainAnswer := r.post("/generate", request+"}"); plainAnswer != end {
+			t.Errorf("the last event is %s, the answer without a stream %s", end, plainAnswer)
 		}
 	}
 }
 
-// What fails after the first event is worded within the stream, where nothing was found: methane has no neighbours.
-func TestStreamThatFails(t *testing.T) {
+// A failure after the first event is the last event, if there are no results: methane has no neighbours.
+func TestAStreamThatFails(t *testing.T) {
 	r := start(t, standard, toyModels(t, 20*time.Millisecond)...)
 	var data []string
 	err := r.events(t.Context(), `{"smi": "C", "iterations": 1000, "stream": true}`, func(d string) {
@@ -116,7 +130,8 @@ func TestStreamThatFails(t *testing.T) {
 	}
 }
 
-// When a client leaves, of a stream or a plain request, the current call to the model and all further work are cancelled.
+// When a client leaves, of a stream or a plain request, the current call to the model and all further work are
+// cancelled.
 func TestALeavingClientEndsTheWork(t *testing.T) {
 	const answered = 4 // calls of the decoder before one hangs
 	for _, stream := range []string{"true", "false"} {
@@ -140,12 +155,12 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", strings.NewReader(body))
 			request.Header.Set("Content-Type", "application/json")
 			if _, err := http.DefaultClient.Do(request); err == nil {
-				t.Error("1000 iterations were done at once")
+				t.Error("a request whose client had left was answered")
 			}
 		}
 		<-ended
 		r.drain()
-		if calls := decodings(r); calls != answered+1 {
+		if calls := decoderCalls(r); calls != answered+1 {
 			t.Errorf("stream %s: %d calls of the decoder, the client left during call %d", stream, calls, answered+1)
 		}
 	}

@@ -70,19 +70,29 @@ func toyHiddens() string {
 
 func toyEncoderConfig() string {
 	return `name: "latent_encoder" max_batch_size: 256
-input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] } ]
+input [
+  { name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] },
+  { name: "attention_mask" data_type: TYPE_INT64 dims: [ -1 ] }
+]
 output [ ` + toyHiddens() + ` ]` + toyParameters("encoder")
 }
 
-// toyModels are the three entries. A call of the decoder takes delay.
+// toyModels returns the entries of the encoder, the decoder and the beam decoder. A call of the decoder takes delay.
 func toyModels(tb testing.TB, delay time.Duration) []tritontest.Model {
 	parameters := toyParameters
 	hiddens := toyHiddens()
 	return []tritontest.Model{
 		{Config: tritontest.Config(tb, toyEncoderConfig()), Infer: toyEncoder},
 		{Config: tritontest.Config(tb, `name: "latent_decoder" max_batch_size: 256
-input [ `+hiddens+`, { name: "temperature" data_type: TYPE_FP32 dims: [ 1 ] }, { name: "seed" data_type: TYPE_INT64 dims: [ 1 ] } ]
-output [ { name: "token_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]`+parameters("decoder")),
+input [
+  `+hiddens+`,
+  { name: "temperature" data_type: TYPE_FP32 dims: [ 1 ] },
+  { name: "seed" data_type: TYPE_INT64 dims: [ 1 ] }
+]
+output [
+  { name: "token_ids" data_type: TYPE_INT64 dims: [ -1 ] },
+  { name: "score" data_type: TYPE_FP32 dims: [ 1 ] }
+]`+parameters("decoder")),
 			Infer: func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
 				select {
 				case <-time.After(delay):
@@ -93,13 +103,17 @@ output [ { name: "token_ids" data_type: TYPE_INT64 dims: [ -1 ] }, { name: "scor
 			}},
 		{Config: tritontest.Config(tb, `name: "latent_decoder_beam" max_batch_size: 64
 input [ `+hiddens+`, { name: "beam_size" data_type: TYPE_INT64 dims: [ 1 ] } ]
-output [ { name: "token_ids" data_type: TYPE_INT64 dims: [ -1, -1 ] }, { name: "score" data_type: TYPE_FP32 dims: [ -1 ] } ]`+parameters("beam_decoder")),
+output [
+  { name: "token_ids" data_type: TYPE_INT64 dims: [ -1, -1 ] },
+  { name: "score" data_type: TYPE_FP32 dims: [ -1 ] }
+]`+parameters("beam_decoder")),
 			Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) { return toyBeam(tb, r) }},
 	}
 }
 
 func toyEncoder(_ context.Context, r *triton.Request) (*triton.Response, error) {
-	ids, mask := tensor[int64](r, "input_ids"), tensor[int64](r, "attention_mask")
+	ids := tensor[int64](r, "input_ids")
+	mask := tensor[int64](r, "attention_mask")
 	rows := int(r.Inputs[0].Shape[0])
 	length := len(ids) / rows
 	out := make([]float32, 0, rows*toy.Size)
@@ -112,23 +126,30 @@ func toyEncoder(_ context.Context, r *triton.Request) (*triton.Response, error) 
 		}
 		out = append(out, toy.Encode(text.String())...)
 	}
-	return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("hiddens", []int64{int64(rows), 1, toy.Size}, out)}}, nil
+	return respond(triton.Float32s("hiddens", []int64{int64(rows), 1, toy.Size}, out)), nil
 }
 
+func respond(outputs ...triton.Tensor) *triton.Response { return &triton.Response{Outputs: outputs} }
+
 func toyDecoder(tb testing.TB, r *triton.Request) (*triton.Response, error) {
-	hiddens, temperatures, seeds := tensor[float32](r, "hiddens"), tensor[float32](r, "temperature"), tensor[int64](r, "seed")
+	hiddens := tensor[float32](r, "hiddens")
+	temperatures := tensor[float32](r, "temperature")
+	seeds := tensor[int64](r, "seed")
 	texts := make([]string, len(seeds))
 	for i := range texts {
 		texts[i] = toy.Decode(hiddens[i*toy.Size:(i+1)*toy.Size], temperatures[i], seeds[i])
 	}
 	ids, length := toyIDs(tb, texts)
 	rows := int64(len(texts))
-	return &triton.Response{Outputs: []triton.Tensor{triton.Int64s("token_ids", []int64{rows, int64(length)}, ids),
-		triton.Float32s("score", []int64{rows, 1}, make([]float32, rows))}}, nil
+	return respond(
+		triton.Int64s("token_ids", []int64{rows, int64(length)}, ids),
+		triton.Float32s("score", []int64{rows, 1}, make([]float32, rows)),
+	), nil
 }
 
 func toyBeam(tb testing.TB, r *triton.Request) (*triton.Response, error) {
-	hiddens, sizes := tensor[float32](r, "hiddens"), tensor[int64](r, "beam_size")
+	hiddens := tensor[float32](r, "hiddens")
+	sizes := tensor[int64](r, "beam_size")
 	width := int(slices.Max(sizes))
 	var texts []string
 	var scores []float32
@@ -143,9 +164,10 @@ func toyBeam(tb testing.TB, r *triton.Request) (*triton.Response, error) {
 		}
 	}
 	ids, length := toyIDs(tb, texts)
-	return &triton.Response{Outputs: []triton.Tensor{
+	return respond(
 		triton.Int64s("token_ids", []int64{int64(len(sizes)), int64(width), int64(length)}, ids),
-		triton.Float32s("score", []int64{int64(len(sizes)), int64(width)}, scores)}}, nil
+		triton.Float32s("score", []int64{int64(len(sizes)), int64(width)}, scores),
+	), nil
 }
 
 func tensor[T triton.Element](r *triton.Request, name string) []T {
@@ -157,7 +179,7 @@ func tensor[T triton.Element](r *triton.Request, name string) []T {
 	return values
 }
 
-// oracleModel scores a fingerprint by its first bits set: a stand-in that a test can compute itself.
+// oracleModel returns an oracle that scores a fingerprint by its number of set bits.
 func oracleModel(tb testing.TB) tritontest.Model {
 	return tritontest.Model{Config: tritontest.Config(tb, `name: "bit_count" max_batch_size: 64
 input [ { name: "fingerprint" data_type: TYPE_FP32 dims: [ 2048 ] } ]
@@ -169,7 +191,7 @@ parameters { key: "retort_api" value { string_value: "oracle" } }`),
 			for i, v := range values {
 				scores[i/2048] += v
 			}
-			return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("score", []int64{int64(len(scores)), 1}, scores)}}, nil
+			return respond(triton.Float32s("score", []int64{int64(len(scores)), 1}, scores)), nil
 		}}
 }
 
@@ -180,8 +202,8 @@ type room struct {
 	triton  *tritontest.Server
 	config  Config
 	service *Service
-	stop    func() // tells the gateway that work has to end with what it has
-	drain   func() // accepts no more requests and waits until all have ended
+	stop    func() // tells the gateway to end all work with the results so far
+	drain   func() // stops accepting requests and waits until all have ended
 }
 
 var standard = Config{MaxSequences: 100, MaxHiddens: 100, MaxSeeds: 20, Generated: "strings"}
@@ -211,11 +233,10 @@ func start(tb testing.TB, config Config, models ...tritontest.Model) *room {
 }
 
 func toyStatistics() string {
-	ones, zeros := make([]float64, toy.Size), make([]float64, toy.Size)
-	for i := range ones {
-		ones[i] = 1
-	}
-	text, _ := json.Marshal(map[string][]float64{"mean": zeros, "sd": ones})
+	text, _ := json.Marshal(map[string][]float64{
+		"mean": make([]float64, toy.Size),
+		"sd":   slices.Repeat([]float64{1}, toy.Size),
+	})
 	return string(text)
 }
 
@@ -225,11 +246,14 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	options := batching.Options{}
 	silent := func(int) {}
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
-	service := New(config, discovery.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, options)),
-		oracle.New(oracles, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, oracle.Opener(client, oracles, options, func(string, string, int) {}))))
+	openOracle := oracle.Opener(client, oracles, options, func(string, string, int) {})
+	service := New(config,
+		discovery.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, options)),
+		oracle.New(oracles, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, openOracle)))
 	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := tritontest.Wait(ctx, registry, func(*discovery.Snapshot) bool { return service.Ready() == nil }); err != nil {
+	isReady := func(*discovery.Snapshot) bool { return service.Ready() == nil }
+	if _, err := tritontest.Wait(ctx, registry, isReady); err != nil {
 		tb.Fatal(service.Ready())
 	}
 	life, end := context.WithCancel(context.Background())
@@ -237,7 +261,10 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	stopping, stop := context.WithCancel(context.Background())
 	tb.Cleanup(stop)
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
-		Config: gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 4 << 20, Timeout: time.Minute}, Stopping: stopping, Metrics: telemetry.NewMetrics()})
+		Config:   gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 4 << 20, Timeout: time.Minute},
+		Stopping: stopping,
+		Metrics:  telemetry.NewMetrics(),
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -249,11 +276,19 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	go func() { _ = apiServer.Serve(listener) }()
 	drain := sync.OnceFunc(func() {
 		if err := apiServer.Shutdown(time.Minute); err != nil {
-			tb.Errorf("requests go on: %v", err)
+			tb.Errorf("requests are still in flight: %v", err)
 		}
 	})
 	tb.Cleanup(drain)
-	return &room{tb: tb, url: "http://" + listener.Addr().String(), triton: server, config: config, service: service, stop: stop, drain: drain}
+	return &room{
+		tb:      tb,
+		url:     "http://" + listener.Addr().String(),
+		triton:  server,
+		config:  config,
+		service: service,
+		stop:    stop,
+		drain:   drain,
+	}
 }
 
 // post sends a body and returns status and answer.
@@ -282,7 +317,7 @@ func (r *room) answer(request *http.Request) (int, string) {
 	return response.StatusCode, text.String()
 }
 
-// refuse sends a body and returns the answer and its status.
+// refuse posts a body and returns the answer and its status.
 func (r *room) refuse(path string, body map[string]any) (string, int) {
 	r.tb.Helper()
 	text, err := json.Marshal(body)
@@ -293,7 +328,7 @@ func (r *room) refuse(path string, body map[string]any) (string, int) {
 	return answer, status
 }
 
-// ask decodes an answer that must be 200.
+// ask posts a body and decodes the answer, which must be 200.
 func ask[T any](r *room, path string, body map[string]any) T {
 	r.tb.Helper()
 	text, err := json.Marshal(body)
@@ -301,13 +336,13 @@ func ask[T any](r *room, path string, body map[string]any) T {
 		r.tb.Fatal(err)
 	}
 	status, answer := r.post(path, string(text))
-	var into T
+	var value T
 	decoder := json.NewDecoder(strings.NewReader(answer))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&into); status != http.StatusOK || err != nil {
+	if err := decoder.Decode(&value); status != http.StatusOK || err != nil {
 		r.tb.Fatalf("%s %s: %d, %v: %.500s", path, text, status, err, answer)
 	}
-	return into
+	return value
 }
 
 func parse(tb testing.TB, smiles string) *chem.Molecule {

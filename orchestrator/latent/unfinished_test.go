@@ -15,11 +15,11 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// hang waits for the caller to give up, and says so when it begins.
-func hang(begun chan<- struct{}) func(context.Context) error {
+// hang returns a call that lasts until its context ends, and signals started.
+func hang(started chan<- struct{}) func(context.Context) error {
 	return func(ctx context.Context) error {
 		select {
-		case begun <- struct{}{}:
+		case started <- struct{}{}:
 		default:
 		}
 		<-ctx.Done()
@@ -27,16 +27,18 @@ func hang(begun chan<- struct{}) func(context.Context) error {
 	}
 }
 
-func fail(context.Context) error { return errors.New("no more of that") }
+var errFailed = errors.New("the tensor is broken")
 
-// withDecoder is the toy models with another decoder.
+func fail(context.Context) error { return errFailed }
+
+// withDecoder returns the toy models. After the given number of calls, the decoder calls then.
 func withDecoder(tb testing.TB, calls int64, then func(context.Context) error) []tritontest.Model {
 	models := toyModels(tb, 0)
 	models[1] = tritontest.After(calls, models[1], then)
 	return models
 }
 
-// generate posts to /generate and returns the answer with its header.
+// generate posts to /generate and returns the status, the header and the answer.
 func (r *room) generate(body string) (status int, reason string, answer Generated, text string) {
 	r.tb.Helper()
 	res, err := http.Post(r.url+"/generate", "application/json", strings.NewReader(body))
@@ -54,22 +56,23 @@ func (r *room) generate(body string) (status int, reason string, answer Generate
 
 const long = `{"smi": "` + plain + `", "iterations": 1000, "particles": 20, "min_similarity": 0.1, "num_molecules": 5`
 
-// stopOnce stops the gateway when a model hangs.
-func (r *room) stopOnce(begun <-chan struct{}) {
+// stopOnce stops the gateway once a model hangs.
+func (r *room) stopOnce(started <-chan struct{}) {
 	go func() {
-		<-begun
+		<-started
 		r.stop()
 	}()
 }
 
-func TestAStoppedGatewayAnswersWhatWasFound(t *testing.T) {
+func TestAStoppedGatewayAnswersTheResultsSoFar(t *testing.T) {
 	for _, more := range []string{`}`, `, "include_scores": true}`, `, "evaluated": true}`} {
-		begun := make(chan struct{}, 1)
-		r := start(t, standard, withDecoder(t, 6, hang(begun))...)
-		r.stopOnce(begun)
+		started := make(chan struct{}, 1)
+		r := start(t, standard, withDecoder(t, 6, hang(started))...)
+		r.stopOnce(started)
 		status, reason, answer, text := r.generate(long + more)
 		found, _ := answer.Generated.([]any)
-		if status != 200 || reason != "stopping" || len(found) == 0 || answer.Unfinished == nil || answer.Unfinished.Reason != unfinished.Stopping {
+		isMarked := answer.Unfinished != nil && answer.Unfinished.Reason == unfinished.Stopping
+		if status != 200 || reason != "stopping" || len(found) == 0 || !isMarked {
 			t.Errorf("%s: %d %q %s", more, status, reason, text)
 		}
 		if strings.Contains(more, "evaluated") && len(answer.Evaluated) <= len(found) {
@@ -78,7 +81,7 @@ func TestAStoppedGatewayAnswersWhatWasFound(t *testing.T) {
 	}
 }
 
-func TestNothingBeforeTheDeadlineIsATimeout(t *testing.T) {
+func TestADeadlineBeforeAnyResultIsATimeout(t *testing.T) {
 	r := start(t, standard, toyModels(t, 0)...)
 	var request Generate
 	request.SetDefaults()
@@ -90,29 +93,31 @@ func TestNothingBeforeTheDeadlineIsATimeout(t *testing.T) {
 	}
 }
 
-func TestAModelThatFailsHalfWay(t *testing.T) {
+func TestAModelFailsDuringASearch(t *testing.T) {
 	r := start(t, standard, withDecoder(t, 6, fail)...)
 	status, reason, answer, text := r.generate(long + `}`)
-	if status != 200 || reason != "model" || len(answer.Generated.([]any)) == 0 || answer.Unfinished.Message != "the model failed" {
+	if status != 200 || reason != "model" || len(answer.Generated.([]any)) == 0 {
 		t.Errorf("%d %q %s", status, reason, text)
+	} else if message := answer.Unfinished.Message; message != "the model failed" {
+		t.Errorf("message %q", message)
 	}
-	if strings.Contains(text, "no more of that") {
-		t.Errorf("the answer shows what the model said: %s", text)
+	if strings.Contains(text, errFailed.Error()) {
+		t.Errorf("the answer shows the error of the model: %s", text)
 	}
-	begun := start(t, standard, withDecoder(t, 0, fail)...)
-	if status, reason, _, text := begun.generate(long + `}`); status != 500 || reason != "" {
-		t.Errorf("nothing was found: %d %q %s", status, reason, text)
+	failsAtOnce := start(t, standard, withDecoder(t, 0, fail)...)
+	if status, reason, _, text := failsAtOnce.generate(long + `}`); status != 500 || reason != "" {
+		t.Errorf("without results: %d %q %s", status, reason, text)
 	}
 }
 
-func TestAnOracleThatFailsHalfWay(t *testing.T) {
-	const asking = `, "objective": "bit_count"}`
+func TestAnOracleFailsDuringASearch(t *testing.T) {
+	const objective = `, "objective": "bit_count"}`
 	for _, unguided := range []bool{false, true} {
-		body := long + asking
-		calls := int64(4) // the probe and the seed are two
-		if unguided {     // of which one round has more molecules than a call takes
-			calls = 2
-			body = `{"smi": "` + plain + `", "algorithm": "none", "particles": 200, "num_molecules": 100` + asking
+		body := long + objective
+		calls := int64(4) // two of them are the check of the oracle and the seed
+		if unguided {
+			calls = 2 // one round has more molecules than a call takes
+			body = `{"smi": "` + plain + `", "algorithm": "none", "particles": 200, "num_molecules": 100` + objective
 		}
 		r := start(t, standard, append(toyModels(t, 0), tritontest.After(calls, oracleModel(t), fail))...)
 		status, reason, answer, text := r.generate(body)
@@ -120,36 +125,37 @@ func TestAnOracleThatFailsHalfWay(t *testing.T) {
 			t.Errorf("%d %q %s", status, reason, text)
 			continue
 		}
-		if message := answer.Unfinished.Message; !strings.Contains(message, "the oracle bit_count failed") || !strings.Contains(message, "no more of that") {
-			t.Errorf("the message is %q", message)
+		message := answer.Unfinished.Message
+		if !strings.Contains(message, "the oracle bit_count failed") || !strings.Contains(message, errFailed.Error()) {
+			t.Errorf("message %q", message)
 		}
 	}
 	first := start(t, standard, append(toyModels(t, 0), tritontest.After(1, oracleModel(t), fail))...)
-	if status, reason, _, text := first.generate(long + asking); status != 503 || reason != "" {
-		t.Errorf("nothing was scored: %d %q %s", status, reason, text)
+	if status, reason, _, text := first.generate(long + objective); status != 503 || reason != "" {
+		t.Errorf("without scores: %d %q %s", status, reason, text)
 	}
 }
 
-// Of a list of seeds each has what its search found, and the answer says which have not come to their end.
+// With a list of seeds, the answer names the seeds whose searches were cut short.
 func TestUnfinishedSeedsAreNamed(t *testing.T) {
-	begun := make(chan struct{}, 1)
-	r := start(t, standard, withDecoder(t, 12, hang(begun))...)
-	r.stopOnce(begun)
-	status, reason, answer, text := r.generate(`{"smi": ["` + plain + `", "C("], "skip_invalid": true, "iterations": 1000, "min_similarity": 0.1}`)
+	started := make(chan struct{}, 1)
+	r := start(t, standard, withDecoder(t, 12, hang(started))...)
+	r.stopOnce(started)
+	status, reason, answer, text := r.generate(`{"smi": ["` + plain + `", "C("], "skip_invalid": true,
+		"iterations": 1000, "min_similarity": 0.1}`)
 	lists, _ := answer.Generated.([]any)
-	if status != 200 || reason != "stopping" || len(lists) != 2 || lists[0] == nil || lists[1] != nil || !slices.Equal(answer.Unfinished.Seeds, []int{0}) {
+	if status != 200 || reason != "stopping" || len(lists) != 2 || lists[0] == nil || lists[1] != nil {
 		t.Errorf("%d %q %s", status, reason, text)
+	} else if !slices.Equal(answer.Unfinished.Seeds, []int{0}) {
+		t.Errorf("unfinished seeds %v, want 0", answer.Unfinished.Seeds)
 	}
 }
 
-func TestAStreamEndsWithWhatWasFound(t *testing.T) {
-	begun := make(chan struct{}, 1)
-	r := start(t, standard, withDecoder(t, 12, hang(begun))...)
-	r.stopOnce(begun)
-	var data []string
-	if err := r.events(t.Context(), long+`, "stream": true}`, func(d string) { data = append(data, d) }); err != nil {
-		t.Fatal(err)
-	}
+func TestAStoppedStreamEndsWithTheResultsSoFar(t *testing.T) {
+	started := make(chan struct{}, 1)
+	r := start(t, standard, withDecoder(t, 12, hang(started))...)
+	r.stopOnce(started)
+	data := r.collect(long + `, "stream": true}`)
 	var last Generated
 	if err := json.Unmarshal([]byte(data[len(data)-1]), &last); err != nil || len(data) < 2 || last.Unfinished == nil ||
 		last.Unfinished.Reason != unfinished.Stopping || len(last.Generated.([]any)) == 0 {
@@ -157,18 +163,22 @@ func TestAStreamEndsWithWhatWasFound(t *testing.T) {
 	}
 }
 
-// The events of a stream show what was found, and another search can begin with it.
-func TestASearchGoesOnFromWhatAnotherFound(t *testing.T) {
+// The events of a stream have the results so far, and another search can start from them.
+func TestASearchStartsFromCheckpoints(t *testing.T) {
 	r := start(t, standard, toyModels(t, 0)...)
-	const request = `{"smi": "` + plain + `", "particles": 20, "min_similarity": 0.2, "num_molecules": 5, "include_scores": true, "seed": 3, `
+	const request = `{"smi": "` + plain + `", "particles": 20, "min_similarity": 0.2, "num_molecules": 5,
+		"include_scores": true, "seed": 3, `
 	var last Progress
 	err := r.events(t.Context(), request+`"iterations": 8, "checkpoints": true, "stream": true}`, func(d string) {
 		if strings.HasPrefix(d, `{"seed"`) {
 			_ = json.Unmarshal([]byte(d), &last)
 		}
 	})
-	if err != nil || len(last.Found) == 0 || last.Found[0].Smiles != last.Best.Smiles || last.Found[0].Similarity == nil {
-		t.Fatalf("%+v %v", last, err)
+	if err != nil || len(last.Found) == 0 {
+		t.Fatalf("last event %+v, error %v", last, err)
+	}
+	if first := last.Found[0]; first.Smiles != last.Best.Smiles || first.Similarity == nil {
+		t.Errorf("first result %+v, best %+v", first, last.Best)
 	}
 	var starts []string
 	for _, m := range last.Found {
@@ -180,13 +190,13 @@ func TestASearchGoesOnFromWhatAnotherFound(t *testing.T) {
 	if status != 200 || len(found) == 0 || found[0].(map[string]any)["score"].(float64) < last.Found[0].Score {
 		t.Errorf("%d %s", status, body)
 	}
-	for _, wrong := range []string{`"starts": []`, `"starts": [["CC"], ["CC"]]`, `"algorithm": "none", "starts": [["CC"]]`} {
-		want := 422
-		if wrong == `"starts": []` {
-			want = 200
-		}
-		if status, _, _, body := r.generate(request + `"iterations": 1, ` + wrong + `}`); status != want || want == 422 && !strings.Contains(body, `"starts"`) {
-			t.Errorf("%s: %d %s", wrong, status, body)
+	if status, _, _, body := r.generate(request + `"iterations": 1, "starts": []}`); status != 200 {
+		t.Errorf("no starts: %d %s", status, body)
+	}
+	for _, invalid := range []string{`"starts": [["CC"], ["CC"]]`, `"algorithm": "none", "starts": [["CC"]]`} {
+		status, _, _, body := r.generate(request + `"iterations": 1, ` + invalid + `}`)
+		if status != 422 || !strings.Contains(body, `"starts"`) {
+			t.Errorf("%s: %d %s", invalid, status, body)
 		}
 	}
 }
