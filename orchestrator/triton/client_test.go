@@ -39,13 +39,19 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
+// echoRequest returns a request for the model of tritontest.Echo.
 func echoRequest() *triton.Request {
 	return &triton.Request{Model: "echo", Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 1}, []float32{1})}}
 }
 
 func TestCallsSpreadOverReplicas(t *testing.T) {
-	servers := []*tritontest.Server{tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))}
-	c := tritontest.Dial(t, triton.Config{URLs: []string{servers[0].URL(), "grpc://" + servers[1].URL(), servers[2].URL()}})
+	servers := make([]*tritontest.Server, 3)
+	var config triton.Config
+	for i, prefix := range []string{"", "grpc://", ""} {
+		servers[i] = tritontest.Start(t, tritontest.Echo(t))
+		config.URLs = append(config.URLs, prefix+servers[i].URL())
+	}
+	c := tritontest.Dial(t, config)
 	for range 300 {
 		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Fatal(err)
@@ -58,10 +64,11 @@ func TestCallsSpreadOverReplicas(t *testing.T) {
 	}
 }
 
-// A replica that dies under load costs nobody an answer, and gets calls again when it is back.
-func TestFailedReplicaIsLeftOutAndComesBack(t *testing.T) {
-	stays, fails := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))
-	c := tritontest.Dial(t, triton.Config{URLs: []string{stays.URL(), fails.URL()}})
+// If a replica dies under load, no request fails. It gets calls again when it is back.
+func TestFailedReplicaIsLeftOutUntilItIsBack(t *testing.T) {
+	healthy := tritontest.Start(t, tritontest.Echo(t))
+	failing := tritontest.Start(t, tritontest.Echo(t))
+	c := tritontest.Dial(t, triton.Config{URLs: []string{healthy.URL(), failing.URL()}})
 	stop := make(chan struct{})
 	var answered atomic.Int64
 	var clients sync.WaitGroup
@@ -82,31 +89,36 @@ func TestFailedReplicaIsLeftOutAndComesBack(t *testing.T) {
 		})
 	}
 	live := func() int { return len(c.Live()) }
-	tritontest.Eventually(t, "calls to both", func() bool { return len(fails.Calls()) > 50 })
-	fails.Stop()
-	tritontest.Eventually(t, "one left out", func() bool { return live() == 1 })
-	before := len(fails.Calls())
-	fails.Restart()
-	tritontest.Eventually(t, "both in use", func() bool { return live() == 2 && len(fails.Calls()) > before+50 })
+	tritontest.Eventually(t, "calls to both replicas", func() bool { return len(failing.Calls()) > 50 })
+	failing.Stop()
+	tritontest.Eventually(t, "one replica is left out", func() bool { return live() == 1 })
+	before := len(failing.Calls())
+	failing.Restart()
+	tritontest.Eventually(t, "both replicas are in use", func() bool {
+		return live() == 2 && len(failing.Calls()) > before+50
+	})
 	close(stop)
 	clients.Wait()
 }
 
-func TestOneRetryElsewhere(t *testing.T) {
+func TestOneRetryOnAnotherReplica(t *testing.T) {
 	refuse := func(code codes.Code) func(*triton.Request) error {
 		return func(*triton.Request) error { return tritontest.Refuse(code, "no") }
 	}
-	a, b := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))
+	a := tritontest.Start(t, tritontest.Echo(t))
+	b := tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	calls := func() (n int) {
 		for _, r := range append(a.Calls(), b.Calls()...) {
-			if r.ID != "probe" { // after errors that raise a doubt
+			if r.ID != "probe" { // model probes after errors
 				n++
 			}
 		}
 		return n
 	}
-	for _, trial := range []struct {
+	once := echoRequest()
+	once.Once = true
+	for _, test := range []struct {
 		code    codes.Code
 		request *triton.Request
 		calls   int
@@ -115,28 +127,28 @@ func TestOneRetryElsewhere(t *testing.T) {
 		{codes.Unavailable, echoRequest(), 2, fault.Unavailable},
 		{codes.InvalidArgument, echoRequest(), 1, fault.Rejected},
 		{codes.Internal, echoRequest(), 1, fault.Internal},
-		{codes.Unavailable, &triton.Request{Model: "echo", Inputs: echoRequest().Inputs, Once: true}, 1, fault.Unavailable},
+		{codes.Unavailable, once, 1, fault.Unavailable},
 	} {
-		a.Fail(refuse(trial.code))
-		b.Fail(refuse(trial.code))
+		a.Fail(refuse(test.code))
+		b.Fail(refuse(test.code))
 		before := calls()
-		_, err := c.Infer(t.Context(), trial.request)
-		if fault.KindOf(err) != trial.kind || calls()-before != trial.calls {
-			t.Errorf("%v: %d calls, want %d; %v", trial.code, calls()-before, trial.calls, err)
+		_, err := c.Infer(t.Context(), test.request)
+		if fault.KindOf(err) != test.kind || calls()-before != test.calls {
+			t.Errorf("%v: %d calls, want %d; %v", test.code, calls()-before, test.calls, err)
 		}
 	}
-	// An error inside a stream has no code, only Triton's words.
+	// An error inside a stream has no code, only a message.
 	a.Fail(func(*triton.Request) error {
 		return tritontest.Refuse(codes.Unavailable, "[request id: <id_unknown>] Exceeds maximum queue size")
 	})
 	b.Fail(nil)
 	for range 10 {
 		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
-			t.Errorf("with one replica that answers: %v", err)
+			t.Errorf("with one healthy replica: %v", err)
 		}
 		responses, err := c.Stream(t.Context(), echoRequest())
 		if err != nil {
-			t.Fatalf("a stream with one replica that answers: %v", err)
+			t.Fatalf("a stream with one healthy replica: %v", err)
 		}
 		for r, err := range responses {
 			if err != nil || len(r.Outputs) != 1 {
@@ -146,9 +158,10 @@ func TestOneRetryElsewhere(t *testing.T) {
 	}
 }
 
-// While replicas are changed one by one, a call goes where its model is.
+// A call goes to a replica with its model, for example while models are replaced on one replica after the other.
 func TestModelOnOneReplicaOnly(t *testing.T) {
-	a, b := tritontest.Start(t), tritontest.Start(t, tritontest.Echo(t))
+	a := tritontest.Start(t)
+	b := tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	for range 10 {
 		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
@@ -158,7 +171,10 @@ func TestModelOnOneReplicaOnly(t *testing.T) {
 	if _, err := c.ListIndexes(t.Context(), c.Live()); err != nil {
 		t.Fatal(err)
 	}
-	a.Fail(func(*triton.Request) error { t.Error("asked a replica without the model"); return nil })
+	a.Fail(func(*triton.Request) error {
+		t.Error("a call went to the replica without the model")
+		return nil
+	})
 	for range 10 {
 		if _, err := c.ModelConfig(t.Context(), "echo"); err != nil {
 			t.Fatal(err)
@@ -170,10 +186,12 @@ func TestNoServerYet(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	s.Stop()
 	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}})
-	tritontest.Eventually(t, "left out", func() bool { return len(c.Live()) == 0 })
+	tritontest.Eventually(t, "the replica is left out", func() bool { return len(c.Live()) == 0 })
 	start := time.Now()
 	_, err := c.Infer(t.Context(), echoRequest())
-	if f := fault.As(err); f.Kind != fault.Unavailable || f.RetryAfter <= 0 || strings.Contains(f.Message, "127.0.0.1") || time.Since(start) > 100*time.Millisecond {
+	f := fault.As(err)
+	if f.Kind != fault.Unavailable || f.RetryAfter <= 0 || strings.Contains(f.Message, "127.0.0.1") ||
+		time.Since(start) > 100*time.Millisecond {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 	if _, err := c.Stream(t.Context(), echoRequest()); fault.KindOf(err) != fault.Unavailable {
@@ -183,10 +201,13 @@ func TestNoServerYet(t *testing.T) {
 		t.Errorf("index: %v", err)
 	}
 	s.Restart()
-	tritontest.Eventually(t, "an answer", func() bool { _, err := c.Infer(t.Context(), echoRequest()); return err == nil })
+	tritontest.Eventually(t, "the server answers", func() bool {
+		_, err := c.Infer(t.Context(), echoRequest())
+		return err == nil
+	})
 }
 
-// A server that takes connections and never answers is left out like one that is gone.
+// A server that accepts connections and never answers is left out.
 func TestSilentServerIsLeftOut(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -194,8 +215,11 @@ func TestSilentServerIsLeftOut(t *testing.T) {
 	}
 	defer listener.Close()
 	s := tritontest.Start(t, tritontest.Echo(t))
-	c := tritontest.Dial(t, triton.Config{URLs: []string{listener.Addr().String(), s.URL()}, ProbeTimeout: 100 * time.Millisecond})
-	tritontest.Eventually(t, "left out", func() bool { return len(c.Live()) == 1 })
+	c := tritontest.Dial(t, triton.Config{
+		URLs:         []string{listener.Addr().String(), s.URL()},
+		ProbeTimeout: 100 * time.Millisecond,
+	})
+	tritontest.Eventually(t, "the silent server is left out", func() bool { return len(c.Live()) == 1 })
 	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		if _, err := c.Infer(ctx, echoRequest()); err != nil {
@@ -214,17 +238,19 @@ func warnings(n *atomic.Int64) zerolog.Logger {
 	}))
 }
 
-func TestMessagesTooLarge(t *testing.T) {
+func TestMessageTooLarge(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}, MaxMessageBytes: 1000})
-	_, err := c.Infer(t.Context(), &triton.Request{Model: "echo",
-		Inputs: []triton.Tensor{triton.Float32s("x", []int64{300, 1}, make([]float32, 300))}})
+	_, err := c.Infer(t.Context(), &triton.Request{
+		Model:  "echo",
+		Inputs: []triton.Tensor{triton.Float32s("x", []int64{300, 1}, make([]float32, 300))},
+	})
 	if fault.KindOf(err) != fault.TooLarge {
 		t.Error(err)
 	}
 }
 
-func TestRequestsThatAreNotSent(t *testing.T) {
+func TestInvalidRequestsAreNotSent(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}})
 	for name, r := range map[string]*triton.Request{
@@ -239,13 +265,16 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 		}
 	}
 	if n := len(s.Calls()); n != 0 {
-		t.Errorf("%d calls were made", n)
+		t.Errorf("%d calls were sent", n)
 	}
 }
 
 func TestTimeWithTritonIsCounted(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
-	s.Fail(func(*triton.Request) error { time.Sleep(20 * time.Millisecond); return nil })
+	s.Fail(func(*triton.Request) error {
+		time.Sleep(20 * time.Millisecond)
+		return nil
+	})
 	c := tritontest.Dial(t, triton.Config{URLs: []string{s.URL()}})
 	request := &telemetry.Request{}
 	ctx := telemetry.WithRequest(t.Context(), request)
@@ -253,27 +282,28 @@ func TestTimeWithTritonIsCounted(t *testing.T) {
 	if _, err := c.Infer(ctx, echoRequest()); err != nil {
 		t.Fatal(err)
 	}
-	if spent, took := request.Triton(), time.Since(start); spent < 20*time.Millisecond || spent > took {
-		t.Errorf("an inference of 20 ms that took %v was counted as %v", took, spent)
+	counted := request.Triton()
+	if took := time.Since(start); counted < 20*time.Millisecond || counted > took {
+		t.Errorf("an inference of 20 ms that took %v was counted as %v", took, counted)
 	}
-	before := request.Triton()
 	start = time.Now()
 	responses, err := c.Stream(ctx, echoRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var reading time.Duration // not Triton's time
+	var reading time.Duration // by the caller
 	for range responses {
 		pause := time.Now()
 		time.Sleep(100 * time.Millisecond)
 		reading += time.Since(pause)
 	}
-	if spent, took := request.Triton()-before, time.Since(start); spent < 20*time.Millisecond || spent > took-reading {
-		t.Errorf("a stream of 20 ms that took %v, of which %v were its reader's, was counted as %v", took, reading, spent)
+	counted = request.Triton() - counted
+	if took := time.Since(start) - reading; counted < 20*time.Millisecond || counted > took {
+		t.Errorf("a stream of 20 ms that took %v without its reader was counted as %v", took, counted)
 	}
 }
 
-// recordSpans returns a recorder of the spans that end from now on.
+// recordSpans returns a recorder of spans that end from now on.
 func recordSpans(t *testing.T) *tracetest.SpanRecorder {
 	recorder := tracetest.NewSpanRecorder()
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)))
@@ -312,11 +342,11 @@ func TestCallsAreTraced(t *testing.T) {
 	if _, err := c.Stream(ctx, echoRequest()); err != nil {
 		t.Fatal(err)
 	}
-	cancel() // and nobody reads it
+	cancel() // without reading
 	check("triton.stream", "echo", fault.Canceled.String())
 }
 
-// serve serves a fake with other options of the transport.
+// serve serves s with options, on another port, and returns its address.
 func serve(t *testing.T, s *tritontest.Server, options ...grpc.ServerOption) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -332,21 +362,27 @@ func serve(t *testing.T, s *tritontest.Server, options ...grpc.ServerOption) str
 
 func TestTraceIsPassedOn(t *testing.T) {
 	var unary, stream atomic.Value
+	interceptUnary := func(
+		ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler,
+	) (any, error) {
+		if md, _ := metadata.FromIncomingContext(ctx); strings.HasSuffix(info.FullMethod, "ModelInfer") {
+			unary.Store(md.Get("traceparent"))
+		}
+		return next(ctx, m)
+	}
+	interceptStream := func(s any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		md, _ := metadata.FromIncomingContext(ss.Context())
+		stream.Store(md.Get("traceparent"))
+		return next(s, ss)
+	}
 	url := serve(t, tritontest.Start(t, tritontest.Echo(t)),
-		grpc.UnaryInterceptor(func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if md, _ := metadata.FromIncomingContext(ctx); strings.HasSuffix(info.FullMethod, "ModelInfer") {
-				unary.Store(md.Get("traceparent"))
-			}
-			return next(ctx, m)
-		}),
-		grpc.StreamInterceptor(func(s any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			md, _ := metadata.FromIncomingContext(ss.Context())
-			stream.Store(md.Get("traceparent"))
-			return next(s, ss)
-		}))
+		grpc.UnaryInterceptor(interceptUnary), grpc.StreamInterceptor(interceptStream))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{url}})
 	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{1, 2, 3}, SpanID: trace.SpanID{4, 5, 6}, TraceFlags: trace.FlagsSampled}))
+		TraceID:    trace.TraceID{1, 2, 3},
+		SpanID:     trace.SpanID{4, 5, 6},
+		TraceFlags: trace.FlagsSampled,
+	}))
 	for _, ctx := range []context.Context{ctx, t.Context()} {
 		if _, err := c.Infer(ctx, echoRequest()); err != nil {
 			t.Fatal(err)
@@ -373,24 +409,26 @@ func TestTraceIsPassedOn(t *testing.T) {
 func TestTLS(t *testing.T) {
 	certificate, file := selfSigned(t)
 	url := serve(t, tritontest.Start(t, tritontest.Echo(t)), grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
-	for name, trial := range map[string]struct {
-		config triton.Config
-		works  bool
+	for name, test := range map[string]struct {
+		url   string
+		tls   triton.TLS
+		works bool
 	}{
-		"trusted":       {triton.Config{URLs: []string{"grpcs://" + url}, TLS: triton.TLS{CA: file}}, true},
-		"by setting":    {triton.Config{URLs: []string{url}, TLS: triton.TLS{Enabled: true, CA: file}}, true},
-		"other name":    {triton.Config{URLs: []string{"grpcs://" + url}, TLS: triton.TLS{CA: file, ServerName: "triton.example"}}, false},
-		"not trusted":   {triton.Config{URLs: []string{"grpcs://" + url}}, false},
-		"not encrypted": {triton.Config{URLs: []string{url}}, false},
+		"trusted":       {"grpcs://" + url, triton.TLS{CA: file}, true},
+		"by setting":    {url, triton.TLS{Enabled: true, CA: file}, true},
+		"other name":    {"grpcs://" + url, triton.TLS{CA: file, ServerName: "triton.example"}, false},
+		"not trusted":   {"grpcs://" + url, triton.TLS{}, false},
+		"not encrypted": {url, triton.TLS{}, false},
 	} {
-		c := tritontest.Dial(t, trial.config)
-		if _, err := c.Infer(t.Context(), echoRequest()); (err == nil) != trial.works || (err != nil && fault.KindOf(err) != fault.Unavailable) {
+		c := tritontest.Dial(t, triton.Config{URLs: []string{test.url}, TLS: test.tls})
+		_, err := c.Infer(t.Context(), echoRequest())
+		if (err == nil) != test.works || (err != nil && fault.KindOf(err) != fault.Unavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// selfSigned returns a certificate for 127.0.0.1, and a file with it.
+// selfSigned returns a certificate for 127.0.0.1 and the path of a file with it.
 func selfSigned(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -398,8 +436,12 @@ func selfSigned(t *testing.T) (tls.Certificate, string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		SerialNumber:          big.NewInt(1),
+		NotAfter:              time.Now().Add(time.Hour),
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -412,24 +454,31 @@ func selfSigned(t *testing.T) (tls.Certificate, string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-func TestSettingsThatCannotWork(t *testing.T) {
-	for message, c := range map[string]triton.Config{
-		"no Triton address is given":               {},
-		`Triton address "triton" is not host:port`: {URLs: []string{"triton"}},
-		`Triton address "http://x:8000": unknown scheme "http" (known: grpc, grpcs, dns:///name:port)`: {URLs: []string{"http://x:8000"}},
-		`Triton address "dns:///:8001" is not host:port`:                                               {URLs: []string{"dns:///:8001"}},
-		"a TLS certificate and its key must be given together":                                         {URLs: []string{"a:1"}, TLS: triton.TLS{Cert: "x"}},
-		"TLS authorities: open /nowhere: no such file or directory":                                    {URLs: []string{"a:1"}, TLS: triton.TLS{CA: "/nowhere"}},
+func TestInvalidConfig(t *testing.T) {
+	for _, test := range []struct {
+		urls []string
+		tls  triton.TLS
+		want string
+	}{
+		{nil, triton.TLS{}, "no Triton address is given"},
+		{[]string{"triton"}, triton.TLS{}, `Triton address "triton" is not host:port`},
+		{[]string{"http://x:8000"}, triton.TLS{},
+			`Triton address "http://x:8000": unknown scheme "http" (known: grpc, grpcs, dns:///name:port)`},
+		{[]string{"dns:///:8001"}, triton.TLS{}, `Triton address "dns:///:8001" is not host:port`},
+		{[]string{"a:1"}, triton.TLS{Cert: "x"}, "a TLS certificate and its key must be given together"},
+		{[]string{"a:1"}, triton.TLS{CA: "/nowhere"}, "TLS authorities: open /nowhere: no such file or directory"},
 	} {
-		if _, err := triton.Dial(c); err == nil || err.Error() != message {
-			t.Errorf("got %v, want %s", err, message)
+		_, err := triton.Dial(triton.Config{URLs: test.urls, TLS: test.tls})
+		if err == nil || err.Error() != test.want {
+			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
 }
 
-// BenchmarkInfer is one call to the fake over loopback, most of which is gRPC.
+// BenchmarkInfer measures one call to the fake over loopback, which is mostly gRPC.
 func BenchmarkInfer(b *testing.B) {
-	c := tritontest.Dial(b, triton.Config{URLs: []string{tritontest.Start(b, tritontest.Echo(b)).URL()}, ProbeEvery: time.Second})
+	s := tritontest.Start(b, tritontest.Echo(b))
+	c := tritontest.Dial(b, triton.Config{URLs: []string{s.URL()}, ProbeEvery: time.Second})
 	request := echoRequest()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -439,32 +488,37 @@ func BenchmarkInfer(b *testing.B) {
 	}
 }
 
-// A name that cannot be looked up costs no other replica, and an address that is given twice is one replica.
-func TestAddressesApart(t *testing.T) {
+// A name that cannot be looked up does not affect other addresses. An address that is given twice is one replica.
+func TestUnknownNameAndDuplicateAddress(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
-	var lookups atomic.Int64
+	var failedLookups atomic.Int64
 	c := tritontest.Dial(t, triton.Config{
-		URLs: []string{"dns:///nowhere.invalid:8001", s.URL(), s.URL()}, ResolveEvery: 10 * time.Millisecond, Logger: warnings(&lookups),
+		URLs:         []string{"dns:///nowhere.invalid:8001", s.URL(), s.URL()},
+		ResolveEvery: 10 * time.Millisecond,
+		Logger:       warnings(&failedLookups),
 	})
 	if n := len(triton.States(c)); n != 1 {
 		t.Fatalf("%d replicas, want 1", n)
 	}
-	first := lookups.Load()
+	first := failedLookups.Load()
 	tritontest.Eventually(t, "more lookups", func() bool {
 		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Fatal(err)
 		}
-		return lookups.Load() >= first+3
+		return failedLookups.Load() >= first+3
 	})
 	if n := len(triton.States(c)); n != 1 {
-		t.Errorf("%d replicas after looking up again, want 1", n)
+		t.Errorf("%d replicas after more lookups, want 1", n)
 	}
 }
 
-func TestWrongAddresses(t *testing.T) {
-	for _, url := range []string{"", "host", "host:", ":8001", "ftp://host:1", " host:8001", "host:8001 ", "host:0", "host:70000", "host:grpc", "dns:///host:x"} {
+func TestInvalidAddresses(t *testing.T) {
+	for _, url := range []string{
+		"", "host", "host:", ":8001", "ftp://host:1", " host:8001", "host:8001 ",
+		"host:0", "host:70000", "host:grpc", "dns:///host:x",
+	} {
 		if err := (triton.Config{URLs: []string{url}}).Validate(); err == nil {
-			t.Errorf("the address %q was taken", url)
+			t.Errorf("the address %q was accepted", url)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package triton_test
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"retort/orchestrator/triton"
@@ -11,7 +14,34 @@ func TestConformanceOfFake(t *testing.T) {
 	tritontest.Conformance(t, tritontest.Fake(t), triton.InFlight)
 }
 
-// TestConformanceOfReal runs the suite on a tritonserver; tritontest.Real says how to name one.
+// TestConformanceOfReal runs the suite on a real tritonserver: see tritontest.Real.
 func TestConformanceOfReal(t *testing.T) {
 	tritontest.Conformance(t, tritontest.Real(t), triton.InFlight)
+}
+
+// Every shipped model must answer its probe, since the verdict on later errors depends on it.
+func TestShippedModelsAnswerProbes(t *testing.T) {
+	url := os.Getenv("RETORT_TEST_TRITON_URL")
+	repository := os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
+	if url == "" || repository == "" {
+		t.Skip("RETORT_TEST_TRITON_URL names no Triton")
+	}
+	client := tritontest.Dial(t, triton.Config{URLs: []string{url}})
+	admin := tritontest.NewAdmin(t, url)
+	models, err := filepath.Glob(filepath.Join(repository, "*", "config.pbtxt"))
+	if err != nil || len(models) == 0 {
+		t.Fatalf("no models in %s: %v", repository, err)
+	}
+	for _, path := range models {
+		name := filepath.Base(filepath.Dir(path))
+		t.Run(name, func(t *testing.T) {
+			if err := admin.Load(t.Context(), name, ""); err != nil {
+				t.Skip(err) // a model of another test, or without weights
+			}
+			t.Cleanup(func() { _ = admin.Unload(context.Background(), name) })
+			if err := triton.ProbeOften(t.Context(), client, name); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }

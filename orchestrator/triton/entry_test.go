@@ -11,8 +11,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// entry is a model with parameters, and with a folder of files.
-func entry(t *testing.T, parameters, files map[string]string) *triton.Model {
+// newEntry returns a model with parameters and a folder with files.
+func newEntry(t *testing.T, parameters, files map[string]string) *triton.Model {
 	dir := t.TempDir()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -28,7 +28,7 @@ func load(path string) (string, error) {
 }
 
 func TestEntryReader(t *testing.T) {
-	r := entry(t, map[string]string{
+	r := newEntry(t, map[string]string{
 		"retort_api": "chat", "model_id": "lab/toy", "max_model_len": "128", "unit": "0.5", "modes": "two",
 		"special_tokens": `["<a>", "<b>"]`, "created": "7", "owned_by": "lab",
 		"EXECUTION_ENV_PATH": "/opt/env", "gpt_model_type": "inflight_fused_batching",
@@ -53,13 +53,13 @@ func TestEntryReader(t *testing.T) {
 	check("extra", extra.A, 1)
 	check("special_tokens", strings.Join(r.List("special_tokens"), " "), "<a> <b>")
 	if err := r.Done(); err != nil {
-		t.Errorf("parameters of the backend are none of ours: %v", err)
+		t.Errorf("parameters of the backend must be ignored: %v", err)
 	}
 }
 
-// TestEntryReaderNamesAllThatIsWrong: one error names them all.
-func TestEntryReaderNamesAllThatIsWrong(t *testing.T) {
-	r := entry(t, map[string]string{
+// One error reports all problems.
+func TestEntryReaderReportsAllProblems(t *testing.T) {
+	r := newEntry(t, map[string]string{
 		"max_model_len": "much", "created": "-1", "unit": "NaN", "modes": "three", "special_tokens": "<a>",
 		"vocab": "../vocab.txt", "statistics": "none.json", "Max-Images": "2", "tokeniser": "a.json",
 		"retort_apis": "chat", "retort_colour": "red", "rolle": "encoder",
@@ -79,7 +79,7 @@ func TestEntryReaderNamesAllThatIsWrong(t *testing.T) {
 	r.ReadJSON("broken.json", &broken)
 	err := r.Done()
 	if err == nil {
-		t.Fatal("nothing is wrong")
+		t.Fatal("no error")
 	}
 	lines := strings.Split(err.Error(), "\n")
 	for _, want := range []string{
@@ -103,20 +103,20 @@ func TestEntryReaderNamesAllThatIsWrong(t *testing.T) {
 		}
 	}
 	if len(lines) != 14 {
-		t.Errorf("%d problems, 14 are wrong:\n%v", len(lines), err)
+		t.Errorf("%d problems, want 14:\n%v", len(lines), err)
 	}
 }
 
-func TestFilesStayInTheFolder(t *testing.T) {
+func TestFileIsInFolder(t *testing.T) {
 	m := &triton.Model{Name: "m", Dir: t.TempDir(), Config: &triton.ModelConfig{}}
 	if _, err := m.File("../other/tokenizer.json"); err == nil {
-		t.Error("a file of another folder was given")
+		t.Error("a path to another folder was returned")
 	}
 	if _, err := m.File("tokenizer.json"); err != nil {
 		t.Error(err)
 	}
 	m.Dir = ""
 	if _, err := m.File("tokenizer.json"); err == nil {
-		t.Error("a file of an unreadable folder was given")
+		t.Error("a path to an unreadable folder was returned")
 	}
 }

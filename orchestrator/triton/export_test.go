@@ -2,14 +2,14 @@ package triton
 
 import "context"
 
-// ReplicaState is the state of one replica, for tests.
+// ReplicaState is the state of one replica.
 type ReplicaState struct {
 	Address  string
 	IsLive   bool
 	InFlight int
 }
 
-// States returns the state of every replica that the client knows.
+// States returns the states of all replicas of a client.
 func States(c *Client) []ReplicaState {
 	var states []ReplicaState
 	for _, r := range *c.pool.replicas.Load() {

@@ -16,29 +16,30 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// killed is what Triton answers for a model whose process is gone.
+// killed returns Triton's error for a model whose process has ended.
 func killed(*triton.Request) error {
 	return tritontest.Refuse(codes.Internal, "Stub process 'echo_0_0' is not healthy.")
 }
 
-// A model that died on one of two replicas costs no request, gets no more of them, and is used again once it answers.
+// If a model dies on one of two replicas, no request fails, and that replica gets none until the model answers again.
 func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
-	a, b := tritontest.Start(t, tritontest.Echo(t)), tritontest.Start(t, tritontest.Echo(t))
+	a := tritontest.Start(t, tritontest.Echo(t))
+	b := tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{URLs: []string{a.URL(), b.URL()}})
 	for range 4 {
 		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var asked atomic.Int64
+	var calls atomic.Int64
 	a.Fail(func(r *triton.Request) error {
-		asked.Add(1)
+		calls.Add(1)
 		return killed(r)
 	})
-	begun := time.Now()
+	start := time.Now()
 	for range 20 {
 		if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
-			t.Errorf("beside a replica that answers: %v", err)
+			t.Errorf("with a healthy replica: %v", err)
 		}
 		responses, err := c.Stream(t.Context(), echoRequest())
 		if err != nil {
@@ -48,10 +49,10 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 			break
 		}
 	}
-	// The first failures find it out; from then on it is asked by probes alone, at most one in each period.
-	probes := int64(time.Since(begun) / tritontest.ProbeEvery)
-	if n := asked.Load(); n > 10+probes {
-		t.Errorf("the sick replica was asked %d times for 40 requests, %d probes included", n, probes)
+	// After the first failures the replica gets only probes, at most one every ProbeEvery.
+	probes := int64(time.Since(start) / tritontest.ProbeEvery)
+	if n := calls.Load(); n > 10+probes {
+		t.Errorf("the sick replica got %d calls for 40 requests, including %d probes", n, probes)
 	}
 	a.Fail(nil)
 	before := len(a.Calls())
@@ -61,16 +62,18 @@ func TestSickModelOnOneOfTwoReplicas(t *testing.T) {
 	})
 }
 
-// Readiness and the list of models tell of a model that no replica can answer, and requests for it are refused at once.
+// A model that is sick on all replicas is not listed, and requests for it are refused at once.
 func TestSickModelEverywhere(t *testing.T) {
 	s := tritontest.Start(t, embedder(t, "a", "lab/a"), embedder(t, "b", "lab/b"))
 	client := s.Client()
 	registry := discovery.NewRegistry(client, discovery.Config{Every: 10 * time.Millisecond})
 	t.Cleanup(registry.Close)
-	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, func(m *triton.Model) (string, error) { return m.Name, nil })
+	open := func(m *triton.Model) (string, error) { return m.Name, nil }
+	catalog := discovery.NewCatalog(registry, "embedding", zerolog.Nop(), func(int) {}, open)
 	tritontest.Eventually(t, "both models are found", func() bool { return len(catalog.IDs()) == 2 })
 	request := func() *triton.Request {
-		return &triton.Request{Model: "a", Inputs: []triton.Tensor{triton.Float32s("x", []int64{1, 2}, []float32{1, 2})}}
+		x := triton.Float32s("x", []int64{1, 2}, []float32{1, 2})
+		return &triton.Request{Model: "a", Inputs: []triton.Tensor{x}}
 	}
 	if _, err := client.Infer(t.Context(), request()); err != nil {
 		t.Fatal(err)
@@ -82,9 +85,11 @@ func TestSickModelEverywhere(t *testing.T) {
 		return nil
 	})
 	if _, err := client.Infer(t.Context(), request()); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("the request that finds it: %v", err)
+		t.Errorf("the request that finds it dead: %v", err)
 	}
-	tritontest.Eventually(t, "the model is not listed", func() bool { return len(catalog.IDs()) == 1 && catalog.Ready() == nil })
+	tritontest.Eventually(t, "the model is not listed", func() bool {
+		return len(catalog.IDs()) == 1 && catalog.Ready() == nil
+	})
 	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("the sick model: %v", err)
 	}
@@ -101,16 +106,19 @@ func TestSickModelEverywhere(t *testing.T) {
 	}
 	s.Fail(nil)
 	s.Load("a")
-	tritontest.Eventually(t, "the model is well again", func() bool { _, err := catalog.Find("lab/a"); return err == nil })
+	tritontest.Eventually(t, "the model is healthy again", func() bool {
+		_, err := catalog.Find("lab/a")
+		return err == nil
+	})
 	s.Unload("a")
-	tritontest.Eventually(t, "a model that was well when it left does not exist", func() bool {
+	tritontest.Eventually(t, "a model that was unloaded while healthy does not exist", func() bool {
 		_, err := catalog.Find("lab/a")
 		return fault.KindOf(err) == fault.NotFound
 	})
 }
 
 // A request that a healthy model cannot answer does not make it sick.
-func TestBadRequestsMakeNoModelSick(t *testing.T) {
+func TestBadRequestsDoNotMakeModelSick(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	c := s.Client()
 	if _, err := c.Infer(t.Context(), echoRequest()); err != nil {
@@ -124,20 +132,19 @@ func TestBadRequestsMakeNoModelSick(t *testing.T) {
 		return nil
 	})
 	bad.Store(true)
-	until := time.Now().Add(300 * time.Millisecond)
-	for time.Now().Before(until) {
+	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
 		request := echoRequest()
 		request.ID = "bad"
 		if _, err := c.Infer(context.Background(), request); fault.KindOf(err) != fault.Internal {
 			t.Fatalf("the bad request: %v", err)
 		}
 		if _, err := c.Infer(context.Background(), echoRequest()); err != nil {
-			t.Fatalf("a good request beside bad ones: %v", err)
+			t.Fatalf("a good request among bad ones: %v", err)
 		}
 	}
 }
 
-// embedder is an entry of the embedding API with a public id.
+// embedder returns a model of the embedding API with a public id.
 func embedder(t *testing.T, name, id string) tritontest.Model {
 	return tritontest.Model{
 		Config: tritontest.Config(t, `
@@ -150,8 +157,8 @@ func embedder(t *testing.T, name, id string) tritontest.Model {
 	}
 }
 
-// Probes are made from the model's configuration: nothing that a client sent is sent again.
-func TestProbesHoldNothingOfClients(t *testing.T) {
+// Probes contain no data of clients.
+func TestProbesContainNoDataOfClients(t *testing.T) {
 	const secret = 42
 	s := tritontest.Start(t, tritontest.Echo(t))
 	c := s.Client()
@@ -178,11 +185,11 @@ func TestProbesHoldNothingOfClients(t *testing.T) {
 		sent.Add(1)
 	}
 	send("good")
-	tritontest.Eventually(t, "a failure has the model probed", func() bool {
+	tritontest.Eventually(t, "the model is probed after a failure", func() bool {
 		send("bad")
 		return probes.Load() > 3 || seen.Load() > sent.Load()
 	})
 	if seen.Load() != sent.Load() {
-		t.Errorf("the server has seen %d requests of clients, %d were sent", seen.Load(), sent.Load())
+		t.Errorf("the server received %d requests of clients, want %d", seen.Load(), sent.Load())
 	}
 }

@@ -15,26 +15,26 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// names is a fake DNS server: all names have the same addresses, or no lookup succeeds.
-type names struct {
+// fakeDNS is a DNS server in which all names have the same addresses, or no lookup succeeds.
+type fakeDNS struct {
 	mu        sync.Mutex
-	addresses []string // of IPv4; nil: lookups fail
-	questions int      // for IPv4 addresses
+	addresses []string // IPv4; nil if lookups fail
+	questions int      // received for IPv4 addresses
 }
 
-// lookUpIn makes n the resolver until the test ends.
-func lookUpIn(t *testing.T, n *names) {
-	usual := net.DefaultResolver
+// useResolver makes d the resolver until the test ends.
+func useResolver(t *testing.T, d *fakeDNS) {
+	original := net.DefaultResolver
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
-		go n.serve(server)
+		go d.serve(server)
 		return client, nil
 	}}
-	t.Cleanup(func() { net.DefaultResolver = usual })
+	t.Cleanup(func() { net.DefaultResolver = original })
 }
 
-// serve answers over a stream connection, on which its length precedes each message (RFC 1035, 4.2.2).
-func (n *names) serve(conn net.Conn) {
+// serve answers over a stream connection, in which the length precedes each message (RFC 1035, 4.2.2).
+func (d *fakeDNS) serve(conn net.Conn) {
 	defer conn.Close()
 	for {
 		var length [2]byte
@@ -45,16 +45,17 @@ func (n *names) serve(conn net.Conn) {
 		if _, err := io.ReadFull(conn, question); err != nil {
 			return
 		}
-		answer := n.answer(question)
-		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+		answer := d.answer(question)
+		message := append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)
+		if _, err := conn.Write(message); err != nil {
 			return
 		}
 	}
 }
 
-// answer returns the DNS message (RFC 1035, 4.1) that answers a question, with a record for each address if it asks for
-// those.
-func (n *names) answer(question []byte) []byte {
+// answer returns the DNS message (RFC 1035, 4.1) that answers a question, with a record for each address if the
+// question is for A records.
+func (d *fakeDNS) answer(question []byte) []byte {
 	const (
 		head       = 12
 		typeA      = 1
@@ -63,15 +64,15 @@ func (n *names) answer(question []byte) []byte {
 	)
 	end := head + bytes.IndexByte(question[head:], 0) + 1
 	kind := binary.BigEndian.Uint16(question[end:])
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	var records []string
 	if kind == typeA {
-		n.questions++
-		records = n.addresses
+		d.questions++
+		records = d.addresses
 	}
 	flags := uint16(noError)
-	if n.addresses == nil {
+	if d.addresses == nil {
 		flags = serverFail
 	}
 	message := slices.Clone(question[:2]) // the id
@@ -86,33 +87,37 @@ func (n *names) answer(question []byte) []byte {
 	return message
 }
 
-// change gives the name other addresses, and returns once they have been looked up and used.
-func (n *names) change(t *testing.T, addresses ...string) {
+// change changes the addresses and waits until they have been looked up and used.
+func (d *fakeDNS) change(t *testing.T, addresses ...string) {
 	t.Helper()
-	n.mu.Lock()
-	n.addresses = addresses
-	since := n.questions
-	n.mu.Unlock()
-	tritontest.Eventually(t, "the name is looked up", func() bool { // the second lookup begins once the first has been used
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		return n.questions > since+lookupTries
+	d.mu.Lock()
+	d.addresses = addresses
+	before := d.questions
+	d.mu.Unlock()
+	// A lookup starts after the result of the one before has been used.
+	tritontest.Eventually(t, "the name is looked up twice", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.questions > before+lookupTries
 	})
 }
 
-// lookupTries is more than the number of questions that one failing lookup asks.
+// lookupTries is above the number of questions of one failing lookup.
 const lookupTries = 20
 
 // The replicas follow the addresses of a name, and stay while it cannot be looked up.
-func TestNameThatIsLookedUp(t *testing.T) {
+func TestReplicasFollowDNS(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	_, port, err := net.SplitHostPort(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	dns := &names{addresses: []string{"127.0.0.1"}}
-	lookUpIn(t, dns)
-	c := tritontest.Dial(t, triton.Config{URLs: []string{"dns:///triton.example.:" + port}, ResolveEvery: time.Millisecond})
+	dns := &fakeDNS{addresses: []string{"127.0.0.1"}}
+	useResolver(t, dns)
+	c := tritontest.Dial(t, triton.Config{
+		URLs:         []string{"dns:///triton.example.:" + port},
+		ResolveEvery: time.Millisecond,
+	})
 	replicas := func() (addresses []string) {
 		for _, r := range triton.States(c) {
 			addresses = append(addresses, r.Address)

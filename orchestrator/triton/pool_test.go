@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A steady question goes to the same replica whatever the order in which DNS gives the addresses; questions about many
-// models are spread.
-func TestSteadyPick(t *testing.T) {
+// Sticky calls to a model go to the same replica, whatever the order of addresses from DNS. Those to many models are
+// spread.
+func TestStickyPick(t *testing.T) {
 	const models = 400
 	replicas := make([]*Replica, 4)
 	for i := range replicas {
@@ -16,21 +16,21 @@ func TestSteadyPick(t *testing.T) {
 	}
 	shares := map[*Replica]int{}
 	for i := range models {
-		q := callSpec{model: fmt.Sprintf("model%d", i), sticky: true}
+		spec := callSpec{model: fmt.Sprintf("model%d", i), sticky: true}
 		p := &pool{}
 		p.replicas.Store(&replicas)
-		first := p.pick(q, nil)
-		turned := slices.Clone(replicas)
-		slices.Reverse(turned)
-		p.replicas.Store(&turned)
-		if p.pick(q, nil) != first {
-			t.Fatalf("%s: the order of the addresses decides", q.model)
+		first := p.pick(spec, nil)
+		reversed := slices.Clone(replicas)
+		slices.Reverse(reversed)
+		p.replicas.Store(&reversed)
+		if p.pick(spec, nil) != first {
+			t.Fatalf("%s: the replica depends on the order of addresses", spec.model)
 		}
 		shares[first]++
 	}
 	for r, share := range shares {
 		if share < models/8 || share > models/2 {
-			t.Errorf("%s is asked about %d of %d models", r.address, share, models)
+			t.Errorf("%s gets the calls to %d of %d models", r.address, share, models)
 		}
 	}
 }

@@ -45,28 +45,40 @@ func TestRowsOfAnOutput(t *testing.T) {
 		rows, width int
 		want        bool
 	}{
-		{[]int64{6}, 6, 1, true}, {[]int64{2, 3, 1}, 6, 1, true}, {[]int64{2, 1, 3}, 2, 3, true}, {[]int64{1, 6}, 6, 1, true},
-		{[]int64{6}, 1, 6, true}, {[]int64{3, 2}, 2, 3, false}, {[]int64{6}, 2, 3, false}, {[]int64{1, 3, 2}, 2, 3, false},
+		{[]int64{6}, 6, 1, true},
+		{[]int64{2, 3, 1}, 6, 1, true},
+		{[]int64{2, 1, 3}, 2, 3, true},
+		{[]int64{1, 6}, 6, 1, true},
+		{[]int64{6}, 1, 6, true},
+		{[]int64{3, 2}, 2, 3, false},
+		{[]int64{6}, 2, 3, false},
+		{[]int64{1, 3, 2}, 2, 3, false},
 	} {
-		shaped := &triton.Response{Model: "m", Outputs: []triton.Tensor{triton.Float32s("out", c.shape, make([]float32, 6))}}
-		if _, err := shaped.FloatRows("out", c.rows, c.width); (err == nil) != c.want || err != nil && fault.KindOf(err) != fault.Internal {
+		output := triton.Float32s("out", c.shape, make([]float32, 6))
+		shaped := &triton.Response{Model: "m", Outputs: []triton.Tensor{output}}
+		_, err := shaped.FloatRows("out", c.rows, c.width)
+		if (err == nil) != c.want || err != nil && fault.KindOf(err) != fault.Internal {
 			t.Errorf("%v as %d rows of %d: %v", c.shape, c.rows, c.width, err)
 		}
 	}
 	if cap(ids[0]) != 2 {
-		t.Error("a row may grow into the next")
+		t.Error("a row has spare capacity")
 	}
 	if _, err := triton.Rows[int64](response, "ids", 3, -1); fault.KindOf(err) != fault.Internal {
-		t.Errorf("4 numbers in 3 rows: %v", err)
+		t.Errorf("4 numbers as 3 rows: %v", err)
 	}
 }
 
 func TestFiniteRows(t *testing.T) {
 	infinite := float32(math.Inf(1))
 	for name, values := range map[string][]float32{
-		"": {1, 2, 3, -4}, "NaN": {1, 2, 3, infinite - infinite}, "+Inf": {infinite, 2, 3, 4}, "-Inf": {1, -infinite, 3, 4},
+		"":     {1, 2, 3, -4},
+		"NaN":  {1, 2, 3, infinite - infinite},
+		"+Inf": {infinite, 2, 3, 4},
+		"-Inf": {1, -infinite, 3, 4},
 	} {
-		response := &triton.Response{Model: "vectors", Outputs: []triton.Tensor{triton.Float32s("out", []int64{2, 2}, values)}}
+		output := triton.Float32s("out", []int64{2, 2}, values)
+		response := &triton.Response{Model: "vectors", Outputs: []triton.Tensor{output}}
 		rows, err := response.FiniteRows("out", 2, 2)
 		if name == "" {
 			if err != nil || rows[1][1] != -4 {

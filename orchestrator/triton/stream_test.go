@@ -15,7 +15,7 @@ import (
 
 // A caller that reads only after its context has ended gets an error: an empty sequence would look like a complete
 // answer.
-func TestStreamOfAnEndedContextEndsWithAnError(t *testing.T) {
+func TestStreamOfEndedContextEndsWithError(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Model{
 		Config: tritontest.Config(t, `
 			name: "endless" backend: "python" model_transaction_policy { decoupled: true }
@@ -45,27 +45,27 @@ func TestStreamOfAnEndedContextEndsWithAnError(t *testing.T) {
 		n := 0
 		for r, err := range responses {
 			if n++; r != nil {
-				t.Error("a response after the end of the context")
+				t.Error("a response after the context ended")
 			}
 			last = err
 		}
 		if n != 1 || fault.KindOf(last) != fault.Canceled {
-			t.Errorf("%d elements, the last with error %v, want one that says that the caller has left", n, last)
+			t.Errorf("%d elements, the last with error %v, want one with Canceled", n, last)
 		}
 	}
 }
 
-// halfway is a server that closes streams without an error, but without marking a response as final.
-type halfway struct {
+// truncating is a server that closes streams without an error and without a final response.
+type truncating struct {
 	pb.UnimplementedGRPCInferenceServiceServer
 	responses int
 }
 
-func (h halfway) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
+func (s truncating) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
 	return &pb.ServerLiveResponse{Live: true}, nil
 }
 
-func (h halfway) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInferServer) error {
+func (s truncating) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInferServer) error {
 	m, err := stream.Recv()
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (h halfway) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 	if err != nil {
 		return err
 	}
-	for range h.responses {
+	for range s.responses {
 		if err := stream.Send(&pb.ModelStreamInferResponse{InferResponse: response}); err != nil {
 			return err
 		}
@@ -82,15 +82,15 @@ func (h halfway) ModelStreamInfer(stream pb.GRPCInferenceService_ModelStreamInfe
 	return nil
 }
 
-// A server that closes a stream before its final response has cut it short.
-func TestStreamWithoutItsFinalResponseEndsWithAnError(t *testing.T) {
+// A stream that the server closes before its final response is incomplete.
+func TestStreamWithoutFinalResponseEndsWithError(t *testing.T) {
 	for n := range 3 {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		server := grpc.NewServer()
-		pb.RegisterGRPCInferenceServiceServer(server, halfway{responses: n})
+		pb.RegisterGRPCInferenceServiceServer(server, truncating{responses: n})
 		go func() { _ = server.Serve(listener) }()
 		t.Cleanup(server.Stop)
 		c := tritontest.Dial(t, triton.Config{URLs: []string{listener.Addr().String()}})
@@ -104,7 +104,7 @@ func TestStreamWithoutItsFinalResponseEndsWithAnError(t *testing.T) {
 			}
 		}
 		if read != n || fault.KindOf(err) != fault.Unavailable {
-			t.Errorf("%d of %d responses, then %v, want an error that says that the server gave up", read, n, err)
+			t.Errorf("%d of %d responses, then %v, want Unavailable", read, n, err)
 		}
 	}
 }

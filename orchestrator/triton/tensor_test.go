@@ -11,8 +11,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// The wire form of each datatype, byte by byte.
-func TestTensorsInWireForm(t *testing.T) {
+func TestWireFormOfEachDatatype(t *testing.T) {
 	two := []int64{2}
 	for _, c := range []struct {
 		tensor triton.Tensor
@@ -43,7 +42,7 @@ func TestTensorsInWireForm(t *testing.T) {
 	}
 }
 
-// Bytes at any offset are read: a copy is made where they are not aligned.
+// Values accepts bytes of any alignment.
 func TestValuesOfUnalignedBytes(t *testing.T) {
 	want := []float64{1.5, -2.25, math.MaxFloat64}
 	raw := triton.New("x", []int64{3}, want).Raw()
@@ -60,7 +59,7 @@ func TestValuesOfUnalignedBytes(t *testing.T) {
 	}
 }
 
-func TestTensorsThatDoNotFit(t *testing.T) {
+func TestInvalidTensors(t *testing.T) {
 	for name, tensor := range map[string]triton.Tensor{
 		"few values":        triton.Float32s("x", []int64{2, 2}, []float32{1, 2, 3}),
 		"many values":       triton.Float32s("x", []int64{2}, []float32{1, 2, 3}),
@@ -80,7 +79,8 @@ func TestTensorsThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := triton.Float32s("x", []int64{1}, []float32{1}).Int64s(); err == nil || err.Error() != "tensor x is FP32, not [INT64]" {
+	_, err := triton.Float32s("x", []int64{1}, []float32{1}).Int64s()
+	if err == nil || err.Error() != "tensor x is FP32, not [INT64]" {
 		t.Errorf("wrong datatype: %v", err)
 	}
 	if _, err := triton.Int64s("x", []int64{1}, []int64{1}).Strings(); err == nil {
@@ -91,7 +91,7 @@ func TestTensorsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A tensor without dimensions holds one element: some servers send counts so.
+// A tensor without dimensions has one element.
 func TestTensorWithoutDimensions(t *testing.T) {
 	got, err := triton.Values[uint32](triton.Raw("n", triton.UINT32, nil, []byte{7, 0, 0, 0}))
 	if err != nil || !slices.Equal(got, []uint32{7}) {
@@ -99,11 +99,12 @@ func TestTensorWithoutDimensions(t *testing.T) {
 	}
 }
 
-// Every binary16 is widened by its definition and comes back as it was; what lies between two of them goes to the
-// nearer one, and to the even one halfway.
+// Every binary16 is widened exactly and narrowed to itself. Values between two of them are rounded to nearest, ties to
+// even.
 func TestEveryFP16(t *testing.T) {
 	value := func(bits uint16) float64 {
-		exponent, fraction := int(bits>>10&31), float64(bits&1023)
+		exponent := int(bits >> 10 & 31)
+		fraction := float64(bits & 1023)
 		v := math.Ldexp(1+fraction/1024, exponent-15)
 		switch {
 		case exponent == 0:
@@ -123,8 +124,13 @@ func TestEveryFP16(t *testing.T) {
 		bits := uint16(i)
 		got, err := triton.Raw("x", triton.FP16, []int64{1}, []byte{byte(bits), byte(bits >> 8)}).Floats()
 		want := value(bits)
-		if err != nil || (float64(got[0]) != want && !(math.IsNaN(want) && got[0] != got[0])) || math.Signbit(float64(got[0])) != math.Signbit(want) {
-			t.Fatalf("%04x is %v, want %v", bits, got, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wide := float64(got[0])
+		isEqual := wide == want || math.IsNaN(want) && math.IsNaN(wide)
+		if !isEqual || math.Signbit(wide) != math.Signbit(want) {
+			t.Fatalf("%04x is %v, want %v", bits, wide, want)
 		}
 		if back := narrow(got[0]); math.IsNaN(want) != (back&0x7fff > 0x7c00) || (!math.IsNaN(want) && back != bits) {
 			t.Fatalf("%04x came back as %04x", bits, back)
@@ -132,9 +138,11 @@ func TestEveryFP16(t *testing.T) {
 		if next := bits + 1; bits&0x7fff < 0x7bff {
 			middle := float32((want + value(next)) / 2)
 			even := bits + bits&1
-			below, above := math.Nextafter32(middle, float32(want)), math.Nextafter32(middle, float32(value(next)))
+			below := math.Nextafter32(middle, float32(want))
+			above := math.Nextafter32(middle, float32(value(next)))
 			if narrow(middle) != even || narrow(below) != bits || narrow(above) != next {
-				t.Fatalf("between %04x and %04x: %04x %04x %04x", bits, next, narrow(below), narrow(middle), narrow(above))
+				t.Fatalf("between %04x and %04x: %04x %04x %04x",
+					bits, next, narrow(below), narrow(middle), narrow(above))
 			}
 		}
 	}
@@ -151,17 +159,23 @@ func TestBF16(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := out[0]
-		switch {
-		case v != v:
-			if got == got {
+		got := float64(out[0])
+		want := float64(v)
+		switch size := math.Abs(want); {
+		case math.IsNaN(want):
+			if !math.IsNaN(got) {
 				t.Fatalf("NaN became %v", got)
 			}
-		case math.Abs(float64(v)) < 3e38 && math.Abs(float64(got)-float64(v)) > math.Abs(float64(v))/256 && math.Abs(float64(v)) > 1e-37:
-			t.Fatalf("%v became %v", v, got)
+		case size > 1e-37 && size < 3e38 && math.Abs(got-want) > size/256:
+			t.Fatalf("%v became %v", want, got)
 		}
 	}
-	for v, want := range map[float32]float32{1 + 1.0/256: 1, 1 + 3.0/256: 1 + 1.0/64, float32(math.Inf(-1)): float32(math.Inf(-1))} {
+	negativeInfinity := float32(math.Inf(-1))
+	for v, want := range map[float32]float32{
+		1 + 1.0/256:      1,
+		1 + 3.0/256:      1 + 1.0/64,
+		negativeInfinity: negativeInfinity,
+	} {
 		if got, _ := triton.Halves(triton.BF16, "x", []int64{1}, []float32{v}).Floats(); got[0] != want {
 			t.Errorf("%v became %v, want %v", v, got[0], want)
 		}
@@ -183,14 +197,14 @@ func TestFloatsOfEachWidth(t *testing.T) {
 	}
 }
 
-// FuzzBytes checks that whatever a server sends is either read or refused.
+// FuzzBytes checks that the elements of any BYTES tensor are read exactly or refused.
 func FuzzBytes(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 'a'}, int64(1))
 	f.Add([]byte{255, 255, 255, 255}, int64(1))
 	f.Fuzz(func(t *testing.T, raw []byte, n int64) {
 		values, err := triton.Raw("x", triton.BYTES, []int64{n}, raw).Strings()
 		if err == nil && (int64(len(values)) != n || !bytes.Equal(triton.Strings("x", []int64{n}, values).Raw(), raw)) {
-			t.Errorf("% x was read as %q", raw, values)
+			t.Errorf("% x was decoded as %q", raw, values)
 		}
 	})
 }

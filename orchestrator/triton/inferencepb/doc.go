@@ -1,15 +1,13 @@
-// Package inferencepb is the wire contract of a Triton Inference Server: our
-// own .proto files of the published service and the stubs made from them.
-// (The vendor publishes no importable Go package of it.)
+// Package inferencepb is the wire contract of a Triton Inference Server: .proto files of the published service, and the
+// stubs generated from them. The vendor publishes no Go package with them.
 package inferencepb
 
 import _ "embed"
 
 //go:generate ./generate.sh
 
-// Descriptors is the FileDescriptorSet of the two .proto files, without
-// comments. scripts/tests/test_proto.py compares the same file with the
-// vendor's own descriptors.
+// Descriptors is the FileDescriptorSet of the two .proto files, without comments. scripts/tests/test_proto.py compares
+// it with the vendor's descriptors.
 //
 //go:embed inference.binpb
 var Descriptors []byte

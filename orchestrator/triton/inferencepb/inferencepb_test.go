@@ -12,9 +12,8 @@ import (
 	"retort/orchestrator/triton/inferencepb"
 )
 
-// inference.binpb, which is compared with the vendor's descriptors, must be
-// what the stubs were made from.
-func TestDescriptorsAreThoseOfTheStubs(t *testing.T) {
+// inference.binpb, which a test compares with the vendor's descriptors, must match the stubs.
+func TestDescriptorsMatchStubs(t *testing.T) {
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := proto.Unmarshal(inferencepb.Descriptors, set); err != nil {
 		t.Fatal(err)
