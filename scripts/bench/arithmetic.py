@@ -28,7 +28,7 @@ def arithmetic(path: Path) -> str:
 
 
 def in_integers(product: onnx.NodeProto, made_by: dict[str, onnx.NodeProto]) -> bool:
-    """Reports whether ONNX Runtime multiplies integers: by the operator, or because the left operand was just quantised."""
+    """Reports whether ONNX Runtime multiplies integers: by the operator, or as its left operand was just quantised."""
     if product.op_type in INTEGER:
         return True
     given = made_by.get(product.input[0])

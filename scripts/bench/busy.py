@@ -1,23 +1,23 @@
-"""How much of the machine other programs had while something was measured."""
+"""The share of the machine that other programs used during a measurement."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-MOST = 0.10
-"""The share of the machine that others may have had where a bound is judged."""
+MAX_OTHERS = 0.10
+"""The share of the machine that others may use; above it, no bound is judged."""
 
 
 class Busy:
-    """Watches from now on. Those measured are this process and the trees below the processes named."""
+    """Measures from its creation on. This process and the trees of the given processes are not others."""
 
     def __init__(self, *roots: int) -> None:
         self.roots = {os.getpid(), *roots}
         self.before = self._now()
 
     def _now(self) -> tuple[int, int, int]:
-        """Ticks of all cores that were spent, those there were, and those of the processes measured."""
+        """Ticks so far: busy ticks of all cores, all ticks, and those of the measured processes."""
         numbers = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
         return sum(numbers) - numbers[3] - numbers[4], sum(numbers), self._own()
 
@@ -26,15 +26,14 @@ class Busy:
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 fields = stat.read_text().rpartition(")")[2].split()
-            except OSError:  # It has ended.
+            except OSError:  # the process has ended
                 continue
             parents[int(stat.parent.name)] = int(fields[1])
-            times[int(stat.parent.name)] = sum(
-                int(field) for field in fields[11:15]
-            )  # With the children that have ended.
-        return sum(ticks for pid, ticks in times.items() if self._measured(pid, parents))
+            # User and system time, with that of ended children.
+            times[int(stat.parent.name)] = sum(int(field) for field in fields[11:15])
+        return sum(ticks for pid, ticks in times.items() if self._is_measured(pid, parents))
 
-    def _measured(self, pid: int, parents: dict[int, int]) -> bool:
+    def _is_measured(self, pid: int, parents: dict[int, int]) -> bool:
         while pid > 1:
             if pid in self.roots:
                 return True
@@ -42,15 +41,15 @@ class Busy:
         return False
 
     def others(self) -> float:
-        """Their share of the machine so far."""
+        """The share of the machine that other programs used so far."""
         spent, ticks, own = (now - before for now, before in zip(self._now(), self.before))
         return max(0.0, (spent - own) / max(1, ticks))
 
 
 def verdict(value: float, others: float, least: float | None = None, most: float | None = None) -> str:
-    """Such as "at least 0.70 wanted: met", or why it is not judged."""
+    """Says whether value meets its bound, as in "at least 0.70 wanted: met", or why it is not judged."""
     bound = f"at least {least:.2f} wanted" if least is not None else f"at most {most:.2f} wanted"
-    if others > MOST:
+    if others > MAX_OTHERS:
         return f"{bound}: not judged, others took {others:.0%}"
     good = (least is None or value >= least) and (most is None or value <= most)
     return f"{bound}: {'met' if good else 'missed'}, others took {others:.0%}"

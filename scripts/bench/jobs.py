@@ -1,15 +1,15 @@
 """Files and batches, through OpenAI's own client, on a Triton and a gateway of their own (see run.py):
 
     whole         a batch of 50,000 texts to embed: whether every custom_id is answered exactly once, the counts, the
-                  time, and the gateway's resident memory before it, at its most and after it
-    throughput    a batch against the same texts sent one per request by 32 clients at once, in turns; the batch's time
-                  is from its creation until it is completed, checked, put together and seen to be so
-    interactive   requests of a client, one after the other, with a batch of embeddings running and without, in turns:
-                  short texts to embed, two passages to rank, a molecule's hidden state. The batch has begun when they
-                  begin, and the first second beside it is not counted
-    upload        a file of 200 MB, uploaded and read again: the gateway's resident memory
+                  time, and the gateway's resident memory before, at its peak and after
+    throughput    a batch against the same texts sent by 32 concurrent clients, one per request, in turns; the batch's
+                  time is from its creation until the client sees it completed
+    interactive   requests of one client, one after the other, with and without a running batch of embeddings, in turns:
+                  short texts to embed, two passages to rank, a molecule's hidden state. The first second after the
+                  batch's start is not counted
+    upload        a file of 200 MB, uploaded and downloaded: the gateway's resident memory
 
-Figures of several turns are medians, with the least and the largest. Needs `make .venv-openai/stamp`. By hand, in front
+Figures of several turns are medians, with minimum and maximum. Needs `make .venv-openai/stamp`. By hand, in front
 of a gateway that runs:
 
     .venv-openai/bin/python scripts/bench/jobs.py --url http://127.0.0.1:8000 \\
@@ -40,8 +40,8 @@ RANKER = "retort/rankqa-minilm-v2"
 CLIENTS = 32
 PARTS = ("whole", "throughput", "interactive", "upload")
 WORDS = (
-    "aspirin caffeine binds inhibits the a of receptor kinase soluble in water ester amide ring at high dose which drug eases pain and fever "
-    "crystal melts slowly solvent yields product under light heat acid base salt"
+    "aspirin caffeine binds inhibits the a of receptor kinase soluble in water ester amide ring at high dose "
+    "which drug eases pain and fever crystal melts slowly solvent yields product under light heat acid base salt"
 ).split()
 
 
@@ -56,7 +56,7 @@ def body(text: str) -> dict:
 
 
 class Gateway:
-    """A gateway that runs, as its users see it, and its memory."""
+    """A running gateway: its client and its resident memory."""
 
     def __init__(self, url: str, pid: int) -> None:
         self.pid = pid
@@ -64,7 +64,7 @@ class Gateway:
         self.openai = OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=3600)
 
     def memory(self) -> float:
-        """Resident memory in MB, 0 where the process is not known."""
+        """Resident memory in MB, 0 if the process is unknown."""
         if not self.pid:
             return 0
         status = Path(f"/proc/{self.pid}/status").read_text()
@@ -77,56 +77,56 @@ class Gateway:
         )
         return self.openai.files.create(file=("texts.jsonl", "\n".join(lines).encode()), purpose="batch").id
 
-    def begin(self, file: str) -> str:
+    def start_batch(self, file: str) -> str:
         return self.openai.batches.create(input_file_id=file, endpoint="/v1/embeddings", completion_window="24h").id
 
-    def ended(self, batch: str):
-        while (found := self.openai.batches.retrieve(batch)).status not in (
+    def wait_ended(self, batch: str):
+        while (current := self.openai.batches.retrieve(batch)).status not in (
             "completed",
             "failed",
             "expired",
             "cancelled",
         ):
             time.sleep(0.1)
-        return found
+        return current
 
-    def at_work(self, batch: str) -> None:
-        while (found := self.openai.batches.retrieve(batch)).request_counts.completed == 0:
-            if found.status not in ("validating", "in_progress"):
-                raise RuntimeError(f"the batch is {found.status}")
+    def wait_started(self, batch: str) -> None:
+        while (current := self.openai.batches.retrieve(batch)).request_counts.completed == 0:
+            if current.status not in ("validating", "in_progress"):
+                raise RuntimeError(f"the batch is {current.status}")
             time.sleep(0.05)
 
     def stop(self, batch: str) -> None:
         self.openai.batches.cancel(batch)
-        self.ended(batch)
+        self.wait_ended(batch)
 
     def connection(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self.address, timeout=600)
 
 
-class Watch:
-    """The most memory within a with block."""
+class MemoryWatch:
+    """The gateway's resident memory before, during and after a with block."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
-        self.most = self.before = gateway.memory()
+        self.peak = self.before = gateway.memory()
         self.over = threading.Event()
 
-    def __enter__(self) -> Watch:
-        self.thread = threading.Thread(target=self._look, daemon=True)
+    def __enter__(self) -> MemoryWatch:
+        self.thread = threading.Thread(target=self._sample, daemon=True)
         self.thread.start()
         return self
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while not self.over.wait(0.2):
-            self.most = max(self.most, self.gateway.memory())
+            self.peak = max(self.peak, self.gateway.memory())
 
     def __exit__(self, *_: object) -> None:
         self.over.set()
         self.thread.join()
 
     def __str__(self) -> str:
-        return f"{self.before:.0f} MB before, {self.most:.0f} at most, {self.gateway.memory():.0f} after"
+        return f"{self.before:.0f} MB before, {self.peak:.0f} at most, {self.gateway.memory():.0f} after"
 
 
 def post(connection: http.client.HTTPConnection, path: str, data: bytes) -> None:
@@ -139,11 +139,11 @@ def post(connection: http.client.HTTPConnection, path: str, data: bytes) -> None
 
 def whole(gateway: Gateway, options: argparse.Namespace) -> int:
     wanted = texts(options.lines, 1)
-    with Watch(gateway) as memory:
-        began = time.perf_counter()
+    with MemoryWatch(gateway) as memory:
+        start = time.perf_counter()
         file = gateway.upload(wanted)
         uploaded = time.perf_counter()
-        batch = gateway.ended(gateway.begin(file))
+        batch = gateway.wait_ended(gateway.start_batch(file))
         done = time.perf_counter()
         answers: Counter[str] = Counter()
         for name in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -158,13 +158,15 @@ def whole(gateway: Gateway, options: argparse.Namespace) -> int:
     )
     right = (counts.total, counts.completed, counts.failed) == (options.lines, options.lines, 0)
     row(
-        f"{options.lines:,} lines: every custom_id exactly once; counts {counts.completed:,} of {counts.total:,}, {counts.failed} failed; {batch.status}",
+        f"{options.lines:,} lines: every custom_id exactly once; counts {counts.completed:,} of {counts.total:,}, "
+        f"{counts.failed} failed; {batch.status}",
         "yes" if once and right else "NO",
         "yes",
     )
     row(
         "upload; from creation to completed; reading the answers",
-        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s ({options.lines / (done - uploaded):.0f} lines/s); {read - done:.1f} s",
+        f"{uploaded - start:.1f} s; {done - uploaded:.1f} s ({options.lines / (done - uploaded):.0f} lines/s); "
+        f"{read - done:.1f} s",
         "",
     )
     row("memory of the gateway", str(memory), "bounded")
@@ -193,7 +195,7 @@ def throughput(gateway: Gateway, options: argparse.Namespace) -> int:
             list(clients.map(client, range(CLIENTS)))
 
     def batch() -> None:
-        counts = gateway.ended(gateway.begin(file)).request_counts
+        counts = gateway.wait_ended(gateway.start_batch(file)).request_counts
         if counts.completed != len(wanted):
             raise RuntimeError(f"{counts}")
 
@@ -217,9 +219,9 @@ def throughput(gateway: Gateway, options: argparse.Namespace) -> int:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 KINDS = {
@@ -245,18 +247,20 @@ def interactive(gateway: Gateway, options: argparse.Namespace) -> int:
         shares: list[float] = []
         for turn in range(options.rounds):
             if turn % 2 == 0:
-                quiet.append(measured(gateway, path, bodies, options.seconds))
-            took, share = beside(gateway, file, path, bodies, options)
+                quiet.append(send_in_turn(gateway, path, bodies, options.seconds))
+            took, share = during_batch(gateway, file, path, bodies, options)
             busy.append(took)
             shares.append(share)
             if turn % 2 == 1:
-                quiet.append(measured(gateway, path, bodies, options.seconds))
+                quiet.append(send_in_turn(gateway, path, bodies, options.seconds))
             say(
-                f"{kind} {turn + 1}: alone {told(quiet[-1])}, beside a batch {told(took)}, {share:.0f} lines/s meanwhile"
+                f"{kind} {turn + 1}: alone {percentiles(quiet[-1])}, during a batch {percentiles(took)}, "
+                f"{share:.0f} lines/s meanwhile"
             )
         row(
-            f"{kind}, one after the other: alone; beside a batch",
-            f"{told(sum(quiet, []))}; {told(sum(busy, []))}; {statistics.median(shares):.0f} lines/s meanwhile",
+            f"{kind}, one after the other: alone; during a batch",
+            f"{percentiles(sum(quiet, []))}; {percentiles(sum(busy, []))}; "
+            f"{statistics.median(shares):.0f} lines/s meanwhile",
             "",
         )
         for p, most in ((50, 1.3), (99, 2)):
@@ -270,28 +274,28 @@ def interactive(gateway: Gateway, options: argparse.Namespace) -> int:
     return 0
 
 
-def beside(
+def during_batch(
     gateway: Gateway, file: str, path: str, bodies: list[bytes], options: argparse.Namespace
 ) -> tuple[list[float], float]:
-    """The times of requests while a batch of a file is at work, and its lines per second meanwhile."""
-    batch = gateway.begin(file)
-    gateway.at_work(batch)
-    measured(gateway, path, bodies, 1)
+    """Seconds of each request while a batch of a file runs, and the batch's lines per second meanwhile."""
+    batch = gateway.start_batch(file)
+    gateway.wait_started(batch)
+    send_in_turn(gateway, path, bodies, 1)
     before = gateway.openai.batches.retrieve(batch).request_counts.completed
-    took = measured(gateway, path, bodies, options.seconds)
-    found = gateway.openai.batches.retrieve(batch)
-    if found.status != "in_progress":
-        raise RuntimeError(f"the batch is {found.status} before the turn is over: more --lines, or less --seconds")
+    took = send_in_turn(gateway, path, bodies, options.seconds)
+    current = gateway.openai.batches.retrieve(batch)
+    if current.status != "in_progress":
+        raise RuntimeError(f"the batch is {current.status} before the turn ends: more --lines, or less --seconds")
     gateway.stop(batch)
     time.sleep(options.pause)
-    return took, (found.request_counts.completed - before) / options.seconds
+    return took, (current.request_counts.completed - before) / options.seconds
 
 
-def measured(gateway: Gateway, path: str, bodies: list[bytes], length: float) -> list[float]:
-    """Seconds of each of the requests that follow each other for so long."""
+def send_in_turn(gateway: Gateway, path: str, bodies: list[bytes], duration: float) -> list[float]:
+    """Sends requests one after the other for `duration` seconds; returns the seconds of each."""
     connection = gateway.connection()
     took: list[float] = []
-    until = time.perf_counter() + length
+    until = time.perf_counter() + duration
     while time.perf_counter() < until:
         data = bodies[len(took) % len(bodies)]
         took.append(seconds(functools.partial(post, connection, path, data)))
@@ -303,7 +307,7 @@ def quantile(values: list[float], p: int) -> float:
     return sorted(values)[min(len(values) - 1, len(values) * p // 100)]
 
 
-def told(took: list[float]) -> str:
+def percentiles(took: list[float]) -> str:
     return f"p50 {1000 * quantile(took, 50):.1f} ms, p99 {1000 * quantile(took, 99):.1f} ms"
 
 
@@ -314,8 +318,8 @@ def spread(values: list[float]) -> str:
 def upload(gateway: Gateway, options: argparse.Namespace) -> int:
     size = 200 << 20
     line = b'{"custom_id": "x"}' + b" " * 1005 + b"\n"
-    with Watch(gateway) as memory:
-        began = time.perf_counter()
+    with MemoryWatch(gateway) as memory:
+        start = time.perf_counter()
         file = gateway.openai.files.create(file=("large.jsonl", line * (size // len(line))), purpose="batch")
         uploaded = time.perf_counter()
         with gateway.openai.files.with_streaming_response.content(file.id) as content:
@@ -324,7 +328,7 @@ def upload(gateway: Gateway, options: argparse.Namespace) -> int:
         gateway.openai.files.delete(file.id)
     row(
         f"a file of {file.bytes / 2**20:.0f} MiB uploaded; read again",
-        f"{uploaded - began:.1f} s; {done - uploaded:.1f} s, {'whole' if read == file.bytes else 'NOT WHOLE'}",
+        f"{uploaded - start:.1f} s; {done - uploaded:.1f} s, {'whole' if read == file.bytes else 'NOT WHOLE'}",
         "",
     )
     row("memory of the gateway", str(memory), "bounded")
@@ -353,7 +357,7 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=3, help="seconds between two turns")
     options = parser.parse_args()
     gateway = Gateway(options.url, options.gateway_pid)
-    for path, make in KINDS.values():  # what is loaded at the first request
+    for path, make in KINDS.values():  # warm-up
         post(gateway.connection(), path, json.dumps(make("warm")).encode())
     print("| measured | result | wanted |\n| --- | --- | --- |", flush=True)
     parts: dict[str, Callable[[Gateway, argparse.Namespace], int]] = {

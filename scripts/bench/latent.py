@@ -74,9 +74,9 @@ class API:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def decode(api: API, rows: int, rounds: int) -> None:
@@ -87,24 +87,26 @@ def decode(api: API, rows: int, rounds: int) -> None:
     )
     model, _ = start.model(ROOT / "model_repository")
     body = {"hiddens": states[:, None].tolist(), "mask": [[True]] * rows}
-    ways = {
+    variants = {
         "/decode": lambda: api.post("/decode", body),
         "ONNX Runtime alone": alone(states),
         "PyTorch fp32 with cache": lambda: decoding.cached(model.decoder, states),
         "PyTorch fp32 without cache": lambda: decoding.plain(model.decoder, states),
     }
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(rounds + 1):
-        for name, way in ways.items():
-            spent = seconds(way)
-            times[name] += [spent] if number else []  # the first round warms up
-    own = statistics.median(times["/decode"])
-    print(f"decode    {rows} hidden states, /decode {1000 * own:.0f} ms; its graph: {arithmetic(GRAPH)}", flush=True)
+    times: dict[str, list[float]] = {name: [] for name in variants}
+    for turn in range(rounds + 1):
+        for name, variant in variants.items():
+            spent = seconds(variant)
+            times[name] += [spent] if turn else []  # the first round warms up
+    gateway = statistics.median(times["/decode"])
+    print(
+        f"decode    {rows} hidden states, /decode {1000 * gateway:.0f} ms; its graph: {arithmetic(GRAPH)}", flush=True
+    )
     for name, spents in list(times.items())[1:]:
-        wanted = " (target 3)" if name.endswith("without cache") else ""
+        target = " (target 3)" if name.endswith("without cache") else ""
         print(
             f"          {name} {1000 * statistics.median(spents):.0f} ms: "
-            f"{statistics.median(spents) / own:.1f} times{wanted}",
+            f"{statistics.median(spents) / gateway:.1f} times{target}",
             flush=True,
         )
 
@@ -113,9 +115,8 @@ def decode(api: API, rows: int, rounds: int) -> None:
 def session_of_graph() -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
-    options.add_session_config_entry(
-        "session.intra_op.spin_duration_us", "50"
-    )  # as scripts/triton/backends/onnxruntime does
+    # As scripts/triton/backends/onnxruntime does.
+    options.add_session_config_entry("session.intra_op.spin_duration_us", "50")
     return onnxruntime.InferenceSession(str(GRAPH), options, providers=["CPUExecutionProvider"])
 
 
@@ -158,14 +159,16 @@ def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
                 figures.append((searches * count / spent, (decoded() - before) / spent))
     others = busy.others()
     print(
-        f"evaluations  ONNX Runtime alone decodes {statistics.median(bare):.0f} states/s in batches of {size} (best of {BATCHES})",
+        f"evaluations  ONNX Runtime alone decodes {statistics.median(bare):.0f} states/s "
+        f"in batches of {size} (best of {BATCHES})",
         flush=True,
     )
     for searches, least in ((1, 0.7), (8, 0.85)):
         ratio = statistics.median(f / b for (f, _), b in zip(found[searches], bare))
         share = statistics.median(d / b for (_, d), b in zip(found[searches], bare))
         print(
-            f"          {searches} at once: {statistics.median(f for f, _ in found[searches]):.0f} evaluations/s, {ratio:.2f} times that; "
+            f"          {searches} at once: {statistics.median(f for f, _ in found[searches]):.0f} evaluations/s, "
+            f"{ratio:.2f} times that; "
             f"{verdict(ratio, others, least=least)}; Triton decodes {share:.2f} times as many states/s as that",
             flush=True,
         )
@@ -201,7 +204,8 @@ def share(api: API, log: Path) -> None:
     shares = [1 - (line["triton_ms"] + line["queued_ms"]) / line["ms"] for line in lines]
     each = statistics.median(line["ms"] for line in lines)
     print(
-        f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {each:.0f} ms each, the gateway's own part is "
+        f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {each:.0f} ms each, "
+        "the gateway's own part is "
         f"{statistics.median(shares):.1%} (target: under 15 %)",
         flush=True,
     )
@@ -211,7 +215,8 @@ def memory(api: API, processes: dict[str, int]) -> None:
     api.generate(STARTS[0], 1000, 1)
     peaks = {name: peak(pid) for name, pid in processes.items()}
     print(
-        f"memory    after 1,000 particles in one iteration, peak resident: {', '.join(f'{n} {v:.0f} MiB' for n, v in peaks.items())}; "
+        "memory    after 1,000 particles in one iteration, peak resident: "
+        f"{', '.join(f'{n} {v:.0f} MiB' for n, v in peaks.items())}; "
         f"together {sum(peaks.values()):.0f} MiB (target: 4,096)",
         flush=True,
     )
@@ -239,7 +244,8 @@ def together(api: API, rounds: int) -> None:
             one.append(statistics.mean(seconds(functools.partial(api.generate, s, 30, 20)) for s in STARTS[:3]))
             ten.append(seconds(lambda: list(pool.map(lambda start: api.generate(start, 30, 20), STARTS))))
     print(
-        f"together  one /generate {1000 * statistics.median(one):.0f} ms, ten at once {1000 * statistics.median(ten):.0f} ms: "
+        f"together  one /generate {1000 * statistics.median(one):.0f} ms, "
+        f"ten at once {1000 * statistics.median(ten):.0f} ms: "
         f"{statistics.median(ten) / statistics.median(one):.1f} times one (target: clearly less than 10)",
         flush=True,
     )

@@ -2,10 +2,10 @@
 
     python -m scripts.bench.latent_decode [--run runs/latent] [--rows 100] [--threads 1]
 
-Four ways to decode the same hidden states greedily: the ONNX graph as it is shipped (loop and cache in ONNX Runtime,
+Four greedy decoders of the same hidden states: the ONNX graph as it is shipped (loop and cache in ONNX Runtime,
 integer arithmetic), the same in floating point, the plain PyTorch loop without a cache, and a PyTorch loop with one.
-Without a trained run, a model of the same size with random weights decodes 48 tokens a row. The ways take turns;
-medians, and the share of rows whose token ids are those of plain PyTorch, are printed.
+Without a trained run, a model of the same size with random weights decodes 48 tokens a row. The decoders take turns.
+Prints medians, and the share of rows whose token ids equal plain PyTorch's.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of a trained run")
     parser.add_argument("--rows", type=int, default=100, help="hidden states in one call")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads of each way")
-    parser.add_argument("--repeats", type=int, default=5, help="turns of each way")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of each decoder")
+    parser.add_argument("--repeats", type=int, default=5, help="runs of each decoder")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     model, z = prepared(given.run, given.rows)
@@ -73,30 +73,33 @@ def main() -> None:
         decoder_graph.integer_layers(model.decoder), lambda: model.decoder(torch.cat([start, text[:, :-1]], 1), z)
     )
     integers, floats = graph_decoder(model, given.threads, ranges), graph_decoder(model, given.threads, {})
-    ways: dict[str, Callable[[], np.ndarray]] = {
+    decoders: dict[str, Callable[[], np.ndarray]] = {
         "ONNX graph, integers": lambda: integers(z),
         "ONNX graph, float": lambda: floats(z),
         "PyTorch without cache": lambda: decoding.plain(model.decoder, z, limit).numpy(),
         "PyTorch with cache": lambda: decoding.cached(model.decoder, z, limit).numpy(),
     }
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    ids = {name: way() for name, way in ways.items()}
+    times: dict[str, list[float]] = {name: [] for name in decoders}
+    ids = {name: decode() for name, decode in decoders.items()}
     for _ in range(given.repeats):
-        for name, way in ways.items():
-            begun = time.perf_counter()
-            way()
-            times[name].append(time.perf_counter() - begun)
-    want, fastest = ids["PyTorch without cache"], statistics.median(times["ONNX graph, integers"])
-    print(f"{given.rows} rows, {want.shape[1]} tokens, {given.threads} threads")
+        for name, decode in decoders.items():
+            began = time.perf_counter()
+            decode()
+            times[name].append(time.perf_counter() - began)
+    reference = ids["PyTorch without cache"]
+    baseline = statistics.median(times["ONNX graph, integers"])
+    print(f"{given.rows} rows, {reference.shape[1]} tokens, {given.threads} threads")
     for name, values in times.items():
-        middle, same = statistics.median(values), np.mean([rows_equal(a, b) for a, b in zip(ids[name], want)])
+        median = statistics.median(values)
+        same = np.mean([rows_equal(a, b) for a, b in zip(ids[name], reference)])
         print(
-            f"{name:22} {1000 * middle:8.0f} ms {given.rows / middle:7.0f} molecules/s {middle / fastest:6.1f} x the graph's time, {same:.0%} of rows equal"
+            f"{name:22} {1000 * median:8.0f} ms {given.rows / median:7.0f} molecules/s "
+            f"{median / baseline:6.1f} x the graph's time, {same:.0%} of rows equal"
         )
 
 
 def rows_equal(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two rows of ids are the same but for padding."""
+    """Reports whether two rows of ids are equal apart from padding."""
     return np.array_equal(np.trim_zeros(a, "b"), np.trim_zeros(b, "b"))
 
 

@@ -65,7 +65,7 @@ class API:
 
 
 def templates(entry: Path, count: int = COUNT) -> sampler.Rows:
-    """Rows of masks alone, as long as those that the API makes."""
+    """Rows of masks only, with the API's distribution of lengths."""
     return rows_of(lengths_of(entry, count), np.arange(count))
 
 
@@ -78,11 +78,11 @@ def lengths_of(entry: Path, count: int) -> np.ndarray:
     tokens, published, _, good = np.loadtxt(entry / "lengths.txt", dtype=np.int64).T
     share = good / good.sum()
     drawn = np.maximum(random.choice(published, count, p=share), SETTINGS["min_add_len"])
-    found = []
+    sampled = []
     for length in drawn:
         near = np.where(abs(published - length) <= 0.5 + 0.05 * length, share, 0)
-        found.append(random.choice(tokens, p=near / near.sum()))
-    return np.array(found)
+        sampled.append(random.choice(tokens, p=near / near.sum()))
+    return np.array(sampled)
 
 
 def rows_of(lengths: np.ndarray, seeds: np.ndarray) -> sampler.Rows:
@@ -110,7 +110,7 @@ def session_of(entry: Path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(str(entry / "1" / "model.onnx"), options, providers=["CPUExecutionProvider"])
 
 
-def unmasking(session: onnxruntime.InferenceSession, rows: sampler.Rows) -> Callable[[], object]:
+def unmask_with(session: onnxruntime.InferenceSession, rows: sampler.Rows) -> Callable[[], object]:
     feed = {
         "input_ids": rows.ids,
         **{name: getattr(rows, name)[:, None] for name in ("temperature", "noise", "step_size", "gamma", "seed")},
@@ -120,7 +120,7 @@ def unmasking(session: onnxruntime.InferenceSession, rows: sampler.Rows) -> Call
 
 def alone(entry: Path) -> Callable[[], object]:
     """The entry's graph by ONNX Runtime in this process, in one batch: no gateway, no Triton."""
-    return unmasking(session_of(entry), templates(entry))
+    return unmask_with(session_of(entry), templates(entry))
 
 
 MANY = 1000
@@ -133,7 +133,7 @@ def thousand(api: API, entry: Path, turns: int, processes: list[int]) -> None:
     lengths = np.sort(lengths_of(entry, MANY))
     cut = {
         size: [
-            unmasking(session, rows_of(lengths[at : at + size], np.arange(at, min(at + size, MANY))))
+            unmask_with(session, rows_of(lengths[at : at + size], np.arange(at, min(at + size, MANY))))
             for at in range(0, MANY, size)
         ]
         for size in BATCHES
@@ -150,15 +150,16 @@ def thousand(api: API, entry: Path, turns: int, processes: list[int]) -> None:
         f"\none request for {MANY} molecules: {statistics.median(found):.1f} s ({min(found):.1f} to {max(found):.1f})"
     )
     print(
-        f"ONNX Runtime alone on {MANY} rows sorted by length, {size} a call (best of {BATCHES}): {statistics.median(bare):.1f} s"
+        f"ONNX Runtime alone on {MANY} rows sorted by length, {size} a call (best of {BATCHES}): "
+        f"{statistics.median(bare):.1f} s"
     )
     print(f"the request is {ratio:.2f} times as fast; {verdict(ratio, busy.others(), least=0.85)}", flush=True)
 
 
 def seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def main() -> None:
@@ -180,9 +181,9 @@ def main() -> None:
     shares, busy = [], Busy(*given.pids)
     for turn in range(given.turns + 1):
         for name, way in ways.items():
-            before, begun = [api.seconds(n) for n in own], time.perf_counter()
+            before, began = [api.seconds(n) for n in own], time.perf_counter()
             way()
-            spent = time.perf_counter() - begun
+            spent = time.perf_counter() - began
             if turn:  # the first turn warms up
                 times[name].append(spent)
             if turn and name.startswith("one"):
@@ -194,14 +195,17 @@ def main() -> None:
     print("| way | seconds | range | molecules/s |\n|---|---|---|---|")
     for name, values in times.items():
         print(
-            f"| {name} | {statistics.median(values):.3f} | {min(values):.3f} to {max(values):.3f} | {COUNT / statistics.median(values):.0f} |"
+            f"| {name} | {statistics.median(values):.3f} | {min(values):.3f} to {max(values):.3f} "
+            f"| {COUNT / statistics.median(values):.0f} |"
         )
     print(
-        f"\none request against PyTorch in fp32: {torch / one:.2f} times as fast; {verdict(torch / one, others, least=2)}; ONNX Runtime alone: "
+        f"\none request against PyTorch in fp32: {torch / one:.2f} times as fast; "
+        f"{verdict(torch / one, others, least=2)}; ONNX Runtime alone: "
         f"{torch / bare:.2f} times"
     )
     print(
-        f"{CLIENTS} at once against one request: {many / one:.2f} times its time; {verdict(many / one, others, most=1.5)}"
+        f"{CLIENTS} at once against one request: {many / one:.2f} times its time; "
+        f"{verdict(many / one, others, most=1.5)}"
     )
     print(
         f"the gateway's own part, SAFE and scoring: {own_part:.1%}; {verdict(own_part, others, most=0.15)}", flush=True

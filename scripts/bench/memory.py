@@ -1,10 +1,10 @@
-"""The gateway's resident memory while clients of four APIs keep asking: short texts one by one and by 32, texts of 10
-to 120 words, lists of 100 passages, searches for molecules, masked molecules.
+"""The gateway's resident memory under constant load on four APIs: single short texts and 32 at a time, texts of 10 to
+120 words, lists of 100 passages, searches for molecules, masked molecules.
 
     make bench PART=memory                               five minutes
     make bench PART=memory ARGS="--minutes 10"
 
-The last tenth of the time is compared with the third: until then pools fill and the machine's code is warmed.
+The last tenth of the time is compared with the third: until then pools fill and code warms up.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ import threading
 import urllib.request
 from pathlib import Path
 
-FLAT, MOST = 1.05, 150.0
-"""How much larger the last tenth may be than the third; MB that there may be at any time."""
+MAX_GROWTH = 1.05
+"""Upper bound of the last tenth's median memory over the third's."""
+MAX_MEMORY = 150.0
+"""Upper bound of the resident memory at any time, MB."""
 SAMPLES = 200
-WORDS = "aspirin blocks the enzyme cyclooxygenase so that less prostaglandin is made and pain eases while the river flows past the old town".split()
+WORDS = (
+    "aspirin blocks the enzyme cyclooxygenase so that less prostaglandin is made and pain eases "
+    "while the river flows past the old town"
+).split()
 SEEDS = [
     "CC(=O)Nc1ccc(cc1)C(=O)NC",
     "Cc1ccc(S(=O)(=O)NCc2ccco2)cc1",
@@ -31,12 +36,12 @@ SEEDS = [
 
 
 def text(words: int, number: int) -> str:
-    """No two are the same, so no cache answers."""
+    """A text that no other number gives, so that no cache answers."""
     return " ".join(WORDS[(number + i) % len(WORDS)] for i in range(words)) + f" {number}"
 
 
 def loads(models: dict[str, str]) -> dict[str, tuple[int, str, object]]:
-    """Clients, path and the body of a request's number."""
+    """By name: the number of clients, the path, and a function from a request's number to its body."""
     return {
         "single short texts": (
             16,
@@ -140,12 +145,14 @@ def main() -> int:
 def report(memory: list[float], served: dict[str, int], minutes: float) -> int:
     tenth = len(memory) // 10
     third, last = statistics.median(memory[2 * tenth : 3 * tenth]), statistics.median(memory[-tenth:])
-    good = last <= FLAT * third and max(memory) < MOST
+    good = last <= MAX_GROWTH * third and max(memory) < MAX_MEMORY
     print(f"answered in {minutes:g} minutes: " + ", ".join(f"{count} of {name}" for name, count in served.items()))
     print(
-        f"\nthe gateway's resident memory: {statistics.median(memory[:tenth]):.0f} MB in the first tenth of the time, {third:.0f} in the third, "
-        f"{statistics.median(memory[5 * tenth : 6 * tenth]):.0f} in the sixth, {last:.0f} in the last, at most {max(memory):.0f}; last to third "
-        f"{last / third:.2f} (at most {FLAT} wanted, and below {MOST:.0f} MB): {'met' if good else 'missed'}",
+        f"\nthe gateway's resident memory: {statistics.median(memory[:tenth]):.0f} MB in the first tenth of the time, "
+        f"{third:.0f} in the third, {statistics.median(memory[5 * tenth : 6 * tenth]):.0f} in the sixth, "
+        f"{last:.0f} in the last, at most {max(memory):.0f}; last to third "
+        f"{last / third:.2f} (at most {MAX_GROWTH} wanted, and below {MAX_MEMORY:.0f} MB): "
+        f"{'met' if good else 'missed'}",
         flush=True,
     )
     return 0

@@ -121,7 +121,7 @@ def update(name: str, args: str) -> int:
 
 
 def guarded(part: Callable[[list[str]], int], extra: list[str]) -> int:
-    """A part's status; what keeps it from running is said in a line, and the next part runs."""
+    """Runs a part and returns its status, 1 with a line on stderr if it cannot run."""
     try:
         return part(extra)
     except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
@@ -130,7 +130,7 @@ def guarded(part: Callable[[list[str]], int], extra: list[str]) -> int:
 
 
 def machine() -> str:
-    """One line on what this was measured on, and on how busy it was before."""
+    """One line that describes the machine and its load before the start."""
     model, extensions = processor()
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
     load = ", ".join(f"{n:.1f}" for n in os.getloadavg())
@@ -139,12 +139,13 @@ def machine() -> str:
     ).stdout.strip()
     cores = len(os.sched_getaffinity(0))
     return (
-        f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {platform.platform(terse=True)}; {cores} threads for each model "
-        f"and for PyTorch, one for tokenizers and chem; load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}"
+        f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {platform.platform(terse=True)}; "
+        f"{cores} threads for each model and for PyTorch, one for tokenizers and chem; "
+        f"load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}"
     )
 
 
-# Vector extensions that decide how fast a processor multiplies matrices, as Linux names them and as their makers do.
+# Vector extensions that decide how fast a processor multiplies matrices: Linux's name and the vendor's.
 EXTENSIONS = {
     "avx2": "AVX2",
     "avx_vnni": "AVX-VNNI",
@@ -160,10 +161,10 @@ EXTENSIONS = {
 def processor() -> tuple[str, str]:
     """The processor's name and its vector extensions."""
     info = dict(line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line)
-    told = {name.strip(): value.strip() for name, value in info.items()}
-    flags = told.get("flags", told.get("Features", "")).split()
-    found = [name for flag, name in EXTENSIONS.items() if flag in flags]
-    return told.get("model name", platform.machine()), ", ".join(found) or "no vector extension that is known here"
+    fields = {name.strip(): value.strip() for name, value in info.items()}
+    flags = fields.get("flags", fields.get("Features", "")).split()
+    extensions = [name for flag, name in EXTENSIONS.items() if flag in flags]
+    return fields.get("model name", platform.machine()), ", ".join(extensions) or "no known vector extension"
 
 
 def embedding(extra: list[str]) -> int:
@@ -184,7 +185,7 @@ def masked(extra: list[str]) -> int:
 
 
 def around(part: str, extra: list[str], repository: str = "") -> int:
-    """A Triton of its own, on free ports, around the rest of the part."""
+    """Runs the part's second half (BEHIND) while a dedicated Triton serves on free ports."""
     again = [sys.executable, str(HERE / "run.py"), f"--behind={part}", f"--args={shlex.join(extra)}", part]
     served = ["--repository", repository] if repository else []
     return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), *served, "--", *again])
@@ -195,14 +196,14 @@ def chat(extra: list[str]) -> int:
 
 
 def built(part: str) -> Path:
-    """A part's Go program."""
+    """Builds a part's Go program and returns its path."""
     CACHE.mkdir(parents=True, exist_ok=True)
     subprocess.run(["go", "build", "-trimpath", "-o", CACHE / part, f"./scripts/bench/{part}"], cwd=ROOT, check=True)
     return CACHE / part
 
 
 def program(part: str, triton: str, model: str) -> list:
-    """The command of a part's Go program, built now."""
+    """Builds a part's Go program and returns its command."""
     command = [built(part), "-triton", triton, "-model", model]
     python = ROOT / ".venv-triton" / "bin" / "python3"
     if python.exists():
@@ -215,29 +216,30 @@ def program(part: str, triton: str, model: str) -> list:
 def ranker() -> tuple[Path, dict[str, str]]:
     """The first ranking entry of the repository, and its parameters."""
     for config in sorted((ROOT / "model_repository").glob("*/config.pbtxt")):
-        told = dict(re.findall(r'key:\s*"(\w+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"', config.read_text()))
-        if told.get("retort_api") == "ranking":
-            return config.parent, told
+        parameters = dict(re.findall(r'key:\s*"(\w+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"', config.read_text()))
+        if parameters.get("retort_api") == "ranking":
+            return config.parent, parameters
     raise RuntimeError("model_repository/ has no entry of the ranking API")
 
 
 def ranking_behind(triton: str, extra: list[str]) -> int:
-    entry, told = ranker()
+    entry, parameters = ranker()
     command = [
-        *program("ranking", triton, told["model_id"]),
+        *program("ranking", triton, parameters["model_id"]),
         "-entry",
         entry,
         "-max-length",
-        told.get("max_model_len", "512"),
+        parameters.get("max_model_len", "512"),
     ]
     with servers.gateway(triton, "ranking") as gateway:
         command += ["-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
         if os.environ.get("RETORT_BENCH_PEER") == "0":
             return follow([*command, *extra])
         with servers.infinity_ranker(entry) as peer:
-            apart = servers.check_same_ranker(gateway.url, peer.url, told["model_id"])
+            apart = servers.check_same_ranker(gateway.url, peer.url, parameters["model_id"])
             print(
-                f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; logits differ by at most {apart:.5f}",
+                f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; "
+                f"logits differ by at most {apart:.5f}",
                 flush=True,
             )
             command += ["-peer", peer.url, "-peer-model", servers.PEER_RANKER, "-peer-pid", str(peer.process.pid)]
@@ -258,8 +260,8 @@ def embedding_behind(triton: str, extra: list[str]) -> int:
         with servers.infinity() as peer:
             cosine = servers.check_same(gateway.url, peer.url, MODEL, servers.PEER_MODEL)
             print(
-                f"peer: infinity-emb 0.0.78, its ONNX engine, weights in fp32, defaults; the gateway's graph stores the same weights in int8 "
-                f"and computes in fp32 too; cosine to the gateway's vector {cosine:.5f}",
+                "peer: infinity-emb 0.0.78, its ONNX engine, weights in fp32, defaults; the gateway's graph stores "
+                f"the same weights in int8 and computes in fp32 too; cosine to the gateway's vector {cosine:.5f}",
                 flush=True,
             )
             command += ["-peer", peer.url, "-peer-model", servers.PEER_MODEL, "-peer-pid", str(peer.process.pid)]
@@ -310,7 +312,7 @@ def masked_behind(triton: str, extra: list[str]) -> int:
 
 
 def int8(extra: list[str]) -> int:
-    """A repository of the model and its twin, around the rest of the part."""
+    """Runs the part on a repository of the model and its int8 twin."""
     with tempfile.TemporaryDirectory(prefix="retort-bench-int8-") as folder:
         shutil.copytree(ROOT / "model_repository" / "minilm_embed", Path(folder, "minilm_embed"))
         subprocess.run(

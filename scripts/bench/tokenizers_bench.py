@@ -79,7 +79,8 @@ def report(name, speeds):
     ):
         ratios = [g / r for g, r in zip(speeds["go"], speeds[call])]
         print(
-            f"  against {what}: {statistics.median(speeds[call]) / 1e6:.2f} M tokens/s; Go is {statistics.median(ratios):.1f} times as fast "
+            f"  against {what}: {statistics.median(speeds[call]) / 1e6:.2f} M tokens/s; "
+            f"Go is {statistics.median(ratios):.1f} times as fast "
             f"({min(ratios):.1f} to {max(ratios):.1f} over {len(ratios)} rounds)"
         )
 
@@ -94,7 +95,8 @@ def main():
     args = parser.parse_args()
     texts = (list(tokenizers_golden.read_texts(args.text)) or tokenizers_texts.prose())[:12000]
     print(
-        f"{len(texts)} texts, tokenizers {tokenizers.__version__}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        f"{len(texts)} texts, tokenizers {tokenizers.__version__}, "
+        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     )
     with tempfile.TemporaryDirectory() as tmp:
         binary = pathlib.Path(tmp) / "bench"

@@ -186,7 +186,8 @@ def main() -> None:
     figures = measure(file, model, ids)
     print(
         f"{len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens: cosine to PyTorch fp32 mean "
-        f"{figures['mean']:.5f}, min {figures['min']:.5f}; alone against a padded batch of 32 min {figures['batch_min']:.7f}"
+        f"{figures['mean']:.5f}, min {figures['min']:.5f}; "
+        f"alone against a padded batch of 32 min {figures['batch_min']:.7f}"
     )
     if figures["mean"] < LEAST_MEAN or figures["min"] < LEAST_OF_ALL or figures["batch_min"] < LEAST_IN_BATCH:
         sys.exit("the figures are below what the model card promises")

@@ -1,4 +1,4 @@
-"""Trains one small tokeniser of each family that the Go package reads, configured like the family's published models."""
+"""Trains one small tokeniser of each family that the Go package reads, like the family's published models."""
 
 import base64
 import collections

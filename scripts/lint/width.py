@@ -2,8 +2,8 @@
 
     python -m scripts.lint.width [FILE ...]
 
-A tab counts 4 columns. A line may be longer if it fits without its longest string literal, struct tag or URL, since those
-cannot be wrapped. Generated files are not checked.
+A tab counts 4 columns. A line may be longer if it fits without its longest string literal, struct tag or URL, which
+cannot be wrapped. Generated files are skipped.
 """
 
 from __future__ import annotations

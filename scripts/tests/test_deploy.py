@@ -1,4 +1,4 @@
-"""scripts/deploy agrees with the program: metrics, settings, packages. `make test-deploy` tests it with its own tools."""
+"""scripts/deploy agrees with the program: metrics, settings, packages. `make test-deploy` uses its tools."""
 
 from __future__ import annotations
 
