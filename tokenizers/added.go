@@ -6,26 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// addedToken is a token that is looked for in the text itself, before the model sees it.
+// addedToken is a token that is searched for in the text, before the model.
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
 	SingleWord bool   `json:"single_word"` // not inside a word
-	LStrip     bool   `json:"lstrip"`      // takes the white space on its left with it
+	LStrip     bool   `json:"lstrip"`      // includes the white space on its left
 	RStrip     bool   `json:"rstrip"`
-	Normalized bool   `json:"normalized"` // looked for in the normalized text, in its normalized form
-	Special    bool   `json:"special"`    // left out by Decode on request
+	Normalized bool   `json:"normalized"` // searched for in the normalized text, in normalized form
+	Special    bool   `json:"special"`    // Decode can skip it
 }
 
-// matcher finds added tokens: the leftmost, and the longest of those that begin there.
+// matcher finds the leftmost added token, and the longest of those that start there. A nil matcher finds none.
 type matcher struct {
 	tokens map[int32]*addedToken
 	words  *trie
 	firsts [256]bool
-	only   int // the one byte that all tokens begin with, or -1
+	only   int // the first byte of all tokens if it is the same, or -1
 }
 
-// newMatcher looks for tokens in the given forms; it is nil when there are none.
+// newMatcher returns a matcher for the forms of tokens.
 func newMatcher(tokens []*addedToken, forms map[int32]string) (*matcher, error) {
 	if len(tokens) == 0 {
 		return nil, nil
@@ -36,7 +36,7 @@ func newMatcher(tokens []*addedToken, forms map[int32]string) (*matcher, error) 
 	for _, t := range tokens {
 		form := forms[t.ID]
 		if seen[form] {
-			return nil, fmt.Errorf("added_tokens: %q is looked for twice in the form %q", t.Content, form)
+			return nil, fmt.Errorf("added_tokens: %q has the same form %q as another token", t.Content, form)
 		}
 		seen[form] = true
 		keys = append(keys, key{form, t.ID})
@@ -50,13 +50,14 @@ func newMatcher(tokens []*addedToken, forms map[int32]string) (*matcher, error) 
 	return m, nil
 }
 
-// apply cuts the tokens found out of the pieces.
+// apply splits pieces at added tokens, which become pieces with an id.
 func (m *matcher) apply(p *pass) {
 	if m == nil {
 		return
 	}
 	p.split(func(lo, hi int32) {
-		b, done := p.text.b[lo:hi], 0
+		b := p.text.b[lo:hi]
+		done := 0
 		for i := 0; ; {
 			at, id, n := m.next(b, i)
 			if n == 0 {
@@ -75,7 +76,7 @@ func (m *matcher) apply(p *pass) {
 	})
 }
 
-// next finds the first token at or after i: its place, id and length, which is 0 when there is none.
+// next finds the first token at or after i: its position, id and length, or length 0.
 func (m *matcher) next(b []byte, i int) (at int, id int32, n int) {
 	for ; i < len(b); i++ {
 		if m.only >= 0 {
@@ -94,9 +95,9 @@ func (m *matcher) next(b []byte, i int) (at int, id int32, n int) {
 	return 0, noToken, 0
 }
 
-// extent returns the range that a token found at [start, stop) consumes, with the white space around it; the text before done is already
-// consumed. ok is false if the token must be a word of its own and is not.
-func (t *addedToken) extent(b []byte, done, start, stop int) (int, int, bool) {
+// extent returns the range that a token at [start, stop) consumes, which may include white space around it. The text
+// before done is already consumed. ok is false if the token must be a separate word but is not.
+func (t *addedToken) extent(b []byte, done, start, stop int) (from, to int, ok bool) {
 	u := codepoints()
 	if t.SingleWord {
 		before, n := utf8.DecodeLastRune(b[:start])

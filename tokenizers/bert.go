@@ -2,7 +2,7 @@ package tokenizers
 
 import "unicode/utf8"
 
-// bertNormalizer cleans, sets ideographs apart, strips accents and lower-cases, as BERT's basic tokenizer does
+// bertNormalizer cleans the text, puts spaces around ideographs, strips accents and lowercases, like BERT's tokenizer
 // (https://github.com/google-research/bert, tokenization.py).
 type bertNormalizer struct {
 	head
@@ -11,9 +11,9 @@ type bertNormalizer struct {
 	Accents    *bool `json:"strip_accents"` // null: as Lower
 	Lower      bool  `json:"lowercase"`
 
-	strip bool
-	ascii [utf8.RuneSelf]int16 // what an ASCII character becomes, or dropped
-	look  property             // a character without these properties is kept as it is
+	strip    bool
+	ascii    [utf8.RuneSelf]int16 // replacement of an ASCII character, or dropped
+	affected property             // characters without these properties do not change
 }
 
 const dropped = -1
@@ -27,16 +27,16 @@ func (n *bertNormalizer) prepare() {
 		n.ascii[c] = n.asciiTo(byte(c))
 	}
 	if n.Clean {
-		n.look |= isControl | isWhitespace
+		n.affected |= isControl | isWhitespace
 	}
 	if n.Ideographs {
-		n.look |= isIdeograph
+		n.affected |= isIdeograph
 	}
 	if n.strip {
-		n.look |= isMark | hasNFD | hasClass
+		n.affected |= isMark | hasNFD | hasClass
 	}
 	if n.Lower {
-		n.look |= hasLower
+		n.affected |= hasLower
 	}
 }
 
@@ -55,30 +55,31 @@ func (n *bertNormalizer) asciiTo(c byte) int16 {
 func (n *bertNormalizer) apply(p *pass) {
 	p.rewrite(func(lo, hi int32) {
 		start := len(p.out.b)
-		if !n.quick(p, lo, hi) {
-			p.out.b, p.out.from = p.out.b[:start], p.out.from[:start]
-			n.exact(p, lo, hi)
+		if !n.rewriteFast(p, lo, hi) {
+			p.out.b = p.out.b[:start]
+			p.out.from = p.out.from[:start]
+			n.rewriteExact(p, lo, hi)
 		}
 	})
 }
 
-// quick rewrites character by character. It gives up, with false, on a mark that canonical ordering could move and that
-// is not stripped; such marks are rare.
-func (n *bertNormalizer) quick(p *pass, lo, hi int32) bool {
+// rewriteFast rewrites character by character. It returns false at a mark that canonical ordering could move and that
+// is not stripped. Such marks are rare.
+func (n *bertNormalizer) rewriteFast(p *pass, lo, hi int32) bool {
 	u := codepoints()
 	for i := lo; i < hi; {
 		c := p.text.b[i]
 		if c < utf8.RuneSelf {
 			if to := n.ascii[c]; to != dropped {
-				p.out.byteAt(byte(to), p.text.from[i])
+				p.out.appendByte(byte(to), p.text.from[i])
 			}
 			i++
 			continue
 		}
 		r, size := utf8.DecodeRune(p.text.b[i:hi])
-		if u.of(r)&n.look == 0 {
-			p.out.copyOf(&p.text, i, i+int32(size))
-		} else if !n.one(p, u, char{r, p.text.from[i]}) {
+		if u.of(r)&n.affected == 0 {
+			p.out.appendText(&p.text, i, i+int32(size))
+		} else if !n.rewriteChar(p, u, char{r, p.text.from[i]}) {
 			return false
 		}
 		i += int32(size)
@@ -86,18 +87,18 @@ func (n *bertNormalizer) quick(p *pass, lo, hi int32) bool {
 	return true
 }
 
-// one writes what becomes of a single character.
-func (n *bertNormalizer) one(p *pass, u *unicodeData, c char) bool {
+// rewriteChar rewrites one character. It returns false under the same condition as rewriteFast.
+func (n *bertNormalizer) rewriteChar(p *pass, u *unicodeData, c char) bool {
 	what := u.of(c.r)
 	if n.Clean && what&(isControl|isWhitespace) != 0 {
 		if what&isControl == 0 {
-			p.out.byteAt(' ', c.from)
+			p.out.appendByte(' ', c.from)
 		}
 		return true
 	}
 	apart := n.Ideographs && what&isIdeograph != 0
 	if apart {
-		p.out.byteAt(' ', c.from)
+		p.out.appendByte(' ', c.from)
 	}
 	var room [4]rune
 	parts := append(room[:0], c.r)
@@ -114,24 +115,24 @@ func (n *bertNormalizer) one(p *pass, u *unicodeData, c char) bool {
 		n.lower(p, u, char{r, c.from})
 	}
 	if apart {
-		p.out.byteAt(' ', c.from)
+		p.out.appendByte(' ', c.from)
 	}
 	return true
 }
 
 func (n *bertNormalizer) lower(p *pass, u *unicodeData, c char) {
 	if n.Lower {
-		lowered(u, &p.out, c)
+		lowercase(u, &p.out, c)
 	} else {
-		p.out.runeAt(c.r, c.from)
+		p.out.appendRune(c.r, c.from)
 	}
 }
 
-// exact rewrites step by step over the whole piece, as the reference does.
-func (n *bertNormalizer) exact(p *pass, lo, hi int32) {
+// rewriteExact applies each step to the whole piece, as the reference does.
+func (n *bertNormalizer) rewriteExact(p *pass, lo, hi int32) {
 	u := codepoints()
 	cleaned := p.more[:0]
-	for _, c := range p.charsOf(lo, hi) {
+	for _, c := range p.decodeChars(lo, hi) {
 		what := u.of(c.r)
 		switch {
 		case n.Clean && what&isControl != 0:
@@ -151,7 +152,7 @@ func (n *bertNormalizer) exact(p *pass, lo, hi int32) {
 	}
 }
 
-// bertSplit cuts at white space, which it drops, and around every punctuation character.
+// bertSplit splits at white space, which it drops, and around every punctuation character.
 type bertSplit struct{}
 
 func (bertSplit) apply(p *pass) {

@@ -3,22 +3,23 @@ package tokenizers
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// bpe builds tokens from the smallest up: of all neighbours that may be merged it merges those of the lowest rank, the
-// leftmost first, until none is left (Sennrich et al. 2016, arXiv:1508.07909).
+// bpe merges the two neighbours with the lowest rank, the leftmost first, until no merge applies (Sennrich et al. 2016,
+// arXiv:1508.07909).
 type bpe struct {
 	*vocabulary
-	raw          map[string]int32 // the tokens as they appear in the text: bytes, for a byte-level vocabulary
-	merges       map[uint64]merge // by the two ids
-	bytes        [256]int32       // for a byte-level vocabulary, the token of each byte
+	raw          map[string]int32 // by the text of the token; for a byte-level vocabulary, by its bytes
+	merges       map[uint64]merge // by pairKey of the two ids
+	bytes        [256]int32       // tokens of single bytes, for a byte-level vocabulary
 	byteLevel    bool
-	fallback     *[256]int32 // the tokens <0x00> … <0xFF> that an unknown character becomes
-	unknown      int32       // or noToken: unknown characters are then left out
+	fallback     *[256]int32 // tokens <0x00> … <0xFF> for unknown characters
+	unknown      int32       // or noToken: unknown characters are dropped
 	fuseUnknown  bool
-	ignoreMerges bool // a word that is a token is that token, whatever its merges say
+	ignoreMerges bool // a word that is a token is not split
 }
 
 type merge struct{ rank, id int32 }
@@ -26,8 +27,8 @@ type merge struct{ rank, id int32 }
 func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
 
 const (
-	knownBytes = 1 << 20 // what a pass may remember
-	knownWord  = 64      // the longest word it remembers
+	maxCacheBytes = 1 << 20 // of a pass, in bytes
+	maxCachedWord = 64      // in bytes
 )
 
 func (m *bpe) tokenize(p *pass, lo, hi int32, s *sequence) {
@@ -44,10 +45,10 @@ func (m *bpe) tokenize(p *pass, lo, hi int32, s *sequence) {
 	}
 }
 
-// symbols gives the tokens of a word, from memory if it was seen before.
+// symbols returns the tokens of a word. It caches the results for short words.
 func (m *bpe) symbols(w *merging, word []byte) []symbol {
-	if known, ok := w.known[string(word)]; ok {
-		return known
+	if cached, ok := w.cache[string(word)]; ok {
+		return cached
 	}
 	w.symbols = w.symbols[:0]
 	if m.byteLevel {
@@ -57,27 +58,22 @@ func (m *bpe) symbols(w *merging, word []byte) []symbol {
 	}
 	w.link()
 	m.merge(w)
-	left := w.symbols[:0]
-	for _, sym := range w.symbols {
-		if sym.id != noToken {
-			left = append(left, sym)
-		}
-	}
-	w.symbols = left
-	w.remember(word)
-	return left
+	w.symbols = slices.DeleteFunc(w.symbols, func(s symbol) bool { return s.id == noToken })
+	w.store(word)
+	return w.symbols
 }
 
-func (w *merging) remember(word []byte) {
+// store caches the symbols of a word if there is room.
+func (w *merging) store(word []byte) {
 	size := len(word) + len(w.symbols)*16 + 64
-	if len(word) > knownWord || w.kept+size > knownBytes {
+	if len(word) > maxCachedWord || w.cacheBytes+size > maxCacheBytes {
 		return
 	}
-	if w.known == nil {
-		w.known = map[string][]symbol{}
+	if w.cache == nil {
+		w.cache = map[string][]symbol{}
 	}
-	w.known[string(word)] = append([]symbol(nil), w.symbols...)
-	w.kept += size
+	w.cache[string(word)] = slices.Clone(w.symbols)
+	w.cacheBytes += size
 }
 
 func (m *bpe) fromBytes(w *merging, word []byte) {
@@ -86,9 +82,9 @@ func (m *bpe) fromBytes(w *merging, word []byte) {
 	}
 }
 
-// fromChars begins with characters. Those that are no token become their bytes, or unknown, or nothing.
+// fromChars adds a symbol per character. A character that is not a token becomes its bytes, or unknown, or nothing.
 func (m *bpe) fromChars(w *merging, word []byte) {
-	pending := 0 // bytes of unknown characters not yet written
+	pending := 0 // bytes of unknown characters not yet added
 	for i := 0; i < len(word); {
 		_, n := utf8.DecodeRune(word[i:])
 		id, ok := m.raw[string(word[i:i+n])]
@@ -119,9 +115,15 @@ func (m *bpe) fromChars(w *merging, word []byte) {
 	}
 }
 
-// newBPE checks that every merge's parts and result are tokens.
+// newBPE refuses a merge whose parts or result are not tokens.
 func newBPE(v *vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
-	m := &bpe{vocabulary: v, raw: v.ids, byteLevel: byteLevel, unknown: noToken, merges: make(map[uint64]merge, len(merges))}
+	m := &bpe{
+		vocabulary: v,
+		raw:        v.ids,
+		byteLevel:  byteLevel,
+		unknown:    noToken,
+		merges:     make(map[uint64]merge, len(merges)),
+	}
 	for rank, parts := range merges {
 		a, okA := v.ids[parts.left]
 		b, okB := v.ids[parts.right]
@@ -143,7 +145,7 @@ func newBPE(v *vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
 	return m, m.findBytes()
 }
 
-// findBytes needs a token for every byte that UTF-8 uses.
+// findBytes sets bytes. It refuses a vocabulary without a token for some byte that occurs in UTF-8.
 func (m *bpe) findBytes() error {
 	for c := range m.bytes {
 		id, ok := m.raw[string([]byte{byte(c)})]
@@ -173,11 +175,11 @@ func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
 	}
 	switch {
 	case c.Dropout != nil && *c.Dropout != 0:
-		return nil, fmt.Errorf("BPE: dropout %v is not known: encoding would be random", *c.Dropout)
+		return nil, fmt.Errorf("BPE: dropout %v is not supported: encoding would be random", *c.Dropout)
 	case c.Prefix != nil && *c.Prefix != "":
-		return nil, fmt.Errorf("BPE: continuing_subword_prefix %q is not known", *c.Prefix)
+		return nil, fmt.Errorf("BPE: continuing_subword_prefix %q is not supported", *c.Prefix)
 	case c.Suffix != nil && *c.Suffix != "":
-		return nil, fmt.Errorf("BPE: end_of_word_suffix %q is not known", *c.Suffix)
+		return nil, fmt.Errorf("BPE: end_of_word_suffix %q is not supported", *c.Suffix)
 	}
 	v, err := newVocabulary(c.Vocab)
 	if err != nil {
@@ -207,7 +209,7 @@ type mergeRule struct{ left, right string }
 
 func (r *mergeRule) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '[' {
-		return fixed(b, &r.left, &r.right)
+		return parseTuple(b, &r.left, &r.right)
 	}
 	var both string
 	if err := json.Unmarshal(b, &both); err != nil {

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// The byte-level alphabet gives every byte a printable character, so that a vocabulary of arbitrary bytes can be
-// written as text (Radford et al. 2019, GPT-2, bytes_to_unicode): printable Latin-1 stands for itself, the rest for
-// U+0100 and up.
+// The byte-level alphabet maps every byte to a printable character, so that a vocabulary of bytes can be written as
+// text (Radford et al. 2019, GPT-2, bytes_to_unicode): printable Latin-1 to itself, other bytes to U+0100 and up.
 var byteAlphabet, byteOf = func() (to [256]rune, from map[rune]byte) {
 	from = map[rune]byte{}
 	next := rune(256)
@@ -24,7 +23,7 @@ var byteAlphabet, byteOf = func() (to [256]rune, from map[rune]byte) {
 	return to, from
 }()
 
-// fromByteLevel turns a token's text into the bytes it stands for; ok is false if the text leaves the alphabet.
+// fromByteLevel returns the bytes of a token. ok is false if a character is not in the alphabet.
 func fromByteLevel(token string) (raw string, ok bool) {
 	b := make([]byte, 0, len(token))
 	for _, r := range token {
@@ -37,12 +36,12 @@ func fromByteLevel(token string) (raw string, ok bool) {
 	return string(b), true
 }
 
-// byteLevelSplit cuts into words by the GPT-2 pattern. The text itself stays as it is: instead of writing it in the
-// byte-level alphabet, the model's vocabulary is read back from it.
+// byteLevelSplit splits into words by the GPT-2 pattern. It does not rewrite the text in the byte-level alphabet;
+// instead, the model's vocabulary is decoded to bytes.
 type byteLevelSplit struct {
 	head
-	Prefix bool `json:"add_prefix_space"` // every piece begins with a space
-	Trim   bool `json:"trim_offsets"`     // of use in the post-processor only
+	Prefix bool `json:"add_prefix_space"` // add a space before every piece without one
+	Trim   bool `json:"trim_offsets"`     // for the post-processor
 	Regex  bool `json:"use_regex,omitempty"`
 }
 
@@ -50,9 +49,9 @@ func (s *byteLevelSplit) apply(p *pass) {
 	if s.Prefix {
 		p.rewrite(func(lo, hi int32) {
 			if p.text.b[lo] != ' ' {
-				p.out.byteAt(' ', p.text.from[lo])
+				p.out.appendByte(' ', p.text.from[lo])
 			}
-			p.out.copyOf(&p.text, lo, hi)
+			p.out.appendText(&p.text, lo, hi)
 		})
 	}
 	if s.Regex {
@@ -60,8 +59,8 @@ func (s *byteLevelSplit) apply(p *pass) {
 	}
 }
 
-// byteLevelDecoder reads tokens back from the byte-level alphabet; a token outside it is taken as it is. What is not
-// UTF-8 in the end becomes U+FFFD.
+// byteLevelDecoder decodes tokens from the byte-level alphabet, or copies them if they are not in it. Invalid UTF-8 in
+// the result becomes U+FFFD.
 type byteLevelDecoder struct{}
 
 func (byteLevelDecoder) decode(tokens []string) []string {
@@ -73,7 +72,7 @@ func (byteLevelDecoder) decode(tokens []string) []string {
 	return []string{lossy(all.String())}
 }
 
-// lossy replaces each maximal beginning of an ill-formed character by one U+FFFD (Unicode Standard, section 3.9).
+// lossy replaces each maximal prefix of an ill-formed character with one U+FFFD (Unicode Standard, section 3.9).
 func lossy(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -82,7 +81,7 @@ func lossy(s string) string {
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
 		if r == utf8.RuneError && n == 1 {
-			n = illFormed(s)
+			n = illFormedLength(s)
 		}
 		out.WriteRune(r)
 		s = s[n:]
@@ -90,11 +89,12 @@ func lossy(s string) string {
 	return out.String()
 }
 
-// illFormed is how many bytes at the start of s could still have become a character, and at least 1.
-func illFormed(s string) int {
+// illFormedLength returns the length of the longest prefix of s that more bytes could complete to a character, at
+// least 1.
+func illFormedLength(s string) int {
 	for n := min(3, len(s)); n > 1; n-- {
-		for _, rest := range []string{"\x80", "\x80\x80"} {
-			if _, size := utf8.DecodeRuneInString(s[:n] + rest); size == n+len(rest) {
+		for _, missing := range []string{"\x80", "\x80\x80"} {
+			if _, size := utf8.DecodeRuneInString(s[:n] + missing); size == n+len(missing) {
 				return n
 			}
 		}

@@ -13,12 +13,12 @@ import (
 )
 
 // charsmap is sentencepiece's compiled table of replacements: a double-array trie (in the layout of darts-clone) from
-// texts to places in a list of replacements, each ended by a zero byte (https://github.com/google/sentencepiece,
+// texts to offsets in a list of replacements, each terminated by a zero byte (https://github.com/google/sentencepiece,
 // src/normalizer.cc).
 type charsmap struct {
 	units        []uint32
 	replacements []byte
-	ascii        [utf8.RuneSelf]bool // an ASCII character that is kept as it is
+	ascii        [utf8.RuneSelf]bool // ASCII characters that do not change
 }
 
 func parsePrecompiled(raw json.RawMessage) (*charsmap, error) {
@@ -50,13 +50,13 @@ func parsePrecompiled(raw json.RawMessage) (*charsmap, error) {
 	}
 	for c := range m.ascii {
 		_, changed := m.replacement([]byte{byte(c)})
-		m.ascii[c] = !changed && c != '\r' // which may join a line feed
+		m.ascii[c] = !changed && c != '\r' // \r\n is one grapheme cluster
 	}
 	return m, nil
 }
 
-// replacement finds the shortest beginning of b that the table has. That it is the shortest, and that the rest is then
-// dropped, is how the reference reads the table.
+// replacement finds the shortest prefix of b in the table. As in the reference, the bytes of b after the prefix are
+// dropped.
 func (m *charsmap) replacement(b []byte) ([]byte, bool) {
 	at := offset(m.units[0])
 	for _, c := range b {
@@ -95,13 +95,13 @@ func (m *charsmap) entry(start uint32) ([]byte, bool) {
 func (m *charsmap) apply(p *pass) {
 	p.rewrite(func(lo, hi int32) {
 		if m.unchanged(p.text.b[lo:hi]) {
-			p.out.copyOf(&p.text, lo, hi)
+			p.out.appendText(&p.text, lo, hi)
 			return
 		}
 		p.changes = p.changes[:0]
 		m.changes(p, p.text.b[lo:hi])
-		p.more = applyChanges(p.more[:0], p.charsOf(lo, hi), p.changes)
-		p.put(p.more)
+		p.more = applyChanges(p.more[:0], p.decodeChars(lo, hi), p.changes)
+		p.appendChars(p.more)
 	})
 }
 
@@ -114,8 +114,8 @@ func (m *charsmap) unchanged(b []byte) bool {
 	return true
 }
 
-// changes goes through the text by grapheme clusters. One of less than 6 bytes is looked up whole, and then, as longer
-// ones, character by character.
+// changes rewrites the text by grapheme clusters. It looks up a cluster of less than 6 bytes as a whole; if that fails,
+// or the cluster is longer, it looks up each character.
 func (m *charsmap) changes(p *pass, b []byte) {
 	for i := 0; i < len(b); {
 		n := m.plainRun(b[i:])
@@ -146,8 +146,8 @@ func (m *charsmap) changes(p *pass, b []byte) {
 	}
 }
 
-// plainRun counts the characters at the start of b that are ASCII, kept as they are, and grapheme clusters by
-// themselves, which a character before another ASCII character is.
+// plainRun returns the length of the longest prefix of b of ASCII characters that do not change and are grapheme
+// clusters by themselves: the next character is ASCII too.
 func (m *charsmap) plainRun(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] < utf8.RuneSelf && m.ascii[b[n]] && (n+1 == len(b) || b[n+1] < utf8.RuneSelf) {
@@ -156,21 +156,21 @@ func (m *charsmap) plainRun(b []byte) int {
 	return n
 }
 
-// substitute notes that one text takes the place of another, in the reference's reckoning: character for character, the
-// surplus added at the end, or a shortage taken from the last character written.
+// substitute records that one text replaces another, counted as in the reference: character by character; surplus
+// characters count as added, and the last character stands for those that are missing.
 func (p *pass) substitute(old, to []byte) {
-	had := utf8.RuneCount(old)
-	has := utf8.RuneCount(to)
+	oldCount := utf8.RuneCount(old)
+	newCount := utf8.RuneCount(to)
 	for i := 0; len(to) > 0; i++ {
 		r, size := utf8.DecodeRune(to)
 		c := change{r: r}
-		if i >= had {
+		if i >= oldCount {
 			c.delta = 1
 		}
 		p.changes = append(p.changes, c)
 		to = to[size:]
 	}
-	if n := len(p.changes); has < had && n > 0 {
-		p.changes[n-1].delta += int32(has - had)
+	if n := len(p.changes); newCount < oldCount && n > 0 {
+		p.changes[n-1].delta += int32(newCount - oldCount)
 	}
 }

@@ -8,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// decoder is one step from the texts of tokens to the text they stand for: it rewrites the list, in place if it likes.
+// decoder is a step from tokens to text. It returns the rewritten list, which may use the memory of the old one.
 type decoder interface{ decode([]string) []string }
 
-// Decode turns ids back into text; ids that are no token are passed over, and special tokens too when skipSpecial is
-// set.
+// Decode returns the text of ids. It skips ids that are not tokens, and with skipSpecial also special tokens.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	tokens := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -31,8 +30,7 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	return strings.Join(tokens, "")
 }
 
-// written is a token as the first decoder gets it. An added token comes in the form in which it is searched for in
-// texts.
+// decoderInput returns a token as the first decoder receives it: an added token in the form that is searched for.
 func (t *Tokenizer) decoderInput(id int32) (string, bool) {
 	if form, ok := t.forms[id]; ok {
 		return form, true
@@ -51,14 +49,7 @@ func parseDecoder(raw json.RawMessage) ([]decoder, error) {
 	}
 	switch name {
 	case "Sequence":
-		var c struct {
-			head
-			Parts []json.RawMessage `json:"decoders"`
-		}
-		if err := strict(raw, &c); err != nil {
-			return nil, err
-		}
-		return inOrder(c.Parts, parseDecoder)
+		return parseSequence(raw, "decoders", parseDecoder)
 	case "WordPiece":
 		d := &wordPieceDecoder{}
 		return []decoder{d}, strict(raw, d)
@@ -77,25 +68,25 @@ func parseDecoder(raw json.RawMessage) ([]decoder, error) {
 	case "Replace":
 		r, err := parseReplace(raw)
 		if err == nil && r.spaces {
-			err = errors.New("Replace: a regular expression is not known in a decoder")
+			err = errors.New("Replace: a regular expression is not supported in a decoder")
 		}
 		return []decoder{&replaceDecoder{r}}, err
 	}
-	return nil, unknown(name)
+	return nil, unsupported(name)
 }
 
-// wordPieceDecoder joins the pieces of words and puts spaces between words.
+// wordPieceDecoder joins the tokens of a word and puts spaces between words.
 type wordPieceDecoder struct {
 	head
 	Prefix  string `json:"prefix"`
-	Cleanup bool   `json:"cleanup"` // take out the spaces before punctuation and in English contractions
+	Cleanup bool   `json:"cleanup"` // remove spaces before punctuation and in English contractions
 }
 
 func (d *wordPieceDecoder) decode(tokens []string) []string {
 	for i, t := range tokens {
 		if i > 0 {
-			if rest, ok := strings.CutPrefix(t, d.Prefix); ok {
-				t = rest
+			if suffix, ok := strings.CutPrefix(t, d.Prefix); ok {
+				t = suffix
 			} else {
 				t = " " + t
 			}
@@ -108,16 +99,18 @@ func (d *wordPieceDecoder) decode(tokens []string) []string {
 	return tokens
 }
 
-// cleanup makes the replacements one after the other, each over the whole text, as the reference does.
+// cleanup applies the replacements in order, each to the whole text, as the reference does.
 func cleanup(s string) string {
-	for _, r := range [][2]string{{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
-		{" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}} {
+	for _, r := range [][2]string{
+		{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"},
+		{" n't", "n't"}, {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+	} {
 		s = strings.ReplaceAll(s, r[0], r[1])
 	}
 	return s
 }
 
-// byteFallbackDecoder puts runs of <0x..> tokens together; a run that is not UTF-8 becomes as many U+FFFD.
+// byteFallbackDecoder decodes runs of <0x..> tokens. In a run that is not UTF-8, every byte becomes U+FFFD.
 type byteFallbackDecoder struct{}
 
 func (byteFallbackDecoder) decode(tokens []string) []string {
@@ -147,12 +140,12 @@ func (byteFallbackDecoder) decode(tokens []string) []string {
 	return out
 }
 
-// fuseDecoder makes one text of all tokens.
+// fuseDecoder joins all tokens.
 type fuseDecoder struct{}
 
 func (fuseDecoder) decode(tokens []string) []string { return []string{strings.Join(tokens, "")} }
 
-// stripDecoder takes at most so many of a character off each end of every token.
+// stripDecoder removes a character from both ends of every token, at most Start and Stop times.
 type stripDecoder struct {
 	head
 	Content string `json:"content"`
@@ -173,8 +166,8 @@ func (d *stripDecoder) decode(tokens []string) []string {
 	return tokens
 }
 
-// metaspaceDecoder writes the visible character as a space, and leaves it out of the first token where it was put in
-// front.
+// metaspaceDecoder replaces the visible character with a space, or in the first token with nothing if the pre-tokenizer
+// adds it there.
 type metaspaceDecoder struct {
 	replacement string
 	prefixed    bool
@@ -191,7 +184,7 @@ func (d *metaspaceDecoder) decode(tokens []string) []string {
 	return tokens
 }
 
-// replaceDecoder puts one text in the place of another in every token.
+// replaceDecoder replaces a text in every token.
 type replaceDecoder struct{ *replace }
 
 func (d *replaceDecoder) decode(tokens []string) []string {

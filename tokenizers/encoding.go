@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Encoding is a text, or a pair of texts, as the model wants it. All slices have the same length.
+// Encoding is the model input for a text or a pair of texts. All slices have the same length.
 type Encoding struct {
 	IDs     []int32 // token ids
-	TypeIDs []int32 // segment ids: 0 for the first text, and what the post-processor gives the second
-	Offsets []Span  // the bytes of its text that a token stands for; zero for tokens that stand for none
-	Source  []int8  // which text Offsets refers to: 0 or 1, and -1 for a token the post-processor added
+	TypeIDs []int32 // segment ids: 0 for the first text, set by the post-processor for the second
+	Offsets []Span  // bytes of the text that a token stands for; zero for special tokens
+	Source  []int8  // text of Offsets: 0 or 1, or -1 for a special token of the post-processor
 
-	// Length is how many tokens there would be without truncation, added ones included.
+	// Length is the number of tokens before truncation, special tokens included.
 	Length int
 }
 
@@ -20,31 +20,31 @@ type Encoding struct {
 type Direction uint8
 
 const (
-	Right Direction = iota // keep the beginning
+	Right Direction = iota // keep the start
 	Left                   // keep the end
 )
 
-// Strategy says what happens to an input that is longer than [Options.MaxLength].
+// Strategy is how an input that is longer than [Options.MaxLength] is truncated.
 type Strategy uint8
 
 const (
-	Refuse       Strategy = iota // a [*LengthError]
+	Refuse       Strategy = iota // return a [*LengthError]
 	LongestFirst                 // shorten the longer text, then both
 	OnlyFirst                    // shorten the first text; a [*LengthError] if nothing of it would be left
 	OnlySecond                   // shorten the second text; a [*LengthError] if nothing of it would be left
 )
 
-// Options are what one call may choose. The zero value encodes everything and adds the model's special tokens.
+// Options of one call. The zero value encodes the whole text with the model's special tokens.
 type Options struct {
-	MaxLength int // most tokens, added ones included; 0 for no limit
+	MaxLength int // in tokens, special tokens included; 0 for no limit
 	Strategy  Strategy
 	Direction Direction
-	Bare      bool // leave out the tokens the post-processor adds
+	Bare      bool // without the special tokens of the post-processor
 }
 
-// LengthError reports an input of more tokens than allowed.
+// LengthError reports an input with more tokens than allowed.
 type LengthError struct {
-	Length int // tokens the input has, added ones included
+	Length int // tokens of the input, special tokens included
 	Max    int // tokens allowed
 }
 
@@ -52,35 +52,34 @@ func (e *LengthError) Error() string {
 	return fmt.Sprintf("input of %d tokens exceeds the maximum of %d", e.Length, e.Max)
 }
 
-// truncate shortens two sequences, the second of which may be empty, to room tokens together; whole is the length of
-// all.
-func (o Options) truncate(first, second *sequence, room, whole int) error {
+// truncate shortens two sequences to room tokens in total. The second may be empty. length is for the error.
+func (o Options) truncate(first, second *sequence, room, length int) error {
 	a := len(first.ids)
 	b := len(second.ids)
-	over := a + b - room
-	if over <= 0 {
+	excess := a + b - room
+	if excess <= 0 {
 		return nil
 	}
-	failed := &LengthError{Length: whole, Max: o.MaxLength}
+	tooLong := &LengthError{Length: length, Max: o.MaxLength}
 	switch {
 	case o.Strategy == Refuse || room < 0:
-		return failed
+		return tooLong
 	case o.Strategy == LongestFirst:
 		a, b = longestFirst(a, b, room)
-	case o.Strategy == OnlyFirst && a > over:
-		a -= over
-	case o.Strategy == OnlySecond && b > over:
-		b -= over
+	case o.Strategy == OnlyFirst && a > excess:
+		a -= excess
+	case o.Strategy == OnlySecond && b > excess:
+		b -= excess
 	default:
-		return failed
+		return tooLong
 	}
 	first.keep(a, o.Direction)
 	second.keep(b, o.Direction)
 	return nil
 }
 
-// longestFirst divides room between two sequences: the shorter one stays whole while the longer can give enough, else
-// each gets half, the odd token going to the longer (to the second when they are equal).
+// longestFirst divides room between two sequences. Only the longer one is shortened if that suffices; else each gets
+// half, and an odd token goes to the longer (the second if they are equal).
 func longestFirst(a, b, room int) (int, int) {
 	short := min(a, b)
 	long := short
@@ -97,7 +96,7 @@ func longestFirst(a, b, room int) (int, int) {
 	return short, long
 }
 
-// keep leaves n tokens.
+// keep truncates to n tokens.
 func (s *sequence) keep(n int, d Direction) {
 	if n >= len(s.ids) {
 		return
@@ -107,11 +106,12 @@ func (s *sequence) keep(n int, d Direction) {
 		s.spans = s.spans[len(s.spans)-n:]
 		return
 	}
-	s.ids, s.spans = s.ids[:n], s.spans[:n]
+	s.ids = s.ids[:n]
+	s.spans = s.spans[:n]
 }
 
-// Batch is encodings side by side, padded to the longest: the three int64 tensors [Rows, Length] of a BERT-like model,
-// row after row. The buffers are used again by the next Fill.
+// Batch has the encodings of a batch, padded to the longest, as the three row-major tensors [Rows, Length] of a
+// BERT-like model. Fill reuses the buffers.
 type Batch struct {
 	Rows, Length  int
 	InputIDs      []int64 // token ids, then padding
@@ -119,7 +119,7 @@ type Batch struct {
 	TokenTypeIDs  []int64 // segment ids, 0 for padding
 }
 
-// Fill replaces the batch. An empty list of encodings, or one of empty encodings, gives tensors of no elements.
+// Fill replaces the content of the batch. Without encodings, or if all are empty, the tensors have no elements.
 func (b *Batch) Fill(encodings []*Encoding, pad int32) {
 	b.Rows = len(encodings)
 	b.Length = 0
@@ -136,18 +136,19 @@ func (b *Batch) Fill(encodings []*Encoding, pad int32) {
 }
 
 func (b *Batch) row(i int, e *Encoding, pad int64) {
-	at, end := i*b.Length, (i+1)*b.Length
+	start := i * b.Length
+	end := start + b.Length
 	for j, id := range e.IDs {
-		b.InputIDs[at+j] = int64(id)
-		b.AttentionMask[at+j] = 1
-		b.TokenTypeIDs[at+j] = int64(e.TypeIDs[j])
+		b.InputIDs[start+j] = int64(id)
+		b.AttentionMask[start+j] = 1
+		b.TokenTypeIDs[start+j] = int64(e.TypeIDs[j])
 	}
-	for j := at + len(e.IDs); j < end; j++ {
+	for j := start + len(e.IDs); j < end; j++ {
 		b.InputIDs[j] = pad
 		b.AttentionMask[j] = 0
 		b.TokenTypeIDs[j] = 0
 	}
 }
 
-// Shape is that of each tensor.
+// Shape returns the shape of each tensor.
 func (b *Batch) Shape() []int64 { return []int64{int64(b.Rows), int64(b.Length)} }

@@ -1,23 +1,29 @@
 package tokenizers
 
-import "unicode/utf8"
-
-// The regular expressions that byte-level tokenizers split with need look-ahead, which Go's do not have, so each is
-// written out by hand: a function gives the length of the first match. All of them match every text to its end.
-const (
-	gpt2Pattern   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-	qwen2Pattern  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	cl100kPattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+import (
+	"math"
+	"unicode/utf8"
 )
 
-// gptPatterns are the patterns of GPT-2 and RoBERTa, Qwen2, and of GPT-4's cl100k and Llama 3.
+// The regular expressions that byte-level tokenizers split with. They need look-ahead, which package regexp lacks, so a
+// function implements each: it returns the length of the match at the start of a text. The matches cover every text.
+const (
+	cl100kStart = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|`
+	cl100kEnd   = `| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+
+	gpt2Pattern   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+	qwen2Pattern  = cl100kStart + `\p{N}` + cl100kEnd
+	cl100kPattern = cl100kStart + `\p{N}{1,3}` + cl100kEnd
+)
+
+// gptPatterns implement the patterns of GPT-2 and RoBERTa, of Qwen2, and of GPT-4 (cl100k) and Llama 3.
 var gptPatterns = map[string]func(*unicodeData, []byte) int{
 	gpt2Pattern:   gpt2Word,
 	qwen2Pattern:  func(u *unicodeData, b []byte) int { return cl100kWord(u, b, 1) },
 	cl100kPattern: func(u *unicodeData, b []byte) int { return cl100kWord(u, b, 3) },
 }
 
-// wordPattern cuts a piece into the matches.
+// wordPattern splits a piece into matches.
 type wordPattern func(u *unicodeData, b []byte) int
 
 func (next wordPattern) apply(p *pass) {
@@ -31,7 +37,7 @@ func (next wordPattern) apply(p *pass) {
 	})
 }
 
-// class is what the patterns tell characters apart by.
+// class is a class of characters that the patterns distinguish.
 type class uint8
 
 const (
@@ -53,7 +59,7 @@ func classOf(p property) class {
 	return other
 }
 
-// at gives the class and length of the first character; the length is 0 at the end.
+// at returns the class and length of the first character, or length 0 at the end.
 func at(u *unicodeData, b []byte) (class, int) {
 	if len(b) == 0 {
 		return space, 0
@@ -65,12 +71,12 @@ func at(u *unicodeData, b []byte) (class, int) {
 	return classOf(u.of(r)), n
 }
 
-// run is the length of the characters of a class at the start of b, at most limit of them.
+// run returns the length of the longest prefix of b with at most limit characters, all of class c.
 func run(u *unicodeData, b []byte, c class, limit int) int {
 	i := 0
 	for ; limit > 0; limit-- {
-		now, n := at(u, b[i:])
-		if n == 0 || now != c {
+		current, n := at(u, b[i:])
+		if n == 0 || current != c {
 			break
 		}
 		i += n
@@ -78,7 +84,7 @@ func run(u *unicodeData, b []byte, c class, limit int) int {
 	return i
 }
 
-const noLimit = int(^uint(0) >> 1)
+const noLimit = math.MaxInt
 
 func gpt2Word(u *unicodeData, b []byte) int {
 	if n := contraction(b, false); n > 0 {
@@ -94,7 +100,7 @@ func gpt2Word(u *unicodeData, b []byte) int {
 	return spaces(u, b)
 }
 
-// spaces matches \s+(?!\S)|\s+ : a run of white space, less its last character where a word follows.
+// spaces matches \s+(?!\S)|\s+ : a run of white space, without its last character before a word.
 func spaces(u *unicodeData, b []byte) int {
 	n := run(u, b, space, noLimit)
 	if n < len(b) {
@@ -145,7 +151,7 @@ func lineEnds(b []byte) int {
 	return n
 }
 
-// contraction matches 's 't 're 've 'm 'll 'd, in any case if anyCase; ſ, the long s, is an s then.
+// contraction matches 's 't 're 've 'm 'll 'd. With anyCase it ignores case, and ſ, the long s, is an s.
 func contraction(b []byte, anyCase bool) int {
 	if len(b) < 2 || b[0] != '\'' {
 		return 0

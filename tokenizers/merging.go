@@ -2,19 +2,19 @@ package tokenizers
 
 import "math"
 
-// symbol is a token in the making, and the neighbours it has left.
+// symbol is a token of a word that may still be merged, with the indices of its neighbours.
 type symbol struct {
-	id         int32 // noToken once it has been merged into the one on its left
+	id         int32 // noToken after it was merged into its left neighbour
 	size       int32 // bytes of the word
 	prev, next int32
 }
 
-// merging is the working memory of bpe: the symbols of a word, the merges that wait, and the words seen before.
+// merging is the working memory of bpe.
 type merging struct {
-	symbols []symbol
-	queue   []waiting
-	known   map[string][]symbol
-	kept    int // bytes that known holds
+	symbols    []symbol
+	queue      []queuedMerge
+	cache      map[string][]symbol // results by word
+	cacheBytes int
 }
 
 func (w *merging) add(id int32, size int) {
@@ -28,11 +28,11 @@ func (w *merging) link() {
 	}
 }
 
-// few is the number of symbols up to which looking at all of them for each merge is quicker than a queue.
-const few = 24
+// maxScanned is the number of symbols up to which a scan for each merge is faster than a queue.
+const maxScanned = 24
 
 func (m *bpe) merge(w *merging) {
-	if len(w.symbols) > few {
+	if len(w.symbols) > maxScanned {
 		m.mergeQueued(w)
 		return
 	}
@@ -45,7 +45,8 @@ func (m *bpe) merge(w *merging) {
 				break
 			}
 			if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok && found.rank < best.rank {
-				best, at = found, i
+				best = found
+				at = i
 			}
 		}
 		if at < 0 {
@@ -68,20 +69,20 @@ func (w *merging) join(i, id int32) {
 	}
 }
 
-// waiting is a merge in the queue: it is stale if the symbols there have changed meanwhile.
-type waiting struct {
+// queuedMerge is a merge in the queue. It is stale if the symbols at its position have changed.
+type queuedMerge struct {
 	merge
 	at int32
 }
 
-func (a waiting) before(b waiting) bool {
+func (a queuedMerge) before(b queuedMerge) bool {
 	return a.rank < b.rank || a.rank == b.rank && a.at < b.at
 }
 
 func (m *bpe) mergeQueued(w *merging) {
 	w.queue = w.queue[:0]
 	for i := range len(w.symbols) - 1 {
-		m.wait(w, int32(i))
+		m.enqueue(w, int32(i))
 	}
 	for len(w.queue) > 0 {
 		top := w.pop()
@@ -95,25 +96,25 @@ func (m *bpe) mergeQueued(w *merging) {
 		}
 		w.join(top.at, top.id)
 		if left.prev >= 0 {
-			m.wait(w, left.prev)
+			m.enqueue(w, left.prev)
 		}
-		m.wait(w, top.at)
+		m.enqueue(w, top.at)
 	}
 }
 
-// wait queues the merge of symbol i with the next one, if there is one.
-func (m *bpe) wait(w *merging, i int32) {
+// enqueue adds the merge of symbol i and the next one, if there is such a merge.
+func (m *bpe) enqueue(w *merging, i int32) {
 	next := w.symbols[i].next
 	if int(next) >= len(w.symbols) {
 		return
 	}
 	if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok {
-		w.push(waiting{found, i})
+		w.push(queuedMerge{found, i})
 	}
 }
 
-// push and pop keep the queue a binary heap. The standard library's heap would box every element.
-func (w *merging) push(x waiting) {
+// push adds to the queue, a binary heap. container/heap would allocate for every element.
+func (w *merging) push(x queuedMerge) {
 	w.queue = append(w.queue, x)
 	for i := len(w.queue) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -125,7 +126,7 @@ func (w *merging) push(x waiting) {
 	}
 }
 
-func (w *merging) pop() waiting {
+func (w *merging) pop() queuedMerge {
 	top := w.queue[0]
 	last := len(w.queue) - 1
 	w.queue[0] = w.queue[last]

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// parseModel reads the model. Files of the library's first years do not name its type, which is then guessed from its
-// members.
+// parseModel reads the model. Old files do not name its type; it is then guessed from the members.
 func parseModel(raw json.RawMessage, byteLevel bool) (model, error) {
 	if absent(raw) {
 		return nil, errors.New("missing")
@@ -18,10 +17,10 @@ func parseModel(raw json.RawMessage, byteLevel bool) (model, error) {
 		return nil, err
 	}
 	if name == "" {
-		name = guessModel(raw)
+		name = guessModelType(raw)
 	}
 	if byteLevel && name != "BPE" {
-		return nil, fmt.Errorf("%s with a ByteLevel pre_tokenizer is not known", name)
+		return nil, fmt.Errorf("%s with a ByteLevel pre_tokenizer is not supported", name)
 	}
 	switch name {
 	case "WordPiece":
@@ -31,15 +30,17 @@ func parseModel(raw json.RawMessage, byteLevel bool) (model, error) {
 	case "Unigram":
 		return parseUnigram(raw)
 	}
-	return nil, unknown(name)
+	return nil, unsupported(name)
 }
 
-func guessModel(raw json.RawMessage) string {
+func guessModelType(raw json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return ""
 	}
-	for member, name := range map[string]string{"merges": "BPE", "unk_id": "Unigram", "max_input_chars_per_word": "WordPiece"} {
+	for member, name := range map[string]string{
+		"merges": "BPE", "unk_id": "Unigram", "max_input_chars_per_word": "WordPiece",
+	} {
 		if _, ok := members[member]; ok {
 			return name
 		}
@@ -47,8 +48,8 @@ func guessModel(raw json.RawMessage) string {
 	return ""
 }
 
-// fixed reads a JSON array of exactly as many elements as there are variables to read them into.
-func fixed(b []byte, into ...any) error {
+// parseTuple reads a JSON array into variables. The array must have an element for each.
+func parseTuple(b []byte, into ...any) error {
 	n := len(into)
 	if err := json.Unmarshal(b, &into); err != nil {
 		return err
@@ -59,19 +60,19 @@ func fixed(b []byte, into ...any) error {
 	return nil
 }
 
-// vocabulary is a model's tokens in both directions.
+// vocabulary has the tokens of a model in both directions.
 type vocabulary struct {
 	ids    map[string]int32
 	tokens map[int32]string
 }
 
-// maxID keeps a damaged file from asking for tables of gigabytes.
+// maxID bounds the tables that a damaged file can require.
 const maxID = 1<<24 - 1
 
 func newVocabulary(ids map[string]int32) (*vocabulary, error) {
 	v := &vocabulary{ids: ids, tokens: make(map[int32]string, len(ids))}
 	for token, id := range ids {
-		if other, twice := v.tokens[id]; twice {
+		if other, ok := v.tokens[id]; ok {
 			return nil, fmt.Errorf("vocabulary: id %d is both %q and %q", id, min(other, token), max(other, token))
 		}
 		if id < 0 || id > maxID {
@@ -82,7 +83,7 @@ func newVocabulary(ids map[string]int32) (*vocabulary, error) {
 	return v, nil
 }
 
-// trie holds every token but the empty one, which no text can contain.
+// trie returns a trie of all tokens except the empty one.
 func (v *vocabulary) trie() *trie {
 	keys := make([]key, 0, len(v.ids))
 	for token, id := range v.ids {
@@ -105,7 +106,7 @@ func (v *vocabulary) token(id int32) (string, bool) {
 
 func (v *vocabulary) size() int { return len(v.ids) }
 
-// fallback finds the tokens <0x00> … <0xFF>; nil if one is missing.
+// fallback returns the tokens <0x00> … <0xFF>, or nil if one is missing.
 func (v *vocabulary) fallback() *[256]int32 {
 	var all [256]int32
 	for c := range all {

@@ -6,29 +6,29 @@ import (
 	"unicode/utf8"
 )
 
-// char is a character of a text and the input bytes it stands for.
+// char is a character of a text, and the input bytes that it stands for.
 type char struct {
 	r    rune
 	from Span
 }
 
-// change is a character of a rewritten text, and what became of the old text there, in the reference's reckoning: 0, it
-// takes the place of one old character; 1, it is additional; -n, it takes the place of 1+n old characters.
+// change is a character of a rewritten text. delta counts as the reference does: 0 if it replaces one old character, 1
+// if it is added, -n if it replaces 1+n old characters.
 type change struct {
 	r     rune
 	delta int32
 	class uint8
 }
 
-// Hangul syllables are decomposed by arithmetic: Unicode Standard, section 3.12.
+// Hangul syllables are decomposed arithmetically: Unicode Standard, section 3.12.
 const (
 	hangulFirst, hangulLast         = 0xAC00, 0xD7A3
 	jamoL, jamoV, jamoT             = 0x1100, 0x1161, 0x11A7
 	jamoLCount, jamoVCount, jamoT28 = 19, 21, 28
 )
 
-// charsOf reads the characters of [lo, hi) into p.chars.
-func (p *pass) charsOf(lo, hi int32) []char {
+// decodeChars decodes the text [lo, hi) into p.chars.
+func (p *pass) decodeChars(lo, hi int32) []char {
 	p.chars = p.chars[:0]
 	for i := lo; i < hi; {
 		r, n := utf8.DecodeRune(p.text.b[i:hi])
@@ -38,14 +38,14 @@ func (p *pass) charsOf(lo, hi int32) []char {
 	return p.chars
 }
 
-// put appends characters to the text being written.
-func (p *pass) put(cs []char) {
+// appendChars appends characters to p.out.
+func (p *pass) appendChars(cs []char) {
 	for _, c := range cs {
-		p.out.runeAt(c.r, c.from)
+		p.out.appendRune(c.r, c.from)
 	}
 }
 
-// normalForm rewrites characters into one of the Unicode normalisation forms (UAX #15), into p.more.
+// normalForm writes a Unicode normalization form (UAX #15) of characters to p.more.
 func (p *pass) normalForm(cs []char, compatible, composed bool) []char {
 	u := codepoints()
 	p.changes = u.decomposeAll(p.changes[:0], cs, compatible)
@@ -56,8 +56,8 @@ func (p *pass) normalForm(cs []char, compatible, composed bool) []char {
 	return p.more
 }
 
-// applyChanges gives each new character the input bytes of the old one in whose place it stands. After reordering that
-// is the old character at the same position, not the one it was made from: so the reference does it, and so do we.
+// applyChanges gives each new character the input bytes of the old one that it replaces. After reordering, as in the
+// reference, that is the old character at the same position, not the one that it comes from.
 func applyChanges(dst []char, old []char, changes []change) []char {
 	k := 0
 	for _, c := range changes {
@@ -96,12 +96,12 @@ func (u *unicodeData) decomposition(dst []rune, c rune, compatible bool) []rune 
 	}
 }
 
-// decomposeAll decomposes every character and puts the marks after each base character into canonical order.
+// decomposeAll decomposes all characters, and sorts the marks after each base character into canonical order.
 func (u *unicodeData) decomposeAll(dst []change, cs []char, compatible bool) []change {
-	var room [18]rune // the longest decomposition, U+FDFA's
+	var buffer [18]rune // the longest decomposition, U+FDFA's
 	pending := len(dst)
 	for _, c := range cs {
-		for i, r := range u.decomposition(room[:0], c.r, compatible) {
+		for i, r := range u.decomposition(buffer[:0], c.r, compatible) {
 			next := change{r: r, delta: int32(min(i, 1))}
 			if u.is(r, hasClass) {
 				next.class = u.class[r]
@@ -117,18 +117,19 @@ func (u *unicodeData) decomposeAll(dst []change, cs []char, compatible bool) []c
 	return dst
 }
 
-// sortMarks puts combining marks into canonical order, in less than quadratic time: a text may have a million in a row.
+// sortMarks sorts combining marks into canonical order. It must not be quadratic: a text may have a million
+// in a row.
 func sortMarks(marks []change) {
 	if len(marks) > 1 {
 		slices.SortStableFunc(marks, func(a, b change) int { return cmp.Compare(a.class, b.class) })
 	}
 }
 
-// composeAll puts characters together again where nothing of the same or a higher class stands between them.
+// composeAll composes characters with no mark of the same or a higher class between them.
 func (u *unicodeData) composeAll(cs []change) []change {
 	out := cs[:0]
 	base := -1 // index in out of the last base character
-	last := -1 // canonical class of the last character kept after it
+	last := -1 // canonical class of the last character after it that was not composed
 	for _, c := range cs {
 		class := int(c.class)
 		if base >= 0 && last < class {

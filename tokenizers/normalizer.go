@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// parseNormalizer reads the normalizer: the stages that rewrite the text before it is split.
+// parseNormalizer reads the normalizer, the stages that rewrite the text before it is split.
 func parseNormalizer(raw json.RawMessage) ([]stage, error) {
 	if absent(raw) {
 		return nil, nil
@@ -21,14 +21,7 @@ func parseNormalizer(raw json.RawMessage) ([]stage, error) {
 	}
 	switch name {
 	case "Sequence":
-		var c struct {
-			head
-			Normalizers []json.RawMessage `json:"normalizers"`
-		}
-		if err := strict(raw, &c); err != nil {
-			return nil, err
-		}
-		return inOrder(c.Normalizers, parseNormalizer)
+		return parseSequence(raw, "normalizers", parseNormalizer)
 	case "BertNormalizer":
 		n := &bertNormalizer{}
 		err := strict(raw, n)
@@ -47,7 +40,7 @@ func parseNormalizer(raw json.RawMessage) ([]stage, error) {
 		n, err := parsePrecompiled(raw)
 		return []stage{n}, err
 	}
-	return nil, unknown(name)
+	return nil, unsupported(name)
 }
 
 // plainNormalizers have no options.
@@ -56,34 +49,21 @@ var plainNormalizers = map[string]stage{
 	"NFD":          normalForm{},
 	"NFKC":         normalForm{composed: true, compatible: true},
 	"NFKD":         normalForm{compatible: true},
-	"Lowercase":    eachChar(lowered),
-	"StripAccents": eachChar(withoutAccents),
+	"Lowercase":    eachChar(lowercase),
+	"StripAccents": eachChar(stripAccent),
 	"Nmt":          eachChar(nmt),
 }
 
-// inOrder reads the parts of a sequence.
-func inOrder[T any](parts []json.RawMessage, parse func(json.RawMessage) ([]T, error)) ([]T, error) {
-	var all []T
-	for _, raw := range parts {
-		some, err := parse(raw)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
-}
-
-// normalForm is one of the Unicode normalisation forms.
+// normalForm is a Unicode normalization form.
 type normalForm struct{ composed, compatible bool }
 
 func (n normalForm) apply(p *pass) {
 	p.rewrite(func(lo, hi int32) {
 		if isASCII(p.text.b[lo:hi]) {
-			p.out.copyOf(&p.text, lo, hi)
+			p.out.appendText(&p.text, lo, hi)
 			return
 		}
-		p.put(p.normalForm(p.charsOf(lo, hi), n.compatible, n.composed))
+		p.appendChars(p.normalForm(p.decodeChars(lo, hi), n.compatible, n.composed))
 	})
 }
 
@@ -96,7 +76,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// eachChar rewrites every character by itself.
+// eachChar rewrites each character by itself.
 type eachChar func(u *unicodeData, out *text, c char)
 
 func (f eachChar) apply(p *pass) {
@@ -110,35 +90,35 @@ func (f eachChar) apply(p *pass) {
 	})
 }
 
-func lowered(u *unicodeData, out *text, c char) {
+func lowercase(u *unicodeData, out *text, c char) {
 	if !u.is(c.r, hasLower) {
-		out.runeAt(c.r, c.from)
+		out.appendRune(c.r, c.from)
 		return
 	}
 	for _, r := range u.lower[c.r] {
-		out.runeAt(r, c.from)
+		out.appendRune(r, c.from)
 	}
 }
 
-func withoutAccents(u *unicodeData, out *text, c char) {
+func stripAccent(u *unicodeData, out *text, c char) {
 	if !u.is(c.r, isCombining) {
-		out.runeAt(c.r, c.from)
+		out.appendRune(c.r, c.from)
 	}
 }
 
-// nmt drops control characters and makes spaces of unusual ones, as sentencepiece's nmt rules do.
+// nmt applies sentencepiece's nmt rules: it drops control characters and replaces unusual ones with spaces.
 func nmt(_ *unicodeData, out *text, c char) {
 	switch r := c.r; {
 	case r >= 1 && r <= 8, r == 0xB, r >= 0xE && r <= 0x1F, r == 0x7F, r == 0x8F, r == 0x9F:
 	case r == '\t', r == '\n', r == '\f', r == '\r', r == 0x1680, r >= 0x200B && r <= 0x200F, r == 0x2028, r == 0x2029,
 		r == 0x2581, r == 0xFEFF, r == 0xFFFD:
-		out.byteAt(' ', c.from)
+		out.appendByte(' ', c.from)
 	default:
-		out.runeAt(r, c.from)
+		out.appendRune(r, c.from)
 	}
 }
 
-// strip takes white space off the ends.
+// strip removes white space from the ends.
 type strip struct {
 	head
 	Left  bool `json:"strip_left"`
@@ -162,11 +142,11 @@ func (n *strip) apply(p *pass) {
 			}
 			hi -= int32(size)
 		}
-		p.out.copyOf(&p.text, lo, hi)
+		p.out.appendText(&p.text, lo, hi)
 	})
 }
 
-// prepend puts a text in front; its characters stand for the first character's input.
+// prepend puts a text before each piece. It stands for the same input bytes as the first character.
 type prepend struct {
 	head
 	Text string `json:"prepend"`
@@ -175,25 +155,25 @@ type prepend struct {
 func (n *prepend) apply(p *pass) {
 	p.rewrite(func(lo, hi int32) {
 		if lo < hi {
-			p.out.stringAt(n.Text, p.text.from[lo])
-			p.out.copyOf(&p.text, lo, hi)
+			p.out.appendString(n.Text, p.text.from[lo])
+			p.out.appendText(&p.text, lo, hi)
 		}
 	})
 }
 
-// pattern is what Replace and Split look for: {"String": …} or {"Regex": …}.
+// pattern is what Replace and Split search for: {"String": …} or {"Regex": …}.
 type pattern struct {
 	String *string `json:"String,omitempty"`
 	Regex  *string `json:"Regex,omitempty"`
 }
 
-// replace puts one text in the place of another, or of each run of two and more spaces.
+// replace replaces a text, or each run of two or more spaces.
 type replace struct {
 	old, content string
 	spaces       bool
 }
 
-// twoSpaces is the one regular expression that sentencepiece-like tokenizers replace.
+// twoSpaces is the only supported regular expression; sentencepiece-like tokenizers use it.
 const twoSpaces = " {2,}"
 
 func parseReplace(raw json.RawMessage) (*replace, error) {
@@ -211,12 +191,12 @@ func parseReplace(raw json.RawMessage) (*replace, error) {
 	case c.Pattern.Regex != nil && *c.Pattern.Regex == twoSpaces:
 		return &replace{spaces: true, content: c.Content}, nil
 	case c.Pattern.Regex != nil:
-		return nil, fmt.Errorf("Replace: regular expression %q is not known", *c.Pattern.Regex)
+		return nil, fmt.Errorf("Replace: regular expression %q is not supported", *c.Pattern.Regex)
 	}
 	return nil, errors.New("Replace: pattern is empty")
 }
 
-// match is the length of what is replaced at the start of b, or 0.
+// match returns the length of the match at the start of b, or 0.
 func (n *replace) match(b []byte) int32 {
 	if !n.spaces {
 		if len(b) >= len(n.old) && string(b[:len(n.old)]) == n.old {
@@ -234,18 +214,18 @@ func (n *replace) match(b []byte) int32 {
 	return int32(run)
 }
 
-// apply gives the new text the input bytes of the last character that it replaces.
+// apply replaces matches. The new text stands for the input bytes of the last character that it replaces.
 func (n *replace) apply(p *pass) {
 	p.rewrite(func(lo, hi int32) {
 		for i := lo; i < hi; {
 			size := n.match(p.text.b[i:hi])
 			if size == 0 {
-				p.out.copyOf(&p.text, i, i+1)
+				p.out.appendText(&p.text, i, i+1)
 				i++
 				continue
 			}
 			i += size
-			p.out.stringAt(n.content, p.text.from[i-1])
+			p.out.appendString(n.content, p.text.from[i-1])
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// file is a tokenizer.json. Truncation is read past, and of padding only the token is used: see the package comment.
+// file is a tokenizer.json. Truncation is ignored, and so is padding except its token: see the package comment.
 type file struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -32,9 +32,14 @@ func Parse(data []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("tokenizer.json: %w", err)
 	}
 	if f.Version != "1.0" {
-		return nil, fmt.Errorf("tokenizer.json: version %q is not known", f.Version)
+		return nil, fmt.Errorf("tokenizer.json: version %q is not supported", f.Version)
 	}
-	t := &Tokenizer{added: map[int32]*addedToken{}, addedIDs: map[string]int32{}, forms: map[int32]string{}, specials: map[string]bool{}}
+	t := &Tokenizer{
+		added:    map[int32]*addedToken{},
+		addedIDs: map[string]int32{},
+		forms:    map[int32]string{},
+		specials: map[string]bool{},
+	}
 	t.passes.New = func() any { return &pass{} }
 	var byteLevel bool
 	var err error
@@ -57,13 +62,13 @@ func Parse(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	if t.post.trim {
-		t.edgesOf = edgesOf(t.model)
+		t.margins = marginsOf(t.model)
 	}
 	t.pad = t.padding(f.Padding)
 	return t, nil
 }
 
-// padding finds the token to pad with.
+// padding returns the token to pad with: see PadID.
 func (t *Tokenizer) padding(section json.RawMessage) int32 {
 	var p struct {
 		ID *int32 `json:"pad_id"`
@@ -79,8 +84,8 @@ func (t *Tokenizer) padding(section json.RawMessage) int32 {
 	return 0
 }
 
-// addTokens makes the added tokens known. Their ids must be those the reference would give them: the model's own for a
-// token of its vocabulary, else the next free ones in order.
+// addTokens adds the added tokens. Each must have the id that the reference gives it: the id in the model's vocabulary
+// if it is there, else the next free id.
 func (t *Tokenizer) addTokens(list []addedToken) error {
 	t.size = t.model.size()
 	var raw, normal []*addedToken
@@ -89,13 +94,13 @@ func (t *Tokenizer) addTokens(list []addedToken) error {
 		if a.Content == "" || t.added[a.ID] != nil {
 			return fmt.Errorf("added_tokens: id %d is empty or appears twice", a.ID)
 		}
-		id, known := t.model.id(a.Content)
-		if !known {
+		id, ok := t.model.id(a.Content)
+		if !ok {
 			id = int32(t.size)
 			t.size++
 		}
 		if id != a.ID {
-			return fmt.Errorf("added_tokens: %q has id %d, but its place in the vocabulary is %d", a.Content, a.ID, id)
+			return fmt.Errorf("added_tokens: %q has id %d, but its id in the vocabulary is %d", a.Content, a.ID, id)
 		}
 		t.added[a.ID] = a
 		t.addedIDs[a.Content] = a.ID
@@ -109,16 +114,16 @@ func (t *Tokenizer) addTokens(list []addedToken) error {
 		}
 		normal = append(normal, a)
 		if t.forms[a.ID] = t.normalized(a.Content); t.forms[a.ID] == "" {
-			return fmt.Errorf("added_tokens: nothing is left of %q after normalisation", a.Content)
+			return fmt.Errorf("added_tokens: %q is empty after normalization", a.Content)
 		}
 	}
-	var err, err2 error
-	t.before, err = newMatcher(raw, t.forms)
-	t.after, err2 = newMatcher(normal, t.forms)
-	return errors.Join(err, err2)
+	var rawErr, normalErr error
+	t.rawMatcher, rawErr = newMatcher(raw, t.forms)
+	t.normalizedMatcher, normalErr = newMatcher(normal, t.forms)
+	return errors.Join(rawErr, normalErr)
 }
 
-// normalized runs the normalizer alone.
+// normalized runs only the normalizer.
 func (t *Tokenizer) normalized(s string) string {
 	p := &pass{}
 	p.text.load(s)
@@ -129,10 +134,10 @@ func (t *Tokenizer) normalized(s string) string {
 	return string(p.text.b)
 }
 
-// absent tells whether a section is missing or null.
+// absent reports whether a section is missing or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// kind reads the "type" of a component.
+// kind returns the "type" of a component.
 func kind(raw json.RawMessage) (string, error) {
 	var head struct {
 		Type string `json:"type"`
@@ -143,13 +148,13 @@ func kind(raw json.RawMessage) (string, error) {
 	return head.Type, nil
 }
 
-// head is the member all components have.
+// head has the member that all components have.
 type head struct {
 	Type string `json:"type,omitempty"`
 }
 
-// strict reads a component into v, which points to a struct. Every member of the JSON must have a field, and every
-// field its member, but for those marked omitempty.
+// strict decodes a component into v, a pointer to a struct. Every member must have a field, and every field without
+// omitempty a member.
 func strict(raw json.RawMessage, v any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
@@ -159,7 +164,7 @@ func strict(raw json.RawMessage, v any) error {
 	var missing []string
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
 		member, option, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if _, there := members[member]; member != "" && !there && option != "omitempty" {
+		if _, ok := members[member]; member != "" && !ok && option != "omitempty" {
 			missing = append(missing, member)
 		}
 	}
@@ -175,10 +180,46 @@ func strict(raw json.RawMessage, v any) error {
 	return nil
 }
 
-// unknown refuses a component by name.
-func unknown(name string) error {
+// parseSequence reads the components of a Sequence, which are in the given member, in order.
+func parseSequence[T any](raw json.RawMessage, member string, parse func(json.RawMessage) ([]T, error)) ([]T, error) {
+	parts, err := sequenceParts(raw, member)
+	if err != nil {
+		return nil, err
+	}
+	var all []T
+	for _, part := range parts {
+		components, err := parse(part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, components...)
+	}
+	return all, nil
+}
+
+func sequenceParts(raw json.RawMessage, member string) (parts []json.RawMessage, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	for name := range members {
+		if name != "type" && name != member {
+			return nil, fmt.Errorf("Sequence: unknown field %q", name)
+		}
+	}
+	if members[member] == nil {
+		return nil, fmt.Errorf("Sequence: %s missing", member)
+	}
+	if err := json.Unmarshal(members[member], &parts); err != nil {
+		return nil, fmt.Errorf("Sequence: %w", err)
+	}
+	return parts, nil
+}
+
+// unsupported returns the error for a component that this package does not support.
+func unsupported(name string) error {
 	if name == "" {
 		return errors.New("component without a type")
 	}
-	return fmt.Errorf("component %s is not known", name)
+	return fmt.Errorf("component %s is not supported", name)
 }

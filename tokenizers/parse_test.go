@@ -30,7 +30,7 @@ func TestSectionsReadPast(t *testing.T) {
 		t.Errorf("got pad %d, size %d", tok.PadID(), tok.Size())
 	}
 	post := tok.post
-	if single, pair := countAdded(post.single), countAdded(post.pair); single != 2 || pair != 3 {
+	if single, pair := countSpecial(post.single), countSpecial(post.pair); single != 2 || pair != 3 {
 		t.Errorf("the post-processor adds %d and %d tokens, want 2 and 3", single, pair)
 	}
 	if id, ok := tok.ID("##b"); !ok || id != 3 {

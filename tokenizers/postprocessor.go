@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// parsePostProcessor reads the post-processor into a template.
+// parsePostProcessor reads the post-processor.
 func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
 	if absent(raw) {
-		return plain(), nil
+		return plainPostProcessor(), nil
 	}
 	name, err := kind(raw)
 	if err != nil {
@@ -25,18 +25,19 @@ func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
 	case "RobertaProcessing":
 		return parseRobertaProcessing(raw)
 	case "ByteLevel":
-		t := plain()
+		t := plainPostProcessor()
 		s := &byteLevelSplit{}
 		err := strict(raw, s)
-		t.trim, t.prefixed = s.Trim, s.Prefix
+		t.trim = s.Trim
+		t.prefixed = s.Prefix
 		return t, err
 	case "Sequence":
 		return parseProcessors(raw)
 	}
-	return postProcessor{}, unknown(name)
+	return postProcessor{}, unsupported(name)
 }
 
-// templatePiece is one element of a TemplateProcessing: a text or a special token.
+// templatePiece is an element of a TemplateProcessing: a text or a special token.
 type templatePiece struct {
 	Sequence *struct {
 		ID   string `json:"id"`
@@ -48,7 +49,7 @@ type templatePiece struct {
 	} `json:"SpecialToken"`
 }
 
-type templateToken struct {
+type specialToken struct {
 	ID     string   `json:"id"`
 	IDs    []int32  `json:"ids"`
 	Tokens []string `json:"tokens"`
@@ -57,9 +58,9 @@ type templateToken struct {
 func parseTemplate(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
 		head
-		Single  []templatePiece          `json:"single"`
-		Pair    []templatePiece          `json:"pair"`
-		Special map[string]templateToken `json:"special_tokens"`
+		Single  []templatePiece         `json:"single"`
+		Pair    []templatePiece         `json:"pair"`
+		Special map[string]specialToken `json:"special_tokens"`
 	}
 	if err := strict(raw, &c); err != nil {
 		return postProcessor{}, err
@@ -75,8 +76,8 @@ func parseTemplate(raw json.RawMessage) (postProcessor, error) {
 	return postProcessor{single: single, pair: pair}, nil
 }
 
-// slots reads one template, in which each of the texts wanted must stand once.
-func slots(pieces []templatePiece, special map[string]templateToken, wanted string) ([]slot, error) {
+// slots reads a template. Each of the texts, "A" or "AB", must occur once.
+func slots(pieces []templatePiece, special map[string]specialToken, texts string) ([]slot, error) {
 	var out []slot
 	seen := [2]int{}
 	for _, p := range pieces {
@@ -91,27 +92,27 @@ func slots(pieces []templatePiece, special map[string]templateToken, wanted stri
 				return nil, fmt.Errorf("special token %q is not defined", p.SpecialToken.ID)
 			}
 			for _, id := range token.IDs {
-				out = append(out, slot{source: added, id: id, typeID: p.SpecialToken.Type})
+				out = append(out, slot{source: specialSource, id: id, typeID: p.SpecialToken.Type})
 			}
 		default:
 			return nil, fmt.Errorf("a piece is neither Sequence A or B nor SpecialToken")
 		}
 	}
 	for i, n := range seen {
-		if want := min(1, max(0, len(wanted)-i)); n != want {
-			return nil, fmt.Errorf("sequence %c stands there %d times instead of %d", 'A'+i, n, want)
+		if want := min(1, max(0, len(texts)-i)); n != want {
+			return nil, fmt.Errorf("sequence %c occurs %d times, not %d", 'A'+i, n, want)
 		}
 	}
 	return out, nil
 }
 
-// namedID is a token as BertProcessing and RobertaProcessing write it: ["[SEP]", 102].
+// namedID is a token of BertProcessing and RobertaProcessing: ["[SEP]", 102].
 type namedID struct {
 	name string
 	id   int32
 }
 
-func (n *namedID) UnmarshalJSON(b []byte) error { return fixed(b, &n.name, &n.id) }
+func (n *namedID) UnmarshalJSON(b []byte) error { return parseTuple(b, &n.name, &n.id) }
 
 // parseBertProcessing reads the older form of the template [CLS] A [SEP] B [SEP].
 func parseBertProcessing(raw json.RawMessage) (postProcessor, error) {
@@ -121,9 +122,9 @@ func parseBertProcessing(raw json.RawMessage) (postProcessor, error) {
 		Cls namedID `json:"cls"`
 	}
 	err := strict(raw, &c)
-	cls := slot{added, c.Cls.id, 0}
-	sep := slot{added, c.Sep.id, 0}
-	sep1 := slot{added, c.Sep.id, 1}
+	cls := slot{specialSource, c.Cls.id, 0}
+	sep := slot{specialSource, c.Sep.id, 0}
+	sep1 := slot{specialSource, c.Sep.id, 1}
 	return postProcessor{
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, {source: 1, typeID: 1}, sep1},
@@ -140,8 +141,8 @@ func parseRobertaProcessing(raw json.RawMessage) (postProcessor, error) {
 		Prefix bool    `json:"add_prefix_space"`
 	}
 	err := strict(raw, &c)
-	cls := slot{source: added, id: c.Cls.id}
-	sep := slot{source: added, id: c.Sep.id}
+	cls := slot{source: specialSource, id: c.Cls.id}
+	sep := slot{source: specialSource, id: c.Sep.id}
 	return postProcessor{
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, sep, {source: 1}, sep},
@@ -149,17 +150,14 @@ func parseRobertaProcessing(raw json.RawMessage) (postProcessor, error) {
 	}, err
 }
 
-// parseProcessors reads a sequence: one template, and ByteLevel, which only trims offsets, before it.
+// parseProcessors reads a Sequence: a template, which may have a ByteLevel before it that only trims offsets.
 func parseProcessors(raw json.RawMessage) (postProcessor, error) {
-	var c struct {
-		head
-		Parts []json.RawMessage `json:"processors"`
-	}
-	if err := strict(raw, &c); err != nil {
+	parts, err := sequenceParts(raw, "processors")
+	if err != nil {
 		return postProcessor{}, err
 	}
-	all := plain()
-	for i, part := range c.Parts {
+	all := plainPostProcessor()
+	for i, part := range parts {
 		name, err := kind(part)
 		if err != nil {
 			return postProcessor{}, err
@@ -168,8 +166,9 @@ func parseProcessors(raw json.RawMessage) (postProcessor, error) {
 		if err != nil {
 			return postProcessor{}, err
 		}
-		if all.trim && t.trim || i+1 < len(c.Parts) && name != "ByteLevel" {
-			return postProcessor{}, fmt.Errorf("Sequence: %s at place %d of %d is not known", name, i+1, len(c.Parts))
+		if all.trim && t.trim || i+1 < len(parts) && name != "ByteLevel" {
+			return postProcessor{}, fmt.Errorf("Sequence: %s as processor %d of %d is not supported",
+				name, i+1, len(parts))
 		}
 		t.trim = t.trim || all.trim
 		t.prefixed = t.prefixed || all.prefixed
@@ -178,38 +177,38 @@ func parseProcessors(raw json.RawMessage) (postProcessor, error) {
 	return all, nil
 }
 
-// slot is a place in the finished encoding: a whole text, or one added token.
+// slot is a part of the encoding: a text or a special token.
 type slot struct {
-	source int8 // 0 or 1 for a text, added for a token
+	source int8 // 0 or 1 for a text, or specialSource
 	id     int32
 	typeID int32
 }
 
-const added = -1
+const specialSource = -1
 
-// template is what a post-processor does: where the texts go, and which tokens stand around them.
+// postProcessor is the layout of encodings: texts and special tokens in order.
 type postProcessor struct {
 	single, pair []slot
-	trim         bool // offsets leave out the white space at a token's ends
-	prefixed     bool // but keep the space before the first word, which the pre-tokenizer put there
+	trim         bool // offsets do not include white space at the ends of tokens
+	prefixed     bool // but include the space before the first word, which the pre-tokenizer adds
 }
 
-// plain puts one text after the other and adds nothing.
-func plain() postProcessor {
+// plainPostProcessor adds no special tokens.
+func plainPostProcessor() postProcessor {
 	return postProcessor{single: []slot{{source: 0}}, pair: []slot{{source: 0}, {source: 1, typeID: 1}}}
 }
 
-func countAdded(slots []slot) int {
+func countSpecial(slots []slot) int {
 	n := 0
 	for _, s := range slots {
-		if s.source == added {
+		if s.source == specialSource {
 			n++
 		}
 	}
 	return n
 }
 
-// clear empties the encoding and makes room for n tokens.
+// clear empties the encoding and allocates memory for n tokens.
 func (e *Encoding) clear(n int) {
 	e.IDs = slices.Grow(e.IDs[:0], n)
 	e.TypeIDs = slices.Grow(e.TypeIDs[:0], n)
@@ -233,13 +232,12 @@ func (e *Encoding) text(s slot, of sequence) {
 	}
 }
 
-// trim takes the white space off both ends of the tokens' spans, as far as the tokens say they have any. A single space
-// that begins the first token stays if the pre-tokenizer may have put it there. Spans shrink by characters of the
-// input.
+// trim removes white space from both ends of spans: as many characters of the input as the token has there. A single
+// space at the start of the first token stays if the pre-tokenizer may have added it.
 func (t *Tokenizer) trim(s *sequence) {
 	for i, id := range s.ids {
 		o := &s.spans[i]
-		before, after := t.edges(id, s.input[o.Start:o.End])
+		before, after := t.marginsAt(id, s.input[o.Start:o.End])
 		if (i == 0 || o.Start == 0) && t.post.prefixed && before == 1 {
 			before = 0
 		}
@@ -255,37 +253,37 @@ func (t *Tokenizer) trim(s *sequence) {
 	}
 }
 
-// edge is how much white space a token has at its ends, in characters.
-type edge struct{ before, after uint8 }
+// margin is the amount of white space at the ends of a token, in characters.
+type margin struct{ before, after uint8 }
 
-// edges looks a token of the model up; an added token is what it took out of the text.
-func (t *Tokenizer) edges(id int32, taken string) (before, after uint8) {
-	e := edge{}
+// marginsAt looks up a token of the model. The text of an added token is what it matched.
+func (t *Tokenizer) marginsAt(id int32, matched string) (before, after uint8) {
+	e := margin{}
 	if t.added[id] != nil {
-		e = edgeOf(taken)
-	} else if int(id) < len(t.edgesOf) {
-		e = t.edgesOf[id]
+		e = marginOf(matched)
+	} else if int(id) < len(t.margins) {
+		e = t.margins[id]
 	}
 	return e.before, e.after
 }
 
-func edgeOf(token string) edge {
+func marginOf(token string) margin {
 	u := codepoints()
-	white := func(r rune) bool { return r == byteAlphabet[' '] || u.is(r, isWhitespace) }
+	isSpace := func(r rune) bool { return r == byteAlphabet[' '] || u.is(r, isWhitespace) }
 	count := func(cut string) uint8 {
 		return uint8(min(255, utf8.RuneCountInString(token)-utf8.RuneCountInString(cut)))
 	}
-	return edge{count(strings.TrimLeftFunc(token, white)), count(strings.TrimRightFunc(token, white))}
+	return margin{count(strings.TrimLeftFunc(token, isSpace)), count(strings.TrimRightFunc(token, isSpace))}
 }
 
-// edgesOf makes the table of a model's tokens, by id.
-func edgesOf(m model) []edge {
-	var table []edge
-	for id, left := int32(0), m.size(); left > 0 && id <= maxID; id++ {
-		e := edge{}
+// marginsOf returns the margins of a model's tokens by id.
+func marginsOf(m model) []margin {
+	var table []margin
+	for id, remaining := int32(0), m.size(); remaining > 0 && id <= maxID; id++ {
+		e := margin{}
 		if token, ok := m.token(id); ok {
-			e = edgeOf(token)
-			left--
+			e = marginOf(token)
+			remaining--
 		}
 		table = append(table, e)
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// parsePreTokenizer reads the pre-tokenizer: the stages that cut the text into words. byteLevel tells that the model's
-// vocabulary is written in the byte-level alphabet.
+// parsePreTokenizer reads the pre-tokenizer, the stages that split the text into words. With byteLevel the model's
+// vocabulary is in the byte-level alphabet.
 func parsePreTokenizer(raw json.RawMessage) (stages []stage, byteLevel bool, err error) {
 	stages, err = parseSplits(raw)
 	for i, st := range stages {
@@ -33,14 +33,7 @@ func parseSplits(raw json.RawMessage) ([]stage, error) {
 	}
 	switch name {
 	case "Sequence":
-		var c struct {
-			head
-			Parts []json.RawMessage `json:"pretokenizers"`
-		}
-		if err := strict(raw, &c); err != nil {
-			return nil, err
-		}
-		return inOrder(c.Parts, parseSplits)
+		return parseSequence(raw, "pretokenizers", parseSplits)
 	case "BertPreTokenizer":
 		return []stage{bertSplit{}}, strict(raw, &head{})
 	case "WhitespaceSplit":
@@ -60,7 +53,7 @@ func parseSplits(raw json.RawMessage) ([]stage, error) {
 		s := &byteLevelSplit{Regex: true}
 		return []stage{s}, strict(raw, s)
 	}
-	return nil, unknown(name)
+	return nil, unsupported(name)
 }
 
 func parsePunctuation(raw json.RawMessage) ([]stage, error) {
@@ -85,7 +78,7 @@ func parseDigits(raw json.RawMessage) ([]stage, error) {
 	return []stage{&propertySplit{what: isDigit, how: how}}, err
 }
 
-// parseSplit knows the patterns of [gptPatterns], which leave nothing of the text out, and single texts.
+// parseSplit supports the patterns of [gptPatterns], whose matches cover the text, and single texts.
 func parseSplit(raw json.RawMessage) ([]stage, error) {
 	var c struct {
 		head
@@ -104,15 +97,17 @@ func parseSplit(raw json.RawMessage) ([]stage, error) {
 	}
 	next, ok := gptPatterns[*c.Pattern.Regex]
 	if !ok {
-		return nil, fmt.Errorf("Split: regular expression %q is not known", *c.Pattern.Regex)
+		return nil, fmt.Errorf("Split: regular expression %q is not supported", *c.Pattern.Regex)
 	}
 	if !(c.How == isolated || c.How == removed && c.Invert) {
-		return nil, fmt.Errorf("Split: behavior %s with invert %t is not known for %q", c.How, c.Invert, *c.Pattern.Regex)
+		return nil, fmt.Errorf("Split: behavior %s with invert %t is not supported for %q",
+			c.How, c.Invert, *c.Pattern.Regex)
 	}
 	return []stage{wordPattern(next)}, nil
 }
 
-// parseMetaspace reads the pre-tokenizer and the decoder of that name. The older add_prefix_space says always or never.
+// parseMetaspace reads the pre-tokenizer and the decoder of that name. add_prefix_space of old files means always or
+// never.
 func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
 	c := struct {
 		head
@@ -139,12 +134,12 @@ func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
 		m.first = true
 	case "never":
 	default:
-		return nil, fmt.Errorf("Metaspace: prepend_scheme %q is not known", c.Scheme)
+		return nil, fmt.Errorf("Metaspace: prepend_scheme %q is not supported", c.Scheme)
 	}
 	return m, nil
 }
 
-// behavior says what becomes of a delimiter.
+// behavior is what happens to delimiters.
 type behavior string
 
 const (
@@ -165,5 +160,5 @@ func (b *behavior) UnmarshalJSON(raw []byte) error {
 	case removed, isolated, contiguous, mergedWithPrevious, mergedWithNext:
 		return nil
 	}
-	return fmt.Errorf("behavior %q is not known", s)
+	return fmt.Errorf("behavior %q is not supported", s)
 }

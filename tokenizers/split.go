@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// part is a stretch of a piece that is a delimiter, or that lies between delimiters.
+// part is a delimiter in a piece, or the text between two.
 type part struct {
 	lo, hi    int32
 	delimiter bool
 }
 
-// cutParts cuts a piece at its delimiters, as the behaviour says. The parts together are the whole piece.
+// cutParts splits a piece, of which parts are all parts, at its delimiters.
 func (p *pass) cutParts(parts []part, how behavior) {
 	for i := 0; i < len(parts); {
 		end := i + 1
@@ -33,7 +33,7 @@ func (p *pass) cutParts(parts []part, how behavior) {
 	}
 }
 
-// propertySplit takes every character of a property for a delimiter.
+// propertySplit splits at characters with a property.
 type propertySplit struct {
 	what property
 	how  behavior
@@ -48,24 +48,24 @@ func (s *propertySplit) apply(p *pass) {
 			r, n := utf8.DecodeRune(p.text.b[i:hi])
 			end := i + int32(n)
 			if u.is(r, s.what) {
-				p.between(start, i)
+				p.appendBetween(start, i)
 				p.parts = append(p.parts, part{i, end, true})
 				start = end
 			}
 			i = end
 		}
-		p.between(start, hi)
+		p.appendBetween(start, hi)
 		p.cutParts(p.parts, s.how)
 	})
 }
 
-func (p *pass) between(lo, hi int32) {
+func (p *pass) appendBetween(lo, hi int32) {
 	if lo < hi {
 		p.parts = append(p.parts, part{lo: lo, hi: hi})
 	}
 }
 
-// textSplit takes every occurrence of a text for a delimiter, or with invert everything else.
+// textSplit splits at the occurrences of a text. With invert the text between them is the delimiter.
 type textSplit struct {
 	text   string
 	how    behavior
@@ -79,10 +79,10 @@ func (s *textSplit) apply(p *pass) {
 		for at := lo; at < hi; {
 			n := bytes.Index(p.text.b[at:hi], delimiter)
 			if n < 0 {
-				p.between(at, hi)
+				p.appendBetween(at, hi)
 				break
 			}
-			p.between(at, at+int32(n))
+			p.appendBetween(at, at+int32(n))
 			at += int32(n)
 			p.parts = append(p.parts, part{at, at + int32(len(delimiter)), true})
 			at += int32(len(delimiter))
@@ -104,15 +104,16 @@ func (wordSplit) apply(p *pass) {
 		last := property(isWhitespace)
 		for i := lo; i < hi; {
 			r, n := utf8.DecodeRune(p.text.b[i:hi])
-			now := u.of(r) & (isWord | isWhitespace)
-			if now&isWord != 0 {
-				now = isWord
+			current := u.of(r) & (isWord | isWhitespace)
+			if current&isWord != 0 {
+				current = isWord
 			}
-			if now != last {
+			if current != last {
 				if last != isWhitespace {
 					p.cut(start, i)
 				}
-				start, last = i, now
+				start = i
+				last = current
 			}
 			i += int32(n)
 		}
@@ -122,12 +123,12 @@ func (wordSplit) apply(p *pass) {
 	})
 }
 
-// metaspace writes spaces as a visible character and begins a word at each.
+// metaspace replaces spaces with a visible character, and may start a piece at each.
 type metaspace struct {
 	replacement string
-	always      bool // put one in front of every piece that has none
-	first       bool // put one in front of the first
-	words       bool // begin a piece at each
+	always      bool // add one before every piece without one
+	first       bool // add one before the first piece
+	words       bool // start a piece at each
 }
 
 func (m *metaspace) apply(p *pass) {
@@ -135,13 +136,13 @@ func (m *metaspace) apply(p *pass) {
 		b := p.text.b[lo:hi]
 		has := b[0] == ' ' || bytes.HasPrefix(b, []byte(m.replacement))
 		if !has && (m.always || m.first && p.text.from[lo].Start == 0) {
-			p.out.stringAt(m.replacement, p.text.from[lo])
+			p.out.appendString(m.replacement, p.text.from[lo])
 		}
 		for i := lo; i < hi; i++ {
 			if p.text.b[i] == ' ' {
-				p.out.stringAt(m.replacement, p.text.from[i])
+				p.out.appendString(m.replacement, p.text.from[i])
 			} else {
-				p.out.byteAt(p.text.b[i], p.text.from[i])
+				p.out.appendByte(p.text.b[i], p.text.from[i])
 			}
 		}
 	})

@@ -5,23 +5,26 @@ import "unicode/utf8"
 // Span is the half-open range [Start, End) of a text, in bytes.
 type Span struct{ Start, End int32 }
 
-// text is the input as far as it has been rewritten: bytes of valid UTF-8, and for each byte the input bytes it stands
-// for. All bytes of a character stand for the same input bytes, as in the reference library.
+// text is the rewritten input: valid UTF-8, and for each byte the input bytes that it stands for. As in the reference,
+// all bytes of a character stand for the same input bytes.
 type text struct {
 	b    []byte
 	from []Span
 }
 
-func (t *text) reset() { t.b, t.from = t.b[:0], t.from[:0] }
+func (t *text) reset() {
+	t.b = t.b[:0]
+	t.from = t.from[:0]
+}
 
-// byteAt appends one ASCII character.
-func (t *text) byteAt(c byte, from Span) {
+// appendByte appends an ASCII character.
+func (t *text) appendByte(c byte, from Span) {
 	t.b = append(t.b, c)
 	t.from = append(t.from, from)
 }
 
-// runeAt appends one character.
-func (t *text) runeAt(r rune, from Span) {
+// appendRune appends a character.
+func (t *text) appendRune(r rune, from Span) {
 	n := len(t.b)
 	t.b = utf8.AppendRune(t.b, r)
 	for ; n < len(t.b); n++ {
@@ -29,21 +32,21 @@ func (t *text) runeAt(r rune, from Span) {
 	}
 }
 
-// stringAt appends characters that all stand for the same input.
-func (t *text) stringAt(s string, from Span) {
+// appendString appends characters that all stand for the same input bytes.
+func (t *text) appendString(s string, from Span) {
 	t.b = append(t.b, s...)
 	for range len(s) {
 		t.from = append(t.from, from)
 	}
 }
 
-// copyOf appends the bytes [lo, hi) of another text.
-func (t *text) copyOf(o *text, lo, hi int32) {
+// appendText appends the bytes [lo, hi) of another text.
+func (t *text) appendText(o *text, lo, hi int32) {
 	t.b = append(t.b, o.b[lo:hi]...)
 	t.from = append(t.from, o.from[lo:hi]...)
 }
 
-// span gives the input bytes that [lo, hi) stands for.
+// span returns the input bytes that [lo, hi) stands for.
 func (t *text) span(lo, hi int32) Span {
 	if lo >= hi {
 		return Span{}
@@ -51,23 +54,23 @@ func (t *text) span(lo, hi int32) Span {
 	return Span{t.from[lo].Start, t.from[hi-1].End}
 }
 
-// load replaces the text by the input. Bytes that are not UTF-8 become U+FFFD, each standing for its one byte.
+// load sets the text to the input. Each byte that is not UTF-8 becomes U+FFFD.
 func (t *text) load(s string) {
 	t.reset()
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
-			t.byteAt(c, Span{int32(i), int32(i + 1)})
+			t.appendByte(c, Span{int32(i), int32(i + 1)})
 			i++
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		t.runeAt(r, Span{int32(i), int32(i + n)})
+		t.appendRune(r, Span{int32(i), int32(i + n)})
 		i += n
 	}
 }
 
-// piece is a part of the text that later stages treat apart from its neighbours. An id of 0 or more says that the piece
-// is an added token already.
+// piece is a part of the text that later stages process by itself. An added token has an id of 0 or more, other pieces
+// have noToken.
 type piece struct {
 	lo, hi int32
 	id     int32
@@ -75,7 +78,7 @@ type piece struct {
 
 const noToken = -1
 
-// pass is the working memory of one call: the text, its pieces, and room for the next state of both. Passes are pooled.
+// pass is the working memory of one call. out and next are where a stage writes text and pieces. Passes are pooled.
 type pass struct {
 	text, out    text
 	pieces, next []piece
@@ -88,31 +91,35 @@ type pass struct {
 	second       sequence
 }
 
-// stage is one step of the pipeline before the model: it rewrites the text, or cuts its pieces smaller.
+// stage is a step of the pipeline before the model. It rewrites the text or splits its pieces.
 type stage interface{ apply(*pass) }
 
-// sequence is what the model made of one input.
+// sequence has the tokens of one input.
 type sequence struct {
 	input string
 	ids   []int32
 	spans []Span
 }
 
-func (s *sequence) reset(input string) { s.input, s.ids, s.spans = input, s.ids[:0], s.spans[:0] }
+func (s *sequence) reset(input string) {
+	s.input = input
+	s.ids = s.ids[:0]
+	s.spans = s.spans[:0]
+}
 
 func (s *sequence) add(id int32, from Span) {
 	s.ids = append(s.ids, id)
 	s.spans = append(s.spans, from)
 }
 
-// rewrite calls f for each piece that is no token yet; f appends that piece's new form to p.out.
+// rewrite calls f for each piece that is not a token. f appends the new form of the piece to p.out.
 func (p *pass) rewrite(f func(lo, hi int32)) {
 	p.out.reset()
 	p.next = p.next[:0]
 	for _, pc := range p.pieces {
 		start := int32(len(p.out.b))
 		if pc.id >= 0 {
-			p.out.copyOf(&p.text, pc.lo, pc.hi)
+			p.out.appendText(&p.text, pc.lo, pc.hi)
 		} else {
 			f(pc.lo, pc.hi)
 		}
@@ -124,7 +131,7 @@ func (p *pass) rewrite(f func(lo, hi int32)) {
 	p.pieces, p.next = p.next, p.pieces
 }
 
-// split calls f for each piece that is no token yet; f calls p.cut for each part it wants kept.
+// split calls f for each piece that is not a token. f calls p.cut for each part to keep.
 func (p *pass) split(f func(lo, hi int32)) {
 	p.next = p.next[:0]
 	for _, pc := range p.pieces {

@@ -9,21 +9,21 @@ import (
 
 // Tokenizer is a pipeline read from a tokenizer.json. It does not change after loading.
 type Tokenizer struct {
-	before    *matcher // added tokens looked for in the text as it comes
-	normalize []stage
-	after     *matcher // added tokens looked for in the normalized text
-	split     []stage
-	model     model
-	post      postProcessor
-	decoders  []decoder
-	added     map[int32]*addedToken
-	addedIDs  map[string]int32
-	forms     map[int32]string // of added tokens: their content, normalized if they are looked for so
-	specials  map[string]bool  // by content
-	edgesOf   []edge           // of the model's tokens, if the post-processor trims
-	size      int
-	pad       int32
-	passes    sync.Pool
+	rawMatcher        *matcher // of added tokens in the input
+	normalize         []stage
+	normalizedMatcher *matcher // of added tokens in the normalized text
+	split             []stage
+	model             model
+	post              postProcessor
+	decoders          []decoder
+	added             map[int32]*addedToken
+	addedIDs          map[string]int32
+	forms             map[int32]string // of added tokens: content, normalized if Normalized
+	specials          map[string]bool  // by content
+	margins           []margin         // of the model's tokens, if the post-processor trims
+	size              int
+	pad               int32
+	passes            sync.Pool
 }
 
 // model turns a word into tokens.
@@ -47,7 +47,7 @@ func Load(path string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// Encode turns a text into tokens. Bytes that are not UTF-8 count as U+FFFD.
+// Encode tokenizes a text. Bytes that are not UTF-8 count as U+FFFD.
 func (t *Tokenizer) Encode(text string, o Options) (*Encoding, error) {
 	e := &Encoding{}
 	if err := t.EncodeInto(e, text, o); err != nil {
@@ -56,7 +56,7 @@ func (t *Tokenizer) Encode(text string, o Options) (*Encoding, error) {
 	return e, nil
 }
 
-// EncodePair turns two texts, such as a query and a passage, into one sequence of tokens.
+// EncodePair tokenizes two texts, such as a query and a passage, into one sequence.
 func (t *Tokenizer) EncodePair(first, second string, o Options) (*Encoding, error) {
 	e := &Encoding{}
 	if err := t.EncodePairInto(e, first, second, o); err != nil {
@@ -65,7 +65,7 @@ func (t *Tokenizer) EncodePair(first, second string, o Options) (*Encoding, erro
 	return e, nil
 }
 
-// EncodeInto is Encode into an encoding that is used again; what it held is lost.
+// EncodeInto is like Encode, but overwrites e.
 func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
 	p := t.passes.Get().(*pass)
 	defer t.release(p)
@@ -76,7 +76,7 @@ func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
 	return t.finish(e, p, t.post.single, o)
 }
 
-// EncodePairInto is EncodePair into an encoding that is used again.
+// EncodePairInto is like EncodePair, but overwrites e.
 func (t *Tokenizer) EncodePairInto(e *Encoding, first, second string, o Options) error {
 	p := t.passes.Get().(*pass)
 	defer t.release(p)
@@ -89,7 +89,7 @@ func (t *Tokenizer) EncodePairInto(e *Encoding, first, second string, o Options)
 	return t.finish(e, p, t.post.pair, o)
 }
 
-// release keeps a pass for the next call, unless one very long text has made it large.
+// release returns a pass to the pool, unless a long text made it large.
 func (t *Tokenizer) release(p *pass) {
 	if cap(p.text.b)+cap(p.out.b) <= 1<<20 {
 		t.passes.Put(p)
@@ -107,11 +107,11 @@ func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
 	if input != "" {
 		p.pieces = append(p.pieces, piece{0, int32(len(p.text.b)), noToken})
 	}
-	t.before.apply(p)
+	t.rawMatcher.apply(p)
 	for _, st := range t.normalize {
 		st.apply(p)
 	}
-	t.after.apply(p)
+	t.normalizedMatcher.apply(p)
 	for _, st := range t.split {
 		st.apply(p)
 	}
@@ -125,16 +125,17 @@ func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
 	return nil
 }
 
-// finish truncates the sequences and puts them together.
+// finish truncates the sequences and joins them with special tokens.
 func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error {
-	extra := countAdded(slots)
-	if o.Bare {
-		extra = 0
+	special := 0
+	if !o.Bare {
+		special = countSpecial(slots)
 	}
-	whole := len(p.first.ids) + len(p.second.ids) + extra
-	first, second := p.first, p.second
+	first := p.first
+	second := p.second
+	length := len(first.ids) + len(second.ids) + special
 	if o.MaxLength > 0 {
-		if err := o.truncate(&first, &second, o.MaxLength-extra, whole); err != nil {
+		if err := o.truncate(&first, &second, o.MaxLength-special, length); err != nil {
 			return err
 		}
 	}
@@ -142,8 +143,8 @@ func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error 
 		t.trim(&first)
 		t.trim(&second)
 	}
-	e.clear(len(first.ids) + len(second.ids) + extra)
-	e.Length = whole
+	e.clear(len(first.ids) + len(second.ids) + special)
+	e.Length = length
 	for _, s := range slots {
 		switch {
 		case s.source == 0:
@@ -151,13 +152,13 @@ func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error 
 		case s.source == 1:
 			e.text(s, second)
 		case !o.Bare:
-			e.push(s.id, s.typeID, Span{}, added)
+			e.push(s.id, s.typeID, Span{}, specialSource)
 		}
 	}
 	return nil
 }
 
-// ID looks a token up, added ones first.
+// ID looks up a token, added tokens first.
 func (t *Tokenizer) ID(token string) (int32, bool) {
 	if id, ok := t.addedIDs[token]; ok {
 		return id, true
@@ -165,9 +166,9 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	return t.model.id(token)
 }
 
-// Size is the number of tokens, added ones included.
+// Size returns the number of tokens, added tokens included.
 func (t *Tokenizer) Size() int { return t.size }
 
-// PadID is the token to pad with: the one the file's padding section names, else [PAD] or <pad>, else 0. A model does
-// not see it, the attention mask being 0 there, unless it counts positions by it, as RoBERTa does.
+// PadID returns the token to pad with: the one in the padding section of the file, else [PAD] or <pad>, else 0. The
+// attention mask hides it from the model, but RoBERTa computes positions with it.
 func (t *Tokenizer) PadID() int32 { return t.pad }

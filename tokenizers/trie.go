@@ -3,15 +3,15 @@ package tokenizers
 import "slices"
 
 // trie is a double-array trie over bytes (Aoe 1989, "An efficient digital search algorithm by using a double-array
-// structure"): from node s the byte c leads to t = base[s]+c, if check[t] == s. Node 0 is the root. A walk needs no
-// bounds checks beyond the slice's own, because the arrays end 256 units after the last base.
+// structure"): from node s the byte c leads to t = base[s]+c, if check[t] == s. Node 0 is the root. There are 256 units
+// after the last base, so base[s]+c is always in range.
 type trie struct {
 	units []unit
 }
 
 type unit struct {
 	base, check int32
-	value       int32 // the id of the key that ends here, or noToken
+	value       int32 // id of the key that ends here, or noToken
 }
 
 // key is a string of the trie and its id.
@@ -20,7 +20,7 @@ type key struct {
 	id   int32
 }
 
-// newTrie builds a trie. Keys must differ and not be empty.
+// newTrie builds a trie. Keys must be distinct and not empty.
 func newTrie(keys []key) *trie {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b key) int {
@@ -38,7 +38,7 @@ func newTrie(keys []key) *trie {
 	return &trie{units: slices.Clip(b.units[:b.last+257])}
 }
 
-// step follows one byte; ok is false where no key continues with it.
+// step follows a byte. ok is false if no key continues with it.
 func (t *trie) step(s int32, c byte) (int32, bool) {
 	next := t.units[s].base + int32(c)
 	return next, t.units[next].check == s
@@ -54,7 +54,7 @@ func (t *trie) find(s int32, text string) (node int32, ok bool) {
 	return s, true
 }
 
-// longest finds the longest key at the start of b, beginning at node s: its id and length, or noToken.
+// longest finds the longest key that is a prefix of b, starting at node s: its id and length, or noToken.
 func (t *trie) longest(s int32, b []byte) (id int32, length int) {
 	id = noToken
 	units := t.units
@@ -71,11 +71,11 @@ func (t *trie) longest(s int32, b []byte) (id int32, length int) {
 	return id, length
 }
 
-// trieBuilder keeps the free units in a list, in order of their place. Unit 0 is its head once the root has taken it.
+// trieBuilder links the free units in a list in ascending order. Unit 0, the root, is its head.
 type trieBuilder struct {
 	units      []unit
 	next, prev []int32
-	last       int32 // the largest base given out
+	last       int32 // largest base
 }
 
 func (b *trieBuilder) grow(n int) {
@@ -91,7 +91,7 @@ const (
 	free   = -2
 )
 
-// take gives a unit to a parent node.
+// take makes a free unit a child of parent.
 func (b *trieBuilder) take(i, parent int32) {
 	b.units[i].check = parent
 	if i > 0 {
@@ -122,7 +122,8 @@ func (b *trieBuilder) fill(node int32, keys []key, depth int) {
 		b.take(base+int32(c), node)
 	}
 	for len(keys) > 0 {
-		c, n := keys[0].text[depth], 1
+		c := keys[0].text[depth]
+		n := 1
 		for n < len(keys) && keys[n].text[depth] == c {
 			n++
 		}
@@ -131,8 +132,8 @@ func (b *trieBuilder) fill(node int32, keys []key, depth int) {
 	}
 }
 
-// place finds a base whose units for all labels are free. It looks at a bounded number of gaps and then goes to the
-// end, so that building stays linear; the units it leaves empty cost little memory.
+// place finds a base for which the units of all labels are free. It tries a bounded number of gaps before it appends,
+// so building is linear; the gaps cost little memory.
 func (b *trieBuilder) place(labels []byte) int32 {
 	first := int32(labels[0])
 	at := b.next[0]

@@ -8,32 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// property is a set of things the reference library takes a code point for.
+// property is a set of properties of a code point, as the reference library sees them.
 type property uint16
 
 const (
-	isControl     property = 1 << iota // removed by the BERT normalizer's cleaning
+	isControl     property = 1 << iota // removed by clean_text of the BERT normalizer
 	isWhitespace                       // Unicode White_Space
 	isMark                             // non-spacing mark, removed with the accents
-	isPunctuation                      // a word by itself for the BERT pre-tokenizer
+	isPunctuation                      // a separate word for the BERT pre-tokenizer
 	isLetter                           // \p{L} of the splitting patterns
 	isNumber                           // \p{N}
-	isWord                             // \w next to an added token that must stand alone
+	isWord                             // \w of splitting patterns and of single_word
 	isCombining                        // any mark, removed by the accent stripper
 	isDigit                            // a number for the digit splitter
-	isIdeograph                        // CJK ideograph, set apart by spaces
+	isIdeograph                        // CJK ideograph, surrounded with spaces
 	hasClass                           // canonical combining class above 0
 	hasNFD                             // canonical decomposition
 	hasNFKD                            // compatibility decomposition other than the canonical one
-	hasLower                           // differs from its lower case
+	hasLower                           // lowercase differs
 )
 
-// unicodeTable is the reference library's view of every code point: scripts/golden/tokenizers_unicode.py asked it.
+// unicodeTable has the properties of all code points; scripts/golden/tokenizers_unicode.py reads them from the
+// reference library.
 //
 //go:embed unicode.txt
 var unicodeTable string
 
-// unicodeData is the table in memory. Properties sit in pages of 256 code points; most pages are the empty one.
+// unicodeData is the parsed table. Properties are in pages of 256 code points; most code points share the empty page.
 type unicodeData struct {
 	page    [0x110000 >> 8]uint16
 	pages   [][256]property
@@ -45,7 +46,7 @@ type unicodeData struct {
 	ascii   [utf8.RuneSelf]class
 }
 
-// codepoints parses the embedded table once. The table is part of this package, so an error in it is a bug: it panics.
+// codepoints parses the embedded table once. It panics if the table is invalid, which would be a bug.
 var codepoints = sync.OnceValue(func() *unicodeData {
 	u := &unicodeData{
 		pages: make([][256]property, 1), class: map[rune]uint8{}, nfd: map[rune][]rune{}, nfkd: map[rune][]rune{},
@@ -66,7 +67,8 @@ var codepoints = sync.OnceValue(func() *unicodeData {
 	return u
 })
 
-// ideographs are the blocks BERT calls Chinese. The reference begins the fifth at U+2B920, 256 late; so it is here.
+// ideographs are the blocks that BERT calls Chinese. As in the reference, the sixth starts at U+2B920, 256 code points
+// late.
 var ideographs = [][2]rune{{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
 	{0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0xF900, 0xFAFF}, {0x2F800, 0x2FA1F}}
 
@@ -145,7 +147,7 @@ func (u *unicodeData) add(lo, hi rune, p property) {
 	}
 }
 
-// of gives the properties of c, which must be a code point.
+// of returns the properties of a code point.
 func (u *unicodeData) of(c rune) property { return u.pages[u.page[c>>8]][c&255] }
 
 func (u *unicodeData) is(c rune, p property) bool { return u.of(c)&p != 0 }

@@ -11,25 +11,25 @@ import (
 	"unicode/utf8"
 )
 
-// unigram finds the most probable division of a text into tokens, the sum of whose log-probabilities is largest (Kudo
-// 2018, arXiv:1804.10959), by the Viterbi algorithm over byte positions.
+// unigram finds the most probable segmentation of a text, with the largest sum of the log-probabilities of its tokens
+// (Kudo 2018, arXiv:1804.10959), with the Viterbi algorithm over byte positions.
 type unigram struct {
 	*vocabulary
 	words        *trie
 	scores       []float64
 	unknown      int32
-	unknownScore float64     // of a character that no token covers
-	fallback     *[256]int32 // the tokens <0x00> … <0xFF> that unknown text becomes, if there are all
+	unknownScore float64     // of a character that is not a token
+	fallback     *[256]int32 // tokens <0x00> … <0xFF> for unknown text, or nil
 }
 
-// unknownPenalty is how much less probable than the least probable token an unknown character is (sentencepiece,
+// unknownPenalty is subtracted from the lowest score of a token for unknown characters (sentencepiece,
 // unigram_model.cc, kUnkPenalty).
 const unknownPenalty = 10
 
-// path is the best way found to a position: its score and its last token.
+// path is the best segmentation up to a position: its score and its last token.
 type path struct {
 	score float64
-	from  int32 // where the last token begins; -1 if no way is known
+	from  int32 // start of the last token; -1 if there is no segmentation yet
 	id    int32
 }
 
@@ -42,7 +42,13 @@ func newUnigram(tokens []string, scores []float64, unknown int32) (*unigram, err
 	if unknown < 0 || int(unknown) >= len(tokens) {
 		return nil, fmt.Errorf("Unigram: unk_id %d is not in the vocabulary of %d", unknown, len(tokens))
 	}
-	return &unigram{vocabulary: v, words: v.trie(), scores: scores, unknown: unknown, unknownScore: slices.Min(scores) - unknownPenalty}, nil
+	return &unigram{
+		vocabulary:   v,
+		words:        v.trie(),
+		scores:       scores,
+		unknown:      unknown,
+		unknownScore: slices.Min(scores) - unknownPenalty,
+	}, nil
 }
 
 func (m *unigram) size() int { return len(m.scores) }
@@ -56,14 +62,14 @@ func (m *unigram) tokenize(p *pass, lo, hi int32, s *sequence) {
 	for i := 0; i < len(b); {
 		_, n := utf8.DecodeRune(b[i:])
 		if !m.extend(p.paths, b, i, n) {
-			better(&p.paths[i+n], p.paths[i].score+m.unknownScore, i, m.unknown)
+			improve(&p.paths[i+n], p.paths[i].score+m.unknownScore, i, m.unknown)
 		}
 		i += n
 	}
 	m.trace(p, b, lo, s)
 }
 
-// extend tries every token that begins at i. It tells whether one of them is the single character there, of n bytes.
+// extend tries every token that starts at i. covered is true if the character there, of n bytes, is a token.
 func (m *unigram) extend(paths []path, b []byte, i, n int) (covered bool) {
 	units := m.words.units
 	node := int32(0)
@@ -75,22 +81,23 @@ func (m *unigram) extend(paths []path, b []byte, i, n int) (covered bool) {
 		}
 		node = next
 		if id := units[node].value; id >= 0 {
-			better(&paths[j+1], score+m.scores[id], i, id)
+			improve(&paths[j+1], score+m.scores[id], i, id)
 			covered = covered || j+1-i == n
 		}
 	}
 	return covered
 }
 
-func better(at *path, score float64, from int, id int32) {
+// improve replaces a path with a better one.
+func improve(at *path, score float64, from int, id int32) {
 	if at.from < 0 || score > at.score {
 		*at = path{score, int32(from), id}
 	}
 }
 
-// trace follows the best path back, and writes it forward; unknown characters in a row are one token.
+// trace adds the tokens of the best path. Consecutive unknown characters are one token.
 func (m *unigram) trace(p *pass, b []byte, lo int32, s *sequence) {
-	p.next = p.next[:0] // the pieces are no longer cut when the model is at work
+	p.next = p.next[:0] // free: all stages are done
 	for end := int32(len(b)); end > 0; {
 		at := p.paths[end]
 		if n := len(p.next); at.id == m.unknown && n > 0 && p.next[n-1].id == m.unknown {
@@ -101,11 +108,11 @@ func (m *unigram) trace(p *pass, b []byte, lo int32, s *sequence) {
 		end = at.from
 	}
 	for _, pc := range slices.Backward(p.next) {
-		m.write(p, b[pc.lo:pc.hi], piece{lo + pc.lo, lo + pc.hi, pc.id}, s)
+		m.emit(p, b[pc.lo:pc.hi], piece{lo + pc.lo, lo + pc.hi, pc.id}, s)
 	}
 }
 
-func (m *unigram) write(p *pass, b []byte, pc piece, s *sequence) {
+func (m *unigram) emit(p *pass, b []byte, pc piece, s *sequence) {
 	span := p.text.span(pc.lo, pc.hi)
 	if pc.id != m.unknown {
 		s.add(pc.id, span)
@@ -124,10 +131,9 @@ func (m *unigram) write(p *pass, b []byte, pc piece, s *sequence) {
 	}
 }
 
-// parseScore reads a number as the reference's JSON library does (serde_json, f64_from_parts): the digits as one
-// integer, as many as 64 bits hold, then a division or a multiplication by a power of ten. That rounds twice, so the
-// last bit may differ from the nearest number. It matters where two divisions of a text are equally probable, as in
-// "aaaaaa".
+// parseScore parses a number like the reference's JSON library (serde_json, f64_from_parts): as many digits as fit in
+// 64 bits, divided or multiplied by a power of ten. That rounds twice, so the last bit may differ from the nearest number.
+// It decides between segmentations that are equally probable, as of "aaaaaa".
 func parseScore(number string) (float64, error) {
 	exact, err := strconv.ParseFloat(number, 64)
 	if err != nil {
@@ -164,7 +170,7 @@ func parseScore(number string) (float64, error) {
 	return math.Copysign(value, exact), err
 }
 
-// parseUnigram refuses a missing unk_id: the reference then fails on the first unknown character.
+// parseUnigram refuses a file without unk_id, with which the reference fails at the first unknown character.
 func parseUnigram(raw json.RawMessage) (model, error) {
 	var c struct {
 		head
@@ -181,7 +187,8 @@ func parseUnigram(raw json.RawMessage) (model, error) {
 	tokens := make([]string, len(c.Vocab))
 	scores := make([]float64, len(c.Vocab))
 	for i, row := range c.Vocab {
-		tokens[i], scores[i] = row.token, row.score
+		tokens[i] = row.token
+		scores[i] = row.score
 	}
 	m, err := newUnigram(tokens, scores, *c.Unknown)
 	if err != nil {
@@ -193,7 +200,7 @@ func parseUnigram(raw json.RawMessage) (model, error) {
 	return m, nil
 }
 
-// scoredRow is a token and its log-probability, written ["a", -1.5].
+// scoredRow is a token with its log-probability: ["a", -1.5].
 type scoredRow struct {
 	token string
 	score float64
@@ -201,7 +208,7 @@ type scoredRow struct {
 
 func (r *scoredRow) UnmarshalJSON(b []byte) error {
 	var number json.Number
-	if err := fixed(b, &r.token, &number); err != nil {
+	if err := parseTuple(b, &r.token, &number); err != nil {
 		return err
 	}
 	var err error

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// wordPiece cuts a word into the longest pieces its vocabulary has, from left to right; pieces after the first carry a
-// prefix there. A word that cannot be cut so, or is too long, is one unknown token (Wu et al. 2016, "Google's Neural
-// Machine Translation System").
+// wordPiece splits a word from left to right, each time at the end of the longest token. Tokens after the first have a
+// prefix in the vocabulary. A word that cannot be split, or is too long, becomes one unknown token (Wu et al. 2016,
+// "Google's Neural Machine Translation System").
 type wordPiece struct {
 	*vocabulary
 	words        *trie
 	unknown      int32
-	continuation int32 // the trie's node after the prefix, or noNode if no piece has it
+	continuation int32 // node of the trie after the prefix, or noNode if no token has it
 	maxChars     int
 }
 
@@ -40,7 +40,8 @@ func (m *wordPiece) tokenize(p *pass, lo, hi int32, s *sequence) {
 			id, n = m.words.longest(node, p.text.b[at:hi])
 		}
 		if id == noToken {
-			s.ids, s.spans = s.ids[:before], s.spans[:before]
+			s.ids = s.ids[:before]
+			s.spans = s.spans[:before]
 			s.add(m.unknown, p.text.span(lo, hi))
 			return
 		}
@@ -60,7 +61,7 @@ func parseWordPiece(raw json.RawMessage) (model, error) {
 	if err := strict(raw, &c); err != nil {
 		return nil, err
 	}
-	unk, ok := c.Vocab[c.Unknown]
+	unknown, ok := c.Vocab[c.Unknown]
 	if !ok {
 		return nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", c.Unknown)
 	}
@@ -68,5 +69,5 @@ func parseWordPiece(raw json.RawMessage) (model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWordPiece(v, unk, c.Prefix, c.MaxChars), nil
+	return newWordPiece(v, unknown, c.Prefix, c.MaxChars), nil
 }

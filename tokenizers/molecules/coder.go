@@ -8,27 +8,26 @@ import (
 	"retort/chem/smiles"
 )
 
-// TokenError says which part of a molecule's text a model cannot read.
+// TokenError reports the first part of a molecule's text that is not a token.
 type TokenError struct {
-	Token    string // the token, or the character that begins none
-	Position int    // its byte offset
-	Known    bool   // it is a token, but not one of the vocabulary
+	Token    string // the token, or a character at which no token starts
+	Position int    // byte offset, from 0
+	Known    bool   // a valid token that is not in the vocabulary
 }
 
 func (e *TokenError) Error() string {
 	if e.Known {
 		return fmt.Sprintf("token %q at position %d is not in the model's vocabulary", e.Token, e.Position+1)
 	}
-	return fmt.Sprintf("%q at position %d begins no token", e.Token, e.Position+1)
+	return fmt.Sprintf("%q at position %d does not start a token", e.Token, e.Position+1)
 }
 
-// coder is what the two tokenizers share: cutting a text between its smallest parts, looking runs of parts up, and the
-// way back.
+// coder has what SMILES and SAFE share: splitting a text into parts, looking up runs of parts, and decoding.
 type coder struct {
 	*Vocabulary
 	attachments bool  // <n>, an attachment in the bracket form of SAFE, is a part
-	special     int32 // the one special token that may stand in a text, or absentID
-	longest     int   // parts in the longest run of the vocabulary; 1 where there are no runs
+	special     int32 // the special token that is allowed in a text, or absentID
+	longest     int   // parts in the longest token of the vocabulary
 }
 
 func newCoder(v *Vocabulary, attachments bool, special int32) coder {
@@ -44,8 +43,7 @@ func newCoder(v *Vocabulary, attachments bool, special int32) coder {
 	return c
 }
 
-// cuts are the byte offsets between the parts of a text, its start and its end among them. The error is a
-// [*TokenError].
+// cuts returns the byte offsets at which the parts of a text start, and its end. The error is a [*TokenError].
 func (c coder) cuts(text string) ([]int, error) {
 	cuts := make([]int, 1, len(text)+1)
 	for at := 0; at < len(text); {
@@ -60,55 +58,55 @@ func (c coder) cuts(text string) ([]int, error) {
 	return cuts, nil
 }
 
-// outsideBrackets are the characters that the usual regular expression for SMILES tokens (Schwaller et al. 2018,
-// doi:10.1039/C8SC02339E) takes one by one, though SMILES has them only within bracket atoms, or in reactions.
+// outsideBrackets are characters that are tokens of the usual regular expression for SMILES (Schwaller et al. 2018,
+// doi:10.1039/C8SC02339E), though SMILES has them only in bracket atoms or reactions.
 const outsideBrackets = "+@?>"
 
-// endOfPart is where the part that begins at byte at ends; at itself where none begins there. Parts are the tokens of
-// SMILES, as that regular expression has them: a dative bond is the two characters it is written with.
+// endOfPart returns the end of the part that starts at byte at, or at if none does. Parts are the matches of that
+// regular expression, so a dative bond is two parts.
 func (c coder) endOfPart(text string, at int) int {
 	t := smiles.Next(text, at)
-	none := false
+	invalid := false
 	switch t.Kind {
 	case smiles.Atom:
-		none = text[at] == '[' && t.End-at < len("[C]") // not closed, or nothing inside
+		invalid = text[at] == '[' && t.End-at < len("[C]") // not closed, or nothing inside
 	case smiles.Bond:
-		none = text[at] == '<'
+		invalid = text[at] == '<'
 		t.End = at + 1
 	case smiles.Attachment:
-		none = !c.attachments
+		invalid = !c.attachments
 	case smiles.Other:
-		none = strings.IndexByte(outsideBrackets, text[at]) < 0
+		invalid = strings.IndexByte(outsideBrackets, text[at]) < 0
 	}
-	if none {
+	if invalid {
 		return at
 	}
 	return t.End
 }
 
 // run looks up the parts between two cuts.
-func (c coder) run(text string, cuts []int, first, end int) (id int32, known bool) {
-	id, known = c.ids[text[cuts[first]:cuts[end]]]
-	return id, known
+func (c coder) run(text string, cuts []int, first, end int) (id int32, ok bool) {
+	id, ok = c.ids[text[cuts[first]:cuts[end]]]
+	return id, ok
 }
 
-// single looks one part up. The error is a [*TokenError].
+// single looks up one part. The error is a [*TokenError].
 func (c coder) single(text string, cuts []int, at int) (int32, error) {
-	id, known := c.run(text, cuts, at, at+1)
-	if !known || c.isSpecial[id] && id != c.special {
+	id, ok := c.run(text, cuts, at, at+1)
+	if !ok || c.isSpecial[id] && id != c.special {
 		return 0, &TokenError{Token: text[cuts[at]:cuts[at+1]], Position: cuts[at], Known: true}
 	}
 	return id, nil
 }
 
-// Decode gives the text of ids up to the first [EOS]. Other special tokens are passed over; an id outside the
-// vocabulary is an error.
+// Decode returns the text of ids up to the first [EOS]. It skips other special tokens, and refuses an id outside the
+// vocabulary.
 func (c coder) Decode(ids []int32) (string, error) {
 	var text strings.Builder
 	for i, id := range ids {
 		switch {
 		case id < 0 || int(id) >= len(c.tokens):
-			return "", fmt.Errorf("id %d at place %d is outside the vocabulary of %d tokens", id, i, len(c.tokens))
+			return "", fmt.Errorf("id %d at index %d is outside the vocabulary of %d tokens", id, i, len(c.tokens))
 		case id == c.EOS:
 			return text.String(), nil
 		case !c.isSpecial[id]:

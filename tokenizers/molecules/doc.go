@@ -1,9 +1,9 @@
-// Package molecules turns the text of molecules into the token ids a model was trained on, and back: [SMILES] for
-// SMILES, [SAFE] for SAFE strings. Both look up the tokens of a [Vocabulary], a text file with one token a line.
+// Package molecules converts the text of molecules to token ids and back: [SMILES] for SMILES strings, [SAFE] for SAFE
+// strings. Both use a [Vocabulary], a text file with one token per line. All types are safe for concurrent use.
 //
-// The smallest parts that a token is made of are those of package smiles: an atom, a bond, a ring number. A vocabulary
-// may hold runs of them too, such as "CC(" or a whole fragment; the two tokenizers differ in how they choose among
-// runs.
+// Terms:
 //
-// Everything here may be used by several goroutines at once.
+//	part  an atom, a bond, a ring number or another token of package smiles
+//	run   one or more consecutive parts; a token is a run, such as "C", "CC(" or a whole fragment
+//	cut   a byte offset between two parts
 package molecules

@@ -1,14 +1,13 @@
 package molecules
 
 // SAFE tokenizes SAFE strings (Noutahi et al. 2023, arXiv:2310.10773), which are SMILES too, and their bracket form, in
-// which attachments are written <1>, <2> … and not as ring numbers. [MASK] may stand in a text, for one unknown token.
+// which attachments are <1>, <2> … instead of ring numbers. A text may have [MASK] for one unknown token.
 //
-// A text is cut into the fewest tokens possible and, among the ways to do that, into the longest token first: a
-// fragment of a SAFE string that is a token is never spelled in parts. scripts/train/masked/vocabulary.py does the
-// same.
+// It splits a text into the fewest tokens possible, with the longest token first if there is a choice: a fragment that
+// is a token is never split. scripts/train/masked/vocabulary.py does the same.
 type SAFE struct{ coder }
 
-// NewSAFE needs a vocabulary with [PAD], [BOS], [EOS] and [MASK].
+// NewSAFE requires a vocabulary with [PAD], [BOS], [EOS] and [MASK].
 func NewSAFE(v *Vocabulary) (*SAFE, error) {
 	if err := v.require("[PAD]", "[BOS]", "[EOS]", "[MASK]"); err != nil {
 		return nil, err
@@ -16,22 +15,22 @@ func NewSAFE(v *Vocabulary) (*SAFE, error) {
 	return &SAFE{newCoder(v, true, v.MASK)}, nil
 }
 
-// step is a token in the best way to cut the rest of a text.
+// step is the first token of the best split of a text from some cut on.
 type step struct {
 	id     int32
-	next   int // the cut at which the token ends
-	tokens int // needed for the rest of the text, this one included
+	next   int // index of the cut at the end of the token
+	tokens int // in the split
 }
 
-// Encode gives the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError]; every single part must be a
-// token of the vocabulary.
+// Encode returns the ids of a text, without [BOS] and [EOS]. Every part must be in the vocabulary. The error is a
+// [*TokenError].
 func (s *SAFE) Encode(text string) ([]int32, error) {
 	cuts, err := s.cuts(text)
 	if err != nil {
 		return nil, err
 	}
 	last := len(cuts) - 1
-	steps := make([]step, len(cuts)) // from each cut on
+	steps := make([]step, len(cuts)) // by cut
 	for at := range last {
 		if steps[at].id, err = s.single(text, cuts, at); err != nil {
 			return nil, err
@@ -44,7 +43,7 @@ func (s *SAFE) Encode(text string) ([]int32, error) {
 			if steps[end].tokens+1 > steps[at].tokens {
 				continue
 			}
-			if id, known := s.run(text, cuts, at, end); known {
+			if id, ok := s.run(text, cuts, at, end); ok {
 				steps[at] = step{id: id, next: end, tokens: steps[end].tokens + 1}
 			}
 		}

@@ -1,11 +1,10 @@
 package molecules
 
-// SMILES tokenizes SMILES strings. A text is cut from left to right, each time into the longest run of the vocabulary.
-// No special token may stand in a text: "[EOS]", which looks like a bracket atom, is refused as any other token outside
-// the vocabulary.
+// SMILES tokenizes SMILES strings from left to right, each time with the longest token of the vocabulary. Special tokens
+// are not allowed in a text: "[EOS]", which looks like a bracket atom, is refused like any unknown token.
 type SMILES struct{ coder }
 
-// NewSMILES needs a vocabulary with [PAD], [BOS] and [EOS].
+// NewSMILES requires a vocabulary with [PAD], [BOS] and [EOS].
 func NewSMILES(v *Vocabulary) (*SMILES, error) {
 	if err := v.require("[PAD]", "[BOS]", "[EOS]"); err != nil {
 		return nil, err
@@ -13,7 +12,7 @@ func NewSMILES(v *Vocabulary) (*SMILES, error) {
 	return &SMILES{newCoder(v, false, absentID)}, nil
 }
 
-// Encode gives the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError].
+// Encode returns the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError].
 func (s *SMILES) Encode(text string) ([]int32, error) {
 	cuts, err := s.cuts(text)
 	if err != nil {
@@ -31,10 +30,10 @@ func (s *SMILES) Encode(text string) ([]int32, error) {
 	return ids, nil
 }
 
-// longestRun finds the longest token of the vocabulary that begins at cut first, and the cut at which it ends.
+// longestRun finds the longest token of the vocabulary that starts at cut first, and the cut at its end.
 func (s *SMILES) longestRun(text string, cuts []int, first int) (id int32, end int, err error) {
 	for end = min(first+s.longest, len(cuts)-1); end > first+1; end-- {
-		if id, known := s.run(text, cuts, first, end); known {
+		if id, ok := s.run(text, cuts, first, end); ok {
 			return id, end, nil
 		}
 	}

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Vocabulary is a vocab.txt: one token a line; the line number, counted from 0, is its id. The special tokens are
-// written [PAD], [BOS], [EOS], [MASK] and [UNK]; a file need not have all of them. Some models have further special
-// tokens that tell them what kind of molecule is wanted: [QUALITY] and, for several n, [LENGTH n].
+// Vocabulary is a vocab.txt with one token per line. The id of a token is its line number, from 0. The special tokens
+// are [PAD], [BOS], [EOS], [MASK] and [UNK], all optional. Some models have more special tokens, which condition the
+// molecule: [QUALITY] and, for several n, [LENGTH n].
 type Vocabulary struct {
-	PAD, BOS, EOS, MASK, UNK int32    // ids of the special tokens; -1 for one the file does not have
-	QUALITY                  int32    // the same
-	Lengths                  []Length // by rising N; nil for a file without
+	PAD, BOS, EOS, MASK, UNK int32    // ids of special tokens; -1 if absent
+	QUALITY                  int32    // likewise
+	Lengths                  []Length // by ascending N
 
 	tokens    []string
 	ids       map[string]int32
 	isSpecial []bool
 }
 
-// Length is a special token that says how long a molecule is: N or more, but fewer than the next token's N.
+// Length is a special token for the length of a molecule: at least N, and less than N of the next token.
 type Length struct {
 	N  int
 	ID int32
 }
 
-// absentID is the id of a special token that a vocabulary does not have.
+// absentID is the id of a special token that is not in the vocabulary.
 const absentID = -1
 
 // LoadVocabulary reads a vocab.txt.
@@ -49,8 +49,8 @@ func ParseVocabulary(text string) (*Vocabulary, error) {
 	for i, line := range lines {
 		line = strings.TrimSuffix(line, "\r")
 		lines[i] = line
-		if first, twice := v.ids[line]; twice || line == "" {
-			return nil, fmt.Errorf("vocabulary: line %d, %q, is empty or the same as line %d", i+1, line, first+1)
+		if first, ok := v.ids[line]; ok || line == "" {
+			return nil, fmt.Errorf("vocabulary: line %d, %q, is empty or repeats line %d", i+1, line, first+1)
 		}
 		v.ids[line] = int32(i)
 	}
@@ -81,7 +81,7 @@ func (v *Vocabulary) special(name string) int32 {
 	return id
 }
 
-// Words are the ids of all tokens but the special ones.
+// Words returns the ids of all tokens that are not special.
 func (v *Vocabulary) Words() []int32 {
 	var words []int32
 	for id, special := range v.isSpecial {
@@ -92,16 +92,16 @@ func (v *Vocabulary) Words() []int32 {
 	return words
 }
 
-// Size is the number of tokens, special ones included.
+// Size returns the number of tokens, special tokens included.
 func (v *Vocabulary) Size() int { return len(v.tokens) }
 
-// ID looks a token up.
+// ID looks up a token.
 func (v *Vocabulary) ID(token string) (int32, bool) {
 	id, ok := v.ids[token]
 	return id, ok
 }
 
-// Token is the text of an id, and empty for an id outside the vocabulary.
+// Token returns the text of an id, or "" for an id outside the vocabulary.
 func (v *Vocabulary) Token(id int32) string {
 	if id < 0 || int(id) >= len(v.tokens) {
 		return ""

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Generates onnx.pb.go and onnx.binpb (the compiled descriptors, which scripts/tests/test_proto.py compares with those of the
-# PyPI package onnx) from onnx.proto. Needs protoc (Debian: protobuf-compiler) and fetches the generator through the
-# Go module proxy.
+# Generates onnx.pb.go and onnx.binpb from onnx.proto. onnx.binpb has the compiled descriptors, which
+# scripts/tests/test_proto.py compares with those of the PyPI package onnx. Needs protoc (Debian: protobuf-compiler), and
+# fetches the generator through the Go module proxy.
 set -eu
 cd "$(dirname "$0")"
 tools=$(mktemp -d)
