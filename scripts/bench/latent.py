@@ -85,7 +85,7 @@ def decode(api: API, rows: int, rounds: int) -> None:
         states.repeat(rows // len(STARTS), 1)
         + torch.randn(rows, states.shape[1], generator=torch.Generator().manual_seed(1)) * 1.5
     )
-    model, _ = start.model(ROOT / "model_repository")
+    model, _ = start.load_model(ROOT / "model_repository")
     body = {"hiddens": states[:, None].tolist(), "mask": [[True]] * rows}
     variants = {
         "/decode": lambda: api.post("/decode", body),

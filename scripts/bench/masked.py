@@ -99,7 +99,7 @@ def rows_of(lengths: np.ndarray, seeds: np.ndarray) -> sampler.Rows:
 
 def plain(entry: Path) -> Callable[[], object]:
     """The loop in PyTorch, in fp32."""
-    model, rows = start.model(entry).eval(), templates(entry)
+    model, rows = start.load_onnx(entry).eval(), templates(entry)
     barred = structure.table(Vocabulary.read(entry / "vocab.txt").tokens)
     return lambda: sampler.unmask(model, rows, barred)
 

@@ -32,8 +32,10 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("".join(t + "\n" for t in tokens.tokens))
     pieces = sorted({text for texts in sides.values() for text in texts})
-    known = [text for text in pieces if vocabulary.UNK not in tokens.piece(text)]
-    (folder / "pieces.tsv").write_text("".join(f"{text}\t{' '.join(map(str, tokens.piece(text)))}\n" for text in known))
+    known = [text for text in pieces if vocabulary.UNK not in tokens.encode_piece(text)]
+    (folder / "pieces.tsv").write_text(
+        "".join(f"{text}\t{' '.join(map(str, tokens.encode_piece(text)))}\n" for text in known)
+    )
     ends = (f"{smiles}\t{' '.join(sorted(texts))}\n" for smiles, texts in list(sides.items())[:200])
     Path("chem/safe/testdata/ends.tsv").write_text("".join(ends))
 

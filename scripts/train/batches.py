@@ -1,8 +1,8 @@
 """Which examples make up the batch of a given step.
 
-The answer is a pure function of (seed, step): a run that is stopped and resumed reads the very examples it
-would have read, with nothing but the step number in its checkpoint. Batches hold rows of similar length, so that
-little of the work goes into padding; their order is random.
+This is a pure function of (seed, step): a resumed run reads the same examples as an uninterrupted one, with only the
+step number in its checkpoint. The rows of a batch have similar lengths, which saves padding; the order of batches is
+random.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from torch.utils import data
 
 
 class Buckets:
-    """Cuts every pass over the data into batches of rows of similar length.
+    """Splits each pass over the data into batches of rows of similar length.
 
-    A pass shuffles all rows, sorts blocks of `span` batches by length, cuts them into batches and shuffles those.
-    The last, incomplete batch of a pass is left out.
+    A pass shuffles all rows, sorts blocks of `span` batches by length, splits them into batches and shuffles the
+    batches. The incomplete last batch of a pass is dropped.
     """
 
     def __init__(self, lengths: np.ndarray, batch: int, seed: int, span: int = 64) -> None:
         if len(lengths) < batch:
-            raise ValueError(f"batches: {len(lengths)} rows do not fill one batch of {batch}")
+            raise ValueError(f"batches: {len(lengths)} rows are fewer than one batch of {batch}")
         self.lengths, self.batch, self.seed, self.span = np.asarray(lengths), batch, seed, span
         self.per_pass = len(lengths) // batch
         self._pass, self._order = -1, np.empty((0, batch), np.int64)
 
     def rows(self, step: int) -> np.ndarray:
-        """The row numbers, int64 [batch], of the given step (counted from 0)."""
+        """Returns the row numbers, int64 [batch], of a step (from 0)."""
         number, position = divmod(step, self.per_pass)
         if number != self._pass:
-            self._pass, self._order = number, self._cut(number)
+            self._pass, self._order = number, self._shuffled(number)
         return self._order[position]
 
-    def _cut(self, number: int) -> np.ndarray:
+    def _shuffled(self, number: int) -> np.ndarray:
         random = np.random.default_rng((self.seed, number))
         order = random.permutation(len(self.lengths))[: self.per_pass * self.batch]
         block = self.span * self.batch
@@ -49,24 +49,24 @@ class Buckets:
 
 
 def pad(rows: list[np.ndarray], fill: int, multiple: int = 8, over: int = 0) -> np.ndarray:
-    """Rows of token ids as one int64 array [len(rows), width]; the width is the longest row's, rounded up to `over` more than a
-    multiple of `multiple`.
+    """Pads rows of token ids to one int64 array [len(rows), width].
 
-    Few different widths keep compiled kernels and library caches warm.
+    The width is rounded up to a multiple of `multiple`, plus `over`. Few different widths keep compiled kernels and
+    library caches warm.
     """
     width = max(map(len, rows)) - over
     width = -(-width // multiple) * multiple + over
     out = np.full((len(rows), width), fill, np.int64)
-    for line, row in zip(out, rows):
-        line[: len(row)] = row
+    for padded, row in zip(out, rows):
+        padded[: len(row)] = row
     return out
 
 
 class Prefetcher:
     """Prepares the batches of the next steps in worker processes: prefetcher(step) is batch(step).
 
-    For a GPU that consumes batches faster than one process prepares them. batch must be a pure function of the step that
-    returns CPU tensors; steps are asked for in order, from `first`.
+    For a GPU that consumes batches faster than one process prepares them. batch must be a pure function of the step
+    that returns CPU tensors; steps are asked for in order, from `first`.
     """
 
     def __init__(self, batch: Callable[[int], Any], first: int, workers: int) -> None:
@@ -102,7 +102,7 @@ def _as_is(batch: Any) -> Any:
 
 
 def send(batch: Any, device: torch.device) -> Any:
-    """The batch (a tensor, or a tuple, list or dict of batches) on the device."""
+    """Copies a batch (a tensor, or a tuple, list or dict of batches) to the device."""
     if isinstance(batch, torch.Tensor):
         return (
             batch.pin_memory().to(device, non_blocking=True)

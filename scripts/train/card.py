@@ -1,6 +1,6 @@
-"""The generated sections of a CARD.md: facts that the program knows (sizes, data files, samples, machine, figures).
+"""The generated sections of a CARD.md: sizes, data files, samples, machines and figures.
 
-Sources and licences of the data, the licence of the weights and limits are for the author to write around them; a new card says
+The author writes the rest: sources and licences of the data, the licence of the weights, and limits. A new card says
 "not stated" there.
 """
 
@@ -31,7 +31,10 @@ Not stated.
 
 
 def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: str) -> None:
-    """Writes the sections of a card, or a new card if there is none. training: the state of the checkpoint, from the report's figures.json."""
+    """Updates the sections of a card, or writes a new card.
+
+    training: the key of that name in the run's figures.json.
+    """
     if not page.exists():
         empty = {name.removeprefix("card-"): "".join(sections.marks(name)) for name in SECTIONS}
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +48,7 @@ def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: 
 
 
 def data_table(origin: dict[str, Any]) -> str:
-    """The table of the data files."""
+    """Returns the table of the data files."""
     if not origin["data"]:
         return "The data files of the run were not recorded."
     rows = [f"| `{name}` | {file['rows']:,} | `{file['sha256']}` |" for name, file in origin["data"].items()]
@@ -53,7 +56,7 @@ def data_table(origin: dict[str, Any]) -> str:
 
 
 def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
-    """Samples, steps, time, machines and commands of the training."""
+    """Returns samples, steps, time, machines and commands of the training."""
     options = training["options"]
     state = (
         "its learning rate had fallen to the end"
@@ -62,7 +65,8 @@ def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
     )
     machines = "; ".join(origin["machines"]) or "a machine that was not recorded"
     text = (
-        f"{training['samples']:,} samples in {training['step']:,} steps of {options['batch']}, {training['seconds'] / 60:.0f} minutes, "
+        f"{training['samples']:,} samples in {training['step']:,} steps of {options['batch']}, "
+        f"{training['seconds'] / 60:.0f} minutes, "
         f"seed {options['seed']}, {options['precision']}; {state}. On {machines}."
     )
     if origin["commands"]:

@@ -1,4 +1,4 @@
-"""Checkpoints: written whole or not at all, and small files for weights that must travel."""
+"""Checkpoints, written atomically, and weights split into small files for transport."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import torch
 from torch import nn
 
 PART_BYTES = 15 * 2**20
-"""Largest part file: some transports refuse files above 16 MiB."""
+"""Maximum size of a part file: some transports reject files above 16 MiB."""
 
 
 def save(state: dict[str, Any], path: Path) -> None:
-    """Writes state beside path and renames it: a crash leaves the old file, never half a file."""
+    """Writes a temporary file and renames it, so a crash leaves the old checkpoint."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     with open(partial, "wb") as file:
@@ -26,19 +26,22 @@ def save(state: dict[str, Any], path: Path) -> None:
 
 
 def load(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
-    """Reads a checkpoint; tensors, numbers, strings and containers only (no pickled code)."""
+    """Reads a checkpoint of tensors, numbers, strings and containers; never runs pickled code."""
     return torch.load(path, map_location=device, weights_only=True)
 
 
-def blended(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> nn.Module:
-    """The module with each weight moved from its own value towards the trained one by alpha."""
-    own = fresh.state_dict()
-    fresh.load_state_dict({k: torch.lerp(v.float(), trained[k].float(), alpha).to(v.dtype) for k, v in own.items()})
+def blend(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> nn.Module:
+    """Returns the module with weights interpolated from fresh (alpha 0) to trained (alpha 1)."""
+    initial = fresh.state_dict()
+    fresh.load_state_dict({k: torch.lerp(v.float(), trained[k].float(), alpha).to(v.dtype) for k, v in initial.items()})
     return fresh.eval()
 
 
 def export_parts(weights: dict[str, torch.Tensor], folder: Path, limit: int = PART_BYTES) -> list[Path]:
-    """Writes the weights in fp16 as weights.part00, weights.part01 ... of at most `limit` bytes each."""
+    """Writes the weights in fp16 to weights.part00, weights.part01 ...
+
+    of at most `limit` bytes each; returns the paths.
+    """
     buffer = io.BytesIO()
     torch.save({k: v.half() if v.is_floating_point() else v for k, v in weights.items()}, buffer)
     data = buffer.getvalue()
@@ -53,7 +56,7 @@ def export_parts(weights: dict[str, torch.Tensor], folder: Path, limit: int = PA
 
 
 def join_parts(folder: Path) -> dict[str, torch.Tensor]:
-    """The weights that export_parts wrote, in fp32."""
+    """Reads the weights that export_parts wrote, as fp32."""
     parts = sorted(folder.glob("weights.part*"))
     if not parts:
         raise FileNotFoundError(f"checkpoint: no weights.part* in {folder}")

@@ -1,4 +1,4 @@
-"""One entry of the model repository: config.pbtxt, the graph, and the files beside them."""
+"""Writes model repository entries: config.pbtxt and the files next to the graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = {"INT64", "INT32", "FP32"}
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """An input or output without its batch dimension; -1 is a free one."""
+    """An input or output, without the batch dimension; -1 is a dynamic size."""
 
     name: str
     kind: str
@@ -26,7 +26,7 @@ class Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What config.pbtxt says. `comment` is its first line; parameters are what the gateway must know of the model."""
+    """The content of a config.pbtxt. comment: its first line; parameters: model facts for the gateway."""
 
     name: str
     comment: str
@@ -36,7 +36,7 @@ class Entry:
     parameters: dict[str, str]
 
     def config(self) -> str:
-        """The text of config.pbtxt."""
+        """Returns the text of config.pbtxt."""
         lines = [
             f"# {self.comment} Tensors and parameters: ../README.md; weights: CARD.md.",
             f'name: "{self.name}"',
@@ -51,7 +51,8 @@ class Entry:
             "# RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS replaces the number in the live config.",
             "dynamic_batching { max_queue_delay_microseconds: 100 }",
             "",
-            "# One copy of the weights per device; on a CPU its threads follow the cores. No kind, so Triton picks the device.",
+            "# One copy of the weights per device; on a CPU its threads follow the cores. "
+            "No kind, so Triton picks the device.",
             "instance_group [ { count: 1 } ]",
             "",
         ]
@@ -63,7 +64,7 @@ class Entry:
         return "\n".join(lines) + "\n"
 
     def write(self, repository: Path, files: dict[str, str]) -> Path:
-        """Writes config.pbtxt and the text files; returns the path for the graph."""
+        """Writes config.pbtxt and the text files; returns the path that the graph belongs at."""
         folder = repository / self.name
         (folder / "1").mkdir(parents=True, exist_ok=True)
         for name, text in {"config.pbtxt": self.config(), **files}.items():
@@ -72,28 +73,28 @@ class Entry:
 
 
 def quote(text: str) -> str:
-    """A string of the protobuf text format."""
+    """Quotes a string for the protobuf text format."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def created(run: Path) -> str:
-    """When the run's weights were written, in seconds since 1970, to the day."""
-    return str(
-        int((run / "weights.pt").stat().st_mtime if (run / "weights.pt").exists() else time.time()) // 86400 * 86400
-    )
+    """Returns the day the weights of a run were written, today without weights.pt, in Unix seconds."""
+    weights = run / "weights.pt"
+    seconds = weights.stat().st_mtime if weights.exists() else time.time()
+    return str(int(seconds) // 86400 * 86400)
 
 
 def check_new(model_id: str | None, repository: Path) -> None:
-    """Ends the program if the id is missing or the repository's manifest has it already: new outputs need a new id."""
+    """Exits if the id is missing or already in the manifest: different outputs need a new id."""
     if not model_id:
-        raise SystemExit("export: --id is needed: the public id of the exported model")
+        raise SystemExit("export: --id, the public id of the model, is required")
     if model_id in manifest.load(repository)["ids"]:
-        raise SystemExit(f"export: {model_id} stands for other files (manifest.json): choose a new id")
+        raise SystemExit(f"export: manifest.json has {model_id} for other files; choose a new id")
 
 
 def set_id(config: Path, model_id: str) -> None:
     """Replaces the model_id in config.pbtxt."""
     text, count = manifest.ID.subn(lambda m: m[0].replace(f'"{m[1]}"', f'"{model_id}"'), config.read_text())
     if count != 1:
-        raise SystemExit(f"export: {config} needs one parameter model_id, and has {count}")
+        raise SystemExit(f"export: {config} must have one parameter model_id, got {count}")
     config.write_text(text)

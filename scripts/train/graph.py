@@ -1,8 +1,8 @@
 """Writes ONNX graphs by hand: a few lines on top of onnx.helper, and the layers that the exported models share.
 
-Whole generation loops run inside the graph, so they are built from nodes rather than traced. Only operators of
-the standard opset are used: stock ONNX Runtime runs them, on a CPU and on a GPU. Weights are stored in fp16 and cast
-to fp32, which ONNX Runtime does once, when it loads the model.
+Complete generation loops run inside the graph, so they are built from nodes, not traced. All operators are in the
+standard opset, so unmodified ONNX Runtime runs them on a CPU or GPU. Weights are stored in fp16 and cast to fp32, which
+ONNX Runtime does once, when it loads the model.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from scripts.train import quantise
 from scripts.train.layers import Layer, Relative
 
 OPSET, IR = 20, 9
-"""Understood by ONNX Runtime 1.17 and later."""
+"""Supported by ONNX Runtime 1.17 and later."""
 
 PRIME = 2**31 - 1
 
 STEP = ".step"
-"""Ending of the name of an integer weight's step sizes, one for every output."""
+"""Suffix of the name of the step sizes of an integer weight, one for each output."""
 
 Ranges = dict[nn.Module, tuple[float, float]]
-"""The least and greatest input of linear maps: those that a graph computes in integers. See quantise.observe."""
+"""Minimum and maximum input of the linear maps to compute in integers. See quantise.observe."""
 
 
 class Graph:
-    """Nodes in the order they were added. A child graph (the body of a Loop) sees the names of its parent."""
+    """Nodes in the order they were added. A child graph, the body of a Loop, can use the names of its parent."""
 
     def __init__(self, parent: Graph | None = None, ranges: Ranges | None = None) -> None:
         self.parent = parent
@@ -46,15 +46,15 @@ class Graph:
         self.counter: itertools.count[int] = parent.counter if parent else itertools.count()
         self.names: dict[torch.Tensor, str] = parent.names if parent else {}
 
-    def named(self, model: nn.Module) -> None:
-        """Stores the model's weights under their own names, so that training can begin with them: see stored."""
+    def name_weights(self, model: nn.Module) -> None:
+        """Stores the weights under the names of the model's parameters, for stored_tensors."""
         self.names.update({parameter: name for name, parameter in model.named_parameters()})
 
     def name(self, hint: str) -> str:
         return f"{hint}_{next(self.counter)}"
 
     def op(self, kind: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
-        """Adds a node; inputs are names, or numbers and arrays (constants). Returns its output's name, or a tuple of names."""
+        """Adds a node and returns the name of its output, or a tuple of names. Inputs are names, or constants."""
         names = [self.name(kind.lower()) for _ in range(outputs)]
         self.nodes.append(
             helper.make_node(kind, [i if isinstance(i, str) else self.constant(i) for i in inputs], names, **attributes)
@@ -62,7 +62,7 @@ class Graph:
         return names[0] if outputs == 1 else tuple(names)
 
     def constant(self, value: Any, name: str = "") -> str:
-        """A constant: Python integers are int64, floats float32, booleans bool; arrays keep their type."""
+        """Adds a constant. Python integers become int64, floats float32, booleans bool; arrays keep their type."""
         array = value if isinstance(value, np.ndarray) else np.array(value)
         if array.dtype == np.float64:
             array = array.astype(np.float32)
@@ -71,7 +71,10 @@ class Graph:
         return name
 
     def weight(self, value: torch.Tensor, of: torch.Tensor | None = None) -> str:
-        """A weight, stored in fp16 in the outermost graph, used in fp32. `of` is the parameter that it was computed from."""
+        """Adds a weight, stored as fp16 in the root graph and used as fp32.
+
+        `of`: the parameter it was computed from.
+        """
         root = self.root()
         name = self.names.get(value if of is None else of, "")
         return root.op(
@@ -86,7 +89,7 @@ class Graph:
         return name
 
     def output(self, value: str, kind: int, shape: Sequence[Any] | None, name: str | None = None) -> None:
-        """Declares value as an output, under another name if one is given."""
+        """Declares value as an output, renamed to `name` if given."""
         if name:
             self.nodes.append(helper.make_node("Identity", [value], [name]))
         self.outputs.append(helper.make_tensor_value_info(name or value, kind, shape))
@@ -104,18 +107,20 @@ class Graph:
         onnx.save(model, path)
 
     def linear(self, x: str, weight: torch.Tensor, bias: torch.Tensor, source: nn.Module | None = None) -> str:
-        """x [..., in] times weight [out, in] transposed, plus bias; in integers if the range of source's input is known."""
-        own = (source.weight, source.bias) if isinstance(source, nn.Linear) else (None, None)
+        """x [..., in] times weight [out, in] transposed, plus bias; in integers if self.ranges has source."""
+        parameters = (source.weight, source.bias) if isinstance(source, nn.Linear) else (None, None)
         if source not in self.ranges:
-            return self.op("Add", self.op("MatMul", x, self.weight(weight.T, own[0])), self.weight(bias, own[1]))
+            return self.op(
+                "Add", self.op("MatMul", x, self.weight(weight.T, parameters[0])), self.weight(bias, parameters[1])
+            )
         scale, zero = quantise.activation(*self.ranges[source])
         step, rounded = quantise.weight(weight)
         x = self.op("DequantizeLinear", self.op("QuantizeLinear", x, scale, zero), scale, zero)
-        name = self.names.get(own[0], "")
+        name = self.names.get(parameters[0], "")
         stored, steps = self.constant(np.ascontiguousarray(rounded.T), name), self.constant(step, name and name + STEP)
         matrix = self.op("DequantizeLinear", stored, steps, np.zeros(len(step), np.int8), axis=1)
-        # Sub, not Add: MatMul and Add would be merged into Gemm, which ONNX Runtime does not turn into integers.
-        return self.op("Sub", self.op("MatMul", x, matrix), self.weight(-bias, own[1]))
+        # Sub, not Add: ONNX Runtime fuses MatMul and Add into Gemm, which it does not compute in integers.
+        return self.op("Sub", self.op("MatMul", x, matrix), self.weight(-bias, parameters[1]))
 
     def layer(self, x: str, module: nn.Linear) -> str:
         return self.linear(x, module.weight, module.bias, module)
@@ -134,7 +139,10 @@ class Graph:
         return self.op("Transpose", self.op("Reshape", x, np.array([0, 0, heads, size])), perm=[0, 2, 1, 3])
 
     def attention(self, x: str, memory: str, module: nn.Module, bias: str) -> str:
-        """Attention of x [B, Lq, d] to memory [B, Lk, d], as many key heads as heads; bias broadcasts to [B, heads, Lq, Lk]."""
+        """Attention of x [B, Lq, d] to memory [B, Lk, d]; bias broadcasts to [B, heads, Lq, Lk].
+
+        The module has as many key heads as heads.
+        """
         heads, size = module.heads, module.size
         q = self.heads(self.linear(x, module.q.weight * size**-0.5, module.q.bias * size**-0.5, module.q), heads, size)
         k = self.op(
@@ -149,23 +157,22 @@ class Graph:
         )
 
     def transformer(self, x: str, module: Layer, bias: str) -> str:
-        """Layer.forward."""
+        """See Layer.forward."""
         normed = self.norm(x, module.norm1)
         x = self.op("Add", x, self.attention(normed, normed, module.attention, bias))
         return self.op("Add", x, self.feed(self.norm(x, module.norm2), module.feed))
 
     def relative(self, module: Relative, length: str) -> str:
-        """The bias on attention scores, [heads, length, length]: see Relative.forward."""
+        """Returns the bias on attention scores, [heads, length, length]: see Relative.forward."""
         at = self.op("Range", 0, length, 1)
         distance = self.op("Sub", self.op("Unsqueeze", at, np.array([0])), self.op("Unsqueeze", at, np.array([1])))
         row = self.op("Add", self.op("Clip", distance, -module.reach, module.reach), module.reach)
         return self.op("Gather", self.weight(module.table.weight.T, module.table.weight), row, axis=1)
 
     def loop(self, body: Graph, limit: Any, carried: Sequence[str], scanned: int) -> tuple[str, ...]:
-        """Runs body until its first output is false or `limit` rounds are over; returns carried values, then scanned ones.
+        """Runs body at most `limit` rounds, while its first output is true; returns carried, then scanned values.
 
-        The body's inputs are the round, the condition and the carried values; its outputs the condition, the carried
-        and the scanned values.
+        Inputs of the body: round, condition, carried values. Outputs: condition, carried values, scanned values.
         """
         names = [self.name("loop") for _ in range(len(carried) + scanned)]
         inputs = [limit if isinstance(limit, str) else self.constant(limit), self.constant(True), *carried]
@@ -173,11 +180,11 @@ class Graph:
         return tuple(names)
 
     def key(self, *parts: str) -> str:
-        """Mixes int64 tensors (broadcast) into one key each, int64 in [0, PRIME): the start of a random stream.
+        """Hashes int64 tensors, broadcast together, into random keys, int64 in [0, PRIME).
 
-        The block cipher MiMC (Albrecht et al. 2016, ePrint 2016/492) over the prime 2^31 - 1 with x -> x^5, which is
-        one-to-one there. It needs multiplication and remainder of int64 only, so that every device computes the same
-        numbers; the operators on single bits are missing on some.
+        This is the block cipher MiMC (Albrecht et al. 2016, ePrint 2016/492) over the prime 2^31 - 1 with x -> x^5,
+        a bijection there. It needs only int64 multiplication and remainder, so every device computes the same numbers;
+        some devices lack bitwise operators.
         """
         state: Any = np.array(0, np.int64)
         for number, part in enumerate(parts):
@@ -196,7 +203,7 @@ class Graph:
         return self.op("Mod", self.op("Mul", fourth, x), PRIME)
 
     def uniform(self, key: str) -> str:
-        """A float32 strictly between 0 and 1 for every key."""
+        """Returns a float32 strictly between 0 and 1 for each key."""
         return self.op(
             "Mul",
             self.op("Add", self.op("Cast", self.op("Div", key, 2**8), to=TensorProto.FLOAT), 0.5),
@@ -204,22 +211,22 @@ class Graph:
         )
 
 
-def stored(path: Path) -> dict[str, np.ndarray]:
-    """The named tensors of a file that Graph.save wrote, of the graphs inside too, as they are stored."""
-    found: dict[str, np.ndarray] = {}
+def stored_tensors(path: Path) -> dict[str, np.ndarray]:
+    """Reads the named tensors, as stored, of a file that Graph.save wrote, including those of nested graphs."""
+    tensors: dict[str, np.ndarray] = {}
 
     def collect(graph: onnx.GraphProto) -> None:
-        found.update({tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer})
+        tensors.update({tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer})
         for attribute in (a for node in graph.node for a in node.attribute):
             if attribute.HasField("g"):
                 collect(attribute.g)
 
     collect(onnx.load(path).graph)
-    return found
+    return tensors
 
 
 def key(*parts: np.ndarray) -> np.ndarray:
-    """Graph.key in NumPy: the reference for tests and for samplers outside of a graph."""
+    """Computes Graph.key in NumPy, for tests and for samplers outside a graph."""
     state = None
     for number, part in enumerate(parts):
         low = np.mod(part, PRIME)
@@ -234,5 +241,5 @@ def key(*parts: np.ndarray) -> np.ndarray:
 
 
 def uniform(keys: np.ndarray) -> np.ndarray:
-    """Graph.uniform in NumPy."""
+    """Computes Graph.uniform in NumPy."""
     return ((keys // 2**8).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)

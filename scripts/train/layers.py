@@ -7,7 +7,10 @@ from torch import nn
 
 
 class Attention(nn.Module):
-    """Grouped-query attention, x [B, Lq, d] to memory [B, Lk, d]; bias is added to the scores [B, key heads, group, Lq, Lk]."""
+    """Grouped-query attention, x [B, Lq, d] to memory [B, Lk, d].
+
+    The optional bias is added to the scores [B, key heads, group, Lq, Lk].
+    """
 
     def __init__(self, width: int, heads: int, key_heads: int) -> None:
         super().__init__()
@@ -16,7 +19,7 @@ class Attention(nn.Module):
         self.k, self.v = (nn.Linear(width, key_heads * self.size) for _ in range(2))
 
     def keys(self, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """k, v [B, key heads, Lk, size]."""
+        """Returns k and v, each [B, key heads, Lk, size]."""
         return tuple(f(memory).unflatten(-1, (self.key_heads, self.size)).transpose(1, 2) for f in (self.k, self.v))
 
     def forward(self, x: torch.Tensor, memory: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
@@ -25,7 +28,7 @@ class Attention(nn.Module):
     def attend(
         self, x: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Written out rather than torch's fused kernel: on a CPU the latter's backward pass is slower."""
+        """Attends with plain operators: on a CPU the backward pass of torch's fused kernel is slower."""
         rows, length = x.shape[:2]
         q = self.q(x).view(rows, length, self.key_heads, -1, self.size).permute(0, 2, 3, 1, 4)
         scores = (q.flatten(2, 3) * self.size**-0.5) @ k.transpose(-1, -2)
@@ -37,9 +40,9 @@ class Attention(nn.Module):
 
 
 class Relative(nn.Module):
-    """A learned bias on attention scores for every head and distance (T5), up to `reach` tokens.
+    """A learned bias on attention scores by head and distance (T5), clamped to `reach` tokens.
 
-    Half of the heads start with a preference for near tokens (ALiBi), so that local patterns are seen from the first step.
+    Half of the heads start with a preference for near tokens (ALiBi), so the model sees local patterns from the start.
     """
 
     reach = 64
@@ -55,7 +58,7 @@ class Relative(nn.Module):
         self.table.weight.data.copy_(-distance[:, None] * slopes)
 
     def forward(self, length: int) -> torch.Tensor:
-        """[key heads, group, length, length]; entry [.., i, j] is for query i and key j."""
+        """Returns the bias [key heads, group, length, length] of query i and key j at [.., i, j]."""
         at = torch.arange(length, device=self.table.weight.device)
         distance = (at[None, :] - at[:, None]).clamp(-self.reach, self.reach) + self.reach
         return self.table(distance).permute(2, 0, 1).unflatten(0, (self.key_heads, -1))
@@ -69,7 +72,7 @@ class Feed(nn.Sequential):
 
 
 class Layer(nn.Module):
-    """Pre-norm self-attention and feed-forward, as many key heads as heads."""
+    """Pre-norm self-attention with as many key heads as heads, and feed-forward."""
 
     def __init__(self, width: int, heads: int, times: int, dropout: float) -> None:
         super().__init__()
@@ -83,13 +86,13 @@ class Layer(nn.Module):
 
 
 class Outer(nn.Linear):
-    """A linear map at the model's edge: Muon leaves it to AdamW (see training.optimisers)."""
+    """An output head, which AdamW optimises instead of Muon (see training.optimisers)."""
 
     hidden = False
 
 
 def initialise(model: nn.Module) -> None:
-    """Small embeddings, linear maps that shrink their input a little, local attention in half of the heads."""
+    """Initialises embeddings to small values, linear maps to shrink their input slightly, and biases of attention."""
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.05)
@@ -102,5 +105,5 @@ def initialise(model: nn.Module) -> None:
 
 
 def padding_bias(present: torch.Tensor) -> torch.Tensor:
-    """[B, L] (1 = token, 0 = padding) as a bias on attention scores, [B, 1, 1, 1, L]."""
+    """Converts present [B, L] (1 = token, 0 = padding) to a bias on attention scores, [B, 1, 1, 1, L]."""
     return (1.0 - present[:, None, None, None, :].to(torch.float32)) * -1e4

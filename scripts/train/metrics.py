@@ -1,4 +1,4 @@
-"""A run's figures: one JSON object a line, and a plot of them."""
+"""The figures of a run: one JSON object a line, and a plot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Metrics:
-    """Appends to <folder>/metrics.jsonl; lines after `step` (of a run that died) are dropped on opening."""
+    """Appends to <folder>/metrics.jsonl; drops lines after `step`, which a crashed run left."""
 
     def __init__(self, folder: Path, step: int) -> None:
         self.path = folder / "metrics.jsonl"
@@ -17,7 +17,7 @@ class Metrics:
         self.path.write_text("".join(json.dumps(line) + "\n" for line in kept))
 
     def write(self, **figures: float) -> None:
-        """One line; `step` must be among the figures. A figure that is not finite is left out."""
+        """Appends a line, without figures that are not finite. The figures must include `step`."""
         line = {
             k: round(v, 6) if isinstance(v, float) else v
             for k, v in figures.items()
@@ -28,13 +28,13 @@ class Metrics:
 
 
 def read(folder: Path) -> list[dict[str, float]]:
-    """All lines of a run, oldest first."""
+    """Returns all lines of a run, oldest first."""
     path = folder / "metrics.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines() if line] if path.exists() else []
 
 
 def plot(folder: Path, title: str) -> None:
-    """Draws every figure of the run over its samples into <folder>/metrics.png."""
+    """Plots each figure over the samples to <folder>/metrics.png."""
     import matplotlib
 
     matplotlib.use("Agg")

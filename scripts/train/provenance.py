@@ -1,8 +1,8 @@
-"""The provenance of a run, in <run>/provenance.json, for the card that its export writes.
+"""The provenance of a run, in <run>/provenance.json, for the card of the exported model.
 
 commands   every command line that trained it
-machines   every machine that it ran on
-data       by file of the data folder: its SHA-256, and its rows (lines; of a .gz file, those of its contents)
+machines   every machine it ran on
+data       SHA-256 and rows (lines, after decompression) of each file of the data folder
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from scripts.train.training import Options
 NAME = "provenance.json"
 
 
-def note(options: Options, files: Iterable[str], command: list[str] | None = None) -> None:
-    """Adds the command line, the machine and files of the data folder to the run's provenance.
+def record(options: Options, files: Iterable[str], command: list[str] | None = None) -> None:
+    """Adds the command line, the machine and data files to the provenance of the run.
 
-    ValueError: a file has changed since an earlier call for the same run.
+    Raises ValueError if a file has changed since the run started.
     """
-    record = read(options.folder)
+    known = read(options.folder)
     for name in files:
-        found = describe_file(Path(options.data) / name)
-        if record["data"].setdefault(name, found) != found:
-            raise ValueError(f"{name} has changed since this run began: start another run (--name)")
+        facts = describe_file(Path(options.data) / name)
+        if known["data"].setdefault(name, facts) != facts:
+            raise ValueError(f"provenance: {name} has changed since this run started; start another run (--name)")
     for key, value in (
         ("commands", format_command(command or sys.orig_argv[1:], options)),
         ("machines", machine(options)),
     ):
-        if value not in record[key]:
-            record[key].append(value)
+        if value not in known[key]:
+            known[key].append(value)
     options.folder.mkdir(parents=True, exist_ok=True)
-    (options.folder / NAME).write_text(json.dumps(record, indent=1) + "\n")
+    (options.folder / NAME).write_text(json.dumps(known, indent=1) + "\n")
 
 
 def read(run: Path) -> dict[str, Any]:
-    """The provenance of a run; empty if none was recorded."""
+    """Returns the provenance of a run; empty if none was recorded."""
     file = run / NAME
     return json.loads(file.read_text()) if file.exists() else {"commands": [], "machines": [], "data": {}}
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """The SHA-256 and the number of rows of a file."""
+    """Returns the SHA-256 and the number of rows of a file."""
     content = file.read_bytes()
     text = gzip.decompress(content) if file.suffix == ".gz" else content
     return {"sha256": hashlib.sha256(content).hexdigest(), "rows": len(text.splitlines())}
 
 
 def format_command(command: list[str], options: Options) -> str:
-    """A command line as a card shows it: DATA for the data folder, and only the last part of other absolute paths."""
+    """Returns a command line for a card: DATA for the data folder, and the base name of other absolute paths."""
 
     def shorten(word: str) -> str:
         flag, sign, value = word.rpartition("=")
@@ -70,18 +70,19 @@ def format_command(command: list[str], options: Options) -> str:
 
 
 def machine(options: Options) -> str:
-    """The device, threads and versions of a training."""
+    """Returns the device, threads and versions of a training."""
     device = options.torch_device()
     if device.type == "cuda":
         place = torch.cuda.get_device_name(device)
     else:
         threads = options.threads or torch.get_num_threads()
         place = f"{processor()}, {threads} thread{'s' if threads > 1 else ''}"
-    return f"{place}; {platform.system()} {platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}"
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{place}; {system}, Python {platform.python_version()}, torch {torch.__version__}"
 
 
 def processor() -> str:
-    """The processor's name, or its architecture if the system does not name it."""
+    """Returns the name of the processor, or its architecture if the system does not name it."""
     info = Path("/proc/cpuinfo")
     names = (
         [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")]

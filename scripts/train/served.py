@@ -1,4 +1,6 @@
-"""The served molecule reader: the folder of its version. Its code is the package scripts.served_reader, a link to the entry's."""
+"""The served molecule reader: the folder of its version. Its code is the package scripts.served_reader, a link to the
+entry's.
+"""
 
 from __future__ import annotations
 

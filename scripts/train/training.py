@@ -1,17 +1,22 @@
 """The training loop that every model of this folder shares.
 
     options = training.from_arguments(parser.parse_args())         # after training.add_arguments(parser)
-    model = training.run(options, model, batches, loss, evaluate)  # returns the model with its averaged weights
+    model = training.run(options, model, batches, loss, evaluate)  # returns the model with averaged weights
 
-A run lives in runs/<name>/: checkpoint.pt (resume point), stable.pt (resume point before the learning rate fell),
-weights.pt (averaged weights, what evaluation and export read), metrics.jsonl and metrics.png. The same command
-resumes by itself. Every random number of a step follows from (seed, step), so a stopped and resumed run goes
-through the same batches, masks and noise as one that was never stopped.
+The files of a run are in runs/<name>/:
 
-The learning rate is a trapezoid: warm-up, a plateau, and a fall to zero over the last part of the budget (a number of
-samples, or minutes of training time). A finished run continues from stable.pt when it is given a larger budget, so
-nothing of the plateau is lost; with --finish a run ends early, its rate falling from now on. Run the scripts from the repository root:
-`python -m scripts.train.latent --help`.
+checkpoint.pt   resume point
+stable.pt       resume point from before the learning rate decayed
+weights.pt      averaged weights, for evaluation and export
+metrics.jsonl   figures, plotted in metrics.png
+
+The same command resumes a run. All random numbers of a step derive from (seed, step), so a resumed run sees the same
+batches, masks and noise as an uninterrupted one.
+
+The learning rate is a trapezoid: warm-up, plateau, and decay to zero over the last part of the budget, which is a
+number of samples or minutes of training. With a larger budget, a finished run resumes from stable.pt and extends the
+plateau. With --finish, the decay starts at once. Run the scripts from the repository root: `python -m
+scripts.train.latent --help`.
 """
 
 from __future__ import annotations
@@ -35,54 +40,52 @@ from scripts.train.batches import Prefetcher, send
 
 Batch = Any
 Batches = Callable[[int], Batch]
-"""The batch of a step (counted from 0), on any device: a pure function, see batches.Buckets."""
+"""Returns the batch of a step (from 0) on any device; a pure function, see batches.Buckets."""
 Loss = Callable[[nn.Module, Batch], tuple[torch.Tensor, dict[str, torch.Tensor]]]
-"""The scalar loss, and figures to report. torch's global generator is seeded from (seed, step) before the call."""
+"""Returns the scalar loss and figures to report. torch's global generator is seeded from (seed, step) first."""
 Evaluate = Callable[[nn.Module, int], dict[str, float]]
-"""Figures of a model (averaged weights, eval mode) after the given number of steps."""
+"""Returns figures of a model (averaged weights, eval mode) after the given number of steps."""
 
 
 @dataclasses.dataclass
 class Options:
-    """One run. Each field is a flag of the same name, with dashes."""
+    """The options of a run. Each field is a flag of the same name, with dashes."""
 
     name: str = dataclasses.field(default="run", metadata={"help": "the run's folder: runs/<name>"})
     data: str = dataclasses.field(default="", metadata={"help": "data folder (or RETORT_DATA)"})
     runs: str = dataclasses.field(default="runs", metadata={"help": "folder of all runs"})
     device: str = dataclasses.field(default="auto", metadata={"help": "auto, cpu or cuda"})
-    seed: int = dataclasses.field(default=1, metadata={"help": "seed of everything"})
+    seed: int = dataclasses.field(default=1, metadata={"help": "seed of all random numbers"})
     batch: int = dataclasses.field(default=64, metadata={"help": "rows a step"})
     samples: int = dataclasses.field(default=0, metadata={"help": "budget in samples, all calls together (0: none)"})
     minutes: float = dataclasses.field(
         default=0, metadata={"help": "budget in minutes of training, all calls together (0: none)"}
     )
     call_minutes: float = dataclasses.field(
-        default=0, metadata={"help": "stop this call after so many minutes, to be resumed (0: never)"}
+        default=0, metadata={"help": "stop this call after this many minutes, to be resumed (0: never)"}
     )
-    warmup: int = dataclasses.field(default=10_000, metadata={"help": "samples until the full learning rate"})
+    warmup: int = dataclasses.field(default=10_000, metadata={"help": "samples until the learning rate is full"})
     decay: float = dataclasses.field(
-        default=0.2, metadata={"help": "part of the budget over which the rate falls to zero"}
+        default=0.2, metadata={"help": "share of the budget over which the rate decays to zero"}
     )
     finish: float = dataclasses.field(
-        default=0, metadata={"help": "let the rate fall over the next so many minutes, then end (0: as --decay says)"}
+        default=0, metadata={"help": "decay the rate over the next minutes, this many, then end (0: follow --decay)"}
     )
     lr: float = dataclasses.field(default=1e-3, metadata={"help": "full learning rate"})
     weight_decay: float = dataclasses.field(default=0.01, metadata={"help": "decoupled weight decay"})
     optimiser: str = dataclasses.field(
         default="adamw", metadata={"help": "adamw, or muon for the matrices inside the layers"}
     )
-    clip: float = dataclasses.field(default=1.0, metadata={"help": "largest gradient norm"})
+    clip: float = dataclasses.field(default=1.0, metadata={"help": "maximum gradient norm"})
     ema: float = dataclasses.field(default=0.999, metadata={"help": "decay of the averaged weights"})
     precision: str = dataclasses.field(default="bf16", metadata={"help": "bf16 (autocast) or fp32"})
     compile: bool = dataclasses.field(default=False, metadata={"help": "torch.compile the model"})
     threads: int = dataclasses.field(default=0, metadata={"help": "CPU threads (0: torch's choice)"})
-    workers: int = dataclasses.field(
-        default=0, metadata={"help": "processes that make batches ahead of the training (0: none)"}
-    )
+    workers: int = dataclasses.field(default=0, metadata={"help": "processes that prefetch batches (0: none)"})
     save_minutes: float = dataclasses.field(default=5, metadata={"help": "minutes between checkpoints"})
     eval_minutes: float = dataclasses.field(default=10, metadata={"help": "minutes between evaluations"})
     export_parts: bool = dataclasses.field(
-        default=False, metadata={"help": "also write the averaged weights as fp16 files of at most 15 MiB"}
+        default=False, metadata={"help": "also write the averaged weights as fp16 files of up to 15 MiB"}
     )
 
     @property
@@ -95,7 +98,7 @@ class Options:
 
 
 def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
-    """Adds one flag per field of Options; `defaults` replaces the defaults of this page."""
+    """Adds one flag per field of Options; `defaults` overrides the defaults of Options."""
     for field in dataclasses.fields(Options):
         default, flag = defaults.get(field.name, field.default), "--" + field.name.replace("_", "-")
         text = f"{field.metadata['help']} (default: {default})"
@@ -107,49 +110,56 @@ def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
 
 
 def from_arguments(arguments: argparse.Namespace) -> Options:
-    """The parsed flags as Options; the data folder may come from RETORT_DATA."""
+    """Converts parsed flags to Options; the data folder defaults to RETORT_DATA."""
     options = Options(**{f.name: getattr(arguments, f.name) for f in dataclasses.fields(Options)})
     options.data = options.data or os.environ.get("RETORT_DATA", "")
     if options.optimiser not in ("adamw", "muon") or options.precision not in ("bf16", "fp32"):
-        raise SystemExit("training: --optimiser is adamw or muon, --precision is bf16 or fp32")
+        raise SystemExit("training: --optimiser must be adamw or muon, --precision bf16 or fp32")
     if not options.samples and not options.minutes:
-        raise SystemExit("training: give a budget: --minutes or --samples")
+        raise SystemExit("training: --minutes or --samples is required, the budget")
     return options
 
 
 def rate(options: Options, samples: int, seconds: float) -> float:
-    """The factor on the learning rate, 0 to 1: warm-up, plateau, then 1 - sqrt of the part of the fall that is over
-    (Haegele et al. 2024, arXiv 2405.18392, section 3)."""
-    falling = (progress(options, samples, seconds) - (1 - options.decay)) / max(options.decay, 1e-9)
-    fall = 1 - math.sqrt(min(max(falling, 0.0), 1.0))
-    return min(1.0, (samples + 1) / max(options.warmup, 1)) * fall
+    """Returns the factor on the learning rate, 0 to 1.
+
+    After the plateau it decays as 1 - sqrt(t), t from 0 to 1 (Haegele et al. 2024, arXiv 2405.18392, section 3).
+    """
+    time_in_decay = (progress(options, samples, seconds) - (1 - options.decay)) / max(options.decay, 1e-9)
+    decay = 1 - math.sqrt(min(max(time_in_decay, 0.0), 1.0))
+    return min(1.0, (samples + 1) / max(options.warmup, 1)) * decay
 
 
 def progress(options: Options, samples: int, seconds: float) -> float:
-    """The part of the budget that is used up, whichever budget ends first."""
+    """Returns the used share of the budget, the larger one of samples and minutes."""
     by_samples = samples / options.samples if options.samples else 0.0
     by_time = seconds / (60 * options.minutes) if options.minutes else 0.0
     return max(by_samples, by_time)
 
 
 def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer]:
-    """AdamW, and with "muon" Muon (orthogonalised momentum, Jordan et al. 2024) for matrices inside the layers.
+    """Returns AdamW and, with "muon", Muon (orthogonalised momentum, Jordan et al.
 
-    Muon gets the 2-D weights of modules whose parameter `hidden` is not set to False: embeddings and output heads
-    are looked up, not multiplied through, and stay with AdamW, and so do vectors.
+    2024) for matrices inside the layers.
+
+    Muon gets 2-D weights except those of embeddings and of modules with hidden = False (output heads), which stay with
+    AdamW, as do vectors.
     """
-    outer = {
+    outer_parameters = {
         p
         for m in model.modules()
         if isinstance(m, nn.Embedding) or not getattr(m, "hidden", True)
         for p in m.parameters()
     }
     parameters = [p for p in model.parameters() if p.requires_grad]
-    matrices = [p for p in parameters if p.ndim == 2 and p not in outer] if options.optimiser == "muon" else []
-    chosen = set(matrices)
-    rest = [p for p in parameters if p not in chosen]
-    decayed, plain = [p for p in rest if p.ndim >= 2], [p for p in rest if p.ndim < 2]
-    groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    matrices = (
+        [p for p in parameters if p.ndim == 2 and p not in outer_parameters] if options.optimiser == "muon" else []
+    )
+    muon_parameters = set(matrices)
+    adamw_parameters = [p for p in parameters if p not in muon_parameters]
+    decayed = [p for p in adamw_parameters if p.ndim >= 2]
+    undecayed = [p for p in adamw_parameters if p.ndim < 2]
+    groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": undecayed, "weight_decay": 0.0}]
     out: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=options.lr, betas=(0.9, 0.98), eps=1e-8)]
     if matrices:
         out.append(
@@ -159,7 +169,7 @@ def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer
 
 
 class Run:
-    """The state of one run: everything that a checkpoint holds."""
+    """The state of a run: everything a checkpoint contains."""
 
     def __init__(self, options: Options, model: nn.Module) -> None:
         self.options, self.device = options, options.torch_device()
@@ -191,27 +201,26 @@ class Run:
         )
 
     def resume(self) -> None:
-        """Goes on from checkpoint.pt; from stable.pt if the rate was falling under a smaller budget than today's."""
+        """Restores checkpoint.pt, or stable.pt if the rate was decaying under a smaller budget than the current one."""
         latest, stable = self.options.folder / "checkpoint.pt", self.options.folder / "stable.pt"
         if not latest.exists():
             return
         state = checkpoint.load(latest, self.device)
-        before = progress(self.options, state["samples"], state["seconds"]) < 1 - self.options.decay
-        if state["falling"] and before and stable.exists() and not self.options.finish:
+        on_plateau = progress(self.options, state["samples"], state["seconds"]) < 1 - self.options.decay
+        if state["falling"] and on_plateau and stable.exists() and not self.options.finish:
             state = checkpoint.load(stable, self.device)
         self.restore(state)
         if self.options.finish:
-            self._finish(state)
+            self._start_decay(state)
 
-    def _finish(self, state: dict[str, Any]) -> None:
-        """Sets a budget whose fall begins now and takes --finish minutes; one that is falling keeps its own."""
+    def _start_decay(self, state: dict[str, Any]) -> None:
+        """Sets a budget whose decay starts now and takes --finish minutes, unless the rate decays already."""
         if self.falling:
             self.options.minutes, self.options.samples, self.options.decay = (
                 state["options"][k] for k in ("minutes", "samples", "decay")
             )
             return
-        spent = self.seconds / 60
-        self.options.minutes, self.options.samples = spent + self.options.finish, 0
+        self.options.minutes, self.options.samples = self.seconds / 60 + self.options.finish, 0
         self.options.decay = self.options.finish / self.options.minutes
 
     def save(self) -> None:
@@ -221,7 +230,7 @@ class Run:
             checkpoint.export_parts(self.average, self.options.folder)
 
     def update(self, loss: Loss, batch: Batch, network: nn.Module) -> dict[str, torch.Tensor]:
-        """One step: forward, backward, clip, optimise, average. Returns the figures, still on the device."""
+        """Runs a step: forward, backward, clip, optimise, average. Returns the figures, on the device."""
         options = self.options
         factor = rate(options, self.samples, self.seconds)
         torch.manual_seed((options.seed << 32) + self.step)
@@ -235,11 +244,11 @@ class Run:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
         self.step, self.samples = self.step + 1, self.samples + options.batch
-        self._fold()
+        self._update_ema()
         return {"loss": value.detach(), "gradient": norm.detach(), **figures}
 
     @torch.no_grad()
-    def _fold(self) -> None:
+    def _update_ema(self) -> None:
         weight = 1 - min(self.options.ema, (1 + self.step) / (10 + self.step))
         live = self.model.state_dict()
         floats = [k for k, v in live.items() if v.is_floating_point()]
@@ -250,7 +259,7 @@ class Run:
 
 
 class _Averaged:
-    """Puts the averaged weights into the model for the length of a with block."""
+    """Swaps the averaged weights into the model for a with block."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -266,7 +275,10 @@ class _Averaged:
 
 
 def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate) -> nn.Module:
-    """Trains until the budget, --call-minutes, SIGTERM or SIGINT; returns the model with its averaged weights."""
+    """Trains until the budget is used, --call-minutes are over or SIGTERM or SIGINT arrives.
+
+    Returns the model with averaged weights, in eval mode.
+    """
     if options.threads:
         torch.set_num_threads(options.threads)
     state = Run(options, model)
@@ -295,15 +307,15 @@ def _loop(
     window: list[dict[str, torch.Tensor]] = []
     rows = state.samples
     while not (done or stop()):
-        begun = time.monotonic()
+        started = time.monotonic()
         if not state.falling and progress(options, state.samples, state.seconds) >= 1 - options.decay:
             state.falling = True
             checkpoint.save({**state.state(), "falling": False}, options.folder / "stable.pt")
         window.append(state.update(loss, send(batches(state.step), state.device), network))
         if state.device.type == "cuda" and len(window) % 20 == 0:
-            torch.cuda.synchronize()  # Keep the clock honest: launches run ahead of the device.
+            torch.cuda.synchronize()  # Kernel launches are asynchronous; wait, so that the time counts.
         now = time.monotonic()
-        state.seconds += min(now - begun, 60)  # A longer step means that the process was suspended.
+        state.seconds += min(now - started, 60)  # A longer step: the process was suspended.
         bar.update(options.batch)
         done = progress(options, state.samples, state.seconds) >= 1
         if now - reported > 15 or done:
@@ -341,15 +353,15 @@ def _evaluate(state: Run, evaluate: Evaluate, log: metrics.Metrics) -> None:
 
 
 class _Stop:
-    """True once this call should end: its minutes are over, or a signal asked for it."""
+    """True once this call must end: --call-minutes are over, or a signal arrived."""
 
     def __init__(self, options: Options) -> None:
         self.end = time.monotonic() + 60 * options.call_minutes if options.call_minutes else math.inf
-        self.asked = False
+        self.requested = False
 
     def __enter__(self) -> _Stop:
         self.process = os.getpid()
-        self.previous = {s: signal.signal(s, self._ask) for s in (signal.SIGTERM, signal.SIGINT)}
+        self.previous = {s: signal.signal(s, self._request) for s in (signal.SIGTERM, signal.SIGINT)}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -357,9 +369,9 @@ class _Stop:
             signal.signal(number, handler)
 
     def __call__(self) -> bool:
-        return self.asked or time.monotonic() > self.end
+        return self.requested or time.monotonic() > self.end
 
-    def _ask(self, *_: object) -> None:
-        self.asked = True
-        if os.getpid() == self.process:  # Not in the workers, which a terminal's Ctrl-C reaches too.
+    def _request(self, *_: object) -> None:
+        self.requested = True
+        if os.getpid() == self.process:  # Not in the workers, which also receive Ctrl-C.
             print("training: stopping after this step; the same command resumes", file=sys.stderr, flush=True)

@@ -21,7 +21,7 @@ def test_rare_tokens_and_extreme_sizes_weigh_more():
     counts["B"] = corpus.COMMON // 4
     assert corpus.weights(rows, counts).tolist() == [1, 2, 1, 2, 2, 2, 1.5]
     counts["B"] = 1
-    assert corpus.weights(rows, counts)[4] == corpus.LARGEST
+    assert corpus.weights(rows, counts)[4] == corpus.MAX_WEIGHT
 
 
 def test_copies_add_up_to_the_rows_and_follow_the_weights():
@@ -36,7 +36,7 @@ def test_a_pass_has_the_shares_of_its_sources():
     assert times[-1] == pytest.approx(250, abs=1)
 
 
-def test_rows_of_a_corpus_are_the_molecules_as_often_as_asked(tmp_path):
+def test_a_corpus_repeats_each_molecule_the_given_number_of_times(tmp_path):
     vocabulary = Vocabulary.build([*COMMON, RARE], 10)
     built = Corpus.build([*COMMON, RARE], vocabulary, np.array([1, 0, 2, 1, 3]))
     built.save(tmp_path / "corpus.npz")
@@ -46,7 +46,7 @@ def test_rows_of_a_corpus_are_the_molecules_as_often_as_asked(tmp_path):
         assert rows.lengths().tolist() == [len(rows[i]) for i in range(len(rows))]
 
 
-def test_labelled_molecules_are_the_molecules_but_for_isotopes():
+def test_labelled_molecules_differ_only_in_isotopes():
     labelled = variants.isotopes(COMMON * 20, np.random.default_rng(0))
     assert len(labelled) == 80
     found: Counter = Counter()
@@ -60,11 +60,11 @@ def test_labelled_molecules_are_the_molecules_but_for_isotopes():
     assert found["H", 2] > found["H", 3] > 0 and found["C", 13] > 0 and found["O", 18] > 0
 
 
-def test_other_ions_replace_all_of_one_kind():
+def test_another_ion_replaces_all_ions_of_a_kind():
     salt = "O=C([O-])CC(=O)[O-].[Na+].[Na+]"
-    made = {s for seed in range(20) for s in variants.ions([salt, "CCO"], np.random.default_rng(seed))}
-    assert len(made) > 3 and salt not in made
-    for smiles in made:
+    salts = {s for seed in range(20) for s in variants.ions([salt, "CCO"], np.random.default_rng(seed))}
+    assert len(salts) > 3 and salt not in salts
+    for smiles in salts:
         parts = smiles.split(".")
         ions = [part for part in parts if "CC" not in part]
         assert len(ions) == 2 and ions[0] == ions[1] and ions[0] in variants.IONS["[Na+]"]

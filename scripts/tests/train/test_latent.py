@@ -10,7 +10,7 @@ import torch
 
 from scripts.train import batches, checkpoint, graph, quantise, training
 from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation, rejection, similarity, start
-from scripts.train.latent.__main__ import Data, Own, both
+from scripts.train.latent.__main__ import Data, SelfGenerated, loss_on
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import PRESETS, Model, Shape, Similarity
 from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split
@@ -41,19 +41,19 @@ def test_tokens_round_trip(vocabulary, smiles):
     assert vocabulary.decode(vocabulary.encode(smiles)) == smiles
 
 
-def test_tokens_are_the_longest_and_end_between_simple_ones():
+def test_a_text_is_split_into_the_longest_tokens():
     vocabulary = Vocabulary(["[PAD]", "[BOS]", "[EOS]", "[UNK]", "C", "Cl", "(", ")", "CC", "CC(", "CCC"])
     assert [vocabulary.tokens[i] for i in vocabulary.encode("CCCl")] == ["CC", "Cl"]
     assert [vocabulary.tokens[i] for i in vocabulary.encode("CC(CCCC)C")] == ["CC(", "CCC", "C", ")", "C"]
     assert vocabulary.encode("CCNC").tolist() == [8, UNK, 4]
 
 
-def test_runs_are_the_most_frequent_neighbours():
+def test_merges_are_the_most_frequent_pairs():
     built = Vocabulary.build(["CCCCCCN", "NCCCC"], 2)
     assert built.tokens[4:] == ["C", "N", "CC", "CCCC"]
 
 
-def test_tokens_refuse_and_mark(vocabulary):
+def test_invalid_text_is_rejected_and_unknown_tokens_are_marked(vocabulary):
     with pytest.raises(ValueError, match="character 2"):
         split("C!C")
     assert vocabulary.encode("C[Xe]").tolist()[1] == UNK
@@ -98,7 +98,7 @@ def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
     np.testing.assert_allclose(score[:, 0], total.numpy(), rtol=1e-3)
 
 
-def test_the_unit_of_hidden_states_is_that_of_both_halves(model, vocabulary, tmp_path):
+def test_encoder_and_decoder_use_the_same_unit_of_hidden_states(model, vocabulary, tmp_path):
     ids = batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)
     feeds = {"input_ids": ids, "attention_mask": (ids != PAD).astype(np.int64)}
     (plain,) = session(tmp_path, encoder_graph.write, model.encoder).run(None, feeds)
@@ -129,7 +129,7 @@ def test_training_starts_from_the_entries(model, vocabulary, tmp_path):
     ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(ids, z))
     for given, tolerance in (({}, 0.02), (ranges, 0.2)):
         decoder_graph.write(model.decoder, path, given)
-        again, words = start.model(tmp_path)
+        again, words = start.load_model(tmp_path)
         assert again.shape == model.shape and words.tokens == vocabulary.tokens
         with torch.no_grad():
             for want, got in (
@@ -139,24 +139,24 @@ def test_training_starts_from_the_entries(model, vocabulary, tmp_path):
                 np.testing.assert_allclose(got.numpy(), want.numpy(), atol=tolerance)
 
 
-def test_a_grown_vocabulary_keeps_what_the_model_does(model, vocabulary):
+def test_an_extended_vocabulary_does_not_change_the_results(model, vocabulary):
     molecules = [*MOLECULES, "C[Se]C", "CC(=O)OCC(=O)O", "[Na+].[Cl-]"]
-    words = vocabulary.grown(molecules, 3)
+    words = vocabulary.extended(molecules, 3)
     assert words.tokens[: len(vocabulary)] == vocabulary.tokens and len(words) == len(vocabulary) + 4 + 3
     assert all(UNK not in words.encode(smiles) for smiles in molecules)
-    bigger = start.grown(model, vocabulary, words)
+    bigger = start.with_vocabulary(model, vocabulary, words)
     ids, z = torch.from_numpy(batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)), torch.randn(4, 64)
     with torch.no_grad():
         torch.testing.assert_close(bigger.encoder(ids, (ids != PAD).long()), model.encoder(ids, (ids != PAD).long()))
         torch.testing.assert_close(bigger.decoder(ids, z)[..., : len(vocabulary)], model.decoder(ids, z))
-    run = len(words) - 1
-    made = vocabulary.encode(words.tokens[run])
-    torch.testing.assert_close(bigger.encoder.token.weight[run], model.encoder.token.weight[made].mean(0))
-    torch.testing.assert_close(bigger.decoder.head.weight[run], model.decoder.head.weight[made[0]])
+    merged = len(words) - 1
+    parts = vocabulary.encode(words.tokens[merged])
+    torch.testing.assert_close(bigger.encoder.token.weight[merged], model.encoder.token.weight[parts].mean(0))
+    torch.testing.assert_close(bigger.decoder.head.weight[merged], model.decoder.head.weight[parts[0]])
 
 
-def test_more_slots_leave_short_texts_as_they_are_and_are_learned(model, vocabulary):
-    wider = start.widened(model, 7)
+def test_new_slots_do_not_change_short_texts_and_are_trained(model, vocabulary):
+    wider = start.with_slots(model, 7)
     assert wider.shape.slots == 7 and model.shape.slots == 4
     ids, z = torch.tensor([[5, 6, 4, 5]]), torch.randn(1, 64)
     with torch.no_grad():
@@ -191,7 +191,7 @@ def test_beam_graph_equals_the_plain_search(model, tmp_path):
         assert (score[row, size:] < -1e8).all()
 
 
-def test_sampled_rows_depend_on_their_own_seed_alone(model, tmp_path):
+def test_a_sampled_row_depends_only_on_its_seed(model, tmp_path):
     decoder = session(tmp_path, decoder_graph.write, model.decoder)
     z = np.random.default_rng(0).standard_normal((5, 1, 64), np.float32)
     seed = np.array([[3], [-4], [2**62], [3], [5]])
@@ -218,7 +218,7 @@ def test_random_numbers_of_the_graph_are_the_reference_and_uniform(tmp_path):
     assert abs(np.corrcoef(got[:-1, 0], got[1:, 0])[0, 1]) < 0.03
 
 
-def test_integer_arithmetic_stays_close_and_rows_stay_apart(model, vocabulary, tmp_path):
+def test_integer_arithmetic_is_accurate_and_rows_are_independent(model, vocabulary, tmp_path):
     z = torch.randn(40, 64)
     text = torch.tensor([[1, 6, 5, 7, 4, 6, 6]]).repeat(40, 1)
     ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(text, z))
@@ -244,36 +244,36 @@ def test_rounded_weights_and_inputs():
 
 
 @pytest.mark.parametrize(
-    "smiles, wanted", [("CCO", True), ("C[CH]C", False), ("C1CC", False), ("", False), ("C[N+](=O)[O-]", True)]
+    "smiles, valid", [("CCO", True), ("C[CH]C", False), ("C1CC", False), ("", False), ("C[N+](=O)[O-]", True)]
 )
-def test_a_sound_text_is_a_molecule_without_radicals(smiles, wanted):
-    assert evaluation.sound(smiles) is wanted
+def test_a_valid_text_is_a_molecule_without_radicals(smiles, valid):
+    assert evaluation.is_valid(smiles) is valid
 
 
-def test_own_texts_are_molecules_that_the_decoder_wrote(vocabulary, monkeypatch):
+def test_self_generated_texts_are_valid_molecules(vocabulary, monkeypatch):
     torch.manual_seed(3)
     small = Model(Shape(vocabulary=len(vocabulary), **PRESETS["tiny"])).eval()
-    with torch.no_grad():  # Mostly the token C, and the end after some: chains are molecules, the rest is not.
+    with torch.no_grad():  # Mostly the token C, then [EOS]: chains are molecules, other texts are not.
         small.decoder.head.bias[vocabulary.ids["C"]] += 3
         small.decoder.head.bias[EOS] += 3
-    monkeypatch.setattr(rejection, "EASY", 1.0)
-    asked = []
+    monkeypatch.setattr(rejection, "GREEDY_SHARE", 1.0)
+    calls = []
     decode = decoding.exported(small.decoder, 1)
-    points = rejection.around(small, vocabulary, MOLECULES * 20)
+    points = rejection.noisy_points(small, vocabulary, MOLECULES * 20)
 
-    def recording_decode(z, heat):
-        asked.append((len(z), heat))
-        return decode(z, heat)
+    def recording_decode(z, temperature):
+        calls.append((len(z), temperature))
+        return decode(z, temperature)
 
-    z, ids, counts = rejection.texts(points, vocabulary, recording_decode)
+    z, ids, counts = rejection.valid_texts(points, vocabulary, recording_decode)
     assert len(z) == len(ids) == sum(counts) > 0
     assert all(EOS in row for row in ids)
-    assert all(rejection.evaluation.sound(vocabulary.decode(row.tolist())) for row in ids)
-    rows = [80 - sum(counts[:n]) for n in range(len(asked))]  # A point with a molecule is not drawn from again.
-    assert asked == list(zip(rows, rejection.TEMPERATURES))
+    assert all(rejection.evaluation.is_valid(vocabulary.decode(row.tolist())) for row in ids)
+    rows = [80 - sum(counts[:n]) for n in range(len(calls))]  # A point with a valid text is not sampled again.
+    assert calls == list(zip(rows, rejection.TEMPERATURES))
 
 
-def test_a_held_encoder_stays_as_it_is(model, vocabulary, tmp_path):
+def test_a_frozen_encoder_does_not_change(model, vocabulary, tmp_path):
     held = Model(model.shape)
     held.load_state_dict(model.state_dict())
     held.encoder.requires_grad_(False)
@@ -295,9 +295,9 @@ def test_a_held_encoder_stays_as_it_is(model, vocabulary, tmp_path):
 
 def test_the_similarity_head_learns_and_its_graph_equals_torch(model, vocabulary, tmp_path):
     molecules = ["C" * n + end for n in range(2, 12) for end in ("O", "N", "Cl", "C(=O)O")]
-    words = vocabulary.grown(molecules, 0)
-    bigger = start.grown(model, vocabulary, words)
-    held, prints = similarity.states(bigger.encoder, words, molecules), similarity.fingerprints(molecules)
+    words = vocabulary.extended(molecules, 0)
+    bigger = start.with_vocabulary(model, vocabulary, words)
+    held, prints = similarity.token_states(bigger.encoder, words, molecules), similarity.fingerprints(molecules)
     untrained = similarity.loss(similarity.vectors(Similarity(32, 64), held), prints)
     head = similarity.train(held, prints, 64, 60)
     assert similarity.loss(similarity.vectors(head, held), prints) < 0.7 * untrained
@@ -316,19 +316,19 @@ def test_the_similarity_head_learns_and_its_graph_equals_torch(model, vocabulary
     np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-5)
 
 
-def test_training_learns_own_texts_beside_molecules(model, vocabulary, tmp_path):
+def test_the_loss_includes_self_generated_texts(model, vocabulary, tmp_path):
     rows = [torch.tensor([*vocabulary.encode(s), EOS], dtype=torch.int16) for s in MOLECULES]
-    checkpoint.save({"z": torch.randn(4, 64).half(), "ids": rows}, tmp_path / "own.pt")
+    checkpoint.save({"z": torch.randn(4, 64).half(), "ids": rows}, tmp_path / "generated.pt")
     options = training.Options(batch=4, samples=4)
-    own = Own([tmp_path / "own.pt", tmp_path / "own.pt"], options)
-    z, target = own.batch(0)
-    assert z.shape == (1, 64) and z.dtype == torch.float32 and len(own.rows) == 8
+    generated = SelfGenerated([tmp_path / "generated.pt", tmp_path / "generated.pt"], options)
+    z, target = generated.batch(0)
+    assert z.shape == (1, 64) and z.dtype == torch.float32 and len(generated.rows) == 8
     for row in target.tolist():
         assert vocabulary.decode(row[1 : row.index(EOS)]) in MOLECULES
     molecules = Data(Corpus.build(MOLECULES, vocabulary), options).batch(0)
     noise = argparse.Namespace(lowest=-2.0, highest=0.0)
     torch.manual_seed(0)
-    alone, _ = both(model, molecules, noise)
+    alone, _ = loss_on(model, molecules, noise)
     torch.manual_seed(0)
-    together, figures = both(model, (*molecules, z, target), noise)
-    assert together.item() == pytest.approx(alone.item() + figures["own"].item(), rel=1e-5)
+    together, figures = loss_on(model, (*molecules, z, target), noise)
+    assert together.item() == pytest.approx(alone.item() + figures["self_generated"].item(), rel=1e-5)

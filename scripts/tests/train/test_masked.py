@@ -47,8 +47,8 @@ def test_strings_round_trip_from_every_end(smiles):
 @pytest.mark.parametrize(
     "text, strict, lenient",
     [
-        ("Cc1nn*cc1.C.C", None, "Cc1ccn(C)n1"),  # the last piece finds no open end; the largest molecule remains
-        (".c1ccccc.CCC", None, "CCC"),  # the first piece does not read
+        ("Cc1nn*cc1.C.C", None, "Cc1ccn(C)n1"),  # no open end for the last piece; the largest molecule remains
+        (".c1ccccc.CCC", None, "CCC"),  # the first piece is invalid
         (".C.C.C", None, "CC"),
         (".N**.C.C", None, "CNC"),  # one open end becomes hydrogen
         ("", None, None),
@@ -64,18 +64,20 @@ def test_nested_order_as_numbers():
     assert safe.numbered(".=C*.=C") == "C=<1><2>.C=<2>"
 
 
-def test_cached_strings_stand_for_their_molecules(strings):
-    assert len(strings) == data.WRITTEN * len(MOLECULES)
+def test_cached_strings_decode_to_their_molecules(strings):
+    assert len(strings) == data.STRINGS_PER_MOLECULE * len(MOLECULES)
     seen = set()
     for number in range(len(strings)):
         ids = strings.string(number).tolist()
         assert ids[0] == BOS and ids[-1] == EOS and len(ids) == strings.lengths()[number] + 2
-        assert safe.decode(strings.vocabulary.decode(ids)) == Chem.CanonSmiles(MOLECULES[number // data.WRITTEN])
+        assert safe.decode(strings.vocabulary.decode(ids)) == Chem.CanonSmiles(
+            MOLECULES[number // data.STRINGS_PER_MOLECULE]
+        )
         seen.add(tuple(ids))
     assert len(seen) > 4 * len(MOLECULES)
 
 
-def test_runs_of_tokens_shorten_the_strings_and_change_nothing(strings):
+def test_merged_tokens_shorten_the_strings_and_change_nothing_else(strings):
     plain = Vocabulary([t for t in strings.vocabulary.tokens if t in vocabulary.SPECIALS or len(safe.split(t)) == 1])
     assert len(strings.vocabulary) == len(plain) + 20
     for smiles in MOLECULES:
@@ -101,7 +103,7 @@ BROAD = [
 
 
 @pytest.mark.parametrize("smiles", BROAD)
-def test_strings_of_every_kind_round_trip_with_their_stereo(smiles):
+def test_strings_of_every_kind_round_trip_with_stereochemistry(smiles):
     cuts = broad.sides(smiles)
     for first in range(len(cuts)):
         text = "".join(safe.nested(cuts, first)) if len(cuts) > 1 else cuts[0].text
@@ -116,7 +118,7 @@ def wide(tmp_path_factory):
     return data.read(path)
 
 
-def test_without_runs_a_token_is_one_of_the_published_api(wide):
+def test_without_merges_each_token_is_one_published_token(wide):
     tokens = wide.vocabulary
     assert (
         tokens.tokens[QUALITY] == "[QUALITY]"
@@ -127,42 +129,46 @@ def test_without_runs_a_token_is_one_of_the_published_api(wide):
         ids = wide.string(number)[1:-1]
         text = tokens.decode(ids.tolist())
         assert [tokens.tokens[i] for i in ids] == safe.split(text)
-        # SAFE writes a dot between two pieces and a number on both sides of each cut; the dot before the first piece is for
-        # the bond that closes the string.
+        # SAFE writes a dot between two pieces and a number on both sides of each cut; the dot before the first piece
+        # stands for the bond between the first two pieces.
         bracket = safe.numbered(text)
         ends = len(safe._NUMBER.findall(bracket)) + bracket.count(".")
         plain = sum(token not in ".*" for token in safe.split(text))
-        assert broad.worth(ids, tokens) * len(ids) == pytest.approx(plain + ends + (text.startswith(".")), abs=1.01)
+        assert broad.published_tokens_per_token(ids, tokens) * len(ids) == pytest.approx(
+            plain + ends + (text.startswith(".")), abs=1.01
+        )
 
 
-def test_runs_are_worth_the_tokens_that_they_stand_for(strings):
+def test_a_merged_token_counts_as_its_published_tokens(strings):
     text = safe.encode(MOLECULES[0])
     ids = strings.vocabulary.encode(text)
-    assert broad.worth(ids, strings.vocabulary) * len(ids) == pytest.approx(len(safe.split(text)) + text.count("."))
+    assert broad.published_tokens_per_token(ids, strings.vocabulary) * len(ids) == pytest.approx(
+        len(safe.split(text)) + text.count(".")
+    )
 
 
-def test_rows_of_molecules_of_quality_may_begin_with_the_token_for_it(wide):
+def test_rows_of_molecules_with_quality_may_start_with_its_token(wide):
     assert wide.good.tolist() == [
         flag for smiles in BROAD for flag in [broad.good(smiles)] * 2
     ] and 0 < wide.good.sum() < len(wide)
     batches = data.Batches(wide, training.Options(device="cpu", batch=len(wide), samples=1))
-    begun = {QUALITY: 0, BOS: 0}
+    starts = {QUALITY: 0, BOS: 0}
     for step in range(40):
         ids, chosen = batches.batch(step)
         assert not chosen[:, 0].any()
         for row in ids.tolist():
-            begun[row[0]] += 1
+            starts[row[0]] += 1
             text = wide.vocabulary.decode(row)
             assert row[0] == BOS or broad.good(safe.decode(text))
-    assert begun[QUALITY] / (40 * wide.good.sum()) == pytest.approx(data.Batches.asked, abs=0.1)
+    assert starts[QUALITY] / (40 * wide.good.sum()) == pytest.approx(data.Batches.quality_share, abs=0.1)
 
 
-def test_strings_of_the_models_own_always_begin_with_the_token_for_quality(wide, monkeypatch):
+def test_self_generated_strings_always_start_with_the_quality_token(wide, monkeypatch):
     share = 0.4
-    joined = data.joined(wide, wide, share)
-    own = len(joined) - len(wide)
-    assert own == round(len(wide) * share / (1 - share)) and joined.own == len(wide)
-    for number in range(own):
+    joined = data.mix_in(wide, wide, share)
+    generated = len(joined) - len(wide)
+    assert generated == round(len(wide) * share / (1 - share)) and joined.generated_from == len(wide)
+    for number in range(generated):
         assert joined.string(len(wide) + number).tolist() == wide.string(number % len(wide)).tolist()
     source = data.Batches(joined, training.Options(device="cpu", batch=len(joined), samples=1))
     monkeypatch.setattr(source.buckets, "rows", lambda step: np.arange(len(joined)))
@@ -170,24 +176,24 @@ def test_strings_of_the_models_own_always_begin_with_the_token_for_quality(wide,
     assert (ids[len(wide) :, 0] == QUALITY).all() and (ids[: len(wide), 0] == BOS).any()
 
 
-def test_rows_may_end_with_the_token_for_their_length(wide):
+def test_rows_may_end_with_a_length_token(wide):
     batches = data.Batches(wide, training.Options(device="cpu", batch=len(wide), samples=1))
-    ended = {True: 0, False: 0}
+    ends = {True: 0, False: 0}
     for step in range(40):
         ids, chosen = batches.batch(step)
         for row, hidden in zip(ids.tolist(), chosen.tolist()):
             row = row[: row.index(PAD)] if PAD in row else row
-            ended[row[-1] == EOS] += 1
+            ends[row[-1] == EOS] += 1
             assert not hidden[len(row) - 1]
             if row[-1] != EOS:
                 length = int(wide.vocabulary.published()[row].sum())
                 known = wide.vocabulary.tokens[row[-1]]
                 assert known == f"[LENGTH {max(n for n in vocabulary.LENGTHS if n <= length)}]"
-    assert ended[False] / sum(ended.values()) == pytest.approx(data.Batches.told, abs=0.1)
+    assert ends[False] / sum(ends.values()) == pytest.approx(data.Batches.length_share, abs=0.1)
 
 
-def test_lengths_are_counted_with_those_of_quality(wide):
-    table = data.table(wide)
+def test_lengths_are_counted_for_all_strings_and_for_those_with_quality(wide):
+    table = data.count_lengths(wide)
     assert table[:, 2].sum() == len(wide) and table[:, 3].sum() == wide.good.sum()
     tokens, published = wide.lengths(), wide.published()
     for row in table.tolist():
@@ -198,16 +204,16 @@ def test_lengths_are_counted_with_those_of_quality(wide):
     assert len(data.lengths(table, True)) == len(wide)
 
 
-def test_a_vocabulary_grows_by_what_other_molecules_need(strings, network):
+def test_a_vocabulary_is_extended_for_other_molecules(strings, network):
     from collections import Counter
 
     pieces = Counter(side.text for smiles in BROAD for side in broad.sides(smiles))
-    words = strings.vocabulary.grown(pieces, 5)
+    words = strings.vocabulary.extended(pieces, 5)
     assert words.reserved == QUALITY + 1 + len(vocabulary.LENGTHS) and set(strings.vocabulary.tokens) < set(
         words.tokens
     )
-    assert all(vocabulary.UNK not in words.piece(text) for text in pieces)
-    bigger = start.grown(network, strings.vocabulary, words)
+    assert all(vocabulary.UNK not in words.encode_piece(text) for text in pieces)
+    bigger = start.with_vocabulary(network, strings.vocabulary, words)
     text = safe.encode(MOLECULES[0])
     before, after = (torch.tensor([[BOS, *tokens.encode(text), EOS]]) for tokens in (strings.vocabulary, words))
     assert [words.tokens[i] for i in after[0]] == [strings.vocabulary.tokens[i] for i in before[0]]
@@ -218,7 +224,7 @@ def test_a_vocabulary_grows_by_what_other_molecules_need(strings, network):
         torch.testing.assert_close(bigger.token.weight[words.length(30)], network.token.weight[EOS])
 
 
-def test_molecules_of_the_broad_mix_are_whole_and_weighted(tmp_path):
+def test_the_broad_mix_is_weighted_and_has_no_mixtures(tmp_path):
     import gzip
 
     for name in broad.SHARES:
@@ -228,7 +234,7 @@ def test_molecules_of_the_broad_mix_are_whole_and_weighted(tmp_path):
     assert set(chosen) == set(MOLECULES) and 200 < len(chosen) <= 300
 
 
-def test_drug_like_molecules_are_chosen_and_remembered(tmp_path):
+def test_drug_like_molecules_are_filtered_by_cached_scores(tmp_path):
     chosen = data.drug_like([MOLECULES[2], "CCCCCCCCCCCC"], 0.6, 4, tmp_path / "scores")
     assert chosen == [MOLECULES[2]] == data.drug_like([], 0.6, 4, tmp_path / "scores")
     assert data.drug_like([], 0, 10, tmp_path / "scores") == [MOLECULES[2], "CCCCCCCCCCCC"]
@@ -263,21 +269,21 @@ def test_the_loss_falls(strings, network):
     assert np.mean(values[-10:]) < 0.8 * np.mean(values[:10])
 
 
-def test_training_begins_with_the_weights_of_an_entry(network, strings, tmp_path):
+def test_training_starts_from_the_weights_of_an_entry(network, strings, tmp_path):
     (tmp_path / "vocab.txt").write_text("".join(token + "\n" for token in strings.vocabulary.tokens))
     unmask_graph.write(network, tmp_path / "1" / "model.onnx")
-    again = start.model(tmp_path)
+    again = start.load_onnx(tmp_path)
     assert again.shape == network.shape
     for name, weight in network.state_dict().items():
         torch.testing.assert_close(again.state_dict()[name], weight, rtol=2e-3, atol=1e-6)
     ids = torch.from_numpy(strings.string(0))[None]
     ranges = quantise.observe(unmask_graph.integer_layers(network), lambda: network(ids))
     unmask_graph.write(network, tmp_path / "1" / "model.onnx", ranges)
-    torch.testing.assert_close(start.model(tmp_path)(ids), network(ids), rtol=0.1, atol=0.05)
+    torch.testing.assert_close(start.load_onnx(tmp_path)(ids), network(ids), rtol=0.1, atol=0.05)
 
 
 def rows(gamma):
-    """Four templates with masks of different numbers, and settings of their own."""
+    """Four templates with different numbers of masks and different settings."""
     ids = np.full((4, 24), PAD, np.int64)
     for row, (given, masks) in zip(ids, [(0, 20), (6, 9), (10, 1), (5, 0)]):
         row[: given + masks + 2] = [BOS, *range(6, 6 + given), *[MASK] * masks, EOS]
@@ -307,7 +313,7 @@ def test_unmasking_graph_equals_torch(network, strings, tmp_path, gamma):
     assert (got != MASK).all()
     kept = given.ids != MASK
     np.testing.assert_array_equal(got[kept], given.ids[kept])
-    for row in range(4):  # a row's result does not depend on the rows beside it
+    for row in range(4):  # the result of a row does not depend on the rest of the batch
         np.testing.assert_array_equal(session.run(None, feeds(given, slice(row, row + 1)))[0][0], got[row])
 
 
@@ -318,20 +324,20 @@ def test_another_seed_gives_another_string(network):
     assert not torch.equal(first[:2], sampler.unmask(network, given)[:2])
 
 
-def test_the_last_token_makes_the_sums_even(network, strings):
+def test_the_last_token_balances_the_sums(network, strings):
     tokens = strings.vocabulary
     table = structure.table(tokens.tokens)
-    wanted = []
+    molecules = []
     for smiles in MOLECULES:
         ids = tokens.encode(safe.encode(smiles))
         assert not (
             (table[ids].sum(0)[: structure.SUMS] + [2 * ("." in safe.encode(smiles)), *[0] * (structure.SUMS - 1)])
             % structure.MODULI
         ).any()
-        wanted.append((ids, len(ids) // 2))
-    width = max(len(ids) for ids, _ in wanted) + 2
-    rows = np.full((len(wanted), width), PAD, np.int64)
-    for row, (ids, at) in zip(rows, wanted):
+        molecules.append((ids, len(ids) // 2))
+    width = max(len(ids) for ids, _ in molecules) + 2
+    rows = np.full((len(molecules), width), PAD, np.int64)
+    for row, (ids, at) in zip(rows, molecules):
         row[: len(ids) + 2] = [BOS, *ids, EOS]
         row[1 + at] = MASK
     full = lambda value, kind: np.full(len(rows), value, kind)  # noqa: E731
@@ -339,7 +345,7 @@ def test_the_last_token_makes_the_sums_even(network, strings):
         rows, full(1, np.float32), full(0, np.float32), full(1, np.int64), full(0, np.float32), np.arange(len(rows))
     )
     filled = sampler.unmask(network, given, table).numpy()
-    for row, (ids, at) in zip(filled, wanted):
+    for row, (ids, at) in zip(filled, molecules):
         assert ((table[row[1 + at]] - table[ids[at]])[: structure.SUMS] % structure.MODULI == 0).all()
 
 

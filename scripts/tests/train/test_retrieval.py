@@ -13,15 +13,15 @@ import onnxruntime
 import pytest
 import torch
 
-from scripts.train.checkpoint import blended
+from scripts.train.checkpoint import blend
 from scripts.train.embedding import bert, bm25, rotation, start, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
 from scripts.train.embedding.examples import Mined
 from scripts.train.embedding.export import INPUTS, graph
-from scripts.train.ranking import kept, metric, pairs, ranker, short
+from scripts.train.ranking import cached_encoder, intent_projection, pairs, ranker, short
 from scripts.train.ranking import start as ranking_start
 from scripts.train.ranking.__main__ import loss as list_loss
-from scripts.train.ranking.export import mask_of_all, trained_ranker
+from scripts.train.ranking.export import hidden_mask, trained_ranker
 
 SHAPE = bert.Shape(vocab_size=2048, hidden_size=384, num_hidden_layers=2, num_attention_heads=12, intermediate_size=64)
 
@@ -147,7 +147,7 @@ def test_the_ranker_reads_the_embeddings_own_cosine():
             assert float(logit) == pytest.approx(float((query * passage).sum()), abs=1e-5)
 
 
-def test_kept_vectors_score_as_the_whole_ranker():
+def test_the_cached_encoder_scores_like_the_ranker():
     read = model()
     rows = pairs.stacked(
         [
@@ -156,15 +156,15 @@ def test_kept_vectors_score_as_the_whole_ranker():
             ([101, 1700, 102, 1500, 1600, 102], 3),
         ]
     )
-    reader = kept.Kept(read, 40)
+    reader = cached_encoder.CachedEncoder(read, 40)
     found = reader(*rows)
     with torch.no_grad():
-        assert torch.allclose(found, read(*rows), atol=0.03)  # kept in bfloat16
-    assert len(reader.held) == 4  # two queries and two passages
+        assert torch.allclose(found, read(*rows), atol=0.03)  # cached as bfloat16
+    assert len(reader.cache) == 4  # two queries and two passages
     found.sum().backward()
     assert read.upper[0].up.weight.grad.abs().sum() > 0
     reader(*rows)
-    assert len(reader.held) == 4
+    assert len(reader.cache) == 4
 
 
 def test_a_pair_may_be_as_long_as_the_positions_go():
@@ -197,7 +197,7 @@ def intents() -> Mined:
 
 
 def test_texts_of_one_intent_answer_each_other():
-    made = pairs.asked(intents(), near=5)
+    made = pairs.queries_of(intents(), near=5)
     assert made.queries == ["a", "b", *(f"text {i}" for i in range(40))]
     assert made.right[0] == list(range(10)) and made.right[2 + 11] == [10, *range(12, 20)]
     assert all(len(w) == 5 and not set(w) & set(r) for r, w in zip(made.right, made.wrong))
@@ -207,39 +207,39 @@ def test_another_kind_of_answer_about_the_subject_is_wrong():
     made = mined()
     made.name, made.groups = "medquad", [f"subject {i // 4}|kind {i % 2}" for i in range(12)]
     assert pairs.related(made)[5] == [4, 6] and pairs.related(mined())[5] == []
-    asked = pairs.asked(made)
+    asked = pairs.queries_of(made)
     assert asked.wrong[asked.queries.index("query 4")] == [5, 6, 7]
 
 
-def test_of_easy_queries_every_fourth_is_asked():
+def test_every_fourth_easy_query_is_used():
     made = mined()
-    assert pairs.asked(made).queries == ["query 0", "query 4"]
+    assert pairs.queries_of(made).queries == ["query 0", "query 4"]
     made.query_vectors = made.query_vectors.copy()
     made.query_vectors[3] = made.passage_vectors[4]  # a wrong one is nearest
-    assert pairs.asked(made).queries == ["query 0", "query 3", "query 4"]
+    assert pairs.queries_of(made).queries == ["query 0", "query 3", "query 4"]
 
 
-def test_the_metric_draws_texts_of_one_intent_together():
+def test_the_intent_projection_groups_texts_by_intent():
     torch.manual_seed(1)
     groups = torch.arange(48) % 4
     texts = torch.nn.functional.normalize(torch.eye(384)[groups] * 0.5 + torch.randn(48, 384) * 0.1, dim=-1)
     before = torch.eye(384).requires_grad_(True)
 
     def loss(of):
-        return metric.neighbours(of, texts, texts, groups, 48, 48)
+        return intent_projection.neighbour_loss(of, texts, texts, groups, 48, 48)
 
     loss(before).backward()
     assert float(loss(before - 5 * before.grad)) < float(loss(before)) - 0.01
-    made = pairs.asked(mined())
-    found = metric.lists(torch.eye(384), made, np.random.default_rng(1), wrong=2)
+    made = pairs.queries_of(mined())
+    found = intent_projection.list_loss(torch.eye(384), made, np.random.default_rng(1), wrong=2)
     assert float(found) == pytest.approx(
         math.log(1 + 2 * math.exp(-twomode.SCALE)), abs=1e-6
     )  # right ones equal, wrong ones orthogonal
 
 
-def test_lists_begin_with_what_is_right():
+def test_lists_start_with_right_passages():
     sampler = pairs.Sampler(
-        [pairs.asked(mined()), pairs.asked(intents(), near=8)],
+        [pairs.queries_of(mined()), pairs.queries_of(intents(), near=8)],
         {"made": 1, "intents": 3},
         lambda texts, most: vectors.token_ids(Letters(), texts, most),
         2,
@@ -395,7 +395,7 @@ def test_rare_words_found_in_the_passage_raise_the_logit():
 def test_a_word_is_found_in_the_passage_only():
     ids = torch.tensor([[101, 1500, 1501, 1502, 102, 1501, 1400, 1501, 102]])
     answers = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1, 1]])
-    assert ranker.held(ids, answers)[0, 1:4].tolist() == [0, 1, 0]
+    assert ranker.occurs(ids, answers)[0, 1:4].tolist() == [0, 1, 0]
 
 
 def test_the_upper_layers_say_nothing_of_a_long_query():
@@ -432,7 +432,7 @@ def test_a_graph_that_leaves_padding_out_answers_as_the_other(kind: str):
     else:
         plain = graph(model(), "logits")
         tensors = list(pairs.stacked(PAIRS))
-        made = unpadded(plain, mask_of_all(plain))
+        made = unpadded(plain, hidden_mask(plain))
     before, after = (onnxruntime.InferenceSession(g.SerializeToString()) for g in (plain, made))
     for rows in (slice(0, 3), slice(0, 1), slice(2, 3)):
         feed = dict(zip(INPUTS, (t[rows].numpy() for t in tensors)))
@@ -494,12 +494,12 @@ def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Pat
     session = onnxruntime.InferenceSession(str(tmp_path / "1" / "model.onnx"))
     wanted = session.run(None, dict(zip(INPUTS, (t.numpy() for t in (ids, mask, torch.zeros_like(ids))))))[0]
     with torch.no_grad():
-        found = start.model(tmp_path)(ids, mask).numpy()
+        found = start.load_onnx(tmp_path)(ids, mask).numpy()
     assert np.abs(found - wanted).max() < 1e-5
 
     onnx.save(graph(model(), "logits"), str(tmp_path / "1" / "model.onnx"))
     with pytest.raises(ValueError, match="two-mode"):
-        start.model(tmp_path)
+        start.load_onnx(tmp_path)
 
 
 def test_a_ranker_reads_back_from_its_entry(tmp_path: Path, monkeypatch):
@@ -515,10 +515,10 @@ def test_a_ranker_reads_back_from_its_entry(tmp_path: Path, monkeypatch):
             if not name.startswith("encoder."):
                 parameter += 0.02 * torch.randn_like(parameter)
     plain = graph(made, "logits")
-    onnx.save(unpadded(store_int8(plain), mask_of_all(plain)), str(tmp_path / "1" / "model.onnx"))
+    onnx.save(unpadded(store_int8(plain), hidden_mask(plain)), str(tmp_path / "1" / "model.onnx"))
     monkeypatch.setattr(ranking_start, "prefixes", lambda _: (torch.tensor(QUERY), torch.tensor(PASSAGE)))
     monkeypatch.setattr(ranker.Ranker.__init__, "__defaults__", (ranker.Reading(together=1), 0.0))
-    again = ranking_start.model(tmp_path, two, None).eval()
+    again = ranking_start.load_onnx(tmp_path, two, None).eval()
     rows = pairs.stacked([([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3)])
     with torch.no_grad():
         assert (again(*rows) - made(*rows)).abs().max() < 0.05 * made(*rows).abs().max()  # of numbers rounded to int8
@@ -527,13 +527,13 @@ def test_a_ranker_reads_back_from_its_entry(tmp_path: Path, monkeypatch):
 
     onnx.save(graph(two, "sentence_embedding"), str(tmp_path / "1" / "model.onnx"))
     with pytest.raises(ValueError, match="ranker"):
-        ranking_start.model(tmp_path, two, None)
+        ranking_start.load_onnx(tmp_path, two, None)
 
 
 def test_alpha_mixes_the_weights():
     fresh, trained = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     own = fresh.weight.detach().clone()
-    mixed = blended(fresh, trained.state_dict(), 0.25)
+    mixed = blend(fresh, trained.state_dict(), 0.25)
     assert torch.allclose(mixed.weight, 0.75 * own + 0.25 * trained.weight)
 
 

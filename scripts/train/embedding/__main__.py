@@ -3,7 +3,7 @@
     python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mined examples
     python -m scripts.train.embedding --weights DIR --minutes 30            # again to resume
 
-A batch holds queries of one set, so that its passages are near misses of each other.
+A batch has queries of one set, so its passages are near misses of each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scripts.train import checkpoint, training
 from scripts.train.embedding import bert, rotation, twomode, vectors
 from scripts.train.embedding.examples import Mined, load_sets
 
-# The big step for a GPU holds more in-batch negatives and longer passages.
+# Steps on a GPU have more in-batch negatives and longer passages.
 PRESETS = {
     "cpu": dict(
         batch=48, lr=5e-5, warmup=1000, ema=0.99, hard=2, bank=512, live=24, passage_tokens=128, query_tokens=48
@@ -46,12 +46,12 @@ class Sampler:
     ):
         self.sets, self.batch, self.hard, self.bank, self.live, self.seed = sets, batch, hard, bank, live, seed
 
-        def cut(texts, prefix, most):
+        def token_ids(texts, prefix, most):
             return vectors.token_ids(tokenizer, [prefix + t for t in texts], most)
 
-        self.passages = [cut(s.passages, twomode.PASSAGE_PREFIX, passage_tokens) for s in sets]
-        self.queries = [cut(s.queries, twomode.QUERY_PREFIX, query_tokens) for s in sets]
-        self.misread = [cut(s.queries, twomode.PASSAGE_PREFIX, query_tokens) for s in sets]
+        self.passages = [token_ids(s.passages, twomode.PASSAGE_PREFIX, passage_tokens) for s in sets]
+        self.queries = [token_ids(s.queries, twomode.QUERY_PREFIX, query_tokens) for s in sets]
+        self.misread = [token_ids(s.queries, twomode.PASSAGE_PREFIX, query_tokens) for s in sets]
         self.per_set = [len(s.queries) // batch for s in sets]
 
     def __call__(self, step: int) -> twomode.Batch:
@@ -81,8 +81,9 @@ class Sampler:
         )
 
 
-def fixed(sampler: Sampler) -> list[twomode.Batch]:
-    """The same batches at every look, one a set: their loss falls smoothly where a step's own jumps from set to set."""
+def fixed_batches(sampler: Sampler) -> list[twomode.Batch]:
+    """Returns the same batch of each set in each evaluation: its loss falls smoothly, while that of steps jumps
+    between sets."""
     return [
         sampler.assemble(
             s, np.random.default_rng(s).permutation(len(m.queries))[: sampler.batch], np.random.default_rng(s)
@@ -92,7 +93,7 @@ def fixed(sampler: Sampler) -> list[twomode.Batch]:
 
 
 def first_rotation(sets: list[Mined], options: training.Options) -> torch.Tensor:
-    """The fitted rotation, kept in the run's folder so that a resumed run need not fit it again."""
+    """Fits the rotation, or reads it from the run folder."""
     file = options.folder / "rotation.pt"
     if not file.exists():
         checkpoint.save({"rotation": rotation.fit(sets, options.seed)}, file)
@@ -111,11 +112,11 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM (config.json, model.safetensors)")
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
     for key, text in {
-        "hard": "hard negatives a query",
-        "bank": "candidates a step",
-        "live": "candidates a step that are encoded",
-        "passage_tokens": "longest passage",
-        "query_tokens": "longest query",
+        "hard": "hard negatives for each query",
+        "bank": "candidates in a step",
+        "live": "candidates in a step to encode",
+        "passage_tokens": "most tokens of a passage",
+        "query_tokens": "most tokens of a query",
     }.items():
         parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
     for key, value in vars(twomode.Weights()).items():
@@ -124,7 +125,7 @@ def main() -> None:
     options = training.from_arguments(args)
     weights = twomode.Weights(args.anchor, args.mode, args.mode_margin)
     if options.threads:
-        torch.set_num_threads(options.threads)  # before the rotation is fitted: the loop would set it too late
+        torch.set_num_threads(options.threads)  # Before the fit; the loop sets it too late.
     torch.manual_seed(options.seed)
     tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
     sets = load_sets(args.examples)
@@ -146,8 +147,8 @@ def main() -> None:
         return twomode.loss(network, batch.to(device), weights)
 
     def evaluate(network, step):
-        found = [loss(network, batch)[1] for batch in fixed(sampler)]
-        return {f"fixed_{k}": float(torch.stack([f[k] for f in found]).mean()) for k in found[0]}
+        figures = [loss(network, batch)[1] for batch in fixed_batches(sampler)]
+        return {f"fixed_{k}": float(torch.stack([f[k] for f in figures]).mean()) for k in figures[0]}
 
     training.run(options, model, sampler, loss, evaluate)
 

@@ -1,8 +1,8 @@
 """The BERT encoder of MiniLM (6 layers, 384 wide), in plain torch.
 
-Devlin et al. 2019, https://arxiv.org/abs/1810.04805. The weights are those of all-MiniLM-L6-v2, read from a Hugging Face
-folder. Not transformers' BertModel: checkpoints and resumed runs hold these parameter names, the ranker calls single
-layers, and attention switches to plain operators where that is faster (see Layer.attend).
+Devlin et al. 2019, https://arxiv.org/abs/1810.04805. The weights are those of all-MiniLM-L6-v2, read from a Hugging
+Face folder. Not transformers' BertModel: checkpoints and resumed runs hold these parameter names, the ranker calls
+single layers, and attention switches to plain operators where that is faster (see Layer.attend).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BM25 over a collection (Robertson & Zaragoza 2009, k1 = 1.2, b = 0.75): lexical negatives and a plain yardstick."""
+"""BM25 over a collection (Robertson & Zaragoza 2009, k1 = 1.2, b = 0.75): for lexical negatives and as a baseline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ K1, B = 1.2, 0.75
 
 
 class Index:
-    """Postings of a list of passages; `scores` gives one number a passage."""
+    """An inverted index of passages."""
 
     def __init__(self, passages: Sequence[str]):
         counts = [Counter(words(p)) for p in passages]
@@ -25,12 +25,12 @@ class Index:
                 self.postings[word].append((row, times))
 
     def scores(self, query: str) -> np.ndarray:
-        """BM25 of each passage for a query, float32 [passages]."""
+        """Returns the BM25 score of each passage for a query, float32 [passages]."""
         total = np.zeros(len(self.norm), np.float32)
         for word in set(words(query)):
-            found = np.array(self.postings.get(word, ()), np.int64).reshape(-1, 2)
-            if len(found):
-                rows, times = found.T
+            postings = np.array(self.postings.get(word, ()), np.int64).reshape(-1, 2)
+            if len(postings):
+                rows, times = postings.T
                 idf = np.log(1 + (len(total) - len(rows) + 0.5) / (len(rows) + 0.5))
                 total[rows] += idf * times * (K1 + 1) / (times + self.norm[rows])
         return total

@@ -16,12 +16,15 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The sets that models of this repository may be trained on: the repository that publishes each states a licence that allows it.
+# The sets that models of this repository may be trained on: the repository that publishes each states a licence that
+# allows it.
 OPEN_SETS = ("medquad", "nq_gold", "pubmedqa", "chebi20", "banking77")
-# Not trained on any more: the passages are Wikipedia's (CC BY-SA), but the repository of the questions has no licence file. The shipped
-# embedding and ranker were trained on it, as their cards say, so for these two it is no test of unseen texts.
+# Not trained on any more: the passages are Wikipedia's (CC BY-SA), but the repository of the questions has no licence
+# file. The shipped embedding and ranker were trained on it, as their cards say, so for these two it is no test of
+# unseen texts.
 UNCLEAR_SETS = ("squadshifts_new_wiki",)
-# For evaluation only; no shipped model was trained on them. Two have no licence file; XQuAD (CC BY-SA 4.0) is an outside test.
+# For evaluation only; no shipped model was trained on them. Two have no licence file; XQuAD (CC BY-SA 4.0) is an
+# outside test.
 MEASURE_SETS = ("squadshifts_amazon", "squadshifts_reddit", "xquad")
 # Titles that only number the document tell nothing.
 IDLE_TITLES = ("squadshifts_amazon", "squadshifts_reddit")
@@ -198,7 +201,8 @@ def lists_file(name: str) -> str:
 
 
 def graded(folder: Path, split: str | None = None, file: str = GRADED_FILE) -> list[GradedList]:
-    """The candidate lists of MEDIQA 2019, or of another file of its form, that hold right ones (scores 3 and 4) and wrong ones."""
+    """The candidate lists of MEDIQA 2019, or of another file of its form, that hold right ones (scores 3 and 4)
+    and wrong ones."""
     lists = []
     for row in read_lines(folder / file):
         gains = [max(int(c["score"]) - 2, 0) for c in row["cands"]]

@@ -120,7 +120,8 @@ def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
         limit = NEARER[mined.name] * float(mined.passage_vectors[positive] @ vector)
 
         def wrong(rows: np.ndarray, query=query, answer=answer, positive=positive, near=near, limit=limit) -> list[int]:
-            """Those of the rows that do not answer: of another group, less near than the limit, without the answer's words."""
+            """Those of the rows that do not answer: of another group, less near than the limit, without the
+            answer's words."""
             asked = set(corpora.words(query))
             kept = []
             for row in map(int, rows):
@@ -192,7 +193,10 @@ def main() -> None:
 
 
 def load_sets(folder: Path) -> list[Mined]:
-    """The sets that lie in a folder of examples, in the order of their names. ValueError: models may not be trained on one of them."""
+    """The sets that lie in a folder of examples, in the order of their names.
+
+    ValueError: models may not be trained on one of them.
+    """
     stored = [checkpoint.load(file) for file in sorted(folder.glob("*.pt"))]
     if not stored:
         raise FileNotFoundError(f"examples: none in {folder}")

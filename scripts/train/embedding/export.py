@@ -1,9 +1,9 @@
-"""Writes a trained two-mode model as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
+"""Exports a trained two-mode model as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --out model_repository/minilm_embed_qa --id retort/minilm-embedqa-vN
+    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --id retort/minilm-embedqa-vN
 
-alpha is the share of the trained weights in the mix with MiniLM's own (Wortsman et al. 2022,
-https://arxiv.org/abs/2109.01903): it is chosen on the development splits and keeps what training forgot.
+Weights are interpolated from MiniLM (alpha 0) to the trained model (alpha 1), which recovers what training forgot
+(Wortsman et al. 2022, https://arxiv.org/abs/2109.01903); alpha is chosen on the development splits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import onnx
 import torch
 from torch import nn
 
-from scripts.train.checkpoint import blended
+from scripts.train.checkpoint import blend
 from scripts.train.embedding import bert, twomode, vectors
 from scripts.train.entry import Entry, Tensor, check_new, created
 
@@ -27,18 +27,18 @@ INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 OPSET = 17
 
 PADDING_COST = "0.4"
-"""What a token of padding costs as a part of one of a text, of a graph that leaves it out of the linear maps: 0.06 beside 12
-tokens, 0.4 beside 128 (attention's products)."""
+"""Cost of a padding token relative to a token of text, in a graph whose linear maps skip padding: 0.06 in rows of 12
+tokens, 0.4 in rows of 128, because of attention."""
 
 
 def two_mode(weights: Path, run: Path, alpha: float) -> twomode.TwoMode:
-    """The model of a run, blended with the MiniLM it began from."""
+    """Returns the model of a run, interpolated with the MiniLM it started from."""
     trained = torch.load(run / "weights.pt", map_location="cpu", weights_only=True)
-    return blended(twomode.TwoMode(bert.load_encoder(weights), trained["first_turn"]), trained, alpha)
+    return blend(twomode.TwoMode(bert.load_encoder(weights), trained["first_turn"]), trained, alpha)
 
 
 def graph(model: nn.Module, output: str) -> onnx.ModelProto:
-    """The ONNX graph: three int64 [batch, tokens] in, fp32 `output` [batch, ...] out."""
+    """Returns the ONNX graph: three int64 [batch, tokens] in, fp32 `output` [batch, ...] out."""
     ids = torch.full((2, 12), 2003)
     mask = torch.ones_like(ids)
     segments = torch.zeros_like(ids)
@@ -61,44 +61,46 @@ def graph(model: nn.Module, output: str) -> onnx.ModelProto:
 
 
 def repository_entry(folder: Path, comment: str, output: Tensor, parameters: dict[str, str]) -> Entry:
-    """What config.pbtxt says of a model over rows of token ids."""
+    """Returns the entry of a model over rows of token ids."""
     return Entry(folder.name, comment, 256, tuple(Tensor(n, "INT64", (-1,)) for n in INPUTS), (output,), parameters)
 
 
 def write_entry(
     folder: Path, entry: Entry, model: onnx.ModelProto, tokenizer: Path, mask: str = "attention_mask"
 ) -> Path:
-    """1/model.onnx, which leaves out padding as `mask` tells it, config.pbtxt and tokenizer.json, without the cutting and padding it was
-    published with."""
+    """Writes 1/model.onnx, config.pbtxt and tokenizer.json, without its published truncation and padding.
+
+    mask: the name of the mask in the graph by which linear maps skip padding.
+    """
     from scripts.convert.unpadded import unpadded
     from scripts.convert.w8 import store_int8
 
     file = folder / "1" / "model.onnx"
     file.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(unpadded(store_int8(model), mask), str(file))
-    told = json.loads(tokenizer.read_text())
-    told["truncation"] = told["padding"] = None
-    (folder / "tokenizer.json").write_text(json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n")
+    settings = json.loads(tokenizer.read_text())
+    settings["truncation"] = settings["padding"] = None
+    (folder / "tokenizer.json").write_text(json.dumps(settings, ensure_ascii=False, separators=(",", ":")) + "\n")
     (folder / "config.pbtxt").write_text(entry.config())
     print(f"{file}: {file.stat().st_size:,} bytes, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}")
     return file
 
 
 def write_reference(file: Path, cases: list[dict], made_by: str) -> None:
-    """What torch computes in fp32, for the tests to hold the served model against."""
+    """Writes the fp32 results of torch, which tests compare with the served model."""
     file.write_text(
         json.dumps({"made_by": f"{made_by} --reference: PyTorch fp32", "cases": cases}, ensure_ascii=False) + "\n"
     )
 
 
 def vectors_of(model: twomode.TwoMode, tokenizer, texts: tuple[tuple[str, str], ...]) -> list[dict]:
-    """Prefix and text, the ids of both, and the vector."""
+    """Returns text with prefix, its ids and its vector."""
     cases = []
     for prefix, text in texts:
         ids = vectors.token_ids(tokenizer, [prefix + text], 256)[0]
         with torch.inference_mode():
-            found = model(*vectors.padded([ids]))[0]
-        cases.append({"text": prefix + text, "ids": ids, "vector": [round(float(x), 6) for x in found]})
+            vector = model(*vectors.padded([ids]))[0]
+        cases.append({"text": prefix + text, "ids": ids, "vector": [round(float(x), 6) for x in vector]})
     return cases
 
 

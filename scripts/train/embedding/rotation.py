@@ -1,7 +1,7 @@
-"""A rotation of MiniLM's vectors that puts what retrieval needs into their first numbers.
+"""Fits a rotation of MiniLM's vectors that moves what retrieval needs into the first dimensions.
 
-A rotation changes no cosine of whole vectors, so nothing is lost; but cut vectors keep more. It is fitted to the mined
-examples with the nested loss, on vectors alone, in about a minute, and spares the encoder from having to learn it.
+A rotation keeps the cosines of full vectors and improves truncated ones. The fit to the mined examples with the
+nested loss needs only vectors, takes about a minute, and saves the encoder from learning the rotation.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from scripts.train.embedding.examples import Mined
 
 
 def fit(sets: list[Mined], seed: int, steps: int = 300, batch: int = 96, bank: int = 512, rate: float = 3e-3) -> Tensor:
-    """An orthogonal matrix [H,H]; a vector v becomes matrix @ v."""
+    """Returns an orthogonal matrix [H,H]; a vector v becomes matrix @ v."""
     torch.manual_seed(seed)
     width = sets[0].query_vectors.shape[1]
-    turned = orthogonal(nn.Linear(width, width, bias=False), orthogonal_map="cayley")
+    rotation = orthogonal(nn.Linear(width, width, bias=False), orthogonal_map="cayley")
     with torch.no_grad():
-        turned.weight = principal(np.concatenate([s.passage_vectors for s in sets]))
-    optimiser = torch.optim.Adam(turned.parameters(), lr=rate)
+        rotation.weight = principal(np.concatenate([s.passage_vectors for s in sets]))
+    optimiser = torch.optim.Adam(rotation.parameters(), lr=rate)
     random = np.random.default_rng(seed)
     for step in range(steps):
         mined = sets[int(random.integers(len(sets)))]
@@ -30,17 +30,19 @@ def fit(sets: list[Mined], seed: int, steps: int = 300, batch: int = 96, bank: i
         passages, target, allowed = twomode.candidates(mined, rows, 1, bank, random)
         for group in optimiser.param_groups:
             group["lr"] = rate * (1 - step / steps)
-        queries = turned(torch.from_numpy(mined.query_vectors[rows]))
-        loss = twomode.nested_loss(queries, turned(torch.from_numpy(mined.passage_vectors[passages])), target, allowed)
+        queries = rotation(torch.from_numpy(mined.query_vectors[rows]))
+        loss = twomode.nested_loss(
+            queries, rotation(torch.from_numpy(mined.passage_vectors[passages])), target, allowed
+        )
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    return turned.weight.detach().clone()
+    return rotation.weight.detach().clone()
 
 
 def principal(vectors: np.ndarray) -> Tensor:
-    """The rotation onto the principal axes, the one of most variance first: where the fit begins."""
+    """Returns the rotation onto the principal axes, largest variance first: the initial value of the fit."""
     _, axes = np.linalg.eigh(vectors.T @ vectors / len(vectors))
     axes = axes[:, ::-1].T.copy()
-    axes[0] *= np.sign(np.linalg.det(axes))  # Cayley's form reaches rotations, not reflections
+    axes[0] *= np.sign(np.linalg.det(axes))  # The Cayley map reaches rotations, not reflections.
     return torch.from_numpy(axes).float()

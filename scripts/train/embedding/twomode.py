@@ -21,7 +21,8 @@ SCALE = 20.0  # of a cosine, before the softmax: the inverse temperature MiniLM 
 
 
 class TwoMode(nn.Module):
-    """Ids and mask [B,L] int64 to unit vectors [B,H]: encoder, mean over tokens, a linear map that begins as a rotation."""
+    """Ids and mask [B,L] int64 to unit vectors [B,H]: encoder, mean over tokens, a linear map that begins as a
+    rotation."""
 
     def __init__(self, encoder: Encoder, rotation: Tensor | None = None):
         super().__init__()

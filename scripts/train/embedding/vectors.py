@@ -1,4 +1,4 @@
-"""Texts to unit vectors: tokenised, sorted by length, mean-pooled (Reimers & Gurevych 2019)."""
+"""Texts to unit vectors: tokenises, sorts by length, pools by the mean (Reimers & Gurevych 2019)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tokenizers import Tokenizer
 
 from .bert import Encoder
 
-# How many padded tokens go through the encoder at once: long batches leave a CPU's cache.
+# Most padded tokens in a call of the encoder: larger batches exceed the cache of a CPU.
 CPU_TOKENS, GPU_TOKENS = 2048, 65536
 
 
 def load_tokenizer(file: Path) -> Tokenizer:
-    """The published file asks for 128 tokens, cut and padded; both are the caller's to decide."""
+    """Reads a tokenizer without the truncation and padding of its published file."""
     tokenizer = Tokenizer.from_file(str(file))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -27,13 +27,13 @@ def load_tokenizer(file: Path) -> Tokenizer:
 
 
 def token_ids(tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
-    """Ids of each text with [CLS] and [SEP], cut at the end to `longest` tokens."""
+    """Returns the ids of each text with [CLS] and [SEP], truncated to `longest` tokens."""
     ids = [e.ids for e in tokenizer.encode_batch(list(texts))]
     return [row if len(row) <= longest else row[: longest - 1] + row[-1:] for row in ids]
 
 
 def padded(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Rows of ids to (ids, mask), both [rows, longest] int64, padded with 0 at the end."""
+    """Pads rows of ids with 0 to (ids, mask), both [rows, longest] int64."""
     ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
     mask = torch.zeros_like(ids)
     for i, row in enumerate(rows):
@@ -43,7 +43,7 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
 
 
 def batches_by_length(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Row numbers, longest first, in batches of at most `tokens` padded tokens (but never empty)."""
+    """Returns row numbers, longest first, in batches of at most `tokens` padded tokens, or of one row."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     batches: list[list[int]] = []
     for i in order:
@@ -55,7 +55,7 @@ def batches_by_length(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 
 def mean_pooled(hidden: Tensor, mask: Tensor) -> Tensor:
-    """hidden [B,L,H], mask [B,L] to unit vectors [B,H]: the mean over tokens, special ones included."""
+    """Pools hidden [B,L,H] with mask [B,L] to unit vectors [B,H]: the mean over tokens, including special ones."""
     weight = mask[..., None].to(hidden.dtype)
     return F.normalize((hidden * weight).sum(1) / weight.sum(1).clamp(min=1), dim=-1)
 
@@ -64,12 +64,12 @@ Embed = Callable[[Tensor, Tensor], Tensor]
 
 
 def torch_embed(encoder: Encoder, device: torch.device) -> Embed:
-    """Mean-pooled vectors of an encoder as it is."""
+    """Returns the mean-pooled vectors of an encoder."""
     return module_embed(lambda ids, mask: mean_pooled(encoder(ids, mask, torch.zeros_like(ids)).float(), mask), device)
 
 
 def module_embed(module: Embed, device: torch.device) -> Embed:
-    """ids, mask [B,L] to float vectors [B,H] on the CPU, computed on a device, in bfloat16 where that is safe."""
+    """Runs a module on a device under bfloat16 autocast: ids, mask [B,L] to float vectors [B,H] on the CPU."""
 
     def embed(ids: Tensor, mask: Tensor) -> Tensor:
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
@@ -79,9 +79,8 @@ def module_embed(module: Embed, device: torch.device) -> Embed:
 
 
 def encode(embed: Embed, rows: Sequence[Sequence[int]], tokens: int = CPU_TOKENS) -> np.ndarray:
-    """Rows of ids to vectors [rows, H] float32, in the order given."""
+    """Encodes rows of ids to vectors [rows, H] float32, in order."""
     vectors: dict[int, np.ndarray] = {}
     for batch in batches_by_length([len(r) for r in rows], tokens):
-        found = embed(*padded([rows[i] for i in batch])).numpy()
-        vectors.update(zip(batch, found))
+        vectors.update(zip(batch, embed(*padded([rows[i] for i in batch])).numpy()))
     return np.stack([vectors[i] for i in range(len(rows))]).astype(np.float32)

@@ -1,12 +1,11 @@
-"""The training molecules of the latent model, mixed by weight and kept as token ids.
+"""The training molecules of the latent model, mixed by weight, as token ids.
 
-Every source has a share of the rows of a pass (SHARES), so that small files of common chemicals count beside a million
-screening compounds. Within a source a molecule weighs more if it has a rare token (boron, silicon, selenium, odd charges), and if it
-is very small or very large: what is rare would otherwise be met a few times in a whole training. A weight becomes a number
-of copies in the pass, rounded up or down at random; a share smaller than the source leaves molecules out.
+Each source has a share of the rows of a pass (SHARES), so a small file of common chemicals counts next to a million
+screening compounds. Within a source, molecules with a rare token (boron, silicon, selenium, unusual charges) and very
+small or large ones weigh more; a training would otherwise see them only a few times. A weight becomes a number of
+copies in the pass, rounded up or down at random; molecules are dropped if the share is smaller than the source.
 
-Beside the files there are two sources made from them (scripts.train.latent.variants): isotopes, and salts with counter-ions that
-the files lack.
+Two more sources derive from the files (scripts.train.latent.variants): isotopes, and salts with other counter-ions.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ SHARES = {
     "everyday_train.smi": 0.14,
     "muv_druglike.smi.gz": 0.02,
 }
-"""Share of the files among the rows of a pass."""
+"""Share of each file among the rows of a pass."""
 ISOTOPES, IONS = 0.02, 0.01
-"""Share of the molecules with isotopes, and of the salts with other counter-ions."""
+"""Shares of molecules with isotopes and of salts with other counter-ions."""
 PASS = 1_200_000
 """Rows of a pass."""
-COMMON, LARGEST = 20_000, 8.0
-"""A token met in fewer than COMMON molecules gives its molecules the weight sqrt(COMMON / molecules), LARGEST at most."""
+COMMON, MAX_WEIGHT = 20_000, 8.0
+"""A token of n < COMMON molecules gives these the weight sqrt(COMMON / n), at most MAX_WEIGHT."""
 SMALL, LARGE = 10, 70
-"""Up to SMALL simple tokens a molecule counts double, from LARGE on half as much again."""
+"""The weight doubles up to SMALL SMILES tokens, and is multiplied by 1.5 from LARGE on."""
 
 
 def sources(folder: Path, shares: dict[str, float], seed: int) -> list[tuple[list[str], float]]:
-    """Molecules and share of every source."""
+    """Returns the molecules and the share of each source."""
     files = {name: read_molecules(folder / name) for name in shares}
     out = [(files[name], share) for name, share in shares.items()]
     if "everyday_train.smi" in files and "broad_salts.smi.gz" in files:
@@ -50,17 +49,17 @@ def sources(folder: Path, shares: dict[str, float], seed: int) -> list[tuple[lis
 
 
 def weights(rows: list[list[str]], counts: Counter[str]) -> np.ndarray:
-    """The weight of every row of simple tokens, 1 for an ordinary one; counts: in how many rows each token is."""
-    by_token = {token: min(max((COMMON / count) ** 0.5, 1.0), LARGEST) for token, count in counts.items()}
+    """Returns the weight of each row of SMILES tokens, 1 for an ordinary one; counts: rows by token."""
+    by_token = {token: min(max((COMMON / count) ** 0.5, 1.0), MAX_WEIGHT) for token, count in counts.items()}
     out = np.array([max(by_token[token] for token in set(row)) for row in rows])
     sizes = np.array([len(row) for row in rows])
     return out * np.where(sizes <= SMALL, 2.0, np.where(sizes >= LARGE, 1.5, 1.0))
 
 
 def copies(weight: np.ndarray, rows: float, random: np.random.Generator) -> np.ndarray:
-    """How often each molecule is in a pass, int64, so that there are about `rows` of them."""
-    wanted = weight * rows / weight.sum()
-    return (wanted + random.random(len(wanted))).astype(np.int64)
+    """Returns the copies of each molecule in a pass of about `rows` rows, int64."""
+    expected = weight * rows / weight.sum()
+    return (expected + random.random(len(expected))).astype(np.int64)
 
 
 class Corpus:
@@ -71,7 +70,7 @@ class Corpus:
 
     @classmethod
     def build(cls, molecules: Iterable[str], vocabulary: Vocabulary, times: np.ndarray | None = None) -> Corpus:
-        """Row i of the molecules times[i] times (once without times); one that is left out is not encoded."""
+        """Encodes the molecules; molecule i occurs times[i] times, or once without times."""
         rows = [
             vocabulary.encode(m) if times is None or times[i] else np.empty(0, np.int64)
             for i, m in enumerate(molecules)
@@ -82,8 +81,8 @@ class Corpus:
 
     @classmethod
     def load(cls, file: Path) -> Corpus:
-        with np.load(file) as held:
-            return cls(held["tokens"], held["bounds"], held["order"])
+        with np.load(file) as cache:
+            return cls(cache["tokens"], cache["bounds"], cache["order"])
 
     def save(self, file: Path) -> None:
         np.savez(file, tokens=self.tokens, bounds=self.bounds, order=self.order)
@@ -100,7 +99,7 @@ class Corpus:
 
 
 def mixed(mix: list[tuple[list[str], float]], seed: int, total: int = PASS) -> tuple[list[str], np.ndarray]:
-    """All molecules of the sources, and how often each is in a pass of about `total` rows."""
+    """Returns all molecules of the sources, and the copies of each in a pass of about `total` rows."""
     random = np.random.default_rng((seed, 2))
     counts: Counter[str] = Counter()
     for molecules, _ in mix:

@@ -1,9 +1,9 @@
-"""The decoder's whole loop as ONNX graphs: greedy and sampled, and with a beam.
+"""The complete decoding loop as ONNX graphs: one for greedy decoding and sampling, one for beam search.
 
-One round of the Loop takes the newest token of every row, extends the key/value cache by one place and picks the next token.
-Rows that have ended leave the batch: an outer Loop drops them whenever a third of the rows has ended. The cache grows by
-Concat: with few key heads it is so small that the copy costs less than attending to unused places would. Layouts: k [B, key
-heads, size, t] (transposed, ready for the product), v [B, key heads, t, size].
+A round of the Loop takes the newest token of each row, appends it to the key/value cache and picks the next token. An
+outer Loop drops finished rows whenever a third of the rows has finished. The cache grows by Concat: with few key
+heads it is small, and the copy costs less than attention to unused positions. Layouts: k [B, key heads, size, t],
+transposed for the product; v [B, key heads, t, size].
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from scripts.train.latent.tokens import BOS, EOS, PAD
 
 
 class Step:
-    """The parts that both loops share: constants of the outer graph, and one round's pass through the layers."""
+    """The parts shared by both loops: constants of the outer graph, and a pass through the layers."""
 
     def __init__(self, graph: Graph, decoder: Decoder, z: str) -> None:
         self.decoder, self.shape = decoder, decoder.shape
-        graph.named(decoder)
+        graph.name_weights(decoder)
         self.size, self.group = self.shape.width // self.shape.heads, self.shape.heads // self.shape.key_heads
         memory = graph.op("Reshape", graph.layer(z, decoder.memory), np.array([0, self.shape.slots, self.shape.width]))
         memory = graph.norm(memory, decoder.memory_norm)
@@ -35,7 +35,7 @@ class Step:
             )
             for layer in decoder.layers
         ]
-        # Entry i of the bias is for a key i - (positions - 1) tokens away from the query: a round takes its last t + 1 entries.
+        # Entry i is the bias of a key i - (positions - 1) tokens from the query; round t uses the last t + 1 entries.
         distance = torch.arange(1 - self.shape.positions, 1).clamp(min=-decoder.relative.reach) + decoder.relative.reach
         table = decoder.relative.table(distance).T
         self.bias = graph.weight(table.unflatten(0, (1, self.shape.key_heads, -1)), decoder.relative.table.weight)
@@ -51,7 +51,7 @@ class Step:
         )
 
     def empty(self, graph: Graph, rows: str) -> list[str]:
-        """A cache without entries for `rows` (int64 [1]) rows: k, v of the first layer, k, v of the second ..."""
+        """Returns an empty cache for `rows` (int64 [1]) rows: k, v of the first layer, k, v of the second ..."""
         k = graph.op("Concat", rows, np.array([self.shape.key_heads, self.size, 0]), axis=0)
         v = graph.op("Concat", rows, np.array([self.shape.key_heads, 0, self.size]), axis=0)
         return [graph.op("ConstantOfShape", s) for _ in self.decoder.layers for s in (k, v)]
@@ -59,7 +59,8 @@ class Step:
     def logits(
         self, body: Graph, turn: str, token: str, cache: list[str], cross: list[tuple[str, str]]
     ) -> tuple[str, list[str]]:
-        """token int64 [B] at position `turn` -> logits [B, vocabulary], and the cache with this token; cross as self.cross."""
+        """token int64 [B] at position `turn` -> logits [B, vocabulary] and the extended cache; cross: see
+        self.cross."""
         decoder, positions = self.decoder, self.shape.positions
         start = body.op("Unsqueeze", body.op("Sub", positions - 1, turn), np.array([0]))
         bias = body.op("Slice", self.bias, start, np.array([positions]), np.array([3]))
@@ -69,28 +70,33 @@ class Step:
             body.op("Gather", body.weight(decoder.token.weight), token),
             body.op("Gather", body.weight(decoder.position.weight), turn),
         )
-        grown: list[str] = []
+        extended: list[str] = []
         for number, layer in enumerate(decoder.layers):
             x, k, v = self._layer(body, layer, x, cache[2 * number], cache[2 * number + 1], cross[number], bias, places)
-            grown += [k, v]
-        return body.layer(body.norm(x, decoder.norm), decoder.head), grown
+            extended += [k, v]
+        return body.layer(body.norm(x, decoder.norm), decoder.head), extended
 
     def _layer(
         self, body: Graph, layer: DecoderLayer, x: str, k: str, v: str, cross: tuple[str, str], bias: str, places: str
     ) -> tuple[str, str, str]:
-        own, heads, size = layer.attention, self.shape.key_heads, self.size
-        weight = torch.cat([own.q.weight * size**-0.5, own.k.weight, own.v.weight])
-        offset = torch.cat([own.q.bias * size**-0.5, own.k.bias, own.v.bias])
-        wide = np.array([self.shape.width, heads * size, heads * size])
+        attention, heads, size = layer.attention, self.shape.key_heads, self.size
+        weight = torch.cat([attention.q.weight * size**-0.5, attention.k.weight, attention.v.weight])
+        offset = torch.cat([attention.q.bias * size**-0.5, attention.k.bias, attention.v.bias])
+        sizes = np.array([self.shape.width, heads * size, heads * size])
         q, key, value = body.op(
-            "Split", body.linear(body.norm(x, layer.norm1), weight, offset, own.q), wide, outputs=3, axis=-1
+            "Split", body.linear(body.norm(x, layer.norm1), weight, offset, attention.q), sizes, outputs=3, axis=-1
         )
         k = body.op("Concat", k, body.op("Reshape", key, np.array([0, heads, size, 1])), axis=3)
         v = body.op("Concat", v, body.op("Reshape", value, np.array([0, heads, 1, size])), axis=2)
-        x = body.op("Add", x, self._attend(body, own, q, k, v, bias))
-        other = layer.cross
-        q = body.linear(body.norm(x, layer.norm2), other.q.weight * size**-0.5, other.q.bias * size**-0.5, other.q)
-        x = body.op("Add", x, self._attend(body, other, q, *cross, places))
+        x = body.op("Add", x, self._attend(body, attention, q, k, v, bias))
+        cross_attention = layer.cross
+        q = body.linear(
+            body.norm(x, layer.norm2),
+            cross_attention.q.weight * size**-0.5,
+            cross_attention.q.bias * size**-0.5,
+            cross_attention.q,
+        )
+        x = body.op("Add", x, self._attend(body, cross_attention, q, *cross, places))
         return body.op("Add", x, body.feed(body.norm(x, layer.norm3), layer.feed)), k, v
 
     def _attend(self, body: Graph, module: Attention, q: str, k: str, v: str, bias: str) -> str:
@@ -104,10 +110,10 @@ class Step:
 
 
 def sampled(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
-    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), temperature [B, 1] (0: greedy), seed [B, 1]
-    -> token_ids [B, T], score [B, 1].
+    """hiddens [B, 1, latent], temperature [B, 1] (0: greedy), seed [B, 1] -> token_ids [B, T], score [B, 1].
 
-    A row's ids end with [EOS], then [PAD]. score is the sum of the log probabilities (at temperature 1) of its tokens.
+    unit: the number inside the model that is 1 in hiddens. The ids of a row are tokens, [EOS], [PAD]; score is the
+    sum of their log probabilities at temperature 1.
     """
     graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
@@ -115,7 +121,7 @@ def sampled(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -
         graph.input("temperature", TensorProto.FLOAT, ["batch", 1]),
         graph.input("seed", TensorProto.INT64, ["batch", 1]),
     )
-    # All rounds' numbers at once: inside the loop their many small operators would take longer than the layers.
+    # Random numbers of all rounds at once: inside the loop, their many small operators take longer than the layers.
     settings = temperature, graph.uniform(graph.key(seed, graph.op("Range", 0, shape.positions, 1)))
     step = Step(graph, decoder, graph.op("Mul", graph.op("Squeeze", hiddens, np.array([1])), float(unit)))
     batch = graph.op("Shape", hiddens, start=0, end=1)
@@ -137,10 +143,10 @@ def sampled(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -
 
 
 def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) -> Graph:
-    """Body of the outer Loop: drops the rows that are done, and decodes until a third of the others is.
+    """Body of the outer Loop: drops finished rows and decodes until a third of the others has finished.
 
-    Carried: numbers of the rows at work, int64 [A]; their newest token and whether they are done, [A]; the scores [B]
-    and ids [B, T] of all rows; the cache of the rows at work.
+    Carried: numbers of the active rows, int64 [A]; their newest token and whether they are done, [A]; the scores [B]
+    and ids [B, T] of all rows; the cache of the active rows.
     """
     body, layers = Graph(graph), len(step.decoder.layers)
     body.input("segment", TensorProto.INT64, []), body.input("more", TensorProto.BOOL, [])
@@ -154,14 +160,14 @@ def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) ->
     )
     cache = [body.input(f"held{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * layers)]
 
-    left = body.op("Squeeze", body.op("NonZero", body.op("Not", done)), np.array([0]))
-    rows, token, *cache = (body.op("Gather", value, left) for value in (rows, token, *cache))
-    own = [body.op("Gather", value, rows) for value in settings]
+    unfinished_rows = body.op("Squeeze", body.op("NonZero", body.op("Not", done)), np.array([0]))
+    rows, token, *cache = (body.op("Gather", value, unfinished_rows) for value in (rows, token, *cache))
+    row_settings = [body.op("Gather", value, rows) for value in settings]
     cross = [tuple(body.op("Gather", value, rows) for value in pair) for pair in step.cross]
     start = body.op("Squeeze", body.op("Shape", history, start=1, end=2))
     carried = [token, body.op("Equal", token, EOS), body.op("Gather", scores, rows), *cache]
-    rest = body.op("Sub", step.shape.positions, start)
-    token, done, score, *cache, ids = body.loop(_round(body, step, own, cross, start), rest, carried, 1)
+    remaining = body.op("Sub", step.shape.positions, start)
+    token, done, score, *cache, ids = body.loop(_round(body, step, row_settings, cross, start), remaining, carried, 1)
 
     place = body.op("Unsqueeze", rows, np.array([1]))
     blank = body.op("Expand", PAD, body.op("Concat", batch, body.op("Shape", ids, start=0, end=1), axis=0))
@@ -187,9 +193,9 @@ def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) ->
 
 
 def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str, str]], start: str) -> Graph:
-    """Body of the inner Loop: one token more for every row at work; ends when a third of them is done."""
+    """Body of the inner Loop: appends a token to each active row, until a third of them is done."""
     temperature, uniform = settings
-    hot, divisor = graph.op("Greater", temperature, 0.0), graph.op("Max", temperature, 1e-4)
+    is_sampled, divisor = graph.op("Greater", temperature, 0.0), graph.op("Max", temperature, 1e-4)
     body = Graph(graph)
     number, _ = body.input("round", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
     token, done, score = (
@@ -200,7 +206,7 @@ def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str,
     turn = body.op("Add", number, start)
     logits, cache = step.logits(body, turn, token, cache, cross)
     picked = _pick(
-        body, logits, hot, divisor, body.op("Gather", uniform, body.op("Unsqueeze", turn, np.array([0])), axis=1)
+        body, logits, is_sampled, divisor, body.op("Gather", uniform, body.op("Unsqueeze", turn, np.array([0])), axis=1)
     )
     gained = body.op(
         "Squeeze", body.op("GatherElements", body.op("LogSoftmax", logits, axis=-1), picked, axis=1), np.array([1])
@@ -208,8 +214,8 @@ def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str,
     score = body.op("Where", done, score, body.op("Add", score, gained))
     token = body.op("Where", done, PAD, body.op("Squeeze", picked, np.array([1])))
     done = body.op("Or", done, body.op("Equal", token, EOS))
-    at_work = body.op("ReduceMean", body.op("Cast", body.op("Not", done), to=TensorProto.FLOAT), keepdims=0)
-    body.output(body.op("Greater", at_work, 2 / 3), TensorProto.BOOL, [])
+    active_share = body.op("ReduceMean", body.op("Cast", body.op("Not", done), to=TensorProto.FLOAT), keepdims=0)
+    body.output(body.op("Greater", active_share, 2 / 3), TensorProto.BOOL, [])
     _carry(
         body,
         [
@@ -229,27 +235,28 @@ def _carry(body: Graph, values: list[tuple[str, int, int]]) -> None:
         body.output(name, kind, [None] * rank)
 
 
-def _pick(body: Graph, logits: str, hot: str, divisor: str, uniform: str) -> str:
-    """One token a row, int64 [B, 1]: the likeliest, or where hot the one at `uniform` in the cumulated probabilities."""
-    cumulated = body.op("CumSum", body.op("Softmax", body.op("Div", logits, divisor), axis=-1), 1)
-    below = body.op("Cast", body.op("Less", cumulated, uniform), to=TensorProto.INT64)
+def _pick(body: Graph, logits: str, is_sampled: str, divisor: str, uniform: str) -> str:
+    """Picks a token for each row, int64 [B, 1]: the likeliest, or with is_sampled the first whose cumulative
+    probability reaches `uniform`."""
+    cumulative = body.op("CumSum", body.op("Softmax", body.op("Div", logits, divisor), axis=-1), 1)
+    below = body.op("Cast", body.op("Less", cumulative, uniform), to=TensorProto.INT64)
     drawn = body.op("ReduceSum", below, np.array([1]), keepdims=1)
     likeliest = body.op("ArgMax", logits, axis=1, keepdims=1)
-    # Rounding may leave the last cumulated probability just below the uniform number.
+    # Rounding may leave the last cumulative probability below the uniform number.
     last = body.op("Sub", body.op("Squeeze", body.op("Shape", logits, start=1, end=2)), 1)
-    return body.op("Where", hot, body.op("Min", drawn, last), likeliest)
+    return body.op("Where", is_sampled, body.op("Min", drawn, last), likeliest)
 
 
 NEVER = -1e9
-"""The score of a beam that is not in use."""
+"""The score of an unused beam."""
 
 
 def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
-    """hiddens [B, 1, latent] (1 in them is `unit` in the model's numbers), beam_size int64 [B, 1] -> token_ids [B, K, T],
-    score [B, K]; K is the largest beam_size.
+    """hiddens [B, 1, latent], beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K]; K is the largest beam_size.
 
-    The beams of a row come best first; score is the sum of log probabilities, with no correction for length. A row uses
-    its own beam_size: its further beams have the score NEVER, and its result is the same whatever shares its batch.
+    unit: the number inside the model that is 1 in hiddens. Beams are sorted best first; score is the sum of log
+    probabilities, not corrected for length. Beams of a row beyond its beam_size have the score NEVER. The result of a
+    row does not depend on the rest of its batch.
     """
     graph, shape = Graph(ranges=ranges), decoder.shape
     hiddens = graph.input("hiddens", TensorProto.FLOAT, ["batch", 1, shape.latent])
@@ -280,9 +287,11 @@ def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> G
     )
     cache = [body.input(f"cache{i}", TensorProto.FLOAT, [None] * 4) for i in range(2 * len(decoder.layers))]
     logits, cache = step.logits(body, turn, token, cache, step.cross)
-    total = body.op("Add", body.op("Reshape", score, np.array([-1, 1])), _ended(body, logits, done, shape.vocabulary))
-    wide = body.op("Reshape", total, body.op("Concat", rows, np.array([-1]), axis=0))
-    best, at = body.op("TopK", wide, width, outputs=2, axis=1)
+    total = body.op(
+        "Add", body.op("Reshape", score, np.array([-1, 1])), _log_probabilities(body, logits, done, shape.vocabulary)
+    )
+    candidates = body.op("Reshape", total, body.op("Concat", rows, np.array([-1]), axis=0))
+    best, at = body.op("TopK", candidates, width, outputs=2, axis=1)
     source = body.op("Reshape", body.op("Add", base, body.op("Div", at, shape.vocabulary)), np.array([-1]))
     token = body.op("Reshape", body.op("Mod", at, shape.vocabulary), np.array([-1]))
     history = body.op("Concat", body.op("Gather", history, source), body.op("Unsqueeze", token, np.array([1])), axis=1)
@@ -313,15 +322,15 @@ def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> G
     return graph
 
 
-def _ended(body: Graph, logits: str, done: str, vocabulary: int) -> str:
-    """Log probabilities [rows, vocabulary]; a row that is done goes on with [PAD] alone, at no cost."""
+def _log_probabilities(body: Graph, logits: str, done: str, vocabulary: int) -> str:
+    """Returns log probabilities [rows, vocabulary]; a finished row continues with [PAD] at no cost."""
     only = np.full((1, vocabulary), NEVER, np.float32)
     only[0, PAD] = 0
     return body.op("Where", body.op("Unsqueeze", done, np.array([1])), only, body.op("LogSoftmax", logits, axis=-1))
 
 
 def integer_layers(decoder: Decoder) -> list[torch.nn.Module]:
-    """The linear maps inside the loop that may be computed in integers: all but the output head."""
+    """Returns the linear maps inside the loop to compute in integers: all but the output head."""
     return [
         m
         for layer in decoder.layers

@@ -1,4 +1,4 @@
-"""Decoding with plain PyTorch: the reference for the exported graph, and the evaluation's decoder."""
+"""Decoding in PyTorch: the reference for the exported graph, and the decoder of the evaluation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scripts.train.latent.model import Decoder, DecoderLayer
 from scripts.train.latent.tokens import BOS, EOS, PAD
 
 Decode = Callable[[torch.Tensor, float], torch.Tensor]
-"""Points z [B, latent] at a temperature (0: greedy) -> ids int64 [B, T], ending with [EOS], then [PAD]."""
+"""Decodes z [B, latent] at a temperature (0: greedy) to ids int64 [B, T]: tokens, [EOS], [PAD]."""
 
 
 def exported(decoder: Decoder, threads: int) -> Decode:
-    """The decoder as the graph that is exported, in floating point: several times as fast as `cached`."""
+    """Returns the decoder as the exported graph in floating point, several times faster than `cached`."""
     with tempfile.TemporaryDirectory() as folder:
         decoder_graph.write(decoder, Path(folder) / "model.onnx")
         options = onnxruntime.SessionOptions()
@@ -28,9 +28,9 @@ def exported(decoder: Decoder, threads: int) -> Decode:
 
     def decode(z: torch.Tensor, temperature: float) -> torch.Tensor:
         seeds = torch.randint(2**62, (len(z), 1)).numpy()
-        heat = np.full((len(z), 1), temperature, np.float32)
+        temperatures = np.full((len(z), 1), temperature, np.float32)
         return torch.from_numpy(
-            session.run(["token_ids"], {"hiddens": z[:, None].numpy(), "temperature": heat, "seed": seeds})[0]
+            session.run(["token_ids"], {"hiddens": z[:, None].numpy(), "temperature": temperatures, "seed": seeds})[0]
         )
 
     return decode
@@ -38,10 +38,7 @@ def exported(decoder: Decoder, threads: int) -> Decode:
 
 @torch.no_grad()
 def plain(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
-    """Greedy decoding without a cache: the whole prefix goes through the decoder for every new token.
-
-    z [B, latent] -> ids int64 [B, T], ending with [EOS], then [PAD].
-    """
+    """Decodes greedily without a cache: the complete prefix passes the decoder for each new token. See Decode."""
     ids = torch.full((len(z), 1), BOS, device=z.device)
     done = torch.zeros(len(z), dtype=torch.bool, device=z.device)
     for _ in range(limit):
@@ -55,7 +52,7 @@ def plain(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
 
 @torch.no_grad()
 def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: float = 0.0) -> torch.Tensor:
-    """Decoding with a key/value cache; greedy, at temperature 0, the same ids as `plain` in less time."""
+    """Decodes with a key/value cache; at temperature 0 it returns the same ids as `plain`, faster. See Decode."""
     memory, reach, heads = decoder.slots(z), decoder.relative.reach, decoder.shape.key_heads
     cross = [layer.cross.keys(memory) for layer in decoder.layers]
     shape = (len(z), heads, limit, decoder.shape.width // decoder.shape.heads)
@@ -71,10 +68,10 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: flo
         for layer, (k, v), (ck, cv) in zip(decoder.layers, past, cross):
             x = _layer(layer, x, step, k, v, ck, cv, bias, places[:, :, step : step + 1])
         logits = decoder.head(decoder.norm(x))[:, 0]
-        picked = (
+        chosen = (
             torch.multinomial((logits / temperature).softmax(-1), 1)[:, 0] if temperature > 0 else logits.argmax(-1)
         )
-        token = picked.masked_fill(done, PAD)
+        token = chosen.masked_fill(done, PAD)
         out.append(token)
         done = done | (token == EOS)
         if done.all():
@@ -84,16 +81,17 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: flo
 
 @torch.no_grad()
 def beam(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> list[tuple[list[int], float]]:
-    """Beam search for one z [1, latent], without a cache: up to `width` (ids, sum of log probabilities), best first."""
+    """Searches for one z [1, latent] without a cache; returns up to `width` (ids, sum of log probabilities), best
+    first."""
     beams: list[tuple[list[int], float]] = [([], 0.0)]
     for _ in range(limit):
         if all(ids and ids[-1] == EOS for ids, _ in beams):
             break
-        grown = [b for b in beams if b[0] and b[0][-1] == EOS]
+        candidates = [b for b in beams if b[0] and b[0][-1] == EOS]
         for ids, score in (b for b in beams if not b[0] or b[0][-1] != EOS):
             log_p = torch.log_softmax(decoder(torch.tensor([[BOS, *ids]]), z)[0, -1], -1)
-            grown += [([*ids, t], score + p) for t, p in enumerate(log_p.tolist())]
-        beams = sorted(grown, key=lambda b: -b[1])[:width]
+            candidates += [([*ids, t], score + p) for t, p in enumerate(log_p.tolist())]
+        beams = sorted(candidates, key=lambda b: -b[1])[:width]
     return beams
 
 
@@ -108,7 +106,7 @@ def _layer(
     bias: torch.Tensor,
     places: torch.Tensor,
 ) -> torch.Tensor:
-    """One layer for the newest token, x [B, 1, width]; writes its key and value into the cache at `step`."""
+    """Runs a layer on the newest token, x [B, 1, width], and caches its key and value at `step`."""
     normed = layer.norm1(x)
     k[:, :, step : step + 1], v[:, :, step : step + 1] = layer.attention.keys(normed)
     x = x + layer.attention.attend(normed, k[:, :, : step + 1], v[:, :, : step + 1], bias)

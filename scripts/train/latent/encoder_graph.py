@@ -13,10 +13,12 @@ from scripts.train.latent.model import Encoder, Similarity
 
 
 def build(encoder: Encoder, unit: float = 1.0, similarity: Similarity | None = None) -> Graph:
-    """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent] and, with similarity, embedding float [B, latent]; unit:
-    what 1 in hiddens is in the model's numbers."""
+    """input_ids, attention_mask int64 [B, L] -> hiddens float [B, 1, latent].
+
+    With similarity, also embedding float [B, latent]. unit: the number inside the model that is 1 in hiddens.
+    """
     graph = Graph()
-    graph.named(encoder)
+    graph.name_weights(encoder)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
     mask = graph.input("attention_mask", TensorProto.INT64, ["batch", "length"])
     length = graph.op("Squeeze", graph.op("Shape", ids, start=1, end=2))
@@ -51,7 +53,7 @@ def build(encoder: Encoder, unit: float = 1.0, similarity: Similarity | None = N
 
 
 def embedding(graph: Graph, head: Similarity, x: str, mask: str) -> str:
-    """Similarity.forward."""
+    """See Similarity.forward."""
     present = graph.op("Cast", graph.op("Unsqueeze", mask, np.array([2])), to=TensorProto.FLOAT)
     inner = graph.op("Mul", graph.op("Gelu", graph.layer(x, head.inner)), present)
     tokens = graph.op("ReduceSum", present, np.array([1]), keepdims=0)
@@ -62,7 +64,7 @@ def embedding(graph: Graph, head: Similarity, x: str, mask: str) -> str:
 
 
 def pool(graph: Graph, encoder: Encoder, x: str, ids: str, padding: str) -> str:
-    """The learned queries attend to x, each to tokens near its place first; all of them side by side, [B, slots * width]."""
+    """Lets the learned queries attend to x; returns them concatenated, [B, slots * width]. See Encoder.forward."""
     slots, width = encoder.queries.weight.shape
     rows = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), np.array([1, 1]), axis=0)
     queries = graph.op("Tile", graph.weight(encoder.queries.weight[None], encoder.queries.weight), rows)

@@ -1,7 +1,11 @@
 """Figures of the latent model: reconstruction, and samples around seeds at several radii.
 
-Definitions as in the MolMIM model card: exact = the decoded SMILES stands for the very molecule; validity = decodes to a
-molecule; uniqueness = distinct among valid; non-identical = valid and not the seed, among valid.
+Definitions as in the MolMIM model card:
+
+exact          the decoded SMILES is the same molecule
+validity       decodes to a molecule
+uniqueness     distinct among valid
+non-identical  not the seed, among valid
 """
 
 from __future__ import annotations
@@ -18,24 +22,24 @@ RDLogger.DisableLog("rdApp.*")
 
 
 VALID = {"zinc": "zinc250k_valid.smi.gz", "broad": "broad_valid.smi.gz", "everyday": "everyday_valid.smi"}
-"""Molecules that are never trained on, by the name of their figures."""
+"""Files of held-out molecules, by the prefix of their figures."""
 
 
 def canonical(smiles: str, stereo: bool = True) -> str | None:
-    """RDKit's canonical SMILES, or None if RDKit refuses the molecule or it is empty."""
+    """Returns RDKit's canonical SMILES, or None if the text is empty or invalid."""
     molecule = Chem.MolFromSmiles(smiles) if smiles else None
     return Chem.MolToSmiles(molecule, isomericSmiles=stereo) if molecule is not None else None
 
 
-def sound(smiles: str) -> bool:
-    """Whether RDKit reads a molecule without radicals."""
+def is_valid(smiles: str) -> bool:
+    """Reports whether RDKit accepts the text and the molecule has no radicals."""
     molecule = Chem.MolFromSmiles(smiles) if smiles else None
     return molecule is not None and not any(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms())
 
 
 @torch.no_grad()
 def encode(model: Model, vocabulary: Vocabulary, molecules: list[str], batch: int = 256) -> torch.Tensor:
-    """z of every molecule, float32 [molecules, latent] on the model's device."""
+    """Returns z of each molecule, float32 [molecules, latent] on the device of the model."""
     device, out = next(model.parameters()).device, []
     order = sorted(range(len(molecules)), key=lambda i: len(molecules[i]))
     for start in range(0, len(order), batch):
@@ -49,7 +53,7 @@ def encode(model: Model, vocabulary: Vocabulary, molecules: list[str], batch: in
 def decode(
     model: Model, vocabulary: Vocabulary, z: torch.Tensor, graph: decoding.Decode | None = None, batch: int = 250
 ) -> list[str]:
-    """Greedy SMILES of every row of z; graph: what decodes in place of the model."""
+    """Decodes each row of z greedily to SMILES; graph: decode with it instead of the model."""
     out: list[str] = []
     for part in z.split(batch):
         ids = graph(part, 0.0) if graph else decoding.cached(model.decoder, part)
@@ -60,14 +64,14 @@ def decode(
 def reconstruction(
     model: Model, vocabulary: Vocabulary, molecules: list[str], graph: decoding.Decode | None = None
 ) -> dict[str, float]:
-    """Shares of molecules that come back exactly, ignoring chirality, and valid."""
-    back = decode(model, vocabulary, encode(model, vocabulary, molecules), graph)
+    """Returns the shares of molecules that round-trip exactly, ignoring stereochemistry, and to a valid molecule."""
+    decoded = decode(model, vocabulary, encode(model, vocabulary, molecules), graph)
     exact = flat = valid = 0
-    for wanted, got in zip(molecules, back):
-        molecule = canonical(got)
+    for original, text in zip(molecules, decoded):
+        molecule = canonical(text)
         valid += molecule is not None
-        exact += wanted == got or (molecule is not None and molecule == canonical(wanted))
-        flat += molecule is not None and canonical(got, False) == canonical(wanted, False)
+        exact += original == text or (molecule is not None and molecule == canonical(original))
+        flat += molecule is not None and canonical(text, False) == canonical(original, False)
     count = len(molecules)
     return {"exact": exact / count, "exact_no_stereo": flat / count, "valid": valid / count}
 
@@ -81,23 +85,23 @@ def sampling(
     seed: int = 7,
     graph: decoding.Decode | None = None,
 ) -> dict[str, float]:
-    """`each` samples around each seed: z plus normal noise of the given standard deviation, greedy decoding."""
+    """Samples `each` texts around each seed: z plus normal noise with standard deviation radius, decoded greedily."""
     z = encode(model, vocabulary, seeds).repeat_interleave(each, 0)
     generator = torch.Generator().manual_seed(seed)
     noise = torch.randn(z.shape, generator=generator).to(z.device)
-    found = [canonical(s) for s in decode(model, vocabulary, z + radius * noise, graph)]
+    samples = [canonical(s) for s in decode(model, vocabulary, z + radius * noise, graph)]
     start = [canonical(s) for s in seeds for _ in range(each)]
-    valid = [(m, s) for m, s in zip(found, start) if m is not None]
+    valid = [(m, s) for m, s in zip(samples, start) if m is not None]
     new = sum(m != s for m, s in valid)
     return {
-        "validity": len(valid) / len(found),
+        "validity": len(valid) / len(samples),
         "uniqueness": len({m for m, _ in valid}) / max(len(valid), 1),
         "non_identical": new / max(len(valid), 1),
     }
 
 
-def brief(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dict[str, float]:
-    """The figures reported during training."""
+def quick(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> dict[str, float]:
+    """Returns the figures reported during training."""
     figures = reconstruction(model, vocabulary, molecules)
     around = sampling(model, vocabulary, molecules[:30], 1.0, 5)
     return {**figures, **{f"radius1_{k}": v for k, v in around.items()}}

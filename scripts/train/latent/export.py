@@ -1,16 +1,18 @@
-"""Writes the trained latent model as entries of the model repository, after scripts.train.latent.report measured it:
+"""Exports the trained latent model as model repository entries, after scripts.train.latent.report measured it:
 
     python -m scripts.train.latent.export --run runs/latent --id retort/latent-vN
 
-latent_encoder        input_ids, attention_mask int64 [B, L]                 -> hiddens float [B, 1, 512], embedding float [B, 512]
-latent_decoder        hiddens float [B, 1, 512], temperature float [B, 1],
-                      seed int64 [B, 1]                                      -> token_ids int64 [B, T], score float [B, 1]
-latent_decoder_beam   hiddens float [B, 1, 512], beam_size int64 [B, 1]      -> token_ids int64 [B, K, T], score float [B, K]
+latent_encoder       input_ids, attention_mask int64 [B, L]
+                     -> hiddens float [B, 1, 512], embedding float [B, 512]
+latent_decoder       hiddens float [B, 1, 512], temperature float [B, 1], seed int64 [B, 1]
+                     -> token_ids int64 [B, T], score float [B, 1]
+latent_decoder_beam  hiddens float [B, 1, 512], beam_size int64 [B, 1]
+                     -> token_ids int64 [B, K, T], score float [B, K]
 
-Each decoder graph holds the whole loop with its key/value cache and ends when every row has ended. The linear maps inside the
-loop are computed in integers (scripts.train.quantise), with ranges observed on training molecules; --float keeps them in fp32. The
-hiddens of the entries are the model's numbers divided by the report's --unit. The sections of scripts.train.card go into the encoder's CARD.md,
-which is for all three.
+Each decoder graph contains the complete loop with its key/value cache and ends when all rows have finished. The
+linear maps inside the loop are computed in integers (scripts.train.quantise), with ranges observed on training
+molecules; --float keeps them in fp32. hiddens are the numbers inside the model divided by the report's --unit. The
+sections of scripts.train.card go into the CARD.md of the encoder, which is the card of all three.
 """
 
 from __future__ import annotations
@@ -27,22 +29,24 @@ from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import Model, Shape, Similarity
-from scripts.train.latent.report import load, trained_on
+from scripts.train.latent.report import load, training_molecules
 from scripts.train.latent.tokens import BOS, SPECIALS, Vocabulary, split
 
 MODEL = """# {model_id}
 
-{parameters:.1f} M parameters: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width}, {slots} memory vectors made from a
-latent of {latent} numbers. {vocabulary:,} tokens: {simple} simple ones (atoms, bonds, branches, ring numbers) and {runs} frequent runs of them; a
-molecule of the data has {tokens:.0f} tokens on average. The root mean square of the code is 1 inside the model and {rms:.3f} in the entries'
-tensors: noise of standard deviation 1 on them is noise of {unit:g} on the code. {rows:,} rows a pass."""
+{parameters:.1f} M parameters: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width},
+{slots} memory vectors from a latent vector of {latent} numbers. {vocabulary:,} tokens: {simple} SMILES tokens (atoms,
+bonds, branches, ring numbers) and {merges} merges of them; a molecule of the data has {tokens:.0f} tokens on average.
+The root mean square of the latent vector is 1 inside the model and {rms:.3f} in the tensors of the entries: noise of
+standard deviation 1 on them is noise of {unit:g} inside the model. {rows:,} rows a pass."""
 FIGURES = """Measured by `python -m scripts.train.latent.report --data DATA` in floating point.
 
 | reconstruction | molecules | exact | ignoring chirality | valid |
 |---|---|---|---|---|
 {sets}
 
-Samples around {seeds} molecules of each set, 5 each: the hidden state plus normal noise of this standard deviation, greedy decoding.
+Samples around {seeds} molecules of each set, 5 each: the hidden state plus normal noise of this standard deviation,
+decoded greedily.
 
 | set | noise | validity | uniqueness | non-identical |
 |---|---|---|---|---|
@@ -53,7 +57,7 @@ AROUND = "| {name} | {radius} | {validity:.1%} | {uniqueness:.1%} | {non_identic
 
 
 def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, vocabulary: Vocabulary) -> tuple[str, str]:
-    """The sections card-model and card-figures, from the files of the report."""
+    """Returns the sections card-model and card-figures, from the files of the report."""
     figures = json.loads((run / "figures.json").read_text())
     sets = figures["sets"]
     simple = sum(len(split(token)) == 1 for token in vocabulary.tokens[len(SPECIALS) :])
@@ -63,7 +67,7 @@ def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, vocab
         model_id=model_id,
         parameters=parameters / 1e6,
         simple=simple,
-        runs=len(vocabulary) - len(SPECIALS) - simple,
+        merges=len(vocabulary) - len(SPECIALS) - simple,
         tokens=rows.lengths().mean(),
         rows=len(rows),
         unit=figures["unit"],
@@ -83,11 +87,11 @@ def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, vocab
 
 
 def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tuple[Entry, Entry, Entry]:
-    """Encoder, decoder, beam decoder; similarity: whether the encoder has the output embedding."""
+    """Returns encoder, decoder and beam decoder; similarity: whether the encoder has the output embedding."""
     hiddens = Tensor("hiddens", "FP32", (1, shape.latent))
     encoded = (hiddens, Tensor("embedding", "FP32", (shape.latent,))) if similarity else (hiddens,)
 
-    def one(
+    def latent_entry(
         name: str, role: str, comment: str, batch: int, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]
     ) -> Entry:
         return Entry(
@@ -109,7 +113,7 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
         )
 
     return (
-        one(
+        latent_entry(
             "latent_encoder",
             "encoder",
             "SMILES tokens to one latent vector.",
@@ -117,7 +121,7 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
             (Tensor("input_ids", "INT64", (-1,)), Tensor("attention_mask", "INT64", (-1,))),
             encoded,
         ),
-        one(
+        latent_entry(
             "latent_decoder",
             "decoder",
             "Latent vectors to SMILES tokens, the whole loop in one call: greedy (temperature 0) or sampled.",
@@ -125,7 +129,7 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
             (hiddens, Tensor("temperature", "FP32", (1,)), Tensor("seed", "INT64", (1,))),
             (Tensor("token_ids", "INT64", (-1,)), Tensor("score", "FP32", (1,))),
         ),
-        one(
+        latent_entry(
             "latent_decoder_beam",
             "beam_decoder",
             "Latent vectors to SMILES tokens by beam search, the whole loop in one call.",
@@ -136,8 +140,9 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
     )
 
 
-def observed(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> Ranges:
-    """Input ranges of the decoder's linear maps: its own tokens at every level of latent noise up to the training's largest."""
+def observe_ranges(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> Ranges:
+    """Returns the input ranges of the decoder's linear maps while it decodes latent vectors at all noise levels of
+    training."""
 
     def run() -> None:
         torch.manual_seed(0)
@@ -152,7 +157,7 @@ def observed(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> Rang
 
 
 def similarity(run: Path, shape: Shape) -> Similarity | None:
-    """The head that scripts.train.latent.similarity trained on this run's encoder, if it did."""
+    """Returns the head that scripts.train.latent.similarity trained for the run, or None."""
     file = run / "similarity.pt"
     if not file.exists():
         return None
@@ -170,13 +175,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
     parser.add_argument("--id", help="public id of the model; it must be new")
-    parser.add_argument("--float", action="store_true", help="no integer arithmetic")
+    parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
     model, words = load(given.run)
     figures = json.loads((given.run / "figures.json").read_text())
     unit = figures["unit"]
-    ranges = {} if given.float else observed(model, words, trained_on(given.run, words, 1000))
+    ranges = {} if given.float else observe_ranges(model, words, training_molecules(given.run, words, 1000))
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
     head = similarity(given.run, model.shape)
     encoder, decoder, beam = entries(given.id, model.shape, entry.created(given.run), head is not None)

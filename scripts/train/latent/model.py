@@ -5,16 +5,17 @@
     decoder   z [B, 512]         -> one linear map -> 16 memory vectors
               causal transformer over the tokens so far, each layer attending to the memory -> next token
 
-Training begins with a code that can be read: query i prefers the tokens near place i (Places), its result goes to 32 numbers
-of z of its own, and from there to memory vector i, which tokens near place i prefer (Model._couple). Everything is free to
-move from there. Without it most of the training is spent on finding any way through z at all.
+Training starts from a readable code. Query i prefers tokens near position i (Places). Its result goes to 32 separate
+numbers of z, and from there to memory vector i, which tokens near position i prefer (Model._couple). All of this can
+change in training. Without it, most of the training goes into any flow of information through z.
 
-A memory vector comes to hold about one token: with 16 of them texts of up to 16 tokens come back in 99 of 100 cases, those of
-20 in one of seven. Shape.slots should be the length that texts are to have; start.widened gives a trained model more.
+A memory vector learns to hold about one token: with 16 of them, 99 % of the texts of up to 16 tokens round-trip, and
+one in seven of those with 20. Shape.slots should be the typical length of texts; start.with_slots adds slots to a
+trained model.
 
-The queries and memory vectors are inside the two halves; what travels between them is one vector (K = 1). Because z
-lies on the sphere of radius sqrt(512), where a standard normal variable in 512 dimensions lies too, the prior term of
-the MIM loss is constant, and a noise level means the same for every molecule: see `loss`.
+Queries and memory vectors are internal; the only interface of the two halves is one vector (K = 1). z lies on the
+sphere of radius sqrt(512), as a standard normal variable in 512 dimensions nearly does. So the prior term of the MIM
+loss is constant, and a noise level means the same for all molecules: see Model.forward.
 
 Sources: MolMIM (Reidenbach et al. 2022, arXiv 2208.09016), A-MIM (Livne et al. 2019, arXiv 2003.02645).
 """
@@ -34,8 +35,10 @@ from scripts.train.layers import Attention, Feed, Layer, Outer, Relative, initia
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Sizes. *_feed is the feed-forward width in units of width; key_heads (a divisor of heads) is the number of key/value
-    heads of the decoder, few so that its cache stays small."""
+    """Sizes. *_feed: feed-forward width in units of width.
+
+    key_heads: key/value heads of the decoder, a divisor of heads; few keep the cache small.
+    """
 
     vocabulary: int
     width: int = 256
@@ -52,8 +55,11 @@ class Shape:
 
 
 NOISE = 0.0, 2.6
-"""Least and greatest log-variance of the latent noise in training: standard deviations 1 to 3.7. Noise below that range is
-taken away by what is learned above; the upper end is where a molecule can no longer be told from its neighbours."""
+"""Minimum and maximum log-variance of the latent noise in training: standard deviations 1 to 3.7.
+
+What the model learns in this range also removes less noise. At the upper end a molecule is indistinguishable from its
+neighbours.
+"""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": dict(width=32, heads=4, key_heads=2, encoder_layers=1, decoder_layers=1, latent=64, slots=4),
@@ -72,8 +78,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 class Places(nn.Module):
-    """A learned bias on attention scores for every head, token position and slot. Half of the heads start with slot
-    i near token i, so that a slot begins with what is written near its place."""
+    """A learned bias on attention scores by head, token position and slot; in half of the heads, slot i starts
+    near token i."""
 
     def __init__(self, shape: Shape, key_heads: int) -> None:
         super().__init__()
@@ -86,7 +92,7 @@ class Places(nn.Module):
         self.table.weight.data.copy_((-distance.clamp(max=8)[:, None] * slopes[:, None]).flatten(1))
 
     def forward(self, length: int) -> torch.Tensor:
-        """[key heads, group, length, slots]"""
+        """Returns the bias [key heads, group, length, slots]."""
         return self.table.weight[:length].unflatten(1, (self.key_heads, -1, self.shape.slots)).permute(1, 2, 0, 3)
 
 
@@ -122,8 +128,8 @@ class Encoder(nn.Module):
         self.out = Outer(shape.slots * shape.width, shape.latent)
 
     def states(self, ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """ids, attention_mask (1 = token, 0 = padding) int64 [B, L] -> a vector for every token [B, L, width], and the padding as a
-        bias on attention scores."""
+        """ids, attention_mask (1 = token, 0 = padding) int64 [B, L] -> token states [B, L, width] and
+        layers.padding_bias."""
         padding = padding_bias(attention_mask)
         bias = self.relative(ids.shape[1]) + padding
         x = self.token(ids) + self.position.weight[: ids.shape[1]]
@@ -132,7 +138,7 @@ class Encoder(nn.Module):
         return self.norm(x), padding
 
     def forward(self, ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """ids, attention_mask as of states -> z float [B, latent]."""
+        """ids, attention_mask as in states -> z float [B, latent] with root mean square 1."""
         x, padding = self.states(ids, attention_mask)
         queries = self.queries.weight.expand(ids.shape[0], -1, -1)
         z = self.out(
@@ -142,8 +148,11 @@ class Encoder(nn.Module):
 
 
 class Similarity(nn.Module):
-    """The encoder's second output, trained by similarity.py: a vector of unit length whose cosine with another's is how alike two
-    molecules are. Every token state gives `hidden` numbers, of which the means and the maxima over the tokens are mapped to it."""
+    """The second output of the encoder, trained by similarity.py: unit vectors whose cosine is the similarity of
+    molecules.
+
+    Each token state is mapped to `hidden` numbers; their means and maxima over the tokens are mapped to the vector.
+    """
 
     def __init__(self, width: int, latent: int, hidden: int = 512) -> None:
         super().__init__()
@@ -154,7 +163,7 @@ class Similarity(nn.Module):
         """states [B, L, width] (Encoder.states), attention_mask int64 [B, L] -> [B, latent]."""
         present = attention_mask[:, :, None].to(states.dtype)
         inner = functional.gelu(self.inner(states)) * present
-        # A maximum below 0 counts as 0, so that padding, which is 0, changes nothing.
+        # relu, because padding adds 0 to the maximum.
         pooled = torch.cat([inner.sum(1) / present.sum(1), inner.amax(1).relu()], 1)
         return functional.normalize(self.outer(pooled), dim=-1, eps=1e-6)
 
@@ -197,35 +206,37 @@ class Model(nn.Module):
         self._couple()
 
     def _couple(self) -> None:
-        """Every slot starts with dimensions of z of its own, in the encoder and in the decoder the same: what the encoder
-        puts into a slot is there for the decoder from the first step."""
+        """Assigns each slot separate dimensions of z, the same in encoder and decoder, so that slots carry
+        information from the first step."""
         slots, width, latent = self.shape.slots, self.shape.width, self.shape.latent
-        own = torch.zeros(slots, width, latent)
+        maps = torch.zeros(slots, width, latent)
         for slot, dimensions in enumerate(torch.arange(latent).tensor_split(slots)):
-            own[slot][:, dimensions] = nn.init.orthogonal_(torch.empty(width, len(dimensions)))
+            maps[slot][:, dimensions] = nn.init.orthogonal_(torch.empty(width, len(dimensions)))
         with torch.no_grad():
-            self.encoder.out.weight.copy_(own.flatten(0, 1).T)
-            self.decoder.memory.weight.copy_(own.flatten(0, 1))
+            self.encoder.out.weight.copy_(maps.flatten(0, 1).T)
+            self.decoder.memory.weight.copy_(maps.flatten(0, 1))
 
     def forward(
         self, ids: torch.Tensor, target: torch.Tensor, lowest: torch.Tensor, highest: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """MIM-style loss of ids [B, L] (encoder) against target [B, L + 1 or more] ([BOS] tokens [EOS] padding).
 
-        Each molecule gets one log-variance, uniform in [lowest, highest], and z = encoder + exp(log-variance / 2) * normal.
-        The loss is the reconstruction's cross-entropy per token; the prior and entropy terms of the MIM loss,
-        -1/2 (log N(z; 0, 1) + log q(z | x)), have no gradient here because the encoder's norm and the noise are given.
+        Each molecule gets one log-variance, uniform in [lowest, highest], and z = encoder + exp(log-variance / 2) *
+        normal. The loss is the cross-entropy of the reconstruction per token. The prior and entropy terms of the MIM
+        loss, -1/2 (log N(z; 0, 1) + log q(z | x)), have no gradient: the norm of the encoder's output and the noise
+        are fixed.
         """
         z = self.encoder(ids, (ids != PAD).long())
         deviation = torch.exp(0.5 * (lowest + (highest - lowest) * torch.rand(len(z), 1, device=z.device)))
-        return self.decoded(z + deviation * torch.randn_like(z), target)
+        return self.decoding_loss(z + deviation * torch.randn_like(z), target)
 
-    def decoded(self, z: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """Cross-entropy per token of decoding z [B, latent] to target [B, L] ([BOS] tokens [EOS] padding)."""
-        logits, wanted = self.decoder(target[:, :-1], z), target[:, 1:]
+    def decoding_loss(self, z: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Returns the cross-entropy per token of decoding z [B, latent] to target [B, L] ([BOS] tokens [EOS]
+        padding)."""
+        logits, labels = self.decoder(target[:, :-1], z), target[:, 1:]
         losses = functional.cross_entropy(
-            logits.float().flatten(0, 1), wanted.flatten(), ignore_index=PAD, reduction="none"
-        ).view_as(wanted)
-        tokens = (wanted != PAD).sum()
-        right = ((logits.argmax(-1) == wanted) | (wanted == PAD)).all(1).float()
+            logits.float().flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="none"
+        ).view_as(labels)
+        tokens = (labels != PAD).sum()
+        right = ((logits.argmax(-1) == labels) | (labels == PAD)).all(1).float()
         return losses.sum() / tokens, {"exact_forced": right.mean().detach()}

@@ -1,12 +1,12 @@
-"""Texts of the decoder's own for points around molecules, for it to learn from: those that are molecules.
+"""Generates texts with the decoder at points around molecules, to train it on the valid ones.
 
-    python -m scripts.train.latent.rejection --run runs/latent --minutes 8      # writes runs/latent/own.pt
-    python -m scripts.train.latent --data DATA --start ... --own runs/latent/own.pt
+    python -m scripts.train.latent.rejection --run runs/latent --minutes 8      # writes runs/latent/self_generated.pt
+    python -m scripts.train.latent --data DATA --start ... --self-generated runs/latent/self_generated.pt
 
-Training shows the decoder beginnings of true molecules only. Far from any molecule it follows beginnings of its own, and what
-the latent says no longer fits what it has written: rings stay open. So the points of training molecules under noise are decoded;
-a point whose greedy text is no molecule is drawn from again, hotter each time, until one is; texts that are molecules are
-learned (rejection sampling fine-tuning: Dong et al. 2023, arXiv 2304.06767).
+Training shows the decoder only prefixes of true molecules. Far from any molecule it continues prefixes that it
+generated, which the latent vector no longer fits: rings stay open. Rejection sampling fine-tuning (Dong et al. 2023,
+arXiv 2304.06767) decodes noisy points around training molecules. If the greedy text of a point is invalid, the point
+is sampled again at rising temperatures until a text is valid. The valid texts become training data.
 """
 
 from __future__ import annotations
@@ -20,46 +20,48 @@ import torch
 from scripts.train import checkpoint
 from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.model import Model
-from scripts.train.latent.report import load, trained_on
+from scripts.train.latent.report import load, training_molecules
 from scripts.train.latent.tokens import EOS, PAD, Vocabulary
 
 TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0, 1.0)
-"""Of the draws at a point, until one is a molecule."""
-EASY = 1 / 3
-"""Share of the greedy texts that is kept: they teach less than those that took more draws."""
+"""Temperatures of the samples at a point, until one is valid."""
+GREEDY_SHARE = 1 / 3
+"""Share of the valid greedy texts to keep: they teach less than texts that took more samples."""
 NOISE = (1.5, 4.0)
-"""Least and greatest standard deviation of the noise."""
+"""Minimum and maximum standard deviation of the noise."""
 
 
 @torch.no_grad()
-def around(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> torch.Tensor:
-    """One point a molecule, under noise, z [rows, latent]."""
+def noisy_points(model: Model, vocabulary: Vocabulary, molecules: list[str]) -> torch.Tensor:
+    """Returns one noisy point for each molecule, z [rows, latent]."""
     z = evaluation.encode(model, vocabulary, molecules)
     return z + (NOISE[0] + (NOISE[1] - NOISE[0]) * torch.rand(len(z), 1)) * torch.randn_like(z)
 
 
 @torch.no_grad()
-def texts(
+def valid_texts(
     z: torch.Tensor, vocabulary: Vocabulary, decode: decoding.Decode
 ) -> tuple[torch.Tensor, list[torch.Tensor], list[int]]:
-    """The texts of points z [rows, latent], ids as decoded, and the points that gave one. Also how many texts each temperature gave,
-    kept or not."""
-    found: list[tuple[int, torch.Tensor]] = []
-    left, counts = torch.arange(len(z)), []
+    """Decodes points z [rows, latent].
+
+    Returns the points with a text to keep, the ids of these texts, and the number of valid texts by temperature.
+    """
+    chosen: list[tuple[int, torch.Tensor]] = []
+    pending, counts = torch.arange(len(z)), []
     for temperature in TEMPERATURES:
-        ids = decode(z[left], temperature)
-        good = [EOS in row and evaluation.sound(vocabulary.decode(row)) for row in ids.tolist()]
-        kept = torch.rand(len(good)).tolist()
-        found += [
-            (int(left[i]), ids[i][ids[i] != PAD])
-            for i, g in enumerate(good)
-            if g and (temperature > 0 or kept[i] < EASY)
+        ids = decode(z[pending], temperature)
+        valid = [EOS in row and evaluation.is_valid(vocabulary.decode(row)) for row in ids.tolist()]
+        chance = torch.rand(len(valid)).tolist()
+        chosen += [
+            (int(pending[i]), ids[i][ids[i] != PAD])
+            for i, is_valid in enumerate(valid)
+            if is_valid and (temperature > 0 or chance[i] < GREEDY_SHARE)
         ]
-        counts.append(sum(good))
-        left = left[[not g for g in good]]
-        if not len(left):
+        counts.append(sum(valid))
+        pending = pending[[not is_valid for is_valid in valid]]
+        if not len(pending):
             break
-    return z[[i for i, _ in found]], [ids for _, ids in found], counts + [0] * (len(TEMPERATURES) - len(counts))
+    return z[[i for i, _ in chosen]], [ids for _, ids in chosen], counts + [0] * (len(TEMPERATURES) - len(counts))
 
 
 def main() -> None:
@@ -68,8 +70,8 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run whose weights decode")
-    parser.add_argument("--out", type=Path, help="file to write (default: own.pt in the run's folder)")
+    parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run to decode with")
+    parser.add_argument("--out", type=Path, help="file to write (default: self_generated.pt in --run)")
     parser.add_argument("--minutes", type=float, default=8, help="time to spend")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
@@ -79,19 +81,19 @@ def main() -> None:
     torch.manual_seed(given.seed)
     model, vocabulary = load(given.run)
     decode = decoding.exported(model.decoder, given.threads)
-    molecules = trained_on(given.run, vocabulary, 100_000)
+    molecules = training_molecules(given.run, vocabulary, 100_000)
     order = torch.randperm(len(molecules)).tolist()
     end, points, ids, total = time.monotonic() + 60 * given.minutes, [], [], [0] * len(TEMPERATURES)
     for start in range(0, len(order), 250):
         part = [molecules[i] for i in order[start : start + 250]]
-        z, rows, counts = texts(around(model, vocabulary, part), vocabulary, decode)
+        z, rows, counts = valid_texts(noisy_points(model, vocabulary, part), vocabulary, decode)
         points.append(z.half())
         ids += [row.short() for row in rows]
         total = [a + b for a, b in zip(total, counts)]
         if time.monotonic() > end:
             break
-    checkpoint.save({"z": torch.cat(points), "ids": ids}, given.out or given.run / "own.pt")
-    print(f"{len(ids)} texts of {start + 250} points; by temperature {dict(enumerate(total))}")
+    checkpoint.save({"z": torch.cat(points), "ids": ids}, given.out or given.run / "self_generated.pt")
+    print(f"{len(ids)} texts of {start + 250} points; valid at each of TEMPERATURES: {total}")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
     python -m scripts.train.latent.report --run runs/latent --data DATA
 
-reconstruction of --molecules of zinc250k_valid, broad_valid and everyday_valid, samples around --seeds molecules of each at
-several radii, and the mean and standard deviation of every latent dimension over training molecules (latent.json, for
-optimisers that search in whitened coordinates). Radii and latent.json are in the numbers of the entries: --unit is the
-standard deviation of noise on the model's code that the entries call 1 (see scripts.train.latent.export).
+It measures the reconstruction of --molecules of zinc250k_valid, broad_valid and everyday_valid, and samples around
+--seeds molecules of each at several radii. latent.json gets the mean and standard deviation of each latent dimension
+over training molecules, for optimisers that search in whitened coordinates. Radii and latent.json are in the scale of
+the entries: 1 there is --unit inside the model (see scripts.train.latent.export).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 
 
 def load(run: Path) -> tuple[Model, Vocabulary]:
-    """The averaged weights of a run in eval mode (weights.pt, or the parts that --export-parts wrote), and its tokens."""
+    """Returns the model of a run (averaged weights, eval mode) and its vocabulary."""
     model = Model(Shape(**json.loads((run / "shape.json").read_text())))
-    whole = run / "weights.pt"
-    model.load_state_dict(checkpoint.load(whole) if whole.exists() else checkpoint.join_parts(run))
+    weights = run / "weights.pt"
+    model.load_state_dict(checkpoint.load(weights) if weights.exists() else checkpoint.join_parts(run))
     return model.eval(), Vocabulary.read(run / "vocab.txt")
 
 
 def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str], unit: float) -> dict[str, list[float]]:
-    """Mean and standard deviation of the hidden states of the molecules, dimension by dimension."""
+    """Returns the mean and standard deviation of each dimension of the hidden states of the molecules."""
     z = evaluation.encode(model, vocabulary, molecules) / unit
     return {"mean": [round(v, 5) for v in z.mean(0).tolist()], "sd": [round(v, 5) for v in z.std(0).tolist()]}
 
@@ -45,7 +45,7 @@ def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str], unit: 
 def measure(
     model: Model, vocabulary: Vocabulary, valid: list[str], seeds: int, unit: float, graph: decoding.Decode
 ) -> dict[str, object]:
-    """The figures of one set of molecules."""
+    """Returns the figures of one set of molecules."""
     chosen = random.Random(7).sample(valid, min(seeds, len(valid)))
     around = {str(r): evaluation.sampling(model, vocabulary, chosen, r * unit, 5, graph=graph) for r in RADII}
     return {
@@ -56,8 +56,8 @@ def measure(
     }
 
 
-def trained_on(run: Path, vocabulary: Vocabulary, count: int) -> list[str]:
-    """Molecules of the run's mix."""
+def training_molecules(run: Path, vocabulary: Vocabulary, count: int) -> list[str]:
+    """Returns about `count` training molecules of the run."""
     corpus = Corpus.load(run / "corpus.npz")
     return [vocabulary.decode(corpus[row]) for row in range(0, len(corpus), max(1, len(corpus) // count))]
 
@@ -70,13 +70,9 @@ def main() -> None:
     )
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument(
-        "--molecules", type=int, default=2000, help="validation molecules of each set, the first ones (default: 2000)"
-    )
+    parser.add_argument("--molecules", type=int, default=2000, help="validation molecules of each set (default: 2000)")
     parser.add_argument("--seeds", type=int, default=100, help="molecules of each set to sample around")
-    parser.add_argument(
-        "--unit", type=float, default=2.2, help="standard deviation of the noise on the code that the entries call 1"
-    )
+    parser.add_argument("--unit", type=float, default=2.2, help="the number inside the model that is 1 in the entries")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
     given = parser.parse_args()
     if given.threads:
@@ -93,7 +89,7 @@ def main() -> None:
         **{k: state[k] for k in ("step", "samples", "seconds", "falling")},
         "options": state["options"],
     }
-    space = whitening(model, vocabulary, trained_on(given.run, vocabulary, 3000), given.unit)
+    space = whitening(model, vocabulary, training_molecules(given.run, vocabulary, 3000), given.unit)
     (given.run / "latent.json").write_text(
         json.dumps({**space, "radius": 1.0, "length": round(math.sqrt(len(space["mean"])) / given.unit, 4)}) + "\n"
     )

@@ -1,6 +1,6 @@
-"""The model of the entries latent_encoder and latent_decoder of a model repository, to train on: its weights, out of its graphs.
+"""Warm start: loads the model of the entries latent_encoder and latent_decoder from their graphs, for further training.
 
-They come back rounded to fp16 or integers (see scripts.train.quantise), which some hundred steps of training make good.
+The weights are rounded to fp16 or integers (scripts.train.quantise); some hundred training steps recover the loss.
 """
 
 from __future__ import annotations
@@ -18,85 +18,84 @@ from scripts.train.latent.model import Decoder, Encoder, Model, Shape
 from scripts.train.latent.report import load
 from scripts.train.latent.tokens import UNK, Vocabulary
 
-Held = dict[str, np.ndarray]
+Tensors = dict[str, np.ndarray]
 
 
-def model(repository: Path) -> tuple[Model, Vocabulary]:
-    """Of a model repository, or the averaged weights of the folder of a run. ValueError if the graphs are none of
-    scripts.train.latent.export."""
+def load_model(repository: Path) -> tuple[Model, Vocabulary]:
+    """Loads the model of a model repository, or the averaged weights of a run folder.
+
+    Raises ValueError if scripts.train.latent.export did not write the graphs.
+    """
     if (repository / "weights.pt").exists():
         return load(repository)
     encoder, decoder = (
-        graph.stored(repository / name / "1" / "model.onnx") for name in ("latent_encoder", "latent_decoder")
+        graph.stored_tensors(repository / name / "1" / "model.onnx") for name in ("latent_encoder", "latent_decoder")
     )
     if "token.weight" not in encoder or "places.table.weight" not in decoder:
-        raise ValueError(f"{repository}: the graphs do not name the weights; export them again")
+        raise ValueError(f"start: the graphs of {repository} do not name their weights; export them again")
     network = Model(shape(encoder, decoder))
-    fill(
-        network.encoder,
-        {name: plain(encoder, name) for name in encoder if name in dict(network.encoder.named_parameters())},
-    )
-    fill(
-        network.decoder,
-        apart(
-            network.decoder,
-            {name: plain(decoder, name) for name in decoder if name in dict(network.decoder.named_parameters())},
-        ),
-    )
+    load_onnx(network.encoder, dequantised(encoder, network.encoder))
+    load_onnx(network.decoder, split_joined(network.decoder, dequantised(decoder, network.decoder)))
     return network.eval(), Vocabulary.read(repository / "latent_encoder" / "vocab.txt")
 
 
-def grown(old: Model, words: Vocabulary, vocabulary: Vocabulary) -> Model:
-    """The model with rows for the tokens that `vocabulary` has after those of `words`. A run of tokens begins as the mean of
-    what it is made of where it is read, and as its first part where it is written."""
+def with_vocabulary(old: Model, old_vocabulary: Vocabulary, vocabulary: Vocabulary) -> Model:
+    """Returns the model with a vocabulary that appends tokens to the old one.
+
+    The embedding of a merged token starts as the mean of its parts, its output weights as those of its first part.
+    """
     new = Model(dataclasses.replace(old.shape, vocabulary=len(vocabulary)))
-    held, shared = new.state_dict(), len(words)
-    parts = [words.encode(token) for token in vocabulary.tokens[shared:]]
+    state, shared = new.state_dict(), len(old_vocabulary)
+    parts = [old_vocabulary.encode(token) for token in vocabulary.tokens[shared:]]
     for name, value in old.state_dict().items():
         if len(value) != shared or not name.endswith(("token.weight", "head.weight", "head.bias")):
-            held[name] = value
+            state[name] = value
             continue
-        held[name][:shared] = value
+        state[name][:shared] = value
         for row, ids in enumerate(parts, shared):
             if UNK not in ids:
-                held[name][row] = value[ids[0]] if "head" in name else value[ids].mean(0)
-    new.load_state_dict(held)
+                state[name][row] = value[ids[0]] if "head" in name else value[ids].mean(0)
+    new.load_state_dict(state)
     return new
 
 
-def widened(old: Model, slots: int) -> Model:
-    """The model with more slots: what it does for texts of no more tokens than it had slots hardly changes. The new ones reach the
-    latent through weights of zero, are read from it at random, and are looked at by tokens after the old ones."""
-    new, had = Model(dataclasses.replace(old.shape, slots=slots)), old.shape.slots
-    held, heads = new.state_dict(), old.shape.heads
+def with_slots(old: Model, slots: int) -> Model:
+    """Returns the model with more slots; its results for texts with at most as many tokens as old slots hardly change.
+
+    New slots enter the latent vector with zero weights and leave it with random ones. Tokens after the old slots attend
+    to them.
+    """
+    new, old_slots = Model(dataclasses.replace(old.shape, slots=slots)), old.shape.slots
+    state, heads = new.state_dict(), old.shape.heads
     for name, value in old.state_dict().items():
         if name.endswith("places.table.weight"):
-            value = torch.cat([value.unflatten(1, (heads, had)), _apart(len(value), heads, had, slots)], -1).flatten(1)
+            bias = _new_slot_bias(len(value), heads, old_slots, slots)
+            value = torch.cat([value.unflatten(1, (heads, old_slots)), bias], -1).flatten(1)
         elif name == "encoder.out.weight":
-            value = functional.pad(value, (0, held[name].shape[1] - value.shape[1]))
-        elif (
-            value.shape != held[name].shape
-        ):  # The queries, and the decoder's memory: rows after those that were there.
-            value = torch.cat([value, held[name][len(value) :]])
-        held[name] = value
-    new.load_state_dict(held)
+            value = functional.pad(value, (0, state[name].shape[1] - value.shape[1]))
+        elif value.shape != state[name].shape:  # The queries, and the decoder's memory: append rows.
+            value = torch.cat([value, state[name][len(value) :]])
+        state[name] = value
+    new.load_state_dict(state)
     return new
 
 
-def _apart(positions: int, heads: int, had: int, slots: int) -> torch.Tensor:
-    """The bias of every position and head on the slots after `had`. Positions that have an old slot keep to the old ones; of the
-    others half of the heads look at what is near, as in Places, and half everywhere."""
-    place = torch.arange(positions)[:, None]
-    near = -(place - torch.arange(had, slots)).abs().float().clamp(max=8)
-    return torch.stack([torch.where(place < had, -8.0, near * (head % 2)) for head in range(heads)], 1)
+def _new_slot_bias(positions: int, heads: int, old_slots: int, slots: int) -> torch.Tensor:
+    """Returns the bias of each position and head on new slots.
+
+    Positions with an old slot avoid new ones. At other positions, half of the heads prefer near slots, as in Places.
+    """
+    position = torch.arange(positions)[:, None]
+    near = -(position - torch.arange(old_slots, slots)).abs().float().clamp(max=8)
+    return torch.stack([torch.where(position < old_slots, -8.0, near * (head % 2)) for head in range(heads)], 1)
 
 
-def shape(encoder: Held, decoder: Held) -> Shape:
-    """The sizes that the weights tell."""
+def shape(encoder: Tensors, decoder: Tensors) -> Shape:
+    """Derives the sizes from the weights."""
     vocabulary, width = encoder["token.weight"].shape
     heads, slots, positions = encoder["places.table.weight"].shape
-    layers = [sum(name.endswith("feed.0.weight") for name in held) for held in (encoder, decoder)]
-    feeds = [held["layers.0.feed.0.weight"].shape[1] // width for held in (encoder, decoder)]
+    layers = [sum(name.endswith("feed.0.weight") for name in part) for part in (encoder, decoder)]
+    feeds = [part["layers.0.feed.0.weight"].shape[1] // width for part in (encoder, decoder)]
     key_heads = decoder["layers.0.cross.k.weight"].shape[1] * heads // width
     return Shape(
         vocabulary,
@@ -113,39 +112,43 @@ def shape(encoder: Held, decoder: Held) -> Shape:
     )
 
 
-def plain(held: Held, name: str) -> np.ndarray:
-    """A stored weight in floating point, as the graph multiplies by it."""
-    value = held[name].astype(np.float32)
+def dequantised(stored: Tensors, module: nn.Module) -> Tensors:
+    """Returns the stored parameters of a module as fp32."""
+    parameters = dict(module.named_parameters())
+    return {name: _dequantise(stored, name) for name in stored if name in parameters}
+
+
+def _dequantise(stored: Tensors, name: str) -> np.ndarray:
+    value = stored[name].astype(np.float32)
     owner, _, part = name.rpartition(".")
-    if part == "weight" and name + graph.STEP in held:
-        return value * held[name + graph.STEP]
-    # The bias after integers is subtracted: see Graph.linear.
-    return -value if part == "bias" and owner + ".weight" + graph.STEP in held else value
+    if part == "weight" and name + graph.STEP in stored:
+        return value * stored[name + graph.STEP]
+    # The graph subtracts the bias of integer layers: see Graph.linear.
+    return -value if part == "bias" and owner + ".weight" + graph.STEP in stored else value
 
 
-def apart(decoder: Decoder, held: Held) -> Held:
-    """The decoder's weights, of which the graph joins some to one."""
-    out, size = dict(held), decoder.shape.key_heads * decoder.shape.width // decoder.shape.heads
+def split_joined(decoder: Decoder, stored: Tensors) -> Tensors:
+    """Splits the weights that the decoder's graph joins: queries, keys and values, and the relative bias."""
+    out, size = dict(stored), decoder.shape.key_heads * decoder.shape.width // decoder.shape.heads
     cuts = np.cumsum([decoder.shape.width, size])
     for layer in range(decoder.shape.decoder_layers):
         for part in ("weight", "bias"):
-            joined = held[f"layers.{layer}.attention.q.{part}"]
+            joined = stored[f"layers.{layer}.attention.q.{part}"]
             for name, value in zip("qkv", np.split(joined, cuts, -1)):
                 out[f"layers.{layer}.attention.{name}.{part}"] = value
-    reach, bias = decoder.relative.reach, held["relative.table.weight"]
-    table = np.zeros(
-        tuple(decoder.relative.table.weight.shape), np.float32
-    )  # The decoder never looks ahead: that half stays zero.
+    reach, bias = decoder.relative.reach, stored["relative.table.weight"]
+    # The half for later tokens stays zero: the decoder is causal.
+    table = np.zeros(tuple(decoder.relative.table.weight.shape), np.float32)
     table[: reach + 1] = bias.reshape(-1, bias.shape[-1])[:, -reach - 1 :].T
     return {**out, "relative.table.weight": table.T}
 
 
-def fill(module: Encoder | Decoder, held: Held) -> None:
-    """Copies the weights in, turned and scaled back."""
+def load_onnx(module: Encoder | Decoder, weights: Tensors) -> None:
+    """Copies weights of a graph to the module, undoing the transposes and scales of the export."""
     modules = dict(module.named_modules())
     for name, parameter in module.named_parameters():
         owner, _, part = name.rpartition(".")
-        value = held[name]
+        value = weights[name]
         if owner == "places.table":
             value = (
                 value.reshape(len(value), -1)

@@ -1,11 +1,10 @@
 """SMILES tokens and the vocabulary file.
 
-A simple token is a bracket atom, a two-letter element, an atom, a bond, a branch, a dot or a ring number (the usual
-regular expression of Schwaller et al. 2018, doi:10.1039/C8SC02339E). The vocabulary also holds runs of several simple
-tokens that are frequent (found by byte-pair merges, Sennrich et al. 2016, arXiv 1508.07909), which halve the number of
-tokens a molecule. A text is cut from left to right into the longest tokens of the vocabulary; cuts fall between simple
-tokens only. vocab.txt holds one token a line; the line number, from 0, is the id. The Go package `tokenizers` reads
-the same file and cuts in the same way.
+A SMILES token is a bracket atom, a two-letter element, an atom, a bond, a branch, a dot or a ring number (the regular
+expression of Schwaller et al. 2018, doi:10.1039/C8SC02339E). The vocabulary also has merges of several SMILES tokens
+(byte-pair encoding, Sennrich et al. 2016, arXiv 1508.07909), which halve the tokens of a molecule. A text is split from
+left to right into the longest tokens, at boundaries of SMILES tokens. vocab.txt has one token a line; the line number,
+from 0, is the id. The Go package `tokenizers` reads the same file and splits the same way.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ PATTERN = re.compile(r"\[[^\]]+\]|Br|Cl|%\d\d|[BCNOSPFIbcnosp]|[().=#\-+\\/:~@?>
 
 
 def split(smiles: str) -> list[str]:
-    """The tokens of a SMILES; ValueError names the first character that starts no token."""
+    """Splits a SMILES into tokens; raises ValueError at a character that starts no token."""
     tokens = PATTERN.findall(smiles)
     if sum(map(len, tokens)) == len(smiles):
         return tokens
@@ -33,7 +32,7 @@ def split(smiles: str) -> list[str]:
     while at < len(smiles):
         match = PATTERN.match(smiles, at)
         if match is None:
-            raise ValueError(f"no token at character {at + 1} of {smiles!r}")
+            raise ValueError(f"tokens: no token at character {at + 1} of {smiles!r}")
         tokens.append(match.group())
         at = match.end()
     return tokens
@@ -54,23 +53,27 @@ class Vocabulary:
 
     @classmethod
     def build(cls, molecules: Iterable[str], merges: int = 0, sample: int = 20_000) -> Vocabulary:
-        """All simple tokens of the molecules, most frequent first (ties by text), then `merges` runs of them, found on
-        about `sample` of the molecules."""
+        """Builds the vocabulary: SMILES tokens of the molecules, most frequent first (ties by text), then merges.
+
+        Merges are counted on about `sample` of the molecules.
+        """
         rows = [split(smiles) for smiles in molecules]
         counts = Counter(token for row in rows for token in row)
         simple = sorted(counts, key=lambda t: (-counts[t], t))
-        return cls([*SPECIALS, *simple, *runs(rows[:: max(1, len(rows) // sample)], simple, merges)])
+        return cls([*SPECIALS, *simple, *merge_pairs(rows[:: max(1, len(rows) // sample)], simple, merges)])
 
-    def grown(self, molecules: list[str], merges: int, sample: int = 25_000) -> Vocabulary:
-        """This vocabulary, then the simple tokens of the molecules that it lacks, then `merges` runs of what it has, found on
-        about `sample` of the molecules."""
+    def extended(self, molecules: list[str], merges: int, sample: int = 25_000) -> Vocabulary:
+        """Returns this vocabulary with missing SMILES tokens of the molecules and `merges` new merges appended.
+
+        Merges are counted on about `sample` of the molecules.
+        """
         counts = Counter(token for smiles in molecules for token in split(smiles) if token not in self.ids)
         simple = Vocabulary([*self.tokens, *sorted(counts, key=lambda t: (-counts[t], t))])
         rows = [
             [simple.tokens[i] for i in simple.encode(smiles)]
             for smiles in molecules[:: max(1, len(molecules) // sample)]
         ]
-        return Vocabulary([*simple.tokens, *runs(rows, simple.tokens, merges)])
+        return Vocabulary([*simple.tokens, *merge_pairs(rows, simple.tokens, merges)])
 
     @classmethod
     def read(cls, path: Path) -> Vocabulary:
@@ -81,7 +84,7 @@ class Vocabulary:
         path.write_text("".join(token + "\n" for token in self.tokens))
 
     def encode(self, smiles: str) -> np.ndarray:
-        """Ids, int64 [tokens], without [BOS] and [EOS]; a simple token outside the vocabulary is [UNK]."""
+        """Returns ids, int64 [tokens], without [BOS] and [EOS]; an unknown SMILES token is [UNK]."""
         tokens, out, at = split(smiles), [], 0
         bounds = list(itertools.accumulate(map(len, tokens), initial=0))
         while at < len(tokens):
@@ -94,7 +97,7 @@ class Vocabulary:
         return np.array(out, np.int64)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text up to the first [EOS]; other special tokens are skipped."""
+        """Returns the text up to the first [EOS], without other special tokens."""
         out = []
         for number in ids:
             if number == EOS:
@@ -104,19 +107,19 @@ class Vocabulary:
         return "".join(out)
 
 
-def runs(rows: list[list[str]], simple: list[str], merges: int) -> list[str]:
-    """The most frequent neighbours of the rows joined to one token, again and again, `merges` times."""
+def merge_pairs(rows: list[list[str]], simple: list[str], merges: int) -> list[str]:
+    """Merges the most frequent pair of adjacent tokens, `merges` times; returns the new tokens."""
     texts, ids = list(simple), {token: number for number, token in enumerate(simple)}
     stream = np.array([n for row in rows for n in (-1, *(ids[token] for token in row))], np.int64)
     for _ in range(merges):
         pairs = np.where((stream[:-1] >= 0) & (stream[1:] >= 0), stream[:-1] << 20 | stream[1:], -1)
-        found, counts = np.unique(pairs[pairs >= 0], return_counts=True)
-        pair = found[counts.argmax()]
+        distinct, counts = np.unique(pairs[pairs >= 0], return_counts=True)
+        pair = distinct[counts.argmax()]
         at = np.flatnonzero(pairs == pair)
-        # Of neighbours that overlap (three times the same token) the first, the third ... are joined.
+        # Of overlapping pairs (the same token three times), merge the first, the third ...
         first = np.concatenate(([True], np.diff(at) > 1))
-        begun = np.maximum.accumulate(np.where(first, np.arange(len(at)), 0))
-        at = at[(np.arange(len(at)) - begun) % 2 == 0]
+        run_start = np.maximum.accumulate(np.where(first, np.arange(len(at)), 0))
+        at = at[(np.arange(len(at)) - run_start) % 2 == 0]
         stream[at] = len(texts)
         stream = np.delete(stream, at + 1)
         texts.append(texts[pair >> 20] + texts[pair & (1 << 20) - 1])
@@ -124,7 +127,7 @@ def runs(rows: list[list[str]], simple: list[str], merges: int) -> list[str]:
 
 
 def read_molecules(path: Path) -> list[str]:
-    """The lines of a .smi or .smi.gz file."""
+    """Returns the lines of a .smi or .smi.gz file."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt") as file:
         return [line.strip() for line in file if line.strip()]

@@ -1,4 +1,4 @@
-"""Molecules that the data files lack, made from those that they have: with isotopes, and with other counter-ions."""
+"""Derives molecules that the data files lack: with isotopes, and with other counter-ions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABELS = {
     "S": (35,),
     "I": (123, 124, 125, 125, 131),
 }
-"""Isotopes that molecules are labelled with, by element; repeated ones are drawn more often. Hydrogen: 2, one in ten 3."""
+"""Isotopes by element; repeated ones are drawn more often. Hydrogen becomes 2, one in ten times 3."""
 IONS = {
     "[Na+]": ("[Li+]", "[K+]", "[K+]", "[Cs+]", "[Rb+]", "[Ag+]", "[NH4+]", "[Tl+]"),
     "[K+]": ("[Na+]", "[Li+]", "[Cs+]", "[Rb+]"),
@@ -51,13 +51,13 @@ IONS = {
     "[Br-]": ("[I-]", "[Cl-]", "[F-]"),
     "[Cl-]": ("[F-]", "[Br-]", "[OH-]"),
 }
-"""What may stand in the place of a counter-ion."""
+"""Replacements of each counter-ion."""
 
 
-def isotopes(molecules: list[str], random: np.random.Generator, wanted: int = 12_000) -> list[str]:
-    """About `wanted` of the molecules with labels: deuterium on one carbon in half of them, else one or two heavy atoms."""
+def isotopes(molecules: list[str], random: np.random.Generator, count: int = 12_000) -> list[str]:
+    """Labels about `count` of the molecules, half with deuterium or tritium, half on one or two heavy atoms."""
     out = []
-    for index in random.permutation(len(molecules))[:wanted]:
+    for index in random.permutation(len(molecules))[:count]:
         molecule = Chem.MolFromSmiles(molecules[index])
         labelled = molecule and (
             _deuterated(molecule, random) if random.random() < 0.5 else _labelled(molecule, random)
@@ -68,7 +68,7 @@ def isotopes(molecules: list[str], random: np.random.Generator, wanted: int = 12
 
 
 def _deuterated(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
-    """The hydrogens of one to three carbons become deuterium, or one in ten times tritium."""
+    """Replaces the hydrogens of one to three carbons by deuterium, one in ten times by tritium."""
     carbons = [atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetSymbol() == "C" and atom.GetTotalNumHs()]
     if not carbons:
         return None
@@ -82,18 +82,18 @@ def _deuterated(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
 
 
 def _labelled(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
-    """One or two heavy atoms get an isotope of their element."""
-    fitting = [atom for atom in molecule.GetAtoms() if atom.GetSymbol() in LABELS]
-    if not fitting:
+    """Replaces one or two heavy atoms by an isotope."""
+    candidates = [atom for atom in molecule.GetAtoms() if atom.GetSymbol() in LABELS]
+    if not candidates:
         return None
-    for index in random.permutation(len(fitting))[: int(random.integers(1, 3))]:
-        atom = fitting[index]
+    for index in random.permutation(len(candidates))[: int(random.integers(1, 3))]:
+        atom = candidates[index]
         atom.SetIsotope(int(random.choice(LABELS[atom.GetSymbol()])))
     return Chem.MolToSmiles(molecule)
 
 
 def ions(molecules: list[str], random: np.random.Generator) -> list[str]:
-    """Every molecule that has a counter-ion of IONS, with another in its place; canonical again."""
+    """Replaces a counter-ion in each molecule that has one of IONS; returns canonical SMILES."""
     out = []
     for smiles in molecules:
         present = [ion for ion in IONS if ion in smiles.split(".")]

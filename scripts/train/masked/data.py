@@ -1,4 +1,4 @@
-"""Training strings: drug-like molecules, every one written from several of its cut bonds, kept in a cache file."""
+"""Training strings: each molecule written from several of its cut bonds, in a cache file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from scripts.train.latent.tokens import read_molecules
 from scripts.train.masked import broad, safe, vocabulary
 from scripts.train.masked.vocabulary import BOS, EOS, PAD, QUALITY, Vocabulary
 
-WRITTEN = 8
-"""Strings kept of a molecule, each from another end where it has so many."""
+STRINGS_PER_MOLECULE = 8
+"""Strings of each molecule, from different ends if it has that many."""
 
 
 class Strings:
-    """All strings of all molecules as one flat array of ids without [BOS] and [EOS]: string s is
-    ids[starts[s]:starts[s + 1]], and molecule m has the strings WRITTEN * m to WRITTEN * (m + 1) - 1."""
+    """All strings of all molecules as one flat array of ids without [BOS] and [EOS].
+
+    String s is ids[starts[s]:starts[s + 1]]. Molecule m has the strings STRINGS_PER_MOLECULE * m to
+    STRINGS_PER_MOLECULE * (m + 1) - 1.
+    """
 
     def __init__(
         self,
@@ -31,45 +34,52 @@ class Strings:
         starts: np.ndarray,
         tokens: Vocabulary,
         good: np.ndarray | None = None,
-        own: int | None = None,
+        generated_from: int | None = None,
     ) -> None:
         self.ids, self.starts, self.vocabulary = ids, starts, tokens
-        self.good = np.zeros(len(starts) - 1, bool) if good is None else good  # Strings that may begin with [QUALITY].
-        self.own = len(self) if own is None else own
-        """The strings from this one on always do: they are the model's own."""
+        self.good = np.zeros(len(starts) - 1, bool) if good is None else good
+        """Which strings may start with [QUALITY]."""
+        self.generated_from = len(self) if generated_from is None else generated_from
+        """Index of the first string that the model generated; these always start with [QUALITY]."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     def lengths(self) -> np.ndarray:
-        """Tokens of every string."""
+        """Returns the number of tokens of each string."""
         return np.diff(self.starts)
 
     def published(self) -> np.ndarray:
-        """The length of every string in the published tokenisation."""
+        """Returns the length of each string in the published tokenisation."""
         return np.add.reduceat(self.vocabulary.published()[self.ids], self.starts[:-1])
 
     def string(self, number: int) -> np.ndarray:
-        """[BOS] string [EOS], int64."""
+        """Returns [BOS] string [EOS], int64."""
         ids = self.ids[self.starts[number] : self.starts[number + 1]].astype(np.int64)
         return np.concatenate([[BOS], ids, [EOS]])
 
 
-def table(strings: Strings) -> np.ndarray:
-    """The kinds of length, int64 [kinds, 4]: tokens, published tokens, how many strings have both, how many of them are of quality."""
+def count_lengths(strings: Strings) -> np.ndarray:
+    """Returns the distinct lengths, int64 [lengths, 4]: tokens, published tokens, strings, strings with quality."""
     kinds, kind = np.unique(np.stack([strings.lengths(), strings.published()], 1), axis=0, return_inverse=True)
     counts = [np.bincount(kind.ravel(), weights, len(kinds)).astype(np.int64) for weights in (None, strings.good)]
     return np.column_stack([kinds, *counts])
 
 
-def lengths(table: np.ndarray, quality: bool) -> np.ndarray:
-    """The lengths of all strings of `table`, or of those of quality where there are some, in tokens and in published ones [strings, 2]."""
-    return np.repeat(table[:, :2], table[:, 3 if quality and table[:, 3].any() else 2], 0)
+def lengths(length_counts: np.ndarray, quality: bool) -> np.ndarray:
+    """Returns the lengths of all strings in tokens and published tokens, [strings, 2].
+
+    length_counts: from count_lengths. quality: only strings with quality, if there are any.
+    """
+    counts = length_counts[:, 3 if quality and length_counts[:, 3].any() else 2]
+    return np.repeat(length_counts[:, :2], counts, 0)
 
 
 def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[str]:
-    """Those with at least this QED and at most this SA score; both are computed once (a few ms each) and kept in `cache`,
-    a line for each molecule."""
+    """Returns the molecules with at least this QED and at most this SA score.
+
+    Scores take a few ms each and are cached, one line a molecule.
+    """
     if not cache.exists():
         from tqdm import tqdm
 
@@ -84,8 +94,10 @@ def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[
     return [smiles for smiles, q, s in rows if float(q) >= qed and float(s) <= sa]
 
 
-def mixed(options: training.Options, runs: int, count: int, tokens: Vocabulary | None = None) -> Strings:
-    """Reads the cache file of a run on molecules of every kind (broad.py), or makes it; tokens: those to begin with."""
+def prepare_broad(
+    options: training.Options, merges: int, count: int, start_vocabulary: Vocabulary | None = None
+) -> Strings:
+    """Reads the cached strings of a run on molecules of every kind (broad.py), or writes them."""
     path = options.folder / "strings.npz"
     if not path.exists():
         from tqdm import tqdm
@@ -93,16 +105,22 @@ def mixed(options: training.Options, runs: int, count: int, tokens: Vocabulary |
         chosen = broad.molecules(Path(options.data), count, options.seed)
         cuts = [broad.sides(smiles) for smiles in tqdm(chosen, disable=None, desc="cutting")]
         good = np.array([broad.good(smiles) for smiles in tqdm(chosen, disable=None, desc="scoring")])
-        if tokens:
-            tokens = tokens.grown(Counter(side.text for one in cuts for side in one), runs)
-        write(cuts, path, runs, options.seed, tokens, good, times=2)
+        if start_vocabulary:
+            pieces = Counter(side.text for sides in cuts for side in sides)
+            start_vocabulary = start_vocabulary.extended(pieces, merges)
+        write(cuts, path, merges, options.seed, start_vocabulary, good, times=2)
     return read(path)
 
 
-def prepare(
-    options: training.Options, runs: int, muv: bool, qed: float, sa: float, tokens: Vocabulary | None = None
+def prepare_druglike(
+    options: training.Options,
+    merges: int,
+    muv: bool,
+    qed: float,
+    sa: float,
+    start_vocabulary: Vocabulary | None = None,
 ) -> Strings:
-    """Reads the cache file of a run, or makes it: some minutes, with the tokens given or with new ones."""
+    """Reads the cached strings of a run on drug-like molecules, or writes them, which takes some minutes."""
     path = options.folder / "strings.npz"
     if not path.exists():
         chosen: list[str] = []
@@ -110,35 +128,34 @@ def prepare(
             chosen += drug_like(
                 read_molecules(Path(options.data) / f"{name}.smi.gz"), qed, sa, options.folder / f"{name}.scores"
             )
-        write(cut(chosen), path, runs, options.seed, tokens)
+        write(cut(chosen), path, merges, options.seed, start_vocabulary)
     return read(path)
 
 
 def read(path: Path) -> Strings:
-    with np.load(path) as held:
-        return Strings(
-            held["ids"], held["starts"], Vocabulary(held["tokens"].tolist()), held["good"] if "good" in held else None
-        )
+    with np.load(path) as cache:
+        good = cache["good"] if "good" in cache else None
+        return Strings(cache["ids"], cache["starts"], Vocabulary(cache["tokens"].tolist()), good)
 
 
-def joined(strings: Strings, own: Strings, share: float) -> Strings:
-    """Strings with those of `own` among them, repeated or left out so that they are `share` of all. Both have the same tokens."""
-    if own.vocabulary.tokens != strings.vocabulary.tokens:
-        raise ValueError("the strings have other tokens")
+def mix_in(strings: Strings, generated: Strings, share: float) -> Strings:
+    """Appends generated strings, repeated or dropped so that they are `share` of all. Both have the same vocabulary."""
+    if generated.vocabulary.tokens != strings.vocabulary.tokens:
+        raise ValueError("data: the generated strings have another vocabulary")
     number = round(len(strings) * share / (1 - share))
-    rows = np.resize(np.arange(len(own)), number)
-    more = [own.string(row)[1:-1].astype(np.uint16) for row in rows.tolist()]
+    rows = np.resize(np.arange(len(generated)), number)
+    more = [generated.string(row)[1:-1].astype(np.uint16) for row in rows.tolist()]
     starts = np.concatenate([strings.starts, strings.starts[-1] + np.cumsum([len(row) for row in more])])
     marks = np.concatenate([strings.good, np.ones(number, bool)])
     return Strings(np.concatenate([strings.ids, *more]), starts, strings.vocabulary, marks, len(strings))
 
 
 def cut(molecules: list[str]) -> list[list[safe.Side]]:
-    """The sides of all molecules' cuts; one side, of no bond, where there is nothing to cut. About 1 ms each."""
+    """Returns the sides of each molecule's cuts; one side, which has no bond, without cuts. About 1 ms a molecule."""
     from tqdm import tqdm
 
     return [
-        safe.sides(smiles) or [safe.Side(safe.whole(smiles), ())]
+        safe.sides(smiles) or [safe.Side(safe.encode_uncut(smiles), ())]
         for smiles in tqdm(molecules, disable=None, desc="cutting")
     ]
 
@@ -146,25 +163,28 @@ def cut(molecules: list[str]) -> list[list[safe.Side]]:
 def write(
     cuts: list[list[safe.Side]],
     path: Path,
-    runs: int,
+    merges: int,
     seed: int,
     tokens: Vocabulary | None = None,
     good: np.ndarray | None = None,
-    times: int = WRITTEN,
+    times: int = STRINGS_PER_MOLECULE,
 ) -> None:
-    """Writes the cache file: `times` strings of every molecule. good: which molecules may begin with [QUALITY]; strings of more than
-    broad.LARGEST tokens are left out where it is given."""
+    """Writes the cache file: `times` strings of each molecule.
+
+    tokens: the vocabulary, by default one built with `merges` merges. good: which molecules may start with [QUALITY];
+    if given, strings of more than broad.MAX_TOKENS tokens are dropped.
+    """
     counts = Counter(side.text for sides in cuts for side in sides)
-    tokens = tokens or vocabulary.build(counts, runs, good is not None)
-    known = {text: np.array(tokens.piece(text), np.uint16) for text in counts}
+    tokens = tokens or vocabulary.build(counts, merges, good is not None)
+    known = {text: np.array(tokens.encode_piece(text), np.uint16) for text in counts}
     random = np.random.default_rng(seed)
     strings, marks = [], []
     for number, sides in enumerate(cuts):
         first = random.permutation(len(sides)) if len(sides) > 1 else np.zeros(1, int)
-        for begin in np.resize(first, times).tolist():
-            pieces = safe.nested(sides, begin) if len(sides) > 1 else [sides[0].text]
+        for root in np.resize(first, times).tolist():
+            pieces = safe.nested(sides, root) if len(sides) > 1 else [sides[0].text]
             string = np.concatenate([known[piece] for piece in pieces])
-            if good is None or len(string) <= broad.LARGEST:
+            if good is None or len(string) <= broad.MAX_TOKENS:
                 strings.append(string)
                 marks.append(good is not None and bool(good[number]))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,9 +199,9 @@ def write(
     os.replace(partial, path)
 
 
-def held(data: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> tuple[torch.Tensor, torch.Tensor]:
-    """A batch that is not trained on: strings of ZINC250k's validation molecules, masked once and for all."""
-    path = folder / "held.npz"
+def held_out(data: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns a held-out batch: strings of ZINC250k's validation molecules with fixed masks."""
+    path = folder / "held_out.npz"
     if not path.exists():
         molecules = read_molecules(data / "zinc250k_valid.smi.gz")[::10]
         good = [
@@ -191,22 +211,22 @@ def held(data: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> tupl
         ]
         write(cut(good[:count]), path, 0, 1, tokens)
     strings = read(path)
-    options = training.Options(seed=1, batch=len(strings) // WRITTEN)
+    options = training.Options(seed=1, batch=len(strings) // STRINGS_PER_MOLECULE)
     rows = Strings(strings.ids, strings.starts, tokens)
     return Batches(rows, options).masked(
-        [rows.string(WRITTEN * m) for m in range(options.batch)], np.random.default_rng(1)
+        [rows.string(STRINGS_PER_MOLECULE * m) for m in range(options.batch)], np.random.default_rng(1)
     )
 
 
 class Batches:
-    """batch(step) is (ids int64 [B, L], masked bool [B, L]): whole strings, and which of their tokens are to be masked."""
+    """batch(step) is (ids int64 [B, L], masked bool [B, L]): complete strings, and which of their tokens to mask."""
 
-    spans = 0.25
-    """Part of the rows whose masks are one run, as in a template with given fragments."""
-    asked = 0.75
-    """Part of the rows of a molecule of quality that begin with [QUALITY]."""
-    told = 0.75
-    """Part of the rows that end with [LENGTH n], where the vocabulary has them."""
+    span_share = 0.25
+    """Share of rows with contiguous masks, as in a template with fragments."""
+    quality_share = 0.75
+    """Share of the rows of molecules with quality that start with [QUALITY]."""
+    length_share = 0.75
+    """Share of rows that end with [LENGTH n], if the vocabulary has these tokens."""
 
     def __init__(self, strings: Strings, options: training.Options) -> None:
         self.strings, self.seed = strings, options.seed
@@ -217,24 +237,26 @@ class Batches:
         random, numbers = np.random.default_rng((self.seed, step, 1)), self.buckets.rows(step)
         rows = [self.strings.string(number) for number in numbers]
         if self.strings.vocabulary.reserved > QUALITY:
-            asked = (random.random(len(rows)) < self.asked) | (np.asarray(numbers) >= self.strings.own)
-            for row, chosen in zip(rows, self.strings.good[numbers] & asked):
+            generated = np.asarray(numbers) >= self.strings.generated_from
+            with_quality = (random.random(len(rows)) < self.quality_share) | generated
+            for row, chosen in zip(rows, self.strings.good[numbers] & with_quality):
                 row[0] = QUALITY if chosen else BOS
-            for row, told, length in zip(rows, random.random(len(rows)) < self.told, self.lengths[numbers]):
-                row[-1] = self.strings.vocabulary.length(length) if told else EOS
+            with_length = random.random(len(rows)) < self.length_share
+            for row, chosen, length in zip(rows, with_length, self.lengths[numbers]):
+                row[-1] = self.strings.vocabulary.length(length) if chosen else EOS
         return self.masked(rows, random)
 
     def masked(self, rows: list[np.ndarray], random: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """How many tokens of a row are masked is uniform from 1 to all, and spread evenly over the rows of a batch, so that
-        every batch covers all levels."""
+        """Masks 1 to all tokens of each row, uniformly; the counts are spread evenly over a batch, which covers all
+        levels."""
         ids = batches.pad(rows, PAD, 1)
         lengths = np.array([len(row) - 2 for row in rows])
         level = random.permutation((random.random() + np.arange(len(rows))) / len(rows) % 1.0)
         count = 1 + (level * lengths).astype(np.int64)
         places = np.arange(ids.shape[1])[None]
-        begin = 1 + (random.random(len(rows)) * (lengths - count + 1)).astype(np.int64)
-        run = random.random(len(rows)) < self.spans
-        order = np.where(run[:, None], (places - begin[:, None]) % 1000, random.random(ids.shape))
+        first = 1 + (random.random(len(rows)) * (lengths - count + 1)).astype(np.int64)
+        contiguous = random.random(len(rows)) < self.span_share
+        order = np.where(contiguous[:, None], (places - first[:, None]) % 1000, random.random(ids.shape))
         order[(places < 1) | (places > lengths[:, None])] = np.inf
         chosen = order.argsort(1).argsort(1) < count[:, None]
         return torch.from_numpy(ids), torch.from_numpy(chosen)

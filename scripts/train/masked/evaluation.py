@@ -1,8 +1,9 @@
 """Figures of de novo sampling, as GenMol defines them (arXiv 2501.06158, section 5.1).
 
-validity = surviving outputs over requested, leniently (pieces that do not read are dropped) and strictly (the whole string
-must read); uniqueness = distinct over surviving; quality = distinct with QED >= 0.6 and SA <= 4 over requested;
-diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024 bits).
+validity    valid outputs over requested, lenient (invalid pieces are dropped) and strict (the complete string is valid)
+uniqueness  distinct over valid
+quality     distinct with QED >= 0.6 and SA <= 4, over requested
+diversity   mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024 bits)
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ RDLogger.DisableLog("rdApp.*")
 _MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
 
 
-def blank(lengths: np.ndarray) -> np.ndarray:
-    """De novo templates: [BOS], as many masks as each length says, [EOS], padding; int64 [B, longest + 2]."""
+def masked_templates(lengths: np.ndarray) -> np.ndarray:
+    """Returns de novo templates: [BOS], `length` masks, [EOS], padding; int64 [B, longest + 2]."""
     out = np.full((len(lengths), int(lengths.max()) + 2), PAD, np.int64)
     for row, length in zip(out, lengths):
         row[0], row[1 : length + 1], row[length + 1] = BOS, MASK, EOS
@@ -32,7 +33,7 @@ def blank(lengths: np.ndarray) -> np.ndarray:
 
 
 Fill = Callable[[sampler.Rows], np.ndarray]
-"""Fills in the masks of templates: ids int64 [B, L] (sampler.unmask, or the exported graph)."""
+"""Unmasks templates and returns ids int64 [B, L] (sampler.unmask, or the exported graph)."""
 
 
 def de_novo(
@@ -47,17 +48,20 @@ def de_novo(
     seed: int = 7,
     batch: int = 100,
 ) -> list[str]:
-    """Strings of `count` samples, whose lengths are rows of `lengths` [strings, 2]: in tokens, and in those of the published
-    tokenisation. quality: ask for molecules of quality, where the vocabulary has a token for it."""
-    told = vocabulary.reserved > QUALITY
+    """Samples `count` strings.
+
+    lengths: [strings, 2] in tokens and published tokens, to draw from. quality: request molecules with quality, if the
+    vocabulary has a token for it.
+    """
+    has_conditions = vocabulary.reserved > QUALITY
     drawn, published = np.random.default_rng(seed).choice(lengths, count).T
     order = np.argsort(drawn, kind="stable")
     texts = []
     for start in range(0, count, batch):
         part = order[start : start + batch]
         size = len(part)
-        ids = blank(drawn[part])
-        if told:
+        ids = masked_templates(drawn[part])
+        if has_conditions:
             ids[:, 0] = QUALITY if quality else BOS
             ids[np.arange(size), drawn[part] + 1] = [vocabulary.length(length) for length in published[part]]
         rows = sampler.Rows(
@@ -73,7 +77,7 @@ def de_novo(
 
 
 def figures(texts: list[str]) -> dict[str, float]:
-    """The five figures of the module's comment."""
+    """Returns the figures described at the top of the module."""
     lenient = [m for m in (safe.decode(t, lenient=True) for t in texts) if m]
     strict = sum(safe.decode(t) is not None for t in texts)
     distinct = sorted(set(lenient))
@@ -95,13 +99,13 @@ def diversity(molecules: list[Chem.Mol]) -> float:
     return float(np.average(rows, weights=weights)) if rows else 0.0
 
 
-def brief(
-    model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, held: tuple[torch.Tensor, torch.Tensor]
+def quick(
+    model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, held_out: tuple[torch.Tensor, torch.Tensor]
 ) -> dict[str, float]:
-    """The figures reported during training, and those of loss on a batch that is not trained on."""
-    _, losses = loss(model, held)
+    """Returns the figures reported during training: those of `count` samples, and the losses of a held-out batch."""
+    _, losses = loss(model, held_out)
     table = structure.table(vocabulary.tokens)
     return {
         **figures(de_novo(lambda rows: sampler.unmask(model, rows, table).cpu().numpy(), vocabulary, lengths, count)),
-        **{f"held_{name}": float(value) for name, value in losses.items()},
+        **{f"held_out_{name}": float(value) for name, value in losses.items()},
     }

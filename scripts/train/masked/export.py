@@ -1,14 +1,14 @@
-"""Writes the trained masked model as an entry of the model repository, after scripts.train.masked.report measured it:
+"""Exports the trained masked model as a model repository entry, after scripts.train.masked.report measured it:
 
     python -m scripts.train.masked.export --run runs/masked --id retort/masked-vN
 
-masked   input_ids int64 [B, L], temperature, noise, gamma float [B, 1], step_size, seed int64 [B, 1] -> token_ids int64 [B, L]
+masked   input_ids int64 [B, L]; temperature, noise, gamma float [B, 1]; step_size, seed int64 [B, 1]
+         -> token_ids int64 [B, L]
 
-The graph holds the whole unmasking loop. Beside it: vocab.txt, and lengths.txt, the lengths of the training strings in the model's
-tokens and in those of the published tokenisation, with the number of strings and of those of quality, from which lengths of new
-molecules are drawn. Its linear maps are computed in integers
-(scripts.train.quantise), with ranges observed on the run's own strings; --float keeps them in fp32. The sections
-of scripts.train.card go into CARD.md.
+The graph contains the complete unmasking loop. The entry also has vocab.txt and lengths.txt, from which lengths of
+new molecules are drawn (the columns of data.count_lengths). Linear maps are computed in integers
+(scripts.train.quantise) with ranges observed on the strings of the run; --float keeps them in fp32. The sections of
+scripts.train.card go into CARD.md.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from scripts.train.entry import Entry, Tensor
 from scripts.train.masked import broad, structure, unmask_graph
 from scripts.train.masked.data import read
 from scripts.train.masked.model import Shape
-from scripts.train.masked.report import load, observed
+from scripts.train.masked.report import load, observe_ranges
 
 MODEL = """# {model_id}
 
-{parameters:.1f} M parameters: {layers} layers, width {width}, {heads} heads. {tokens:,} tokens; a string of the data has {mean:.1f} tokens on average,
-{published:.0f} in the tokenisation of published SAFE models. {strings:,} strings, {good:.0%} of them of quality."""
+{parameters:.1f} M parameters: {layers} layers, width {width}, {heads} heads. {tokens:,} tokens; a string of the data
+has {mean:.1f} tokens on average, {published:.0f} in the tokenisation of published SAFE models. {strings:,} strings,
+{good:.0%} with quality."""
 FIGURES = """De novo, {count:,} samples, one token a round, each row drawn once and nothing drawn again, measured by
-`python -m scripts.train.masked.report --data DATA`: validity after dropping pieces that do not read (lenient) and of the
-whole string (strict), uniqueness, quality (distinct with QED >= 0.6 and SA <= 4, over requested), diversity.
+`python -m scripts.train.masked.report --data DATA`: validity after dropping invalid pieces (lenient) and of the
+complete string (strict), uniqueness, quality (distinct with QED >= 0.6 and SA <= 4, over requested), diversity.
 
 | | lenient | strict | uniqueness | quality | diversity |
 |---|---|---|---|---|---|
@@ -42,19 +43,22 @@ whole string (strict), uniqueness, quality (distinct with QED >= 0.6 and SA <= 4
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
 
 
-def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, table: np.ndarray) -> tuple[str, str]:
-    """The sections card-model and card-figures; table: of data.table."""
+def card_sections(
+    run: Path, model_id: str, shape: Shape, parameters: int, length_counts: np.ndarray
+) -> tuple[str, str]:
+    """Returns the sections card-model and card-figures; length_counts: from data.count_lengths."""
     figures = json.loads((run / "figures.json").read_text())
     rows = [
         ROW.format(
-            name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, quality {'asked for' if f['asked'] else 'not asked for'}",
+            name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, "
+            f"quality {'requested' if f['asked'] else 'not requested'}",
             **f,
         )
         for f in figures["de_novo"]
     ]
     rows.append(ROW.format(name="ZINC250k's own molecules", **figures["zinc250k"]))
-    strings, good = table[:, 2:].sum(0)
-    mean, published = table[:, 2] @ table[:, :2] / strings
+    strings, good = length_counts[:, 2:].sum(0)
+    mean, published = length_counts[:, 2] @ length_counts[:, :2] / strings
     model = MODEL.format(
         **vars(shape),
         model_id=model_id,
@@ -68,8 +72,7 @@ def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, table
     return model, FIGURES.format(rows="\n".join(rows), count=figures["samples"])
 
 
-def describe_entry(model_id: str, shape: Shape, created: str, worth: float) -> Entry:
-    """worth: mask tokens of the published API that a token of the model stands for."""
+def describe_entry(model_id: str, shape: Shape, created: str, published_tokens_per_token: float) -> Entry:
     settings = tuple(Tensor(name, {1: "FP32", 7: "INT64"}[kind], (1,)) for name, kind in unmask_graph.SETTINGS)
     return Entry(
         "masked",
@@ -83,7 +86,7 @@ def describe_entry(model_id: str, shape: Shape, created: str, worth: float) -> E
             "owned_by": "retort",
             "created": created,
             "max_model_len": str(shape.positions),
-            "mask_worth": f"{worth:.1f}",
+            "mask_worth": f"{published_tokens_per_token:.1f}",
             "vocab": "vocab.txt",
             "lengths": "lengths.txt",
         },
@@ -99,16 +102,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
     parser.add_argument("--id", help="public id of the model; it must be new")
-    parser.add_argument("--float", action="store_true", help="no integer arithmetic")
+    parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
-    model, vocabulary, table = load(given.run)
-    ranges = {} if given.float else observed(model, given.run)
+    model, vocabulary, length_counts = load(given.run)
+    ranges = {} if given.float else observe_ranges(model, given.run)
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
-    worth = broad.worth(read(given.run / "strings.npz").ids, vocabulary)
-    masked_entry = describe_entry(given.id, model.shape, entry.created(given.run), worth)
+    tokens_ratio = broad.published_tokens_per_token(read(given.run / "strings.npz").ids, vocabulary)
+    masked_entry = describe_entry(given.id, model.shape, entry.created(given.run), tokens_ratio)
     model_section, figures_section = card_sections(
-        given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), table
+        given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), length_counts
     )
     training = json.loads((given.run / "figures.json").read_text())["training"]
     card.write(given.repository / masked_entry.name / "CARD.md", model_section, given.run, training, figures_section)

@@ -1,9 +1,9 @@
 """The masked model: a bidirectional transformer that fills in the masked tokens of SAFE strings.
 
-Masked diffusion (MDLM, Sahoo et al. 2024, arXiv 2406.07524) with a number of masked tokens instead of a probability, which
-comes to the same bound with less variance: of a string of L tokens n are masked, n uniform from 1 to L, and L / n times the
-cross-entropy at the masked places is, in the mean, a bound on the string's negative log likelihood (Hoogeboom et al. 2022,
-arXiv 2110.02037, equation 4). The network is not told n.
+Masked diffusion (MDLM, Sahoo et al. 2024, arXiv 2406.07524) with a number of masked tokens instead of a masking
+probability, which gives the same bound with less variance. Of a string of L tokens, n are masked, n uniform from 1 to
+L. On average, L / n times the cross-entropy of the masked tokens is an upper bound on the negative log likelihood of
+the string (Hoogeboom et al. 2022, arXiv 2110.02037, equation 4). The network does not receive n.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Shape:
     positions: int = 256
     dropout: float = 0.0
     reserved: int = len(SPECIALS)
-    """Ids, the first ones, that are never put in place of a mask."""
+    """Number of leading ids that never replace a mask."""
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -65,10 +65,11 @@ class Model(nn.Module):
 
 
 def loss(network: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Whole strings, int64 [B, L], and what is masked of them, bool [B, L]. A row weighs 1 / sqrt(n), between the bound's own
-    weights, 1 / n, in which few masks make much noise, and none, under which rows with few masks would hardly count.
+    """The loss on a batch of (strings int64 [B, L], masked bool [B, L]).
 
-    The figures are the bound, in nats a molecule, and the cross-entropy of a masked token.
+    A row with n masks has the weight 1 / sqrt(n). The bound has 1 / n, where rows with few masks add much noise; with
+    equal weights these rows would hardly count. The figures are the bound in nats a molecule ("nats") and the mean
+    cross-entropy of a masked token ("masked_loss").
     """
     ids, masked = batch
     logits = network(ids.masked_fill(masked, MASK))[masked].float()

@@ -1,12 +1,12 @@
-"""Molecules of a model's own that have the quality it was asked for, for it to learn from:
+"""Generates molecules with quality from a trained model, to train it on them:
 
-    python -m scripts.train.masked.rejection --run runs/broad --samples 60000      # writes runs/broad/own.npz
-    python -m scripts.train.masked --data DATA --mix broad --name broad --own runs/broad/own.npz --minutes 600
+    python -m scripts.train.masked.rejection --run runs/broad --samples 60000     # writes runs/broad/self_generated.npz
+    python -m scripts.train.masked --data DATA --mix broad --name broad --self-generated runs/broad/self_generated.npz
 
-A model of molecules of every kind knows with [QUALITY] what to aim at, and misses in one sample of five. Molecules are drawn de novo
-with [QUALITY]; the distinct ones of quality (broad.good) whose whole string reads are written as strings of the training data's form,
-marked as of quality (rejection sampling fine-tuning: Dong et al. 2023, arXiv 2304.06767). Rows that begin with [BOS] see nothing of them:
-what the model says when it is not asked for quality stays what the data are.
+After training on molecules of every kind, one sample in five that requests [QUALITY] lacks it. Rejection sampling
+fine-tuning (Dong et al. 2023, arXiv 2304.06767) samples de novo with [QUALITY] and keeps distinct, strictly valid
+molecules with quality (broad.good) as training strings. Only rows that start with [QUALITY] use them, so samples that
+start with [BOS] still follow the distribution of the data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 from rdkit import Chem, RDLogger
 
 from scripts.train.masked import broad, data, evaluation, safe
-from scripts.train.masked.report import graph_fill, load, observed
+from scripts.train.masked.report import graph_fill, load, observe_ranges
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -39,16 +39,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=100)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    model, vocabulary, table = load(given.run)
-    fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
+    model, vocabulary, length_counts = load(given.run)
+    fill = graph_fill(model, vocabulary, given.threads, observe_ranges(model, given.run))
     texts = evaluation.de_novo(
-        fill, vocabulary, data.lengths(table, True), given.samples, TEMPERATURE, NOISE, True, seed=given.seed
+        fill, vocabulary, data.lengths(length_counts, True), given.samples, TEMPERATURE, NOISE, True, seed=given.seed
     )
     molecules = sorted({m for m in map(safe.decode, texts) if m})
     good = [m for m in molecules if broad.good(m)]
-    print(f"{len(molecules)} distinct molecules of {given.samples}, {len(good)} of quality", flush=True)
+    print(f"{len(molecules)} distinct molecules of {given.samples}, {len(good)} with quality", flush=True)
     cuts = [broad.sides(m) for m in good if Chem.MolFromSmiles(m) is not None]
-    data.write(cuts, given.run / "own.npz", 0, given.seed, vocabulary, np.ones(len(cuts), bool), times=2)
+    data.write(cuts, given.run / "self_generated.npz", 0, given.seed, vocabulary, np.ones(len(cuts), bool), times=2)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m scripts.train.masked.report --run runs/masked --data DATA
 
-1,000 samples at temperature 1 and noise 0.5, one token a round, asking for quality where the model can be asked and not, and at another
-temperature, through the graph as it is exported, beside the same figures of ZINC250k's own molecules.
+1,000 samples for each of SETTINGS, one token a round, through the exported graph; and the same figures of ZINC250k
+molecules, for comparison.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.vocabulary import MASK, Vocabulary
 
 SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.8, 0.5, True))
-"""Temperature, noise, whether quality is asked for."""
+"""Temperature, noise, whether quality is requested."""
 
 
 def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
-    """The averaged weights of a run in eval mode, its tokens, and the kinds of length of its strings (data.table)."""
+    """Returns the model of a run (averaged weights, eval mode), its vocabulary and data.count_lengths of its
+    strings."""
     model = Model(Shape(**json.loads((run / "shape.json").read_text())))
-    whole = run / "weights.pt"
-    model.load_state_dict(checkpoint.load(whole) if whole.exists() else checkpoint.join_parts(run))
-    table, vocabulary = np.loadtxt(run / "lengths.txt", dtype=np.int64), Vocabulary.read(run / "vocab.txt")
-    return model.eval(), vocabulary, table
+    weights = run / "weights.pt"
+    model.load_state_dict(checkpoint.load(weights) if weights.exists() else checkpoint.join_parts(run))
+    length_counts = np.loadtxt(run / "lengths.txt", dtype=np.int64)
+    return model.eval(), Vocabulary.read(run / "vocab.txt"), length_counts
 
 
-def observed(model: Model, run: Path) -> Ranges:
-    """Input ranges of the network's linear maps, on training strings masked at every level."""
+def observe_ranges(model: Model, run: Path) -> Ranges:
+    """Returns the input ranges of the linear maps on training strings masked at every level."""
     source = Batches(read(run / "strings.npz"), training.Options(device="cpu", batch=100))
 
     def feed() -> None:
@@ -52,7 +53,7 @@ def observed(model: Model, run: Path) -> Ranges:
 
 
 def graph_fill(model: Model, vocabulary: Vocabulary, threads: int, ranges: Ranges) -> evaluation.Fill:
-    """Unmasking through the ONNX graph."""
+    """Returns a function that unmasks templates through the exported graph."""
     with tempfile.TemporaryDirectory() as folder:
         unmask_graph.write(model, Path(folder) / "model.onnx", ranges, structure.table(vocabulary.tokens))
         options = onnxruntime.SessionOptions()
@@ -71,24 +72,24 @@ def main() -> None:
     parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--samples", type=int, default=1000, help="samples a setting")
-    parser.add_argument("--settings", type=int, default=len(SETTINGS), help="how many of the settings to measure")
+    parser.add_argument("--settings", type=int, default=len(SETTINGS), help="number of settings to measure")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
     given = parser.parse_args()
     if given.threads:
         torch.set_num_threads(given.threads)
-    model, vocabulary, table = load(given.run)
-    fill = graph_fill(model, vocabulary, given.threads, observed(model, given.run))
+    model, vocabulary, length_counts = load(given.run)
+    fill = graph_fill(model, vocabulary, given.threads, observe_ranges(model, given.run))
     de_novo: list[dict[str, object]] = []
     figures: dict[str, object] = {"samples": given.samples, "de_novo": de_novo}
     for temperature, noise, quality in SETTINGS[: given.settings]:
         texts = evaluation.de_novo(
-            fill, vocabulary, data.lengths(table, quality), given.samples, temperature, noise, quality
+            fill, vocabulary, data.lengths(length_counts, quality), given.samples, temperature, noise, quality
         )
         de_novo.append({"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)})
         print(de_novo[-1], flush=True)
     train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
-    own = np.random.default_rng(7).choice(train, given.samples, replace=False)
-    figures["zinc250k"] = evaluation.figures([str(s) for s in own])
+    sample = np.random.default_rng(7).choice(train, given.samples, replace=False)
+    figures["zinc250k"] = evaluation.figures([str(s) for s in sample])
     state = checkpoint.load(given.run / "checkpoint.pt")
     figures["training"] = {
         **{k: state[k] for k in ("step", "samples", "seconds", "falling")},

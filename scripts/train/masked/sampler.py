@@ -1,11 +1,13 @@
-"""Unmasking in PyTorch: the reference for the exported graph, and the evaluation's sampler.
+"""Unmasking in PyTorch: the reference for the exported graph.
 
-One round: every masked place of a row draws a token from softmax(logits / temperature); its confidence is the log probability
-of that token plus noise * (1 - round / (rounds - 1)) * Gumbel; the step_size most confident places keep their tokens. Rounds
-count per row: a row with k masks takes ceil(k / step_size), whatever rows share its batch. Molecular context
-guidance (GenMol, section 4.3) takes w * L(x) + (1 - w) * L(x with gamma of the given tokens masked too), w = 2.
-Where one mask is left, tokens that cannot make a molecule are barred (scripts.train.masked.structure).
-Random numbers are those of scripts.train.graph.key over (row's seed, round, purpose, place).
+In each round, every masked position draws a token from softmax(logits / temperature). Its confidence is the log
+probability of that token plus noise * (1 - round / (rounds - 1)) * Gumbel. The step_size most confident positions keep
+their tokens. Rounds are counted per row: a row with k masks takes ceil(k / step_size), whatever else is in its batch.
+
+Molecular context guidance (GenMol, section 4.3) uses w * L(x) + (1 - w) * L(x with a share gamma of the given tokens
+masked too), w = 2. For the last mask, tokens that cannot make a molecule are penalised
+(scripts.train.masked.structure). Random numbers are scripts.train.graph.key over (seed of the row, round, purpose,
+position).
 """
 
 from __future__ import annotations
@@ -21,14 +23,14 @@ from scripts.train.masked.model import Model
 from scripts.train.masked.vocabulary import MASK
 
 TOKEN, ORDER, CONTEXT = range(3)
-"""What a random number is for: the third part of its key."""
+"""Purposes of random numbers, part of their key."""
 
 GUIDANCE = 2.0
 
 
 @dataclasses.dataclass
 class Rows:
-    """Templates and their settings, one row each (float32 and int64 arrays [B]); ids int64 [B, L], padded after [EOS]."""
+    """Templates, ids int64 [B, L] padded after [EOS], and the settings of each, float32 and int64 [B]."""
 
     ids: np.ndarray
     temperature: np.ndarray
@@ -39,7 +41,7 @@ class Rows:
 
 
 def uniform(seed: np.ndarray, turn: int, purpose: int, length: int) -> torch.Tensor:
-    """Random numbers [B, length] of one round and purpose."""
+    """Returns the random numbers [B, length] of a round and purpose."""
     places = np.arange(length, dtype=np.int64)[None]
     return torch.from_numpy(
         graph.uniform(graph.key(seed[:, None].astype(np.int64), np.array([[4 * turn + purpose]]), places))
@@ -48,7 +50,7 @@ def uniform(seed: np.ndarray, turn: int, purpose: int, length: int) -> torch.Ten
 
 @torch.no_grad()
 def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.Tensor:
-    """Fills in all masks; int64 [B, L]. table: of structure.table, to bar tokens by."""
+    """Replaces all masks; returns int64 [B, L]. table: from structure.table, to penalise tokens for the last mask."""
     device = next(model.parameters()).device
     ids = torch.from_numpy(rows.ids).to(device)
     temperature, noise, gamma = (
@@ -61,7 +63,7 @@ def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.T
         masked = ids == MASK
         logits = _logits(model, ids, context, bool((gamma > 0).any()))
         if table is not None:
-            logits = logits + _barred(ids, torch.from_numpy(table).to(device))[:, None]
+            logits = logits + _penalties(ids, torch.from_numpy(table).to(device))[:, None]
         log_p = torch.log_softmax(logits / temperature[..., None], -1)
         drawn = _draw(log_p, uniform(rows.seed, turn, TOKEN, ids.shape[1]).to(device))
         log_p = log_p.gather(-1, drawn[..., None])[..., 0]
@@ -74,7 +76,7 @@ def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.T
 
 
 def _context(ids: torch.Tensor, gamma: torch.Tensor, seed: np.ndarray, reserved: int) -> torch.Tensor:
-    """Which given tokens are hidden from the second pass, chosen once a row."""
+    """Returns which given tokens the second pass of guidance masks, chosen once a row."""
     return (ids >= reserved) & (uniform(seed, 0, CONTEXT, ids.shape[1]).to(ids.device) < gamma)
 
 
@@ -86,17 +88,17 @@ def _logits(model: Model, ids: torch.Tensor, context: torch.Tensor, guided: bool
     return logits
 
 
-def _barred(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    """What is added to the logits of a row, [B, vocabulary]: 0 where more than one mask is left."""
+def _penalties(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    """Returns what to add to the logits, [B, vocabulary]: 0 for rows with more than one mask."""
     sums = table[ids].sum(1)
-    cut = 2 * (sums[:, structure.SUMS :] > 0)  # The first two pieces bond to each other.
+    cut = 2 * (sums[:, structure.SUMS :] > 0)  # The first two pieces bond to each other without open ends.
     sums = sums[:, None, : structure.SUMS] + table[:, : structure.SUMS]
     sums[..., 0] += cut
-    uneven = (sums % torch.from_numpy(structure.MODULI).to(ids.device) != 0).sum(-1)
+    unbalanced = (sums % torch.from_numpy(structure.MODULI).to(ids.device) != 0).sum(-1)
     last = (ids == MASK).sum(1) == 1
-    return structure.PENALTY * uneven * last[:, None]
+    return structure.PENALTY * unbalanced * last[:, None]
 
 
 def _draw(log_p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-    """One token a place: the first whose cumulated probability reaches u."""
+    """Draws a token for each position: the first whose cumulative probability reaches u."""
     return (log_p.exp().cumsum(-1) < u[..., None]).sum(-1).clamp(max=log_p.shape[-1] - 1)

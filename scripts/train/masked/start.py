@@ -1,6 +1,6 @@
-"""The model of an entry of the model repository, to train on: its weights, out of its graph.
+"""Warm start: loads the model of a model repository entry from its graph, for further training.
 
-They come back rounded to fp16 or integers (see scripts.train.quantise), which some hundred steps of training make good.
+The weights are rounded to fp16 or integers (scripts.train.quantise); some hundred training steps recover the loss.
 """
 
 from __future__ import annotations
@@ -17,69 +17,72 @@ from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.vocabulary import BOS, EOS, QUALITY, UNK, Vocabulary
 
 RARE = 5.0
-"""What a new run's logit is below that of its first part."""
+"""How far the logit of a new merged token starts below that of its first part."""
 
 
 def vocabulary(entry: Path) -> Vocabulary:
     return Vocabulary.read(entry / "vocab.txt")
 
 
-def model(entry: Path) -> Model:
-    """ValueError if the graph is none of scripts.train.masked.export."""
-    held = graph.stored(entry / "1" / "model.onnx")
-    if "token.weight" not in held:
-        raise ValueError(f"{entry}: its graph does not name the weights; export it again")
-    network = Model(dataclasses.replace(shape(held), reserved=vocabulary(entry).reserved))
+def load_onnx(entry: Path) -> Model:
+    """Loads the model; raises ValueError if scripts.train.masked.export did not write the graph."""
+    stored = graph.stored_tensors(entry / "1" / "model.onnx")
+    if "token.weight" not in stored:
+        raise ValueError(f"start: the graph of {entry} does not name its weights; export it again")
+    network = Model(dataclasses.replace(shape(stored), reserved=vocabulary(entry).reserved))
     modules = dict(network.named_modules())
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             owner, _, part = name.rpartition(".")
-            value = held[name].astype(np.float32)
-            integer = owner + ".weight" + graph.STEP in held
+            value = stored[name].astype(np.float32)
+            integer = owner + ".weight" + graph.STEP in stored
             if part == "weight" and integer:
-                value *= held[name + graph.STEP]
+                value *= stored[name + graph.STEP]
             if part == "weight" and (isinstance(modules[owner], nn.Linear) or owner == "relative.table"):
                 value = value.T
             if part == "bias" and integer:
-                value = -value  # It is subtracted: see Graph.linear.
+                value = -value  # The graph subtracts it: see Graph.linear.
             if owner.endswith(".q"):
                 value = value * modules[owner.removesuffix(".q")].size ** 0.5
             parameter.copy_(torch.from_numpy(np.ascontiguousarray(value)))
     return network
 
 
-def grown(old: Model, words: Vocabulary, vocabulary: Vocabulary) -> Model:
-    """The model with another vocabulary that has all tokens of the old one, `words`. A new run of tokens begins as the mean of what it
-    is made of where it is read, and where it is written as its first part, but less likely by RARE: so at first the model writes what
-    it did before. [QUALITY] begins as [BOS], a length as [EOS]."""
+def with_vocabulary(old: Model, old_vocabulary: Vocabulary, vocabulary: Vocabulary) -> Model:
+    """Returns the model with a vocabulary that extends the old one.
+
+    The embedding of a new merged token starts as the mean of its parts, its output weights as those of its first part
+    with the logit lowered by RARE, so the model writes at first what it wrote before. [QUALITY] starts as [BOS], a
+    length as [EOS].
+    """
     new = Model(dataclasses.replace(old.shape, vocabulary=len(vocabulary), reserved=vocabulary.reserved))
-    held, given = new.state_dict(), old.state_dict()
-    for name, value in given.items():
+    state = new.state_dict()
+    for name, value in old.state_dict().items():
         if name not in ("token.weight", "head.weight", "head.bias"):
-            held[name] = value
+            state[name] = value
             continue
         for row, token in enumerate(vocabulary.tokens):
-            if token in words.ids:
-                held[name][row] = value[words.ids[token]]
+            if token in old_vocabulary.ids:
+                state[name][row] = value[old_vocabulary.ids[token]]
             elif row < vocabulary.reserved:
-                held[name][row] = value[BOS if row == QUALITY else EOS]
-            elif UNK not in (parts := words.piece(token)):
-                held[name][row] = value[parts].mean(0) if name == "token.weight" else value[parts[0]]
+                state[name][row] = value[BOS if row == QUALITY else EOS]
+            elif UNK not in (parts := old_vocabulary.encode_piece(token)):
+                state[name][row] = value[parts].mean(0) if name == "token.weight" else value[parts[0]]
                 if name == "head.bias":
-                    held[name][row] -= RARE
-    new.load_state_dict(held)
+                    state[name][row] -= RARE
+    new.load_state_dict(state)
     return new
 
 
-def shape(held: dict[str, np.ndarray]) -> Shape:
-    """The sizes that the weights tell."""
-    vocabulary, width = held["token.weight"].shape
-    layers = sum(name.endswith("attention.q.weight") for name in held)
+def shape(stored: dict[str, np.ndarray]) -> Shape:
+    """Derives the sizes from the weights."""
+    vocabulary, width = stored["token.weight"].shape
+    layers = sum(name.endswith("attention.q.weight") for name in stored)
     return Shape(
         vocabulary,
         width,
-        held["relative.table.weight"].shape[0],
+        stored["relative.table.weight"].shape[0],
         layers,
-        held["layers.0.feed.0.weight"].shape[1] // width,
-        len(held["position.weight"]),
+        stored["layers.0.feed.0.weight"].shape[1] // width,
+        len(stored["position.weight"]),
     )

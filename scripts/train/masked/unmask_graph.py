@@ -1,8 +1,8 @@
-"""The whole unmasking loop as one ONNX graph; scripts.train.masked.sampler is the same in PyTorch.
+"""The complete unmasking loop as one ONNX graph; scripts.train.masked.sampler is the reference in PyTorch.
 
-Each round of the Loop passes only the rows that still have masks through the network, so a batch of unequal rows costs the
-sum of its rows' rounds, not the longest row's rounds times the batch. Rows that use context guidance are appended once
-more, with part of their given tokens masked.
+Each round of the Loop passes only rows with masks through the network, so a batch costs the sum of the rounds of its
+rows, not the most rounds times the batch size. Rows with context guidance pass twice, the second time with some of
+their given tokens masked.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ SETTINGS = (
     ("gamma", TensorProto.FLOAT),
     ("seed", TensorProto.INT64),
 )
-"""Inputs [B, 1] beside the ids."""
+"""Names and types of the inputs [B, 1] besides the ids."""
 
 
 def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None = None) -> Graph:
-    """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L]. table: of structure.table, to bar tokens by."""
+    """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L].
+
+    table: from structure.table, see sampler.unmask.
+    """
     graph = Graph(ranges=ranges)
-    graph.named(model)
+    graph.name_weights(model)
     ids = graph.input("input_ids", TensorProto.INT64, ["batch", "length"])
     settings = {name: graph.input(name, kind, ["batch", 1]) for name, kind in SETTINGS}
     length = graph.op("Shape", ids, start=1, end=2)
@@ -43,31 +46,31 @@ def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None =
     )
     settings["rounds"] = graph.op("Div", graph.op("Sub", graph.op("Add", masks, size), 1), size)
     settings["hidden"] = _context(graph, ids, settings, places, model.shape.reserved)
-    longest = graph.op("ReduceMax", settings["rounds"], keepdims=0)
+    most_rounds = graph.op("ReduceMax", settings["rounds"], keepdims=0)
     network = _Network(graph, model, length)
 
     body = Graph(graph)
     turn, go = body.input("turn", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
-    held = body.input("held", TensorProto.INT64, ["batch", "length"])
+    current = body.input("current", TensorProto.INT64, ["batch", "length"])
     active = body.op(
         "Squeeze",
         body.op("NonZero", body.op("Squeeze", body.op("Greater", settings["rounds"], turn), np.array([1]))),
         np.array([0]),
     )
-    own = {name: body.op("Gather", value, active) for name, value in settings.items()}
-    rows = body.op("Gather", held, active)
-    filled = _round(body, network, rows, own, turn, places, table)
-    after = body.op("ScatterND", held, body.op("Unsqueeze", active, np.array([1])), filled)
+    active_settings = {name: body.op("Gather", value, active) for name, value in settings.items()}
+    rows = body.op("Gather", current, active)
+    filled = _round(body, network, rows, active_settings, turn, places, table)
+    after = body.op("ScatterND", current, body.op("Unsqueeze", active, np.array([1])), filled)
     body.output(body.op("Identity", go), TensorProto.BOOL, [])
     body.output(after, TensorProto.INT64, [None, None])
 
-    (final,) = graph.loop(body, longest, [ids], 0)
+    (final,) = graph.loop(body, most_rounds, [ids], 0)
     graph.output(final, TensorProto.INT64, ["batch", "length"], "token_ids")
     return graph
 
 
 def _context(graph: Graph, ids: str, settings: dict[str, str], places: str, reserved: int) -> str:
-    """The given tokens that the second pass of a guided row does not see, bool [B, L]; chosen once."""
+    """Given tokens that the second pass of a guided row masks, bool [B, L]; chosen once."""
     hidden = graph.op(
         "Less",
         graph.uniform(graph.key(settings["seed"], graph.constant(np.array([[CONTEXT]])), places)),
@@ -77,7 +80,10 @@ def _context(graph: Graph, ids: str, settings: dict[str, str], places: str, rese
 
 
 class _Network:
-    """One pass: ids [rows, L] -> logits [rows, L, vocabulary]. What does not change from round to round is outside the Loop."""
+    """One pass: ids [rows, L] -> logits [rows, L, vocabulary].
+
+    What is constant over the rounds stays outside the Loop.
+    """
 
     def __init__(self, graph: Graph, model: Model, length: str) -> None:
         self.model = model
@@ -94,14 +100,16 @@ class _Network:
         return body.layer(body.norm(x, model.norm), model.head)
 
 
-def _guided(body: Graph, network: _Network, rows: str, own: dict[str, str]) -> str:
+def _guided(body: Graph, network: _Network, rows: str, active_settings: dict[str, str]) -> str:
     """Logits with context guidance: L + (1 - w) (L' - L) where gamma > 0, L elsewhere."""
     guided = body.op(
         "Squeeze",
-        body.op("NonZero", body.op("Squeeze", body.op("Greater", own["gamma"], 0.0), np.array([1]))),
+        body.op("NonZero", body.op("Squeeze", body.op("Greater", active_settings["gamma"], 0.0), np.array([1]))),
         np.array([0]),
     )
-    again = body.op("Where", body.op("Gather", own["hidden"], guided), MASK, body.op("Gather", rows, guided))
+    again = body.op(
+        "Where", body.op("Gather", active_settings["hidden"], guided), MASK, body.op("Gather", rows, guided)
+    )
     count = body.op("Concat", body.op("Shape", rows, start=0, end=1), body.op("Shape", guided), axis=0)
     plain, blind = body.op(
         "Split", network.logits(body, body.op("Concat", rows, again, axis=0)), count, outputs=2, axis=0
@@ -111,32 +119,44 @@ def _guided(body: Graph, network: _Network, rows: str, own: dict[str, str]) -> s
 
 
 def _round(
-    body: Graph, network: _Network, rows: str, own: dict[str, str], turn: str, places: str, table: np.ndarray | None
+    body: Graph,
+    network: _Network,
+    rows: str,
+    active_settings: dict[str, str],
+    turn: str,
+    places: str,
+    table: np.ndarray | None,
 ) -> str:
-    """Draws a token for every masked place and keeps the most confident ones; int64 [active rows, L]."""
-    barred = np.zeros(network.model.shape.vocabulary, np.float32)
-    barred[: network.model.shape.reserved] = -1e9
-    logits = body.op("Add", _guided(body, network, rows, own), barred)
+    """Draws a token for each masked position and keeps the most confident ones; int64 [active rows, L]."""
+    reserved = np.zeros(network.model.shape.vocabulary, np.float32)
+    reserved[: network.model.shape.reserved] = -1e9
+    logits = body.op("Add", _guided(body, network, rows, active_settings), reserved)
     if table is not None:
-        logits = _structured(body, logits, rows, table)
+        logits = _penalised(body, logits, rows, table)
     log_p = body.op(
-        "LogSoftmax", body.op("Div", logits, body.op("Unsqueeze", own["temperature"], np.array([2]))), axis=-1
+        "LogSoftmax",
+        body.op("Div", logits, body.op("Unsqueeze", active_settings["temperature"], np.array([2]))),
+        axis=-1,
     )
-    drawn = _draw(body, log_p, _uniform(body, own, turn, TOKEN, places))
+    drawn = _draw(body, log_p, _uniform(body, active_settings, turn, TOKEN, places))
     chosen = body.op(
         "Squeeze", body.op("GatherElements", log_p, body.op("Unsqueeze", drawn, np.array([2])), axis=2), np.array([2])
     )
-    gumbel = body.op("Neg", body.op("Log", body.op("Neg", body.op("Log", _uniform(body, own, turn, ORDER, places)))))
-    last = body.op("Cast", body.op("Max", body.op("Sub", own["rounds"], 1), 1), to=TensorProto.FLOAT)
+    gumbel = body.op(
+        "Neg", body.op("Log", body.op("Neg", body.op("Log", _uniform(body, active_settings, turn, ORDER, places))))
+    )
+    last = body.op("Cast", body.op("Max", body.op("Sub", active_settings["rounds"], 1), 1), to=TensorProto.FLOAT)
     fade = body.op("Sub", 1.0, body.op("Div", body.op("Cast", turn, to=TensorProto.FLOAT), last))
-    confidence = body.op("Add", chosen, body.op("Mul", body.op("Mul", own["noise"], fade), gumbel))
+    confidence = body.op("Add", chosen, body.op("Mul", body.op("Mul", active_settings["noise"], fade), gumbel))
     masked = body.op("Equal", rows, MASK)
     confidence = body.op("Where", masked, confidence, -np.float32(np.inf))
-    return body.op("Where", body.op("And", masked, _best(body, confidence, own["step_size"], rows)), drawn, rows)
+    return body.op(
+        "Where", body.op("And", masked, _best(body, confidence, active_settings["step_size"], rows)), drawn, rows
+    )
 
 
-def _structured(body: Graph, logits: str, rows: str, table: np.ndarray) -> str:
-    """The logits with what is impossible barred in rows with one mask: see sampler._barred."""
+def _penalised(body: Graph, logits: str, rows: str, table: np.ndarray) -> str:
+    """Logits with the penalties of rows with one mask: see sampler._penalties."""
     masks = body.op(
         "ReduceSum", body.op("Cast", body.op("Equal", rows, MASK), to=TensorProto.INT64), np.array([1]), keepdims=0
     )
@@ -152,39 +172,39 @@ def _structured(body: Graph, logits: str, rows: str, table: np.ndarray) -> str:
     first[0] = 2
     sums = body.op("Add", sums, body.op("Mul", body.op("Min", pieces, 1), first))
     sums = body.op("Mod", body.op("Add", sums, np.ascontiguousarray(table[:, : structure.SUMS])), structure.MODULI)
-    uneven = body.op(
+    unbalanced = body.op(
         "ReduceSum",
         body.op("Cast", body.op("Not", body.op("Equal", sums, 0)), to=TensorProto.FLOAT),
         np.array([2]),
         keepdims=0,
     )
-    change = body.op("Unsqueeze", body.op("Mul", uneven, structure.PENALTY), np.array([1]))
+    change = body.op("Unsqueeze", body.op("Mul", unbalanced, structure.PENALTY), np.array([1]))
     changed = body.op("Add", body.op("Gather", logits, last), change)
     return body.op("ScatterND", logits, body.op("Unsqueeze", last, np.array([1])), changed)
 
 
-def _uniform(body: Graph, own: dict[str, str], turn: str, purpose: int, places: str) -> str:
-    return body.uniform(body.key(own["seed"], body.op("Add", body.op("Mul", turn, 4), purpose), places))
+def _uniform(body: Graph, active_settings: dict[str, str], turn: str, purpose: int, places: str) -> str:
+    return body.uniform(body.key(active_settings["seed"], body.op("Add", body.op("Mul", turn, 4), purpose), places))
 
 
 def _draw(body: Graph, log_p: str, u: str) -> str:
-    """One token a place: the first whose cumulated probability reaches u; int64 [rows, L]."""
+    """Draws a token for each position: the first whose cumulative probability reaches u; int64 [rows, L]."""
     below = body.op("Less", body.op("CumSum", body.op("Exp", log_p), 2), body.op("Unsqueeze", u, np.array([2])))
     drawn = body.op("ReduceSum", body.op("Cast", below, to=TensorProto.INT64), np.array([2]), keepdims=0)
     return body.op("Min", drawn, body.op("Sub", body.op("Squeeze", body.op("Shape", log_p, start=2, end=3)), 1))
 
 
 def _best(body: Graph, confidence: str, size: str, rows: str) -> str:
-    """The step_size places of highest confidence, bool [rows, L]."""
+    """The step_size most confident positions, bool [rows, L]."""
     length = body.op("Shape", rows, start=1, end=2)
     most = body.op("Min", body.op("Reshape", body.op("ReduceMax", size, keepdims=0), np.array([1])), length)
     sorted_, _ = body.op("TopK", confidence, most, outputs=2, axis=1)
-    least = body.op("GatherElements", sorted_, body.op("Sub", body.op("Min", size, most), 1), axis=1)
-    return body.op("GreaterOrEqual", confidence, least)
+    threshold = body.op("GatherElements", sorted_, body.op("Sub", body.op("Min", size, most), 1), axis=1)
+    return body.op("GreaterOrEqual", confidence, threshold)
 
 
 def integer_layers(model: Model) -> list[torch.nn.Module]:
-    """The linear maps that may be computed in integers: all but the output head."""
+    """Returns the linear maps to compute in integers: all but the output head."""
     return [m for layer in model.layers for m in layer.modules() if isinstance(m, torch.nn.Linear)]
 
 

@@ -65,7 +65,7 @@ def main() -> None:
         threads=1,
     )
     options = training.from_arguments(parser.parse_args())
-    provenance.note(options, files())
+    provenance.record(options, files())
     torch.manual_seed(options.seed)
     model = Model(len(NAMES))
     maker = Maker(out_of_scope(Path(options.data), "train"), sentences(Path(options.data)))

@@ -1,8 +1,9 @@
-"""Writes a trained ranker as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
+"""Exports a trained ranker as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
 
-    python -m scripts.train.ranking.export --run runs/ranking --out model_repository/minilm_rank_qa --id retort/rankqa-minilm-vN
+    python -m scripts.train.ranking.export --run runs/ranking --id retort/rankqa-minilm-vN
 
-alpha is the share of the trained weights in the mix with the untrained ranker's, chosen on the development splits.
+Weights are interpolated from the untrained (alpha 0) to the trained ranker (alpha 1); alpha is chosen on the
+development splits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import onnx
 import onnxruntime
 import torch
 
-from scripts.train.checkpoint import blended
+from scripts.train.checkpoint import blend
 from scripts.train.embedding import bert, vectors
 from scripts.train.embedding.export import INPUTS, PADDING_COST, graph, repository_entry, write_entry, write_reference
 from scripts.train.entry import Tensor, check_new, created
@@ -25,12 +26,13 @@ from scripts.train.ranking.ranker import Ranker
 
 
 def trained_ranker(run: Path, alpha: float) -> Ranker:
-    """The ranker of a run, blended with the untrained one; alpha 0 is the two-mode model's late interaction as it is."""
+    """Returns the ranker of a run, interpolated with the untrained one: alpha 0 is the late interaction of the
+    two-mode model."""
     trained = torch.load(run / "weights.pt", map_location="cpu", weights_only=True)
-    own = {k.removeprefix("encoder."): v for k, v in trained.items() if k.startswith("encoder.")}
-    layers = 1 + max(int(k.split(".")[1]) for k in own if k.startswith("layers."))
-    encoder = bert.Encoder(bert.Shape(num_hidden_layers=layers, intermediate_size=len(own["layers.0.up.weight"])))
-    encoder.load_state_dict(own)
+    weights = {k.removeprefix("encoder."): v for k, v in trained.items() if k.startswith("encoder.")}
+    layers = 1 + max(int(k.split(".")[1]) for k in weights if k.startswith("layers."))
+    encoder = bert.Encoder(bert.Shape(num_hidden_layers=layers, intermediate_size=len(weights["layers.0.up.weight"])))
+    encoder.load_state_dict(weights)
     fresh = Ranker(
         encoder,
         trained["turn"],
@@ -38,30 +40,30 @@ def trained_ranker(run: Path, alpha: float) -> Ranker:
         trained["rarity"],
         (trained["query_prefix"], trained["passage_prefix"]),
     )
-    return blended(fresh, trained, alpha)
+    return blend(fresh, trained, alpha)
 
 
 def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
-    """The largest change of a pair's logit between alone and in a padded batch, over made-up pairs of 8 to 512 tokens."""
+    """Returns the largest difference of a logit alone and in a padded batch, over random pairs of 8 to 512 tokens."""
     random = np.random.default_rng(seed)
-    made = []
+    examples = []
     for length in random.integers(8, 513, rows):
         ids = [101, *random.integers(1000, 20000, length - 3).tolist(), 102]
-        asked = int(random.integers(3, min(length - 2, 40)))
-        made.append((ids[:asked] + [102] + ids[asked:], asked + 1))
+        query_length = int(random.integers(3, min(length - 2, 40)))
+        examples.append((ids[:query_length] + [102] + ids[query_length:], query_length + 1))
     session = onnxruntime.InferenceSession(str(file))
 
     def run(part):
         return session.run(None, dict(zip(INPUTS, (t.numpy() for t in pairs.stacked(part)))))[0][:, 0]
 
-    together = np.concatenate([run(made[i : i + 8]) for i in range(0, rows, 8)])
-    alone = np.concatenate([run([row]) for row in made])
+    together = np.concatenate([run(examples[i : i + 8]) for i in range(0, rows, 8)])
+    alone = np.concatenate([run([row]) for row in examples])
     return float(np.abs(together - alone).max())
 
 
-def mask_of_all(made: onnx.ModelProto) -> str:
-    """The mask of the hidden states in a ranker's graph: that of the pair behind the tokens that the ranker puts before it."""
-    return next(n.output[0] for n in made.graph.node if n.op_type == "Concat" and "attention_mask" in n.input)
+def hidden_mask(graph: onnx.ModelProto) -> str:
+    """Returns the name of the mask of hidden states in a ranker's graph: prefixes and pair."""
+    return next(n.output[0] for n in graph.graph.node if n.op_type == "Concat" and "attention_mask" in n.input)
 
 
 EXAMPLES = [
@@ -76,7 +78,7 @@ EXAMPLES = [
 
 
 def logits_of(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[dict]:
-    """Query and passage, the ids of the pair, the length of its first segment, and the logit."""
+    """Returns query, passage, ids of the pair, length of its first segment and logit, for each pair of texts."""
     cases = []
     for query, passage in texts:
         query_ids, passage_ids = vectors.token_ids(tokenizer, [query, passage], 256)
@@ -116,12 +118,12 @@ def main() -> None:
     entry = repository_entry(
         args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters
     )
-    made = graph(model, output.name)
-    file = write_entry(args.out, entry, made, args.embedding / "tokenizer.json", mask_of_all(made))
+    ranker_graph = graph(model, output.name)
+    file = write_entry(args.out, entry, ranker_graph, args.embedding / "tokenizer.json", hidden_mask(ranker_graph))
     error = batch_error(file)
-    print(f"a pair alone and in a padded batch: logits differ by at most {error:.1e}")
+    print(f"logits of a pair alone and in a padded batch differ by at most {error:.1e}")
     if error > 1e-4:
-        sys.exit("a logit depends on what else is in the batch")
+        sys.exit("export: a logit depends on the rest of its batch")
     if args.reference:
         tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
         write_reference(args.reference, logits_of(model, tokenizer, EXAMPLES), "scripts.train.ranking.export")

@@ -1,4 +1,4 @@
-"""Query and passage as the one row of tokens that the ranker reads, and lists of them to learn from."""
+"""Pairs of query and passage as rows of tokens for the ranker, and training lists of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ Logits = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def paired(query: Sequence[int], passage: Sequence[int], longest: int) -> tuple[list[int], int]:
-    """[CLS] q [SEP] and [CLS] p [SEP] to [CLS] q [SEP] p [SEP] of at most `longest` tokens, and the length of the
-    first segment. The passage is what truncation shortens."""
+    """Joins [CLS] q [SEP] and [CLS] p [SEP] to [CLS] q [SEP] p [SEP]; returns the row and the length of q's segment.
+
+    The passage is truncated to at most `longest` tokens in total.
+    """
     room = longest - len(query)
     tail = list(passage[1:])
     if len(tail) > room:
@@ -27,7 +29,7 @@ def paired(query: Sequence[int], passage: Sequence[int], longest: int) -> tuple[
 
 
 def stacked(rows: Sequence[tuple[list[int], int]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Pairs to (ids, mask, segment_ids), each [rows, longest] int64."""
+    """Pads pairs to (ids, mask, segment_ids), each [rows, longest] int64."""
     ids = torch.zeros(len(rows), max(len(r) for r, _ in rows), dtype=torch.int64)
     mask, segments = torch.zeros_like(ids), torch.zeros_like(ids)
     for i, (row, first) in enumerate(rows):
@@ -38,16 +40,16 @@ def stacked(rows: Sequence[tuple[list[int], int]]) -> tuple[Tensor, Tensor, Tens
 
 
 def logits_of(model: Logits, rows: Sequence[tuple[list[int], int]], tokens: int) -> np.ndarray:
-    """One logit a pair, in the order given; pairs of like length go together."""
-    found = np.empty(len(rows), np.float32)
+    """Returns the logit of each pair, in order; pairs of similar length are batched together."""
+    logits = np.empty(len(rows), np.float32)
     for batch in batches_by_length([len(r) for r, _ in rows], tokens):
-        found[batch] = np.asarray(model(*stacked([rows[i] for i in batch])), np.float32)[:, 0]
-    return found
+        logits[batch] = np.asarray(model(*stacked([rows[i] for i in batch])), np.float32)[:, 0]
+    return logits
 
 
 @dataclass
 class Lists:
-    """Q lists of `candidates` passages, the first `right` of each being right: rows of Q*candidates pairs."""
+    """Lists of `candidates` passages for Q queries, the first `right` of each relevant: rows of Q*candidates pairs."""
 
     rows: tuple[Tensor, Tensor, Tensor]
     candidates: int
@@ -57,60 +59,65 @@ class Lists:
         return Lists(tuple(r.to(device) for r in self.rows), self.candidates, self.right)
 
 
-EASY = 0.12  # how much nearer the right passage is than any wrong one, by MiniLM's cosine, where a list teaches little
+EASY = 0.12
+"""From this lead of the right passage over all wrong ones, by MiniLM's cosine, a list teaches little."""
 
-SUBJECTS = ("medquad",)  # sets that ask several kinds of question of a subject
+SUBJECTS = ("medquad",)
+"""Sets with several kinds of question about a subject."""
 
 
 @dataclass
-class Asked:
-    """The queries of a set that lists are made of, as texts; the passages that are right for each, and those that look
-    right and are not."""
+class QuerySet:
+    """Queries of a set with the row numbers of right passages and of plausible wrong ones."""
 
     mined: Mined
     queries: list[str]
     query_vectors: np.ndarray
     right: list[list[int]]
     wrong: list[list[int]]
-    several: bool = False  # whether passages answer each other in large groups
+    several: bool = False  # Passages answer each other in large groups.
 
 
-def asked(mined: Mined, near: int = 40) -> Asked:
-    """The queries of a set, of the easy ones every fourth. Where its passages answer each other in large groups (texts
-    of one intent), each passage asks as well, all others of its group are right, and the nearest of other groups are
-    wrong."""
+def queries_of(mined: Mined, near: int = 40) -> QuerySet:
+    """Returns the queries of a set, but only every fourth easy one.
+
+    If passages answer each other in large groups (texts of one intent), each passage is also a query: the others of its
+    group are right, and the nearest of other groups are wrong.
+    """
     members: dict[str, list[int]] = {}
     for row, group in enumerate(mined.groups):
         members.setdefault(group, []).append(row)
     if len(mined.groups) < 8 * len(members):
         wrong = [list(dict.fromkeys([*n, *kin])) for n, kin in zip(mined.negatives, related(mined))]
-        kept = [
+        chosen = [
             q
             for q in range(len(mined.queries))
             if mined.negatives[q] and (q % 4 == 0 or lead(mined, q, wrong[q]) < EASY)
         ]
-        return Asked(
+        return QuerySet(
             mined,
-            [mined.queries[q] for q in kept],
-            mined.query_vectors[kept],
-            [[mined.positives[q]] for q in kept],
-            [wrong[q] for q in kept],
+            [mined.queries[q] for q in chosen],
+            mined.query_vectors[chosen],
+            [[mined.positives[q]] for q in chosen],
+            [wrong[q] for q in chosen],
         )
-    of = [mined.groups[p] for p in mined.positives] + mined.groups
+    query_groups = [mined.groups[p] for p in mined.positives] + mined.groups
     itself = [-1] * len(mined.queries) + list(range(len(mined.passages)))
-    right = [[m for m in members[g] if m != i] for g, i in zip(of, itself)]
+    right = [[m for m in members[g] if m != i] for g, i in zip(query_groups, itself)]
     number = {g: n for n, g in enumerate(members)}
     groups = np.array([number[g] for g in mined.groups])
     wrong, vectors = [], np.concatenate([mined.query_vectors, mined.passage_vectors])
-    for vector, group in zip(vectors, of):
+    for vector, group in zip(vectors, query_groups):
         score = np.where(groups == number[group], -2.0, mined.passage_vectors @ vector)
         wrong.append([int(r) for r in np.argpartition(-score, near)[:near]])
-    return Asked(mined, mined.queries + mined.passages, vectors, right, wrong, several=True)
+    return QuerySet(mined, mined.queries + mined.passages, vectors, right, wrong, several=True)
 
 
 def related(mined: Mined, most: int = 8) -> list[list[int]]:
-    """For each query what its set says of the same subject in answer to another kind of question: however near it is,
-    it is wrong, and words tell it least. Only where passages have a subject and a kind, as the topics of corpora.py."""
+    """Returns for each query the passages about its subject that answer another kind of question.
+
+    These are wrong and hardest to tell by words. Only in sets whose topics (corpora.py) have a subject and a kind.
+    """
     if mined.name not in SUBJECTS:
         return [[] for _ in mined.queries]
     subjects: dict[str, list[int]] = {}
@@ -124,22 +131,24 @@ def related(mined: Mined, most: int = 8) -> list[list[int]]:
 
 
 def lead(mined: Mined, query: int, wrong: list[int]) -> float:
-    """How much nearer the right passage is to a query than the nearest of its wrong ones."""
+    """Returns how much nearer a query is to its right passage than to the nearest wrong one."""
     near = mined.passage_vectors[[mined.positives[query], *wrong]] @ mined.query_vectors[query]
     return float(near[0] - near[1:].max())
 
 
 class Sampler:
-    """The lists of a step: a pure function of (seed, step). A step takes lists of one set, so that its pairs are of
-    like length; each set has its share of the steps."""
+    """The lists of a step: a pure function of (seed, step).
 
-    PASS = 100  # steps after which every set has had its share
+    A step has lists of one set, so its pairs have similar lengths. Each set has a share of the steps.
+    """
+
+    PASS = 100  # Steps after which each set has had its share.
 
     def __init__(
         self,
-        sets: list[Asked],
+        sets: list[QuerySet],
         shares: dict[str, float],
-        cut: Callable,
+        token_ids: Callable,
         batch: int,
         candidates: int,
         passage_tokens: int,
@@ -147,9 +156,9 @@ class Sampler:
         seed: int,
     ):
         self.sets, self.batch, self.candidates, self.seed = sets, batch, candidates, seed
-        self.longest = passage_tokens + query_tokens  # so that no cut of a passage depends on the query
-        self.queries = [cut(s.queries, query_tokens) for s in sets]
-        self.passages = [cut(s.mined.passages, passage_tokens) for s in sets]
+        self.longest = passage_tokens + query_tokens  # So truncation never depends on the query.
+        self.queries = [token_ids(s.queries, query_tokens) for s in sets]
+        self.passages = [token_ids(s.mined.passages, passage_tokens) for s in sets]
         total = sum(shares.get(s.mined.name, 0.0) for s in sets)
         self.steps = [max(1, round(self.PASS * shares.get(s.mined.name, 0.0) / total)) for s in sets]
         self.plan = [(s, i) for s, count in enumerate(self.steps) for i in range(count)]
@@ -165,7 +174,7 @@ class Sampler:
         )
 
     def assemble(self, which: int, chosen: Sequence[int], random: np.random.Generator) -> Lists:
-        """Lists of some queries. Short texts that have many right answers make lists twice as long, three of them right."""
+        """Returns the lists of queries; in sets with groups, lists are twice as long and have three right passages."""
         right, candidates = (3, 2 * self.candidates) if self.sets[which].several else (1, self.candidates)
         rows = []
         for query in chosen:
@@ -176,12 +185,12 @@ class Sampler:
     def candidates_of(
         self, which: int, query: int, right: int, candidates: int, random: np.random.Generator
     ) -> list[int]:
-        """Right passages, wrong ones that look right (all but one place), and any others of the set."""
-        made = self.sets[which]
-        found = [int(p) for p in random.permutation(made.right[query])[:right]]
-        found += [int(p) for p in random.permutation(made.wrong[query])][: candidates - right - 1]
-        while len(found) < candidates:
-            other = int(random.integers(len(made.mined.passages)))
-            if made.mined.groups[other] != made.mined.groups[found[0]]:
-                found.append(other)
-        return found
+        """Returns right passages, plausible wrong ones (up to one place) and random others of the set."""
+        queries = self.sets[which]
+        chosen = [int(p) for p in random.permutation(queries.right[query])[:right]]
+        chosen += [int(p) for p in random.permutation(queries.wrong[query])][: candidates - right - 1]
+        while len(chosen) < candidates:
+            other = int(random.integers(len(queries.mined.passages)))
+            if queries.mined.groups[other] != queries.mined.groups[chosen[0]]:
+                chosen.append(other)
+        return chosen

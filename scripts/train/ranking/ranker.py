@@ -1,19 +1,21 @@
-"""The ranker: the two-mode embedding model, and above it layers in which query and passage read each other.
+"""The ranker: the two-mode embedding model, and layers above it in which query and passage attend to each other.
 
-A plain cross-encoder starts from nothing, needs millions of pairs, and can be worse than the embedding whose best it
-orders. This one begins as that embedding and late interaction. The pair comes as
+A cross-encoder trained from scratch needs millions of pairs, and can be worse than the embedding whose results it
+ranks. This one starts as that embedding with late interaction. A pair has the form
 
     [CLS] query [SEP] passage [SEP]
 
-and each segment gets the prefix of its mode and positions of its own, so that the frozen encoder, in which segments
-read only themselves, gives exactly the token vectors of the two-mode model. The uppermost layers run a second time
-with weights of their own, over segments that read each other; what they read of the other segment starts at a small
-share (PreTTR: MacAvaney et al. 2020, https://arxiv.org/abs/2004.14255). The logit is a weighted sum of evidence that
-is good before any training: the two-mode cosine, and that of a map fitted to intents; for each query token its best passage token (ColBERT: Khattab &
-Zaharia 2020, https://arxiv.org/abs/2004.12832), also weighted by how rare the token is; the share of its rare tokens found word for
-word; the same of the upper layers; and, learned from zero, what their [CLS] vector and the product of their
-means tell. The weights of the evidence are not trained: what training made of them, and a factor on them that it could
-learn for each query, were good on its own questions only.
+Each segment gets the prefix of its mode and separate positions. The frozen encoder, in which segments attend only to
+themselves, returns exactly the token vectors of the two-mode model. The top layers run a second time, with separate
+trained weights and attention across segments, which starts small (PreTTR: MacAvaney et al. 2020,
+https://arxiv.org/abs/2004.14255).
+
+The logit is a weighted sum of features that work before any training: the two-mode cosine; the cosine of the intent
+projection; the best passage token for each query token (ColBERT: Khattab & Zaharia 2020,
+https://arxiv.org/abs/2004.12832), also weighted by rarity; the share of rare query tokens that the passage contains;
+the same token matches in the upper layers; and a trained linear function, initially zero, of their [CLS] vector and
+the product of their means. The weights of the features are constants: trained ones, globally or for each query,
+generalised worse.
 """
 
 from __future__ import annotations
@@ -28,10 +30,10 @@ from torch.nn import functional as F
 
 from scripts.train.embedding.bert import Encoder, padding_bias
 
-SPECIAL = 1000  # ids below are [PAD], [CLS], [SEP] and unused ones in the BERT vocabulary: they carry no evidence
-LEVER = 300.0  # the offset moves this much faster than the encoder's many weights, at one learning rate
+SPECIAL = 1000  # Lower ids are special and unused tokens of the BERT vocabulary, which features ignore.
+LEVER = 300.0  # The offset is stored divided by this, so at the same learning rate it moves that much faster.
 
-# Evidence and its weight, chosen on the development splits (model_repository/RETRIEVAL.md).
+# Features and their weights, chosen on the development splits (model_repository/RETRIEVAL.md).
 EVIDENCE = {
     "cosine": 1.0,
     "metric": 17.0,
@@ -43,17 +45,17 @@ EVIDENCE = {
     "upper_rare_best": 32.0,
     "length": 2.0,
 }
-# The upper layers learned from questions. Of what is longer they say less: their evidence fades between these two
-# lengths of a query in tokens, evenly in their logarithm, until nothing is left of it.
+# The upper layers are trained on questions and say less about longer queries. The weight of their features fades to 0
+# between these two query lengths in tokens, linearly in the logarithm.
 FADING, FADED = 20, 90
-OFFSET = -50.0  # about half way from the wrong to the right ones among the embedding's best
+OFFSET = -50.0  # About halfway between wrong and right passages among the best of the embedding.
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the segments read each other.
+    """How segments attend to each other.
 
-    together: uppermost layers in which they do; share: log of the factor on the attention to the other segment there.
+    together: number of top layers with attention across segments. share: log of the factor on that attention.
     """
 
     together: int = 2
@@ -73,8 +75,8 @@ class Ranker(nn.Module):
         reading: Reading = Reading(),
         dropout: float = 0.0,
     ):
-        """encoder and turn [H,H] of the two-mode model; metric [H,H], see metric.py; rarity [vocabulary]: inverse document
-        frequency of each token, >= 0; the ids of the query's prefix and of the passage's."""
+        """encoder and turn [H,H] are parts of the two-mode model. metric [H,H]: see intent_projection.py. rarity
+        [vocabulary]: inverse document frequency of each token, >= 0. prefixes: ids of the query's and the passage's."""
         super().__init__()
         self.encoder, self.reading = encoder.requires_grad_(False), reading
         width = encoder.shape.hidden_size
@@ -90,11 +92,11 @@ class Ranker(nn.Module):
         }
         for name, value in stored.items():
             self.register_buffer(name, value)
-        # Like the offset by LEVER too small: so both are added up before, and the graph keeps the offset by its name.
+        # Divided by LEVER like the offset: both are summed first, and the graph keeps the offset under its name.
         self.register_buffer("evidence", torch.tensor(list(EVIDENCE.values())) / LEVER)
         self.register_buffer("upper_share", torch.tensor([float(name.startswith("upper")) for name in EVIDENCE]))
         self.offset = nn.Parameter(torch.tensor(OFFSET) / LEVER)
-        self.weigh = nn.Linear(width, 1)  # corrects the rarity of a query token by what it means here
+        self.weigh = nn.Linear(width, 1)  # Corrects the rarity of a query token in context.
         self.summary = nn.Linear(width, 1, bias=False)
         self.product = nn.Linear(width, 1, bias=False)
         for part in (self.weigh, self.summary, self.product):
@@ -103,31 +105,33 @@ class Ranker(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, segment_ids: Tensor) -> Tensor:
         rows = self.prefixed(ids, mask, segment_ids)
-        return self.judge(*rows, *self.apart(*rows))
+        return self.logits(*rows, *self.encode_apart(*rows))
 
-    def judge(self, ids: Tensor, mask: Tensor, segment_ids: Tensor, lower: Tensor, own: Tensor) -> Tensor:
-        """Logits of rows with prefixes and what `apart` reads of them."""
-        asks, answers = mask * (1 - segment_ids), mask * segment_ids
-        upper = self.together(lower, mask, segment_ids)
-        typed = asks * (ids >= SPECIAL).long() * (torch.arange(ids.shape[1], device=ids.device) >= self.first).long()
-        rarity = self.rarity[ids] * typed
-        meant = (rarity + 1e-3 * asks) * torch.exp(self.weigh(upper).float().squeeze(-1).clamp(-3, 3))
-        asked, answered = pooled(own, asks), pooled(own, answers)
+    def logits(self, ids: Tensor, mask: Tensor, segment_ids: Tensor, lower: Tensor, embedded: Tensor) -> Tensor:
+        """Returns the logits of rows with prefixes from the hidden states of encode_apart."""
+        in_query, in_passage = mask * (1 - segment_ids), mask * segment_ids
+        upper = self.encode_together(lower, mask, segment_ids)
+        query_words = (
+            in_query * (ids >= SPECIAL).long() * (torch.arange(ids.shape[1], device=ids.device) >= self.first).long()
+        )
+        rarity = self.rarity[ids] * query_words
+        weight = (rarity + 1e-3 * in_query) * torch.exp(self.weigh(upper).float().squeeze(-1).clamp(-3, 3))
+        query, passage = pooled(embedded, in_query), pooled(embedded, in_passage)
         evidence = torch.stack(
             [
-                *(cosine(asked @ m.T, answered @ m.T) for m in (self.turn, self.metric)),
-                *matches(own, asks, answers, meant),
-                matches(lower.float(), asks, answers, meant)[1],
-                (held(ids, answers) * rarity).sum(1) / rarity.sum(1).clamp(min=1e-3),
-                *matches(upper, asks, answers, meant),
-                mask.sum(1).float().log(),  # what averages over tokens holds against a long passage
+                *(cosine(query @ m.T, passage @ m.T) for m in (self.turn, self.metric)),
+                *matches(embedded, in_query, in_passage, weight),
+                matches(lower.float(), in_query, in_passage, weight)[1],
+                (occurs(ids, in_passage) * rarity).sum(1) / rarity.sum(1).clamp(min=1e-3),
+                *matches(upper, in_query, in_passage, weight),
+                mask.sum(1).float().log(),  # Averages over tokens disadvantage a long passage.
             ],
             -1,
         )
-        tokens = asks.sum(1, keepdim=True) - len(self.query_prefix)
+        tokens = in_query.sum(1, keepdim=True) - len(self.query_prefix)
         fade = ((tokens.float() / FADING).log() / math.log(FADED / FADING)).clamp(0, 1)
         learned = (
-            self.summary(upper[:, self.first]) + self.product(pooled(upper, asks) * pooled(upper, answers))
+            self.summary(upper[:, self.first]) + self.product(pooled(upper, in_query) * pooled(upper, in_passage))
         ).float()
         return (
             LEVER * ((evidence * self.evidence * (1 - fade * self.upper_share)).sum(-1, keepdim=True) + self.offset)
@@ -136,12 +140,14 @@ class Ranker(nn.Module):
 
     @property
     def first(self) -> int:
-        """Where the [CLS] of the pair stands once the prefixes are there."""
+        """Returns the index of the [CLS] of the pair in a row with prefixes."""
         return len(self.query_prefix) + len(self.passage_prefix) + 1
 
     def prefixed(self, ids: Tensor, mask: Tensor, segment_ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The rows with a [CLS] and the prefix of the passage, and the prefix of the query, in front. Attention knows
-        places by position ids only, so the order of the tokens in a row does not matter."""
+        """Prepends [CLS] and the prefix of the passage, then the prefix of the query.
+
+        The order of tokens in a row does not matter: attention uses the position ids.
+        """
         rows = ids.shape[0]
         before = torch.cat(
             [ids[:, :1], self.passage_prefix[None].expand(rows, -1), self.query_prefix[None].expand(rows, -1)], 1
@@ -159,87 +165,89 @@ class Ranker(nn.Module):
             torch.cat([segments, segment_ids], 1),
         )
 
-    def positions(self, ids: Tensor, asks: Tensor, segment_ids: Tensor) -> Tensor:
-        """Position ids [B,L]: each segment counts from its [CLS], its prefix, then its text."""
+    def positions(self, ids: Tensor, in_query: Tensor, segment_ids: Tensor) -> Tensor:
+        """Returns position ids [B,L]: each segment counts from its [CLS], through its prefix and text."""
         queries, passages = len(self.query_prefix), len(self.passage_prefix)
         place = torch.arange(ids.shape[1], device=ids.device)[None] - self.first
         text = torch.where(
-            segment_ids > 0, place - (asks.sum(1, keepdim=True) - queries) + passages + 1, place + queries
+            segment_ids > 0, place - (in_query.sum(1, keepdim=True) - queries) + passages + 1, place + queries
         )[:, self.first + 1 :]
         front = torch.cat([torch.arange(passages + 1), torch.arange(1, queries + 1), torch.zeros(1, dtype=torch.int64)])
-        whole = torch.cat([front.to(ids.device)[None].expand(ids.shape[0], -1), text], 1)
-        return whole.clamp(0, self.encoder.shape.max_position_embeddings - 1)
+        positions = torch.cat([front.to(ids.device)[None].expand(ids.shape[0], -1), text], 1)
+        return positions.clamp(0, self.encoder.shape.max_position_embeddings - 1)
 
-    def apart(self, ids: Tensor, mask: Tensor, segment_ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden [B,L,H] of segments that read only themselves: below the layers that run twice, and the uppermost,
-        which is the two-mode model's."""
+    def encode_apart(self, ids: Tensor, mask: Tensor, segment_ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns hidden states [B,L,H] without attention across segments: below the layers that run twice, and of the
+        top layer, which are those of the two-mode model."""
         places = self.positions(ids, mask * (1 - segment_ids), segment_ids)
-        return self.frozen(ids, places, padding_bias(mask) + others(segment_ids) * -1e9)
+        return self._encode(ids, places, padding_bias(mask) + across_segments(segment_ids) * -1e9)
 
-    def alone(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """The same of one text a row, its prefix after the [CLS]: what `apart` gives of its segment."""
-        return self.frozen(ids, None, padding_bias(mask))
+    def encode_alone(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns what encode_apart returns, for rows of one text with its prefix after [CLS]."""
+        return self._encode(ids, None, padding_bias(mask))
 
-    def frozen(self, ids: Tensor, places: Tensor | None, bias: Tensor) -> tuple[Tensor, Tensor]:
+    def _encode(self, ids: Tensor, places: Tensor | None, bias: Tensor) -> tuple[Tensor, Tensor]:
         encoder = self.encoder
-        # Both segments as segment 0: the only one that the bi-encoder was trained with.
+        # Both segments as segment 0, the only one in the training of the bi-encoder.
         hidden = encoder.norm(encoder.embed(ids, torch.zeros_like(ids), places))
         shared = len(encoder.layers) - self.reading.together
         for layer in encoder.layers[:shared]:
             hidden = layer(hidden, bias)
-        own = hidden
+        top = hidden
         for layer in encoder.layers[shared:]:
-            own = layer(own, bias)
-        return hidden, own.float()
+            top = layer(top, bias)
+        return hidden, top.float()
 
-    def together(self, lower: Tensor, mask: Tensor, segment_ids: Tensor) -> Tensor:
-        """Uppermost hidden [B,L,H] of segments that read each other in the last layers."""
-        bias = padding_bias(mask) + others(segment_ids) * self.reading.share
+    def encode_together(self, lower: Tensor, mask: Tensor, segment_ids: Tensor) -> Tensor:
+        """Returns top hidden states [B,L,H] with attention across segments in the top layers."""
+        bias = padding_bias(mask) + across_segments(segment_ids) * self.reading.share
         for layer in self.upper:
             lower = layer(lower, bias)
         return lower.float()
 
 
-def others(segment_ids: Tensor) -> Tensor:
-    """[B,1,L,L]: 1 where a token would look at the other segment."""
+def across_segments(segment_ids: Tensor) -> Tensor:
+    """Returns [B,1,L,L]: 1 where query and key are in different segments."""
     return (segment_ids[:, :, None] != segment_ids[:, None, :]).float()[:, None]
 
 
 def pooled(hidden: Tensor, chosen: Tensor) -> Tensor:
-    """The mean of hidden [B,L,H] over the tokens chosen by [B,L]: [B,H]."""
+    """Returns the mean [B,H] of hidden [B,L,H] over the chosen tokens [B,L]."""
     weight = chosen[..., None].to(hidden.dtype)
     return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)
 
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:
-    """Of vectors [B,H]: [B]."""
+    """Returns the cosines [B] of vectors [B,H]."""
     return (F.normalize(a, dim=-1) * F.normalize(b, dim=-1)).sum(-1)
 
 
-def matches(hidden: Tensor, asks: Tensor, answers: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The best match of a query token, averaged over all of them and by weight: [B] each."""
-    best = best_match(hidden, answers)
-    return (best * asks).sum(1) / asks.sum(1).clamp(min=1), (best * weight).sum(1) / weight.sum(1).clamp(min=1e-6)
+def matches(hidden: Tensor, in_query: Tensor, in_passage: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the mean over query tokens of their best match, unweighted and weighted: [B] each."""
+    best = best_match(hidden, in_passage)
+    return (best * in_query).sum(1) / in_query.sum(1).clamp(min=1), (best * weight).sum(1) / weight.sum(1).clamp(
+        min=1e-6
+    )
 
 
-def best_match(hidden: Tensor, answers: Tensor) -> Tensor:
-    """For each token the largest cosine with a passage token, [B,L]."""
+def best_match(hidden: Tensor, in_passage: Tensor) -> Tensor:
+    """Returns the largest cosine of each token with a passage token, [B,L]."""
     unit = F.normalize(hidden, dim=-1)
     cosines = (unit @ unit.transpose(1, 2)).float()
-    return (cosines - 4.0 * (1 - answers[:, None].to(cosines.dtype))).amax(-1)
+    return (cosines - 4.0 * (1 - in_passage[:, None].to(cosines.dtype))).amax(-1)
 
 
-def held(ids: Tensor, answers: Tensor) -> Tensor:
-    """For each token whether the passage holds it: [B,L] of 0 and 1."""
-    same = (ids[:, :, None] == ids[:, None, :]).float() * answers[:, None].float()
+def occurs(ids: Tensor, in_passage: Tensor) -> Tensor:
+    """Returns 1 for each token that occurs in the passage, else 0: [B,L]."""
+    same = (ids[:, :, None] == ids[:, None, :]).float() * in_passage[:, None].float()
     return same.amax(-1)
 
 
 def rarity_of(rows: list[list[int]], vocabulary: int) -> Tensor:
-    """BM25's inverse document frequency of each token over passages given as ids."""
-    seen = torch.zeros(vocabulary)
+    """Returns BM25's inverse document frequency of each token over passages of ids."""
+    frequency = torch.zeros(vocabulary)
     for row in rows:
-        seen[list(set(row))] += 1
-    rarity = torch.log(1 + (len(rows) - seen + 0.5) / (seen + 0.5))
+        frequency[list(set(row))] += 1
+    rarity = torch.log(1 + (len(rows) - frequency + 0.5) / (frequency + 0.5))
     rarity[:SPECIAL] = 0
     return rarity

@@ -1,9 +1,11 @@
-"""Short questions with passages of one sentence, for the ranker's training: of a dictionary, and single sentences of longer passages.
+"""Short questions with passages of one sentence, for the ranker's training: of a dictionary, and single sentences of
+longer passages.
 
 WordNet 3.0 (Fellbaum 1998; its licence allows any use; Debian's package wordnet-base) says what a word means and what is one of its kind.
 So "Which medicine is used to relieve pain?" is answered by "Aspirin is an analgesic.", and not by "Aminopyrine is an antipyretic.": what
 a short pair needs is less words in common than knowing what they mean. Of the sets whose answers' words are known, the sentence that
-holds them is right, and the others of its passage are wrong. SelQA (Jurczyk et al. 2016, Apache-2.0; sentences of Wikipedia) says itself
+holds them is right, and the others of its passage are wrong. SelQA (Jurczyk et al. 2016,
+        Apache-2.0; sentences of Wikipedia) says itself
 which sentences of a section answer.
 """
 
@@ -20,7 +22,7 @@ import numpy as np
 
 from scripts.train.embedding import corpora
 from scripts.train.embedding.examples import Mined
-from scripts.train.ranking.pairs import Asked
+from scripts.train.ranking.pairs import QuerySet
 
 WORDNET = Path("/usr/share/wordnet")
 ANSWERED = ("nq_gold",)
@@ -183,7 +185,7 @@ class Dictionary:
         return (query, right, wrong) if query and right and len(wrong) > 1 else None
 
 
-def dictionary(count: int, seed: int, folder: Path = WORDNET) -> Asked:
+def dictionary(count: int, seed: int, folder: Path = WORDNET) -> QuerySet:
     """So many lists out of WordNet."""
     source, random = Dictionary(folder), Random(f"{seed} dictionary")
     found: list[tuple[str, str, list[str]]] = []
@@ -216,7 +218,7 @@ def selqa(folder: Path, seed: int) -> Iterator[tuple[str, str, list[str]]]:
                 yield row["question"], random.choice(right), wrong
 
 
-def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> Asked:
+def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> QuerySet:
     """Lists as a set to learn from."""
     passages: dict[str, int] = {}
     right, wrong = [], []
@@ -228,4 +230,4 @@ def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> Asked:
     mined = Mined(
         name, texts, nothing, queries, nothing, [r[0] for r in right], wrong, [str(i) for i in range(len(texts))]
     )
-    return Asked(mined, queries, nothing, right, wrong)
+    return QuerySet(mined, queries, nothing, right, wrong)

@@ -55,7 +55,7 @@ def main() -> None:
     given = arguments().parse_args()
     options = training.from_arguments(given)
     retain_memory()
-    provenance.note(options, corpus.FILES)
+    provenance.record(options, corpus.FILES)
     data = Path(options.data)
     molecules = corpus.load(data)
     foreign = ForeignDrawings(given.drawings)

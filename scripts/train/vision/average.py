@@ -32,7 +32,7 @@ NORM_BATCHES = 24
 @torch.no_grad()
 def average(first: Model, second: Model, share: float, batches: Iterable[dict[str, torch.Tensor]]) -> Model:
     """Moves the first model's weights towards the second's by `share`, and returns it in eval mode."""
-    checkpoint.blended(first, second.state_dict(), share)
+    checkpoint.blend(first, second.state_dict(), share)
     for norm in first.modules():
         if isinstance(norm, nn.BatchNorm1d):
             norm.reset_running_stats()
