@@ -88,7 +88,7 @@ def lengths_of(entry: Path, count: int) -> np.ndarray:
 def rows_of(lengths: np.ndarray, seeds: np.ndarray) -> sampler.Rows:
     count = len(lengths)
     return sampler.Rows(
-        evaluation.blank(lengths),
+        evaluation.masked_templates(lengths),
         np.full(count, SETTINGS["temperature"], np.float32),
         np.full(count, SETTINGS["noise"], np.float32),
         np.full(count, 1, np.int64),
