@@ -82,18 +82,18 @@ class _Rewriting:
             raise ValueError("the graph has no LayerNormalization, at which hidden states would begin")
         self.hidden = first.output[0]
         self.width = next(int(i.dims[0]) for i in self.graph.initializer if i.name == first.input[1])
-        begun = False
+        started = False
         for node in self.graph.node:
             if node.op_type == "Constant" or (node.input and all(i in self.constant for i in node.input)):
                 self.constant.update(node.output)
                 self.nodes.append(node)
-            elif begun:
+            elif started:
                 self.nodes.append(self.rewritten(node))
             else:
                 self.nodes.append(node)
                 if node.output[0] == self.hidden:
                     self.number_cells()
-                    begun = True
+                    started = True
         if not self.linear:
             raise ValueError("no linear map of the hidden states was found")
         nodes = [_copy(n) for n in self.nodes]

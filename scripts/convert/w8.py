@@ -69,23 +69,23 @@ def quantise(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _store_graph(graph: onnx.GraphProto, smallest: int) -> None:
-    kept, restored = [], []
+    initializers, restored = [], []
     for initializer in graph.initializer:
         axis = _channel_axis(graph, initializer, smallest)
         if axis is None:
-            kept.append(initializer)
+            initializers.append(initializer)
             continue
         name = initializer.name
         stored, scale = quantise(numpy_helper.to_array(initializer), axis)
-        kept.append(numpy_helper.from_array(stored, f"{name}_int8"))
-        kept.append(numpy_helper.from_array(scale, f"{name}_scale"))
+        initializers.append(numpy_helper.from_array(stored, f"{name}_int8"))
+        initializers.append(numpy_helper.from_array(scale, f"{name}_scale"))
         restored.append(
             helper.make_node("Cast", [f"{name}_int8"], [f"{name}_cast"], f"{name}_Cast", to=onnx.TensorProto.FLOAT)
         )
         restored.append(helper.make_node("Mul", [f"{name}_cast", f"{name}_scale"], [name], f"{name}_Mul"))
     nodes = restored + list(graph.node)
     del graph.initializer[:], graph.node[:]
-    graph.initializer.extend(kept)
+    graph.initializer.extend(initializers)
     graph.node.extend(nodes)
 
 

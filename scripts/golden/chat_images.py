@@ -105,8 +105,8 @@ def main() -> None:
         entries[name] = {"width": flat.width, "height": flat.height, "rgb": base64.b64encode(flat.tobytes()).decode()}
     for name, data in refused().items():
         (HERE / name).write_bytes(data)
-    made = {"made_by": "scripts/golden/chat_images.py", "pillow": PIL.__version__, "entries": entries}
-    (HERE / "golden.json").write_text(json.dumps(made, indent=1) + "\n")
+    golden = {"made_by": "scripts/golden/chat_images.py", "pillow": PIL.__version__, "entries": entries}
+    (HERE / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
     print(f"{len(entries)} files")
 
 

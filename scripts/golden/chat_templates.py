@@ -67,14 +67,14 @@ def main() -> None:
 
 
 def write(path: Path, entries: list[dict], **more) -> None:
-    made = {
+    golden = {
         "made_by": "scripts/golden/chat_templates.py",
         "transformers": transformers.__version__,
         "jinja2": jinja2.__version__,
         **more,
         "entries": entries,
     }
-    path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n")
+    path.write_text(json.dumps(golden, ensure_ascii=False, indent=1) + "\n")
     print(f"{path.name}: {len(entries)} entries")
 
 

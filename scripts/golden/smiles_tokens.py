@@ -23,8 +23,8 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--molecules", type=int, default=400, help="validation molecules to write")
-    given = parser.parse_args()
-    molecules = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[: given.molecules]
+    options = parser.parse_args()
+    molecules = read_molecules(Path(options.data) / "zinc250k_valid.smi.gz")[: options.molecules]
     vocabulary = Vocabulary.build(molecules, 200)
     lines = [vocabulary.tokens, *({"smiles": s, "ids": vocabulary.encode(s).tolist()} for s in molecules)]
     path = Path(__file__).parents[2] / "tokenizers" / "molecules" / "testdata" / "smiles.jsonl"

@@ -105,8 +105,8 @@ def other_endpoints() -> list:
         "/latent/embedding": {"sequences": ["CCO"]},
         "/masked/generate": {"smiles": "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]", "num_molecules": 1},
     }
-    begun = {url: start(ours, url, lines(url, [body])) for url, body in asked.items()}
-    told = {url: ended(ours, batch.id).request_counts.completed for url, batch in begun.items()}
+    batches = {url: start(ours, url, lines(url, [body])) for url, body in asked.items()}
+    completed = {url: ended(ours, batch.id).request_counts.completed for url, batch in batches.items()}
     wrong = refused(lambda: start(own, "/v1/ranking", b"x"))
     there = ended(
         own,
@@ -114,7 +114,7 @@ def other_endpoints() -> list:
             own, "/v1/embeddings", lines("/v1/embeddings", [{"model": MODEL, "input": "x", "input_type": "query"}])
         ).id,
     )
-    return [told, wrong, there.request_counts.completed]
+    return [completed, wrong, there.request_counts.completed]
 
 
 def wrong_files() -> list:

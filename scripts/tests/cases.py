@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Callable, Sequence
 
 
-def told(case: Callable[[], object]) -> object:
-    """What a case answers, as JSON has it; the text of its failure."""
+def result(case: Callable[[], object]) -> object:
+    """What a case returns, or the traceback of its failure."""
     try:
         return case()
     except Exception:
@@ -16,5 +16,5 @@ def told(case: Callable[[], object]) -> object:
 
 
 def report(cases: Sequence[Callable[[], object]]) -> None:
-    """Prints what the cases answer as one JSON object, by their names."""
-    print(json.dumps({case.__name__: told(case) for case in cases}))
+    """Prints the results of the cases as one JSON object, by their names."""
+    print(json.dumps({case.__name__: result(case) for case in cases}))

@@ -13,7 +13,7 @@ from servers import APIS, ROOT, Gateway, Triton
 
 @pytest.fixture
 def triton():
-    """Starts servers, which end with the test: triton(repository, control=..., VARIABLE=...)."""
+    """triton(repository, control=..., VARIABLE=...) starts a server, which ends with the test."""
     with contextlib.ExitStack() as servers:
 
         def start(repository: Path, **options: str) -> Triton:
@@ -24,7 +24,7 @@ def triton():
 
 @pytest.fixture(scope="module")
 def shipped():
-    """A client of the repository of this checkout on a real server, for tests that only ask."""
+    """A client of a real server with this checkout's repository, for tests that change nothing."""
     url = os.environ.get("RETORT_TEST_TRITON_URL")
     if url:
         yield grpc.InferenceServerClient(url)
@@ -35,7 +35,7 @@ def shipped():
 
 @pytest.fixture(scope="session")
 def stack():
-    """Gateway and Triton with the repository of this checkout, all APIs ready, for tests that only ask."""
+    """Gateway and Triton with this checkout's repository, all APIs ready, for tests that change nothing."""
     url, repository = os.environ.get("RETORT_TEST_TRITON_URL"), ROOT / "model_repository"
     with contextlib.ExitStack() as servers:
         if not url:
@@ -54,17 +54,17 @@ def gateway_url(stack) -> str:
 
 @pytest.fixture(scope="session")
 def embedding_url(stack) -> str:
-    """The embedding API's own port."""
+    """The embedding API's port."""
     return stack.urls["embedding"]
 
 
 @pytest.fixture(scope="session")
 def ranking_url(stack) -> str:
-    """The ranking API's own port."""
+    """The ranking API's port."""
     return stack.urls["ranking"]
 
 
 @pytest.fixture(scope="session")
 def chat_url(stack) -> str:
-    """The chat API's own port."""
+    """The chat API's port."""
     return stack.urls["chat"]

@@ -1,4 +1,4 @@
-"""Twenty everyday molecules, and what RDKit for Python says about molecules: for tests that notice a broken model."""
+"""Twenty everyday molecules and measures by RDKit for Python, for tests that detect a broken model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import QED, rdFingerprintGenerator
 from rdkit.Chem.Draw import rdMolDraw2D
 
-RDLogger.DisableLog("rdApp.*")  # what is no molecule is counted here, and not logged
+RDLogger.DisableLog("rdApp.*")  # invalid molecules are counted, not logged
 
 MOLECULES = {
     "caffeine": "Cn1c(=O)c2c(ncn2C)n(C)c1=O",
@@ -35,7 +35,7 @@ _fingerprints = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
 
 
 def canonical(smiles: str) -> str:
-    """The molecule's canonical SMILES; empty for what is no molecule."""
+    """The canonical SMILES of a molecule; "" if the text is not a molecule."""
     molecule = Chem.MolFromSmiles(smiles)
     return Chem.MolToSmiles(molecule) if molecule else ""
 
@@ -50,12 +50,12 @@ def similarity(a: str, b: str) -> float:
 
 
 def holds(smiles: str, part: str) -> bool:
-    """Whether the molecule has a substructure, given as SMARTS."""
+    """Reports whether the molecule has the substructure `part`, a SMARTS."""
     return Chem.MolFromSmiles(smiles).HasSubstructMatch(Chem.MolFromSmarts(part))
 
 
 def drawn(smiles: str) -> bytes:
-    """A PNG of the molecule in RDKit's default style, without a word about it in the file."""
+    """A PNG of the molecule in RDKit's default style, without metadata."""
     drawer = rdMolDraw2D.MolDraw2DCairo(400, 300)
     drawer.drawOptions().includeMetadata = False
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, Chem.MolFromSmiles(smiles))

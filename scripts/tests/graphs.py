@@ -1,4 +1,4 @@
-"""Tiny ONNX models and their folders, made for the tests of the backend."""
+"""Tiny ONNX models and their folders, for the tests of the backend."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ instance_group [ { count: 1 } ]
 
 
 def counting(width: int = 256) -> onnx.ModelProto:
-    """A Loop that multiplies matrices as often as it is told: work of any length."""
+    """A Loop that multiplies matrices as often as its input says: work of any length."""
     matrix = helper.make_tensor_value_info("matrix", TensorProto.FLOAT, [width, width])
     body = helper.make_graph(
         [

@@ -19,7 +19,7 @@ CHAT = "retort/molecule-reader-v3"
 RANKER = "retort/rankqa-minilm-v2"
 MAIN, RANKING, IMAGE = sys.argv[1:]
 STACK = LlamaStackClient(base_url=MAIN, max_retries=0)
-ASKED = [
+MESSAGES = [
     {
         "role": "user",
         "content": [
@@ -36,11 +36,11 @@ def stack_models() -> list:
 
 
 def stack_chat() -> list:
-    whole = STACK.chat.completions.create(model=CHAT, messages=ASKED).choices[0].message.content
-    pieces = STACK.chat.completions.create(model=CHAT, messages=ASKED, stream=True)
+    unstreamed = STACK.chat.completions.create(model=CHAT, messages=MESSAGES).choices[0].message.content
+    pieces = STACK.chat.completions.create(model=CHAT, messages=MESSAGES, stream=True)
     streamed = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
     text = STACK.completions.create(model=CHAT, prompt="What can you read?").choices[0].text
-    return [whole, streamed, text, STACK.responses.create(model=CHAT, input="What can you read?").output_text]
+    return [unstreamed, streamed, text, STACK.responses.create(model=CHAT, input="What can you read?").output_text]
 
 
 def stack_embeddings() -> int:

@@ -41,7 +41,7 @@ class Molecule(BaseModel):
     name: str | None = None
 
 
-def asked(question: str = QUESTION) -> list[dict]:
+def user_message(question: str = QUESTION) -> list[dict]:
     return [
         {
             "role": "user",
@@ -88,7 +88,7 @@ def near(a: list[float], b: list[float]) -> bool:
 
 
 def errors() -> list:
-    told = []
+    refusals = []
     for ask in (
         lambda: CLIENT.embeddings.create(model="nobody/nothing", input="a"),
         lambda: CLIENT.models.retrieve("nobody/nothing"),
@@ -98,30 +98,32 @@ def errors() -> list:
         try:
             ask()
         except openai.APIStatusError as error:
-            told.append([type(error).__name__, error.code, error.param])
-    return told
+            refusals.append([type(error).__name__, error.code, error.param])
+    return refusals
 
 
 def completions() -> list:
-    whole = CLIENT.completions.create(model=CHAT, prompt="What can you read?", max_tokens=64)
+    unstreamed = CLIENT.completions.create(model=CHAT, prompt="What can you read?", max_tokens=64)
     pieces = CLIENT.completions.create(model=CHAT, prompt="What can you read?", max_tokens=64, stream=True)
-    return [whole.choices[0].text, "".join(p.choices[0].text for p in pieces)]
+    return [unstreamed.choices[0].text, "".join(p.choices[0].text for p in pieces)]
 
 
 def chat_forms() -> list:
     form = (
-        CLIENT.chat.completions.parse(model=CHAT, messages=asked(), response_format=Molecule).choices[0].message.parsed
+        CLIENT.chat.completions.parse(model=CHAT, messages=user_message(), response_format=Molecule)
+        .choices[0]
+        .message.parsed
     )
     tool = {"type": "function", "function": {"name": "keep", "parameters": Molecule.model_json_schema()}}
-    called = CLIENT.chat.completions.create(model=CHAT, messages=asked(), tools=[tool], tool_choice="required").choices[
-        0
-    ]
+    called = CLIENT.chat.completions.create(
+        model=CHAT, messages=user_message(), tools=[tool], tool_choice="required"
+    ).choices[0]
     whatever = (
-        CLIENT.chat.completions.create(model=CHAT, messages=asked(), response_format={"type": "json_object"})
+        CLIENT.chat.completions.create(model=CHAT, messages=user_message(), response_format={"type": "json_object"})
         .choices[0]
         .message.content
     )
-    words = CLIENT.chat.completions.create(model=CHAT, messages=asked(), tools=[tool]).choices[0].message.content
+    words = CLIENT.chat.completions.create(model=CHAT, messages=user_message(), tools=[tool]).choices[0].message.content
     return [
         form.model_dump(),
         called.finish_reason,
@@ -156,11 +158,11 @@ def langchain() -> list:
     same = CLIENT.embeddings.create(model=ONE_MODE, input="Aspirin is an analgesic.").data[0].embedding
     chat = ChatOpenAI(base_url=f"{URL}/v1", api_key=KEY, model=CHAT, temperature=0)
     forms = [
-        chat.with_structured_output(Molecule, method=method).invoke(asked()).model_dump()
+        chat.with_structured_output(Molecule, method=method).invoke(user_message()).model_dump()
         for method in ("json_schema", "function_calling")
     ]
     over = ChatOpenAI(base_url=f"{URL}/v1", api_key=KEY, model=CHAT, use_responses_api=True)
-    return [near(vector, same), chat.invoke(asked()).content, *forms, over.invoke(asked()).text]
+    return [near(vector, same), chat.invoke(user_message()).content, *forms, over.invoke(user_message()).text]
 
 
 def instructor_modes() -> list:
@@ -169,7 +171,7 @@ def instructor_modes() -> list:
         client = instructor.from_openai(CLIENT, mode=mode)
         got.append(
             client.chat.completions.create(
-                model=CHAT, messages=asked(), response_model=Molecule, max_retries=0
+                model=CHAT, messages=user_message(), response_model=Molecule, max_retries=0
             ).model_dump()
         )
     return got

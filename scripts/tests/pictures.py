@@ -14,11 +14,11 @@ def png(width: int = 32, height: int = 24, **texts: object) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     rows = b"".join(b"\0" + b"\xff" * width for _ in range(height))
-    said = b"".join(chunk(b"tEXt", f"{name}\0{value}".encode("latin-1")) for name, value in texts.items())
+    text_chunks = b"".join(chunk(b"tEXt", f"{name}\0{value}".encode("latin-1")) for name, value in texts.items())
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
-        + said
+        + text_chunks
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )

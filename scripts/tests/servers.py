@@ -26,15 +26,15 @@ from waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY = re.compile(r"ready in [\d.]+ s on grpc (\S+), http (\S+), metrics")
-MOST_LINES = 20_000
-"""Lines of a server's output that are kept: the last ones."""
+MAX_LINES = 20_000
+"""How many of a server's last lines of output are kept."""
 
 
 class Process:
-    """A process whose lines are collected, and which ends, with all that it started, at the end of a `with` block."""
+    """A process whose output is collected. The end of its `with` block ends it and all that it started."""
 
     def __init__(self, command: list[str], variables: dict[str, str]) -> None:
-        self.lines: deque[str] = deque(maxlen=MOST_LINES)
+        self.lines: deque[str] = deque(maxlen=MAX_LINES)
         leash = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
         self.process = subprocess.Popen(
             [*leash, *command],
@@ -50,10 +50,10 @@ class Process:
     def _read(self) -> None:
         for line in self.process.stdout:
             self.lines.append(line.rstrip())
-            self.heard(line)
-        self.heard("")
+            self.on_line(line)
+        self.on_line("")
 
-    def heard(self, line: str) -> None:
+    def on_line(self, line: str) -> None:
         """Called with each line, and with an empty one at the end."""
 
     def output(self) -> str:
@@ -61,14 +61,14 @@ class Process:
         return "\n".join(list(self.lines))
 
     def processes(self) -> list[int]:
-        """This process and all that it started, as long as their parents live."""
-        parent_of, found = parents(), [self.process.pid]
-        for pid in found:
-            found += [child for child, parent in parent_of.items() if parent == pid]
-        return found
+        """The ids of this process and its descendants, without those of dead parents."""
+        parent_of, pids = parents(), [self.process.pid]
+        for pid in pids:
+            pids += [child for child, parent in parent_of.items() if parent == pid]
+        return pids
 
     def stop(self, how: int = signal.SIGTERM) -> int:
-        """The exit status; what does not end when it is asked to is killed, and that is an error."""
+        """Ends the process and returns its exit status. One that ignores the signal is killed, which is an error."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -87,12 +87,12 @@ class Process:
 
 
 class Triton(Process):
-    """A tritonserver of its own, started by the launcher as an operator would."""
+    """A tritonserver, started by the launcher as an operator would."""
 
     url = http = ""
 
     def __init__(self, repository: Path, control: str = "watch", address: str = "", **variables: str) -> None:
-        """address: the gRPC address of an earlier server whose place this one takes."""
+        """address: the gRPC address of an earlier server that this one replaces."""
         self.repository = repository
         self.started = threading.Event()
         if address:
@@ -121,29 +121,29 @@ class Triton(Process):
             raise
         self.client = grpc.InferenceServerClient(self.url)
 
-    def heard(self, line: str) -> None:
-        found = READY.search(line)
-        if found:
-            self.url, self.http = found.groups()
-        if found or not line:
+    def on_line(self, line: str) -> None:
+        match = READY.search(line)
+        if match:
+            self.url, self.http = match.groups()
+        if match or not line:
             self.started.set()
 
     def states(self) -> dict[str, str]:
-        """State by `model/version`, of what the repository index shows."""
+        """The states in the repository index, by `model/version`."""
         index = self.client.get_model_repository_index()
         return {f"{m.name}/{m.version}": m.state for m in index.models}
 
 
 def parents() -> dict[int, int]:
-    """The parent of every process of this machine."""
-    found = {}
+    """The parent of every process of this machine, by process id."""
+    parent_of = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                parent_of[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             except (OSError, IndexError):
                 continue
-    return found
+    return parent_of
 
 
 def kill(pid: int) -> None:
@@ -156,7 +156,7 @@ def kill(pid: int) -> None:
 
 @contextlib.contextmanager
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """The address of an HTTP server in this process, for the length of a with block."""
+    """Runs an HTTP server in this process during a with block and yields its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -176,12 +176,12 @@ class Gateway(Process):
     """A command that starts the program, such as one that limits it."""
 
     def __init__(self, triton: str, repository: Path, **variables: str) -> None:
-        main, *own = free_ports(1 + len(APIS))
+        main, *api_ports = free_ports(1 + len(APIS))
         self.triton = triton
         self.repository = repository
         self.url = f"http://127.0.0.1:{main}"
-        self.urls = {api: f"http://127.0.0.1:{port}" for api, port in zip(APIS, own)}
-        ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
+        self.urls = {api: f"http://127.0.0.1:{port}" for api, port in zip(APIS, api_ports)}
+        ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, api_ports)}
         super().__init__(
             [*self.before, str(ROOT / "bin/retort"), "serve"],
             {
@@ -210,13 +210,13 @@ class Gateway(Process):
         return requests.get(f"{self.url}/{api}/v1/health/ready", timeout=PATIENCE).status_code == 200
 
     def wait_ready(self, *apis: str) -> None:
-        """Until the APIs can serve."""
+        """Waits until the APIs can serve."""
         for api in apis:
             wait_for(f"the {api} API is ready", lambda api=api: self.ready(api), self.output)
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now, all different."""
+    """Distinct ports that nobody listens on at the moment."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [s.getsockname()[1] for s in sockets]
     for s in sockets:

@@ -52,7 +52,7 @@ def main() -> None:
     url, model, image, question = sys.argv[1:]
     client = LlamaStackClient(base_url=url, max_retries=0)
     ask = arguments(model, image, question)
-    whole = client.inference.chat_completion(**ask)
+    unstreamed = client.inference.chat_completion(**ask)
     events = [chunk.event for chunk in client.inference.chat_completion(**ask, stream=True)]
     extra = {}
     if NEWER:
@@ -79,8 +79,8 @@ def main() -> None:
         json.dumps(
             extra
             | {
-                "whole": whole.completion_message.content,
-                "stop_reason": whole.completion_message.stop_reason,
+                "whole": unstreamed.completion_message.content,
+                "stop_reason": unstreamed.completion_message.stop_reason,
                 "types": [event.event_type for event in events],
                 "streamed": "".join(text(event.delta) for event in events),
                 "last_stop_reason": events[-1].stop_reason,

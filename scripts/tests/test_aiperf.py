@@ -52,7 +52,7 @@ def runs(
     if not AIPERF.exists():
         pytest.fail(".venv-aiperf is not there: `make .venv-aiperf/stamp`")
     urls = {"nim_rankings": ranking_url, "embeddings": embedding_url, "chat": chat_url}
-    begun = {}
+    processes = {}
     for endpoint, options in ENDPOINTS.items():
         folder = tmp_path_factory.mktemp(endpoint)
         log = (folder / "log").open("w")
@@ -69,8 +69,8 @@ def runs(
             "--artifact-dir",
             str(folder / "out"),
         ]
-        begun[endpoint] = (subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder), folder)
-    return {endpoint: (run.wait(4 * PATIENCE), folder) for endpoint, (run, folder) in begun.items()}
+        processes[endpoint] = (subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder), folder)
+    return {endpoint: (run.wait(4 * PATIENCE), folder) for endpoint, (run, folder) in processes.items()}
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)

@@ -32,9 +32,9 @@ def served(tmp_path_factory):
 
 
 def tensor(name: str, array: np.ndarray, datatype: str) -> grpc.InferInput:
-    made = grpc.InferInput(name, array.shape, datatype)
-    made.set_data_from_numpy(array)
-    return made
+    value = grpc.InferInput(name, array.shape, datatype)
+    value.set_data_from_numpy(array)
+    return value
 
 
 def index(*rows: list[int]) -> list[grpc.InferInput]:

@@ -61,9 +61,9 @@ def watch(monkeypatch):
     backend: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(backend)
     backend.ASK_EVERY = 0.01
-    made = backend.Watch()
-    yield made
-    made.stop()
+    instance = backend.Watch()
+    yield instance
+    instance.stop()
 
 
 def answer(watch, until, *requests: Request) -> Session:

@@ -29,8 +29,8 @@ def jobs(folder: Path, **variables: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def kept(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway that keeps jobs, and asks for keys."""
+def jobs_gateway(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway with jobs that requires keys."""
     folder = tmp_path_factory.mktemp("jobs")
     (folder / "keys").write_text("first\nsecond\nnode\n")
     with Gateway(
@@ -43,12 +43,17 @@ def kept(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
 
 
 @pytest.fixture(scope="module")
-def told(kept: Gateway) -> dict:
+def results(jobs_gateway: Gateway) -> dict:
     python = ROOT / ".venv-openai/bin/python"
     if not python.exists():
         pytest.fail(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
     run = subprocess.run(
-        [str(python), str(Path(__file__).with_name("batch_client.py")), kept.url, kept.urls["embedding"]],
+        [
+            str(python),
+            str(Path(__file__).with_name("batch_client.py")),
+            jobs_gateway.url,
+            jobs_gateway.urls["embedding"],
+        ],
         capture_output=True,
         text=True,
         timeout=4 * PATIENCE,
@@ -57,8 +62,8 @@ def told(kept: Gateway) -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_lines_are_answered_in_order_with_counts_and_errors(told: dict) -> None:
-    assert told["embeddings"] == [
+def test_lines_are_answered_in_order_with_counts_and_errors(results: dict) -> None:
+    assert results["embeddings"] == [
         "completed",
         {"completed": 3, "failed": 2, "total": 5},
         {"name": "first"},
@@ -70,14 +75,14 @@ def test_lines_are_answered_in_order_with_counts_and_errors(told: dict) -> None:
     ]
 
 
-def test_all_apis_answer_lines(told: dict) -> None:
-    counts, wrong, own_port = told["other_endpoints"]
+def test_all_apis_answer_lines(results: dict) -> None:
+    counts, wrong, own_port = results["other_endpoints"]
     assert set(counts.values()) == {1} and len(counts) == 6, counts
     assert (wrong, own_port) == (["BadRequestError", "invalid_value", "endpoint"], 1)
 
 
-def test_wrong_files_fail_the_batch_and_name_their_lines(told: dict) -> None:
-    status, errors, empty, *refused = told["wrong_files"]
+def test_wrong_files_fail_the_batch_and_name_their_lines(results: dict) -> None:
+    status, errors, empty, *refused = results["wrong_files"]
     assert status == "failed" and empty == ["empty_file"]
     assert errors == [
         ["invalid_json_line", 2, None],
@@ -95,8 +100,8 @@ def test_wrong_files_fail_the_batch_and_name_their_lines(told: dict) -> None:
     ]
 
 
-def test_lists_have_pages(told: dict) -> None:
-    assert told["lists"] == [
+def test_lists_have_pages(results: dict) -> None:
+    assert results["lists"] == [
         True,
         True,
         "content 3",
@@ -110,16 +115,16 @@ def test_lists_have_pages(told: dict) -> None:
     ]
 
 
-def test_keys_do_not_see_each_other(told: dict) -> None:
-    assert told["other_key"] == [True, False, "AuthenticationError"]
+def test_keys_do_not_see_each_other(results: dict) -> None:
+    assert results["other_key"] == [True, False, "AuthenticationError"]
 
 
-def test_a_cancelled_batch_keeps_what_was_answered(told: dict) -> None:
-    assert told["cancelled"] == ["cancelling", "BadRequestError", "cancelled", True, True, None, "BadRequestError"]
+def test_a_cancelled_batch_keeps_what_was_answered(results: dict) -> None:
+    assert results["cancelled"] == ["cancelling", "BadRequestError", "cancelled", True, True, None, "BadRequestError"]
 
 
-def test_openai_for_node(kept: Gateway, tmp_path: Path) -> None:
-    assert run_node("batches.mjs", tmp_path, kept.url, "node") == {
+def test_openai_for_node(jobs_gateway: Gateway, tmp_path: Path) -> None:
+    assert run_node("batches.mjs", tmp_path, jobs_gateway.url, "node") == {
         "batch": ["completed", {"completed": 2, "failed": 1, "total": 3}, {"of": "node"}],
         "output": ["text-0", "text-1"],
         "errors": [["wrong", 404]],
@@ -178,11 +183,11 @@ def each_once(url: str, batch_id: str, count: int) -> None:
     assert [json.loads(line)["custom_id"] for line in content.splitlines()] == [str(i) for i in range(count)]
 
 
-def test_files_that_are_too_large_or_no_form(kept: Gateway) -> None:
+def test_files_that_are_too_large_or_not_a_form(jobs_gateway: Gateway) -> None:
     key = {"Authorization": "Bearer first"}
-    assert upload(kept.url, b"x" * LIMIT, **key).status_code == 200
+    assert upload(jobs_gateway.url, b"x" * LIMIT, **key).status_code == 200
     for size in (LIMIT + 1, 3 * LIMIT // 2):
-        answer = upload(kept.url, b"x" * size, **key)
+        answer = upload(jobs_gateway.url, b"x" * size, **key)
         assert answer.status_code == 413 and "limit" in answer.json()["error"]["message"], answer.text
     for body, kind in (
         (b"x", "application/json"),
@@ -190,10 +195,12 @@ def test_files_that_are_too_large_or_no_form(kept: Gateway) -> None:
         (b"--b\r\nno header", "multipart/form-data; boundary=b"),
     ):
         answer = requests.post(
-            f"{kept.url}/v1/files", data=body, headers={**key, "Content-Type": kind}, timeout=PATIENCE
+            f"{jobs_gateway.url}/v1/files", data=body, headers={**key, "Content-Type": kind}, timeout=PATIENCE
         )
         assert answer.status_code == 400 and answer.json()["error"]["type"] == "invalid_request_error", answer.text
-    missing = requests.post(f"{kept.url}/v1/files", files={"purpose": (None, "batch")}, headers=key, timeout=PATIENCE)
+    missing = requests.post(
+        f"{jobs_gateway.url}/v1/files", files={"purpose": (None, "batch")}, headers=key, timeout=PATIENCE
+    )
     assert missing.status_code == 400 and missing.json()["error"]["param"] == "file", missing.text
 
 
@@ -270,12 +277,12 @@ class Cramped(Gateway):
     )
 
 
-def test_a_full_disk_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_breaks_nothing(stack: Gateway, tmp_path: Path) -> None:
     folder = Cramped.FOLDER if Cramped.before is Cramped.mounted else str(tmp_path)
     settings = jobs(Path(folder) / "jobs", RETORT_JOBS_MAX_BYTES=str(1 << 30))  # the disk itself is the bound
     with Cramped(stack.triton, stack.repository, **settings) as gateway:
         gateway.wait_ready("embedding")
-        kept = upload(gateway.url, texts(8)).json()["id"]
+        file_id = upload(gateway.url, texts(8)).json()["id"]
         for _ in range(2):
             large = upload(gateway.url, b"x" * (32 << 20))
             assert large.status_code == 503 and large.json()["error"]["message"] and large.headers["Retry-After"], (
@@ -285,20 +292,20 @@ def test_a_full_disk_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -
         assert alone.status_code == 200, alone.text
         wait_for("there is room again", lambda: upload(gateway.url, texts(8)).status_code == 200, gateway.output)
         each_once(gateway.url, begin(gateway.url, texts(8)), 8)
-        assert requests.get(f"{gateway.url}/v1/files/{kept}/content", timeout=PATIENCE).content == texts(8)
+        assert requests.get(f"{gateway.url}/v1/files/{file_id}/content", timeout=PATIENCE).content == texts(8)
 
 
-def test_full_storage_is_said_and_harms_nothing(stack: Gateway, tmp_path: Path) -> None:
+def test_full_storage_is_reported_and_breaks_nothing(stack: Gateway, tmp_path: Path) -> None:
     with Gateway(stack.triton, stack.repository, **jobs(tmp_path, RETORT_JOBS_MAX_BYTES=str(4 * LIMIT))) as gateway:
         gateway.wait_ready("embedding")
-        kept = upload(gateway.url, texts(8)).json()["id"]
+        file_id = upload(gateway.url, texts(8)).json()["id"]
         large = upload(gateway.url, b"x" * (6 * LIMIT))
         assert (
             large.status_code == 503 and "full" in large.json()["error"]["message"] and large.headers["Retry-After"]
         ), large.text
         number = begin(gateway.url, texts(8))
         each_once(gateway.url, number, 8)
-        assert requests.get(f"{gateway.url}/v1/files/{kept}/content", timeout=PATIENCE).content == texts(8)
+        assert requests.get(f"{gateway.url}/v1/files/{file_id}/content", timeout=PATIENCE).content == texts(8)
 
 
 def test_jobs_can_be_switched_off(stack: Gateway) -> None:
@@ -310,8 +317,8 @@ def test_jobs_can_be_switched_off(stack: Gateway) -> None:
             assert answer.status_code == 404 and answer.json()["error"]["type"] == "invalid_request_error", answer.text
 
 
-def test_metrics_count_lines(kept: Gateway, told: dict) -> None:
-    metrics = requests.get(f"{kept.url}/metrics", timeout=PATIENCE).text
+def test_metrics_count_lines(jobs_gateway: Gateway, results: dict) -> None:
+    metrics = requests.get(f"{jobs_gateway.url}/metrics", timeout=PATIENCE).text
     assert (
         'retort_batch_lines_total{api="embedding",outcome="ok"}' in metrics and "retort_background_level" in metrics
     ), os.linesep.join(line for line in metrics.splitlines() if "batch" in line)

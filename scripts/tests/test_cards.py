@@ -44,8 +44,8 @@ def test_documented_exports_give_a_new_id() -> None:
     ]
     assert exports
     for line in exports:
-        given = re.search(r" --id (\S+)", line)
-        assert given and given[1] not in manifest.load(REPOSITORY)["ids"] or " --to " in line, line
+        new_id = re.search(r" --id (\S+)", line)
+        assert new_id and new_id[1] not in manifest.load(REPOSITORY)["ids"] or " --to " in line, line
 
 
 @pytest.mark.parametrize("entry", EXPORTED)

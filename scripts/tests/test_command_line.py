@@ -175,21 +175,21 @@ def test_a_bad_row_stops_nothing(stack, form: str) -> None:
 
 def kill_half_way(command: list[str], output: Path) -> None:
     before = output.stat().st_size if output.exists() else 0
-    going = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     wait_for(
         "some rows are written",
-        lambda: going.poll() is not None or output.exists() and output.stat().st_size > before + 100_000,
+        lambda: process.poll() is not None or output.exists() and output.stat().st_size > before + 100_000,
     )
-    going.kill()
-    assert going.wait(PATIENCE) == -signal.SIGKILL, "the run was done before it could be killed"
+    process.kill()
+    assert process.wait(PATIENCE) == -signal.SIGKILL, "the run was done before it could be killed"
 
 
 def test_a_run_that_is_killed_goes_on(stack, tmp_path: Path) -> None:
-    rows, given, output = 10_000, tmp_path / "many.smi", tmp_path / "vectors.jsonl"
-    given.write_text(
+    rows, molecules, output = 10_000, tmp_path / "many.smi", tmp_path / "vectors.jsonl"
+    molecules.write_text(
         "".join(f"{'C' * (number % 7 + 1)}{'O' * (number % 5)} {number}\n" for number in range(1, rows + 1))
     )
-    command = [RETORT, "describe", str(given), "-o", str(output)]
+    command = [RETORT, "describe", str(molecules), "-o", str(output)]
     for _ in range(2):
         kill_half_way([*command, "--resume"], output)
     assert 0 < len(output.read_text().splitlines()) < rows
@@ -203,18 +203,19 @@ def test_a_run_that_is_killed_goes_on(stack, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_of_a_run_at_the_service(stack, tmp_path: Path) -> None:
-    given, output = tmp_path / "many.smi", tmp_path / "vectors.csv"
-    given.write_text("".join(f"{'C' * (number % 30 + 1)} {number}\n" for number in range(1, 2001)))
-    going = subprocess.Popen(
-        [RETORT, "embed", str(given), "-o", str(output)], stderr=subprocess.PIPE, text=True, env=environment(stack)
+    molecules, output = tmp_path / "many.smi", tmp_path / "vectors.csv"
+    molecules.write_text("".join(f"{'C' * (number % 30 + 1)} {number}\n" for number in range(1, 2001)))
+    process = subprocess.Popen(
+        [RETORT, "embed", str(molecules), "-o", str(output)], stderr=subprocess.PIPE, text=True, env=environment(stack)
     )
     wait_for(
-        "some rows are written", lambda: going.poll() is not None or output.exists() and output.stat().st_size > 10_000
+        "some rows are written",
+        lambda: process.poll() is not None or output.exists() and output.stat().st_size > 10_000,
     )
-    going.send_signal(signal.SIGINT)
-    _, told = going.communicate(timeout=PATIENCE)
-    assert going.returncode == 130 and "--resume goes on" in told, told
-    run(stack, "embed", str(given), "-o", str(output), "--resume")
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130 and "--resume goes on" in stderr, stderr
+    run(stack, "embed", str(molecules), "-o", str(output), "--resume")
     with output.open() as file:
         assert [row["line"] for row in csv.DictReader(file)] == [str(number) for number in range(1, 2001)]
 

@@ -41,10 +41,10 @@ def test_delay_and_overrides_reach_a_running_triton(triton, tmp_path: Path) -> N
         return requests.get(f"http://{server.http}/v2/models/minilm_embed/config", timeout=PATIENCE).json()
 
     assert config()["dynamic_batching"]["max_queue_delay_microseconds"] == 100
-    code, said = configure(server.http, **{DELAY: "700", "RETORT_TRITON_CONTROL_KEY": ""})
-    assert code == 1 and "X-Retort-Control" in said
-    code, said = configure(server.http, **{DELAY: "700"})
-    assert code == 0 and "minilm_embed: dynamic_batching changed" in said
+    code, output = configure(server.http, **{DELAY: "700", "RETORT_TRITON_CONTROL_KEY": ""})
+    assert code == 1 and "X-Retort-Control" in output
+    code, output = configure(server.http, **{DELAY: "700"})
+    assert code == 0 and "minilm_embed: dynamic_batching changed" in output
     assert config()["dynamic_batching"]["max_queue_delay_microseconds"] == 700
     assert (repository / "minilm_embed/config.pbtxt").read_text() == files
     assert configure(server.http, **{DELAY: "700"}) == (0, "")
@@ -62,19 +62,19 @@ def test_delay_and_overrides_reach_a_running_triton(triton, tmp_path: Path) -> N
     assert changed["parameters"]["model_id"] == {"string_value": "sentence-transformers/all-MiniLM-L6-v2"}
 
     (overrides / "minilm_embed.json").write_text('{"max_batch_size": 16, "backend": "none"}')
-    code, said = configure(server.http, "--overrides", str(overrides))
-    assert code == 1 and "backend not changed" in said
+    code, output = configure(server.http, "--overrides", str(overrides))
+    assert code == 1 and "backend not changed" in output
     assert config() == changed
 
     (overrides / "minilm_embed.json").write_text("[]")
-    code, said = configure(server.http, "--overrides", str(overrides))
-    assert code == 1 and "minilm_embed.json: not a JSON object" in said
+    code, output = configure(server.http, "--overrides", str(overrides))
+    assert code == 1 and "minilm_embed.json: not a JSON object" in output
     assert configure(server.http, **{DELAY: "soon"})[0] == 1
 
 
 def test_who_cannot_be_reached_is_said() -> None:
-    code, said = configure("127.0.0.1:1", **{DELAY: "700"})
-    assert code == 1 and "127.0.0.1:1: Triton did not answer" in said
+    code, output = configure("127.0.0.1:1", **{DELAY: "700"})
+    assert code == 1 and "127.0.0.1:1: Triton did not answer" in output
 
 
 def test_overrides_for_a_gpu_fit_the_models() -> None:

@@ -13,7 +13,7 @@ from waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
-def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
+def results(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What the clients make of the answers, by case; a text is a failure."""
     program = tmp_path_factory.mktemp("go") / "clients"
     subprocess.run(
@@ -24,13 +24,13 @@ def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_openai_go(told: dict) -> None:
-    assert told["models"] == [2, "retort/minilm-embedqa-v2", "retort"]
-    assert told["embeddings"] == [2, 384]
-    assert told["errors"] == [[404, "model_not_found", "model"]] * 2
-    assert told["chat"] == [READ, READ]
-    assert told["responses"].startswith(ABLE)
+def test_openai_go(results: dict) -> None:
+    assert results["models"] == [2, "retort/minilm-embedqa-v2", "retort"]
+    assert results["embeddings"] == [2, 384]
+    assert results["errors"] == [[404, "model_not_found", "model"]] * 2
+    assert results["chat"] == [READ, READ]
+    assert results["responses"].startswith(ABLE)
 
 
-def test_go_openai(told: dict) -> None:
-    assert told["go-openai"] == [384, READ, 404, "model_not_found"]
+def test_go_openai(results: dict) -> None:
+    assert results["go-openai"] == [384, READ, 404, "model_not_found"]

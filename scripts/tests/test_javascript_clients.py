@@ -17,7 +17,7 @@ PLACE = ROOT / ".venv-javascript"
 
 
 @pytest.fixture(scope="module")
-def told(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
+def results(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What the clients make of the answers, by case; a text is a failure."""
     return run_node("clients.mjs", tmp_path_factory.mktemp("javascript"), gateway_url, CAFFEINE)
 
@@ -34,33 +34,33 @@ def run_node(name: str, folder: Path, *arguments: str) -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_openai_models_and_embeddings(told: dict) -> None:
-    assert told["models"] == [
+def test_openai_models_and_embeddings(results: dict) -> None:
+    assert results["models"] == [
         ["retort/minilm-embedqa-v2", "retort/molecule-reader-v3"],
         "retort/minilm-embedqa-v2",
         "retort",
     ]
-    assert told["embeddings"] == [384, True, True]
+    assert results["embeddings"] == [384, True, True]
 
 
-def test_openai_reads_errors(told: dict) -> None:
-    assert told["errors"] == [
+def test_openai_reads_errors(results: dict) -> None:
+    assert results["errors"] == [
         ["NotFoundError", 404, "model_not_found", "model"],
         ["NotFoundError", 404, "model_not_found", "model"],
         ["BadRequestError", 400, "invalid_value", "input[0].content"],
     ]
 
 
-def test_openai_completes_talks_and_responds(told: dict) -> None:
-    whole, streamed = told["completions"]
-    assert whole.startswith(ABLE) and streamed == whole
-    assert told["chat"] == [READ, READ, MOLECULE]
-    assert told["responses"] == [READ, MOLECULE, READ]
+def test_openai_completes_talks_and_responds(results: dict) -> None:
+    unstreamed, streamed = results["completions"]
+    assert unstreamed.startswith(ABLE) and streamed == unstreamed
+    assert results["chat"] == [READ, READ, MOLECULE]
+    assert results["responses"] == [READ, MOLECULE, READ]
 
 
-def test_langchain(told: dict) -> None:
-    assert told["langchain"] == [384, READ, MOLECULE, MOLECULE]
+def test_langchain(results: dict) -> None:
+    assert results["langchain"] == [384, READ, MOLECULE, MOLECULE]
 
 
-def test_vercel_over_responses_chat_completions_and_the_compatible_provider(told: dict) -> None:
-    assert told["vercel"] == [[READ, READ, MOLECULE, 384]] * 3
+def test_vercel_over_responses_chat_completions_and_the_compatible_provider(results: dict) -> None:
+    assert results["vercel"] == [[READ, READ, MOLECULE, 384]] * 3

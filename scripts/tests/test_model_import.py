@@ -57,15 +57,15 @@ def imported(tmp_path_factory):
     """A gateway and a Triton that serve entries imported while they run; nothing else is in the repository."""
     repository, source = tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("source")
     with Triton(repository) as triton, Gateway(triton.url, repository) as gateway:
-        wanted = import_all(repository, source)
+        ids_by_api = import_all(repository, source)
 
         def served(api: str) -> bool:
             answer = requests.get(f"{gateway.urls[api]}/v1/models", timeout=PATIENCE)
-            return answer.ok and sorted(m["id"] for m in answer.json()["data"]) == sorted(wanted[api])
+            return answer.ok and sorted(m["id"] for m in answer.json()["data"]) == sorted(ids_by_api[api])
 
         wait_for(
             "the imported models are served",
-            lambda: all(map(served, wanted)),
+            lambda: all(map(served, ids_by_api)),
             lambda: gateway.output() + triton.output(),
         )
         yield gateway
@@ -74,8 +74,11 @@ def imported(tmp_path_factory):
 
 def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
     """Imports a model of every kind; the ids of the models by API."""
-    wanted = {"embedding": ["tests/minilm", "tests/minilm-int8", "tests/onnx", "tests/half"], "ranking": ["tests/int8"]}
-    made = [
+    ids_by_api = {
+        "embedding": ["tests/minilm", "tests/minilm-int8", "tests/onnx", "tests/half"],
+        "ranking": ["tests/int8"],
+    }
+    runs = [
         retort(minilm(), "--api", "embedding", "--id", "tests/minilm", "--repository", repository),
         retort("minilm", "--id", "tests/minilm-int8", "--repository", repository, command="quantize"),
         retort(
@@ -101,9 +104,9 @@ def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
         ),
     ]
     for family in folders.FAMILIES:
-        for api in wanted:
+        for api in ids_by_api:
             folder = folders.make(source / api / family, family, api)
-            made.append(
+            runs.append(
                 retort(
                     folder,
                     "--api",
@@ -118,9 +121,9 @@ def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
                     repository,
                 )
             )
-            wanted[api].append(f"tests/{family}")
-    assert [m.stderr for m in made if m.returncode] == []
-    return wanted
+            ids_by_api[api].append(f"tests/{family}")
+    assert [m.stderr for m in runs if m.returncode] == []
+    return ids_by_api
 
 
 def minilm() -> Path:

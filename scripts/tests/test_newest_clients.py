@@ -16,7 +16,7 @@ PYTHON = ROOT / ".venv-newest" / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
-def told(gateway_url: str, ranking_url: str) -> dict:
+def results(gateway_url: str, ranking_url: str) -> dict:
     """What the clients make of the answers, by case; a text is a failure."""
     if not PYTHON.exists():
         pytest.fail(".venv-newest is not there: `make .venv-newest/stamp`")
@@ -30,13 +30,13 @@ def told(gateway_url: str, ranking_url: str) -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_llama_stack_client_on_the_main_port(told: dict) -> None:
-    assert told["stack_models"] == [True, "retort/molecule-reader-v3"]
-    whole, streamed, text, response = told["stack_chat"]
-    assert (whole, streamed) == (READ, READ) and text.startswith(ABLE) and response.startswith(ABLE)
-    assert told["stack_embeddings"] == 384
-    assert told["stack_errors"] == ["NotFoundError", 404]
+def test_llama_stack_client_on_the_main_port(results: dict) -> None:
+    assert results["stack_models"] == [True, "retort/molecule-reader-v3"]
+    unstreamed, streamed, text, response = results["stack_chat"]
+    assert (unstreamed, streamed) == (READ, READ) and text.startswith(ABLE) and response.startswith(ABLE)
+    assert results["stack_embeddings"] == 384
+    assert results["stack_errors"] == ["NotFoundError", 404]
 
 
-def test_cohere_of_both_versions_of_the_interface(told: dict) -> None:
-    assert told["cohere_rerank"] == [[[1], [1, 0]], True]
+def test_cohere_of_both_versions_of_the_interface(results: dict) -> None:
+    assert results["cohere_rerank"] == [[[1], [1, 0]], True]

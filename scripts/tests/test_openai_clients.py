@@ -44,7 +44,7 @@ def ask(clients: str, script: str, url: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def openai_told(gateway_url: str) -> dict:
+def openai_results(gateway_url: str) -> dict:
     return ask("openai", "openai_client.py", gateway_url)
 
 
@@ -53,18 +53,18 @@ def frameworks_told(gateway_url: str) -> dict:
     return ask("rerank", "framework_client.py", gateway_url)
 
 
-def test_openai_lists_and_retrieves_models(openai_told: dict) -> None:
-    listed, *one = openai_told["models"]
+def test_openai_lists_and_retrieves_models(openai_results: dict) -> None:
+    listed, *one = openai_results["models"]
     assert listed == ["retort/minilm-embedqa-v2", "retort/molecule-reader-v3"]
     assert one == ["retort/minilm-embedqa-v2", "retort", "embedding"]
 
 
-def test_openai_embeds_token_numbers_and_without_a_mode(openai_told: dict) -> None:
-    assert openai_told["embeddings"] == [384, True, True]
+def test_openai_embeds_token_numbers_and_without_a_mode(openai_results: dict) -> None:
+    assert openai_results["embeddings"] == [384, True, True]
 
 
-def test_openai_reads_errors(openai_told: dict) -> None:
-    assert openai_told["errors"] == [
+def test_openai_reads_errors(openai_results: dict) -> None:
+    assert openai_results["errors"] == [
         ["NotFoundError", "model_not_found", "model"],
         ["NotFoundError", "model_not_found", "model"],
         ["BadRequestError", None, "input[0]"],
@@ -72,17 +72,24 @@ def test_openai_reads_errors(openai_told: dict) -> None:
     ]
 
 
-def test_openai_completes_texts(openai_told: dict) -> None:
-    whole, streamed = openai_told["completions"]
-    assert whole.startswith(ABLE) and streamed == whole
+def test_openai_completes_texts(openai_results: dict) -> None:
+    unstreamed, streamed = openai_results["completions"]
+    assert unstreamed.startswith(ABLE) and streamed == unstreamed
 
 
-def test_openai_gets_chat_answers_in_a_form(openai_told: dict) -> None:
-    assert openai_told["chat_forms"] == [MOLECULE, "tool_calls", "keep", MOLECULE, MOLECULE["molecular_formula"], READ]
+def test_openai_gets_chat_answers_in_a_form(openai_results: dict) -> None:
+    assert openai_results["chat_forms"] == [
+        MOLECULE,
+        "tool_calls",
+        "keep",
+        MOLECULE,
+        MOLECULE["molecular_formula"],
+        READ,
+    ]
 
 
-def test_openai_responses(openai_told: dict) -> None:
-    text, status, image, counted, form, kinds, streamed = openai_told["responses"]
+def test_openai_responses(openai_results: dict) -> None:
+    text, status, image, counted, form, kinds, streamed = openai_results["responses"]
     assert text.startswith(ABLE) and (status, image, counted, form, streamed) == (
         "completed",
         READ,
@@ -106,20 +113,20 @@ def test_openai_responses(openai_told: dict) -> None:
     ]
 
 
-def test_langchain_openai(openai_told: dict) -> None:
-    assert openai_told["langchain"] == [True, READ, MOLECULE, MOLECULE, READ]
+def test_langchain_openai(openai_results: dict) -> None:
+    assert openai_results["langchain"] == [True, READ, MOLECULE, MOLECULE, READ]
 
 
-def test_instructor(openai_told: dict) -> None:
-    assert openai_told["instructor_modes"] == [MOLECULE] * 3
+def test_instructor(openai_results: dict) -> None:
+    assert openai_results["instructor_modes"] == [MOLECULE] * 3
 
 
-def test_pydantic_ai(openai_told: dict) -> None:
-    assert openai_told["pydantic_ai"] == [READ, MOLECULE, MOLECULE, MOLECULE]
+def test_pydantic_ai(openai_results: dict) -> None:
+    assert openai_results["pydantic_ai"] == [READ, MOLECULE, MOLECULE, MOLECULE]
 
 
-def test_openai_agents(openai_told: dict) -> None:
-    assert openai_told["agents"] == [READ, MOLECULE, MOLECULE]
+def test_openai_agents(openai_results: dict) -> None:
+    assert openai_results["agents"] == [READ, MOLECULE, MOLECULE]
 
 
 def test_litellm(frameworks_told: dict) -> None:

@@ -31,13 +31,13 @@ class Served:
         return requests.post(f"{self.gateway.urls[api]}/generate", json=body, timeout=PATIENCE)
 
     def add(self, folder: Path, name: str, change=lambda text: text) -> None:
-        """Puts an oracle into the repository, whole, and waits until it is served."""
-        made = self.repository.parent / name
-        shutil.copytree(folder, made)
-        config = made / "config.pbtxt"
+        """Moves a complete oracle into the repository and waits until it is served."""
+        staged = self.repository.parent / name
+        shutil.copytree(folder, staged)
+        config = staged / "config.pbtxt"
         config.write_text(change(config.read_text()))
         term = re.search(r'"model_id" value \{ string_value: "([^"]+)"', config.read_text())[1]
-        made.rename(self.repository / name)
+        staged.rename(self.repository / name)
         body = {"smi": "CCO", "algorithm": "none", "num_molecules": 1, "particles": 2, "objective": term}
         wait_for(f"{term} is known", lambda: "Input should be" not in self.post("latent", body).text)
 

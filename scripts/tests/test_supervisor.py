@@ -51,9 +51,9 @@ class Quiet:
 def test_a_server_that_keeps_dying_is_given_up(monkeypatch):
     monkeypatch.setattr(supervisor, "StubWatch", Quiet)
     server: Any = Dying()
-    kept = supervisor.Supervisor(server, None, timeout=1)
-    kept.start()
+    running = supervisor.Supervisor(server, None, timeout=1)
+    running.start()
     with pytest.raises(RuntimeError, match="died 5 times right after it was ready.* status 139"):
-        kept.wait()
+        running.wait()
     assert server.starts == supervisor.SHORT_LIVES
-    kept.stop()
+    running.stop()

@@ -1,5 +1,5 @@
 """Waiting for conditions, calls at once, and steady traffic: nothing here depends on how fast the machine is, and
-nothing outlives the test that began it."""
+nothing outlives the test that started it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import requests
 from tritonclient.utils import InferenceServerException
 
 PATIENCE = 240
-"""Seconds that a wait may last. On an idle machine each takes a few; one that takes this long hangs."""
+"""The timeout of every wait, in seconds. On an idle machine a wait takes a few; one that takes this long hangs."""
 
 NOT_YET = (requests.RequestException, InferenceServerException)
-"""What a condition may raise while the servers that it asks are starting, ending or busy."""
+"""What a condition may raise while its servers are starting, ending or busy."""
 
 
 def wait_for(what: str, condition: Callable[[], object], details: Callable[[], object] = lambda: "") -> None:
-    """Returns once the condition holds; fails after PATIENCE and says what was awaited."""
+    """Waits until the condition holds. After PATIENCE seconds it fails, with `what` and the details."""
     deadline = time.monotonic() + PATIENCE
-    last: object = "it was false to the end"
+    last: object = "it stayed false"
     while time.monotonic() < deadline:
         try:
             if condition():
@@ -35,7 +35,7 @@ def wait_for(what: str, condition: Callable[[], object], details: Callable[[], o
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """What the calls return, each made in a thread of its own; the first that failed raises its error here."""
+    """Makes the calls in concurrent threads and returns their results. Raises the error of the first that failed."""
     results: list[Any] = [None] * len(calls)
     errors: list[BaseException] = []
 
@@ -59,10 +59,9 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
 
 class Traffic:
-    """Clients that call without an end, a short pause after each call, until they are stopped.
+    """Clients that call repeatedly, with a short pause after each call, until they are stopped.
 
-    answers counts the outcomes: what a call returns, "failed" for one that raises. notes keeps the last ones of what
-    went wrong, and failures counts them all.
+    answers counts the outcomes: what a call returns, or "failed" if it raises. notes has the last errors.
     """
 
     PAUSE = 0.01
@@ -92,7 +91,7 @@ class Traffic:
 
 @contextlib.contextmanager
 def traffic(call: Callable[[], object], clients: int = 1) -> Iterator[Traffic]:
-    """Traffic for the length of a with block."""
+    """Traffic during a with block."""
     running = Traffic(call, clients)
     try:
         yield running

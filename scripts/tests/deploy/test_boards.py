@@ -144,14 +144,14 @@ def batch(gateway: Gateway, body: dict) -> None:
     file = requests.post(
         f"{base}/files", files={"file": ("lines.jsonl", line)}, data={"purpose": "batch"}, timeout=PATIENCE
     ).json()
-    made = requests.post(
+    created = requests.post(
         f"{base}/batches",
         timeout=PATIENCE,
         json={"input_file_id": file["id"], "endpoint": "/v1/embeddings", "completion_window": "24h"},
     ).json()
     wait_for(
         "the batch is done",
-        lambda: requests.get(f"{base}/batches/{made['id']}", timeout=PATIENCE).json()["status"] == "completed",
+        lambda: requests.get(f"{base}/batches/{created['id']}", timeout=PATIENCE).json()["status"] == "completed",
         gateway.output,
     )
 

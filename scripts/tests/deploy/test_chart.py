@@ -187,7 +187,7 @@ def test_dashboard_and_alerts_are_up_to_date() -> None:
 
 
 @pytest.mark.parametrize(
-    "setting, said",
+    "setting, message",
     {
         "triton.acelerator=gpu": "additional properties 'acelerator' not allowed",
         "triton.accelerator=tpu": "one of 'cpu', 'gpu'",
@@ -198,9 +198,9 @@ def test_dashboard_and_alerts_are_up_to_date() -> None:
         "gateway.service.ports.http=0": "minimum: got 0, want 1",
     }.items(),
 )
-def test_wrong_values_are_refused(setting: str, said: str) -> None:
+def test_wrong_values_are_refused(setting: str, message: str) -> None:
     done = helm("template", "--set", setting)
-    assert done.returncode != 0 and said in done.stderr, done.stderr
+    assert done.returncode != 0 and message in done.stderr, done.stderr
 
 
 def test_commands_can_be_replaced() -> None:

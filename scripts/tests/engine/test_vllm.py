@@ -83,7 +83,7 @@ def refused(url: str, text: str, *pictures: str, **more: object) -> str:
     return answer.json()["message"]
 
 
-def said(answer: dict) -> str:
+def text_of(answer: dict) -> str:
     return answer["choices"][0]["message"]["content"]
 
 
@@ -96,24 +96,24 @@ def chunks(url: str, text: str, *pictures: str, **more: object) -> list[dict]:
 def test_tokens_are_counted_with_and_without_pictures(url: str) -> None:
     plain = ask(url, "hello", ignore_eos=True)
     assert (plain["usage"]["completion_tokens"], plain["choices"][0]["finish_reason"]) == (24, "length")
-    shown = ask(url, "hello", drawing(40, 30), drawing(90, 30), ignore_eos=True)
-    assert shown["usage"]["prompt_tokens"] == plain["usage"]["prompt_tokens"] + 2 * (PICTURE_TOKENS + len("\n"))
-    assert said(ask(url, "hello", ignore_eos=True)) == said(plain) != said(shown)
+    with_images = ask(url, "hello", drawing(40, 30), drawing(90, 30), ignore_eos=True)
+    assert with_images["usage"]["prompt_tokens"] == plain["usage"]["prompt_tokens"] + 2 * (PICTURE_TOKENS + len("\n"))
+    assert text_of(ask(url, "hello", ignore_eos=True)) == text_of(plain) != text_of(with_images)
 
 
 def test_a_stream_is_the_answer_in_pieces(url: str) -> None:
-    whole = ask(url, "hello", drawing(), ignore_eos=True)
+    unstreamed = ask(url, "hello", drawing(), ignore_eos=True)
     every = chunks(url, "hello", drawing(), ignore_eos=True)
     pieces = [c["choices"][0]["delta"].get("content") or "" for c in every if c["choices"]]
-    assert "".join(pieces) == said(whole) and len([p for p in pieces if p]) > 1
-    assert every[-1]["usage"] == whole["usage"]
+    assert "".join(pieces) == text_of(unstreamed) and len([p for p in pieces if p]) > 1
+    assert every[-1]["usage"] == unstreamed["usage"]
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_stop_string_ends_the_answer(url: str, streamed: bool) -> None:
-    whole = said(ask(url, "stop?", max_tokens=100, ignore_eos=True))
-    stop = next(a + b for a, b in zip(whole[3:], whole[4:]) if (a + b).isprintable() and (a + b).isascii())
-    want = whole[: whole.index(stop)]
+    unstreamed = text_of(ask(url, "stop?", max_tokens=100, ignore_eos=True))
+    stop = next(a + b for a, b in zip(unstreamed[3:], unstreamed[4:]) if (a + b).isprintable() and (a + b).isascii())
+    want = unstreamed[: unstreamed.index(stop)]
     if streamed:
         every = [
             c["choices"][0] for c in chunks(url, "stop?", max_tokens=100, ignore_eos=True, stop=[stop]) if c["choices"]
@@ -126,11 +126,11 @@ def test_a_stop_string_ends_the_answer(url: str, streamed: bool) -> None:
 
 
 def test_seeds_and_choices(url: str) -> None:
-    seven, eight = (said(ask(url, "hello", temperature=1, seed=seed)) for seed in (7, 8))
+    seven, eight = (text_of(ask(url, "hello", temperature=1, seed=seed)) for seed in (7, 8))
     assert seven != eight
     both = ask(url, "hello", temperature=1, seed=7, n=2)
     assert [c["message"]["content"] for c in both["choices"]] == [seven, eight]
-    assert said(
+    assert text_of(
         ask(
             url,
             "hello",

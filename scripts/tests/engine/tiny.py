@@ -29,12 +29,12 @@ LENGTH = 1024  # tokens of prompt and answer
 def tokenizer() -> PreTrainedTokenizerFast:
     """Every byte is a token, and the marks."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    made.add_special_tokens(MARKS)
+    tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(MARKS)
     return PreTrainedTokenizerFast(
-        tokenizer_object=made,
+        tokenizer_object=tokenizer,
         pad_token="<pad>",
         bos_token="<s>",
         eos_token="<|end|>",

@@ -292,11 +292,11 @@ def main() -> int:
     parser.add_argument(
         "--patience", type=float, default=5.0, help="longest wait in seconds on a machine that nothing else uses"
     )
-    given = parser.parse_args()
-    print(f"seed {given.seed}", flush=True)
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
     with Triton(ROOT / "model_repository") as server, Gateway(server.url, ROOT / "model_repository") as gateway:
         gateway.wait_ready(*APIS)
-        return 1 if fuzz(gateway.urls, given.requests, given.seed, given.patience) else 0
+        return 1 if fuzz(gateway.urls, options.requests, options.seed, options.patience) else 0
 
 
 if __name__ == "__main__":

@@ -163,8 +163,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--requests", type=int, default=100_000, help="requests of the fuzzer, at the end; 0 for none")
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    given = parser.parse_args()
-    print(f"seed {given.seed}", flush=True)
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         repository = Path(folder, "models")
         shutil.copytree(ROOT / "model_repository", repository)
@@ -174,12 +174,12 @@ def main() -> int:
             Gateway(f"{one.url},{two.url}", repository) as gateway,
         ):
             gateway.wait_ready(*APIS)
-            soak = Soak(gateway, [one, two], repository, given.seed)
-            begun = soak.state()
-            soak.run(given.minutes)
-            findings = fuzz(gateway.urls, given.requests, given.seed, 5.0) if given.requests else 0
+            soak = Soak(gateway, [one, two], repository, options.seed)
+            initial_state = soak.state()
+            soak.run(options.minutes)
+            findings = fuzz(gateway.urls, options.requests, options.seed, 5.0) if options.requests else 0
             time.sleep(5)
-            print(f"at the start: {begun}\nat the end:   {soak.state()}\n")
+            print(f"at the start: {initial_state}\nat the end:   {soak.state()}\n")
             for (api, outcome, fault), count in sorted(soak.answers.items()):
                 print(f"{api:10} {outcome:20} {fault:24} {count}")
             deaths = sum(t.output().count("restarting it") for t in (one, two)) - soak.killed

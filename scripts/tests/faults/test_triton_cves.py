@@ -111,7 +111,7 @@ def nested(depth: int = 1_000_000) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
-def whole(path: str, body: bytes) -> bytes:
+def with_content_length(path: str, body: bytes) -> bytes:
     head = (
         f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
@@ -136,7 +136,8 @@ INFER = "/v2/models/lookup/infer"
 
 
 @pytest.mark.parametrize(
-    "request_bytes", [pytest.param(chunks(INFER), id="chunks"), pytest.param(whole(INFER, nested()), id="nested")]
+    "request_bytes",
+    [pytest.param(chunks(INFER), id="chunks"), pytest.param(with_content_length(INFER, nested()), id="nested")],
 )
 def test_bodies_crash_a_triton_that_they_reach(tmp_path, request_bytes: bytes) -> None:
     """Otherwise the tests below would prove nothing. The launcher restarts Triton."""
@@ -165,7 +166,7 @@ def test_nested_bodies(gateway, api: str, path: str, body: dict) -> None:
         b'{"model": ' + nested() + b"}",
         *(b"{%s: %s}" % (json.dumps(key).encode(), nested(100_000)) for key in body),
     ):
-        assert status(exchange(gateway.urls[api], whole(path, text))) in REFUSED, text[:40]
+        assert status(exchange(gateway.urls[api], with_content_length(path, text))) in REFUSED, text[:40]
 
 
 @pytest.mark.parametrize("api, path, body", ROUTES)

@@ -76,16 +76,16 @@ class TritonPythonModel:
 
     async def write(self, request, sender) -> tuple:
         """Sends all responses but the last, which it returns with how the request ended."""
-        stream = given(request, "stream", False)
+        stream = input_value(request, "stream", False)
         echo = (
             ""
-            if given(request, "exclude_input_in_output", bool(stream))
-            else given(request, "text_input", b"").decode()
+            if input_value(request, "exclude_input_in_output", bool(stream))
+            else input_value(request, "text_input", b"").decode()
         )
-        wanted = {
+        extras = {
             name
             for name in ("finish_reason", "logprobs", "num_input_tokens", "num_output_tokens")
-            if given(request, "return_" + name, False)
+            if input_value(request, "return_" + name, False)
         }
         sent_text = sent_tokens = 0
         waiting = None
@@ -97,14 +97,14 @@ class TritonPythonModel:
                 if stream and waiting:
                     sender.send(waiting)
                 if stream or output.finished:
-                    waiting = piece(output, echo, sent_text, sent_tokens, wanted)
+                    waiting = piece(output, echo, sent_text, sent_tokens, extras)
                     sent_text, sent_tokens = len(output.outputs[0].text), len(output.outputs[0].token_ids)
         finally:
             await answers.aclose()  # which ends it in the engine too
         return f"finished after {sent_tokens}", waiting
 
 
-def given(request, name: str, default):
+def input_value(request, name: str, default):
     tensor = pb_utils.get_input_tensor_by_name(request, name)
     return default if tensor is None else tensor.as_numpy()[0]
 
@@ -112,25 +112,25 @@ def given(request, name: str, default):
 def prompt(request) -> dict:
     from PIL import Image
 
-    made: dict = {"prompt": given(request, "text_input", b"").decode()}
+    request_prompt: dict = {"prompt": input_value(request, "text_input", b"").decode()}
     images = pb_utils.get_input_tensor_by_name(request, "image")
     if images is not None:
-        made["multi_modal_data"] = {
+        request_prompt["multi_modal_data"] = {
             "image": [Image.open(io.BytesIO(base64.b64decode(one))).convert("RGB") for one in images.as_numpy()]
         }
-    return made
+    return request_prompt
 
 
 def sampling(request):
     from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
-    settings = json.loads(given(request, "sampling_parameters", b"{}"))
+    settings = json.loads(input_value(request, "sampling_parameters", b"{}"))
     if "structured_outputs" in settings:
         settings["structured_outputs"] = StructuredOutputsParams(**json.loads(settings["structured_outputs"]))
     return SamplingParams(**settings)
 
 
-def piece(output, echo: str, text: int, tokens: int, wanted: set[str]):
+def piece(output, echo: str, text: int, tokens: int, extras: set[str]):
     """What is new after so many characters and tokens."""
     new = output.outputs[0]
     values = {"text_output": np.array([((echo if not text else "") + new.text[text:]).encode()], object)}
@@ -144,7 +144,7 @@ def piece(output, echo: str, text: int, tokens: int, wanted: set[str]):
         "num_input_tokens": np.array(len(output.prompt_token_ids), np.uint32),
         "num_output_tokens": np.array([len(new.token_ids) - tokens], np.uint32),
     }
-    values.update((name, value) for name, value in extra.items() if name in wanted)
+    values.update((name, value) for name, value in extra.items() if name in extras)
     return pb_utils.InferenceResponse([pb_utils.Tensor(name, value) for name, value in values.items()])
 
 
