@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkEncode tokenizes the golden texts; scripts/bench/tokenizers_bench.py compares with the reference library.
+// BenchmarkEncode tokenizes the golden texts. scripts/bench/tokenizers_bench.py compares with the reference library.
 func BenchmarkEncode(b *testing.B) {
 	for _, folder := range goldenFolders(b) {
 		b.Run(filepath.Base(folder), func(b *testing.B) {

@@ -21,19 +21,19 @@ func TestBatch(t *testing.T) {
 		t.Errorf("got %+v, want %+v", b, want)
 	}
 	if !slices.Equal(b.Shape(), []int64{3, 3}) {
-		t.Errorf("shape %v", b.Shape())
+		t.Errorf("shape %v, want [3 3]", b.Shape())
 	}
 	b.Fill(nil, 0)
 	if b.Rows != 0 || b.Length != 0 || len(b.InputIDs) != 0 {
-		t.Errorf("empty batch: %+v", b)
+		t.Errorf("batch without encodings: got %+v", b)
 	}
 }
 
-func TestBatchReusesItsBuffers(t *testing.T) {
+func TestBatchReusesBuffers(t *testing.T) {
 	var b Batch
 	e := []*Encoding{{IDs: make([]int32, 64), TypeIDs: make([]int32, 64)}}
 	b.Fill(e, 0)
 	if n := testing.AllocsPerRun(10, func() { b.Fill(e, 0) }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }

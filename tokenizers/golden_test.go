@@ -20,9 +20,9 @@ import (
 )
 
 var goldenFolder = flag.String("golden", "testdata",
-	"folder of golden texts; scripts/golden/tokenizers_golden.py trial makes a larger one than that of this package")
+	"folder of golden texts; scripts/golden/tokenizers_golden.py trial generates a larger one")
 
-// golden is a row that the reference library made: see scripts/golden/tokenizers_golden.py.
+// golden is a row of a golden file, with results of the reference library: see scripts/golden/tokenizers_golden.py.
 type golden struct {
 	Text      string     `json:"text"`
 	Pair      *string    `json:"pair"`
@@ -38,8 +38,10 @@ type golden struct {
 }
 
 func (g golden) options() Options {
-	o := Options{MaxLength: g.Max, Bare: g.Bare}
-	o.Strategy = map[string]Strategy{"longest_first": LongestFirst, "only_first": OnlyFirst, "only_second": OnlySecond}[g.Strategy]
+	strategies := map[string]Strategy{
+		"longest_first": LongestFirst, "only_first": OnlyFirst, "only_second": OnlySecond,
+	}
+	o := Options{MaxLength: g.Max, Bare: g.Bare, Strategy: strategies[g.Strategy]}
 	if g.Direction == "left" {
 		o.Direction = Left
 	}
@@ -143,10 +145,10 @@ func rows[T any](t testing.TB, path string, f func(T)) {
 	}
 }
 
-// folders lists the tokenizers of a folder.
-func folders(t testing.TB, of string) []string {
+// folders returns the folders of tokenizers in dir.
+func folders(t testing.TB, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(of, "*", "tokenizer.json.gz"))
+	files, err := filepath.Glob(filepath.Join(dir, "*", "tokenizer.json.gz"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
@@ -161,8 +163,8 @@ func goldenFolders(t testing.TB) []string {
 	return folders(t, "testdata")
 }
 
-// TestGoldenTexts counts the texts that differ: 1 in 10,000 may, and none for WordPiece. The texts of this package are
-// fewer, so none of them may.
+// TestGoldenTexts allows a difference in 1 of 10,000 texts, and none for WordPiece. This package has fewer texts, so it
+// allows none here.
 func TestGoldenTexts(t *testing.T) {
 	for _, folder := range folders(t, *goldenFolder) {
 		t.Run(filepath.Base(folder), func(t *testing.T) { compareTexts(t, folder) })
@@ -194,13 +196,14 @@ func compareTexts(t *testing.T, folder string) {
 			}
 		}
 	})
-	t.Logf("%d texts, %d tokens: ids differ in %d texts, offsets in %d, decoded text in %d", texts, tokens, ids, spans, decoded)
+	t.Logf("%d texts, %d tokens: ids differ in %d texts, offsets in %d, decoded text in %d",
+		texts, tokens, ids, spans, decoded)
 	allowed := texts / 10000
 	if strings.HasPrefix(filepath.Base(folder), "wordpiece") {
 		allowed = 0
 	}
 	if ids+spans+decoded > allowed {
-		t.Errorf("%d texts differ, at most %d may", ids+spans+decoded, allowed)
+		t.Errorf("%d texts differ, at most %d are allowed", ids+spans+decoded, allowed)
 	}
 }
 
@@ -231,14 +234,14 @@ func TestGoldenPairs(t *testing.T) {
 				}
 			})
 			if refused == 0 {
-				t.Error("no refused row among the golden ones")
+				t.Error("the golden file has no row that is refused")
 			}
 		})
 	}
 }
 
-// TestCodePoints covers every code point: the golden file has a digest for each 1,024 of them. Under the race detector,
-// which is slow and sees nothing new here, and beyond plane 1 for all tokenizers but one, every 16th digest has to do.
+// TestCodePoints compares a digest of each block of 1,024 code points. It checks only every 16th block with the race
+// detector, which is slow and finds nothing here, and beyond plane 1 for all tokenizers but one.
 func TestCodePoints(t *testing.T) {
 	for _, folder := range goldenFolders(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
@@ -260,6 +263,7 @@ func TestCodePoints(t *testing.T) {
 	}
 }
 
+// digest returns the digest of the 1,024 code points from a given one on.
 func digest(t *testing.T, tok *Tokenizer, from rune) string {
 	sum := sha256.New()
 	var e Encoding

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestMarksAreOrderedWithoutQuadraticWork has one character with two million marks in the wrong order, which insertion sort would need hours
-// for.
-func TestMarksAreOrderedWithoutQuadraticWork(t *testing.T) {
+// TestManyMarks normalizes a character with two million marks in the wrong order. Insertion sort would need hours.
+func TestManyMarks(t *testing.T) {
 	const n = 1 << 20
 	p := &pass{}
 	p.text.load("a" + strings.Repeat("\u0301", n) + strings.Repeat("\u0323", n) + "b\u0301\u0323")
@@ -21,8 +20,8 @@ func TestMarksAreOrderedWithoutQuadraticWork(t *testing.T) {
 	}
 }
 
-// TestAddedTokenTakesSpacesOnce has adjacent tokens that both strip the white space between them.
-func TestAddedTokenTakesSpacesOnce(t *testing.T) {
+// TestAdjacentStrippingTokens has tokens that both include the white space between them; only the first gets it.
+func TestAdjacentStrippingTokens(t *testing.T) {
 	token := &addedToken{ID: 7, Content: "<m>", LStrip: true, RStrip: true}
 	m, err := newMatcher([]*addedToken{token}, map[int32]string{7: "<m>"})
 	if err != nil {
@@ -41,13 +40,15 @@ func TestAddedTokenTakesSpacesOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkHostile tokenizes texts that are the worst case of some stage, at one size and at four times that: the time per byte must not grow.
+// BenchmarkHostile tokenizes texts that are the worst case of some stage, at a size n and at 4n. The time per byte must
+// not grow.
 func BenchmarkHostile(b *testing.B) {
 	units := map[string]string{
-		"letters": "a", "digits": "1", "spaces": " ", "tabs": "\t", "newlines": "\n", "spaces and newlines": " \n ", "brackets": "[",
-		"special": "<s>", "special with spaces": " <mask> ", "half special": "<|", "unknown": "\U000e0041", "CJK": "狐", "emoji": "👩\u200d",
-		"flags": "🇩", "marks": "\u0301\u0323", "Hangul": "\u1100\u1161\u11a8", "apostrophes": "'", "punctuation": "!?", "invalid": "\xff",
-		"long decompositions": "\ufdfa",
+		"letters": "a", "digits": "1", "brackets": "[", "apostrophes": "'", "punctuation": "!?",
+		"spaces": " ", "tabs": "\t", "newlines": "\n", "spaces and newlines": " \n ",
+		"special": "<s>", "special with spaces": " <mask> ", "half special": "<|",
+		"CJK": "狐", "Hangul": "\u1100\u1161\u11a8", "emoji": "👩\u200d", "flags": "🇩",
+		"marks": "\u0301\u0323", "long decompositions": "\ufdfa", "unknown": "\U000e0041", "invalid": "\xff",
 	}
 	for _, folder := range goldenFolders(b) {
 		tok := loadGolden(b, folder)

@@ -7,58 +7,93 @@ import (
 	"testing"
 )
 
-// small is a whole tokenizer.json; the tests below change one member of it.
-const small = `{"version":"1.0","truncation":{"max_length":2,"strategy":"LongestFirst","stride":0},
-"padding":{"strategy":{"Fixed":128},"direction":"Right","pad_to_multiple_of":null,"pad_id":3,"pad_type_id":0,"pad_token":"[PAD]"},
-"added_tokens":[{"id":0,"special":true,"content":"[UNK]","single_word":false,"lstrip":false,"rstrip":false,"normalized":false}],
-"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},
+// small is a tokenizer.json, of which tests change a part.
+const small = `{
+"version":"1.0",
+"truncation":{"max_length":2,"strategy":"LongestFirst","stride":0},
+"padding":{"strategy":{"Fixed":128},"direction":"Right","pad_to_multiple_of":null,
+	"pad_id":3,"pad_type_id":0,"pad_token":"[PAD]"},
+"added_tokens":[{"id":0,"special":true,"content":"[UNK]",
+	"single_word":false,"lstrip":false,"rstrip":false,"normalized":false}],
+"normalizer":{"type":"BertNormalizer",
+	"clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},
 "pre_tokenizer":{"type":"BertPreTokenizer"},
 "post_processor":{"type":"BertProcessing","sep":["b",2],"cls":["a",1]},
 "decoder":{"type":"WordPiece","prefix":"##","cleanup":true},
-"model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":{"[UNK]":0,"a":1,"b":2,"##b":3}}}`
+"model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##",
+	"max_input_chars_per_word":100,"vocab":{"[UNK]":0,"a":1,"b":2,"##b":3}}}`
 
-func TestSectionsReadPast(t *testing.T) {
+func TestIgnoredSections(t *testing.T) {
 	tok, err := Parse([]byte(small))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e, err := tok.Encode("ab AB zb a b a b", Options{})
 	if err != nil || len(e.IDs) != 11 || e.Length != 11 {
-		t.Errorf("truncation or padding of the file was used: %+v, %v", e, err)
+		t.Errorf("got %+v, %v; want 11 tokens without truncation and padding", e, err)
 	}
 	if tok.PadID() != 3 || tok.Size() != 4 {
-		t.Errorf("got pad %d, size %d", tok.PadID(), tok.Size())
+		t.Errorf("pad id %d and size %d, want 3 and 4", tok.PadID(), tok.Size())
 	}
 	post := tok.post
 	if single, pair := countSpecial(post.single), countSpecial(post.pair); single != 2 || pair != 3 {
 		t.Errorf("the post-processor adds %d and %d tokens, want 2 and 3", single, pair)
 	}
 	if id, ok := tok.ID("##b"); !ok || id != 3 {
-		t.Errorf("##b is %d, %t", id, ok)
+		t.Errorf("id of ##b is %d, %t, want 3", id, ok)
 	}
 	if s, ok := tok.decoderInput(0); !ok || s != "[UNK]" {
-		t.Errorf("0 is %q, %t", s, ok)
+		t.Errorf("token 0 is %q, %t, want [UNK]", s, ok)
 	}
 }
 
-// TestRefusals wants everything that is not known refused, by its name.
-func TestRefusals(t *testing.T) {
+// TestParseRefuses checks that the error names what is not supported.
+func TestParseRefuses(t *testing.T) {
+	const bertSplit = `{"type":"BertPreTokenizer"}`
 	for _, c := range []struct{ old, new, want string }{
 		{`"version":"1.0"`, `"version":"2.0"`, `"2.0"`},
 		{`"version":"1.0"`, `"version":"1.0","extra":1`, "extra"},
 		{`"clean_text":true`, `"clean_text":true,"strip_everything":true`, "strip_everything"},
 		{`"clean_text":true,`, ``, "clean_text"},
-		{`{"type":"BertPreTokenizer"}`, `{"type":"UnicodeScripts"}`, "UnicodeScripts"},
-		{`{"type":"BertPreTokenizer"}`, `{"pattern":1}`, "type"},
-		{`{"type":"BertPreTokenizer"}`, `{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"x+"},"behavior":"Isolated","invert":false}]}`, `"x+"`},
-		{`{"type":"BertPreTokenizer"}`, `{"type":"Split","pattern":{"String":"x"},"behavior":"Sideways","invert":false}`, "Sideways"},
-		{`{"type":"BertPreTokenizer"}`, `{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true}`, "WordPiece with a ByteLevel"},
-		{`{"type":"BertPreTokenizer"}`, `{"type":"Sequence","pretokenizers":[{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true},{"type":"BertPreTokenizer"}]}`, "ByteLevel"},
-		{`{"type":"BertPreTokenizer"}`, `{"type":"Metaspace","replacement":"▁","prepend_scheme":"last"}`, "last"},
-		{`{"type":"BertPreTokenizer"}`, `{"type":"Metaspace","replacement":"▁▁"}`, "replacement"},
+		{bertSplit, `{"type":"UnicodeScripts"}`, "UnicodeScripts"},
+		{bertSplit, `{"pattern":1}`, "type"},
+		{bertSplit, `{"type":"Sequence"}`, "pretokenizers missing"},
+		{bertSplit, `{"type":"Sequence","pretokenizers":[],"extra":1}`, "extra"},
+		{
+			bertSplit,
+			`{"type":"Sequence","pretokenizers":[
+				{"type":"Split","pattern":{"Regex":"x+"},"behavior":"Isolated","invert":false}]}`,
+			`"x+"`,
+		},
+		{
+			bertSplit,
+			`{"type":"Split","pattern":{"String":"x"},"behavior":"Sideways","invert":false}`,
+			"Sideways",
+		},
+		{
+			bertSplit,
+			`{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true}`,
+			"WordPiece with a ByteLevel",
+		},
+		{
+			bertSplit,
+			`{"type":"Sequence","pretokenizers":[
+				{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true},{"type":"BertPreTokenizer"}]}`,
+			"ByteLevel",
+		},
+		{bertSplit, `{"type":"Metaspace","replacement":"▁","prepend_scheme":"last"}`, "last"},
+		{bertSplit, `{"type":"Metaspace","replacement":"▁▁"}`, "replacement"},
 		{`{"type":"BertNormalizer"`, `{"type":"ByteLevel"`, "ByteLevel"},
-		{`"normalizer":{`, `"normalizer":{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "},"ignored":{`, `\\s+`},
-		{`"normalizer":{`, `"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},"ignored":{`, "Precompiled"},
+		{
+			`"normalizer":{`,
+			`"normalizer":{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "},"ignored":{`,
+			`\\s+`,
+		},
+		{
+			`"normalizer":{`,
+			`"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},"ignored":{`,
+			"Precompiled",
+		},
 		{`{"type":"BertProcessing"`, `{"type":"OtherProcessing"`, "OtherProcessing"},
 		{`["b",2]`, `["b"]`, "BertProcessing"},
 		{`{"type":"WordPiece","prefix"`, `{"type":"CTC","prefix"`, "CTC"},
@@ -70,7 +105,11 @@ func TestRefusals(t *testing.T) {
 		{`"content":"[UNK]"`, `"content":""`, "empty"},
 		{`"lstrip":false`, `"lstrip":false,"glue":true`, "glue"},
 		{`"model":{`, `"model":{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]},"ignored":{`, "dropout"},
-		{`"model":{`, `"model":{"type":"BPE","end_of_word_suffix":"</w>","vocab":{"a":0},"merges":[]},"ignored":{`, "end_of_word_suffix"},
+		{
+			`"model":{`,
+			`"model":{"type":"BPE","end_of_word_suffix":"</w>","vocab":{"a":0},"merges":[]},"ignored":{`,
+			"end_of_word_suffix",
+		},
 		{`"model":{`, `"model":{"type":"BPE","vocab":{"a":0},"merges":["a a"]},"ignored":{`, "merge 0"},
 		{`"model":{`, `"model":{"type":"BPE","vocab":{"a":0},"merges":["aa"]},"ignored":{`, `"aa"`},
 		{`"model":{`, `"model":{"type":"Unigram","unk_id":null,"vocab":[["a",-1]]},"ignored":{`, "unk_id"},
@@ -87,7 +126,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// dropIgnored takes out the old component that a change above pushed aside.
+// dropIgnored removes the member "ignored", the old component after a change above.
 func dropIgnored(text string) string {
 	start := strings.Index(text, `,"ignored":{`)
 	if start < 0 {
@@ -114,7 +153,7 @@ func TestParseNeverPanics(t *testing.T) {
 		}
 	}
 	if _, err := Load("testdata/none.json"); err == nil {
-		t.Error("a file that is not there was loaded")
+		t.Error("Load of a missing file: no error")
 	}
 }
 
@@ -133,6 +172,6 @@ func TestParseScore(t *testing.T) {
 		}
 	})
 	if rounded == 0 {
-		t.Error("no score among the golden ones that is not the nearest number")
+		t.Error("the golden file has no score that differs from the nearest number")
 	}
 }

@@ -2,5 +2,5 @@
 
 package tokenizers
 
-// raceEnabled: the race detector makes sync.Pool forget what it holds, so nothing can be said of allocations.
+// raceEnabled reports whether the race detector is on. It makes sync.Pool drop items at random, so allocations vary.
 const raceEnabled = false

@@ -132,8 +132,8 @@ func (m *unigram) emit(p *pass, b []byte, pc piece, s *sequence) {
 }
 
 // parseScore parses a number like the reference's JSON library (serde_json, f64_from_parts): as many digits as fit in
-// 64 bits, divided or multiplied by a power of ten. That rounds twice, so the last bit may differ from the nearest number.
-// It decides between segmentations that are equally probable, as of "aaaaaa".
+// 64 bits, divided or multiplied by a power of ten. That rounds twice, so the last bit may differ from the nearest
+// number. It decides between segmentations that are equally probable, as of "aaaaaa".
 func parseScore(number string) (float64, error) {
 	exact, err := strconv.ParseFloat(number, 64)
 	if err != nil {

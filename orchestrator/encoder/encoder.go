@@ -1,13 +1,11 @@
-// Package encoder runs BERT-like encoders on Triton for the APIs that turn rows of tokens into rows of numbers: a
-// vector per text (embedding), a logit per pair (ranking). The rows of all requests share batches.
+// Package encoder runs BERT-like encoders on Triton for the APIs that return numbers per row of tokens: a vector per
+// text (embedding), a logit per pair (ranking). The rows of all requests share batches.
 package encoder
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
-	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
@@ -22,14 +20,13 @@ const (
 	inputTypes = "token_type_ids"
 )
 
-// minTokens is the shortest max_model_len that makes sense: two special tokens of a text, three of a pair, and
-// something between them.
+// minTokens is the least max_model_len: the three special tokens of a pair and one token of a text.
 const minTokens = 4
 
-// LightRows is how many rows take a model a moment only: a request with more of them is heavy (gateway.Heavy).
+// LightRows is the number of rows above which a request is heavy (gateway.Heavy).
 const LightRows = 64
 
-// Encoder is one model with its tokenizer and what its entry in the model repository says of it.
+// Encoder is a model with its tokenizer and the facts of its entry in the model repository.
 type Encoder struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
@@ -45,8 +42,8 @@ type Encoder struct {
 }
 
 // Open reads an entry of the model repository: the parameters owned_by, created, max_model_len, padding_cost and
-// tokenizer, and the output whose rows are wanted. options bound what is sent at once. What is wrong with the entry
-// is told by entry.Done, before which the encoder must not be used.
+// tokenizer, and the named output. options bound the batches. The caller must check entry.Done, which returns the
+// problems of the entry, before it uses the encoder.
 func Open(client *triton.Client, entry *triton.EntryReader, output string, options batching.Options) *Encoder {
 	e := &Encoder{
 		ID:        entry.PublicID(),
@@ -71,8 +68,8 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, optio
 	return e
 }
 
-// Run returns a row of Width numbers for each row of tokens, in order, and the number of tokens. What a row gives does
-// not depend on the rows beside it.
+// Run returns Width numbers for each row of tokens, in order, and the number of tokens. The result of a row does not
+// depend on the other rows.
 func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][]float32, tokens int, err error) {
 	for _, row := range rows {
 		tokens += len(row.IDs)
@@ -84,7 +81,7 @@ func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][
 	return out, tokens, err
 }
 
-// padded holds the tensors of batches, to be filled again.
+// padded has the tensors of batches for reuse.
 var padded = sync.Pool{New: func() any { return new(tokenizers.Batch) }}
 
 // infer runs one batch: rows padded to the longest.
@@ -104,14 +101,4 @@ func (e *Encoder) infer(ctx context.Context, rows []*tokenizers.Encoding) ([][]f
 		return nil, err
 	}
 	return response.FiniteRows(e.output, len(rows), e.Width)
-}
-
-// TooLong words a row above the model's length as the published services do: clients match on the phrase. path is the
-// field of the body that it came of.
-func TooLong(long *tokenizers.LengthError, path ...any) error {
-	return &fault.Error{
-		Kind:    fault.Invalid,
-		Path:    path,
-		Message: fmt.Sprintf("Input length %d exceeds maximum allowed token size %d", long.Length, long.Max),
-	}
 }

@@ -20,8 +20,8 @@ import (
 	"retort/tokenizers"
 )
 
-// graph answers each row with the sum of its ids under the mask, and the number of tokens of type 1 where it declares
-// token types.
+// graph returns for each row the sum of its ids under the mask, and the number of tokens of type 1 if it declares token
+// types.
 type graph struct {
 	mu    sync.Mutex
 	rows  []int // of each batch
@@ -53,8 +53,8 @@ func (g *graph) infer(_ context.Context, r *triton.Request) (*triton.Response, e
 }
 
 func input(r *triton.Request, name string) []int64 {
-	tensor, there := tritontest.Input(r, name)
-	if !there {
+	tensor, ok := tritontest.Input(r, name)
+	if !ok {
 		return nil
 	}
 	values, err := tensor.Int64s()
@@ -78,7 +78,7 @@ output { name: "loose" data_type: TYPE_FP32 dims: [ -1 ] }
 	return text
 }
 
-// open opens an entry whose tokenizer is that of the shipped models.
+// open opens an entry with the tokenizer of a shipped model.
 func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, error) {
 	t.Helper()
 	folder := t.TempDir()
@@ -89,9 +89,12 @@ func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, 
 	if err := os.WriteFile(filepath.Join(folder, "tokenizer.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := tritontest.Start(t, tritontest.Model{Config: tritontest.Config(t, config(parameters, g.types)), Infer: g.infer})
+	server := tritontest.Start(t, tritontest.Model{
+		Config: tritontest.Config(t, config(parameters, g.types)),
+		Infer:  g.infer,
+	})
 	client := server.Client()
-	described, err := client.ModelConfig(t.Context(), "toy")
+	modelConfig, err := client.ModelConfig(t.Context(), "toy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +102,7 @@ func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &triton.Model{Name: "toy", Config: described, Inputs: inputs, Outputs: outputs, Dir: folder}
+	model := &triton.Model{Name: "toy", Config: modelConfig, Inputs: inputs, Outputs: outputs, Dir: folder}
 	entry := model.Read()
 	e := encoder.Open(client, entry, output, batching.Options{})
 	return e, entry.Done()
@@ -109,21 +112,22 @@ func parameter(name, value string) string {
 	return `parameters { key: "` + name + `" value { string_value: "` + value + `" } }` + "\n"
 }
 
-// Everything that is wrong with an entry is told at once.
-func TestWrongEntries(t *testing.T) {
-	parameters := parameter("max_model_len", "3") + parameter("created", "yesterday") + parameter("tokenizer", "absent.json") + parameter("max_modell_len", "512")
+// The error of an entry names all its problems.
+func TestInvalidEntry(t *testing.T) {
+	parameters := parameter("max_model_len", "3") + parameter("created", "yesterday") +
+		parameter("tokenizer", "absent.json") + parameter("max_modell_len", "512")
 	_, err := open(t, &graph{}, parameters, "loose")
 	if err == nil {
-		t.Fatal("the entry was taken")
+		t.Fatal("no error")
 	}
 	for _, want := range []string{"max_model_len", "created", "absent.json", "loose", "is max_model_len meant?"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not told of in: %v", want, err)
+			t.Errorf("error %v, want %q in it", err, want)
 		}
 	}
 }
 
-// A row gives the same alone and in any company, in the order of the request, with and without token types.
+// The result of a row does not depend on the other rows, and results are in the order of the request.
 func TestRowsAreIndependent(t *testing.T) {
 	for _, types := range []bool{false, true} {
 		g := &graph{types: types}
@@ -132,7 +136,7 @@ func TestRowsAreIndependent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e.Width != 2 || e.MaxTokens != 512 || e.ID != "toy" || e.OwnedBy != "retort" {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 		var rows []*tokenizers.Encoding
 		for i := range 30 {
@@ -162,17 +166,17 @@ func TestRowsAreIndependent(t *testing.T) {
 			}
 		}
 		if sum != tokens {
-			t.Errorf("%d tokens at once, %d one by one", tokens, sum)
+			t.Errorf("%d tokens in one request, %d in one request per row", tokens, sum)
 		}
 		for _, n := range g.rows {
 			if n > 8 {
-				t.Errorf("a batch of %d rows, the model takes 8", n)
+				t.Errorf("a batch of %d rows, want at most 8", n)
 			}
 		}
 	}
 }
 
-func TestTokenizeNamesTheRow(t *testing.T) {
+func TestTokenizeReportsRow(t *testing.T) {
 	path := func(i int) []any { return []any{"passages", i, "text"} }
 	for _, n := range []int{10, 1000} {
 		_, err := encoder.Tokenize(t.Context(), n, path, func(i int) (*tokenizers.Encoding, error) {
@@ -182,12 +186,15 @@ func TestTokenizeNamesTheRow(t *testing.T) {
 			return &tokenizers.Encoding{}, nil
 		})
 		f := fault.As(err)
-		if f == nil || f.Kind != fault.Invalid || f.Field() != "passages[7].text" || f.Message != "Input length 600 exceeds maximum allowed token size 512" {
-			t.Errorf("of %d rows: %v", n, err)
+		const message = "Input length 600 exceeds maximum allowed token size 512"
+		if f == nil || f.Kind != fault.Invalid || f.Field() != "passages[7].text" || f.Message != message {
+			t.Errorf("%d rows: error %v", n, err)
 		}
-		_, err = encoder.Tokenize(t.Context(), n, path, func(int) (*tokenizers.Encoding, error) { return nil, errors.New("no text") })
+		_, err = encoder.Tokenize(t.Context(), n, path, func(int) (*tokenizers.Encoding, error) {
+			return nil, errors.New("no text")
+		})
 		if f := fault.As(err); f.Kind != fault.Invalid || len(f.Path) != 3 {
-			t.Errorf("another reason, of %d rows: %v", n, err)
+			t.Errorf("%d rows, another error: got %v", n, err)
 		}
 	}
 	rows, err := encoder.Tokenize(t.Context(), 1000, path, func(i int) (*tokenizers.Encoding, error) {
@@ -198,17 +205,20 @@ func TestTokenizeNamesTheRow(t *testing.T) {
 	}
 	for i, row := range rows {
 		if int(row.IDs[0]) != i {
-			t.Fatalf("row %d is in place %d", row.IDs[0], i)
+			t.Fatalf("row %d is at index %d", row.IDs[0], i)
 		}
 	}
-	left, leave := context.WithCancel(t.Context())
-	leave()
-	if _, err := encoder.Tokenize(left, 1000, path, func(int) (*tokenizers.Encoding, error) { return &tokenizers.Encoding{}, nil }); fault.KindOf(err) != fault.Canceled {
-		t.Errorf("after the client left: %v", err)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = encoder.Tokenize(canceled, 1000, path, func(int) (*tokenizers.Encoding, error) {
+		return &tokenizers.Encoding{}, nil
+	})
+	if fault.KindOf(err) != fault.Canceled {
+		t.Errorf("canceled context: error %v", err)
 	}
 }
 
-// Texts that no model reads to the end cost no more than what is read of them, and give what they gave before.
+// A text above longText has the same result as with the tokenizer itself.
 func TestLongTexts(t *testing.T) {
 	e, err := open(t, &graph{types: true}, "", "out")
 	if err != nil {
@@ -232,12 +242,12 @@ func TestLongTexts(t *testing.T) {
 	_, err = e.Encode(long, refuse)
 	_, want := e.Tokenizer.Encode(long, refuse)
 	if err == nil || err.Error() != want.Error() {
-		t.Errorf("refused with %v, want %v", err, want)
+		t.Errorf("error %v, want %v", err, want)
 	}
 	_, err = e.EncodePair(long, "aspirin", refuse)
 	_, want = e.Tokenizer.EncodePair(long, "aspirin", refuse)
 	if err == nil || err.Error() != want.Error() {
-		t.Errorf("a pair is refused with %v, want %v", err, want)
+		t.Errorf("pair: error %v, want %v", err, want)
 	}
 	spaces := "aspirin" + strings.Repeat(" ", 2<<20) + "pain"
 	row, err := e.Encode(spaces, refuse)
@@ -253,34 +263,37 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// A NaN in a vector or logit fails the request: it can be neither sent in JSON nor sorted.
-func TestNaNFailsTheRequest(t *testing.T) {
+// A NaN in the output fails the request: JSON cannot represent it, and it cannot be sorted.
+func TestNaNFailsRequest(t *testing.T) {
 	e, err := open(t, &graph{nan: true}, "", "out")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := encoder.Tokenize(t.Context(), 2, func(i int) []any { return []any{"input", i} }, func(i int) (*tokenizers.Encoding, error) {
+	path := func(i int) []any { return []any{"input", i} }
+	rows, err := encoder.Tokenize(t.Context(), 2, path, func(i int) (*tokenizers.Encoding, error) {
 		return e.Encode("two words", tokenizers.Options{})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, _, err := e.Run(t.Context(), rows)
-	if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "model toy: output out has NaN") {
-		t.Errorf("%v, %v", out, err)
+	const message = "model toy: output out has NaN"
+	if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), message) {
+		t.Errorf("got %v, error %v, want %q in it", out, err, message)
 	}
 }
 
-// A panic in a goroutine that tokenizes becomes an error of its request.
-func TestAPanicWhileTokenizingIsAnError(t *testing.T) {
-	const many = 1000 // more than one goroutine takes
-	_, err := encoder.Tokenize(t.Context(), many, func(i int) []any { return []any{"input", i} }, func(i int) (*tokenizers.Encoding, error) {
+// A panic in a goroutine that tokenizes fails only its request.
+func TestTokenizeRecoversPanic(t *testing.T) {
+	const many = 1000 // rows of several goroutines
+	path := func(i int) []any { return []any{"input", i} }
+	_, err := encoder.Tokenize(t.Context(), many, path, func(i int) (*tokenizers.Encoding, error) {
 		if i == many-1 {
 			panic("no such token")
 		}
 		return &tokenizers.Encoding{}, nil
 	})
 	if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "no such token") {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %q in it", err, "no such token")
 	}
 }

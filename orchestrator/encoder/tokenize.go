@@ -3,6 +3,7 @@ package encoder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"unicode/utf8"
@@ -16,47 +17,52 @@ import (
 // rowsAtOnce is how many rows a goroutine tokenizes before it checks whether the client has left.
 const rowsAtOnce = 64
 
-// Tokenize returns n rows, made by row, on all cores if there are many. path returns the field of the body that a row comes
-// from. A row that is too long gives the error of TooLong.
+// Tokenize calls row for 0..n-1 and returns the rows in order. It uses all cores for many rows. path returns the field
+// of the request body that a row comes from.
 func Tokenize(
 	ctx context.Context, n int, path func(i int) []any, row func(i int) (*tokenizers.Encoding, error),
 ) ([]*tokenizers.Encoding, error) {
 	rows := make([]*tokenizers.Encoding, n)
-	some := func(ctx context.Context, from, to int) error {
+	tokenize := func(ctx context.Context, from, to int) error {
 		for i := from; i < to; i++ {
-			made, err := row(i)
+			encoding, err := row(i)
 			if err != nil {
 				return refusal(err, path(i))
 			}
-			rows[i] = made
+			rows[i] = encoding
 		}
 		return ctx.Err()
 	}
 	if n <= rowsAtOnce {
-		return rows, some(ctx, 0, n)
+		return rows, tokenize(ctx, 0, n)
 	}
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(runtime.GOMAXPROCS(0))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for from := 0; from < n; from += rowsAtOnce {
-		work.Go(fault.Guard(func() error { return some(ctx, from, min(from+rowsAtOnce, n)) }))
+		group.Go(fault.Guard(func() error { return tokenize(ctx, from, min(from+rowsAtOnce, n)) }))
 	}
-	return rows, work.Wait()
+	return rows, group.Wait()
 }
 
+// refusal returns the error for the row at path. For a row above the model's length it has the words of the published
+// services, which clients match.
 func refusal(err error, path []any) error {
-	var long *tokenizers.LengthError
-	if errors.As(err, &long) {
-		return TooLong(long, path...)
+	if long, ok := errors.AsType[*tokenizers.LengthError](err); ok {
+		return &fault.Error{
+			Kind:    fault.Invalid,
+			Path:    path,
+			Message: fmt.Sprintf("Input length %d exceeds maximum allowed token size %d", long.Length, long.Max),
+		}
 	}
 	return fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under(path...)
 }
 
-// longText is the most bytes of a text that are tokenized at once: tokenizing takes fifty times their memory. No model
-// reads more. Even at 2,000 bytes a token, 512 tokens fit in 1 MiB.
+// longText bounds the bytes of a text that are tokenized at once, since tokenization needs fifty times their memory. No
+// model reads more: even at 2,000 bytes a token, 512 tokens fit in 1 MiB.
 const longText = 1 << 20
 
-// Encode tokenizes a text into a row. Of a text above longText, the end that truncation removes is not read; if the text
-// would be refused instead, its tokens are counted piece by piece.
+// Encode tokenizes a text into a row. It does not read the end of a text above longText that truncation removes. If the
+// text would be refused instead of truncated, it counts the tokens piece by piece.
 func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encoding, error) {
 	if len(text) > longText {
 		if o.Strategy == tokenizers.Refuse {
@@ -67,7 +73,7 @@ func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encodin
 	return e.Tokenizer.Encode(text, o)
 }
 
-// EncodePair is Encode for a pair of texts. Only the second is truncated.
+// EncodePair is like Encode for a pair of texts. Only the second is truncated.
 func (e *Encoder) EncodePair(first, second string, o tokenizers.Options) (*tokenizers.Encoding, error) {
 	if len(first) > longText || len(second) > longText && o.Strategy == tokenizers.Refuse {
 		return e.refuse(first, second, o)
@@ -78,31 +84,31 @@ func (e *Encoder) EncodePair(first, second string, o tokenizers.Options) (*token
 	return e.Tokenizer.EncodePair(first, second, o)
 }
 
-// shorten keeps longText bytes of a text, up to a space where there is one.
+// shorten cuts a text to at most longText bytes, at a space if there is one.
 func shorten(text string, direction tokenizers.Direction) string {
 	if direction == tokenizers.Left {
-		rest := text[len(text)-longText:]
-		for len(rest) > 0 && !utf8.RuneStart(rest[0]) {
-			rest = rest[1:]
+		end := text[len(text)-longText:]
+		for len(end) > 0 && !utf8.RuneStart(end[0]) {
+			end = end[1:]
 		}
-		if _, after, found := strings.Cut(rest, " "); found {
-			return after
+		if _, words, ok := strings.Cut(end, " "); ok {
+			return words
 		}
-		return rest
+		return end
 	}
-	rest := text[:longText]
-	for len(rest) > 0 && !utf8.RuneStart(text[len(rest)]) {
-		rest = rest[:len(rest)-1]
+	start := text[:longText]
+	for len(start) > 0 && !utf8.RuneStart(text[len(start)]) {
+		start = start[:len(start)-1]
 	}
-	if space := strings.LastIndexByte(rest, ' '); space > 0 {
-		return rest[:space]
+	if space := strings.LastIndexByte(start, ' '); space > 0 {
+		return start[:space]
 	}
-	return rest
+	return start
 }
 
-// refuse returns the LengthError of texts of which one is long, or their row where they turn out to have few tokens.
+// refuse returns the LengthError of a text or a pair with a text above longText, or the row if it has few tokens.
 func (e *Encoder) refuse(first, second string, o tokenizers.Options) (*tokenizers.Encoding, error) {
-	empty, err := e.Tokenizer.EncodePair("", "", tokenizers.Options{})
+	pair, err := e.Tokenizer.EncodePair("", "", tokenizers.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +118,7 @@ func (e *Encoder) refuse(first, second string, o tokenizers.Options) (*tokenizer
 	}
 	length := len(single.IDs)
 	if second != "" {
-		length = len(empty.IDs)
+		length = len(pair.IDs)
 	}
 	for _, text := range []string{first, second} {
 		tokens, err := e.count(text, len(single.IDs))
@@ -130,7 +136,7 @@ func (e *Encoder) refuse(first, second string, o tokenizers.Options) (*tokenizer
 	return e.Tokenizer.Encode(first, o)
 }
 
-// count returns the number of tokens of a text without special tokens, of which every row has the number special.
+// count returns the number of tokens of a text, without the special tokens, of which every row has special.
 func (e *Encoder) count(text string, special int) (int, error) {
 	const piece = 64 << 10
 	total := 0

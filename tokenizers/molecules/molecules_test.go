@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-const moleculeVocabulary = "[PAD]\n[BOS]\n[EOS]\n[UNK]\n[MASK]\nC\nc\nN\nO\nBr\nCl\nF\n(\n)\n=\n#\n1\n2\n%10\n%(100)\n[C@@H]\n[nH]\n<1>\n<12>\n.\nB\n"
+const moleculeVocabulary = "[PAD]\n[BOS]\n[EOS]\n[UNK]\n[MASK]\n" +
+	"C\nc\nN\nO\nBr\nCl\nF\n(\n)\n=\n#\n1\n2\n%10\n%(100)\n[C@@H]\n[nH]\n<1>\n<12>\n.\nB\n"
 
-// tokenizer is what both of the package are.
+// tokenizer is implemented by SMILES and SAFE.
 type tokenizer interface {
 	Encode(text string) ([]int32, error)
 	Decode(ids []int32) (string, error)
@@ -21,25 +22,26 @@ type tokenizer interface {
 	Token(id int32) string
 }
 
-func smilesOf(t testing.TB) (*SMILES, *SAFE) {
+// newTokenizers returns both tokenizers with moleculeVocabulary.
+func newTokenizers(t testing.TB) (*SMILES, *SAFE) {
 	t.Helper()
 	v, err := ParseVocabulary(moleculeVocabulary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSMILES(v)
+	smiles, err := NewSMILES(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := NewSAFE(v)
+	safe, err := NewSAFE(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, f
+	return smiles, safe
 }
 
 func TestSMILES(t *testing.T) {
-	smiles, safe := smilesOf(t)
+	smiles, safe := newTokenizers(t)
 	for _, c := range []struct{ text, tokens string }{
 		{"", ""},
 		{"CC(=O)N", "C C ( = O ) N"},
@@ -63,8 +65,8 @@ func TestSMILES(t *testing.T) {
 			if got := strings.Join(tokens, " "); got != c.tokens {
 				t.Errorf("%q: %s, want %s", c.text, got, c.tokens)
 			}
-			if back, err := l.Decode(l.Frame(ids)); err != nil || back != c.text {
-				t.Errorf("%q came back as %q, %v", c.text, back, err)
+			if decoded, err := l.Decode(l.Frame(ids)); err != nil || decoded != c.text {
+				t.Errorf("%q is decoded to %q, %v", c.text, decoded, err)
 			}
 		}
 	}
@@ -93,20 +95,20 @@ func TestRuns(t *testing.T) {
 		if got := strings.Join(tokens, " "); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
-		if back, err := smiles.Decode(smiles.Frame(ids)); err != nil || back != text {
-			t.Errorf("%q came back as %q, %v", text, back, err)
+		if decoded, err := smiles.Decode(smiles.Frame(ids)); err != nil || decoded != text {
+			t.Errorf("%q is decoded to %q, %v", text, decoded, err)
 		}
 	}
 	var bad *TokenError
 	if _, err := smiles.Encode("CCCNC"); !errors.As(err, &bad) || *bad != (TokenError{"N", 3, true}) {
-		t.Errorf("%+v", err)
+		t.Errorf("CCCNC: error %+v", err)
 	}
 	if _, err := smiles.Encode("C[EOS]"); !errors.As(err, &bad) || *bad != (TokenError{"[EOS]", 1, true}) {
-		t.Errorf("%+v", err)
+		t.Errorf("C[EOS]: error %+v", err)
 	}
 }
 
-// TestSMILESGolden compares with the training's own code: scripts/golden/smiles_tokens.py.
+// TestSMILESGolden compares with the code of the training: scripts/golden/smiles_tokens.py.
 func TestSMILESGolden(t *testing.T) {
 	data, err := os.ReadFile("testdata/smiles.jsonl")
 	if err != nil {
@@ -140,7 +142,7 @@ func TestSMILESGolden(t *testing.T) {
 }
 
 func TestMoleculeErrors(t *testing.T) {
-	smiles, safe := smilesOf(t)
+	smiles, safe := newTokenizers(t)
 	for _, c := range []struct {
 		text string
 		safe bool
@@ -173,13 +175,13 @@ func TestMoleculeErrors(t *testing.T) {
 		if !errors.As(err, &got) || *got != c.want {
 			t.Errorf("%q: %+v, want %+v", c.text, err, c.want)
 		} else if !strings.Contains(err.Error(), "position") {
-			t.Errorf("%q: %q does not say where", c.text, err)
+			t.Errorf("%q: error %q does not name the position", c.text, err)
 		}
 	}
 }
 
 func TestSAFE(t *testing.T) {
-	_, safe := smilesOf(t)
+	_, safe := newTokenizers(t)
 	ids, err := safe.Encode("C<1>.N<12>[MASK]")
 	want := []int32{5, 22, 24, 7, 23, safe.MASK}
 	if err != nil || !slices.Equal(ids, want) {
@@ -191,12 +193,12 @@ func TestSAFE(t *testing.T) {
 	}
 	for _, id := range []int32{-1, int32(safe.Size())} {
 		if _, err := safe.Decode([]int32{5, id}); err == nil {
-			t.Errorf("id %d decoded", id)
+			t.Errorf("Decode of id %d: no error", id)
 		}
 	}
 }
 
-// TestSAFERuns compares with what scripts/golden/safe_nested.py wrote: tokens that are runs of SMILES tokens.
+// TestSAFERuns compares with golden files of scripts/golden/safe_nested.py, with tokens of several parts.
 func TestSAFERuns(t *testing.T) {
 	v, err := LoadVocabulary("testdata/safe/vocab.txt")
 	if err != nil {
@@ -211,34 +213,35 @@ func TestSAFERuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(golden)), "\n")
-	var whole strings.Builder
-	var all []string
+	var joined strings.Builder
+	var joinedIDs []string
 	for _, line := range lines {
 		text, want, _ := strings.Cut(line, "\t")
 		ids, err := safe.Encode(text)
 		if got := strings.Trim(fmt.Sprint(ids), "[]"); err != nil || got != want {
 			t.Errorf("%s: %s (%v), want %s", text, got, err, want)
 		}
-		if back, err := safe.Decode(ids); err != nil || back != text {
-			t.Errorf("%s came back as %s, %v", text, back, err)
+		if decoded, err := safe.Decode(ids); err != nil || decoded != text {
+			t.Errorf("%s is decoded to %s, %v", text, decoded, err)
 		}
 		if strings.HasPrefix(text, ".") { // no token crosses a dot
-			whole.WriteString(text)
-			all = append(all, want)
+			joined.WriteString(text)
+			joinedIDs = append(joinedIDs, want)
 		}
 	}
-	if ids, err := safe.Encode(whole.String()); err != nil || strings.Trim(fmt.Sprint(ids), "[]") != strings.Join(all, " ") {
-		t.Errorf("all pieces together are cut otherwise than one by one (%v)", err)
+	ids, err := safe.Encode(joined.String())
+	if err != nil || strings.Trim(fmt.Sprint(ids), "[]") != strings.Join(joinedIDs, " ") {
+		t.Errorf("the joined pieces have other tokens than each piece (%v)", err)
 	}
 	if len(lines) < 500 {
-		t.Errorf("only %d pieces", len(lines))
+		t.Errorf("%d golden pieces, want at least 500", len(lines))
 	}
 }
 
 func TestVocabularyErrors(t *testing.T) {
 	for _, text := range []string{"", "C\n\nN\n", "C\nN\nC\n"} {
 		if _, err := ParseVocabulary(text); err == nil {
-			t.Errorf("%q was read", text)
+			t.Errorf("ParseVocabulary(%q): no error", text)
 		}
 	}
 	v, err := ParseVocabulary("[PAD]\r\n[BOS]\r\nC\r\n")
@@ -249,7 +252,7 @@ func TestVocabularyErrors(t *testing.T) {
 		t.Errorf("vocabulary without [EOS]: %v", err)
 	}
 	if _, err := LoadVocabulary("testdata/none.txt"); err == nil {
-		t.Error("a file that is not there was read")
+		t.Error("LoadVocabulary of a missing file: no error")
 	}
 }
 
@@ -257,7 +260,7 @@ func FuzzSMILES(f *testing.F) {
 	for _, s := range []string{"CC(=O)N", "C%(100)[nH]", "<12>[MASK]", "[", "%", "<1"} {
 		f.Add(s)
 	}
-	smiles, safe := smilesOf(f)
+	smiles, safe := newTokenizers(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, l := range []tokenizer{smiles, safe} {
 			ids, err := l.Encode(text)
@@ -268,19 +271,19 @@ func FuzzSMILES(f *testing.F) {
 			if err != nil || slices.Contains(ids, safe.MASK) {
 				continue
 			}
-			if back, err := l.Decode(ids); err != nil || back != text {
-				t.Errorf("%q came back as %q, %v", text, back, err)
+			if decoded, err := l.Decode(ids); err != nil || decoded != text {
+				t.Errorf("%q is decoded to %q, %v", text, decoded, err)
 			}
 		}
 	})
 }
 
-func TestWordsAreTheTokensThatAreNotSpecial(t *testing.T) {
+func TestWords(t *testing.T) {
 	v, err := ParseVocabulary("[PAD]\nC\n[BOS]\n[EOS]\n[UNK]\nCl\n[MASK]\n[nH]\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := v.Words(), []int32{1, 5, 7}; !slices.Equal(got, want) {
-		t.Errorf("words %v, not %v", got, want)
+		t.Errorf("words %v, want %v", got, want)
 	}
 }

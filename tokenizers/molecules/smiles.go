@@ -1,7 +1,7 @@
 package molecules
 
-// SMILES tokenizes SMILES strings from left to right, each time with the longest token of the vocabulary. Special tokens
-// are not allowed in a text: "[EOS]", which looks like a bracket atom, is refused like any unknown token.
+// SMILES tokenizes SMILES strings from left to right, each time with the longest token of the vocabulary. A text must
+// not have special tokens: "[EOS]", which looks like a bracket atom, is refused like any unknown token.
 type SMILES struct{ coder }
 
 // NewSMILES requires a vocabulary with [PAD], [BOS] and [EOS].
